@@ -3,10 +3,9 @@
 GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/toolhost
-PLUGINS := files
-PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-console ./cmd/toolhost-otel ./cmd/toolhost-hub
+PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-console ./cmd/toolhost-otel
 
-.PHONY: all build plugins run test verify flakes race probe attack attacks mutate long lint fuzz bench soak cross clean
+.PHONY: all build run test verify flakes race probe attack attacks mutate long lint fuzz bench soak cross clean
 
 all: build
 
@@ -22,14 +21,11 @@ export GOFLAGS := $(strip $(filter-out $(FLAGS),$(shell $(GO) env GOFLAGS)) $(FL
 # build makes the programs side by side, as they are to be installed.
 build:
 	$(GO) build -o $(BIN)/ $(PROGRAMS)
+	$(GO) build -C fleet -o ../$(BIN)/ ./cmd/toolhost-hub
 
-# plugins makes the shipped plugins as binaries of their own.
-plugins:
-	$(GO) build -o $(BIN)/ ./plugins/shipped/...
-
-# run shows this repository's own agent.hcl at work, one call of each source.
-run: build
-	$(GO) run ./examples/demo $(BINARY)
+# run builds the programs and shows them at work in a small project.
+run:
+	@$(GO) run ./examples/demo $(MAKE) $(BINARY)
 
 # test runs the tests that take minutes on any machine with Go: go test -short.
 # TESTFLAGS are further flags. vet is lint's. Tests wait for a good part of their
@@ -55,10 +51,13 @@ race:
 probe:
 	$(GO) test ./internal/run/sandbox -count=1 -v -run '^(TestProbe|TestPromiseIsDocumented)$$'
 
+# TOOL builds one of the developers' programs in tools/, a module of its own.
+TOOL := $(GO) build -C tools -o ../$(BIN)/tools/ .
+
 # mutate takes one check of the defence away after the other, and demands that
-# a test fails. It does not run as the root user.
+# a test fails. It does not run as the root user. PATTERN chooses some.
 mutate:
-	$(GO) run ./internal/mutate
+	$(TOOL)/mutate && $(BIN)/tools/mutate '$(PATTERN)'
 
 # attack runs the catalogue of attacks; with LEVEL=full or LEVEL=landlock at that
 # level of the sandbox, and with AS=65534, by root, as that user.
@@ -73,26 +72,32 @@ attacks: probe
 # long runs tests with their large numbers of repetitions.
 long:
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/toolhost ./cmd/toolhost/attack \
-		./plugins/shipped/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills|TestAGrantIsRaced|TestGoInstallAlone|TestReloads'
+		./internal/toolset/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills|TestAGrantIsRaced|TestGoInstallAlone|TestReloads'
 	TOOLHOST_TEST_LONG=1 TOOLHOST_TEST_CALLS=1000000 $(GO) test -vet=off -count=1 -v -timeout 30m \
-		./internal/keep/record -run 'TestFiltersAreQuick|TestKilledWriters'
-	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/keep/undo \
+		./internal/store/record -run 'TestFiltersAreQuick|TestKilledWriters'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/store/undo \
 		-run 'TestUndoRaces|TestUndoIsKilled'
-	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/keep/effects \
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/store/effects \
 		-run 'TestKilledHosts|TestMoreFilesThanAreKept'
-	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/peer/plugins -run 'TestRandomFaults'
-	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/files/workspace -run 'TestRaces'
-	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/keep/review -run 'TestKilledCommits'
-	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/files/search -run 'TestEnginesAgree'
-	cd internal/console/bundle && TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m . \
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/source/plugins -run 'TestRandomFaults'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/file/workspace -run 'TestRaces'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/store/review -run 'TestKilledCommits'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/file/search -run 'TestEnginesAgree'
+	cd internal/face/console/bundle && TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m . \
 		-run 'TestInboxOfManyCalls|TestHugeResults|TestFormsOfPublicServers'
+
+# trees makes TREES random trees of git's files by tools and has git look at them.
+.PHONY: trees
+TREES ?= 20000
+trees:
+	TOOLHOST_TEST_TREES=$(TREES) $(GO) test -vet=off -count=1 -v -timeout 24h ./internal/project -run 'TestTreesOfGit'
 
 # races puts what was changed in a view into a workspace RACES times while somebody
 # else saves the same file.
 .PHONY: races
 RACES ?= 2000
 races:
-	TOOLHOST_TEST_RACES=$(RACES) $(GO) test -vet=off -count=1 -v -timeout 2h ./internal/keep/review -run 'TestRaces'
+	TOOLHOST_TEST_RACES=$(RACES) $(GO) test -vet=off -count=1 -v -timeout 2h ./internal/store/review -run 'TestRaces'
 
 # faults breaks a fleet's programs, connections, disks and clocks while FAULTCALLS
 # calls are made, or until FAULTSECONDS are over.
@@ -101,23 +106,27 @@ FAULTCALLS ?= 50000
 FAULTSECONDS ?= 86400
 faults:
 	TOOLHOST_TEST_CALLS=$(FAULTCALLS) TOOLHOST_TEST_SECONDS=$(FAULTSECONDS) TOOLHOST_TEST_HUBS=3 TOOLHOST_TEST_WORKERS=8 \
-		TOOLHOST_TEST_SESSIONS=300 TOOLHOST_TEST_CALLERS=64 $(GO) test -vet=off -count=1 -v -timeout 25h ./cmd/toolhost-hub -run TestFaults
+		TOOLHOST_TEST_SESSIONS=300 TOOLHOST_TEST_CALLERS=64 $(GO) test -C fleet -vet=off -count=1 -v -timeout 25h ./cmd/toolhost-hub -run TestFaults
 
 # sequences undoes and redoes SEQUENCES generated sequences of commands over small
 # trees, and as many in repositories of five kinds.
 .PHONY: sequences
 SEQUENCES ?= 20000
 sequences:
-	TOOLHOST_TEST_SEQUENCES=$(SEQUENCES) $(GO) test -vet=off -count=1 -v -timeout 10h ./internal/keep/effects \
+	TOOLHOST_TEST_SEQUENCES=$(SEQUENCES) $(GO) test -vet=off -count=1 -v -timeout 10h ./internal/store/effects \
 		-run 'TestSequences'
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
 	$(GO) vet ./...
+	cd fleet && $(GO) vet ./...
+	cd tools && $(GO) vet ./...
 	cd examples/plugin-go && $(GO) vet ./...
 	cd examples/embed && $(GO) vet ./...
-	cd internal/console/bundle && $(GO) vet ./...
+	cd internal/face/console/bundle && $(GO) vet ./...
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+	cd fleet && $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+	cd tools && $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 # fuzz runs every fuzz target for FUZZTIME.
 FUZZTIME ?= 1m
@@ -132,22 +141,20 @@ READERSEED ?= $(shell date +%s)
 reader:
 	TOOLHOST_READER_LINES=$(READERLINES) TOOLHOST_READER_SEED=$(READERSEED) $(GO) test ./internal/policy -run TestReaderAgainstShells -count=1 -v -timeout 3h
 
-# trustfuzz compares what is in force with and without TRUSTFILES random
-# agent.hcl that nobody has approved.
-TRUSTFILES ?= 100000
-TRUSTSEED ?= $(shell date +%s)
-.PHONY: trustfuzz
-trustfuzz:
-	TOOLHOST_TRUST_FILES=$(TRUSTFILES) TOOLHOST_TRUST_SEED=$(TRUSTSEED) $(GO) test ./internal/project -run TestTrustDecision -count=1 -v -timeout 3h
-
-# bench prints ratios measured in one run.
+# bench prints ratios measured in one run, with WORDS only of the lines that contain them.
 bench: build
-	$(GO) run ./cmd/toolhost-bench $(BINARY)
+	$(TOOL)/bench && $(BIN)/tools/bench $(BINARY) $(WORDS)
 
-# pictures makes the pictures of docs/CONSOLE.md anew; it needs a browser.
+# bench-gate fails where toolhost takes more processor time, as a ratio to small programs,
+# than tools/bench/ratios.txt says. With WRITE=-write it writes that file.
+.PHONY: bench-gate
+bench-gate: build
+	$(TOOL)/bench && $(BIN)/tools/bench -gate tools/bench/ratios.txt $(WRITE) $(BINARY) $(WORDS)
+
+# pictures makes the pictures of docs/CONSOLE.md again; it needs a browser.
 .PHONY: pictures
 pictures:
-	cd internal/console/bundle && CONSOLE_DOCS=$(abspath docs/pictures) $(GO) test -vet=off -count=1 . -run 'TestPictures'
+	cd internal/face/console/bundle && CONSOLE_DOCS=$(abspath docs/pictures) $(GO) test -vet=off -count=1 . -run 'TestPictures'
 
 # bench-console measures the console's page in a browser, with CONSOLE_CALLS recorded
 # calls and with a thousand, what a call costs without a console and with one, and how
@@ -155,28 +162,30 @@ pictures:
 .PHONY: bench-console
 CONSOLE_CALLS ?= 1000000
 bench-console:
-	cd internal/console/bundle && CONSOLE_CALLS=$(CONSOLE_CALLS) $(GO) test -vet=off -count=1 -v -timeout 2h . \
+	cd internal/face/console/bundle && CONSOLE_CALLS=$(CONSOLE_CALLS) $(GO) test -vet=off -count=1 -v -timeout 2h . \
 		-run 'TestTimelineOfManyCalls|TestCallsBesideAConsole'
-	cd internal/console/bundle && $(GO) test -vet=off -count=5 -v -timeout 30m . -run 'TestEightSessionsAskAtOnce'
+	cd internal/face/console/bundle && $(GO) test -vet=off -count=5 -v -timeout 30m . -run 'TestEightSessionsAskAtOnce'
 
 # soak makes 10,000 calls over stdio and over HTTP and demands that nothing
 # grows. With NODE=DIR it also compares with the reference filesystem server:
 # npm install --prefix DIR @modelcontextprotocol/server-filesystem@2026.8.31
 soak: build
-	$(GO) run ./cmd/toolhost-soak $(BINARY) $(NODE)
+	$(TOOL)/soak && $(BIN)/tools/soak $(BINARY) $(NODE)
 
 # cross compiles the programs for other platforms; without optimizations, since
-# all that counts is whether they compile.
-CROSS := linux/arm64 darwin/arm64 windows/amd64
+# all that counts is whether they compile. HUB= leaves out the fleet's.
+CROSS := linux/arm64 darwin/arm64
+HUB := ./cmd/toolhost-hub
 cross:
-	for platform in $(CROSS); do GOOS=$${platform%/*} GOARCH=$${platform#*/} \
-		$(GO) build -gcflags='all=-N -l' -o /dev/null $(PROGRAMS) || exit 1; done
+	for platform in $(CROSS); do export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		$(GO) build -gcflags='all=-N -l' -o /dev/null $(PROGRAMS) || exit 1; \
+		test -z "$(HUB)" || $(GO) build -C fleet -gcflags='all=-N -l' -o /dev/null $(HUB) || exit 1; done
 
 # vet-others vets all packages, with their tests, for other systems.
 .PHONY: vet-others
 vet-others:
-	for platform in darwin/arm64 windows/amd64; do GOOS=$${platform%/*} GOARCH=$${platform#*/} \
-		$(GO) vet ./... || exit 1; done
+	for platform in darwin/arm64; do GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+		$(GO) vet ./... && GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet -C fleet ./... || exit 1; done
 
 clean:
 	rm -rf $(BIN)
@@ -188,11 +197,18 @@ clean:
 .PHONY: release release-verify release-test
 DIST ?= dist
 KEY ?= throwaway
-RELEASE := $(GO) run -C internal/release -ldflags=-s .
+RELEASE := $(GO) run -C tools/release -ldflags=-s .
 release:
 	@test -n "$(VERSION)" || { echo "usage: make release VERSION=v0.1.0 [KEY=FILE] [DIST=dist] [SHORT=1]"; exit 2; }
 	$(RELEASE) build --version $(VERSION) --dist "$(abspath $(DIST))" $(if $(SHORT),--short) \
 		$(if $(filter throwaway,$(KEY)),--throwaway-key,--key "$(abspath $(KEY))")
+
+# release-key makes the key that signs releases into KEY, once, with the password in
+# RELEASE_KEY_PASSWORD. docs/RELEASING.md says what to do with it.
+.PHONY: release-key
+release-key:
+	@test "$(KEY)" != throwaway || { echo "usage: RELEASE_KEY_PASSWORD=... make release-key KEY=FILE"; exit 2; }
+	$(RELEASE) key "$(abspath $(KEY))"
 
 # release-verify checks a release with minisign's public key PUBKEY, or a file
 # with it, and makes it again from its commit: all bytes must be equal.
@@ -204,4 +220,4 @@ release-verify:
 # release-test makes a release of all platforms, installs it by each channel, and
 # makes it once more as another user in another directory. It takes long.
 release-test:
-	cd internal/release && TOOLHOST_TEST_ALL=1 RELEASE_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 2h ./...
+	cd tools/release && TOOLHOST_TEST_ALL=1 RELEASE_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 2h ./...

@@ -20,21 +20,20 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/internal/buildinfo"
-	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/face/mcpserve"
+	"github.com/toolhost/toolhost/internal/face/telemetry"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/telemetry"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
-// Main has to be called first in main. Toolhost starts the program anew for
+// Main has to be called first in main. Toolhost re-executes the program for
 // parts of its work, as a process of their own: the toolsets cliagent,
-// agentbench, clemini and ocode, and the supervisors of background tasks. In
-// such a process Main does that work and does not return; in any other it does
+// agentbench, clemini and ocode. In such a process Main does that work and does not return; in any other it does
 // nothing. In a program that does not call it, those toolsets fail and say so,
 // and all else works. Tests call it in TestMain.
 func Main() {
-	if code, ok := project.Anew(os.Args[1:]); ok {
+	if code, ok := project.Reexec(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 }

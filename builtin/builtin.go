@@ -10,9 +10,9 @@ import (
 	"github.com/toolhost/toolhost/builtin/internal/todo"
 	"github.com/toolhost/toolhost/builtin/internal/webfetch"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/seal"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/store/seal"
 )
 
 // Options shape the tools.

@@ -1,10 +1,14 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 // accessAttrs are the attributes of every block whose process the sandbox
@@ -16,19 +20,69 @@ const accessAttrs = "network read write"
 func (b block) access() Access {
 	a := Access{}
 	if b.cfg.Sandbox != nil {
-		a.Network = b.cfg.Sandbox.Network
+		a.Network, a.Hosts = b.cfg.Sandbox.Network, b.cfg.Sandbox.Hosts
 	}
-	a.Network = b.network(a.Network)
+	b.network(&a.Network, &a.Hosts)
 	a.Read, a.Write = b.paths("read"), b.paths("write")
 	return a
 }
 
-func (b block) network(fallback bool) bool {
-	var s string
-	if !b.oneOf("network", &s, string(Allow), string(Deny)) {
-		return fallback
+// network reads what may be reached by the network: everything, nothing, what a person
+// allows, or the hosts of a list.
+func (b block) network(all *bool, hosts *[]string) {
+	a := b.attrs["network"]
+	if a == nil {
+		return
 	}
-	return s == string(Allow)
+	if b.bare("network") == "" && b.isList(a.Expr) {
+		var list []string
+		if b.texts("network", &list) && b.hosts(a.Expr, list) {
+			*all, *hosts = false, list
+		}
+		return
+	}
+	var s string
+	if text, _ := literalText(a.Expr); strings.ContainsAny(text, ".:*/") {
+		b.fail(a.Expr.Range(), "Wrong type", fmt.Sprintf("Write a list: [%q].", text), "Hosts are a list.")
+		return
+	}
+	if b.oneOf("network", &s, string(Allow), string(Deny), network.AskEntry) {
+		*all, *hosts = s == string(Allow), nil
+		if s == network.AskEntry {
+			*hosts = []string{network.AskEntry}
+		}
+	}
+}
+
+// isList reports whether an expression is a list.
+func (b block) isList(e hcl.Expression) bool {
+	if _, ok := concatenation(e); ok {
+		return true
+	}
+	if _, diags := hcl.ExprList(e); !diags.HasErrors() {
+		return true
+	}
+	if _, written := literalText(e); written {
+		return false
+	}
+	v, ok := b.value(e)
+	v, _ = v.Unmark()
+	return ok && isList(v)
+}
+
+// hosts checks a list of hosts.
+func (b block) hosts(e hcl.Expression, list []string) bool {
+	_, err := network.Parse(list)
+	var mistake *network.Mistake
+	if !errors.As(err, &mistake) {
+		return err == nil
+	}
+	at := e.Range()
+	if items, diags := hcl.ExprList(e); !diags.HasErrors() && mistake.Index >= 0 && mistake.Index < len(items) {
+		at = items[mistake.Index].Range()
+	}
+	b.fail(at, "Invalid host", mistake.Fix, "%s.", mistake.What)
+	return false
 }
 
 // paths reads a list of paths and resolves each.

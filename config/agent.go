@@ -31,16 +31,13 @@ type Agent struct {
 // PromptWord is the word in an agent's command that is replaced by its task.
 const PromptWord = "{prompt}"
 
-// defaultRole is the label that means the same as none; JSON syntax needs one.
+// defaultRole is the label that means the same as none.
 const defaultRole = "default"
 
 // labelAgents gives agent blocks without a label that of the default one, so
 // that all have one.
 func (r *reader) labelAgents() {
-	body, ok := r.file.Body.(*hclsyntax.Body)
-	if !ok {
-		return
-	}
+	body := r.file.Body.(*hclsyntax.Body)
 	for _, b := range body.Blocks {
 		if b.Type == "agent" && len(b.Labels) == 0 {
 			b.Labels, b.LabelRanges = []string{defaultRole}, []hcl.Range{b.TypeRange}

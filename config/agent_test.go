@@ -23,18 +23,10 @@ func TestAgents(t *testing.T) {
 	}, second)
 }
 
-// The label "default" is the same as none, which JSON syntax cannot express.
+// The label "default" is the same as none.
 func TestDefaultAgent(t *testing.T) {
-	for name, source := range map[string]string{
-		"agent.hcl":      `agent "default" { command = ["worker"] }`,
-		"agent.hcl.json": `{"agent": {"default": {"command": ["worker"]}}}`,
-	} {
-		cfg := parse(t, name, source, LoadOptions{})
-		require.Len(t, cfg.Agents, 1, name)
-		assert.Equal(t, "", cfg.Agents[0].Role, name)
-		assert.Equal(t, []string{"worker"}, cfg.Agents[0].Command, name)
-		effects := cfg.Effects()
-		require.Len(t, effects, 1, name)
-		assert.Contains(t, effects[0].String(), "agent runs worker", name)
-	}
+	cfg := parse(t, "agent.hcl", `agent "default" { command = ["worker"] }`, LoadOptions{})
+	require.Len(t, cfg.Agents, 1)
+	assert.Equal(t, "", cfg.Agents[0].Role)
+	assert.Equal(t, []string{"worker"}, cfg.Agents[0].Command)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/toolhost/toolhost/internal/matching"
-	"github.com/toolhost/toolhost/plugins/shipped"
+	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/toolset"
 )
 
 // MaxInstructions is how long instructions may be, in characters: clients cut
@@ -59,16 +59,13 @@ func (r *reader) sandbox(blocks hcl.Blocks) {
 	r.onlyOne(blocks, func(b *hcl.Block) {
 		blk := r.open(b, "sandbox")
 		s := &Sandbox{Level: "auto", Pos: pos(b.DefRange)}
-		blk.oneOf("level", &s.Level, "auto", "full", "landlock", "docker", "off")
-		s.Network = blk.network(false)
+		blk.oneOf("level", &s.Level, "auto", "full", "landlock", "off")
+		blk.network(&s.Network, &s.Hosts)
 		s.Read, s.Write, s.Mask = blk.paths("read"), blk.paths("write"), blk.paths("mask")
-		blk.text("image", &s.Image)
 		watch := true
 		blk.boolean("watch", &watch)
 		s.Unwatched = !watch
-		if s.Level == "docker" && s.Image == "" {
-			r.fail(blk.where("level"), "No image", `Add image = "...".`, "The level docker needs an image.")
-		}
+		blk.size("memory", &s.Memory)
 		r.cfg.Sandbox = s
 	})
 }
@@ -83,7 +80,7 @@ func (r *reader) taskfile(b *hcl.Block) {
 	blk.duration("timeout", &t.Timeout)
 	r.cfg.Taskfile = t
 	if local := path.Clean(filepath.ToSlash(t.Path)); local != usual && filepath.IsLocal(local) {
-		// Whoever could change the commands could run any.
+		// Anyone who could change the commands could run any.
 		r.cfg.Workspace.Protect = append(r.cfg.Workspace.Protect, matching.Literal(local))
 	}
 }
@@ -168,7 +165,7 @@ func (r *reader) builtin(b *hcl.Block) {
 // known here, so only what the file says about itself is checked.
 func (r *reader) toolset(b *hcl.Block) {
 	r.name("toolset", b.Labels[0], b.LabelRanges[0])
-	if ours, ok := shipped.Find(b.Labels[0]); ok {
+	if ours, ok := toolset.Find(b.Labels[0]); ok {
 		r.fail(b.LabelRanges[0], "Name of a shipped toolset", "Choose another name.",
 			"%q is shipped with toolhost and is what its contract says.", ours.Name)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/toolhost/toolhost/host/argv"
 )
@@ -36,7 +37,6 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 		list, ok := c.list(a.Expr)
 		t.Argv = list
 		c.program(list, ok, a.Expr.Range())
-		c.suspect(t.Argv, a.Expr)
 	}
 	if a := blk.attrs["env"]; a != nil {
 		t.Env = c.env(a.Expr)
@@ -57,7 +57,7 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 func (r *reader) unused(p *params) {
 	for i, name := range p.names() {
 		if !p.used[name] && !p.misspelt && p.at[i].Filename != "" {
-			r.warnMissing("use of "+name, p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.",
+			r.warn(p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.",
 				"The command makes no use of %q.", name)
 		}
 	}
@@ -99,16 +99,13 @@ func second(t hcl.Traversal) (string, bool) {
 	return attr.Name, ok
 }
 
-// paramItem names a parameter among the items that may be missing.
-func paramItem(name string) string { return "param " + name }
-
 // program checks that the program is named by the file and not by a caller.
 // Whole is false where the list has mistakes that were reported.
 func (c compiler) program(list []argv.Expr, whole bool, at hcl.Range) {
 	switch {
 	case len(list) > 0 && len(list[0].Params()) > 0:
 		c.fail(at, "Program named by a parameter", "Write the program out.",
-			"Whoever calls the tool could run any program.")
+			"Anyone who calls the tool could run any program.")
 	case !whole:
 	case len(list) == 0:
 		c.fail(at, "No program", `Write argv = ["PROGRAM", ...].`, "argv is empty.")
@@ -249,30 +246,26 @@ func (f *finder) Exit(n hclsyntax.Node) hcl.Diagnostics {
 
 // expr compiles one expression.
 func (c compiler) expr(e hcl.Expression) (argv.Expr, bool) {
-	n, ok := c.native(e)
-	if !ok {
-		text, ok := c.foldValue(e) // a number or bool of the JSON syntax
-		return argv.Expr{Literal: text}, ok
-	}
-	_ = hclsyntax.Walk(n.expr, &finder{dynamic: c.dynamic})
-	return c.node(n)
+	native := e.(hclsyntax.Expression)
+	_ = hclsyntax.Walk(native, &finder{dynamic: c.dynamic})
+	return c.node(native)
 }
 
-func (c compiler) node(n node) (argv.Expr, bool) {
-	if !c.dynamic[n.expr] {
+func (c compiler) node(n hclsyntax.Expression) (argv.Expr, bool) {
+	if !c.dynamic[n] {
 		return c.constant(n)
 	}
-	switch e := n.expr.(type) {
+	switch e := n.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
 		return c.param(e)
 	case *hclsyntax.TemplateExpr:
-		return c.template(n, e)
+		return c.template(e)
 	case *hclsyntax.TemplateWrapExpr:
-		return c.node(n.with(e.Wrapped))
+		return c.node(e.Wrapped)
 	case *hclsyntax.ParenthesesExpr:
-		return c.node(n.with(e.Expression))
+		return c.node(e.Expression)
 	case *hclsyntax.ConditionalExpr:
-		return c.conditional(n, e)
+		return c.conditional(e)
 	case *hclsyntax.FunctionCallExpr:
 		c.fail(e.Range(), "Function of a parameter",
 			"Leave the value as it is; the program receives it as the caller gave it.",
@@ -286,34 +279,34 @@ func (c compiler) node(n node) (argv.Expr, bool) {
 }
 
 // constant compiles what is known at load time. A null leaves the argument out.
-func (c compiler) constant(n node) (argv.Expr, bool) {
-	if lit, ok := n.expr.(*hclsyntax.LiteralValueExpr); ok && lit.Val.IsNull() {
+func (c compiler) constant(n hclsyntax.Expression) (argv.Expr, bool) {
+	if lit, ok := n.(*hclsyntax.LiteralValueExpr); ok && lit.Val.IsNull() {
 		return argv.Expr{Null: true}, true
 	}
-	if cond, ok := n.expr.(*hclsyntax.ConditionalExpr); ok {
+	if cond, ok := n.(*hclsyntax.ConditionalExpr); ok {
 		on, ok := c.condition(cond.Condition)
 		switch {
 		case !ok:
 			return argv.Expr{}, false
 		case on:
-			return c.node(n.with(cond.TrueResult))
+			return c.node(cond.TrueResult)
 		}
-		return c.node(n.with(cond.FalseResult))
+		return c.node(cond.FalseResult)
 	}
-	text, ok := c.fold(n)
+	text, ok := c.written(n)
 	return argv.Expr{Literal: text}, ok
 }
 
-func (c compiler) template(n node, e *hclsyntax.TemplateExpr) (argv.Expr, bool) {
+func (c compiler) template(e *hclsyntax.TemplateExpr) (argv.Expr, bool) {
 	var parts []argv.Expr
 	good := true
 	for _, part := range e.Parts {
 		one := argv.Expr{}
 		ok := true
-		if lit, isText := literal(part); isText {
-			one.Literal = n.rawLiteral(lit)
+		if lit, isLiteral := part.(*hclsyntax.LiteralValueExpr); isLiteral && lit.Val.Type() == cty.String {
+			one.Literal = lit.Val.AsString()
 		} else {
-			one, ok = c.node(n.with(part))
+			one, ok = c.node(part)
 		}
 		good = good && ok
 		if last := len(parts) - 1; last >= 0 && plainText(one) && plainText(parts[last]) {
@@ -353,7 +346,7 @@ func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
 		if hint == "" {
 			hint = cmp.Or(c.params.declare, "Declare it with a param block.")
 		}
-		c.missing(paramItem(name), e.Range(), "Unknown parameter", hint, "There is no parameter %q.", name)
+		c.fail(e.Range(), "Unknown parameter", hint, "There is no parameter %q.", name)
 		return "", false
 	}
 	c.fail(e.Range(), "Invalid reference", "Write param.NAME.", "A parameter is used as a whole.")
@@ -361,23 +354,23 @@ func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
 }
 
 // conditional compiles param.NAME ? a : b, for a bool parameter.
-func (c compiler) conditional(n node, e *hclsyntax.ConditionalExpr) (argv.Expr, bool) {
+func (c compiler) conditional(e *hclsyntax.ConditionalExpr) (argv.Expr, bool) {
 	if !c.dynamic[e.Condition] {
 		on, ok := c.condition(e.Condition)
 		if !ok {
 			return argv.Expr{}, false
 		}
 		// Both are compiled, so that mistakes in either are told.
-		then, thenOK := c.node(n.with(e.TrueResult))
-		other, otherOK := c.node(n.with(e.FalseResult))
+		then, thenOK := c.node(e.TrueResult)
+		other, otherOK := c.node(e.FalseResult)
 		if on {
 			return then, thenOK && otherOK
 		}
 		return other, thenOK && otherOK
 	}
 	name, not, ok := c.switchParam(e.Condition)
-	then, thenOK := c.node(n.with(e.TrueResult))
-	other, otherOK := c.node(n.with(e.FalseResult))
+	then, thenOK := c.node(e.TrueResult)
+	other, otherOK := c.node(e.FalseResult)
 	if not {
 		then, other = other, then
 	}

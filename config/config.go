@@ -37,23 +37,18 @@ type Config struct {
 	Web      Web
 	Record   Record
 	// Resources and Prompts are offered to MCP clients beside the tools.
-	Resources []argv.Resource
-	Prompts   []argv.Prompt
-	Model     *Model  // nil when the file has no such block
-	Policy    *Policy // nil when the file has no such block
+	Resources   []argv.Resource
+	Prompts     []argv.Prompt
+	Credentials []Credential
+	Model       *Model  // nil when the file has no such block
+	Policy      *Policy // nil when the file has no such block
 	// Granted are the permissions that tools get, by the permissions block;
 	// nil, all that they ask for, when the file has none.
 	Granted []tool.Permission
 	Sandbox *Sandbox
-	// Further are policies of other files. What any of them denies or asks for
-	// is denied or asked for; a file itself has none, see Restrict.
-	Further []*Policy
-
-	// Keep are absolute paths of files that may not be changed, beside those that
-	// the file itself says: those that one that was approved before runs with a
-	// grant, and may run again. A file itself has none.
-	Keep []string
-
+	// ReadOnly has only the standard tools that read be offered: a file that is not
+	// approved is in the way. A file itself cannot say so.
+	ReadOnly bool
 	// Digests are the hashes of the files that blocks with a grant name, as they
 	// were when this configuration was approved; see ApprovedFiles. Nil is for one
 	// that was not approved for good.
@@ -264,7 +259,10 @@ type Rule struct {
 	// sorted keys.
 	Params string
 	// Command is the beginning of a command line, in words: "git push".
-	Command    string
+	Command string
+	// Paths are globs, relative to the workspace, of places that a call names; see
+	// policy. With Review, Limits has them.
+	Paths      []string
 	Permission tool.Permission
 	Risk       tool.Risk
 	Action     Action
@@ -279,18 +277,21 @@ type Rule struct {
 
 // Sandbox is the sandbox block.
 type Sandbox struct {
-	// Level is "auto", "full", "landlock", "docker" or "off".
+	// Level is "auto", "full", "landlock" or "off".
 	Level string
 	// Network is true when children have network unless their own block says
 	// otherwise. Access of tools, plugins and the like has it worked in.
 	Network bool
+	// Hosts are what they reach otherwise, as in Access.
+	Hosts []string
 	// Read and Write are further absolute paths for all children.
 	Read, Write []string
-	// Image is for level docker.
-	Image string
 	// Mask are absolute paths that children find empty.
 	Mask []string
 	// Unwatched has nobody keep what children change.
 	Unwatched bool
-	Pos       string
+	// Memory is how many bytes the processes of a child may take together; zero
+	// is a quarter of the machine's.
+	Memory int64
+	Pos    string
 }

@@ -7,19 +7,14 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // content takes what a form of the grammar lists out of a body and reports all
 // else. where names the body for messages.
 func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
 	s := grammar()[form]
-	native, ok := body.(*hclsyntax.Body)
-	if !ok {
-		content, diags := body.Content(s)
-		r.diags = append(r.diags, diags...)
-		return content
-	}
+	native := body.(*hclsyntax.Body)
 	if content, ok := fitting(native, s); ok {
 		return content
 	}
@@ -28,14 +23,13 @@ func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
 	attrs, blocks := names(s)
 	for _, a := range native.Attributes {
 		if !slices.Contains(attrs, a.Name) {
-			hint, meant := r.unknownAttribute(a.Name, form)
-			r.unknown(a.NameRange, meant, "Unknown attribute", hint, "There is no attribute %q in %s.", a.Name, where)
+			r.fail(a.NameRange, "Unknown attribute", r.unknownAttribute(a.Name, form), "There is no attribute %q in %s.",
+				a.Name, where)
 		}
 	}
 	for _, b := range native.Blocks {
 		if !slices.Contains(blocks, b.Type) {
-			hint, meant := r.unknownBlock(b, form)
-			r.unknown(b.TypeRange, meant, "Unknown block", hint, "There is no block %q in %s.", b.Type, where)
+			r.fail(b.TypeRange, "Unknown block", r.unknownBlock(b, form), "There is no block %q in %s.", b.Type, where)
 		}
 	}
 	return content
@@ -74,44 +68,39 @@ func names(s *hcl.BodySchema) (attrs, blocks []string) {
 	return attrs, blocks
 }
 
-// unknownAttribute says what to do about an attribute that a form does not
-// have, and what it may have been meant for.
-func (r *reader) unknownAttribute(name, form string) (hint string, meant []string) {
+// unknownAttribute says what to do about an attribute that a form does not have.
+func (r *reader) unknownAttribute(name, form string) (hint string) {
 	attrs, blocks := names(grammar()[form])
 	if slices.Contains(blocks, name) {
-		return "It is a block: write " + name + " { ... }, without the equals sign.", []string{name}
+		return "It is a block: write " + name + " { ... }, without the equals sign."
 	}
 	return r.misplaced(name, form, attrs)
 }
 
-func (r *reader) unknownBlock(b *hclsyntax.Block, form string) (hint string, meant []string) {
+func (r *reader) unknownBlock(b *hclsyntax.Block, form string) (hint string) {
 	attrs, blocks := names(grammar()[form])
 	switch {
 	case slices.Contains(attrs, b.Type):
-		return "It is an attribute: write " + b.Type + " = ..., with an equals sign.", []string{b.Type}
+		return "It is an attribute: write " + b.Type + " = ..., with an equals sign."
 	case form != fileForm && holds(fileForm, b.Type):
-		return "It stands by itself: a } that closes the block before it is missing.", nil
+		return "It stands by itself: a } that closes the block before it is missing."
 	}
-	hint, meant = r.misplaced(b.Type, form, blocks)
-	if b.Type == "param" && len(b.Labels) > 0 {
-		meant = append(meant, paramItem(b.Labels[0]))
-	}
-	return hint, meant
+	return r.misplaced(b.Type, form, blocks)
 }
 
 // misplaced says where a name belongs, or which of the known ones was meant.
-func (r *reader) misplaced(name, form string, known []string) (hint string, meant []string) {
+func (r *reader) misplaced(name, form string, known []string) (hint string) {
 	top, _, _ := strings.Cut(r.scope.key, ".")
-	if hint, meant = home(form, top, name); hint != "" {
-		return hint, append(meant, name)
+	if hint = home(form, top, name); hint != "" {
+		return hint
 	}
 	if near := nearest.Typo(name, known); near != "" {
-		return didYouMean(name, known), []string{near}
+		return didYouMean(name, known)
 	}
 	if hint = elsewhere(name); hint != "" {
-		return hint, nil
+		return hint
 	}
-	return whatFits(names(grammar()[form])), nil
+	return whatFits(names(grammar()[form]))
 }
 
 // whatFits says what a body may hold.

@@ -56,25 +56,36 @@ func (b block) where(name string) hcl.Range {
 func (b block) require(names ...string) {
 	for _, name := range names {
 		if !b.has(name) {
-			b.missing(name, b.at, "Missing attribute", "Add "+name+".", "This block needs the attribute %s.", name)
+			b.fail(b.at, "Missing attribute", "Add "+name+".", "This block needs the attribute %s.", name)
 		}
 	}
 }
 
 // text evaluates an expression that must be text.
 func (r *reader) text(e hcl.Expression) (string, bool) {
-	n, ok := r.native(e)
-	if !ok {
-		return r.strictText(e)
-	}
-	switch n.expr.(type) {
-	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:
-		return r.fold(n)
-	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.ParenthesesExpr,
-		*hclsyntax.ConditionalExpr:
-		return r.fold(n)
+	switch e.(type) {
+	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr, *hclsyntax.ScopeTraversalExpr,
+		*hclsyntax.FunctionCallExpr, *hclsyntax.ParenthesesExpr, *hclsyntax.ConditionalExpr:
+		return r.written(e)
 	}
 	return r.strictText(e)
+}
+
+// written is text, where a number or truth value is written out.
+func (r *reader) written(e hcl.Expression) (string, bool) {
+	v, ok := r.value(e)
+	if !ok {
+		return "", false
+	}
+	text, ok := toText(v)
+	if !ok {
+		r.fail(e.Range(), "Wrong type", "", "Text is needed here, and this is %s.", typeName(v))
+		return "", false
+	}
+	if v.ContainsMarked() {
+		r.derived(text)
+	}
+	return text, true
 }
 
 // strictText takes no number for a text.

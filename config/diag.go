@@ -15,9 +15,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/keep/redact"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
 // maxDiagnostics bounds what is reported of one file.
@@ -60,9 +60,7 @@ type Diagnostic struct {
 
 // note is the Extra of our diagnostics.
 type note struct {
-	suggestion string   // the end of Detail that says what to do
-	absent     string   // the item that is said not to be there
-	meant      []string // the items that an unknown one may have been meant for
+	suggestion string // the end of Detail that says what to do
 }
 
 // noteOf gives the note of a diagnostic, an empty one where it has none.

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/keep/digest"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/store/digest"
 )
 
 // FileDigests gives the hashes of the files that blocks with a grant name, for
-// an approval. Whoever changes one of them has the grant; and a name that
+// an approval. Anyone who changes one of them has the grant; and a name that
 // nothing has yet can be taken by a confined command.
 func (c *Config) FileDigests() map[string]string {
 	digests := make(map[string]string)
@@ -25,7 +25,7 @@ func (c *Config) FileDigests() map[string]string {
 // ApprovedFiles gives the files that the words of a command line name and that
 // were approved with the configuration, as they were then: those below root, the
 // absolute path of the workspace, and those below the one of the configuration,
-// where root is another directory or a copy.
+// where root is another directory.
 func (c *Config) ApprovedFiles(root string, words []string) digest.Files {
 	if len(c.Digests) == 0 {
 		return nil

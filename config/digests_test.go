@@ -67,21 +67,3 @@ taskfile { network = "allow" }
 		assert.Error(t, files.Verify(), root)
 	}
 }
-
-// What is masked is masked in a copy of the workspace, too.
-func TestMaskCopy(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	of, outside, copied := filepath.Join(dir, "of"), filepath.Join(dir, "outside"), filepath.Join(dir, "copy")
-	require.NoError(t, os.Mkdir(of, 0o755))
-	require.NoError(t, os.Symlink("real", filepath.Join(of, "link")))
-	cfg := &Config{Sandbox: &Sandbox{Mask: []string{filepath.Join(of, "notes"), outside, filepath.Join(of, "link")}}}
-	before := cfg.Sandbox
-	cfg.MaskCopy(of, copied)
-	assert.ElementsMatch(t, []string{filepath.Join(of, "notes"), outside, filepath.Join(of, "link"),
-		filepath.Join(copied, "notes"), filepath.Join(copied, "link"), filepath.Join(copied, "real")}, cfg.Sandbox.Mask)
-	assert.Len(t, before.Mask, 3, "what it was stays as it was")
-	none := &Config{}
-	none.MaskCopy(of, copied)
-	assert.Nil(t, none.Sandbox)
-}

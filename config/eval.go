@@ -17,7 +17,6 @@ type binding struct {
 	expr  hcl.Expression // of a local, or the default of a variable
 	state int
 	value cty.Value
-	text  *string // the value as text with its own bytes, where it is text
 }
 
 // States of a binding.
@@ -61,10 +60,34 @@ func (r *reader) value(e hcl.Expression) (cty.Value, bool) {
 		scope[root][t[1].(hcl.TraverseAttr).Name] = v
 		size += sizeOf(v)
 	}
-	if !good || !r.spendAt(size, e.Range()) || !r.payForLoops(e, scope, size) {
+	if !good || !r.plainArithmetic(e) || !r.spendAt(size, e.Range()) || !r.payForLoops(e, scope, size) {
 		return cty.NilVal, false
 	}
 	return r.evaluate(e, r.context(e, scope))
+}
+
+// plainArithmetic refuses arithmetic beside what writes numbers out: a number
+// is checked before it becomes text, see huge.
+func (r *reader) plainArithmetic(e hcl.Expression) bool {
+	arithmetic, writes := false, false
+	for _, n := range nodes(e) {
+		switch n := n.(type) {
+		case *hclsyntax.BinaryOpExpr:
+			arithmetic = arithmetic || n.Op.Type == cty.Number
+		case *hclsyntax.UnaryOpExpr:
+			_, literal := n.Val.(*hclsyntax.LiteralValueExpr)
+			arithmetic = arithmetic || n.Op.Type == cty.Number && !literal
+		case *hclsyntax.TemplateExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.ObjectConsExpr, *hclsyntax.ForExpr,
+			*hclsyntax.IndexExpr, *hclsyntax.ConditionalExpr:
+			writes = true
+		}
+	}
+	if arithmetic && writes {
+		r.fail(e.Range(), "Arithmetic inside an expression", "Put it into a local of its own.",
+			"A calculation stands alone, without texts, functions and objects.")
+		return false
+	}
+	return true
 }
 
 func (r *reader) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
@@ -72,6 +95,10 @@ func (r *reader) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, bo
 	v, diags := e.Value(ctx)
 	r.diags = append(r.diags, diags...)
 	if diags.HasErrors() || !r.spendAt(sizeOf(v), e.Range()) {
+		return cty.NilVal, false
+	}
+	if huge(v) {
+		r.fail(e.Range(), "Number too large", "", "A number has at most %d digits.", maxDigits)
 		return cty.NilVal, false
 	}
 	return v, v.IsWhollyKnown()
@@ -87,7 +114,7 @@ func (r *reader) context(e hcl.Expression, scope map[string]map[string]cty.Value
 			ctx.Variables[root] = cty.ObjectVal(values)
 		}
 	}
-	if r.json || slices.ContainsFunc(nodes(e), isCall) {
+	if slices.ContainsFunc(nodes(e), isCall) {
 		ctx.Functions = r.functions()
 	}
 	return ctx
@@ -112,8 +139,8 @@ func isCall(n hclsyntax.Node) bool {
 	return ok
 }
 
-// payForLoops counts the rounds of for expressions against the budget. They
-// are not nested, and do not occur in JSON.
+// payForLoops counts the rounds of for expressions, which are not nested,
+// against the budget.
 func (r *reader) payForLoops(e hcl.Expression, scope map[string]map[string]cty.Value, size int) bool {
 	for _, n := range nodes(e) {
 		loop, ok := n.(*hclsyntax.ForExpr)
@@ -265,9 +292,6 @@ func (r *reader) bound(b *binding, name string) (cty.Value, bool) {
 	r.resolving = append(r.resolving, name)
 	v, ok := r.value(b.expr)
 	r.resolving = r.resolving[:len(r.resolving)-1]
-	if ok && v.Type() == cty.String && !v.IsNull() {
-		b.text, ok = r.foldExpr(b.expr)
-	}
 	if !ok || b.state == failed {
 		b.state = failed
 		return cty.NilVal, false
@@ -293,16 +317,6 @@ func (r *reader) circular(b *binding, name string) {
 	}
 	r.fail(b.pos, "Circular definition", "Write one of the values out.", "%s is defined by itself: %s.",
 		name, strings.Join(append(shown, name), " -> "))
-}
-
-// foldExpr gives an expression as text with the bytes of its literals.
-func (r *reader) foldExpr(e hcl.Expression) (*string, bool) {
-	n, ok := r.native(e)
-	if !ok {
-		return nil, true
-	}
-	text, ok := r.fold(n)
-	return &text, ok
 }
 
 // env reads the environment, and reports whether the value is a secret: what
@@ -332,4 +346,45 @@ func (r *reader) secret(value string) {
 	if value != "" && !slices.Contains(r.cfg.Secrets, value) {
 		r.cfg.Secrets = append(r.cfg.Secrets, value)
 	}
+}
+
+// derived notes a text that was made from secrets and no longer shows them.
+func (r *reader) derived(text string) {
+	if !slices.ContainsFunc(r.cfg.Secrets, func(s string) bool { return strings.Contains(text, s) }) {
+		r.secret(text)
+	}
+}
+
+// typeName names the type of a value for people.
+func typeName(v cty.Value) string {
+	if v.IsNull() {
+		return "null"
+	}
+	switch t := v.Type(); {
+	case t == cty.String:
+		return "text"
+	case t == cty.Number:
+		return "a number"
+	case t == cty.Bool:
+		return "true or false"
+	case t.IsTupleType() || t.IsListType() || t.IsSetType():
+		return "a list"
+	case t.IsObjectType() || t.IsMapType():
+		return "an object"
+	}
+	return "something else"
+}
+
+// condition evaluates a condition that is known at load time.
+func (r *reader) condition(e hclsyntax.Expression) (on, ok bool) {
+	v, ok := r.value(e)
+	if !ok {
+		return false, false
+	}
+	v, _ = v.Unmark()
+	if v.IsNull() || v.Type() != cty.Bool {
+		r.fail(e.Range(), "Wrong type", "", "A condition must be true or false, and this is %s.", typeName(v))
+		return false, false
+	}
+	return v.True(), true
 }

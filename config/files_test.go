@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/internal/testfile"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
 func write(t *testing.T, path, text string) {
@@ -24,7 +24,6 @@ func write(t *testing.T, path, text string) {
 func TestFind(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "agent.hcl"), "")
-	write(t, filepath.Join(root, "json", "agent.hcl.json"), "{}")
 	write(t, filepath.Join(root, "repo", ".git", "HEAD"), "")
 	write(t, filepath.Join(root, "repo", "a", "b", "file"), "")
 	write(t, filepath.Join(root, "worktree", ".git"), "gitdir: elsewhere")
@@ -32,8 +31,6 @@ func TestFind(t *testing.T) {
 	cases := map[string]string{
 		".":        "agent.hcl",
 		"plain/x":  "agent.hcl",
-		"json":     "json/agent.hcl.json",
-		"json/x/y": "json/agent.hcl.json",
 		"repo/a/b": "", // not beyond the root of the repository
 		"repo":     "",
 		"worktree": "",
@@ -71,12 +68,6 @@ func TestLoad(t *testing.T) {
 	write(t, file, "workspace { allow = [\"y\"] }\n")
 	cfg, _ = Load(file, LoadOptions{Env: noEnv})
 	assert.NotEqual(t, first, cfg.SHA256)
-
-	write(t, file+".json", "{}")
-	_, diags = Load(file, LoadOptions{Env: noEnv})
-	require.Len(t, diags, 1)
-	assert.Equal(t, "Two configurations", diags[0].Summary)
-	assert.False(t, diags.HasErrors())
 }
 
 func TestLoadUnreadable(t *testing.T) {
@@ -148,41 +139,6 @@ func TestFormat(t *testing.T) {
 		assert.True(t, diags.HasErrors(), "%q", broken)
 		assert.Equal(t, broken, string(got))
 	}
-}
-
-// TestTemplate reads what init writes, as it is and with every example made
-// real.
-func TestTemplate(t *testing.T) {
-	text := string(Template(Found{}))
-	cfg := parse(t, "agent.hcl", text, LoadOptions{})
-	require.Empty(t, cfg.Tools)
-	formatted, diags := Format([]byte(text))
-	require.Empty(t, diags)
-	assert.Equal(t, string(formatted), text)
-
-	real := uncomment(text)
-	cfg, diags = Parse("agent.hcl", []byte(real), LoadOptions{Env: env(map[string]string{"GITHUB_TOKEN": "x"})})
-	require.Empty(t, diags, real)
-	assert.Len(t, cfg.Tools, 1)
-	assert.Empty(t, CheckExamples(cfg, inside{}))
-}
-
-// uncomment makes the commented examples of the template real.
-func uncomment(text string) string {
-	var lines []string
-	in := false
-	for line := range strings.Lines(text) {
-		body, ok := strings.CutPrefix(line, "# ")
-		if ok && strings.HasSuffix(body, "{\n") {
-			in = true
-		}
-		if in && ok {
-			in = body != "}\n"
-			line = body
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "")
 }
 
 // inside refuses paths that lead out of the workspace, by their names.

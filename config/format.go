@@ -10,13 +10,8 @@ import (
 
 // Format gives src in the canonical layout: indentation, spaces, alignment.
 // Comments and texts stay as they are. Source with mistakes of syntax comes
-// back unchanged with diagnostics, and so does JSON, which has no layout of
-// its own.
+// back unchanged with diagnostics.
 func Format(src []byte) ([]byte, Diagnostics) {
-	if trimmed := bytes.TrimSpace(src); len(trimmed) > 0 && trimmed[0] == '{' {
-		return src, Diagnostics{about("", hcl.DiagError, "Not native syntax",
-			"This is JSON.", "Use a formatter for JSON.")}
-	}
 	r := &reader{filename: FileName, cfg: new(Config)}
 	if !r.parse(src) || r.diags.HasErrors() {
 		return src, finish(r.diags, r.file, nil)

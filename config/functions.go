@@ -2,13 +2,13 @@ package config
 
 import (
 	"errors"
-	"regexp/syntax"
-	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // Bounds on what expressions may produce, so that a file cannot exhaust the
@@ -17,7 +17,7 @@ const (
 	maxProduced = 16 << 20 // bytes over all expressions of a file
 	maxProduct  = 16 << 20 // sizes of a function's arguments, multiplied
 	maxPadding  = 4        // digits of a width or precision in format
-	maxWork     = 32 << 20 // steps of the functions that take more than they are given, over a file
+	maxDigits   = 1000
 )
 
 // sensitive marks values that come from the environment or from a sensitive
@@ -27,8 +27,8 @@ const sensitive = mark("sensitive")
 type mark string
 
 var (
-	errTooMuch = errors.New("the expressions of this file produce too much")
-	errTooSlow = errors.New("the expressions of this file take too long; use a shorter text, list or pattern")
+	errTooMuch  = errors.New("the expressions of this file produce too much")
+	errTooLarge = errors.New("a number is too large")
 )
 
 // pure are the functions on values. None has a side effect.
@@ -73,10 +73,10 @@ func (r *reader) bounded(name string, f function.Function) function.Function {
 			if err := checkArgs(name, args); err != nil {
 				return cty.NilVal, err
 			}
-			if r.worked += work(name, args); r.worked > maxWork {
-				return cty.NilVal, errTooSlow
-			}
 			v, err := f.Call(args)
+			if err == nil && huge(v) {
+				err = errTooLarge
+			}
 			if err == nil && !r.spend(sizeOf(v)) {
 				err = errTooMuch
 			}
@@ -87,6 +87,12 @@ func (r *reader) bounded(name string, f function.Function) function.Function {
 
 // checkArgs refuses what could produce far more than it is given.
 func checkArgs(name string, args []cty.Value) error {
+	for _, arg := range args { // a text may be taken for a number
+		if arg.Type() == cty.String && len(arg.AsString()) < maxDigits && exponent().MatchString(arg.AsString()) &&
+			number().MatchString(arg.AsString()) {
+			return errTooLarge
+		}
+	}
 	switch name {
 	case "join", "replace", "format":
 	default:
@@ -105,37 +111,22 @@ func checkArgs(name string, args []cty.Value) error {
 	return nil
 }
 
-// work estimates the steps of a function whose time is not in proportion to what
-// it is given and produces. An expression takes as many for each byte as it has
-// instructions.
-func work(name string, args []cty.Value) int {
-	switch name {
-	case "regex":
-		return instructions(args[0].AsString()) * (1 + len(args[1].AsString()))
-	case "replace":
-		pattern := args[1].AsString()
-		if len(pattern) > 1 && strings.HasPrefix(pattern, "/") && strings.HasSuffix(pattern, "/") {
-			return instructions(pattern[1:len(pattern)-1]) * (1 + len(args[0].AsString()))
-		}
-	case "distinct":
-		n := args[0].LengthInt()
-		return 4 * n * n
-	}
-	return 0
-}
+// number matches a text that counts as a number.
+var number = matching.Lazy(`^[+-]?[0-9.]+[eE][+-]?[0-9]+$`)
 
-// instructions is how many an expression has when it is compiled, 0 if it is
-// invalid, which the function itself reports.
-func instructions(expression string) int {
-	parsed, err := syntax.Parse(expression, syntax.Perl)
-	if err != nil {
-		return 0
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return 0
-	}
-	return len(program.Inst)
+// huge reports whether a value holds a number that takes more than maxDigits
+// digits when it is written out.
+func huge(v cty.Value) bool {
+	found := false
+	plain, _ := v.UnmarkDeep()
+	_ = cty.Walk(plain, func(_ cty.Path, v cty.Value) (bool, error) {
+		if v.Type() == cty.Number && v.IsKnown() && !v.IsNull() {
+			exp := v.AsBigFloat().MantExp(nil)
+			found = found || max(exp, -exp) > maxDigits*10/3
+		}
+		return !found, nil
+	})
+	return found
 }
 
 // padsWidely reports whether a format holds a long number after a percent.

@@ -67,8 +67,6 @@ func TestInstructions(t *testing.T) {
 		"variable \"where\" {\n  default = \"db/\"\n}\ninstructions = <<-END\n  Rows are in ${var.where}.\n  END\n",
 		LoadOptions{})
 	assert.Equal(t, "Rows are in db/.", cfg.Instructions)
-	require.Len(t, cfg.Effects(), 1, "a file that nobody has approved tells models nothing")
-	assert.Contains(t, cfg.Effects()[0].String(), "Rows are in db/.")
 
 	_, diags := Parse("agent.hcl", []byte("\ninstructions = \""+strings.Repeat("é", MaxInstructions+1)+"\"\n"),
 		LoadOptions{Env: noEnv})
@@ -220,7 +218,7 @@ func TestOtherBlocks(t *testing.T) {
 	assert.Equal(t, []string{"127.0.0.1", "10.0.0.0/8", "intranet.example"}, cfg.Web.Allow)
 	assert.Equal(t, int64(2<<20), cfg.Web.MaxSize)
 	assert.Equal(t, &Sandbox{Level: "full", Read: []string{"/opt"}, Write: []string{"/home/me/cache"},
-		Mask: []string{"/home/me/.ssh"}, Image: "alpine:3", Pos: cfg.Sandbox.Pos}, cfg.Sandbox)
+		Mask: []string{"/home/me/.ssh"}, Pos: cfg.Sandbox.Pos}, cfg.Sandbox)
 }
 
 func TestPolicy(t *testing.T) {

@@ -16,16 +16,17 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 		fileForm: schema("instructions", "workspace", "variable name", "locals", "tool name", "resource name",
 			"prompt name", "plugin name",
 			"mcp name", "agent role", "taskfile", "toolset name", "policy", "sandbox", "limits", "web", "record",
-			"model",
+			"model", "credential name",
 			"permissions", "builtin name"),
-		"agent":    schema("command prompt description env timeout " + accessAttrs),
-		"argument": schema("title description required default enum pattern min max path complete"),
-		"ask":      schema("message optional roots form", "field name", "model"),
-		"builtin":  schema("unescape"),
-		"command":  schema("argv env stdin timeout success report"),
-		"example":  schema("args params description"),
-		"field":    schema("type title description default enum titles min max format required"),
-		"limits":   schema("output timeout processes"),
+		"agent":      schema("command prompt description env timeout " + accessAttrs),
+		"argument":   schema("title description required default enum pattern min max path complete"),
+		"ask":        schema("message optional roots form", "field name", "model"),
+		"builtin":    schema("unescape"),
+		"command":    schema("argv env stdin timeout success report"),
+		"credential": schema("host header value username password"),
+		"example":    schema("args params description"),
+		"field":      schema("type title description default enum titles min max format required"),
+		"limits":     schema("output timeout processes"),
 		"mcp": schema("command env url headers prefix include exclude risk timeout start_timeout protocol roots "+
 			accessAttrs, "oauth"),
 		"message":         schema("role type " + pieceAttrs),
@@ -52,7 +53,7 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 			"param name", "command"),
 		"rule": schema("tool params command permission risk action expires disabled reason " +
 			"files paths deletes bytes beyond"),
-		"sandbox":  schema("level image mask watch " + accessAttrs),
+		"sandbox":  schema("level mask watch memory " + accessAttrs),
 		"taskfile": schema("path timeout " + accessAttrs),
 		"tool": schema("title description risk permissions task params_schema "+accessAttrs, "param name",
 			"passthrough", "command", "ask name", "output", "example", "reject"),
@@ -109,27 +110,27 @@ func forms() []string {
 }
 
 // home says where an item belongs that is in a block of a form where it cannot
-// be, and for what it may have been meant there. Top is the type of the block of
-// the file that all this is in. It is empty where nothing or too much can be said.
-func home(form, top, name string) (hint string, meant []string) {
+// be. Top is the type of the block of the file that all this is in. It is empty
+// where nothing or too much can be said.
+func home(form, top, name string) (hint string) {
 	if in := nested(form, name); len(in) > 0 && len(in) < 3 {
-		return "It belongs in the " + either(in) + " block.", in
+		return "It belongs in the " + either(in) + " block."
 	}
 	if form == fileForm {
-		return "", nil
+		return ""
 	}
 	kind, _, _ := strings.Cut(form, " ")
 	out := around(kind, name)
 	switch {
 	case slices.Contains(out, fileForm):
-		return "It belongs at the top of agent.hcl, outside of all blocks.", nil
+		return "It belongs at the top of agent.hcl, outside of all blocks."
 	case slices.Contains(out, top):
 		out = []string{top}
 	}
 	if len(out) > 0 {
-		return "It belongs in the " + either(out) + " block, outside of " + kind + ".", nil
+		return "It belongs in the " + either(out) + " block, outside of " + kind + "."
 	}
-	return "", nil
+	return ""
 }
 
 // elsewhere says which blocks may have an item of a name, if they are few.

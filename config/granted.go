@@ -2,20 +2,21 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/matching"
-	"github.com/toolhost/toolhost/internal/taskincludes"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/source/taskincludes"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // Granting is a block whose processes may do what other confined ones may not,
 // by a grant of network, read or write of its own, or by a secret in its
-// environment. Whoever changes the files that it runs has the grant.
+// environment. Anyone who changes the files that it runs has the grant.
 type Granting struct {
 	// Block names it for people, `tool "lint"`, and Pos is its place.
 	Block, Pos string
@@ -30,8 +31,9 @@ type Granting struct {
 // Granting lists the blocks with a grant that name files below root, the
 // absolute path of the workspace.
 func (c *Config) Granting(root string) (blocks []Granting) {
-	add := func(kind, name, pos string, access Access, env map[string]string, words []string) {
-		if !c.grants(access, env) {
+	c.eachGranted(func(kind, name, pos string, words []string) {
+		if kind == "taskfile" {
+			blocks = append(blocks, Granting{kind, pos, c.taskfiles(root), nil})
 			return
 		}
 		if name != "" {
@@ -40,6 +42,32 @@ func (c *Config) Granting(root string) (blocks []Granting) {
 		files, dirs := filesNamed(root, words), dirsNamed(root, words)
 		if len(files)+len(dirs) > 0 {
 			blocks = append(blocks, Granting{kind, pos, files, dirs})
+		}
+	})
+	return blocks
+}
+
+// GrantedCaches returns a name for each block with a grant, such as "tool-fetch",
+// under which its processes have caches of their own: what a process with fewer
+// rights could write to, it would run with the block's.
+func (c *Config) GrantedCaches() (names []string) {
+	c.eachGranted(func(kind, name, _ string, _ []string) { names = append(names, CacheName(kind, name)) })
+	return names
+}
+
+// CacheName returns the name that GrantedCaches has for a block.
+func CacheName(kind, name string) string {
+	if name == "" {
+		return kind
+	}
+	return kind + "-" + url.PathEscape(name)
+}
+
+// eachGranted calls found for each block with a grant, with the words of its command.
+func (c *Config) eachGranted(found func(kind, name, pos string, words []string)) {
+	add := func(kind, name, pos string, access Access, env map[string]string, words []string) {
+		if c.grants(access, env) {
+			found(kind, name, pos, words)
 		}
 	}
 	for i := range c.Tools {
@@ -60,25 +88,11 @@ func (c *Config) Granting(root string) (blocks []Granting) {
 		add("plugin", p.Name, p.Pos, p.Access, p.Env, append([]string{p.Source}, p.Args...))
 	}
 	if c.taskfileGrants() {
-		blocks = append(blocks, Granting{"taskfile", c.Taskfile.Pos, c.taskfiles(root), nil})
+		found("taskfile", "", c.Taskfile.Pos, nil)
 	}
-	return blocks
 }
 
-// Keeps lists what commands may not change while the file is in force: what
-// blocks with a grant name below root, the absolute path of the workspace, and
-// what is there to be read.
-func (c *Config) Keeps(root string) (paths []string) {
-	for _, block := range c.Granting(root) {
-		paths = append(paths, block.Files...)
-	}
-	if c.Sandbox != nil {
-		paths = append(paths, c.Sandbox.Read...)
-	}
-	return paths
-}
-
-// LentGrants lists, in sentences, the blocks whose grant is that of whoever changes
+// LentGrants lists, in sentences, the blocks whose grant is that of the one who changes
 // a file in a directory.
 func (c *Config) LentGrants() (lines []string) {
 	root := realRoot(c.Workspace.Root)
@@ -98,8 +112,12 @@ func (c *Config) LentGrants() (lines []string) {
 // grants reports whether a block's processes get what those of other blocks
 // do not.
 func (c *Config) grants(a Access, env map[string]string) bool {
-	everywhere := c.Sandbox != nil && c.Sandbox.Network
-	if a.Network && !everywhere || len(a.Read) > 0 || len(a.Write) > 0 {
+	var everywhere Sandbox
+	if c.Sandbox != nil {
+		everywhere = *c.Sandbox
+	}
+	further := slices.ContainsFunc(a.Hosts, func(h string) bool { return !slices.Contains(everywhere.Hosts, h) })
+	if (a.Network || further) && !everywhere.Network || len(a.Read) > 0 || len(a.Write) > 0 {
 		return true
 	}
 	for _, value := range env {
@@ -168,7 +186,7 @@ func filesNamed(root string, words []string) (files []string) {
 		}
 		files = append(files, fileNamed(root, word)...)
 		if strings.ContainsFunc(word, betweenWords) { // a script, as sh -c takes it
-			for _, piece := range strings.FieldsFunc(written().ReplaceAllString(word, "$1 "), betweenWords) {
+			for _, piece := range strings.FieldsFunc(runBy(word), betweenWords) {
 				files = append(files, fileNamed(root, piece)...)
 			}
 		}
@@ -199,8 +217,33 @@ func dirsNamed(root string, words []string) (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// written is what a script redirects its output to, which it does not run.
-var written = matching.Lazy(`(^|[^<])>>?\|?[ \t]*[^\s;&|()<>"'=` + "`" + `$]+`)
+// written is what a script redirects its output to, which it does not run, and printed
+// a command that only prints a file, the last thing on its line.
+var (
+	written = matching.Lazy(`(^|[^<])>>?\|?[ \t]*([^\s;&|()<>"'=` + "`" + `$]+)`)
+	printed = matching.Lazy(`((?:^|[;&\n])[ \t]*(?:cat|cut|grep|head|tail|wc)(?:[ \t]+-[^\s;&|()<>]*)*[ \t]*<?[ \t]*)` +
+		`([^\s;&|()<>"'=` + "`" + `$-][^\s;&|()<>"'=` + "`" + `$]*)([ \t]*(?:$|[;&\n]))`)
+)
+
+// runBy is a script without what it redirects its output to. Where it also prints such
+// a file, as a tool with a log does, that is left out as well, unless what it prints
+// could go to another program.
+func runBy(script string) string {
+	if !strings.ContainsAny(script, "|(`{") && !strings.Contains(script, "exec") {
+		var targets []string
+		for _, match := range written().FindAllStringSubmatch(script, -1) {
+			targets = append(targets, match[2])
+		}
+		script = printed().ReplaceAllStringFunc(script, func(text string) string {
+			match := printed().FindStringSubmatch(text)
+			if !slices.Contains(targets, match[2]) {
+				return text
+			}
+			return match[1] + match[3]
+		})
+	}
+	return written().ReplaceAllString(script, "$1 ")
+}
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", r) }
 

@@ -29,6 +29,18 @@ func TestGrantingNamesWhatIsRun(t *testing.T) {
 		`tee report.json`:                       {"report.json"},
 		`sh new.sh >out/new.json && ./build.sh`: {"build.sh", "new.sh"},
 		`>report.json sh build.sh`:              {"build.sh"},
+		// What it also prints is a log, unless that goes to another program.
+		`echo x >>report.json; wc -l <report.json`:             nil,
+		`echo x >>report.json && tail -3 report.json; true`:    nil,
+		`echo x >>report.json; cat report.json | sh`:           {"report.json"},
+		`echo x >>report.json; sh -c "$(cat report.json)"`:     {"report.json"},
+		`echo x >>report.json; cat report.json; sh build.sh`:   {"build.sh"},
+		`echo x >>build.sh; cat build.sh; sh build.sh`:         {"build.sh"},
+		`echo x >>report.json; cat report.json >y; sh y`:       {"report.json"},
+		`{ echo x >>report.json; cat report.json; } | sh`:      {"report.json"},
+		`echo x >>report.json; sh <report.json`:                {"report.json"},
+		`cat report.json`:                                      {"report.json"},
+		`echo x >>report.json; sort -onew report.json; sh new`: {"report.json"},
 	} {
 		src := fmt.Sprintf("tool \"x\" {\n  network = \"allow\"\n  command {\n    argv = [\"sh\", \"-c\", %q]\n  }\n}\n", line)
 		cfg, diags := Parse(filepath.Join(root, "agent.hcl"), []byte(src), LoadOptions{})

@@ -2,19 +2,19 @@ package config
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // Bounds of a file. The parser and the evaluator are recursive and join texts
 // in quadratic time, so these are checked on the tokens, before parsing.
 const (
-	maxSize      = 1 << 20
-	maxDepth     = 100     // brackets, templates, heredocs, JSON values
-	maxOperators = 10_000  // each may deepen the syntax tree by one
-	maxJoining   = 1 << 29 // bytes copied while literals are joined
+	maxSize      = 256 << 10
+	maxDepth     = 100    // brackets, templates, heredocs
+	maxOperators = 10_000 // each may deepen the syntax tree by one
 )
 
 // guard follows the tokens of one file.
@@ -22,10 +22,6 @@ type guard struct {
 	open      []frame
 	loops     int // template for directives that are open
 	operators int
-	interps   int
-	joining   int
-	run       int // literals in a row
-	runBytes  int
 	previous  hclsyntax.TokenType
 	diag      *hcl.Diagnostic
 }
@@ -54,11 +50,10 @@ func (g *guard) token(t *hclsyntax.Token) {
 		g.pop()
 	case hclsyntax.TokenIdent:
 		g.ident(t)
-	case hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
-		g.literal(t)
-	}
-	if t.Type != hclsyntax.TokenStringLit && t.Type != hclsyntax.TokenQuotedLit {
-		g.run, g.runBytes = 0, 0
+	case hclsyntax.TokenNumberLit:
+		if exponent().Match(t.Bytes) {
+			g.refuse(t, "Number too large", "Exponents have at most two digits.")
+		}
 	}
 	if deepens(t.Type) {
 		if g.operators++; g.operators > maxOperators {
@@ -88,9 +83,6 @@ func deepens(t hclsyntax.TokenType) bool {
 func (g *guard) push(t *hclsyntax.Token) {
 	if g.open = append(g.open, frame{}); len(g.open) > maxDepth {
 		g.refuse(t, "Nested too deeply", "Brackets and templates may be nested at most %d deep.", maxDepth)
-	}
-	if t.Type == hclsyntax.TokenTemplateInterp {
-		g.interps++
 	}
 }
 
@@ -133,19 +125,9 @@ func (g *guard) inLoop() bool {
 	return false
 }
 
-// literal adds what the parser will spend on joining this literal to the ones
-// before it: it copies the text so far and moves the tokens after it.
-func (g *guard) literal(t *hclsyntax.Token) {
-	g.run++
-	g.runBytes += len(t.Bytes)
-	if g.run == 1 {
-		return
-	}
-	if g.joining += g.runBytes + 16*(g.run+2*g.interps); g.joining > maxJoining {
-		g.refuse(t, "Text too long",
-			"The text blocks of this file have too many lines. Put long text into a file of its own.")
-	}
-}
+// exponent finds an exponent of more than two digits. Written out, such a number
+// could take all memory and time.
+var exponent = matching.Lazy(`[eE][+-]?0*[0-9]{3,}`)
 
 func (g *guard) refuse(t *hclsyntax.Token, summary, format string, args ...any) {
 	g.diag = &hcl.Diagnostic{
@@ -165,6 +147,3 @@ func checkSize(filename string, src []byte) *hcl.Diagnostic {
 		Subject: &hcl.Range{Filename: filename, Start: start, End: start},
 	}
 }
-
-// hasTemplate reports whether s would be more than plain text as a template.
-func hasTemplate(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "%{") }

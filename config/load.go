@@ -10,19 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	hcljson "github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// The names under which the file is looked for; the first found counts.
-const (
-	FileName     = "agent.hcl"
-	JSONFileName = "agent.hcl.json"
-)
+// FileName is the name under which the file is looked for.
+const FileName = "agent.hcl"
 
 // LoadOptions are what a load takes besides the file.
 type LoadOptions struct {
@@ -38,20 +33,16 @@ type reader struct {
 	opts     LoadOptions
 	filename string
 	file     *hcl.File
-	json     bool
 	diags    hcl.Diagnostics
 	seen     map[string]hcl.Range
 	vars     map[string]*binding
 	locals   map[string]*binding
 	// resolving are the locals that are being evaluated, each for the one before it.
 	resolving []string
-	// lexical are the places of tokens that no text in HCL may have.
-	lexical  map[int]hclsyntax.TokenType
-	table    map[string]function.Function
-	at       hcl.Range // what is being evaluated
-	produced int
-	worked   int // steps, see work
-	scope    scope
+	table     map[string]function.Function
+	at        hcl.Range // what is being evaluated
+	produced  int
+	scope     scope
 }
 
 // scope is the block of the file that is being read: its name in cfg.attrs.
@@ -64,30 +55,27 @@ type scope struct {
 // repository that dir is in, the home directory or the root of the file
 // system.
 func Find(dir string) (path string, ok bool) {
-	if files := Files(dir); len(files) > 0 {
-		return files[0], true
+	for _, dir := range Dirs(dir) {
+		path := filepath.Join(dir, FileName)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path, true
+		}
 	}
 	return "", false
 }
 
-// Files lists what Find could find, the nearest first.
-func Files(dir string) (paths []string) {
+// Dirs lists the directories where Find looks, the nearest first.
+func Dirs(dir string) (dirs []string) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil
 	}
 	home, _ := os.UserHomeDir()
 	for {
-		for _, name := range []string{FileName, JSONFileName} {
-			path := filepath.Join(dir, name)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				paths = append(paths, path)
-				break
-			}
-		}
+		dirs = append(dirs, dir)
 		parent := filepath.Dir(dir)
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == home || parent == dir {
-			return paths
+			return dirs
 		}
 		dir = parent
 	}
@@ -100,16 +88,14 @@ func Load(path string, opts LoadOptions) (*Config, Diagnostics) {
 	if err != nil {
 		return &Config{Path: path, Dir: dirOf(path)}, Diagnostics{unreadable(path, err)}
 	}
+	return LoadText(path, src, opts)
+}
+
+// LoadText is Load with src as the text of the file at path.
+func LoadText(path string, src []byte, opts LoadOptions) (*Config, Diagnostics) {
 	cfg, diags := Parse(display(path), src, opts)
 	cfg.Path = path
-	diags = diags.QuotedFrom(path)
-	if sibling := path + ".json"; filepath.Base(path) == FileName {
-		if _, err := os.Lstat(sibling); err == nil {
-			diags = append(diags, about(path, hcl.DiagWarning, "Two configurations",
-				sibling+" stands beside this file and is not read.", "Remove one of them."))
-		}
-	}
-	return cfg, diags
+	return cfg, diags.QuotedFrom(path)
 }
 
 // display is the name of a file in messages: relative where it lies below the
@@ -158,8 +144,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSize+1))
 }
 
-// Parse reads src as the file of that name. A name that ends in .json is read
-// as JSON syntax. The file itself is not touched.
+// Parse reads src as the file of that name. The file itself is not touched.
 func Parse(filename string, src []byte, opts LoadOptions) (*Config, Diagnostics) {
 	if opts.Env == nil {
 		opts.Env = os.LookupEnv
@@ -169,18 +154,15 @@ func Parse(filename string, src []byte, opts LoadOptions) (*Config, Diagnostics)
 		cfg:      &Config{Path: filename, Dir: dirOf(filename), SHA256: hex.EncodeToString(sum[:])},
 		opts:     opts,
 		filename: filename,
-		json:     strings.HasSuffix(filename, ".json"),
 		seen:     make(map[string]hcl.Range),
 		vars:     make(map[string]*binding),
 		locals:   make(map[string]*binding),
 	}
 	r.cfg.places, r.cfg.attrs = make(map[string]hcl.Range), make(map[string]hcl.Expression)
 	r.cfg.Workspace.Root = r.cfg.Dir
-	readable, syntax := r.parse(src), len(r.diags)
-	if readable {
+	if r.parse(src) {
 		r.read()
 	}
-	r.diags = r.withoutConsequences(syntax)
 	slices.SortStableFunc(r.cfg.Secrets, func(a, b string) int { return len(b) - len(a) })
 	return r.cfg, finish(r.diags, r.file, r.cfg.Secrets)
 }
@@ -193,38 +175,26 @@ func dirOf(filename string) string {
 	return dir
 }
 
-// parse makes the syntax tree. A file with mistakes has one too, of what could
-// be understood; it is read so that all mistakes are told at once.
+// parse makes the syntax tree, and reports false for a file with mistakes of
+// syntax: what it means is not looked at then.
 func (r *reader) parse(src []byte) bool {
 	r.file = &hcl.File{Bytes: src, Body: hcl.EmptyBody()}
-	diag := checkSize(r.filename, src)
-	switch {
-	case diag != nil:
+	if diag := checkSize(r.filename, src); diag != nil {
 		r.file.Bytes = nil
-	case r.json:
-		diag = checkJSON(r.filename, src)
-	default:
-		tokens, _ := hclsyntax.LexConfig(src, r.filename, hcl.InitialPos)
-		r.lexical = unlexed(tokens)
-		diag = new(guard).checkTokens(tokens)
-	}
-	if diag != nil {
 		r.diags = append(r.diags, diag)
 		return false
 	}
-	var file *hcl.File
-	var diags hcl.Diagnostics
-	if r.json {
-		file, diags = hcljson.Parse(src, r.filename)
-	} else {
-		file, diags = hclsyntax.ParseConfig(src, r.filename, hcl.InitialPos)
-	}
-	r.diags = append(r.diags, diags...)
-	if file == nil || file.Body == nil {
+	tokens, _ := hclsyntax.LexConfig(src, r.filename, hcl.InitialPos)
+	if diag := new(guard).checkTokens(tokens); diag != nil {
+		r.diags = append(r.diags, diag)
 		return false
 	}
-	r.file, r.cfg.file = file, file
-	return true
+	file, diags := hclsyntax.ParseConfig(src, r.filename, hcl.InitialPos)
+	r.diags = append(r.diags, diags...)
+	if file != nil && file.Body != nil {
+		r.file, r.cfg.file = file, file
+	}
+	return !diags.HasErrors()
 }
 
 // read goes through the blocks: first what others refer to.
@@ -254,6 +224,7 @@ func (r *reader) read() {
 	r.onlyOne(byType["web"], r.web)
 	r.onlyOne(byType["record"], r.record)
 	r.onlyOne(byType["model"], r.model)
+	r.each(byType["credential"], r.credential)
 	r.onlyOne(byType["permissions"], r.grants)
 	r.onlyOne(byType["policy"], r.policy)
 	r.each(byType["toolset"], r.toolset)

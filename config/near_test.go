@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // What stays just below the bounds takes bounded time and stack too.
@@ -44,9 +44,9 @@ func TestNearBounds(t *testing.T) {
 		"many params":    tool(manyBlocks("param \"p%d\" {}\n", 9000), "\"a\""),
 		"many options": "tool \"x\" {\ndescription = \"d\"\npassthrough {\ncommand = \"x\"\n" +
 			manyBlocks("option \"--o%d\" {}\n", 8000) + "}\n}\n",
-		"many tools": "toolset \"x\" {\ntools = [" + manyBlocks("\"t%d\",", 20000) + "]\nrename = {" +
+		"many tools": "toolset \"x\" {\ntools = [" + manyBlocks("\"t%d\",", 10000) + "]\nrename = {" +
 			manyBlocks("t%d = \"x\",", 9000) + "}\n}\n",
-		"many variables":  manyBlocks("variable \"v%d\" { default = 1 }\n", 20000),
+		"many variables":  manyBlocks("variable \"v%d\" { default = 1 }\n", 7000),
 		"many locals":     "locals {\n" + manyBlocks("v%d = 1\n", 20000) + "}\n",
 		"chain of locals": "locals {\nv0 = 1\n" + chain(4000) + "}\n",
 		"many references": "locals {\na = \"x\"\nb = \"" + strings.Repeat("${local.a}", 4900) + "\"\n}\n",
@@ -68,7 +68,7 @@ func TestNearBounds(t *testing.T) {
 			parsed := time.Since(start)
 			var b strings.Builder
 			require.NoError(t, diags.Write(&b, false))
-			cfg.Effects()
+			cfg.Grants()
 			for _, p := range cfg.Plugins {
 				p.Config.JSON(nil)
 			}

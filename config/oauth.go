@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/toolhost/toolhost/internal/loopback"
+	"github.com/toolhost/toolhost/internal/run/loopback"
 )
 
 // OAuth is the oauth block of an mcp block: how to log in to a server that

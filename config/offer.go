@@ -156,7 +156,7 @@ func (b block) resourceCommand(res *argv.Resource, p *params) {
 	content := !res.Content.Printed()
 	switch {
 	case i < 0 && !content:
-		b.missing("text", b.at, "Resource without content",
+		b.fail(b.at, "Resource without content",
 			"Add text, file or data, or a command block that prints it.", "%q says nothing about what it holds.",
 			res.Name)
 	case i >= 0 && content:
@@ -186,12 +186,12 @@ func (r *reader) prompt(b *hcl.Block) {
 		}
 	}
 	if len(made.Messages) == 0 {
-		r.missing("message", b.DefRange, "Prompt without messages", `Add message { text = "..." }.`, "%q says nothing.",
+		r.fail(b.DefRange, "Prompt without messages", `Add message { text = "..." }.`, "%q says nothing.",
 			made.Name)
 	}
 	for i, name := range p.names() {
 		if !p.used[name] && !p.misspelt {
-			r.warnMissing("use of "+name, p.at[i], "Unused argument", "Use it as param."+name+", or remove it.",
+			r.warn(p.at[i], "Unused argument", "Use it as param."+name+", or remove it.",
 				"The prompt makes no use of %q.", name)
 		}
 	}
@@ -248,7 +248,7 @@ func (r *reader) message(b *hcl.Block, p *params) argv.Message {
 	blk.oneOf("role", &m.Role, "user", "assistant")
 	m.Content = blk.piece(p, "text", "image", "audio", "resource")
 	if m.Printed() {
-		r.missing("text", b.DefRange, "Message without content", `Add text = "...", or file or data.`,
+		r.fail(b.DefRange, "Message without content", `Add text = "...", or file or data.`,
 			"The message says nothing.")
 	}
 	return m

@@ -75,12 +75,9 @@ func TestPrompts(t *testing.T) {
 	assert.Equal(t, "assistant", p.Messages[2].Role)
 }
 
-func TestOffersAreTold(t *testing.T) {
+func TestOffersAreGranted(t *testing.T) {
 	cfg := offers(t)
-	told := strings.Join(said(cfg), "\n")
-	assert.Contains(t, told, `resource "readme" is offered with README.md`)
-	assert.Contains(t, told, `resource "log" runs tail -n {n} app.log, with network`)
-	assert.Contains(t, told, `prompt "review" is offered`)
+	assert.Contains(t, strings.Join(cfg.Grants(), "\n"), `resource "log" runs tail -n {n} app.log, with network`)
 	assert.Equal(t, []string{"readme"}, cfg.Toolsets[0].Resources)
 	assert.Equal(t, []string{"review"}, cfg.Toolsets[0].Prompts)
 }

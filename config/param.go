@@ -123,16 +123,16 @@ func (b block) paramType() (t, item argv.Type) {
 	if a == nil {
 		return argv.TypeString, ""
 	}
-	if word := keyword(a.Expr); word != "" {
+	if word := hcl.ExprAsKeyword(a.Expr); word != "" {
 		if word == string(argv.TypeList) {
-			b.warn(a.Expr.Range(), "List of what", "Write list(string), or list of integer, number or bool.",
+			b.warn(a.Expr.Range(), "List without an element type", "Write list(string), or list of integer, number or bool.",
 				"This is taken for a list of strings.")
 			return argv.TypeList, argv.TypeString
 		}
 		return b.scalarType(word, a.Expr.Range()), ""
 	}
 	if name, args, ok := call(a.Expr); ok && name == string(argv.TypeList) && len(args) == 1 {
-		if word := keyword(args[0]); word != "" && word != string(argv.TypeList) {
+		if word := hcl.ExprAsKeyword(args[0]); word != "" && word != string(argv.TypeList) {
 			return argv.TypeList, b.scalarType(word, args[0].Range())
 		}
 	}
@@ -167,21 +167,7 @@ func (b block) scalarType(word string, at hcl.Range) argv.Type {
 	return argv.TypeString
 }
 
-// maxKeyword bounds what is parsed as a word: the JSON syntax would parse any
-// string as an expression.
-const maxKeyword = 64
-
-func keyword(e hcl.Expression) string {
-	if r := e.Range(); r.End.Byte-r.Start.Byte > maxKeyword {
-		return ""
-	}
-	return hcl.ExprAsKeyword(e)
-}
-
 func call(e hcl.Expression) (string, []hcl.Expression, bool) {
-	if r := e.Range(); r.End.Byte-r.Start.Byte > maxKeyword {
-		return "", nil, false
-	}
 	c, diags := hcl.ExprCall(e)
 	if diags.HasErrors() {
 		return "", nil, false

@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/file/realpath"
 )
+
+// Unknown is where a path leads that cannot be followed.
+const Unknown = "?"
 
 // Judge notes where symlinks lead now in the paths that the file names, for
 // Verify to compare.

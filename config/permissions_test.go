@@ -15,8 +15,3 @@ func TestPermissions(t *testing.T) {
 	assert.NotNil(t, none)
 	assert.Empty(t, none)
 }
-
-// A permissions block takes away only, so nobody has to approve it.
-func TestPermissionsLoosenNothing(t *testing.T) {
-	assert.Empty(t, parse(t, "agent.hcl", `permissions { grant = ["file_read"] }`, LoadOptions{}).Effects())
-}

@@ -37,18 +37,13 @@ type configBlock struct {
 func (r *reader) pluginConfig(body hcl.Body, at hcl.Range) PluginConfig {
 	c := PluginConfig{at: at, file: r.file}
 	attrs := make(hcl.Attributes)
-	if native, ok := body.(*hclsyntax.Body); ok {
-		for name, a := range native.Attributes {
-			attrs[name] = a.AsHCLAttribute()
-		}
-		for _, b := range native.Blocks {
-			h := b.AsHCLBlock()
-			c.blocks = append(c.blocks, configBlock{b.Type, b.Labels, r.pluginConfig(b.Body, h.DefRange)})
-		}
-	} else {
-		var diags hcl.Diagnostics
-		attrs, diags = body.JustAttributes()
-		r.diags = append(r.diags, diags...)
+	native := body.(*hclsyntax.Body)
+	for name, a := range native.Attributes {
+		attrs[name] = a.AsHCLAttribute()
+	}
+	for _, b := range native.Blocks {
+		h := b.AsHCLBlock()
+		c.blocks = append(c.blocks, configBlock{b.Type, b.Labels, r.pluginConfig(b.Body, h.DefRange)})
 	}
 	for _, a := range inOrder(attrs) {
 		if value, ok := r.tree(a.Expr); ok {

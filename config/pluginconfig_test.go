@@ -24,9 +24,6 @@ const weatherSchema = `{
 func weather(t *testing.T, name, body string) PluginConfig {
 	t.Helper()
 	src := "plugin \"w\" {\n  source = \"w\"\n  config {\n" + body + "\n  }\n}"
-	if name == "agent.hcl.json" {
-		src = `{"plugin": {"w": {"source": "w", "config": ` + body + `}}}`
-	}
 	return parse(t, name, src, LoadOptions{}).Plugins[0].Config
 }
 
@@ -41,8 +38,6 @@ func TestPluginConfig(t *testing.T) {
 			`{"retries":1,"city":{"bern":{"zip":3000},"basel":{}},"units":"metric"}`},
 		"one object": {"agent.hcl", "retries = 1\ncache { size = 5 }\nunits = \"imperial\"",
 			`{"retries":1,"units":"imperial","cache":{"size":5}}`},
-		"json": {"agent.hcl.json", `{"retries": 1, "server": [{"host": "a"}], "cache": {"size": 5}}`,
-			`{"retries":1,"server":[{"host":"a"}],"cache":{"size":5},"units":"metric"}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -71,16 +71,17 @@ func (r *reader) rule(b *hcl.Block) Rule {
 	blk.boolean("disabled", &rule.Disabled)
 	blk.text("reason", &rule.Reason)
 	blk.bounds(&rule)
-	if !slices.ContainsFunc([]string{"tool", "params", "command", "permission", "risk"}, blk.has) {
-		r.fail(b.DefRange, "Rule without a condition", "Add tool, params, command, permission or risk.",
+	if !slices.ContainsFunc([]string{"tool", "params", "command", "permission", "risk"}, blk.has) && rule.Paths == nil {
+		r.fail(b.DefRange, "Rule without a condition", "Add tool, paths, params, command, permission or risk.",
 			"The rule %q would match every call.", rule.Name)
 	}
 	return rule
 }
 
-// bounds reads what the changes of a call under review may be.
+// bounds reads what the changes of a call under review may be, or of any other
+// the paths that it has to name.
 func (b block) bounds(rule *Rule) {
-	for _, name := range []string{"files", "paths", "deletes", "bytes", "beyond"} {
+	for _, name := range []string{"files", "deletes", "bytes", "beyond"} {
 		if b.has(name) && rule.Action != Review {
 			b.fail(b.where(name), "Limit without review", `Write action = "review", or leave it out.`,
 				"%s is about what a call under review may change.", name)
@@ -88,13 +89,17 @@ func (b block) bounds(rule *Rule) {
 	}
 	to := &rule.Limits
 	b.count("files", &to.Files)
-	b.texts("paths", &to.Paths)
+	paths := &to.Paths
+	if rule.Action != Review {
+		paths = &rule.Paths
+	}
+	b.texts("paths", paths)
 	b.boolean("deletes", &to.Deletes)
 	b.size("bytes", &to.Bytes)
 	var beyond string
 	b.oneOf("beyond", &beyond, string(Ask), string(Deny))
 	to.Deny = beyond == string(Deny)
-	for _, glob := range to.Paths {
+	for _, glob := range *paths {
 		if !doublestar.ValidatePattern(glob) {
 			b.fail(b.where("paths"), "Invalid glob", "Close its brackets and braces; ** stands for any directories.",
 				"paths cannot be %q.", glob)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // fail reports an error: what it is, what to do about it, and the details.
@@ -21,35 +21,16 @@ func (r *reader) warn(at hcl.Range, summary, hint, format string, args ...any) {
 	r.report(hcl.DiagWarning, at, summary, hint, fmt.Sprintf(format, args...))
 }
 
-// missing reports that an item is not there. It is left out where an item was
-// reported that may be the one meant.
-func (r *reader) missing(item string, at hcl.Range, summary, hint, format string, args ...any) {
-	r.report(hcl.DiagError, at, summary, hint, fmt.Sprintf(format, args...)).absent = item
-}
-
-// warnMissing is missing for what does not keep the file from being used.
-func (r *reader) warnMissing(item string, at hcl.Range, summary, hint, format string, args ...any) {
-	r.report(hcl.DiagWarning, at, summary, hint, fmt.Sprintf(format, args...)).absent = item
-}
-
-// unknown reports an item that a block does not have, and the items that it may
-// have been meant for.
-func (r *reader) unknown(at hcl.Range, meant []string, summary, hint, format string, args ...any) {
-	r.report(hcl.DiagError, at, summary, hint, fmt.Sprintf(format, args...)).meant = meant
-}
-
-func (r *reader) report(severity hcl.DiagnosticSeverity, at hcl.Range, summary, hint, detail string) *note {
+func (r *reader) report(severity hcl.DiagnosticSeverity, at hcl.Range, summary, hint, detail string) {
 	diag := &hcl.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at}
 	if at.Filename == "" {
 		diag.Subject = nil
 	}
-	made := &note{}
-	if diag.Extra = made; hint != "" {
+	if hint != "" {
 		diag.Detail += " " + hint
-		made.suggestion = hint
+		diag.Extra = &note{suggestion: hint}
 	}
 	r.diags = append(r.diags, diag)
-	return made
 }
 
 // once notes a name of a kind and reports one that is there already, naming

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/run/command/standard"
+	"github.com/toolhost/toolhost/internal/source/command/standard"
 )
 
 // TestStandardSource: the tools that are there without an agent.hcl are those
@@ -40,7 +40,7 @@ func TestStandardSource(t *testing.T) {
 			require.NoError(t, encoder.Encode(pruned(spec)))
 		}
 		text.WriteString("]\n")
-		require.NoError(t, os.WriteFile(filepath.Join("..", "internal", "run", "command", "standard", "standard.json"),
+		require.NoError(t, os.WriteFile(filepath.FromSlash("../internal/source/command/standard/standard.json"),
 			text.Bytes(), 0o644))
 		return
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,104 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nfd is "café" with a combining accent, which NFC would join.
-const nfd = "cafe\u0301"
-
-// TestNFD writes decomposed text in every way in which a file can hold it. The
-// text must arrive byte for byte: it may name a file.
-func TestNFD(t *testing.T) {
-	cases := map[string]struct{ text, want string }{
-		"quoted":             {`"` + nfd + `"`, nfd},
-		"escape":             {`"cafe\u0301"`, nfd},
-		"long escape":        {`"cafe\U00000301"`, nfd},
-		"quoted escapes":     {`"` + nfd + `\t\"$${x} %%{y} \\n"`, nfd + "\t\"${x} %{y} \\n"},
-		"template":           {`"a${"-"}` + nfd + `${local.ascii}` + nfd + `"`, "a-" + nfd + "x" + nfd},
-		"interpolated":       {`"${local.nfd}/${local.nfd}"`, nfd + "/" + nfd},
-		"local":              {`local.nfd`, nfd},
-		"local of local":     {`local.again`, nfd},
-		"variable default":   {`var.nfd`, nfd},
-		"variable given":     {`var.given`, nfd},
-		"env":                {`env("NFD")`, nfd},
-		"env in template":    {`"x${env("NFD")}"`, "x" + nfd},
-		"env default":        {`env("UNSET", "` + nfd + `")`, nfd},
-		"parentheses":        {`(local.nfd)`, nfd},
-		"conditional":        {`true ? "` + nfd + `" : "y"`, nfd},
-		"strip markers":      {`"a ${~ "b" ~} ` + nfd + ` "`, "ab" + nfd + " "},
-		"heredoc":            {"<<EOT\n  " + nfd + "\\n $${x}\nEOT\n", "  " + nfd + "\\n ${x}\n"},
-		"indented heredoc":   {"<<-EOT\n    " + nfd + "\n      " + nfd + "\n  EOT\n", nfd + "\n  " + nfd + "\n"},
-		"composed stays":     {`"caf\u00e9 café"`, "caf\u00e9 caf\u00e9"},
-		"singleton stays":    {`"\u212b"`, "\u212b"}, // the angstrom sign, which NFC replaces
-		"a function changes": {`upper("` + nfd + `")`, "CAF\u00c9"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			src := fmt.Sprintf(`
-				variable "nfd" { default = "%s" }
-				variable "given" { default = "" }
-				locals {
-				  ascii = "x"
-				  nfd   = "%s"
-				  again = "${local.nfd}"
-				}
-				tool "x" {
-				  description = "x"
-				  command {
-				    argv = ["x"]
-				    env  = { V = %s }
-				    stdin = %s
-				  }
-				}
-				mcp "x" {
-				  command = ["x"]
-				  env = { V = %s }
-				}`, nfd, nfd, tc.text, tc.text, tc.text)
-			cfg := parse(t, "agent.hcl", src, LoadOptions{
-				Vars: map[string]string{"given": nfd}, Env: env(map[string]string{"NFD": nfd}),
-			})
-			command := cfg.Tools[0].Command
-			assert.Equal(t, tc.want, command.Env["V"].Literal)
-			assert.Equal(t, tc.want, command.Stdin.Literal)
-			assert.Equal(t, tc.want, cfg.Servers[0].Env["V"])
-		})
-	}
-}
-
-func TestNFDElsewhere(t *testing.T) {
-	src := fmt.Sprintf(`
-		workspace { root = "%[1]s" }
-		tool "x" {
-		  description = "%[1]s"
-		  param "p" { default = "%[1]s" }
-		  command { argv = ["x", "%[1]s=${param.p}/%[1]s", param.p] }
-		  example { params = { p = "%[1]s" } }
-		}
-		plugin "p" {
-		  source = "./%[1]s"
-		  config { list = ["%[1]s", { "%[1]s" = "%[1]s" }] }
-		}`, nfd)
-	for _, name := range []string{"agent.hcl", "agent.hcl.json"} {
-		if strings.HasSuffix(name, ".json") {
-			src = fmt.Sprintf(`{"workspace": {"root": "%[1]s"},
-			  "tool": {"x": {"description": "%[1]s", "param": {"p": {"default": "%[1]s"}},
-			    "command": {"argv": ["x", "%[1]s=${param.p}/%[1]s", "${param.p}"]},
-			    "example": {"params": {"p": "%[1]s"}}}},
-			  "plugin": {"p": {"source": "./%[1]s", "config": {"list": ["%[1]s", {"%[1]s": "%[1]s"}]}}}}`, nfd)
-		}
-		t.Run(name, func(t *testing.T) {
-			cfg := parse(t, name, src, LoadOptions{})
-			spec := cfg.Tools[0]
-			assert.Equal(t, base+"/"+nfd, cfg.Workspace.Root)
-			assert.Equal(t, nfd, spec.Description)
-			assert.Equal(t, `"`+nfd+`"`, string(spec.Params[0].Default))
-			assert.Equal(t, `{"p":"`+nfd+`"}`, string(spec.Examples[0].Params))
-			assert.Equal(t, base+"/"+nfd, cfg.Plugins[0].Source)
-			data, diags := cfg.Plugins[0].Config.JSON(nil)
-			require.NoError(t, diags.Err())
-			assert.Equal(t, fmt.Sprintf(`{"list":["%[1]s",{"%[1]s":"%[1]s"}]}`, nfd), string(data))
-			run, err := spec.Resolve(map[string]any{"p": "v" + nfd}, nil)
-			require.NoError(t, err)
-			assert.Equal(t, []string{"x", nfd + "=v" + nfd + "/" + nfd, "v" + nfd}, run.Argv)
-		})
+// A secret is kept out of texts as it was given, too: HCL normalizes it.
+func TestSecretOfTwoForms(t *testing.T) {
+	const given = "cafe\u0301-s3cret"
+	cfg := parse(t, "agent.hcl", `
+		variable "v" { sensitive = true }
+		mcp "x" {
+		  command = ["x"]
+		  env     = { A = env("TOKEN"), B = "b${var.v}" }
+		}`, LoadOptions{Env: env(map[string]string{"TOKEN": given}), Vars: map[string]string{"v": given + "2"}})
+	assert.Equal(t, "caf\u00e9-s3cret", cfg.Servers[0].Env["A"])
+	for _, secret := range []string{given, "caf\u00e9-s3cret", given + "2", "caf\u00e9-s3cret2"} {
+		assert.Contains(t, cfg.Secrets, secret)
 	}
 }
 
@@ -209,99 +122,4 @@ func TestVariables(t *testing.T) {
 	assert.Equal(t, []string{"0 Unknown variable", "3 Wrong type of value", "4 Wrong type of value",
 		"5 Wrong type of value"}, got)
 	assert.Equal(t, `Did you mean "text"?`, diags[0].Suggestion)
-}
-
-// The JSON syntax gives what the native syntax gives.
-func TestJSONSyntax(t *testing.T) {
-	native := parse(t, "agent.hcl", `
-		locals { src = "src" }
-		workspace { allow = ["../lib"] }
-		tool "count" {
-		  description = "Count."
-		  risk        = "read_only"
-		  param "dir" {
-		    type    = list(string)
-		    default = ["."]
-		    path    = "read"
-		  }
-		  param "all" {
-		    type = bool
-		  }
-		  command {
-		    argv    = ["rg", 5, "${local.src}/x", param.dir, param.all ? "-a" : null, "a${param.dir}"]
-		    env     = { A = env("HOME"), B = true }
-		    success = [0, 1]
-		  }
-		  example { params = { dir = ["a"], all = true } }
-		  reject { params = {} }
-		}
-		tool "head" {
-		  description = "Head."
-		  passthrough {
-		    command = "head"
-		    option "-n" "--lines" { value = "number" }
-		  }
-		}
-		toolset "a" {
-		  tools  = ["rg"]
-		  rename = { rg = "grep" }
-		}
-		policy {
-		  rule "a" {
-		    tool   = "x"
-		    action = "deny"
-		  }
-		}`, LoadOptions{Env: env(map[string]string{"HOME": "/h"})})
-	other := parse(t, "agent.hcl.json", `{
-		"//": "a comment",
-		"locals": {"src": "src"},
-		"workspace": {"allow": ["../lib"]},
-		"tool": {
-		  "count": {
-		    "description": "Count.", "risk": "read_only",
-		    "param": {"dir": {"type": "list(string)", "default": ["."], "path": "read"}, "all": {"type": "bool"}},
-		    "command": {
-		      "argv": ["rg", 5, "${local.src}/x", "${param.dir}", "${param.all ? \"-a\" : null}", "a${param.dir}"],
-		      "env": {"A": "${env(\"HOME\")}", "B": true},
-		      "success": [0, 1]
-		    },
-		    "example": {"params": {"dir": ["a"], "all": true}},
-		    "reject": [{"params": {}}]
-		  },
-		  "head": {"description": "Head.", "passthrough": {"command": "head", "option": {"-n --lines": {"value": "number"}}}}
-		},
-		"toolset": {"a": {"tools": ["rg"], "rename": {"rg": "grep"}}},
-		"policy": {"rule": {"a": {"tool": "x", "action": "deny"}}}
-	}`, LoadOptions{Env: env(map[string]string{"HOME": "/h"})})
-	assert.Equal(t, plainJSON(t, native), plainJSON(t, other))
-}
-
-// plainJSON gives a config without its places.
-func plainJSON(t *testing.T, cfg *Config) string {
-	data, err := json.Marshal(cfg)
-	require.NoError(t, err)
-	var v any
-	require.NoError(t, json.Unmarshal(data, &v))
-	var strip func(any)
-	strip = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, key := range []string{"Pos", "ToolPos", "Path", "SHA256"} {
-				if key != "Path" || v["Dir"] != nil {
-					delete(v, key)
-				}
-			}
-			for _, item := range v {
-				strip(item)
-			}
-		case []any:
-			for _, item := range v {
-				strip(item)
-			}
-		}
-	}
-	strip(v)
-	data, err = json.MarshalIndent(v, "", " ")
-	require.NoError(t, err)
-	return string(data)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // tool reads a tool block.
@@ -19,7 +19,7 @@ func (r *reader) tool(b *hcl.Block) {
 	blk.text("title", &spec.Title)
 	blk.text("description", &spec.Description)
 	if spec.Description == "" {
-		r.warnMissing("description", b.DefRange, "Tool without a description", "Say what it does and what it returns.",
+		r.warn(b.DefRange, "Tool without a description", "Say what it does and what it returns.",
 			"A model chooses among tools by their descriptions, and %q has none.", spec.Name)
 	}
 	spec.Risk = blk.risk("risk", tool.Dangerous)
@@ -73,7 +73,7 @@ func (b block) body(spec *argv.Spec) {
 		}
 	}
 	if first == nil {
-		b.missing("command", b.at, "Tool without a command", "Add a passthrough block or a command block.",
+		b.fail(b.at, "Tool without a command", "Add a passthrough block or a command block.",
 			"%q says nothing about what to run.", spec.Name)
 	}
 }
@@ -173,13 +173,10 @@ func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	return w
 }
 
-// splitOptions takes the option blocks out of a body in native syntax: they
+// splitOptions takes the option blocks out of a body: they
 // have any number of labels, which no schema can say.
 func splitOptions(body hcl.Body) (hcl.Body, hcl.Blocks) {
-	native, ok := body.(*hclsyntax.Body)
-	if !ok {
-		return body, nil
-	}
+	native := body.(*hclsyntax.Body)
 	rest := *native
 	rest.Blocks = nil
 	var options hcl.Blocks

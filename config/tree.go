@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -25,17 +24,14 @@ func (b block) json(name string) json.RawMessage {
 	return data
 }
 
-// tree gives an expression as JSON. Lists, objects and texts that are written
-// out keep their bytes and order; all else is evaluated.
+// tree gives an expression as JSON. Lists and objects that are written out keep
+// their order; all else is evaluated.
 func (r *reader) tree(e hcl.Expression) (json.RawMessage, bool) {
 	if items, diags := hcl.ExprList(e); !diags.HasErrors() {
 		return r.array(items)
 	}
 	if pairs, diags := hcl.ExprMap(e); !diags.HasErrors() {
 		return r.object(pairs)
-	}
-	if text, isText, ok := r.plainText(e); isText {
-		return tool.MustMarshal(text), ok
 	}
 	v, ok := r.value(e)
 	if !ok {
@@ -51,24 +47,6 @@ func (r *reader) tree(e hcl.Expression) (json.RawMessage, bool) {
 		r.derived(text)
 	}
 	return data, true
-}
-
-// plainText gives an expression that is a template as text.
-func (r *reader) plainText(e hcl.Expression) (text string, isText, ok bool) {
-	if _, isNative := e.(hclsyntax.Expression); !isNative {
-		if _, isString := r.jsonText(e); !isString {
-			return "", false, false
-		}
-	}
-	n, ok := r.native(e)
-	if !ok {
-		return "", true, false
-	}
-	if _, isTemplate := n.expr.(*hclsyntax.TemplateExpr); !isTemplate {
-		return "", false, false
-	}
-	text, ok = r.fold(n)
-	return text, true, ok
 }
 
 func (r *reader) array(items []hcl.Expression) (json.RawMessage, bool) {

@@ -39,7 +39,7 @@ func (r *reader) variable(b *hcl.Block) {
 	blk := r.open(b, "variable")
 	blk.text("description", &v.Description)
 	blk.boolean("sensitive", &v.Sensitive)
-	fallback, ok := blk.defaultValue(bind)
+	fallback, ok := blk.defaultValue()
 	if ok && r.override(&v, bind, fallback) {
 		bind.state = resolved
 	}
@@ -50,7 +50,7 @@ func (r *reader) variable(b *hcl.Block) {
 }
 
 // defaultValue evaluates the default. NilVal is none.
-func (b block) defaultValue(bind *binding) (cty.Value, bool) {
+func (b block) defaultValue() (cty.Value, bool) {
 	a := b.attrs["default"]
 	if a == nil {
 		return cty.NilVal, true
@@ -60,11 +60,7 @@ func (b block) defaultValue(bind *binding) (cty.Value, bool) {
 			"The default of a variable may not refer to anything.")
 		return cty.NilVal, false
 	}
-	v, ok := b.value(a.Expr)
-	if ok && v.Type() == cty.String && !v.IsNull() {
-		bind.text, ok = b.foldExpr(a.Expr)
-	}
-	return v, ok
+	return b.value(a.Expr)
 }
 
 // override gives the variable its value: from the command line, from the
@@ -77,6 +73,9 @@ func (r *reader) override(v *Variable, bind *binding, fallback cty.Value) bool {
 		v.From = "environment"
 	}
 	if ok {
+		if v.Sensitive {
+			r.secret(text) // as it was given; a text of HCL is normalized
+		}
 		return r.given(v.Name, text, bind, fallback)
 	}
 	v.From = "default"
@@ -92,16 +91,15 @@ func (r *reader) override(v *Variable, bind *binding, fallback cty.Value) bool {
 
 // given reads a value that was given as text, as the type of the default.
 func (r *reader) given(name, text string, bind *binding, fallback cty.Value) bool {
-	bind.text = nil
 	plain := fallback
 	if plain != cty.NilVal {
 		plain, _ = plain.UnmarkDeep()
 	}
 	if plain == cty.NilVal || plain.IsNull() || plain.Type() == cty.String {
-		bind.text, bind.value = &text, cty.StringVal(text)
+		bind.value = cty.StringVal(text)
 		return true
 	}
-	if data := []byte(text); json.Valid(data) && checkJSON(r.filename, data) == nil {
+	if data := []byte(text); json.Valid(data) {
 		t, err := ctyjson.ImpliedType(data)
 		if err == nil && sameKind(t, plain.Type()) {
 			bind.value, err = ctyjson.Unmarshal(data, t)
@@ -132,9 +130,6 @@ func (r *reader) settle(v *Variable, bind *binding) {
 		}
 		v.Value, _ = ctyjson.Marshal(plain, plain.Type())
 		return
-	}
-	if bind.text != nil {
-		r.secret(*bind.text)
 	}
 	for _, text := range leaves(bind.value) {
 		r.secret(text)

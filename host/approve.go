@@ -45,8 +45,19 @@ func (c *call) decidedElsewhere(ctx context.Context, v Verdict, reason string) e
 	return nil
 }
 
+const askedAlready = "asked already"
+
+// AskedAlready is the answer to a question for approval that is not put, since the user sees the one of another, equal
+// call.
+func AskedAlready() tool.Answer { return tool.Answer{Action: askedAlready} }
+
 // answeredApproval does what the person said, if one has said anything.
 func (c *call) answeredApproval(ctx context.Context, answer tool.Answer) error {
+	if answer.Action == askedAlready {
+		c.decided(ctx, answeredNothing)
+		return tool.Errorf(tool.Denied, "the user is being asked about the same call of %s already", c.entry.Name).
+			Suggest("Nothing was run. Wait for the result of the other call; call again only if it has to run twice.")
+	}
 	v, reason := verdict(answer)
 	switch v {
 	case ApproveOnce:

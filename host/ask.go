@@ -31,6 +31,8 @@ type asking struct {
 	pending map[string]*tool.InputRequired // as they were put
 	order   []string                       // of their keys
 	failed  map[string]error               // for lack of an answer from a model
+	// connects are connections that the user is asked about after the call.
+	connects []string
 }
 
 // Ask answers a question from what the request brings, or from the model of

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
 // Bounds of an error that leaves the host. What is told about one call is told
@@ -28,7 +28,7 @@ const mostAnswer = 1 << 20
 // cannot be cut, so that too much of it is an error; images and the like stay as
 // they are.
 func boundedResult(r *tool.Result, most int64) *tool.Result {
-	const next = "Ask for less in one call, or have the operator raise output in the limits block of agent.hcl."
+	const next = "Ask for less in one call, or raise output in the limits block of agent.hcl."
 	var size int64
 	for _, c := range r.Contents {
 		size += int64(len(c.Text))

@@ -9,13 +9,14 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 // Call runs one call of a tool, from its name to its result. Every face goes
 // through here. It never fails as such: whatever goes wrong is in the outcome.
 func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
-	return c.through(ctx)
+	return c.execute(ctx)
 }
 
 // Refuse records a call that the face itself refuses, as a call that failed with
@@ -35,8 +36,8 @@ func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) 
 	return &c.outcome
 }
 
-// through takes a call through all its steps.
-func (c *call) through(ctx context.Context) *Outcome {
+// execute takes a call through all its steps.
+func (c *call) execute(ctx context.Context) *Outcome {
 	c.running = c.host.running.enter()
 	defer c.host.running.leave(c.running)
 	if c.unready(ctx) {
@@ -45,14 +46,14 @@ func (c *call) through(ctx context.Context) *Outcome {
 	ctx, done := c.begin(ctx) // count the step
 	defer done()
 	err := inOrder(ctx,
-		c.begun,   // recorded, where it has to be
-		c.resolve, // name -> tool
-		c.decode,  // params against the schema, all violations at once
-		c.judge,   // allow, ask or deny
-		c.plan,    // what would happen, where somebody wants to see it
-		c.review,  // what does happen, in a view, where the judge said so
-		c.approve, // the user's word, where the judge said ask
-		c.run,     // the tool itself, under deadline and recover
+		c.requireRecorded, // recorded, where it has to be
+		c.resolve,         // name -> tool
+		c.decode,          // params against the schema, all violations at once
+		c.judge,           // allow, ask or deny
+		c.plan,            // what would happen, where somebody wants to see it
+		c.review,          // what does happen, in a view, where the judge said so
+		c.approve,         // the user's word, where the judge said ask
+		c.run,             // the tool itself, under deadline and recover
 	)
 	c.render(ctx, err) // the result in the toolset's own shape
 	c.redact()
@@ -97,14 +98,18 @@ type call struct {
 	tool       tool.Call
 	outcome    Outcome
 	asking     asking
-	unrecorded error    // of its beginning
-	changed    []string // by the processes of a call that failed
-	origin     Origin
-	answer     string // that decided, where somebody was asked
-	running    *running
-	reviewed   *reviewed // made in a view; reviewing is its name
-	reviewing  string
-	filed      bool // it waits for approval
+	unrecorded error          // of its beginning
+	changed    []string       // by the processes of a call that failed
+	told       map[string]any // metadata about the same
+	// connections are those of the call's processes.
+	connections       []network.Connection
+	connectionsMissed int
+	origin            Origin
+	answer            string // that decided, where somebody was asked
+	running           *running
+	reviewed          *reviewed // made in a view; reviewing is its name
+	reviewing         string
+	filed             bool // it waits for approval
 }
 
 // begin counts the step. What belongs to the call goes along in the context
@@ -118,7 +123,11 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 		}
 	}
 	id := c.request.ID
-	if id == "" {
+	switch name := c.host.options.CallID; {
+	case id != "":
+	case name != nil:
+		id = name()
+	default:
 		id = fmt.Sprintf("tool_step_%04d", step)
 	}
 	c.outcome = Outcome{Tool: c.request.Tool, RequestID: id, Step: step}
@@ -139,15 +148,15 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 	ctx, done = c.trace(ctx, TraceCall)
 	c.origin = OriginOf(ctx)
 	c.unrecorded = c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, c.outcome.Given, c})
-	if c.request.Begun != nil {
+	if c.request.OnStart != nil {
 		_, err := c.recordNeeded()
-		c.request.Begun(err)
+		c.request.OnStart(err)
 	}
 	return ctx, done
 }
 
-// begun refuses a call that has to be in the record and is not.
-func (c *call) begun(context.Context) error {
+// requireRecorded refuses a call that has to be in the record and is not.
+func (c *call) requireRecorded(context.Context) error {
 	required, err := c.recordNeeded()
 	if !required || err == nil {
 		return nil
@@ -173,7 +182,7 @@ func (c *call) resolve(ctx context.Context) error {
 	}
 	if c.request.DryRun {
 		if c.entry = c.host.Catalog().offer(c.request.Tool); c.entry != nil {
-			c.outcome.Source = c.entry.Source
+			c.outcome.Source, c.outcome.Definition = c.entry.Source, c.entry.Definition()
 			return nil
 		}
 	}
@@ -210,7 +219,7 @@ func (c *call) decode(context.Context) error {
 	if len(violations) > 0 {
 		return tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", c.entry.Name,
 			schema.Join(violations)).
-			Suggest("Fix every parameter named and call again.").
+			Suggest("toolhost describe %s shows its parameters.", c.entry.Name).
 			With("violations", violations)
 	}
 	c.tool.Params = params

@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // Toolset is a selection of tools that is offered to a caller as one set.
@@ -74,6 +74,9 @@ func (e *Entry) Definition() *tool.Definition {
 	return &renamed
 }
 
+// Foreign reports whether the tool is somebody else's, see the function Foreign.
+func (e *Entry) Foreign() bool { return e.foreign }
+
 // Schema is the compiled schema of the parameters.
 func (e *Entry) Schema() (*schema.Schema, error) {
 	e.compiling.Do(func() { e.schema, e.invalid = schema.Compile(e.Tool.Definition().Parameters) })
@@ -133,7 +136,14 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 	if e, ok := c.byName[name]; ok {
 		return e, nil
 	}
+	absent := ""
+	if c.toolset.Absent != nil {
+		absent = c.toolset.Absent(name)
+	}
 	if slices.Contains(c.hidden, name) {
+		if absent != "" {
+			return nil, tool.Errorf(tool.Denied, "the tool %q is not offered", name).Suggest("%s", absent)
+		}
 		return nil, tool.Errorf(tool.Denied, "the tool %q is denied by policy", name).
 			Suggest("Do it another way, or ask the operator to change the policy.")
 	}
@@ -143,19 +153,17 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 		}
 	}
 	err := tool.Errorf(tool.NotFound, "there is no tool named %q", name)
-	if c.toolset.Absent != nil {
-		if suggestion := c.toolset.Absent(name); suggestion != "" {
-			return nil, err.Suggest("%s", suggestion)
-		}
+	if absent != "" {
+		return nil, err.Suggest("%s", absent)
 	}
 	if near := nearest.Name(name, c.names()); near != "" {
-		return nil, err.Suggest("Did you mean %q? The list of tools names them all.", near)
+		return nil, err.Suggest("Did you mean %q? Run toolhost list to see all tools.", near)
 	}
 	for _, p := range c.problems {
 		return nil, err.Suggest("%s gives no tools now: %s. %s", p.Source, strings.TrimSuffix(p.Err.Message, "."),
 			p.Err.Suggestion)
 	}
-	return nil, err.Suggest("Use one of the listed tools; the list of tools names them all.")
+	return nil, err.Suggest("Run toolhost list to see all tools.")
 }
 
 func (c *Catalog) names() []string {

@@ -1,49 +1,59 @@
 package host
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/change"
 )
-
-// mostFiles is how many files a result names that its processes have changed.
-const mostFiles = 1000
 
 // affected adds what the processes of a call have changed to its result, or to
 // its error.
 func (c *call) affected(ended func() (files []string, note string), err error) error {
 	files, note := ended()
-	if len(files) == 0 && note == "" {
+	if len(files) == 0 && note == "" || errors.Is(err, tool.ErrInputRequired) {
 		return err
+	}
+	extra := make(map[string]any)
+	if note != "" {
+		extra[change.NotKept] = note
+	}
+	if len(files) > 0 {
+		extra[change.Key] = change.Told(files, c.outcome.RequestID)
 	}
 	if err != nil {
 		e := tool.AsError(err)
 		if len(files) > 0 {
-			c.changed = files[:min(len(files), mostFiles)]
+			c.changed = change.Bounded(files)
 			e = e.With("files_affected", c.changed)
 		}
 		if note != "" {
-			e = e.With("not_kept", note)
+			e = e.With(change.NotKept, note)
 		}
+		c.told = extra
 		return e
 	}
 	result := *c.outcome.Result
 	all := append(slices.Clone(result.FilesAffected), files...)
 	slices.Sort(all)
 	all = slices.Compact(all)
-	result.FilesAffected = all[:min(len(all), mostFiles)]
-	extra := make(map[string]any)
-	if len(all) > mostFiles {
+	result.FilesAffected = change.Bounded(all)
+	if len(all) > change.MostNames {
 		extra["files_affected_total"] = len(all)
 	}
-	if note != "" {
-		extra["not_kept"] = note
-	}
-	if len(extra) > 0 {
-		maps.Copy(extra, result.Metadata)
-		result.Metadata = extra
-	}
+	result.Metadata = with(result.Metadata, extra)
 	c.outcome.Result = &result
 	return nil
+}
+
+// with gives metadata of a result with what the host adds, which counts.
+func with(metadata, extra map[string]any) map[string]any {
+	all := maps.Clone(metadata)
+	if all == nil {
+		return extra
+	}
+	maps.Copy(all, extra)
+	return all
 }

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 func (c *call) record(ctx context.Context) {
@@ -16,7 +16,8 @@ func (c *call) record(ctx context.Context) {
 		return
 	}
 	finished := finishedEvent{RequestID: o.RequestID, Tool: o.Tool, Status: "success", Duration: o.Duration.Seconds(),
-		Decision: o.Decision, DryRun: c.request.DryRun, call: c}
+		Decision: o.Decision, DryRun: c.request.DryRun, call: c,
+		Connections: c.connections, ConnectionsMissed: c.connectionsMissed}
 	if o.Result != nil {
 		finished.Files, finished.Artifacts, finished.Metadata = o.Result.FilesAffected, o.Result.Artifacts,
 			o.Result.Metadata
@@ -25,13 +26,6 @@ func (c *call) record(ctx context.Context) {
 		finished.Status, finished.Error, finished.Message = "error", o.Err.Code, o.Err.Message
 		if finished.Files == nil {
 			finished.Files = c.changed
-		}
-		if note := o.Err.Details["not_kept"]; note != nil {
-			finished.Metadata = maps.Clone(finished.Metadata)
-			if finished.Metadata == nil {
-				finished.Metadata = make(map[string]any, 1)
-			}
-			finished.Metadata["not_kept"] = note
 		}
 	}
 	o.Unrecorded = c.event(ctx, "tool_call_finished", finished)
@@ -156,7 +150,11 @@ type finishedEvent struct {
 	Metadata  map[string]any  `json:"metadata,omitempty"`
 	Decision  Decision        `json:"decision,omitzero"`
 	DryRun    bool            `json:"dry_run,omitempty"`
-	call      *call
+	// Connections are those of the call's processes, ConnectionsMissed how many more
+	// there were.
+	Connections       []network.Connection `json:"connections,omitempty"`
+	ConnectionsMissed int                  `json:"connections_missed,omitempty"`
+	call              *call
 }
 
 // finishedFacts are what the record keeps of the end of a call beyond its

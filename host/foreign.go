@@ -17,7 +17,7 @@ type LeftOut struct {
 // Foreign marks a source as somebody else's: a plugin or another MCP server,
 // which may change what it offers at any time. Where a name is taken, a foreign
 // tool is left out, and the catalog reports it; two others of one name are a
-// mistake of whoever declared them, and an error.
+// mistake of the one who declared them, and an error.
 //
 // Each tool that would be offered is shown to admit; one for which that gives an
 // error is left out. With nil all are admitted.

@@ -61,10 +61,6 @@ type Options struct {
 	// Ready says why no call can be made now, before anything is done or recorded
 	// for it. Nil is always ready.
 	Ready func() error
-	// Around is asked before a tool of a source runs, unless it is known to
-	// change nothing; what it gives is asked afterwards what the call has left
-	// behind that its caller should know, "" for nothing. Both may be nil.
-	Around func(source string) (after func() string)
 	// Effects is called before a tool runs in a context of CallContext. What it
 	// gives is asked afterwards which files the tool's processes have changed, and
 	// what the caller should know of that, "" for nothing. May be nil.
@@ -83,6 +79,8 @@ type Options struct {
 	// Approvals lets a person approve calls of requests with ApproveLater. Nil
 	// means that nobody can.
 	Approvals Approvals
+	// CallID names a call that its caller did not name, as no other is. Nil names calls by their step in the session.
+	CallID func() string
 	// CallContext adds to the context of every call. Nil adds nothing.
 	CallContext func(ctx context.Context, call *tool.Call) context.Context
 	// Trace is called when a part of a call begins; the parts are the Trace
@@ -119,6 +117,7 @@ type Host struct {
 	reviews reviews
 	memory  memoryState
 	redact  secrets
+	reached sync.Map // of true, by reachKey
 
 	timeout    atomic.Int64 // of Limits
 	output     atomic.Int64 // of Limits
@@ -225,6 +224,12 @@ type Request struct {
 	// CanAsk is true when the face can put a question to the user; then an
 	// outcome may carry one in Input. Otherwise what needs an answer fails.
 	CanAsk bool
+	// AskNow puts a question to the user while the call runs. Nil where the face
+	// cannot; then what comes up has to be approved elsewhere.
+	AskNow func(ctx context.Context, form tool.Form) (tool.Answer, error)
+	// Learn has a person asked about each host that the call's processes want to
+	// reach and their block does not name; Outcome.Reached lists them.
+	Learn bool
 	// CanVisit is true when the face can show the user the URL of a page to
 	// visit, in the same way.
 	CanVisit bool
@@ -249,9 +254,9 @@ type Request struct {
 	// Log receives what the tool logs, besides the host's own log. May be nil.
 	// It must not block.
 	Log func(level slog.Level, message string)
-	// Begun is told when the beginning of the call is in the record, or why it is
+	// OnStart is told when the beginning of the call is in the record, or why it is
 	// not. May be nil. It must not block.
-	Begun func(unrecorded error)
+	OnStart func(unrecorded error)
 
 	depth int // of calls made by tools
 }
@@ -291,6 +296,12 @@ type Outcome struct {
 	Changes *Changes
 	// Decision is what the judge said.
 	Decision Decision
+	// Connect is "HOST:PORT" where the outcome stands for a connection that processes
+	// of the tool want to make.
+	Connect string
+	// Reached are the hosts that the call's processes reached, as a list of agent.hcl
+	// has them, and LookedUp the names that they looked up alone, with Request.Learn.
+	Reached, LookedUp []string
 	// Params and Argv are what the judge was asked about: the parameters with
 	// their defaults and the answers to the tool's questions, and the command
 	// that the call would run, where the tool can tell. Empty without a judge.

@@ -101,7 +101,7 @@ func TestCallErrors(t *testing.T) {
 	}{
 		"unknown tool": {"ecko", `{}`, tool.NotFound, `no tool named "ecko"`, `Did you mean "echo"?`},
 		"all wrong at once": {"echo", `{"times":"x","txt":1}`, tool.InvalidArgument, "text: is required",
-			"Fix every parameter"},
+			"toolhost describe echo"},
 		"broken JSON":        {"echo", `{"text":`, tool.InvalidArgument, "not valid JSON", ""},
 		"panic":              {"crash", ``, tool.Internal, "crash panicked: boom", "Other tools work on"},
 		"neither nor":        {"silent", ``, tool.Internal, "neither a result nor an error", ""},

@@ -3,9 +3,10 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
 // Action is what a judge decides.
@@ -33,6 +34,9 @@ type Proposal struct {
 	// Effects is the digest of what the call has changed in a view, where it was made
 	// in one: a person's word is for these changes alone.
 	Effects string
+	// Connect is "HOST:PORT" where the proposal is no call but a connection that
+	// processes of the tool want to make.
+	Connect string
 	// Client is what the client that makes the call is named, by its own word.
 	Client string
 }
@@ -157,7 +161,9 @@ func ApproveAll() map[string]tool.Answer {
 
 // OwnKey reports whether a key is one of the host's own questions, whether a call
 // may run, rather than of one that a tool asks.
-func OwnKey(key string) bool { return key == ApprovalKey || key == reviewKey }
+func OwnKey(key string) bool {
+	return key == ApprovalKey || key == reviewKey || strings.HasPrefix(key, connectKey)
+}
 
 // IsApproval reports whether a question is the host's own, whether a call may
 // run, rather than one that the tool asks.

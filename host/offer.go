@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // Offerer is implemented by sources that have resources and prompts too.
@@ -173,7 +173,7 @@ func notOffered(request Request, err error) *Outcome {
 // offered runs a call of what stands in another list than the tools.
 func (s *Session) offered(ctx context.Context, entry *Entry, request Request) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now(), entry: entry}
-	return c.through(ctx)
+	return c.execute(ctx)
 }
 
 // Complete suggests values for an argument of a prompt, of the resource template

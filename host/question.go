@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
 )
 
 // Again is the request that led to the outcome, with answers to what the outcome
@@ -28,6 +28,7 @@ func (o *Outcome) Again(r Request, given map[string]tool.Answer) Request {
 func (o *Outcome) Question() show.Question {
 	q := show.Question{Tool: o.Tool, Title: words(o.Tool), Rule: o.Decision.Rule, Reason: o.Decision.Reason,
 		Argv: o.Argv}
+	q.Connect = o.Connect
 	if def := o.Definition; def != nil {
 		q.Title, q.Risk = cmp.Or(def.Title, q.Title), string(def.Risk)
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
 // secrets is what is to be taken out, now.

@@ -25,14 +25,22 @@ func (c *call) render(ctx context.Context, err error) {
 		return
 	}
 	c.outcome.Err = bounded(c.hideStack(ctx, tool.AsError(err)))
+	c.outcome.Result = c.failure()
+	if len(c.told) > 0 {
+		c.outcome.Result.Metadata = with(c.outcome.Result.Metadata, c.told)
+	}
+}
+
+// failure is the error of the call as a result, in the tool's own form where it has one.
+func (c *call) failure() *tool.Result {
 	if r := c.errorRenderer(); r != nil {
-		c.outcome.Result, err = guard(c.outcome.Tool,
+		result, err := guard(c.outcome.Tool,
 			func() (*tool.Result, error) { return r.RenderError(&c.tool, c.outcome.Err), nil })
-		if err == nil && c.outcome.Result != nil {
-			return
+		if err == nil && result != nil {
+			return result
 		}
 	}
-	c.outcome.Result = ErrorResult(c.outcome.Err)
+	return ErrorResult(c.outcome.Err)
 }
 
 // redact takes the secrets of the configuration out of what callers see.

@@ -17,6 +17,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 // Bounds are those of what a call may change for its changes to need nobody's
@@ -78,6 +79,9 @@ type reviewed struct {
 	changes *Changes
 	result  *tool.Result
 	expires time.Time
+
+	connections       []network.Connection
+	connectionsMissed int
 }
 
 // Bounds of the calls that wait.
@@ -156,7 +160,7 @@ func (c *call) bind(q *tool.InputRequired) {
 	c.outcome.Answers[reviewKey] = tool.Answer{Action: "accept", Content: tool.MustMarshal(c.reviewed.changes.Digest)}
 }
 
-// reviewName names a call for whoever makes it again.
+// reviewName names a call for a caller who makes it again.
 func (c *call) reviewName(ctx context.Context) (string, error) {
 	p, err := c.proposal(ctx)
 	if err != nil {
@@ -199,6 +203,7 @@ func (c *call) review(ctx context.Context) error {
 		}
 	}
 	c.reviewing = name
+	c.connections, c.connectionsMissed = c.reviewed.connections, c.reviewed.connectionsMissed
 	ch := c.reviewed.changes
 	c.outcome.Changes = ch
 	c.outcome.Plan = further(c.outcome.Plan, ch.told())
@@ -222,14 +227,14 @@ func (c *call) shownBefore(ctx context.Context, name, want string) (*reviewed, e
 	}
 	w.view.Close(ctx)
 	if err != nil || want == "" {
-		return nil, err // it is made anew
+		return nil, err // it is made again
 	}
 	return nil, changedSince(c.entry.Name, "what the call would change is no longer what was shown")
 }
 
 func changedSince(name, why string) *tool.Error {
 	return tool.Errorf(tool.Conflict, "what was approved of %s cannot be done: %s", name, why).
-		Suggest("Nothing was changed. Make the call again; what it changes is then shown anew.")
+		Suggest("Nothing was changed. Make the call again; what it changes is then shown again.")
 }
 
 // inReview makes the call in a view.
@@ -239,7 +244,12 @@ func (c *call) inReview(ctx context.Context) (*reviewed, error) {
 		return nil, err
 	}
 	w := &reviewed{view: view}
-	if w.result, err = c.runIn(ctx, view); err == nil {
+	connections := c.networkLog(ctx)
+	c.outcome.Result, err = c.runIn(network.With(ctx, connections), view)
+	err = c.connected(connections, err)
+	w.result, c.outcome.Result = c.outcome.Result, nil
+	w.connections, w.connectionsMissed = c.connections, c.connectionsMissed
+	if err == nil {
 		w.changes, err = view.Changes(ctx)
 	}
 	if err == nil {

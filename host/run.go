@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 // run calls the tool itself, under its time limit.
@@ -36,14 +37,13 @@ func (c *call) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if around := c.host.options.Around; around != nil && !harmless {
-		after := around(c.entry.Source)
-		defer func() { err = c.leftBehind(ctx, after, err) }()
-	}
 	if effects := c.host.options.Effects; effects != nil {
 		ended := effects(ctx)
 		defer func() { err = c.affected(ended, err) }()
 	}
+	connections := c.networkLog(ctx)
+	ctx = network.With(ctx, connections)
+	defer func() { err = c.askAfter(c.connected(connections, err)) }()
 	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
 	if err != nil {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
@@ -59,31 +59,40 @@ func (c *call) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// leftBehind tells the operator and the caller what a call has left behind. The
-// fixed contracts have no place for a further text, so there it is in what
-// belongs to the result: its metadata, or the details of the error.
-func (c *call) leftBehind(ctx context.Context, after func() string, err error) error {
-	if after == nil {
-		return err
-	}
-	said := after()
-	if said == "" {
-		return err
-	}
-	c.host.logger.WarnContext(ctx, said, "tool", c.entry.Name)
-	if err != nil {
-		return tool.AsError(err).With("left_behind", said)
-	}
+// add adds a text to the result, under a key of its metadata.
+func (c *call) add(key, said string) {
 	result := *c.outcome.Result
 	result.Metadata = maps.Clone(result.Metadata)
 	if result.Metadata == nil {
 		result.Metadata = make(map[string]any, 1)
 	}
-	result.Metadata["left_behind"] = said
+	result.Metadata[key] = said
 	if !c.host.Catalog().Toolset().Envelope && result.Structured == nil {
 		result.Contents = append(slices.Clip(result.Contents), tool.Content{Kind: tool.KindText, Text: said})
 	}
 	c.outcome.Result = &result
+}
+
+// connected keeps what the call's processes did by the network, and says which
+// hosts were refused.
+func (c *call) connected(log *network.Log, err error) error {
+	log.Settle()
+	c.connections, c.connectionsMissed = log.Connections()
+	if c.request.Learn {
+		c.outcome.Reached, c.outcome.LookedUp = log.Learned()
+	}
+	said := log.Explain()
+	if said == "" || errors.Is(err, tool.ErrInputRequired) {
+		return err
+	}
+	if err != nil {
+		e := tool.AsError(err)
+		if e.Suggestion != "" {
+			said += " " + e.Suggestion
+		}
+		return e.Suggest("%s", said).With("refused_hosts", log.Refused())
+	}
+	c.add("refused_hosts", said)
 	return nil
 }
 
@@ -121,7 +130,7 @@ func timeoutOrCancel(ctx context.Context, err error, name string, timeout time.D
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return tool.Errorf(tool.Timeout, "%s did not finish within %s", name, timeout).
-			Suggest("Ask for less in one call, or have the operator raise the tool's timeout.")
+			Suggest("Do less in one call, or raise the timeout of the tool.")
 	}
 	return tool.Errorf(tool.Cancelled, "the call of %s was cancelled", name).
 		Suggest("Call again if the result is still wanted.")

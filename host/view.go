@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 // Views makes copy-on-write views of the workspace, in which a call's processes
@@ -84,7 +85,7 @@ func (c *call) preview(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		c.outcome.Plan = further(c.outcome.Plan, "What it would change is not known: "+said(err)+"\n")
+		c.outcome.Plan = further(c.outcome.Plan, "What it would change is not known: "+errorText(err)+"\n")
 		return nil
 	}
 	c.outcome.Changes = changes
@@ -101,7 +102,7 @@ func (c *call) try(ctx context.Context) (*Changes, error) {
 		return nil, err
 	}
 	defer view.Close(ctx)
-	_, failed := c.runIn(ctx, view)
+	_, failed := c.runIn(network.With(ctx, &network.Log{Offline: true}), view)
 	if code := tool.CodeOf(failed); code == tool.Unsupported || code == tool.Unavailable || ctx.Err() != nil {
 		return nil, failed
 	}
@@ -150,7 +151,7 @@ func further(plan *tool.Plan, text string) *tool.Plan {
 	return &more
 }
 
-func said(err error) string {
+func errorText(err error) string {
 	e := tool.AsError(err)
 	return strings.TrimSpace(e.Message + ". " + e.Suggestion)
 }
@@ -192,7 +193,7 @@ var viewFailures = []struct {
 	{[]string{"could not resolve", "name resolution", "network is unreachable", "no such host", "ENOTFOUND",
 		"ENETUNREACH",
 		"connection refused", "dial tcp"},
-		"nothing in it reaches the network, whatever is granted"},
+		"what is only looked at reaches no network, and nothing in a view does by network = \"allow\": it takes a list of hosts"},
 }
 
 // ownDoing says why a failure may be the view's own, "" where nothing tells.

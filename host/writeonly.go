@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
 // recordable gives the parameters of a call for the record: without the values

@@ -6,5 +6,5 @@
 // and cannot be stopped from within. A listing runs nothing of the Taskfile
 // and is kept until one of the files that it depends on changes. A run's
 // output passes through the child untouched; how it ended comes back beside
-// the output (package internal/run/taskprotocol).
+// the output (package internal/source/taskprotocol).
 package taskfile

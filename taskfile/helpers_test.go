@@ -1,5 +1,3 @@
-//go:build !windows
-
 package taskfile_test
 
 import (
@@ -16,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/testfile"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/test/testfile"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
@@ -71,10 +69,12 @@ func goBuild(name, pkg string) (string, error) {
 
 // project is a workspace with the Taskfile tools.
 type project struct {
-	t     *testing.T
-	dir   string
-	tasks *taskfile.Taskfile
-	tools map[string]tool.Tool
+	t       *testing.T
+	dir     string
+	ws      *workspace.Workspace
+	options taskfile.Options
+	tasks   *taskfile.Taskfile
+	tools   map[string]tool.Tool
 }
 
 // newProject makes a workspace of a directory of testdata, "" for an empty one.
@@ -92,11 +92,16 @@ func newProject(t *testing.T, from string, change ...func(*taskfile.Options)) *p
 	for _, c := range change {
 		c(&o)
 	}
-	p := &project{t: t, dir: dir, tasks: taskfile.New(ws, o), tools: map[string]tool.Tool{}}
-	for _, tl := range p.tasks.Tools() {
-		p.tools[tl.Definition().Name] = tl
+	return (&project{t: t, dir: dir, ws: ws, options: o}).restarted()
+}
+
+// restarted is the same project as another program finds it.
+func (p *project) restarted() *project {
+	again := &project{p.t, p.dir, p.ws, p.options, taskfile.New(p.ws, p.options), map[string]tool.Tool{}}
+	for _, tl := range again.tasks.Tools() {
+		again.tools[tl.Definition().Name] = tl
 	}
-	return p
+	return again
 }
 
 func (p *project) write(name, content string) {

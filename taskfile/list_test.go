@@ -1,12 +1,12 @@
-//go:build !windows
-
 package taskfile_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
@@ -150,6 +150,33 @@ func TestListIsKept(t *testing.T) {
 	assert.Equal(t, 1, starts)
 }
 
+// A program that starts finds the listing of one that ran before, until a file
+// or the environment is another.
+func TestListIsKeptOnDisk(t *testing.T) {
+	starts := 0
+	cache := t.TempDir()
+	p := newProject(t, "includes", func(o *taskfile.Options) {
+		o.CacheDir = filepath.Join(cache, "tasks")
+		o.Env = []string{"LISTING_OF"}
+		o.Prepare = func(*exec.Cmd) (map[string]any, error) { starts++; return nil, nil }
+	})
+	old := time.Now().Add(-time.Minute)
+	require.NoError(t, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, _ error) error {
+		return os.Chtimes(path, old, old) // older than the guard against files that just changed
+	}))
+	want := p.list()
+	assert.Equal(t, want, p.restarted().list())
+	assert.Equal(t, 1, starts)
+
+	p.write(".agent/zeta.yml", "version: '3'\ntasks: {changed: {desc: Changed}}\n")
+	assert.Contains(t, p.restarted().list().names(), "zeta:changed")
+	assert.Equal(t, 2, starts)
+
+	t.Setenv("LISTING_OF", "another environment")
+	assert.Contains(t, p.restarted().list().names(), "zeta:changed")
+	assert.Equal(t, 3, starts)
+}
+
 func TestWatched(t *testing.T) {
 	p := newProject(t, "includes")
 	p.list()
@@ -229,6 +256,15 @@ func TestTaskfileThatIsNoFile(t *testing.T) {
 	p := newProject(t, "")
 	require.NoError(t, os.MkdirAll(filepath.Join(p.dir, ".agent/Taskfile.yml"), 0o755))
 	assert.Equal(t, tool.Unavailable, p.fails("list_commands", map[string]any{}).Code)
+}
+
+// A large file is refused before go-task reads it, which takes gigabytes to show a mistake in one.
+func TestTaskfileThatIsTooLarge(t *testing.T) {
+	p := newProject(t, "")
+	require.NoError(t, os.Mkdir(filepath.Join(p.dir, ".agent"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, ".agent/Taskfile.yml"), []byte("version: '3'\n"), 0o644))
+	require.NoError(t, os.Truncate(filepath.Join(p.dir, ".agent/Taskfile.yml"), 1<<40))
+	assert.Contains(t, p.fails("list_commands", map[string]any{}).Message, "Taskfile.yml: it is larger than 1 MiB")
 }
 
 func TestTaskfileOutside(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,15 +12,17 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
+	"github.com/toolhost/toolhost/internal/file/atomicfile"
+	"github.com/toolhost/toolhost/internal/file/plainfile"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/run/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 // listingCap bounds the JSON of a listing.
@@ -89,13 +92,70 @@ func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
 	if c.listing != nil && c.fresh() {
 		return c.listing, nil
 	}
+	kept := t.keptPath(path)
+	if c.listing == nil && c.load(kept) && c.fresh() {
+		return c.listing, nil
+	}
 	started := time.Now()
 	listing, err := t.describe(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c.listing, c.prints = listing, prints(listing.Files, started)
+	c.save(kept)
 	return listing, nil
+}
+
+// keptListing is a listing on disk, so that a program that starts need not have
+// an unchanged Taskfile read again.
+type keptListing struct {
+	Listing *protocol.Listing `json:"listing"`
+	Prints  map[string]string `json:"prints"`
+}
+
+// keptPath returns the file in which a listing of the Taskfile at path is kept,
+// "" where it is not. Another toolhost-task, another environment and another
+// directory have another file.
+func (t *Taskfile) keptPath(path string) string {
+	if t.options.CacheDir == "" {
+		return ""
+	}
+	binary, err := t.options.Binary()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(binary)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(tool.MustMarshal([]any{t.ws.Root(), path, binary, info.Size(), info.ModTime().UnixNano(),
+		proc.Environ(nil, t.options.Env...)}))
+	return filepath.Join(t.options.CacheDir, hex.EncodeToString(sum[:16])+".json")
+}
+
+// load takes over the listing that is kept at path and reports whether there is one.
+func (c *listingCache) load(path string) bool {
+	if path == "" {
+		return false
+	}
+	file, err := plainfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	var kept keptListing
+	if json.NewDecoder(io.LimitReader(file, listingCap)).Decode(&kept) != nil || kept.Listing == nil {
+		return false
+	}
+	c.listing, c.prints = kept.Listing, kept.Prints
+	return true
+}
+
+// save keeps the listing at path. A failure costs the next start a moment.
+func (c *listingCache) save(path string) {
+	if path != "" && c.prints != nil {
+		_ = atomicfile.WriteCache(path, tool.MustMarshal(keptListing{c.listing, c.prints}))
+	}
 }
 
 // fresh reports whether every file is as it was when it was read.
@@ -139,7 +199,7 @@ func fingerprint(path string, info fs.FileInfo, err error) string {
 	if _, err := io.Copy(hash, io.LimitReader(file, maxHashed+1)); err != nil {
 		return "unreadable"
 	}
-	return string(hash.Sum(nil))
+	return hex.EncodeToString(hash.Sum(nil))
 }
 
 // directoryPrint is made of the names that decide which file of an included

@@ -1,5 +1,3 @@
-//go:build !windows
-
 package taskfile_test
 
 import (
@@ -36,7 +34,7 @@ tasks:
   unrelated: { cmds: ["touch unrelated"] }
 `
 
-// Whoever approves a command of the Taskfile sees what stands behind its name,
+// Anyone who approves a command of the Taskfile sees what stands behind its name,
 // and nothing of it runs before.
 func TestThePlanShowsWhatACommandRuns(t *testing.T) {
 	p := newProject(t, "")

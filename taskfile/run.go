@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/installation"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/run/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 // finished is a run that has ended, in whatever way.
@@ -70,44 +69,19 @@ func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
 	}
 }
 
-// reportChannel is where a report comes back: a pipe that the child inherits,
-// or a file where descriptors cannot be handed on.
-type reportChannel struct {
-	reader, writer *os.File
-	path           string
-}
+// reportChannel is where a report comes back: a pipe that the child inherits.
+type reportChannel struct{ reader, writer *os.File }
 
 func openReport() (*reportChannel, error) {
-	if runtime.GOOS != "windows" {
-		r, w, err := os.Pipe()
-		return &reportChannel{reader: r, writer: w}, err
-	}
-	file, err := os.CreateTemp("", "toolhost-report-*")
-	if err != nil {
-		return nil, err
-	}
-	return &reportChannel{path: file.Name()}, file.Close()
+	r, w, err := os.Pipe()
+	return &reportChannel{r, w}, err
 }
 
-func (c *reportChannel) name() string {
-	if c.path != "" {
-		return c.path
-	}
-	return "fd:3"
-}
+func (c *reportChannel) name() string { return "fd:3" }
 
-func (c *reportChannel) files() []*os.File {
-	if c.writer == nil {
-		return nil
-	}
-	return []*os.File{c.writer}
-}
+func (c *reportChannel) files() []*os.File { return []*os.File{c.writer} }
 
 func (c *reportChannel) close() {
-	if c.path != "" {
-		_ = os.Remove(c.path)
-		return
-	}
 	_ = c.reader.Close()
 	_ = c.writer.Close()
 }
@@ -131,10 +105,6 @@ func (c *reportChannel) read(result *proc.Result) protocol.Report {
 }
 
 func (c *reportChannel) data() []byte {
-	if c.path != "" {
-		data, _ := os.ReadFile(c.path)
-		return data
-	}
 	_ = c.writer.Close()
 	// A process that holds the other end must not hold this one.
 	_ = c.reader.SetReadDeadline(time.Now().Add(time.Second))

@@ -1,5 +1,3 @@
-//go:build !windows
-
 package taskfile_test
 
 import (
@@ -16,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/testneed"
-	"github.com/toolhost/toolhost/internal/testproc"
+	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/taskfile"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/run/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 // taskTool is the passthrough task.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/definition"
-	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/taskincludes"
+	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/taskincludes"
 )
 
 // Defaults of Options.
@@ -46,6 +46,9 @@ type Options struct {
 	// Env names further environment variables that the commands may see; a
 	// trailing * matches the rest.
 	Env []string
+	// CacheDir is a directory of the user's in which listings are kept. Empty
+	// keeps none.
+	CacheDir string
 }
 
 // Taskfile is the Taskfile of one workspace.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/buildinfo"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect"
-	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect/analysis"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
+	"github.com/toolhost/toolhost/internal/toolset/ocode/architect/analysis"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/buildinfo"
-	"github.com/toolhost/toolhost/internal/console"
+	"github.com/toolhost/toolhost/internal/face/console"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-// Toolhost-otel sends traces and metrics of toolhost's calls to an
+// Toolhost-otel sends traces of toolhost's calls to an
 // OpenTelemetry collector. toolhost starts it when OTEL_EXPORTER_OTLP_ENDPOINT
 // is set and tells it on standard input; it does nothing by itself.
 package main
@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/buildinfo"
-	"github.com/toolhost/toolhost/internal/telemetry/otlp"
+	"github.com/toolhost/toolhost/internal/face/telemetry/otlp"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-task/task/v3"
 	taskerrors "github.com/go-task/task/v3/errors"
 
-	"github.com/toolhost/toolhost/internal/run/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 // describe prints the listing. A Taskfile that cannot be read is an answer

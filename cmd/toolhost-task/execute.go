@@ -15,7 +15,7 @@ import (
 	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/go-task/task/v3/taskfile/ast"
 
-	"github.com/toolhost/toolhost/internal/run/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 // execution is one run.
@@ -184,7 +184,7 @@ func (e *execution) options(l *loaded, stdin *os.File) []task.ExecutorOption {
 }
 
 // runOnce keeps a command that watches from doing so for ever: go-task's
-// watcher heeds no cancelling and ends the program itself.
+// watcher ignores cancelling and ends the program itself.
 func runOnce(executor *task.Executor, name string) {
 	if t, err := executor.GetTask(&task.Call{Task: name}); err == nil {
 		t.Watch = false

@@ -11,7 +11,7 @@ import (
 
 	taskerrors "github.com/go-task/task/v3/errors"
 
-	"github.com/toolhost/toolhost/internal/run/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 var errNoPrompt = errors.New("there is nobody to ask")

@@ -13,6 +13,8 @@ import (
 	"github.com/go-task/task/v3"
 	"github.com/go-task/task/v3/taskfile"
 	"github.com/go-task/task/v3/taskfile/ast"
+
+	"github.com/toolhost/toolhost/internal/source/taskincludes"
 )
 
 // loaded is a Taskfile with its includes, read without running anything of it.
@@ -81,8 +83,11 @@ func (l *loaded) entry(req *request) (entry, dir string, err error) {
 		return "", "", &noTaskfileError{entry}
 	case err != nil:
 		return "", "", err
-	case !info.Mode().IsRegular() && req.strict():
-		return "", "", &notRegularError{entry}
+	case !req.strict():
+	case !info.Mode().IsRegular():
+		return "", "", &unreadableError{"it is no regular file"}
+	case info.Size() > taskincludes.Largest: // go-task takes gigabytes to say what is wrong with a large file
+		return "", "", &unreadableError{"it is larger than 1 MiB"}
 	}
 	return entry, req.dir, nil
 }
@@ -90,10 +95,10 @@ func (l *loaded) entry(req *request) (entry, dir string, err error) {
 // strict is true in toolhost's own forms.
 func (r *request) strict() bool { return r.exact || r.describe }
 
-// notRegularError says that something else stands where a Taskfile should.
-type notRegularError struct{ path string }
+// unreadableError says why what stands at the Taskfile's path is not read.
+type unreadableError struct{ why string }
 
-func (e *notRegularError) Error() string { return e.path + " is not a regular file" }
+func (e *unreadableError) Error() string { return e.why }
 
 // noTaskfileError says that there is nothing at the Taskfile's path.
 type noTaskfileError struct{ path string }

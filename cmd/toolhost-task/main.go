@@ -27,7 +27,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolhost/toolhost/internal/buildinfo"
-	"github.com/toolhost/toolhost/internal/run/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

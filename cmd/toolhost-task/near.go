@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-task/task/v3"
 
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // near gives up to three names of callable commands that look like name, the

@@ -7,7 +7,7 @@ import (
 	"github.com/go-task/task/v3"
 	"github.com/go-task/task/v3/taskfile/ast"
 
-	"github.com/toolhost/toolhost/internal/run/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 // maxSteps bounds the commands that one command leads to.

@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/keep/fork"
+	"github.com/toolhost/toolhost/internal/face/telemetry"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/telemetry"
-	"github.com/toolhost/toolhost/plugins/shipped"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
+	"github.com/toolhost/toolhost/internal/text/nearest"
+	"github.com/toolhost/toolhost/internal/toolset"
 )
 
 // app is one run of the program: its streams and what was asked for on the
@@ -32,16 +33,12 @@ type app struct {
 	logger    *slog.Logger
 	telemetry *telemetry.Relay // nil for none
 	secrets   *project.LogSecrets
-	search    string        // where agent.hcl is looked for, of a copy of the workspace; "" for there itself
-	copyOf    string        // the workspace whose copy is used; "" for none
 	patience  time.Duration // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
 	firstList time.Duration       // how long the first list of serve waits for them; zero is the usual
-	anew      bool                // whether plugins are started whatever failures are remembered of them
 	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 
-	forked  *fork.Fork // what --fork names, once it has been entered
-	serving bool       // it is a server that runs
+	serving bool // it is a server that runs
 	args    []string
 }
 
@@ -51,7 +48,6 @@ type globalFlags struct {
 	workspace string
 	toolset   string
 	artifacts string
-	fork      string
 	vars      []string
 	trust     bool
 	logLevel  string
@@ -106,10 +102,7 @@ func (a *app) root() *cobra.Command {
 		Version:       version(),
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			a.serving = c.Name() == "serve"
-			if err := a.setUp(); err != nil {
-				return err
-			}
-			return a.enterFork(c)
+			return a.setUp()
 		},
 	}
 	root.SetIn(a.in)
@@ -117,21 +110,36 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err)
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.config, "config", "",
-		"the agent.hcl to use (default: looked for here and upwards to the repository root)")
+		"the agent.hcl to use (default: searched here and upwards to the repository root)")
 	f.StringVar(&a.flags.workspace, "workspace", "",
 		"the workspace directory (default: as agent.hcl says, else the working directory)")
 	f.StringArrayVar(&a.flags.vars, "var", nil, "set a variable of agent.hcl: NAME=VALUE (repeatable)")
-	f.BoolVar(&a.flags.trust, "trust", false, "let an agent.hcl that is not approved take effect, for this run")
+	f.BoolVar(&a.flags.trust, "trust", false, "use an agent.hcl that is not approved, for this run")
 	f.StringVar(&a.flags.logLevel, "log-level", "warn", "debug, info, warn or error; the log goes to stderr")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
 	completeFlag(root, "log-level", "debug", "info", "warn", "error")
 	completeFlag(root, "color", "auto", "always", "never")
 	a.addCommands(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		what, _, _ := strings.Cut(err.Error(), " flag: strconv.") // which only says so in Go's words
-		return usagef("See '"+c.CommandPath()+" --help'.", "%s", what)
+		text, _, _ := strings.Cut(err.Error(), " flag: strconv.") // the rest repeats it in Go's words
+		if near := nearFlag(c, err); near != "" {
+			return usagef("Did you mean --"+near+"?", "%s", text)
+		}
+		return usagef("See '"+c.CommandPath()+" --help'.", "%s", text)
 	})
 	return root
+}
+
+// nearFlag returns the flag of c that an unknown one was probably meant to be,
+// "" if there is no such flag.
+func nearFlag(c *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return ""
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return nearest.Name(unknown.GetSpecifiedName(), names)
 }
 
 // addCommands adds the subcommands, in the groups that help shows.
@@ -140,18 +148,16 @@ func (a *app) addCommands(root *cobra.Command) {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Tools", []*cobra.Command{a.listCommand(), a.describeCommand(), a.callCommand(), a.schemaCommand(),
-			a.docsCommand()}},
-		{"Agents", []*cobra.Command{a.serveCommand(), a.forkCommand(), a.installCommand(), a.uninstallCommand()}},
+		{"Tools", []*cobra.Command{a.listCommand(), a.describeCommand(), a.callCommand(), a.schemaCommand()}},
+		{"Agents", []*cobra.Command{a.serveCommand(), a.installCommand(), a.uninstallCommand()}},
 		{"The project's agent.hcl",
-			[]*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
-		{"Decisions", []*cobra.Command{a.consoleCommand(), a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
-		{"What ran", []*cobra.Command{a.eventsCommand(), a.showCommand(), a.exportCommand(), a.replayCommand(),
-			a.recordCommand(), a.pruneCommand(),
+			[]*cobra.Command{a.initCommand(), a.addCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
+		{"Approvals and policy", []*cobra.Command{a.consoleCommand(), a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
+		{"History and undo", []*cobra.Command{a.logCommand(), a.eventsCommand(), a.showCommand(), a.pruneCommand(), a.forgetCommand(),
 			a.undoCommand(), a.redoCommand(), a.diffCommand(), a.psCommand(), a.killCommand()}},
 		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
 		{"Many machines", a.fleetCommands()},
-		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand(), a.selfUpdateCommand()}},
+		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
 		for _, command := range group.commands {
@@ -208,11 +214,11 @@ func (a *app) toolsetFlag(c *cobra.Command) {
 
 // toolsetHelp says what --toolset takes.
 func toolsetHelp() string {
-	return "the set of tools to offer: " + strings.Join(shipped.Names(), ", ") + ", or one of agent.hcl"
+	return "the set of tools to offer: " + strings.Join(toolset.Names(), ", ") + ", or one of agent.hcl"
 }
 
 // toolset is what is known of the toolset that was asked for.
-func (a *app) toolset() shipped.Toolset {
-	t, _ := shipped.Find(a.flags.toolset)
+func (a *app) toolset() toolset.Toolset {
+	t, _ := toolset.Find(a.flags.toolset)
 	return t
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/internal/keep/approval"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/store/approval"
 )
 
 func (a *app) approveCommand() *cobra.Command {
@@ -21,13 +21,13 @@ func (a *app) approveCommand() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "approve [ID]",
-		Short: "Approve or deny a call that an MCP client could not ask about; list those that wait",
-		Long: fmt.Sprintf(`Approve or deny a call that an MCP client could not ask about.
+		Short: "Approve or deny pending calls",
+		Long: fmt.Sprintf(`Approve or deny calls that wait for approval.
 
-Without an ID the calls that wait are listed. With one the call is shown, with
-what it would change, and you are asked. An approval is for exactly that call in
+Without an ID the pending calls are listed. With one the call is shown with the
+changes it would make, and you are asked. An approval is for exactly that call in
 this workspace and toolset (and in its session, where that has a name of its
-own), once, within %s; "always" adds a rule that allows it for good.
+own), once, within %s; "always" adds a rule that always allows it.
 It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.GrantTime)),
 		Example: `  toolhost approve
   toolhost approve k3f9
@@ -53,7 +53,6 @@ It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.G
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
 	a.completeFrom(c, "", waitingCalls)
-	a.forkFlag(c)
 	return c
 }
 
@@ -82,14 +81,14 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 		rows := [][4]string{{"ID", "SESSION", "EXPIRES", "CALL"}}
 		for _, p := range waiting {
 			rows = append(rows, [4]string{show.Line(p.ID), show.Line(cmp.Or(p.Session, "any")),
-				p.Expires.Local().Format(time.TimeOnly), show.Call(p.Tool, p.Params)})
+				p.Expires.Local().Format(time.TimeOnly), p.Line()})
 		}
 		writeRows(out, rows)
 	})
 }
 
 // approve shows a call that waits and asks for the person's word. What is
-// shown is worked out anew from the call that would be approved.
+// shown is worked out again from the call that would be approved.
 func (a *app) approve(ctx context.Context, id string) error {
 	if !isTerminal(a.in) || !isTerminal(a.err) {
 		return usagef("Run it in a terminal, where you can see what you approve.", "toolhost approve needs a terminal")
@@ -168,7 +167,7 @@ func (a *app) settle(ctx context.Context, p *project.Project, pending approval.P
 		if err != nil {
 			return err
 		}
-		if err := remembered.Add(policy.Exactly(pending.Toolset, pending.Tool, pending.Params)); err != nil {
+		if err := remembered.Add(pending.Always()); err != nil {
 			return err
 		}
 	case host.ApproveOnce:
@@ -207,5 +206,5 @@ func (a *app) lookAtPending(ctx context.Context, id string) error {
 		return err
 	}
 	return writeIndented(a.out, pendingLook{pending, pending.Digest(), outcome.Question().Parts(),
-		policy.Exactly(pending.Toolset, pending.Tool, pending.Params)})
+		pending.Always()})
 }

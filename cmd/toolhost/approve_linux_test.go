@@ -58,7 +58,7 @@ func TestApprovingInATerminal(t *testing.T) {
 	assert.True(t, s.call("edit_file", edit).IsError, "and once")
 }
 
-// A client that is started anew for every prompt has another session each time:
+// A client that is restarted for every prompt has another session each time:
 // the approval is for the call in this workspace and toolset.
 func TestAnApprovalOutlivesItsConnection(t *testing.T) {
 	dir := t.TempDir()

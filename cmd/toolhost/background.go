@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/run/background"
-	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) psCommand() *cobra.Command {
@@ -20,7 +20,7 @@ func (a *app) psCommand() *cobra.Command {
 	var session string
 	c := &cobra.Command{
 		Use:   "ps",
-		Short: "List the background tasks that run in this workspace",
+		Short: "List the running background tasks of this workspace",
 		Example: `  toolhost ps
   toolhost ps --all --json`,
 		Args: cobra.NoArgs,
@@ -41,7 +41,6 @@ func (a *app) psCommand() *cobra.Command {
 	c.Flags().BoolVar(&all, "all", false, "also those that have ended")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	c.Flags().StringVar(&session, "session", "", "only those of this session")
-	a.forkFlag(c)
 	a.completeSessions(c)
 	return c
 }
@@ -67,7 +66,7 @@ func (a *app) printTasks(tasks []background.Task) error {
 func (a *app) killCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "kill ID...",
-		Short:   "End background tasks, with everything they started",
+		Short:   "Stop background tasks and their child processes",
 		Example: `  toolhost kill njk6u5vd3x`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: a.inProject(func(c *cobra.Command, ids []string, p *project.Project) error {
@@ -86,6 +85,5 @@ func (a *app) killCommand() *cobra.Command {
 		}),
 	}
 	a.completeFrom(c, "", runningTasks)
-	a.forkFlag(c)
 	return c
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -13,7 +14,9 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/run/network"
+	"github.com/toolhost/toolhost/internal/store/record"
 )
 
 // callFlags are the flags of toolhost call.
@@ -22,9 +25,11 @@ type callFlags struct {
 	json    bool
 	dryRun  bool
 	yes     bool
+	learn   bool
 	raw     bool
 	session string
 	id      string
+	later   bool
 }
 
 func (a *app) callCommand() *cobra.Command {
@@ -54,13 +59,15 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
 	f.BoolVar(&flags.json, "json", false, "print one result object, for programs")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "say what would happen and change nothing")
 	f.BoolVar(&flags.yes, "yes", false, "approve without being asked")
+	f.BoolVar(&flags.learn, "learn", false, "ask about each host that its processes want to reach, and print the list")
 	f.BoolVar(&flags.raw, "raw", false, "on a terminal: print what the tool gives byte by byte, escape sequences too")
 	f.StringVar(&flags.session, "session", "cli", "the session, which holds todo lists and the like")
 	a.completeSessions(c)
 	f.StringVar(&flags.id, "request-id", "", "a name for this call in the record")
+	f.BoolVar(&flags.later, "later", false, "let a call that needs approval wait in the console")
+	_ = f.MarkHidden("later") // the console's own calls
 	a.toolsetFlag(c)
 	a.artifactsFlag(c)
-	a.forkFlag(c)
 	return c
 }
 
@@ -86,8 +93,18 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 		CanVisit:     isTerminal(a.in) && isTerminal(a.err),
 		HowToApprove: "Add --yes to approve this call, run it on a terminal to be asked, or allow it with a policy rule in agent.hcl.",
 	}
+	if flags.later {
+		request.ApproveLater, request.HowToApprove = true, ""
+	}
 	if flags.yes {
 		request.Answers = host.ApproveAll()
+		request.AskNow = func(context.Context, tool.Form) (tool.Answer, error) {
+			return host.Approval(host.ApproveOnce, ""), nil
+		}
+	}
+	if request.Learn = flags.learn; flags.learn && !request.CanAsk {
+		return usagef("Run it in a terminal: it may reach what agent.hcl does not grant, once you allow it.",
+			"--learn needs a terminal")
 	}
 	outcome, err := a.callAsking(ctx, p, p.Host.Session(flags.session), request, !flags.json)
 	if err != nil {
@@ -99,11 +116,28 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	if err := a.printOutcome(outcome, flags, p.Host.Root()); err != nil {
 		return err
 	}
+	if flags.learn {
+		a.sayLearned(outcome)
+	}
 	a.sayHowToUndo(ctx, p, flags.session, outcome)
 	if code := exitCode(ctx, outcome); code != exitOK {
 		return &exitError{code: code}
 	}
 	return nil
+}
+
+// sayLearned says which list the call needed.
+func (a *app) sayLearned(o *host.Outcome) {
+	if len(o.Reached) == 0 {
+		fmt.Fprintf(a.err, "%s reached no host.\n", show.Line(o.Tool))
+	} else {
+		fmt.Fprintf(a.err, "%s reached these hosts; the line for its block in agent.hcl:\n  %s\n", show.Line(o.Tool),
+			network.Suggest(o.Reached))
+	}
+	if len(o.LookedUp) > 0 {
+		fmt.Fprintf(a.err, "It looked up, and made no connection at the ports 22, 80 and 443: %s. If it needs another "+
+			"port of one, write it with the port: \"HOST:PORT\".\n", show.Line(strings.Join(o.LookedUp, ", ")))
+	}
 }
 
 func (a *app) printOutcome(o *host.Outcome, flags callFlags, root string) error {

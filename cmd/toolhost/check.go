@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -15,10 +16,13 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/file/obeyed"
 	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // checker looks for what agent.hcl names and is not there: on this machine, or
@@ -28,6 +32,7 @@ type checker struct {
 	cfg     *config.Config
 	inert   bool // the file is not approved: its tools are not there
 	toolset string
+	strict  bool
 	found   config.Diagnostics
 }
 
@@ -48,6 +53,7 @@ func (c *checker) check(ctx context.Context) config.Diagnostics {
 			}
 		}
 	}
+	c.credentials()
 	c.tooLong()
 	c.names()
 	return c.found
@@ -115,35 +121,77 @@ func (c *checker) program(at, program, avoid, list string) {
 // directories that tools may use.
 func (c *checker) grants() {
 	if s := c.cfg.Sandbox; s != nil {
-		c.granted("sandbox", s.Pos, config.Access{Read: s.Read, Write: s.Write})
+		c.granted("sandbox", s.Pos, config.Access{Network: s.Network, Read: s.Read, Write: s.Write})
 	}
 	if t := c.cfg.Taskfile; t != nil {
 		c.granted("taskfile", t.Pos, t.Access)
 	}
 	for i := range c.cfg.Tools {
 		c.granted("tool."+c.cfg.Tools[i].Name, c.cfg.Tools[i].Pos, c.cfg.Tools[i].Access)
+		if t := &c.cfg.Tools[i]; t.Command != nil {
+			c.dropped("tool."+t.Name, t.Pos, slices.Sorted(maps.Keys(t.Command.Env)), t.Access.Write)
+		}
 	}
 	for i := range c.cfg.Resources {
 		c.granted("resource."+c.cfg.Resources[i].Name, c.cfg.Resources[i].Pos, c.cfg.Resources[i].Access)
 	}
 	for i := range c.cfg.Plugins {
-		c.granted("plugin."+c.cfg.Plugins[i].Name, c.cfg.Plugins[i].Pos, c.cfg.Plugins[i].Access)
+		p := &c.cfg.Plugins[i]
+		c.granted("plugin."+p.Name, p.Pos, p.Access)
+		c.dropped("plugin."+p.Name, p.Pos, slices.Sorted(maps.Keys(p.Env)), p.Access.Write)
 	}
 	for i := range c.cfg.Servers {
-		c.granted("mcp."+c.cfg.Servers[i].Name, c.cfg.Servers[i].Pos, c.cfg.Servers[i].Access)
+		s := &c.cfg.Servers[i]
+		c.granted("mcp."+s.Name, s.Pos, s.Access)
+		c.dropped("mcp."+s.Name, s.Pos, slices.Sorted(maps.Keys(s.Env)), s.Access.Write)
 	}
 	for _, a := range c.cfg.Agents {
-		c.granted("agent."+cmp.Or(a.Role, "default"), a.Pos, a.Access)
+		block := "agent." + cmp.Or(a.Role, "default")
+		c.granted(block, a.Pos, a.Access)
+		c.dropped(block, a.Pos, slices.Sorted(maps.Keys(a.Env)), a.Access.Write)
+	}
+}
+
+// credentials reports those that no block's processes get.
+func (c *checker) credentials() {
+	for _, k := range c.cfg.Credentials {
+		named := slices.ContainsFunc(c.cfg.Reaches(), func(r config.Reach) bool {
+			return network.Names(r.Hosts, k.Host, k.Port)
+		})
+		if !named && k.Host != "" {
+			c.warn(c.cfg.At("credential."+k.Name+".host", k.Pos), "Credential for nobody",
+				fmt.Sprintf("no block names %s at port %d in its network", k.Host, k.Port),
+				"Name the host in the block whose processes are to use the credential.")
+		}
+	}
+}
+
+// dropped reports variables of a block that the sandbox passes on to no process.
+func (c *checker) dropped(block, pos string, names, write []string) {
+	for _, name := range names {
+		if sandbox.Drops(name) && (name != sandbox.AgentSocket || len(write) == 0) {
+			c.warn(c.cfg.At(block+".env", pos), "Variable is dropped", name+" is not passed on: the sandbox hides what it leads to",
+				sandbox.AgentSocket+" is passed on where write names the socket itself; take the others out.")
+		}
 	}
 }
 
 func (c *checker) granted(block, pos string, access config.Access) {
+	if at := c.cfg.At(block+".network", ""); c.strict && access.Network && at != "" {
+		c.warn(at, "Every host is reached", `its network, "allow", is every host and all ports of this machine`,
+			`Name the hosts: network = ["HOST"]. On a terminal, toolhost call TOOL --learn prints those that a tool needs.`)
+	}
 	for attribute, paths := range map[string][]string{"read": access.Read, "write": access.Write} {
 		for i, path := range paths {
 			if _, err := os.Stat(path); err != nil {
 				at := c.cfg.At(fmt.Sprintf("%s.%s[%d]", block, attribute, i), pos)
 				c.warn(at, "Path does not exist", path+" cannot be granted: it does not exist",
 					"Create it, or take it out.")
+			}
+			if said := obeyed.Opens(path, attribute == "write"); said != "" {
+				at := c.cfg.At(fmt.Sprintf("%s.%s[%d]", block, attribute, i), pos)
+				c.warn(at, "Grant opens the sandbox", fmt.Sprintf("to %s %s opens more than its files: %s", attribute, path, said),
+					"Name the files or directories that the program needs.")
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // clemini calls a tool over MCP and gives its object. The text is the same
@@ -24,7 +24,7 @@ func (s *rpcServer) clemini(name, arguments string) (object map[string]any, fail
 	s.t.Helper()
 	r := s.call(name, arguments)
 	require.NoError(s.t, json.Unmarshal(r.Structured, &object))
-	assert.JSONEq(s.t, string(r.Structured), r.text())
+	assert.JSONEq(s.t, string(r.Structured), r.Content[0].Text)
 	return object, r.IsError
 }
 
@@ -37,58 +37,93 @@ const stubbornTask = `{"command":"trap '' TERM; echo started; setsid sh -c 'trap
 // death of the server, and what they printed can be read in the next session.
 func TestCleminiTasksEndWithTheSession(t *testing.T) {
 	testneed.NotShort(t, "waits for the end of tasks")
-	for name, end := range map[string]func(*rpcServer){
-		"end of input": func(s *rpcServer) { s.end() },
-		"SIGKILL":      func(s *rpcServer) { require.NoError(t, s.cmd.Process.Kill()); s.exit() },
+	for name, tt := range map[string]struct {
+		end    func(*rpcServer)
+		status string
+	}{
+		"end of input": {func(s *rpcServer) { s.end() }, "killed"},
+		"SIGKILL":      {func(s *rpcServer) { require.NoError(t, s.cmd.Process.Kill()); s.exit() }, "lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "SIGKILL" { // without namespaces, what a command has started may outlive a host that is killed
+				needsFull(t)
+			}
 			dir, err := filepath.EvalSymlinks(t.TempDir())
 			require.NoError(t, err)
 			s := serve(t, dir, "--toolset", "clemini")
-			started, failed := s.clemini("bash", stubbornTask)
-			require.False(t, failed, "%v", started)
-			id := `{"task_id":"` + started["task_id"].(string) + `"}`
-			eventually(t, "it runs", func() bool { return exists(dir, "child") })
-			var running map[string]any
-			eventually(t, "it has printed", func() bool {
-				running, _ = s.clemini("task_output", id)
-				return running["stdout"] == "started\n"
-			})
-			assert.Equal(t, "running", running["status"])
-			end(s)
+			id := startStubborn(t, s, dir)
+			tt.end(s)
 			noneLeft(t, dir)
 			next := serve(t, dir, "--toolset", "clemini")
 			after, failed := next.clemini("task_output", `{"wait":true,`+id[1:])
 			assert.False(t, failed)
-			assert.Equal(t, "killed", after["status"])
-			assert.Equal(t, "started\n", after["stdout"])
+			assert.Equal(t, tt.status, after["status"])
+			assert.Contains(t, after["stdout"], "started\n")
 			assert.Zero(t, next.end())
 		})
 	}
 }
 
-// TestCleminiTasksOfTheCommandLineGoOn has a server read and end what a call on
-// the command line has started.
-func TestCleminiTasksOfTheCommandLineGoOn(t *testing.T) {
+// startStubborn starts stubbornTask and waits until it runs and has printed. It gives the parameters that name it.
+func startStubborn(t *testing.T, s *rpcServer, dir string) (id string) {
+	t.Helper()
+	started, failed := s.clemini("bash", stubbornTask)
+	require.False(t, failed, "%v", started)
+	id = `{"task_id":"` + started["task_id"].(string) + `"}`
+	eventually(t, "it runs", func() bool { return exists(dir, "child") })
+	var running map[string]any
+	eventually(t, "it has printed", func() bool {
+		running, _ = s.clemini("task_output", id)
+		return running["stdout"] == "started\n"
+	})
+	assert.Equal(t, "running", running["status"])
+	return id
+}
+
+// TestCleminiTasksFromTheCommandLine has the command line list and end what a server runs.
+func TestCleminiTasksFromTheCommandLine(t *testing.T) {
 	testneed.NotShort(t, "waits for the end of tasks")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	out, err := program(t, dir, "call", "--toolset", "clemini", "--json", "bash", "--params", stubbornTask).Output()
-	require.NoError(t, err)
-	var started map[string]string
-	require.NoError(t, json.Unmarshal(out, &started))
-	eventually(t, "it runs", func() bool { return exists(dir, "child") })
 	s := serve(t, dir, "--toolset", "clemini")
-	id := `{"task_id":"` + started["task_id"] + `"}`
-	running, _ := s.clemini("task_output", id)
-	assert.Equal(t, "running", running["status"])
-	assert.Zero(t, s.end(), "a session ends its own tasks only")
-	require.NotEmpty(t, inside(dir))
-	next := serve(t, dir, "--toolset", "clemini")
-	killed, _ := next.clemini("kill_shell", id)
-	assert.Equal(t, map[string]any{"task_id": started["task_id"], "status": "killed", "success": true}, killed)
-	assert.Zero(t, next.end())
-	noneLeft(t, dir)
+	id := startStubborn(t, s, dir)
+	var tasks []struct{ ID, State string }
+	out, err := program(t, dir, "ps", "--json").Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(out, &tasks))
+	require.Len(t, tasks, 1)
+	assert.Equal(t, "running", tasks[0].State)
+	out, err = program(t, dir, "kill", tasks[0].ID).Output()
+	require.NoError(t, err)
+	assert.Equal(t, tasks[0].ID+" is killed\n", string(out))
+	eventually(t, "nothing of it is left", func() bool {
+		return !strings.Contains(strings.Join(inside(dir), "\n"), "sleep")
+	})
+	after, _ := s.clemini("task_output", id)
+	assert.Equal(t, "killed", after["status"])
+	assert.Zero(t, s.end())
+}
+
+// TestABackgroundTaskBelongsToItsCall has undo and the record know what a task changes after the end of its call.
+func TestABackgroundTaskBelongsToItsCall(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	plant(t, dir, texts{"a.txt": "one\n"})
+	s := serve(t, dir, "--toolset", "clemini")
+	started, failed := s.clemini("bash", `{"command":"until test -e go; do sleep 0.1; done; echo two > a.txt; mkdir dir; `+
+		`touch dir/late","run_in_background":true}`)
+	require.False(t, failed, "%v", started)
+	plant(t, dir, texts{"go": ""})
+	s.clemini("task_output", `{"wait":true,"task_id":"`+started["task_id"].(string)+`"}`)
+	assert.Equal(t, "two\n", content(t, dir, "a.txt"))
+	out, err := program(t, dir, "events", "--path", "dir", "--format", "table").Output()
+	require.NoError(t, err)
+	assert.Regexp(t, `bash .*dir/late`, string(out))
+	out, err = program(t, dir, "undo").CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Equal(t, "one\n", content(t, dir, "a.txt"))
+	assert.NoFileExists(t, filepath.Join(dir, "dir/late"))
+	assert.Zero(t, s.end())
 }
 
 // TestCleminiAsksThroughMCP has a client with elicitation: it is asked before a

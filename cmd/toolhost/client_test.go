@@ -84,7 +84,7 @@ func environment(home string, more ...string) []string {
 		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + stateHome(),
 		"PATH=" + os.Getenv("PATH"), "TOOLHOST_TRUST=1", "TMPDIR=" + os.TempDir(),
 		"SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
-		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see internal/mutate
+		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see tools/mutate
 	}
 	return append(env, more...)
 }

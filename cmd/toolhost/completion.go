@@ -15,10 +15,11 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
@@ -149,7 +150,7 @@ func callsToUndo(ctx context.Context, p *project.Project) (names []string) {
 	calls, _ := p.Undo.Calls(ctx, undo.Filter{})
 	for _, call := range calls {
 		if call.UndoneBy == "" && len(call.Files) > 0 {
-			names = append(names, call.Call+"\t"+show.Line(cmp.Or(call.Tool, "-")+" "+strings.Join(call.Files, ", ")))
+			names = append(names, call.Call+"\t"+show.Line(cmp.Or(call.Tool, "-")+" "+change.Names(call.Files)))
 		}
 	}
 	return names

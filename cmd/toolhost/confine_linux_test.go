@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // confinedProject is a project in which every kind of child process can try
@@ -195,7 +195,7 @@ func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
 	}
 	p := newConfinedProject(t, `level = "off"`, "")
 	file := filepath.Join(p.outside, "new")
-	for trusted, want := range map[string]string{"": "refused: 1", "1": "did it: 1"} {
+	for trusted, want := range map[string]string{"": "is not approved", "1": "did it: 1"} {
 		cmd := program(t, p.root, "call", "--json", "--yes", "--toolset", "cliagent", "run_in_terminal",
 			"command=echo x >"+file+" && echo did it: $((2-1)) || echo refused: $((2-1))")
 		cmd.Env = append(environment(p.home), "TOOLHOST_TRUST="+trusted)
@@ -214,9 +214,7 @@ func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
 func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 	testneed.NotShort(t, "starts every kind of process at each level of the sandbox")
 	testneed.Program(t, "git")
-	if sandbox.Detect(t.Context()).Strongest != sandbox.Full {
-		testneed.Missing(t, "sandbox level full does not work here: "+sandbox.Detect(t.Context()).Full.Reason)
-	}
+	needsFull(t)
 	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `level = "off"`, "")
 	for _, p := range []confinedProject{confined, off} {
 		out, err := exec.Command("git", "init", "-q", p.root).CombinedOutput()
@@ -232,7 +230,7 @@ func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 			came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(p.root, filepath.FromSlash(name)))
 			assert.Contains(t, came, "refused: ", name)
 		}
-		came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(stateOf(t, p.root), "state.db"))
+		came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(stateOf(t, p.root), "memories.json"))
 		assert.Contains(t, came, "refused: ")
 	}
 	cmd := program(t, confined.root, "call", "--yes", "--toolset", "cliagent", "run_in_terminal",

@@ -20,16 +20,16 @@ func (a *app) consoleCommand() *cobra.Command {
 	var hub string
 	c := &cobra.Command{
 		Use:   "console",
-		Short: "See in a browser what waits for you and what ran, and decide there",
-		Long: `See in a browser what waits for you and what ran, in all workspaces of this
-user, and decide there.
+		Short: "Open a web page with pending approvals and the call history",
+		Long: `Open a web page with the pending approvals and the call history of all workspaces
+of this user. Calls can be approved and denied there.
 
 It prints an address that one browser can open, once, within 10 minutes, and in a
 terminal of a desktop opens it in yours. Press Enter for another one. The page
-lies on 127.0.0.1 and loads nothing from elsewhere. While it is open, calls that
-need approval and that nobody else can be asked about wait a while for your
-answer. Ctrl+C ends it. With --hub, and an operator's key (--key FILE), the page
-also has what waits on the workers of a fleet.`,
+is served on 127.0.0.1 and loads nothing from elsewhere. While it is open, calls
+that need approval and that no client can ask about wait a while for your answer.
+Ctrl+C stops it. With --hub and an operator's key (--key FILE) the page also has
+the pending calls of a fleet's workers.`,
 		Example: `  toolhost console
   toolhost console --port 7788
   toolhost console --no-open

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // kitchen gives a project with one recipe of the cookbook as its approved
@@ -40,6 +39,7 @@ func (p *exampleProject) standIn(name, script string) {
 }
 
 func TestCookbookNetwork(t *testing.T) {
+	needsFull(t)
 	const recipe = `variable "packages" { default = "https://packages.example.com" }`
 	installed(t, "curl")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
@@ -48,67 +48,19 @@ func TestCookbookNetwork(t *testing.T) {
 	}))
 	defer server.Close()
 	p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_packages="+server.URL)
+	const list = "  network = [\"packages.example.com\"]\n"
+	recipeText := p.read("agent.hcl")
+	plant(t, p.dir, texts{"agent.hcl": strings.Replace(recipeText, list,
+		fmt.Sprintf("  network = [%q]\n", strings.TrimPrefix(server.URL, "http://")), 1)})
 	p.calls([]projectCall{
 		{[]string{"latest_version", "package=left-pad"}, `^/left-pad/latest\n$`, false},
 		{[]string{"latest_version", "package=../admin"}, `must match the pattern`, true},
 	})
-	withoutGrant := strings.Replace(p.read("agent.hcl"), "  network = \"allow\"\n", "", 1)
+	withoutGrant := strings.Replace(recipeText, list, "", 1)
+	require.NotEqual(t, recipeText, withoutGrant)
 	plant(t, p.dir, texts{"agent.hcl": withoutGrant})
-	p.calls([]projectCall{{[]string{"latest_version", "package=left-pad"}, `network = "allow" in tool "latest_version"`,
-		true}})
-}
-
-func TestCookbookNodeModules(t *testing.T) {
-	testneed.NotShort(t, "needs other programs and packages")
-	t.Run("npm ci", func(t *testing.T) {
-		const recipe = `tool "install_dependencies" {`
-		installed(t, "npm", "node")
-		p := kitchen(t, recipe, texts{
-			"package.json":       `{"name":"app","version":"1.0.0","dependencies":{"hello":"file:hello"}}`,
-			"hello/package.json": `{"name":"hello","version":"1.0.0","bin":"hello.js","scripts":{"install":"touch ../ran"}}`,
-			"hello/hello.js":     "console.log('hello')\n",
-			"package-lock.json": `{"name":"app","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{
-				"":{"name":"app","version":"1.0.0","dependencies":{"hello":"file:hello"}},
-				"hello":{"version":"1.0.0","bin":{"hello":"hello.js"},"hasInstallScript":true},
-				"node_modules/hello":{"resolved":"hello","link":true}}}`,
-		})
-		p.calls([]projectCall{{[]string{"install_dependencies"}, `added 1 package`, false}})
-		assert.FileExists(t, filepath.Join(p.dir, "node_modules/hello/hello.js"))
-		assert.NoFileExists(t, filepath.Join(p.dir, "ran"))
-	})
-	t.Run("npx", func(t *testing.T) {
-		const recipe = `tool "eslint" {`
-		installed(t, "npx", "node")
-		p := kitchen(t, recipe, texts{
-			"package.json":                     `{"name":"app","version":"1.0.0"}`,
-			"node_modules/eslint/package.json": `{"name":"eslint","version":"9.0.0","bin":"cli.js"}`,
-			"node_modules/eslint/cli.js":       "#!/usr/bin/env node\nconsole.log(process.argv.slice(2).join(' ')); process.exit(1)\n",
-			"node_modules/.bin/":               "",
-		})
-		p.calls([]projectCall{{[]string{"eslint"}, `eslint`, true}})
-		require.NoError(t, os.Chmod(filepath.Join(p.dir, "node_modules/eslint/cli.js"), 0o755))
-		require.NoError(t, os.Symlink("../eslint/cli.js", filepath.Join(p.dir, "node_modules/.bin/eslint")))
-		p.calls([]projectCall{
-			{[]string{"eslint", `files=["package.json","-x"]`}, `^-- package\.json -x\n$`, false},
-			{[]string{"eslint", `files=["/etc"]`}, `outside`, true},
-		})
-	})
-	t.Run("script", func(t *testing.T) {
-		const recipe = `tool "typecheck" {`
-		installed(t, "node")
-		p := kitchen(t, recipe, texts{"node_modules/typescript/bin/tsc": "console.log(process.argv.slice(2).join(' ')); process.exit(2)\n"})
-		p.calls([]projectCall{{[]string{"typecheck"}, `^--noEmit -p tsconfig\.json\n$`, false}})
-	})
-}
-
-func TestCookbookVenv(t *testing.T) {
-	testneed.NotShort(t, "needs other programs and packages")
-	p := kitchen(t, `tool "pytest" {`, texts{"tests/": "", ".venv/bin/python": "#!/bin/sh\necho \"$0 $*\"\n"})
-	require.NoError(t, os.Chmod(filepath.Join(p.dir, ".venv/bin/python"), 0o755))
-	p.calls([]projectCall{
-		{[]string{"pytest"}, `^\.venv/bin/python -m pytest -q -- tests\n$`, false},
-		{[]string{"pytest", `paths=["../x"]`}, `outside`, true},
-	})
+	p.calls([]projectCall{{[]string{"latest_version", "package=left-pad"},
+		`network = \["HOST:PORT"\] in tool "latest_version"`, true}})
 }
 
 func TestCookbookDatabases(t *testing.T) {
@@ -127,6 +79,7 @@ func TestCookbookDatabases(t *testing.T) {
 		})
 	})
 	t.Run("server", func(t *testing.T) {
+		needsFull(t)
 		const recipe = `tool "query_orders" {`
 		p := kitchen(t, recipe, texts{}, "ORDERS_DB_PASSWORD=swordfish-1234")
 		p.standIn("psql", `[ "$PGPASSWORD" = swordfish-1234 ] && echo "$PGUSER@$PGHOST/$PGDATABASE: $4 $PGPASSWORD"`)
@@ -137,30 +90,6 @@ func TestCookbookDatabases(t *testing.T) {
 		})
 		stdout, _, _ := p.toolhost("call", "query_orders", "sql=SELECT 1", "--json")
 		assert.NotContains(t, stdout, "swordfish")
-	})
-	t.Run("socket", func(t *testing.T) {
-		const recipe = `variable "sockets" { default = "/run/postgresql" }`
-		installed(t, "curl")
-		dir := testneed.VisibleDir(t)
-		listener, err := net.Listen("unix", filepath.Join(dir, "db.sock"))
-		require.NoError(t, err)
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter,
-			_ *http.Request) {
-			fmt.Fprintln(w, "answered")
-		})}
-		go func() { _ = server.Serve(listener) }()
-		defer server.Close()
-		p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_sockets="+dir)
-		p.standIn("psql", `exec curl --silent --show-error --unix-socket "$PGHOST/db.sock" http://database/`)
-		stdout, _, _ := p.toolhost("call", "head", "args=agent.hcl", "--json")
-		if !strings.Contains(stdout, `"sandbox":"full"`) {
-			p.calls([]projectCall{{[]string{"query_local", "sql=SELECT 1"}, `curl`, true}})
-			testneed.Missing(t, "the sandbox has no level full here")
-		}
-		p.calls([]projectCall{{[]string{"query_local", "sql=SELECT 1"}, `^answered\n$`, false}})
-		withoutGrant := strings.Replace(p.read("agent.hcl"), "  write = [var.sockets]\n", "", 1)
-		plant(t, p.dir, texts{"agent.hcl": withoutGrant})
-		p.calls([]projectCall{{[]string{"query_local", "sql=SELECT 1"}, `curl`, true}})
 	})
 }
 
@@ -208,6 +137,7 @@ func TestCookbookHTTP(t *testing.T) {
 		p.calls([]projectCall{{[]string{"web_fetch", "url=" + server.URL}, `\.agent/cache/webfetch/`, false}})
 	})
 	t.Run("token", func(t *testing.T) {
+		needsFull(t)
 		const recipe = `variable "tracker" { default = "https://tracker.example.com/api" }`
 		installed(t, "curl")
 		var asked []string
@@ -222,6 +152,8 @@ func TestCookbookHTTP(t *testing.T) {
 		}))
 		defer server.Close()
 		p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_tracker="+server.URL)
+		host := strings.TrimPrefix(server.URL, "http://")
+		plant(t, p.dir, texts{"agent.hcl": strings.ReplaceAll(p.read("agent.hcl"), "tracker.example.com\"]", host+"\"]")})
 		p.calls([]projectCall{{[]string{"search_issues", "text=x"}, `who are you\?`, true}})
 		p.env = append(p.env, "TRACKER_TOKEN=s3cret-token")
 		p.calls([]projectCall{
@@ -258,6 +190,7 @@ func (p *exampleProject) keeps(secret string, printed ...string) {
 }
 
 func TestCookbookSecrets(t *testing.T) {
+	needsFull(t)
 	p := kitchen(t, `variable "deploy_key" {`, texts{
 		"scripts/deploy.sh": "echo \"deploying $1 with $DEPLOY_KEY\"\necho \"token: $SLACK_TOKEN, mine: $MY_TOKEN\"\nexit 3\n",
 		".env":              "PASSWORD=in-a-file\n",

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // recipes are the pieces of agent.hcl in the cookbook, by their first line.
@@ -104,36 +104,6 @@ func TestCookbookRuns(t *testing.T) {
 				"--arg k":          "needs 2 values",
 				"--from-file p x":  "not among",
 				"-L /tmp . x.json": "not among",
-			},
-		},
-		`tool "sqlite3" {`: {
-			texts{},
-			[][2]string{
-				{"app.db 'create table t(a, b)'", ""},
-				{"app.db \"insert into t values (1, 'x')\"", ""},
-				{"-json app.db 'select * from t'", "[{\"a\":1,\"b\":\"x\"}]\n"},
-				{"--header app.db 'select a, b from t'", "a|b\n1|x\n"},
-				{"-separator ' / ' app.db 'select a, b from t'", "1 / x\n"},
-				{"-separator=: app.db 'select a, b from t'", "1:x\n"},
-			},
-			map[string]string{
-				"app.db '.shell id'":                   "safe mode",
-				"app.db \"attach '/tmp/x.db' as x\"":   "safe mode",
-				"-readonly app.db 'create table u(a)'": "readonly",
-				"../app.db 'select 1'":                 "outside",
-				"-separator -cmd app.db 'select 1'":    "begins with a dash",
-				"app.db -- -interactive":               "for an option",
-				"app.db 'select 1' '.read x'":          "at most 2",
-			},
-		},
-		`tool "tsc" {`: {
-			texts{"a.ts": "const a: number = 'x'\n", "b.ts": "export const b: number = 1\n"},
-			[][2]string{{"--outDir=dist --target es2022 b.ts", ""}},
-			map[string]string{
-				"--noEmit --strict a.ts": "TS2322",
-				"@args":                  "not checked",
-				"--watch":                "not among",
-				"--outDir ../x b.ts":     "outside",
 			},
 		},
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // TestDenialsAreNamed has confined commands fail because a grant is missing, and reads
@@ -50,8 +50,11 @@ func TestDenialsAreNamed(t *testing.T) {
 				require.Error(t, err, string(out))
 				return strings.Join(strings.Fields(string(out)), " ")
 			}
-			const noNetwork, readOnly = `no network in the sandbox: network = "allow" in `,
-				`is read-only in the sandbox: write = [`
+			const readOnly = `is read-only in the sandbox: write = [`
+			noNetwork := `no network in the sandbox: network = ["HOST"] in `
+			if level == sandbox.Landlock {
+				noNetwork = `no network in the sandbox: network = "allow" in `
+			}
 			assert.Contains(t, call("plain", "line="+network), noNetwork+`tool "plain" (agent.hcl:1)`)
 			assert.NotContains(t, call("granted", "line=echo 'could not resolve host'; exit 1"), "sandbox:")
 			if os.Getuid() == 0 { // where others have a directory outside, in their home, the sandbox shows none
@@ -109,8 +112,8 @@ func TestDenialsAtStartsAreNamed(t *testing.T) {
 		return strings.Join(strings.Fields(string(out)), " ")
 	}
 	denied := list("deny")
-	assert.Contains(t, denied, `network = "allow" in plugin "fetch" of agent.hcl grants it`)
-	assert.Contains(t, denied, `network = "allow" in mcp "remote" of agent.hcl grants it`)
+	assert.Contains(t, denied, `network = ["HOST"] in plugin "fetch" of agent.hcl grants it`)
+	assert.Contains(t, denied, `network = ["HOST"] in mcp "remote" of agent.hcl grants it`)
 	granted := list("allow")
 	assert.Contains(t, granted, "EAI_AGAIN")
 	assert.NotContains(t, granted, "in the sandbox")

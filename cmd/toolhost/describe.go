@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,9 +13,10 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/jsontext"
-	"github.com/toolhost/toolhost/internal/run/command/standard"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/source/command/standard"
+	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
 func (a *app) describeCommand() *cobra.Command {
@@ -45,6 +47,7 @@ func (a *app) describeCommand() *cobra.Command {
 				return writeIndented(a.out, entry.Definition())
 			}
 			a.describe(entry)
+			a.describeReach(p, entry)
 			return nil
 		},
 	}
@@ -109,6 +112,15 @@ func (a *app) describe(e *host.Entry) {
 		}
 		fmt.Fprintf(a.out, "  %s %s --params '%s'\n", command, def.Name,
 			strings.ReplaceAll(show.Text(jsontext.Compact(example.Params)), "'", `'\''`))
+	}
+}
+
+// describeReach says which hosts the processes of a tool of agent.hcl reach.
+func (a *app) describeReach(p *project.Project, e *host.Entry) {
+	for _, reach := range p.Config().Reaches() {
+		if reach.Block == "tool "+strconv.Quote(e.Name) {
+			fmt.Fprintf(a.out, "\nReaches: %s\n", show.Line(reach.String()))
+		}
 	}
 }
 

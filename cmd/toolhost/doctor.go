@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,12 +16,13 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/undo"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 // optionalPrograms are what some tools need, and what for.
@@ -40,19 +43,21 @@ type finding struct {
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, verbose bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what works here, what is missing and what for",
-		Long: `Tell what works here, what is missing and what for.
+		Short: "Check this machine: what works, what is missing, what needs it",
+		Long: `Check this machine: what works, what is missing, what needs it.
 
-The exit code is 1 where something is wrong. An agent.hcl that is not approved, a
-sandbox that is off, and a missing program that few tools need are no faults.`,
+The exit code is 1 if something is wrong. An agent.hcl that is not approved, a
+sandbox that is off, and a missing program that few tools need are no faults.
+--verbose also lists the limits of the sandbox.`,
 		Example: `  toolhost doctor
+  toolhost doctor --verbose
   toolhost doctor --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			findings := a.examine(c.Context())
+			findings := a.examine(c.Context(), verbose)
 			if asJSON {
 				if err := writeIndented(a.out, findings); err != nil {
 					return err
@@ -67,6 +72,7 @@ sandbox that is off, and a missing program that few tools need are no faults.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "say too what the sandbox does not cover")
 	return c
 }
 
@@ -87,25 +93,42 @@ func (a *app) printFindings(findings []finding) {
 }
 
 // examine looks at the configuration, the plugins and the programs.
-func (a *app) examine(ctx context.Context) []finding {
+func (a *app) examine(ctx context.Context, verbose bool) []finding {
 	var findings []finding
 	avoid := ""
 	p, err := a.open(ctx)
 	if err != nil {
-		detail := err.Error()
-		if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
-			detail = "agent.hcl has the mistakes that were shown"
-		}
 		p = nil
-		next := cmp.Or(tool.AsError(err).Suggestion, "Run toolhost validate.")
-		findings = append(findings, finding{Check: "configuration", Detail: detail, Next: next})
+		f := finding{Check: "configuration", Detail: err.Error(), Next: "Run toolhost validate."}
+		if e := tool.AsError(err); e.Code != tool.Internal {
+			f.Next = e.Suggestion
+		}
+		if wrong, ok := errors.AsType[*project.MistakesError](err); ok {
+			first := wrong.Found[max(0, slices.IndexFunc(wrong.Found, func(d config.Diagnostic) bool {
+				return d.Severity == "error"
+			}))]
+			f.Detail = show.Text(fmt.Sprintf("agent.hcl has mistakes; the first, in line %d: %s: %s", first.Line,
+				first.Summary, first.Detail))
+			f.Next = "Correct them; toolhost validate shows all of them."
+		}
+		findings = append(findings, f)
 	} else {
 		defer p.Close()
 		avoid = p.Workspace.Root()
-		findings = append(findings,
-			finding{Check: "workspace", OK: true, Detail: avoid},
-			a.configurationFinding(p.Config()))
-		plugins := pluginFindings(p)
+		findings = append(findings, finding{Check: "workspace", OK: true, Detail: avoid})
+		if text, next := a.standing.Load().Explain(); text != "" {
+			findings = append(findings, finding{Check: "configuration", Warning: true, Detail: text, Next: next})
+		} else {
+			findings = append(findings,
+				finding{Check: "configuration", OK: true, Detail: cmp.Or(p.Config().Path, "none; the defaults hold")})
+		}
+		var plugins []finding
+		for _, s := range pluginStates(p) {
+			if s.LastError != nil {
+				plugins = append(plugins, finding{Check: "plugin " + s.Name,
+					Detail: show.Text(indented(s.LastError.Message)), Next: s.LastError.Suggestion})
+			}
+		}
 		findings = append(findings, plugins...)
 		for _, problem := range p.Host.Catalog().Problems() {
 			told := slices.ContainsFunc(plugins, func(f finding) bool { return f.Check == problem.Source })
@@ -124,30 +147,44 @@ func (a *app) examine(ctx context.Context) []finding {
 		findings = append(findings, serverFindings(ctx, p)...)
 		findings = append(findings, a.namedFindings(p)...)
 		findings = append(findings, stateFindings(ctx, p)...)
+		findings = append(findings, networkFindings(ctx, p)...)
 		if err := tool.AsError(p.CheckTasks(ctx)); err != nil {
 			findings = append(findings,
 				finding{Check: "Taskfile", Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
 		}
 	}
 	findings = append(findings, refusalFindings(ctx, cmp.Or(avoid, a.likelyRoot()))...)
-	findings = append(findings, a.sandboxFindings(ctx, p)...)
+	findings = append(findings, sandboxFindings(ctx, p, verbose)...)
+	findings = append(findings, gitFindings(ctx)...)
 	for _, program := range optionalPrograms {
-		findings = append(findings, lookFor(program.name, program.purpose, avoid))
+		f := finding{Check: program.name, OK: true}
+		if f.Detail, err = proc.LookPath(program.name, avoid); err != nil {
+			f = finding{Check: program.name, Warning: true, Detail: "is missing; it is needed for " + program.purpose,
+				Next: "Install it if you want that."}
+		}
+		findings = append(findings, f)
 	}
 	findings = append(findings, a.clientFindings()...)
 	return append(findings, installationFindings(avoid)...)
 }
 
-func (a *app) configurationFinding(cfg *config.Config) finding {
-	if text, next := a.standing.Load().Explain(); text != "" {
-		return finding{Check: "configuration", Warning: true, Detail: text, Next: next}
+// networkFindings tell which blocks reach which hosts, and whether that can be held here.
+func networkFindings(ctx context.Context, p *project.Project) (findings []finding) {
+	level := p.SandboxLevel()
+	for _, reach := range p.Config().Reaches() {
+		f := finding{Check: "network", OK: true, Detail: show.Line(fmt.Sprintf("%s reaches %s", reach.Block, reach))}
+		if !reach.All && level != sandbox.Off && (level == sandbox.Landlock || !sandbox.Detect(ctx).Full.Works) {
+			f.OK, f.Detail = false, f.Detail+": a list of hosts cannot be held at this sandbox level, so nothing of it runs"
+			f.Next = "It takes the level full, of which the line about the sandbox says more."
+		}
+		findings = append(findings, f)
 	}
-	return finding{Check: "configuration", OK: true, Detail: cmp.Or(cfg.Path, "none; the defaults hold")}
+	return findings
 }
 
 // namedFindings tells what agent.hcl names and is not there.
 func (a *app) namedFindings(p *project.Project) (findings []finding) {
-	c := checker{project: p, cfg: p.Config(), inert: len(a.standing.Load().Effects) > 0, toolset: a.flags.toolset}
+	c := checker{project: p, cfg: p.Config(), inert: p.Config().ReadOnly, toolset: a.flags.toolset}
 	c.programs()
 	c.grants()
 	c.files()
@@ -171,20 +208,6 @@ func (a *app) likelyRoot() string {
 		return "."
 	}
 	return filepath.Dir(path)
-}
-
-// pluginFindings reports the plugins that failed the last time, in whichever
-// process that was.
-func pluginFindings(p *project.Project) (findings []finding) {
-	for _, s := range pluginStates(p) {
-		if s.LastError != nil {
-			findings = append(findings, finding{
-				Check: "plugin " + s.Name, Detail: show.Text(indented(s.LastError.Message)) + ago(s.LastErrorAt),
-				Next: s.LastError.Suggestion,
-			})
-		}
-	}
-	return findings
 }
 
 // serverFindings connects to the MCP servers and tells how each is.
@@ -228,68 +251,88 @@ func refusalFindings(ctx context.Context, root string) (findings []finding) {
 }
 
 // sandboxFindings tell what holds for the processes that toolhost starts here,
-// as agent.hcl has it.
-func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding {
+// as agent.hcl has it; verbose also what the level does not cover.
+func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []finding {
 	level := sandbox.Auto
 	if p != nil {
 		level = p.SandboxLevel()
 	}
 	report := sandbox.Detect(ctx)
 	holds, gaps := report.Promised(level)
-	found := finding{Check: "sandbox", Detail: string(level) + ": " + holds, Next: notCovered(gaps)}
+	found := finding{Check: "sandbox", Detail: string(level) + ": " + holds}
 	switch {
 	case level == sandbox.Off:
 		found.Warning = true
 		found.Next = "Take the sandbox block out of agent.hcl, and TOOLHOST_SANDBOX out of the environment, if that is not meant."
-	case level == sandbox.Docker:
-		verdict := sandbox.DetectDocker(ctx)
-		found.OK = verdict.Works
-		if !verdict.Works {
-			found.Detail, found.Next = "docker: "+verdict.Reason,
-				"Commands are refused until it works; or choose another level in agent.hcl."
-		}
 	case level == sandbox.Auto && report.Strongest != "":
 		found.OK, found.Detail = true, string(report.Strongest)+": "+holds
-		if why := report.Full; !why.Works && report.Around == "" {
-			found.Next = strings.TrimSpace(found.Next + " " + fullRemedy(why))
+		if !report.Full.Works && report.Around == "" {
+			found.Next = "Level full does not work here: " + report.Full.Reason + "." + remedy(report.Full)
 		}
 	case level == sandbox.Full && report.Full.Works, level == sandbox.Landlock && report.Landlock.Works:
 		found.OK = true
 	case level == sandbox.Full && report.Landlock.Works:
-		found.Detail = "commands, tasks and plugins are refused: agent.hcl asks for level full, which does not work here: " +
-			report.Full.Reason
-		found.Next = fullRemedy(report.Full) +
-			` Level landlock works here: sandbox { level = "auto" } takes the strongest that does.`
-	default:
-		found.Detail = "commands, tasks and plugins are refused, because none works here: full: " + report.Full.Reason +
+		found.Detail = "commands, tasks and plugins are refused: level full does not work here: " + report.Full.Reason
+		found.Next = `Level landlock works: sandbox { level = "auto" } takes the strongest that does.` + remedy(report.Full)
+	case level == sandbox.Auto, level == sandbox.Full, level == sandbox.Landlock:
+		found.Detail = "commands, tasks and plugins are refused, because no level works here: full: " + report.Full.Reason +
 			"; landlock: " + report.Landlock.Reason
 		found.Next = "To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { " +
-			"level = \"off\" } in an approved agent.hcl."
+			"level = \"off\" } in an approved agent.hcl." + remedy(report.Full)
+	default:
+		found.Detail = fmt.Sprintf("commands, tasks and plugins are refused: there is no sandbox level %q", level)
+		found.Next = "Write auto, full, landlock or off, in agent.hcl or in TOOLHOST_SANDBOX."
+	}
+	if verbose && len(gaps) > 0 {
+		found.Next = strings.TrimSpace(found.Next + " Not covered: " + strings.Join(gaps, " "))
 	}
 	findings := []finding{found}
 	if report.Around != "" {
-		findings = append(findings, aroundFinding(report))
+		findings = append(findings, finding{Check: "sandbox around", OK: true,
+			Detail: "toolhost itself runs in " + report.Around.Name() + ", which holds for all that it starts, too"})
 	}
 	return findings
 }
 
-// aroundFinding reports the sandbox that toolhost itself was started in.
-func aroundFinding(report sandbox.Report) finding {
-	f := finding{Check: "sandbox around", OK: true,
-		Detail: "toolhost itself runs in " + report.Around.Name() + ", which holds for all that it starts, too"}
-	if !report.Full.Works {
-		f.Next = "Level full does not work: " + report.Full.Reason + "."
+// remedy is a sentence about what would have a level work, "" if it is not known.
+func remedy(level sandbox.Verdict) string {
+	if level.Remedy == "" {
+		return ""
 	}
-	return f
+	return " To have level full, " + level.Remedy + "."
 }
 
-// fullRemedy says why level full does not work and what would have it work.
-func fullRemedy(full sandbox.Verdict) string {
-	text := "Level full does not work here: " + full.Reason + "."
-	if full.Remedy != "" {
-		text += " To have it, " + full.Remedy + "."
+// gitFindings offers the setting by which the user's git obeys no directory that only
+// looks like a repository.
+func gitFindings(ctx context.Context) []finding {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return nil
 	}
-	return text
+	cmd := exec.CommandContext(ctx, git, "config", "--global", "safe.bareRepository")
+	cmd.Dir = os.TempDir()
+	if out, _ := cmd.Output(); strings.TrimSpace(string(out)) == "explicit" {
+		return nil
+	}
+	return []finding{{Check: "git", OK: true, Detail: "your git takes any directory that looks like a bare repository for one",
+		Next: "`git config --global safe.bareRepository explicit` has it take those that you name alone."}}
+}
+
+// undoState says what is wrong with what undo would bring back.
+func undoState(ctx context.Context, p *project.Project) error {
+	if err := p.Undo.Present(); err != nil {
+		return err
+	}
+	if !p.Undo.Missing() {
+		_, err := p.Undo.Calls(ctx, undo.Filter{})
+		return err
+	}
+	calls, err := p.Recorder.Calls(ctx, record.Filter{Last: 1000})
+	if err != nil || !slices.ContainsFunc(calls, func(c record.Call) bool { return c.Files > 0 }) {
+		return nil // the record has a line of its own
+	}
+	return tool.Errorf(tool.Unavailable, "what undo would bring back is missing, though calls changed files").
+		Suggest("Somebody removed it, or nothing was kept. The next change begins a new one; `toolhost log` shows the calls.")
 }
 
 // stateFindings reports what keeps toolhost from writing here: a workspace
@@ -309,13 +352,16 @@ func stateFindings(ctx context.Context, p *project.Project) (findings []finding)
 			}
 			return err
 		}},
-		{"undo", func() error {
-			_, err := p.Undo.Calls(ctx, undo.Filter{})
-			return err
-		}},
+		{"undo", func() error { return undoState(ctx, p) }},
 		{"record", func() error {
-			_, err := p.Recorder.Sessions(ctx)
-			return err
+			if _, err := p.Recorder.Sessions(ctx); err != nil || !p.Recorder.Missing() {
+				return err
+			}
+			if changed, err := p.Undo.Calls(ctx, undo.Filter{Limit: 1}); err != nil || len(changed) == 0 {
+				return nil
+			}
+			return tool.Errorf(tool.Unavailable, "the record is missing, though undo has what calls changed").
+				Suggest("Somebody removed it. The next start of toolhost begins a new one; `toolhost log --changed` shows the changes.")
 		}},
 	} {
 		if err := tool.AsError(check.read()); err != nil {
@@ -324,20 +370,4 @@ func stateFindings(ctx context.Context, p *project.Project) (findings []finding)
 		}
 	}
 	return findings
-}
-
-func notCovered(gaps []string) string {
-	if len(gaps) == 0 {
-		return ""
-	}
-	return "Not covered: " + strings.Join(gaps, " ")
-}
-
-func lookFor(name, purpose, avoid string) finding {
-	path, err := proc.LookPath(name, avoid)
-	if err != nil {
-		return finding{Check: name, Warning: true, Detail: "is missing; it is needed for " + purpose,
-			Next: "Install it if you want that."}
-	}
-	return finding{Check: name, OK: true, Detail: path}
 }

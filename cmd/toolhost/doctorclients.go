@@ -9,8 +9,9 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/buildinfo"
-	"github.com/toolhost/toolhost/internal/clientconfig"
+	"github.com/toolhost/toolhost/internal/face/clientconfig"
 	"github.com/toolhost/toolhost/internal/installation"
+	"github.com/toolhost/toolhost/internal/toolset"
 )
 
 // clientFindings look at the entries of clients that pass on only the
@@ -24,9 +25,6 @@ func (a *app) clientFindings() (findings []finding) {
 	machine := clientconfig.Machine{OS: runtime.GOOS, Home: home, Env: os.Getenv}
 	needed := a.examineFor("").env()
 	for _, client := range clientconfig.Clients() {
-		if !client.FiltersEnv() {
-			continue
-		}
 		files := client.UserFiles(machine)
 		if dir, err := a.projectDir(); err == nil {
 			if file, err := client.ProjectFile(dir); err == nil && !slices.Contains(files, file) {
@@ -37,11 +35,37 @@ func (a *app) clientFindings() (findings []finding) {
 			text, _ := clientconfig.Read(file)
 			entries, _ := client.Entries(file, text) // a file that cannot be read is the client's to report
 			for _, entry := range entries {
-				findings = append(findings, environmentFinding(client, file, entry, needed))
+				if client.FiltersEnv() {
+					findings = append(findings, environmentFinding(client, file, entry, needed))
+				}
+				findings = append(findings, a.handsFindings(client, machine, file, entry)...)
 			}
 		}
 	}
 	return findings
+}
+
+// handsFindings tell of a client that has a vendor's tools from toolhost and its own
+// as well: what it does with those is neither confined nor kept.
+func (a *app) handsFindings(
+	client *clientconfig.Client, machine clientconfig.Machine, file string, entry clientconfig.Entry,
+) []finding {
+	if set, _ := toolset.Find(entry.Toolset); !set.Hands {
+		return nil
+	}
+	own, err := client.OwnTools(machine, "", file)
+	if err != nil || own.Off() {
+		return nil
+	}
+	if dir, err := a.projectDir(); err == nil {
+		if theirs, err := client.OwnTools(machine, dir, file); err == nil && theirs.Off() {
+			return nil
+		}
+	}
+	return []finding{{Check: "client " + client.ID, Warning: true,
+		Detail: fmt.Sprintf("has its own tools beside those of the server %s in %s: what it does with its own is neither "+
+			"confined nor kept", entry.Name, file),
+		Next: "Run toolhost install " + client.ID + " --toolset " + entry.Toolset + " --replace."}}
 }
 
 func environmentFinding(client *clientconfig.Client, file string, entry clientconfig.Entry, needed []string) finding {

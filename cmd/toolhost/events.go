@@ -2,10 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/internal/keep/record"
-	"github.com/toolhost/toolhost/internal/keep/undo"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 // eventsOptions are what events is asked for on the command line.
@@ -34,14 +35,14 @@ func (a *app) eventsCommand() *cobra.Command {
 		Short: "Show what ran: the calls of all sessions, or of one",
 		Long: `Show what ran: the calls of all sessions, or of one.
 
-On a terminal it is a table with a line for each call. In a pipe, and with
---format json, it is one JSON object a line for each event. "toolhost show CALL"
-shows all of one call.`,
+On a terminal it is a table with a line for each call. In a pipe, and with --json,
+it is one JSON object a line for each event. "toolhost show CALL" shows all of one
+call.`,
 		Example: `  toolhost events --last 10
   toolhost events --tool write_file --since 2h
   toolhost events --status error --path src/
   toolhost events --session cli --follow
-  toolhost events --format json`,
+  toolhost events --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.events(c.Context(), o) },
 	}
@@ -54,10 +55,10 @@ shows all of one call.`,
 	f.StringVar(&o.until, "until", "", "before this time")
 	f.BoolVar(&o.sessions, "sessions", false, "list the sessions instead of their calls")
 	f.StringVar(&o.format, "format", "auto", "table, json, or auto: a table on a terminal, else json")
+	f.BoolFunc("json", "the same as --format json", func(string) error { o.format = "json"; return nil })
 	f.BoolVar(&o.follow, "follow", false, "go on with what comes")
 	f.IntVar(&o.Last, "last", 0, "only so many: the last calls in a table, else the last events; 0 shows all")
 	a.artifactsFlag(c)
-	a.forkFlag(c)
 	completeFlag(c, "format", "auto", "table", "json")
 	completeFlag(c, "status", record.StatusSuccess, "error", record.StatusRunning, record.StatusLost, "denied")
 	a.completeSessions(c)
@@ -133,11 +134,25 @@ func (a *app) events(ctx context.Context, o *eventsOptions) error {
 	}
 	switch {
 	case table && o.follow:
-		return a.followTable(ctx, p.Recorder.Events(ctx, o.Filter, true))
+		return a.followTable(ctx, p.Recorder, o.Filter)
 	case table:
 		return a.callTable(ctx, p.Recorder, o.Filter)
 	}
-	return a.eventLines(ctx, p.Recorder.Events(ctx, o.Filter, o.follow), o.Session)
+	for event, err := range p.Recorder.Events(ctx, o.Filter, o.follow) {
+		if err != nil {
+			return unlessEnded(ctx, err)
+		}
+		line := event.Line
+		if event.Session != o.Session {
+			name, err := json.Marshal(event.Session)
+			if err != nil {
+				return err
+			}
+			line = fmt.Appendf(nil, `{"session":%s,%s`, name, line[1:])
+		}
+		fmt.Fprintf(a.out, "%s\n", line)
+	}
+	return nil
 }
 
 // changersOf are the calls by which undo knows a path, or one below it, to have
@@ -153,26 +168,6 @@ func changersOf(ctx context.Context, store *undo.Store, path string) (names []re
 		}
 	}
 	return names, err
-}
-
-// eventLines prints the record as it is, with the session where it is not the
-// one that was asked for.
-func (a *app) eventLines(ctx context.Context, events iter.Seq2[record.Event, error], asked string) error {
-	for event, err := range events {
-		if err != nil {
-			return unlessEnded(ctx, err)
-		}
-		line := event.Line
-		if event.Session != asked {
-			name, err := json.Marshal(event.Session)
-			if err != nil {
-				return err
-			}
-			line = fmt.Appendf(nil, `{"session":%s,%s`, name, line[1:])
-		}
-		fmt.Fprintf(a.out, "%s\n", line)
-	}
-	return nil
 }
 
 // unlessEnded is the error of a reader, which is none when it was ended.
@@ -206,4 +201,92 @@ func (a *app) listSessions(ctx context.Context, r *record.Recorder, table bool) 
 		fmt.Fprintf(a.out, "%s\n", line)
 	}
 	return nil
+}
+
+// callTable prints a line for each call.
+func (a *app) callTable(ctx context.Context, r *record.Recorder, f record.Filter) error {
+	calls, err := r.Calls(ctx, f)
+	if err != nil {
+		return unlessEnded(ctx, err)
+	}
+	switch {
+	case len(calls) > 0:
+	case reflect.DeepEqual(f, record.Filter{}):
+		fmt.Fprintln(a.out, "Nothing has run here yet.")
+		return nil
+	default:
+		fmt.Fprintln(a.out, "No call fits.")
+		return nil
+	}
+	return a.writeCalls(calls, true)
+}
+
+// followTable prints each call at its end.
+func (a *app) followTable(ctx context.Context, r *record.Recorder, f record.Filter) error {
+	for event, err := range r.Events(ctx, f, true) {
+		if err != nil {
+			return unlessEnded(ctx, err)
+		}
+		var end struct {
+			Request string `json:"request_id"`
+		}
+		if event.Name != "tool_call_finished" || json.Unmarshal(event.Line, &end) != nil || end.Request == "" {
+			continue
+		}
+		calls, err := r.Calls(ctx, record.Filter{Session: event.Session, Request: end.Request, Last: 1})
+		if err == nil {
+			err = a.writeCalls(calls, false)
+		}
+		if err != nil {
+			return unlessEnded(ctx, err)
+		}
+	}
+	return nil
+}
+
+// outcome is how a call came out, in a table.
+func outcome(c record.Call) string {
+	took := c.Took.Round(time.Millisecond)
+	switch {
+	case c.Status != record.StatusSuccess:
+		return c.Status
+	case c.Files > 0:
+		return fmt.Sprintf("ok %s, %s", took, counted(c.Files, "file"))
+	}
+	return "ok " + took.String()
+}
+
+func (a *app) writeCalls(calls []record.Call, head bool) error {
+	return a.writeTable(func(out *bufio.Writer) {
+		var lines [][4]string
+		if head {
+			lines = append(lines, [4]string{"TIME", "SESSION", "STATUS", "CALL"})
+		}
+		for _, c := range calls {
+			lines = append(lines, [4]string{moment(c.Began), show.Line(c.Session), show.Line(outcome(c)),
+				show.Call(c.Tool, c.Params)})
+		}
+		writeRows(out, lines)
+	})
+}
+
+// writeTable prints what write writes, on a terminal cut to its width.
+func (a *app) writeTable(write func(*bufio.Writer)) error {
+	var text bytes.Buffer
+	out := bufio.NewWriter(&text)
+	write(out)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return writeFitting(a.out, text.Bytes(), terminalWidth(a.out))
+}
+
+// moment is a time as a table shows it: in the local zone, the day only where
+// it is another one.
+func moment(t time.Time) string {
+	local := t.Local()
+	if now := time.Now(); local.YearDay() == now.YearDay() && local.Year() == now.Year() {
+		return local.Format("15:04:05")
+	}
+	return local.Format("2006-01-02 15:04:05")
 }

@@ -23,7 +23,7 @@ func commands(c *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// commandTree makes the command tree anew, as a run of the program does.
+// commandTree makes the command tree again, as a run of the program does.
 func commandTree() *cobra.Command {
 	root := new(app).root()
 	explainUsage(root)

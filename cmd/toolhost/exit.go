@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
 )
 
 // Exit codes. They are part of the interface: scripts rely on them.
@@ -42,7 +42,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks err as a mistake of whoever typed the command.
+// usage marks err as a mistake of the user who typed the command.
 func usage(err error) error { return &exitError{exitUsage, err} }
 
 // usagef is usage of a new error with a next step.
@@ -126,7 +126,7 @@ func explainUsage(c *cobra.Command) {
 		if len(args) == 0 {
 			return usagef(next, "an argument is missing")
 		}
-		return usagef(next, "these arguments are not what %s takes: %s", c.CommandPath(), show.Argv(args))
+		return usagef(next, "%s does not take these arguments: %s", c.CommandPath(), show.Argv(args))
 	}
 }
 
@@ -189,7 +189,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// isIO reports whether an error is of the system, and so not of whoever typed
+// isIO reports whether an error is of the system, and so not of the user who typed
 // the command.
 func isIO(err error) bool {
 	var path *fs.PathError

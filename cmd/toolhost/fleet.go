@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/internal/installation"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // fleetCommands are those of the program toolhost-hub, which reads their
@@ -15,7 +18,7 @@ func (a *app) fleetCommands() (commands []*cobra.Command) {
 	for _, c := range []struct{ name, short, example string }{
 		{"hub", "Run the hub of a fleet: many sessions on many machines", "  toolhost hub"},
 		{"worker", "Run sessions of a fleet on this machine", "  toolhost worker --hub nats://127.0.0.1:4222"},
-		{"fleet", "Show and steer a fleet", "  toolhost fleet workers"},
+		{"fleet", "Show and manage a fleet", "  toolhost fleet workers"},
 	} {
 		commands = append(commands, &cobra.Command{
 			Use: c.name, Short: c.short, Example: c.example, DisableFlagParsing: true,
@@ -29,10 +32,15 @@ func (a *app) fleetCommands() (commands []*cobra.Command) {
 	return commands
 }
 
-// runHub has toolhost-hub go on in place of this program.
+// runHub has toolhost-hub go on in place of this program. It finds the helpers of
+// toolhost by PATH, for it may be installed elsewhere.
 func (a *app) runHub(ctx context.Context, args []string) error {
 	path, err := installation.Hub.Find("")
 	if err != nil {
+		return err
+	}
+	dirs := append(filepath.SplitList(os.Getenv("PATH")), proc.SiblingDirs()...)
+	if err := os.Setenv("PATH", strings.Join(dirs, string(os.PathListSeparator))); err != nil {
 		return err
 	}
 	return become(ctx, path, append([]string{path}, args...), os.Environ())

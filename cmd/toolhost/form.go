@@ -11,13 +11,9 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/jsontext"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
-
-// formTries is how often a field is asked for before the form counts as
-// cancelled.
-const formTries = 3
 
 // formField is a field of a form, as its schema has it.
 type formField struct {
@@ -39,8 +35,11 @@ type formChoice struct {
 	Title string `json:"title"`
 }
 
-// askForm asks for the fields of a form, one line each, in their order. A form
-// without fields is a question for yes or no.
+// mostTries is how often a field is asked for.
+const mostTries = 3
+
+// askForm asks for the fields of a form in their order, each until the answer fits, up
+// to three times. A form without fields is a question for yes or no.
 func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	fmt.Fprintln(a.err, show.Text(form.Message))
 	if form.URL != "" {
@@ -57,12 +56,29 @@ func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) 
 	}
 	content := make(map[string]json.RawMessage)
 	for _, f := range fields {
-		value, ok, err := a.askField(ctx, f, slices.Contains(required, f.name), form.Schema)
-		if err != nil || !ok {
-			return tool.Answer{Action: "cancel"}, err
-		}
-		if value != nil {
-			content[f.name] = value
+		for tries := 0; content[f.name] == nil; tries++ {
+			if tries == mostTries {
+				return tool.Answer{Action: "cancel"}, nil
+			}
+			line, ended, err := a.readLine(ctx, f.prompt()+": ")
+			if err != nil || ended && line == "" {
+				return tool.Answer{Action: "cancel"}, err
+			}
+			line = strings.TrimSpace(line)
+			value, why := f.value(line), "an answer is needed"
+			switch {
+			case line == "" && len(f.Default) > 0:
+				value, why = f.Default, ""
+			case line != "":
+				why = misfit(form.Schema, f.name, value)
+			}
+			if why == "" {
+				content[f.name] = value
+			} else if line == "" && !slices.Contains(required, f.name) {
+				break
+			} else {
+				fmt.Fprintln(a.err, a.painter.yellow("! ")+show.Text(why))
+			}
 		}
 	}
 	return tool.Answer{Action: "accept", Content: tool.MustMarshal(content)}, nil
@@ -95,35 +111,6 @@ func formFields(raw json.RawMessage) (fields []formField, required []string) {
 	return fields, form.Required
 }
 
-// askField asks for one field until the answer fits. ok is false when it never
-// did; a nil value leaves the field empty.
-func (a *app) askField(ctx context.Context, f formField, required bool, whole json.RawMessage) (value json.RawMessage,
-	ok bool, err error) {
-	for range formTries {
-		line, ended, err := a.readLine(ctx, f.prompt()+": ")
-		if err != nil || ended && line == "" {
-			return nil, false, err
-		}
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "" && len(f.Default) > 0:
-			return f.Default, true, nil
-		case line == "" && !required:
-			return nil, true, nil
-		}
-		value := f.value(line)
-		why := "an answer is needed"
-		if line != "" {
-			why = misfit(whole, f.name, value)
-		}
-		if why == "" {
-			return value, true, nil
-		}
-		fmt.Fprintln(a.err, a.painter.yellow("! ")+show.Text(why))
-	}
-	return nil, false, nil
-}
-
 func (f *formField) prompt() string {
 	prompt := cmp.Or(f.Title, f.Description, f.name)
 	if choices := f.choices(); len(choices) > 0 {
@@ -140,7 +127,11 @@ func (f *formField) prompt() string {
 		prompt += " (true/false)"
 	}
 	if len(f.Default) > 0 {
-		prompt += " (" + show.Line(defaultText(f.Default)) + ")"
+		text := ""
+		if json.Unmarshal(f.Default, &text) != nil { // no text, but a number, say
+			text = jsontext.Compact(f.Default)
+		}
+		prompt += " (" + show.Line(text) + ")"
 	}
 	return show.Line(prompt)
 }
@@ -204,13 +195,4 @@ func misfit(form json.RawMessage, name string, value json.RawMessage) string {
 		}
 	}
 	return ""
-}
-
-// defaultText is a field's default as one would type it.
-func defaultText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return jsontext.Compact(raw)
 }

@@ -15,7 +15,7 @@ import (
 	modules "golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // moduleZip is what Go fetches of this commit as a version of the module.

@@ -92,21 +92,20 @@ var (
 	libGoTask   = external("github.com/go-task/task")
 	libMCP      = external("github.com/modelcontextprotocol/go-sdk")
 	libAnalysis = external("github.com/go-enry/go-enry", "github.com/boyter/scc")
-	libSQLite   = external("modernc.org/sqlite")
 	libOTel     = external("go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters")
 	libNATS     = external("github.com/nats-io")
 	libJOSE     = external("github.com/go-jose")
 	libCobra    = external("github.com/spf13/cobra")
 	theHost     = exactly("host")
-	theManager  = exactly("internal/peer/plugins")
-	groundFloor = within("host/tool", "internal/files/atomicfile", "internal/files/filelock", "internal/peer/life",
-		"internal/peer/roster",
-		"internal/keep/seal", "internal/excerpt", "host/schema", "internal/files/workspace", "internal/files/textedit",
-		"internal/files/gitread", "internal/files/search", "internal/run/proc", "host/argv", "internal/run/sandbox",
-		"internal/run/netguard", "internal/export", "internal/keep/undo", "internal/policy", "internal/keep/state",
-		"internal/keep/record", "internal/keep/redact", "internal/trust", "internal/keep/userdir",
-		"internal/files/realpath", "internal/versions")
-	toolFloor = within("builtin", "taskfile", "internal/run/command", "plugins/shipped")
+	theManager  = exactly("internal/source/plugins")
+	groundFloor = within("host/tool", "internal/file/atomicfile", "internal/file/filelock", "internal/source/life",
+		"internal/source/roster", "internal/store/seal", "internal/text/excerpt", "host/schema",
+		"internal/file/workspace", "internal/file/textedit", "internal/file/gitread", "internal/file/search",
+		"internal/run/proc", "host/argv", "internal/run/sandbox", "internal/run/netguard", "internal/face/export",
+		"internal/store/undo", "internal/policy", "internal/store/state", "internal/store/record",
+		"internal/store/redact", "internal/project/trust", "internal/store/userdir", "internal/file/realpath",
+		"internal/versions")
+	toolFloor = within("builtin", "taskfile", "internal/source/command", "internal/toolset")
 	theSDK    = within("plugins/sdk")
 	theFront  = func(pkg string) bool { return pkg == module }
 )
@@ -121,21 +120,20 @@ func TestImports(t *testing.T) {
 		{"tools know neither host nor config", toolFloor, either(theHost, within("config"), theManager)},
 		{"the host links no HCL, plugin, task or MCP library", theHost, either(libHCL, libGoPlugin, libGoTask, libMCP)},
 		{"the MCP SDK stays in its two packages",
-			except(ours, either(within("internal/mcpserve", "internal/peer/mcpclient", "internal/project", "internal/fleet",
-				"cmd", "examples"), within("plugins/shipped/ocode"), theFront)), libMCP},
+			except(ours, either(within("internal/face/mcpserve", "internal/source/mcpclient", "internal/project",
+				"internal/test", "cmd", "examples"), within("internal/toolset/ocode"), theFront)), libMCP},
 		{"config runs nothing", within("config"),
 			either(theHost, theManager, within("internal/run/proc"), external("os/exec"))},
 		{"a project is assembled without a command line", either(within("internal"), theFront), libCobra},
-		{"the SDK is small", theSDK, either(theManager, theHost, libHCL, libGoTask, libSQLite, libCobra, libMCP)},
+		{"the SDK is small", theSDK, either(theManager, theHost, libHCL, libGoTask, libCobra, libMCP)},
+		{"only tests use what is for tests", except(ours, within("internal/test")), within("internal/test")},
 		{"only toolhost-otel links OpenTelemetry",
-			except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "internal/telemetry/otlp")), libOTel},
-		{"only toolhost-hub links NATS",
-			except(ours, within("cmd/toolhost-hub", "internal/fleet")), libNATS},
-		{"only toolhost-hub checks access tokens",
-			except(ours, within("cmd/toolhost-hub", "cmd/toolhost-task", "internal/fleet")), libJOSE},
+			except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "internal/face/telemetry/otlp")), libOTel},
+		{"only fleet/ links NATS", ours, libNATS},
+		{"only fleet/ checks access tokens", except(ours, within("cmd/toolhost-task")), libJOSE},
 		{"only toolhost-task links go-task", except(ours, exactly("cmd/toolhost-task")), libGoTask},
 		{"only toolhost-architect links go-enry and scc",
-			except(ours, within("cmd/toolhost-architect", "plugins/shipped/ocode/architect/analysis")), libAnalysis},
+			except(ours, within("cmd/toolhost-architect", "internal/toolset/ocode/architect/analysis")), libAnalysis},
 	}
 	packages := listPackages(t)
 	for _, rule := range rules {
@@ -156,33 +154,33 @@ func TestImports(t *testing.T) {
 }
 
 // TestPublicPackages names all that a program elsewhere can import: toolhost
-// itself, what else it is meant to, what the signatures of that name, and the two
-// folders of tools that stand at the top.
+// itself, what else it is meant to, and what the signatures of that name.
 func TestPublicPackages(t *testing.T) {
 	var public []string
 	for _, p := range listPackages(t) {
 		rel := strings.TrimPrefix(p.ImportPath, module+"/")
 		if strings.HasPrefix(rel, "cmd/") || strings.HasPrefix(rel, "examples/") ||
-			slices.Contains(strings.Split(rel, "/"), "internal") || within("plugins/shipped")(rel) {
+			slices.Contains(strings.Split(rel, "/"), "internal") {
 			continue
 		}
 		public = append(public, rel)
 	}
 	assert.Equal(t, []string{
-		module, "builtin", "config", "host", "host/argv", "host/schema", "host/tool",
-		"plugins/sdk", "plugins/sdk/fakehost", "plugins/sdk/plugintest", "plugins/sdk/typed", "taskfile",
+		module, "builtin", "config", "config/packs", "host", "host/argv", "host/schema", "host/tool",
+		"plugins/sdk", "plugins/sdk/plugintest", "plugins/sdk/typed", "taskfile",
 	}, public)
 }
 
 // TestToolsDoNotImportEachOther keeps every tool directory on its own. What
-// shipped plugins have in common is in plugins/shipped/internal.
+// toolsets have in common is in the packages named here.
 func TestToolsDoNotImportEachOther(t *testing.T) {
 	home := func(pkg string) string {
 		rel := strings.TrimPrefix(pkg, module+"/")
 		switch parts := strings.Split(rel, "/"); {
 		case parts[0] == "builtin" && len(parts) > 2:
 			return path.Join(parts[:3]...)
-		case parts[0] == "plugins" && len(parts) > 2 && parts[1] == "shipped" && parts[2] != "internal":
+		case within("internal/toolset")(rel) && len(parts) > 2 &&
+			!slices.Contains([]string{"data", "hands", "kit"}, parts[2]):
 			return path.Join(parts[:3]...)
 		case parts[0] == "taskfile":
 			return "taskfile"

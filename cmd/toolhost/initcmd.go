@@ -2,18 +2,23 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/config/packs"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/face/clientconfig"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -21,56 +26,152 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write an agent.hcl for this project",
-		Long: "Write an agent.hcl for this project: a short one, with what runs its commands and tests, as far as " +
-			"that can be told from its files (a Taskfile, Makefile, justfile, mise.toml, go.mod, " +
-			"package.json, pyproject.toml, Cargo.toml). The standard tools are there without it.",
+		Long: `Write an agent.hcl for this project, with the tools that build, test and check it, as
+far as its files tell: a Taskfile, Makefile, go.mod, package.json, pyproject.toml,
+Cargo.toml and others. They are those of "toolhost add". The standard tools are there
+without it.
+
+Programs such as npm and go are asked for the hosts that you have set for them, so
+that installing packages reaches these and no other. Nothing of the project is run.`,
 		Example: `  toolhost init
   toolhost init --workspace ../other
   toolhost init --force`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return a.initialize(force)
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.initialize(c.Context(), force)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "replace an agent.hcl that exists")
 	return c
 }
 
-const elsewhere = "Make room and the directory writable, or name another with --workspace."
+const elsewhere = "Make the directory writable, or use --workspace DIR."
 
-func (a *app) initialize(force bool) error {
+func (a *app) initialize(ctx context.Context, force bool) error {
 	path := a.flags.config
 	if path == "" {
 		path = filepath.Join(cmp.Or(a.flags.workspace, "."), config.FileName)
 	}
 	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil && !force {
-		return usagef("Use --force to replace it.", "%s exists", path)
+		return usagef("Use --force to replace it, or toolhost add to add to it.", "%s exists", path)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cannotWrite(path, err).Suggest(elsewhere)
 	}
 	above, _ := config.Find(dir)
-	found := config.Detect(os.DirFS(dir))
-	text := config.Template(found)
+	project := os.DirFS(dir)
+	written, others := packs.Detect(project)
+	var texts []string
+	hosts := make(map[string][]string)
+	for _, f := range written {
+		hosts[f.Name] = a.hostsOf(ctx, f.Pack, project)
+		texts = append(texts, f.Render(project, f.Match, hosts[f.Name]))
+	}
+	text := packs.File(texts)
 	if err := writeUserFile(path, text); err != nil {
 		return notWritten(path, err, elsewhere)
 	}
 	a.approveOwn(path, text)
-	a.tellOfInit(path, above, found.Names)
-	return nil
-}
-
-// tellOfInit says what there is now and what one may do with it.
-func (a *app) tellOfInit(path, above string, found []string) {
-	also := ""
-	if len(found) > 0 {
-		also = ", with " + strings.Join(found, ", ") + " for what is in this project"
-	}
-	fmt.Fprintf(a.out, "Wrote %s%s. Next: toolhost list, then toolhost call head args=\"-n 5 agent.hcl\".\n", path,
-		also)
+	fmt.Fprintf(a.out, "Wrote %s%s\n", path, map[bool]string{true: " with", false: ""}[len(written) > 0])
+	a.tellWritten(written, hosts)
+	a.tellMore(project, others)
+	a.tellNext(written)
 	if absolute, err := filepath.Abs(path); err == nil && above != "" && above != absolute {
 		fmt.Fprintf(a.err, "%s Below here it takes the place of %s.\n", a.painter.yellow("!"), above)
 	}
+	return nil
+}
+
+// tellWritten lists the packs that were written, with their tools and the hosts that they reach.
+func (a *app) tellWritten(written []packs.Found, hosts map[string][]string) {
+	for _, f := range written {
+		tools := strings.Join(f.Tools, ", ")
+		if tools == "" {
+			tools = "list_commands, run_command"
+		}
+		if reach := hosts[f.Name]; len(reach) > 0 {
+			tools += " (network: " + strings.Join(reach, ", ") + ")"
+		}
+		fmt.Fprintf(a.out, "  %s: %s\n", show.Line(f.File), tools)
+		if gone := missing(f.Needs); len(gone) > 0 {
+			fmt.Fprintf(a.out, "    %s is not installed\n", strings.Join(gone, ", "))
+		}
+	}
+}
+
+// tellMore names what else there is to add, and projects in the directories below.
+func (a *app) tellMore(project fs.FS, others []packs.Found) {
+	var names []string
+	for _, f := range others {
+		if len(missing(f.Needs)) == 0 {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(a.out, "More that fits: toolhost add %s\n", strings.Join(names, " "))
+	}
+	entries, _ := fs.ReadDir(project, ".")
+	var below []string
+	for _, e := range entries[:min(len(entries), maxBelow)] {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" || e.Name() == "vendor" {
+			continue
+		}
+		if sub, err := fs.Sub(project, e.Name()); err == nil {
+			if found, _ := packs.Detect(sub); len(found) > 0 {
+				below = append(below, show.Line(e.Name()+" ("+found[0].File+")"))
+			}
+		}
+	}
+	if len(below) > 0 {
+		fmt.Fprintf(a.out, "Projects below, each for a toolhost init of its own: %s\n", strings.Join(below[:min(len(below), 8)], ", "))
+	}
+}
+
+// maxBelow bounds how many entries of the project's directory are looked into.
+const maxBelow = 200
+
+// tellNext ends with the lines to type next.
+func (a *app) tellNext(written []packs.Found) {
+	clients := a.clientsHere()
+	if len(clients) > 0 {
+		fmt.Fprintf(a.out, "Connect an agent: toolhost install %s\n", strings.Join(clients, ", or "))
+	}
+	next, before := "", ""
+	for _, f := range written {
+		if try, first := f.Lines(f.Match); len(missing(f.Needs)) == 0 {
+			before = cmp.Or(before, first)
+			if next = try; try != "" {
+				break
+			}
+		}
+	}
+	if before != "" {
+		fmt.Fprintf(a.out, "In a fresh clone: %s\n", before)
+	}
+	fmt.Fprintf(a.out, "Next: %s\n", cmp.Or(next, before, "toolhost list"))
+}
+
+// clientsHere lists the MCP clients that have a configuration file of the user and
+// no toolhost in it.
+func (a *app) clientsHere() (ids []string) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	machine := clientconfig.Machine{OS: runtime.GOOS, Home: home, Env: os.Getenv}
+	for _, client := range clientconfig.Clients() {
+		for _, file := range client.UserFiles(machine) {
+			text, err := clientconfig.Read(file)
+			if err != nil || text == nil {
+				continue
+			}
+			if entries, err := client.Entries(file, text); err == nil && len(entries) == 0 {
+				ids = append(ids, client.ID)
+			}
+			break
+		}
+	}
+	return ids
 }
 
 // cannotWrite says why a file cannot be written, without the name of the

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/internal/clientconfig"
+	"github.com/toolhost/toolhost/internal/face/clientconfig"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
 // clientFlags are the flags of toolhost install and uninstall.
@@ -22,6 +24,8 @@ type clientFlags struct {
 	project bool
 	print   bool
 	link    bool
+	replace bool
+	search  bool
 }
 
 func clientIDs() []string {
@@ -36,9 +40,9 @@ func (a *app) installCommand() *cobra.Command {
 	var flags clientFlags
 	c := &cobra.Command{
 		Use:   "install CLIENT",
-		Short: "Have an MCP client start toolhost",
-		Long: `Write the entry that has an MCP client start toolhost into the client's own
-configuration file, or repair one that is there. Everything else in the file
+		Short: "Add toolhost to an MCP client's configuration",
+		Long: `Add the entry that starts toolhost to an MCP client's own configuration file, or
+repair an existing one. Everything else in the file
 stays as it is, comments too, and the old file is kept beside it.
 
 Clients: ` + strings.Join(clientIDs(), ", ") + `.
@@ -59,6 +63,10 @@ directory.`,
 	c.Flags().BoolVar(&flags.print, "print", false, "print the entry, as a file of its own, and write nothing")
 	c.Flags().BoolVar(&flags.link, "link", false,
 		"print a link that has the client take the server over, and write nothing (Cursor, VS Code)")
+	c.Flags().BoolVar(&flags.replace, "replace", false,
+		"switch off the client's own tools for files and commands too; uninstall switches them on again")
+	c.Flags().BoolVar(&flags.search, "search-tools", false,
+		"offer a search over the tools in place of their list: for many tools, and for clients that read the list once")
 	c.MarkFlagsMutuallyExclusive("print", "link")
 	a.toolsetFlag(c)
 	return c
@@ -66,37 +74,16 @@ directory.`,
 
 func (a *app) uninstallCommand() *cobra.Command {
 	var flags clientFlags
-	var all, yes bool
 	c := &cobra.Command{
-		Use:   "uninstall CLIENT | --all",
-		Short: "Take toolhost out of an MCP client's configuration, or remove all that it keeps",
-		Long: `Take toolhost out of an MCP client's configuration.
-
-With --all, list everything that toolhost keeps for you on this machine: its
-entries in the configurations of all clients, approvals, rules, logins, the record,
-undo, todos, memories, installed plugins and caches. With --yes too, remove it.`,
+		Use:   "uninstall CLIENT",
+		Short: "Remove toolhost from an MCP client's configuration",
 		Example: `  toolhost uninstall cursor
-  toolhost uninstall vscode --project
-  toolhost uninstall --all --yes`,
-		Args: func(c *cobra.Command, args []string) error {
-			if all {
-				return cobra.NoArgs(c, args)
-			}
-			return cobra.ExactArgs(1)(c, args)
-		},
+  toolhost uninstall vscode --project`,
+		Args:      cobra.ExactArgs(1),
 		ValidArgs: clientIDs(),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if all {
-				return a.uninstallAll(yes)
-			}
-			return a.uninstall(args[0], flags)
-		},
+		RunE:      func(_ *cobra.Command, args []string) error { return a.uninstall(args[0], flags) },
 	}
 	a.registerClientFlags(c, &flags)
-	c.Flags().BoolVar(&all, "all", false, "list all that toolhost keeps for you on this machine")
-	c.Flags().BoolVar(&yes, "yes", false, "with --all, remove it")
-	c.MarkFlagsMutuallyExclusive("all", "project")
-	c.MarkFlagsMutuallyExclusive("all", "name")
 	return c
 }
 
@@ -124,12 +111,24 @@ func (a *app) install(id string, flags clientFlags) error {
 	if client.FiltersEnv() {
 		server.Env = found.env()
 	}
-	if flags.print || flags.link {
+	own, err := a.ownTools(client, file, flags)
+	if err != nil {
+		return err
+	}
+	if flags.print || flags.link || client.Printed() {
 		return a.showEntry(client, file, server, flags.link)
 	}
 	change, err := client.Install(file, before, server)
 	if err != nil {
 		return err
+	}
+	if own != nil {
+		if err := own.SwitchOff(); err != nil {
+			return err
+		}
+		if change, err = a.installAgain(client, file, server); err != nil {
+			return err
+		}
 	}
 	if !change.Changed() {
 		fmt.Fprintf(a.out, "%s has the server %s already, as it should be: %s\n", client.Title, flags.name, file)
@@ -149,7 +148,55 @@ func (a *app) install(id string, flags clientFlags) error {
 	if found.standing != nil && len(found.standing.Config.Servers) > 0 {
 		a.fillCache()
 	}
+	a.measureList(context.Background(), flags)
 	return nil
+}
+
+// installAgain works the change out for a file that has just been edited.
+func (a *app) installAgain(
+	client *clientconfig.Client, file string, server clientconfig.Server,
+) (*clientconfig.Change, error) {
+	text, err := clientconfig.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	return client.Install(file, text, server)
+}
+
+// ownTools are the tools of the client's own that are to be switched off, which
+// is said first; nil where none are.
+func (a *app) ownTools(
+	client *clientconfig.Client, file string, flags clientFlags,
+) (*clientconfig.OwnTools, error) {
+	if !flags.replace {
+		return nil, nil
+	}
+	own, err := a.settingOf(client, file, flags.project)
+	if err != nil {
+		return nil, usage(err)
+	}
+	fmt.Fprintf(a.err, "Switches off %s's own %s: %s in %s\n", client.Title, strings.Join(own.Names, ", "), own.Setting,
+		own.File)
+	return own, nil
+}
+
+// settingOf is the setting of a client that switches its own tools off.
+func (a *app) settingOf(client *clientconfig.Client, file string, project bool) (*clientconfig.OwnTools, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, usagef("Set HOME.", "there is no home directory: %v", err)
+	}
+	dir := ""
+	if project {
+		if dir, err = a.projectDir(); err != nil {
+			return nil, err
+		}
+	}
+	own, err := client.OwnTools(clientconfig.Machine{OS: runtime.GOOS, Home: home, Env: os.Getenv}, dir, file)
+	if err == nil && project {
+		err = withoutLinks(dir, own.File)
+	}
+	return own, err
 }
 
 // showEntry prints what install would write, as a file of its own or as a link.
@@ -166,7 +213,11 @@ func (a *app) showEntry(client *clientconfig.Client, file string, server clientc
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "For %s:\n", file)
+	if client.Printed() {
+		fmt.Fprintf(a.err, "toolhost does not edit YAML. Add this to %s:\n", file)
+	} else {
+		fmt.Fprintf(a.err, "For %s:\n", file)
+	}
 	_, err = a.out.Write(change.After)
 	return err
 }
@@ -179,6 +230,18 @@ func (a *app) uninstall(id string, flags clientFlags) error {
 	file, before, err := a.clientFile(client, flags)
 	if err != nil {
 		return err
+	}
+	if own, err := a.settingOf(client, file, flags.project); err == nil {
+		done, err := own.SwitchOn()
+		if err != nil {
+			return err
+		}
+		if done {
+			fmt.Fprintf(a.out, "%s switched %s's own tools on again: %s\n", a.painter.green("✓"), client.Title, own.File)
+			if before, err = clientconfig.Read(file); err != nil {
+				return err
+			}
+		}
 	}
 	original, err := clientconfig.ReadOriginal(file)
 	if err != nil {
@@ -216,6 +279,9 @@ func (a *app) clientFile(client *clientconfig.Client, flags clientFlags) (file s
 		if file, err = client.ProjectFile(dir); err != nil {
 			return "", nil, usage(err)
 		}
+		if err := withoutLinks(dir, file); err != nil {
+			return "", nil, err
+		}
 	} else {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -227,6 +293,22 @@ func (a *app) clientFile(client *clientconfig.Client, flags clientFlags) (file s
 	return file, text, err
 }
 
+// withoutLinks refuses a file of the project that a link leads elsewhere.
+func withoutLinks(dir, file string) error {
+	rel, err := filepath.Rel(dir, file)
+	if err != nil {
+		return err
+	}
+	root, err := realpath.Of(dir)
+	if err != nil {
+		return err
+	}
+	if leads, err := realpath.Of(file); err != nil || leads != filepath.Join(root, rel) {
+		return usagef("Remove the link, or leave --project out.", "%s is, or lies behind, a symbolic link", file)
+	}
+	return nil
+}
+
 // clientServer is what the client is to start.
 func (a *app) clientServer(client *clientconfig.Client, flags clientFlags) (clientconfig.Server, error) {
 	server := clientconfig.Server{Name: flags.name, Args: []string{"serve"}}
@@ -236,6 +318,10 @@ func (a *app) clientServer(client *clientconfig.Client, flags clientFlags) (clie
 	var err error
 	if server.Command, err = ownCommand(flags.project); err != nil {
 		return server, err
+	}
+	if strings.Contains(server.Command, "/_npx/") {
+		return server, usagef("Install it first: npm install -g @toolhost/toolhost",
+			"%s lies in npm's cache, which is emptied now and then", server.Command)
 	}
 	workspace, err := a.clientWorkspace(client, flags)
 	if err != nil {
@@ -254,21 +340,32 @@ func (a *app) clientServer(client *clientconfig.Client, flags clientFlags) (clie
 	if a.flags.toolset != "" {
 		server.Args = append(server.Args, "--toolset", a.flags.toolset)
 	}
+	if flags.search {
+		server.Args = append(server.Args, "--search-tools")
+	}
 	return server, nil
 }
 
 // clientWorkspace is the workspace to name in the entry, "" when the client
 // starts its servers in the right place.
 func (a *app) clientWorkspace(client *clientconfig.Client, flags clientFlags) (string, error) {
+	named := a.flags.workspace != "" && !flags.project
 	switch {
-	case a.flags.workspace != "" && !flags.project:
-		return filepath.Abs(a.flags.workspace)
+	case named:
 	case client.StartsInProject:
 		return "", nil
 	case client.ProjectArg != "" && (flags.project || client.ProjectArgForUser):
 		return client.ProjectArg, nil
 	}
-	return a.projectDir()
+	dir, err := a.projectDir()
+	if err != nil {
+		return "", err
+	}
+	if why := agentfile.NoProject(dir); why != "" {
+		return "", usagef("Run it in a project, or name one with --workspace.",
+			"%s is not written as the workspace of %s: %s", dir, client.Title, why)
+	}
+	return dir, nil
 }
 
 // projectDir is the directory of the project that is meant.

@@ -1,17 +1,24 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/clientconfig"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/face/clientconfig"
+	"github.com/toolhost/toolhost/internal/face/export"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
 // ownVariables say where toolhost keeps what the user has approved and its
@@ -37,11 +44,10 @@ func (a *app) examineFor(client string) *examined {
 	return found
 }
 
-// env names the environment variables that the server needs. A file that is
-// not approved gets none.
+// env names the environment variables that the server needs.
 func (e *examined) env() []string {
 	var names []string
-	if e.standing != nil && e.standing.State == agentfile.Approved {
+	if e.standing != nil {
 		names = slices.Clone(e.standing.Config.EnvNames)
 	}
 	for _, name := range ownVariables {
@@ -70,9 +76,9 @@ func (e *examined) warn(a *app, client *clientconfig.Client) {
 		return
 	}
 	if text, next := e.standing.Explain(); text != "" {
-		if d := e.standing.Declared; d != nil && len(d.EnvNames) > 0 && client.FiltersEnv() {
+		if client.FiltersEnv() {
 			next += " Then run toolhost install " + e.client +
-				" again: it passes on only the variables that its entry names, and the file reads some."
+				" again: it passes on only the variables that its entry names, and the file may read some."
 		}
 		say(text, next)
 	}
@@ -80,5 +86,42 @@ func (e *examined) warn(a *app, client *clientconfig.Client) {
 		failed := tool.AsError(err)
 		say(cmp.Or(failed.Message, "the toolset is not known")+", so the server does not start here.",
 			failed.Suggestion)
+	}
+}
+
+const (
+	largeList = 16 << 10 // bytes of a list of tools, with which a client that sends it in each request is slower
+	mostName  = 64       // characters of a tool's name that model APIs take
+)
+
+// measureList tells where the list of tools is large, and which names are too long once a client
+// has put the server's name before them. What keeps the project from being opened warn has told.
+func (a *app) measureList(ctx context.Context, flags clientFlags) {
+	quiet := *a
+	quiet.err = io.Discard
+	p, err := quiet.open(ctx)
+	if err != nil {
+		return
+	}
+	defer p.Close()
+	var defs []*tool.Definition
+	var long []string
+	for _, e := range p.Host.Catalog().Entries() {
+		defs = append(defs, e.Definition())
+		if len("mcp__"+flags.name+"__"+e.Name) > mostName {
+			long = append(long, show.Line(e.Name))
+		}
+	}
+	if len(long) > 0 {
+		slices.Sort(long)
+		fmt.Fprintf(a.err, "%s Behind mcp__%s__, which clients put before a name, these tools are too long for model "+
+			"APIs: %s\n  Shorten the tool's name or prefix in agent.hcl, or the server's with --name.\n", a.painter.yellow("!"),
+			flags.name, change.Names(long))
+	}
+	var sent bytes.Buffer // without the layout for people
+	out, err := export.Definitions(export.MCP, defs, nil)
+	if err == nil && json.Compact(&sent, out) == nil && sent.Len() > largeList && !flags.search {
+		fmt.Fprintf(a.out, "  The list of its %d tools has %d KB. If the client sends it with each request, "+
+			"--search-tools or --toolset NAME makes it shorter.\n", len(defs), sent.Len()>>10)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // told are the instructions that a client gets which begins now, whichever way
@@ -65,7 +65,7 @@ func TestInstructions(t *testing.T) {
 		"not approved": {
 			files: texts{"agent.hcl": file},
 			env:   []string{"TOOLHOST_TRUST=0"},
-			has:   []string{"agent.hcl is not approved, so 2 things in it have no effect", "toolhost trust --show"},
+			has:   []string{"agent.hcl is not approved, so it has no effect", "toolhost trust"},
 			lacks: []string{"count_rows", "The rows"},
 		},
 		"a fixed toolset": {
@@ -147,4 +147,30 @@ func TestServingABrokenFile(t *testing.T) {
 	assert.Contains(t, names, "read_file")
 	assert.NotContains(t, names, "agent_hcl_mistakes")
 	assert.NotContains(t, names, "delete_file", "what the file denies")
+}
+
+// A client whose server cannot start is offered one tool, which says why and what to do.
+func TestServingWhereItCannotStart(t *testing.T) {
+	dir := t.TempDir()
+	for name, tt := range map[string]struct {
+		dir  string
+		args []string
+		says []string
+	}{
+		"the root directory": {"/", nil, []string{"--workspace"}},
+		"an unknown toolset": {dir, []string{"--toolset", "nosuch"}, []string{"nosuch", "toolset"}},
+		"a missing file":     {dir, []string{"--config", "none/agent.hcl"}, []string{"none/agent.hcl"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, tt.dir, tt.args...)
+			require.Equal(t, []string{"toolhost_not_started"}, s.offered())
+			r := s.call("toolhost_not_started", `{}`)
+			assert.False(t, r.IsError)
+			for _, want := range tt.says {
+				assert.Contains(t, r.text(), want)
+			}
+			assert.Equal(t, 2, s.end())
+			assert.Contains(t, s.stderr.String(), strings.SplitN(r.text(), "\n", 2)[0])
+		})
+	}
 }

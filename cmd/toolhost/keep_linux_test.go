@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // neighbours is a project with two plugins and two MCP servers, which are
@@ -111,7 +111,7 @@ func TestAReloadLeavesAloneWhatDidNotChange(t *testing.T) {
 	after := n.pids()
 	assert.Equal(t, before["plugin-one"], after["plugin-one"])
 	assert.Equal(t, before["server-one"], after["server-one"])
-	eventually(t, "the changed plugin runs anew beside the old one, which has a call", func() bool {
+	eventually(t, "the changed plugin runs again beside the old one, which has a call", func() bool {
 		return len(marked(n.mark+"plugin-two")) == len(marked(n.mark+"plugin-one"))+1 // their sleeps come and go
 	})
 	plant(t, n.dir, texts{"go": ""})
@@ -195,7 +195,7 @@ func TestAChangeThatDoesNotWorkIsNotMade(t *testing.T) {
 	before := n.pids()
 	told := s.noted(listChanged)
 
-	dead := strings.Replace(good, `"serve", "--workspace", "elsewhere"`, `"serve", "--workspace", "nowhere"`, 2)
+	dead := strings.Replace(good, `"serve", "--workspace", "elsewhere"`, `"no-command"`, 2)
 	for _, tt := range []struct {
 		name, hcl, says string
 	}{

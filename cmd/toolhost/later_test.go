@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 const laterOffers = `prompt "greet" {
@@ -82,6 +82,7 @@ func member(t *testing.T, object json.RawMessage, name string) json.RawMessage {
 }
 
 func TestThePromptThatComesLaterIsOfferedOverHTTP(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
 )
 
 // listed is a tool in the JSON of toolhost list.
@@ -52,7 +52,6 @@ func (a *app) listCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	a.toolsetFlag(c)
-	a.forkFlag(c)
 	return c
 }
 

@@ -12,16 +12,16 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/sources"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
 func (a *app) mcpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
-		Short: "Log in to and out of the MCP servers of this project, list and restart them",
+		Short: "List, restart, log in to and log out of the MCP servers of this project",
 	}
 	c.AddCommand(a.mcpListCommand(), a.mcpLoginCommand(), a.mcpLogoutCommand(),
 		a.restartCommand(sources.Server, "an MCP server"))
@@ -43,29 +43,30 @@ type mcpState struct {
 func (a *app) mcpListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the MCP servers of this project and whether you are logged in",
-		Long:    "List the MCP servers of this project and whether you are logged in. None is started or asked: toolhost doctor does that.",
+		Use:   "list",
+		Short: "List the MCP servers of this project and whether you are logged in",
+		Long: "List the MCP servers of this project and whether you are logged in. " +
+			"No server is started or contacted; toolhost doctor does that.",
 		Example: `  toolhost mcp list`,
 		Args:    cobra.NoArgs,
 		RunE: a.inProject(func(_ *cobra.Command, _ []string, p *project.Project) error {
-			states := serverStates(p)
+			states := []mcpState{}
+			for _, s := range p.Config().Servers {
+				states = append(states, serverState(p, s))
+			}
 			if asJSON {
 				return writeIndented(a.out, states)
 			}
-			return a.listServers(states)
+			w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tLOGIN\tWHERE")
+			for _, s := range states {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.login(), show.Line(cmp.Or(s.URL, strings.Join(s.Command, " "))))
+			}
+			return w.Flush()
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
-}
-
-func serverStates(p *project.Project) []mcpState {
-	states := []mcpState{}
-	for _, s := range p.Config().Servers {
-		states = append(states, serverState(p, s))
-	}
-	return states
 }
 
 func serverState(p *project.Project, s config.Server) mcpState {
@@ -82,15 +83,6 @@ func serverState(p *project.Project, s config.Server) mcpState {
 		state.Login = &login
 	}
 	return state
-}
-
-func (a *app) listServers(states []mcpState) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tLOGIN\tWHERE")
-	for _, s := range states {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.login(), show.Line(cmp.Or(s.URL, strings.Join(s.Command, " "))))
-	}
-	return w.Flush()
 }
 
 // login says how the login stands, in few words.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
 )
 
 // loginFlags are the flags of toolhost mcp login.
@@ -135,18 +135,15 @@ func (a *app) paste(ctx context.Context, page oauth.Page) {
 
 // openBrowser has the desktop open a page, and reports whether it may have.
 func openBrowser(page string) bool {
-	program, args := "xdg-open", []string{page}
-	switch runtime.GOOS {
-	case "darwin":
+	program := "xdg-open"
+	if runtime.GOOS == "darwin" {
 		program = "open"
-	case "windows":
-		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", page}
 	}
 	path, err := proc.LookPath(program, "")
 	if err != nil {
 		return false
 	}
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(path, page)
 	if cmd.Start() != nil {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth/oauthtest"
+	"github.com/toolhost/toolhost/internal/test/oauthtest"
 )
 
 // TestServeSeesALogin has a server of tools run while its user logs in to one

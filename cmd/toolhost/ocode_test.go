@@ -1,13 +1,13 @@
 package main
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // ocodeResult is the contract's result object.
@@ -53,13 +53,13 @@ func TestOcodeOverMCP(t *testing.T) {
 	}, s.offered())
 	o, r := s.ocode("file_read", map[string]any{"path": "file.py", "start_line": 10, "end_line": 20})
 	assert.Equal(t, ocodeResult{true, "10 | def process():\n11 |     pass", "", o.Metadata}, o)
-	assert.Equal(t, o.Output, r.text())
+	assert.Equal(t, o.Output, r.Content[0].Text)
 	assert.False(t, r.IsError)
 	assert.EqualValues(t, 11, o.Metadata["total_lines"])
 
 	o, r = s.ocode("file_read", map[string]any{"path": "none"})
 	assert.Equal(t, ocodeResult{false, "", "File not found: none", o.Metadata}, o)
-	assert.Equal(t, o.Error, r.text())
+	assert.Equal(t, o.Error, r.Content[0].Text)
 	assert.True(t, r.IsError)
 
 	o, _ = s.ocode("grep", map[string]any{"pattern": "process"})
@@ -203,13 +203,10 @@ func TestOcodeThinks(t *testing.T) {
 	assert.True(t, r.IsError || o.Metadata["used_model"] == false, "%v", o)
 }
 
-// intact checks the state file with SQLite's own means.
+// intact checks that the memories are whole JSON.
 func intact(t *testing.T, dir string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(stateOf(t, dir), "state.db"))
+	data, err := os.ReadFile(filepath.Join(stateOf(t, dir), "memories.json"))
 	require.NoError(t, err)
-	defer db.Close()
-	var verdict string
-	require.NoError(t, db.QueryRow("PRAGMA integrity_check").Scan(&verdict))
-	assert.Equal(t, "ok", verdict)
+	assert.True(t, json.Valid(data))
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/face/telemetry"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
-	"github.com/toolhost/toolhost/internal/telemetry"
 )
 
 // opening says what the flags choose, and how it is opened.
 func (a *app) opening(ctx context.Context) (*project.Opening, error) {
 	place, err := a.place()
 	return &project.Opening{
-		Place: place, Forked: a.forked, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts, Version: version(),
-		Patience: a.patience, Anew: a.anew, Logger: a.logger, LogSecrets: a.secrets, Standing: a.standing,
+		Place: place, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts, Version: version(),
+		Patience: a.patience, Logger: a.logger, LogSecrets: a.secrets, Standing: a.standing,
 		Report: a.report, Note: a.noteStanding,
 		Telemetry: func(root string) *telemetry.Relay {
 			if a.telemetry == nil {
@@ -39,8 +39,8 @@ func (a *app) place() (project.Place, error) {
 	if err == nil {
 		_, err = a.configPath()
 	}
-	return project.Place{Workspace: a.flags.workspace, Search: a.search, CopyOf: a.copyOf, Fork: a.flags.fork,
-		File: a.flags.config, Trust: a.flags.trust, Vars: vars}, err
+	return project.Place{Workspace: a.flags.workspace, File: a.flags.config, Trust: a.flags.trust,
+		Vars: vars}, err
 }
 
 // inProject is what a command does with its project, which is closed after it.
@@ -67,7 +67,7 @@ func (a *app) open(ctx context.Context) (*project.Project, error) {
 	return p, a.asUsage(err)
 }
 
-// asUsage marks the mistakes of whoever runs the program.
+// asUsage marks the mistakes of the user who runs the program.
 func (a *app) asUsage(err error) error {
 	if wrong, ok := errors.AsType[*project.UsageError](err); ok {
 		return usage(wrong.Err)

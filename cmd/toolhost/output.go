@@ -16,8 +16,9 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
 )
 
 // painter colours text when it is true.
@@ -106,6 +107,9 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 	if o.Envelope && o.Result != nil && len(o.Result.Structured) > 0 {
 		return writeJSON(a.out, a.envelope(o))
 	}
+	if form := resultForms[a.toolset().Result]; form != nil && !dryRun {
+		return writeJSON(a.out, form(o))
+	}
 	out := jsonOutcome{Tool: o.Tool, Success: o.Err == nil, FilesAffected: []string{},
 		ExecutionTime: o.Duration.Milliseconds(), Error: o.Err}
 	if r := o.Result; r != nil {
@@ -152,8 +156,9 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 	if o.Err != nil {
 		return a.printFailure(o)
 	}
-	if a.toolset().Checked {
-		a.printCheck(o, root)
+	if a.toolset().Checked { // the output behind a check mark
+		fmt.Fprintf(a.out, "%s %s\n", a.painter.green("✓"), strings.TrimSuffix(o.Result.Text(), "\n"))
+		a.printWhere(a.out, o, root)
 		return nil
 	}
 	text := o.Result.Text()
@@ -169,33 +174,21 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 		}
 	}
 	if isTerminal(a.err) {
-		a.printSummary(o, root)
+		fmt.Fprintf(a.err, "%s %s\n", a.painter.green("✓"), o.Tool)
+		a.printWhere(a.err, o, root)
 	}
 	return nil
 }
 
-// printCheck is the human form of a contract that asks for it: the output behind a check
-// mark, where the file is, and how long it took.
-func (a *app) printCheck(o *host.Outcome, root string) {
-	fmt.Fprintf(a.out, "%s %s\n", a.painter.green("✓"), strings.TrimSuffix(o.Result.Text(), "\n"))
-	a.printWhere(a.out, o, root)
-}
-
 // printWhere tells which files a call affected and how long it took.
 func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
-	for _, file := range o.Result.FilesAffected {
+	for _, file := range change.Bounded(slices.Sorted(slices.Values(o.Result.FilesAffected))) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(root, file)
 		}
 		fmt.Fprintf(w, "  %s\n", noted(w, "Location: "+show.Line(file), 4))
 	}
 	fmt.Fprintf(w, "  Time: %s\n", shortDuration(o.Duration))
-}
-
-// printSummary is the closing lines of a successful call on a terminal.
-func (a *app) printSummary(o *host.Outcome, root string) {
-	fmt.Fprintf(a.err, "%s %s\n", a.painter.green("✓"), o.Tool)
-	a.printWhere(a.err, o, root)
 }
 
 // printFailure tells a person how a call failed.
@@ -229,7 +222,7 @@ func unsaid(o *host.Outcome, text string) *tool.Error {
 		e.Message = o.Tool + " failed"
 	}
 	if text != "" && strings.Contains(text, e.Suggestion) {
-		e.Suggestion = "Its output says why, and what to do next."
+		e.Suggestion = "See the output above."
 	}
 	return &e
 }
@@ -247,13 +240,13 @@ func ownText(o *host.Outcome) string {
 // printPlan tells a person what a dry run found.
 func (a *app) printPlan(o *host.Outcome) {
 	switch {
-	case o.Plan == nil:
+	case o.Plan == nil || len(o.Plan.FilesAffected) == 0 && o.Changes == nil && mayChange(o):
 		fmt.Fprintf(a.out, "%s would run; it cannot tell beforehand what it changes.\n", o.Tool)
 	case len(o.Plan.FilesAffected) == 0:
 		fmt.Fprintf(a.out, "%s would change no file.\n", o.Tool)
 	default:
 		fmt.Fprintln(a.out,
-			noted(a.out, o.Tool+" would affect: "+show.Line(strings.Join(o.Plan.FilesAffected, ", ")), 2))
+			noted(a.out, o.Tool+" would affect: "+show.Line(change.Names(slices.Sorted(slices.Values(o.Plan.FilesAffected)))), 2))
 	}
 	if o.Plan != nil && o.Plan.Preview != "" {
 		fmt.Fprintln(a.out)
@@ -261,6 +254,11 @@ func (a *app) printPlan(o *host.Outcome) {
 	}
 	fmt.Fprintf(a.out, "Decision: %s (%s)\n", o.Decision.Action, show.Line(cmp.Or(o.Decision.Rule, "no rule")))
 	fmt.Fprintln(a.out, "Nothing was changed.")
+}
+
+// mayChange reports that a tool may change what its plan does not name, as a shell does.
+func mayChange(o *host.Outcome) bool {
+	return o.Definition != nil && o.Definition.Risk == tool.Dangerous
 }
 
 // printDiff writes a diff: as it is to a file or a program; to a terminal with
@@ -288,4 +286,11 @@ func shortDuration(d time.Duration) string {
 		return fmt.Sprintf("%dms", d.Milliseconds())
 	}
 	return d.Round(10 * time.Millisecond).String()
+}
+
+func megabytes(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }

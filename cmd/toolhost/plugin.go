@@ -6,24 +6,22 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/internal/keep/sources"
-	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
 func (a *app) pluginCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugin",
-		Short: "Install, lock, check and write plugins, and look at them",
+		Short: "Install, list, lock, verify, create and test plugins",
 	}
-	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand(), a.pluginNewCommand(),
-		a.pluginTestCommand(),
+	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginNewCommand(), a.pluginTestCommand(),
 		a.pluginInstallCommand(), a.pluginUpdateCommand(), a.pluginRemoveCommand(), a.pluginLockCommand(),
 		a.pluginVerifyCommand(), a.restartCommand(sources.Plugin, "a plugin"))
 	return c
@@ -31,33 +29,27 @@ func (a *app) pluginCommand() *cobra.Command {
 
 // pluginState is a plugin in the JSON of toolhost plugin list.
 type pluginState struct {
-	plugins.Status
-	Live        []plugins.LiveProcess `json:"live,omitempty"`
-	LastErrorAt time.Time             `json:"last_error_at,omitzero"`
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Shipped bool   `json:"shipped,omitempty"`
+	// Version, SHA256 and Tools (their number) are left out where they are not known.
+	Version string `json:"version,omitempty"`
+	SHA256  string `json:"sha256,omitempty"`
+	Tools   int    `json:"tools,omitempty"`
 	// Lock says whether the program is pinned; empty for shipped plugins.
 	Lock string `json:"lock,omitempty"`
+	// LastError is why it cannot be used.
+	LastError *tool.Error `json:"last_error,omitempty"`
 }
 
-// pluginStates tells what the plugins do in any process, since that of this
-// command runs none.
 func pluginStates(p *project.Project) []pluginState {
 	all := []pluginState{}
 	for _, s := range p.Plugins().Status() {
-		h := p.Plugins().History(s.Name)
-		state := pluginState{Status: s, Live: h.Live}
+		state := pluginState{Name: s.Name, Path: s.Path, Shipped: s.Shipped, Version: s.Version, SHA256: s.SHA256,
+			Tools: s.Tools, LastError: s.LastError}
 		if i := slices.IndexFunc(p.Config().Plugins, func(c config.Plugin) bool { return c.Name == s.Name }); i >= 0 &&
 			p.Lock() != nil {
 			state.Lock = p.Lock().State(p.Config().Plugins[i])
-		}
-		switch {
-		case s.State != plugins.Idle:
-		case len(h.Live) > 0:
-			state.State, state.PID, state.StartedAt = plugins.Running, h.Live[0].PID, h.Live[0].Since
-		case h.Failing():
-			state.State = plugins.Failed
-		}
-		if h.Failing() {
-			state.LastError, state.LastErrorAt = h.LastError, h.LastErrorAt
 		}
 		all = append(all, state)
 	}
@@ -68,7 +60,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 	var asJSON, installed bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the plugins of this project, their state and what last went wrong",
+		Short: "List the plugins of this project",
 		Example: `  toolhost plugin list
   toolhost plugin list --installed`,
 		Args: cobra.NoArgs,
@@ -95,25 +87,21 @@ func (a *app) pluginListCommand() *cobra.Command {
 
 func (a *app) listPlugins(states []pluginState) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tVERSION\tTOOLS\tSTATE\tLOCK\tFROM")
+	fmt.Fprintln(w, "NAME\tVERSION\tTOOLS\tLOCK\tFROM")
 	for _, s := range states {
-		from, state := s.Path, string(s.State)
+		from := s.Path
 		if s.Shipped {
 			from = "shipped"
 		}
-		if s.State == plugins.Running {
-			state = fmt.Sprintf("running (%d)", s.PID)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, cmp.Or(s.Version, "?"), s.Tools, state,
-			cmp.Or(s.Lock, "-"), from)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", s.Name, cmp.Or(s.Version, "?"), s.Tools, cmp.Or(s.Lock, "-"), from)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, s := range states {
 		if s.LastError != nil {
-			fmt.Fprintf(a.out, "%s %s%s\n  %s\n", a.painter.yellow("!"), show.Text(indented(s.LastError.Message)),
-				ago(s.LastErrorAt), s.LastError.Suggestion)
+			fmt.Fprintf(a.out, "%s %s\n  %s\n", a.painter.yellow("!"), show.Text(indented(s.LastError.Message)),
+				s.LastError.Suggestion)
 		}
 	}
 	return nil
@@ -121,11 +109,3 @@ func (a *app) listPlugins(states []pluginState) error {
 
 // indented sets further lines of a text under its first.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
-
-// ago says how long ago something was, "" for never.
-func ago(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf(" (%s ago)", time.Since(at).Round(time.Second))
-}

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // pluginUser is a user with a home, who runs toolhost in a directory.
@@ -202,7 +202,7 @@ func TestPluginLife(t *testing.T) {
 
 	u.fails(1, "127.0.0.1", "plugin", "install", address, "--version", "1.0.0") // not opened by agent.hcl
 	u.write("agent.hcl", "web { allow = [\"127.0.0.1\"] }\n")
-	u.must("trust")
+	u.must("trust", "--yes")
 	u.fails(1, "SHA-256", "plugin", "install", address, "--version", "1.0.0", "--sha256", strings.Repeat("0", 64))
 	out := u.must("plugin", "install", address, "--version", "1.0.0", "--key", site.pub)
 	assert.Contains(t, out, "Installed tell 1.0.0 (signature verified with key "+site.pub+")")
@@ -216,13 +216,13 @@ func TestPluginLife(t *testing.T) {
 	assert.Contains(t, u.must("plugin", "verify"), "as locked; signature verified")
 
 	assert.Contains(t, u.must("plugin", "list", "--installed"), "verified")
-	assert.Regexp(t, `tell +1\.0\.0 +3 +idle +locked at 1\.0\.0 `, u.must("plugin", "list"))
+	assert.Regexp(t, `tell +1\.0\.0 +3 +locked at 1\.0\.0 `, u.must("plugin", "list"))
 
 	// Another project of the same user shares it.
 	other := u.in(t.TempDir())
 	other.write("agent.hcl", u.read("agent.hcl"))
 	other.write("agent.lock.hcl", u.read("agent.lock.hcl"))
-	other.must("trust")
+	other.must("trust", "--yes")
 	assert.Equal(t, "version 1.0.0\n", other.must("call", "tell_version"))
 
 	// A changed program is not run; all else is.
@@ -235,7 +235,14 @@ func TestPluginLife(t *testing.T) {
 	u.must("call", "write_file", "path=a", "content=b", "--yes")
 	assert.Contains(t, u.must("plugin", "list"), "not the one that was locked")
 
-	// It is installed anew from where the lock says, and has to be the same.
+	// The message names the command that repairs it, which does.
+	u.fails(1, "Run toolhost plugin install, which takes the locked program from ", "call", "tell_version")
+	u.fails(1, "Run toolhost plugin install, which takes the locked program from ", "plugin", "verify")
+	assert.Contains(t, u.must("plugin", "install"), "Installed tell 1.0.0")
+	u.must("plugin", "verify")
+	assert.Contains(t, u.must("plugin", "install"), "tell is installed.")
+
+	// It is installed again from where the lock says, and has to be the same.
 	u.must("plugin", "remove", "tell")
 	u.fails(2, "is not installed", "call", "tell_version")
 	site.publish("1.0.0", secondArchive)
@@ -246,7 +253,7 @@ func TestPluginLife(t *testing.T) {
 
 	// The lock holds; an update moves it.
 	u.write("agent.hcl", strings.Replace(u.read("agent.hcl"), `"1.0.0"`, `"~> 1.1"`, 1))
-	u.must("trust")
+	u.must("trust", "--yes")
 	u.fails(2, "locked at 1.0.0, and agent.hcl wants ~> 1.1", "call", "tell_version")
 	delete(site.files, "/tell_1.1.0_"+runtime.GOOS+"_"+runtime.GOARCH+".tar.gz.minisig")
 	u.fails(1, "is not signed", "plugin", "update", "--version", "1.1.0")
@@ -257,7 +264,7 @@ func TestPluginLife(t *testing.T) {
 
 	// What is granted is shown before it runs, and holds.
 	u.write("agent.hcl", strings.Replace(u.read("agent.hcl"), "source", "permissions = []\n  source", 1))
-	u.must("trust")
+	u.must("trust", "--yes")
 	out = u.must("plugin", "describe", "tell")
 	assert.Contains(t, out, "asks for: network")
 	assert.Contains(t, out, "granted:  nothing")
@@ -265,30 +272,54 @@ func TestPluginLife(t *testing.T) {
 	u.fails(1, "was not granted", "call", "tell_all", "--yes")
 }
 
-// The kit's verdict is in its exit code and its JSON.
+// An update that finds another program under the locked version says so, and
+// takes it after a yes alone; it shows what the tools say now, and what the lock
+// does not cover.
+func TestUpdateUnderTheSameVersion(t *testing.T) {
+	u := newPluginUser(t)
+	program, _ := release(t, "1.0.0")
+	source := filepath.Join(u.dir, "toolhost-plugin-tell")
+	require.NoError(t, os.WriteFile(source, program, 0o755))
+	u.must("plugin", "install", source)
+	assert.Contains(t, u.read("agent.lock.hcl"), `from       = "./toolhost-plugin-tell"`)
+	assert.Contains(t, u.must("plugin", "update", "tell"), "tell: still 1.0.0")
+
+	locked := u.read("agent.lock.hcl")
+	overwrite(t, source, bytes.ReplaceAll(program, []byte("Tell the version. Ret"), []byte("TELL the version. Ret")))
+	u.fails(1, "another program under the same version 1.0.0", "plugin", "update", "tell")
+	u.fails(1, "toolhost plugin update tell --yes", "plugin", "update", "tell")
+	assert.Equal(t, locked, u.read("agent.lock.hcl"))
+	u.must("plugin", "verify")
+	out := u.must("plugin", "update", "tell", "--yes")
+	assert.Contains(t, out, "another program under the same version 1.0.0")
+	assert.Contains(t, out, "-  Tell the version")
+	assert.Contains(t, out, "+  TELL the version")
+	assert.NotEqual(t, locked, u.read("agent.lock.hcl"))
+
+	script := filepath.Join(u.dir, "script")
+	require.NoError(t, os.Mkdir(script, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(script, "real"), program, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(script, "toolhost-plugin-tell"),
+		[]byte("#!/bin/sh\nexec \"$(dirname \"$0\")/real\" \"$@\"\n"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(script, "data"), nil, 0o644))
+	out = u.must("plugin", "install", script)
+	assert.Contains(t, out, "not locked: 2 other files of the plugin, the interpreter /bin/sh")
+}
+
+// What failed is in the exit code and named.
 func TestPluginTest(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
 	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "tell"), program, 0o755))
-	var report struct {
-		Plugin   string
-		Protocol int
-		Failed   int
-		Checks   []struct{ Name, Outcome string }
-	}
-	require.NoError(t, json.Unmarshal([]byte(u.must("plugin", "test", "./tell", "--json", "--plugin-config",
-		`{"units":"imperial"}`)), &report))
-	assert.Equal(t, "tell", report.Plugin)
-	assert.Equal(t, 2, report.Protocol)
-	assert.Zero(t, report.Failed)
-	assert.Greater(t, len(report.Checks), 25)
-	assert.Contains(t, u.must("plugin", "test", "./tell"), "0 failed")
+	out := u.must("plugin", "test", "./tell", "--plugin-config", `{"units":"imperial"}`)
+	assert.Contains(t, out, "✓ tell_version {}")
+	assert.Contains(t, out, "1 passed, 0 failed")
 
-	u.fails(1, "configure.accept", "plugin", "test", "./tell", "--plugin-config", `{"units":"nautical"}`)
-	u.fails(2, "is no program", "plugin", "test", "./nothing")
+	u.fails(1, "nautical", "plugin", "test", "./tell", "--plugin-config", `{"units":"nautical"}`)
+	u.fails(1, "nothing cannot be run", "plugin", "test", "./nothing")
 	u.fails(2, "no JSON", "plugin", "test", "./tell", "--plugin-config", "{")
 	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "other"), []byte("#!/bin/sh\necho hello\nexit 1\n"), 0o755))
-	u.fails(1, "ended before the handshake", "plugin", "test", "./other")
+	u.fails(1, "ended before it was ready", "plugin", "test", "./other")
 }
 
 // A plugin's settings are checked with their lines, and those that it calls
@@ -298,7 +329,7 @@ func TestPluginSettings(t *testing.T) {
 	program, _ := release(t, "1.0.0")
 	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "tell"), program, 0o755))
 	u.write("agent.hcl", "plugin \"tell\" {\n  source = \"./tell\"\n  config {\n    unit  = \"metric\"\n    units = \"nautical\"\n  }\n}\n")
-	u.must("trust")
+	u.must("trust", "--yes")
 	u.fails(1, "agent.hcl:5", "plugin", "describe", "tell")
 	u.fails(1, "agent.hcl:4", "plugin", "describe", "tell")
 	for range 3 { // however often the plugin failed before
@@ -317,7 +348,7 @@ func TestPluginSettings(t *testing.T) {
 
 	u.write("agent.hcl",
 		"plugin \"tell\" {\n  source = \"./tell\"\n  config {\n    token = \"correct-horse\"\n  }\n}\n")
-	u.must("trust")
+	u.must("trust", "--yes")
 	for range 2 { // started for its tools, then by the call
 		out, errs, code := u.run("call", "tell_token", "--log-level", "debug")
 		assert.Zero(t, code, errs)
@@ -335,7 +366,7 @@ func TestLockedPath(t *testing.T) {
 	path := filepath.Join(u.dir, "tell")
 	require.NoError(t, os.WriteFile(path, program, 0o755))
 	u.write("agent.hcl", "plugin \"tell\" {\n  source = \"./tell\"\n}\n")
-	u.must("trust")
+	u.must("trust", "--yes")
 	assert.Equal(t, "version 1.0.0\n", u.must("call", "tell_version"))
 	u.fails(1, "is not locked", "plugin", "verify")
 	u.must("plugin", "lock")

@@ -1,26 +1,31 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/internal/peer/plugins/conformance"
-	"github.com/toolhost/toolhost/internal/peer/plugins/scaffold"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/source/plugins/scaffold"
+	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
 func (a *app) pluginNewCommand() *cobra.Command {
 	var options scaffold.Options
 	c := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Write the beginnings of a plugin: a Go module with a tool, a test and a README",
-		Long: `Write the beginnings of a plugin: a Go module with a tool, a test and a README.
+		Short: "Create a plugin: a Go module with a tool, a test and a README",
+		Long: `Create a plugin: a Go module with a tool, a test and a README.
 
 The module takes the SDK in the version of this toolhost. With --sdk it takes that
 of a checkout instead, through a replace line in its go.mod, and nothing is
@@ -65,72 +70,87 @@ func released(version string) string {
 
 func (a *app) pluginTestCommand() *cobra.Command {
 	var (
-		asJSON  bool
+		all     bool
 		config  string
-		options conformance.Options
+		timeout time.Duration
 	)
 	c := &cobra.Command{
 		Use:   "test PROGRAM [ARGS...]",
-		Short: "Check that a program, in whatever language, is a plugin as the protocol asks for",
-		Long: `Check that a program, in whatever language, is a plugin as the protocol asks for.
-
-The program is run several times, unconfined, in an empty directory. The examples
-of its tools are called: of those that only read, unless --all says otherwise.
-The exit code is 0 when nothing failed, else 1.`,
+		Short: "Start a program as a plugin, check its tools and call their examples",
+		Long: `Start a program, in whatever language, as a plugin, check its tools, and call their
+examples: those of tools that only read, unless --all says otherwise. It runs
+unconfined, in an empty directory. The exit code is 0 when nothing failed, else 1.`,
 		Example: `  toolhost plugin test ./toolhost-plugin-hello
   toolhost plugin test --all --plugin-config '{"units":"metric"}' ./main.js`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			options.Path, options.Args = args[0], args[1:]
+			path, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
 			if config != "" && !json.Valid([]byte(config)) {
 				return usagef("Give a JSON object.", "--plugin-config is no JSON")
 			}
-			options.Config = json.RawMessage(config)
-			report, err := conformance.Run(c.Context(), options)
-			if err != nil {
-				return usage(err)
-			}
-			if err := a.showReport(report, asJSON); err != nil {
-				return err
-			}
-			if !report.OK() {
-				return &exitError{code: exitFailed}
-			}
-			return nil
+			name := strings.TrimPrefix(filepath.Base(path), "toolhost-plugin-")
+			return a.testPlugin(c.Context(), plugins.Spec{Name: name, Path: path, Args: args[1:],
+				Config: json.RawMessage(config), StartTimeout: timeout, CallTimeout: timeout}, all)
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&asJSON, "json", false, "print JSON, for programs")
-	f.BoolVar(&options.All, "all", false, "call the examples of all tools, of those that write too")
+	f.BoolVar(&all, "all", false, "call the examples of all tools, of those that write too")
 	f.StringVar(&config, "plugin-config", "", "the plugin's configuration, a JSON object")
-	f.DurationVar(&options.Timeout, "timeout", 10*time.Second, "how long each step may take")
+	f.DurationVar(&timeout, "timeout", 10*time.Second, "how long the start and each call may take")
 	return c
 }
 
-func (a *app) showReport(r *conformance.Report, asJSON bool) error {
-	if asJSON {
-		return writeIndented(a.out, r)
-	}
-	marks := map[conformance.Outcome]string{
-		conformance.Pass: a.painter.green("✓"), conformance.Fail: a.painter.red("✗"),
-		conformance.Skip: a.painter.dim("-"),
-	}
-	for _, c := range r.Checks {
-		if r.Protocol == 0 && c.Outcome == conformance.Skip {
-			continue // all for the one reason that the plugin does not start
-		}
-		fmt.Fprintf(a.out, "%s %-22s %s\n", marks[c.Outcome], c.Name, c.Wants)
-		if c.Detail != "" {
-			fmt.Fprintf(a.out, "  %-22s %s\n", "",
-				show.Text(strings.ReplaceAll(c.Detail, "\n", "\n  "+strings.Repeat(" ", 23))))
-		}
-	}
-	if r.Protocol == 0 {
-		_, err := fmt.Fprintf(a.out, "it does not start as a plugin: %d passed, %d failed, %d not tried\n", r.Passed,
-			r.Failed, r.Skipped)
+// testPlugin starts a plugin, and calls the examples of its tools through a host.
+func (a *app) testPlugin(ctx context.Context, spec plugins.Spec, all bool) error {
+	workspace, err := os.MkdirTemp("", "toolhost-plugin-test-")
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "%s %s, protocol %d: %d passed, %d failed, %d skipped\n",
-		cmp.Or(r.Plugin, "?"), r.Version, r.Protocol, r.Passed, r.Failed, r.Skipped)
-	return err
+	defer os.RemoveAll(workspace)
+	manager := plugins.NewManager(plugins.Options{Logger: a.logger, Workspace: sdk.Workspace{Root: workspace},
+		HostVersion: version()})
+	defer manager.Close()
+	if err := manager.Add(spec); err != nil {
+		return usage(err)
+	}
+	h, err := host.New(ctx, host.Options{Root: workspace, Logger: a.logger,
+		Sources: []host.Source{manager.Source(spec.Name)}})
+	if err != nil {
+		return err
+	}
+	passed, failed := 0, 0
+	report := func(what string, err *tool.Error) {
+		if err == nil {
+			passed++
+			fmt.Fprintf(a.out, "%s %s\n", a.painter.green("✓"), show.Line(what))
+			return
+		}
+		failed++
+		fmt.Fprintf(a.out, "%s %s: %s\n", a.painter.red("✗"), show.Line(what), show.Text(indented(err.Message)))
+	}
+	for _, problem := range h.Catalog().Problems() {
+		report("start", problem.Err)
+	}
+	for _, left := range h.Catalog().LeftOut() {
+		report(left.Name, left.Err)
+	}
+	for _, entry := range h.Catalog().Entries() {
+		def := entry.Definition()
+		if len(def.Examples) == 0 || !all && def.Risk != tool.ReadOnly {
+			fmt.Fprintf(a.out, "%s %s: not called\n", a.painter.dim("-"), show.Line(def.Name))
+		} else {
+			for _, example := range def.Examples {
+				outcome := h.Session("test").Call(ctx, host.Request{Tool: def.Name, Params: example.Params})
+				report(def.Name+" "+string(example.Params), outcome.Err)
+			}
+		}
+	}
+	fmt.Fprintf(a.out, "%d passed, %d failed\n", passed, failed)
+	if failed > 0 || len(h.Catalog().Entries()) == 0 {
+		return &exitError{code: exitFailed}
+	}
+	return nil
 }

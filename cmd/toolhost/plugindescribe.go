@@ -10,10 +10,10 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/jsontext"
-	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
 // described is a plugin in the JSON of toolhost plugin describe.
@@ -25,6 +25,7 @@ type described struct {
 	Granted []tool.Permission `json:"permissions_granted"`
 	Refused []string          `json:"tools_refused"`
 	Network bool              `json:"network"`
+	Hosts   []string          `json:"hosts,omitempty"`
 	Read    []string          `json:"read,omitempty"`
 	Write   []string          `json:"write,omitempty"`
 }
@@ -33,7 +34,7 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "describe NAME",
-		Short:             "Show a plugin's tools, what they ask for, what they are granted, and the configuration",
+		Short:             "Show a plugin's tools, requested and granted permissions, and configuration",
 		Example:           `  toolhost plugin describe weather`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeDeclared(pluginNames),
@@ -64,7 +65,8 @@ func grants(p *project.Project, name string, d *plugins.Description) described {
 		return out
 	}
 	block := p.Config().Plugins[i]
-	out.Network, out.Read, out.Write = block.Access.Network, block.Access.Read, block.Access.Write
+	out.Network, out.Hosts = block.Access.Network, block.Access.Hosts
+	out.Read, out.Write = block.Access.Read, block.Access.Write
 	if block.Permissions == nil {
 		return out
 	}
@@ -95,6 +97,9 @@ func (a *app) showPlugin(d described) {
 	var sandbox []string
 	if d.Network {
 		sandbox = append(sandbox, "network")
+	}
+	for _, host := range d.Hosts {
+		sandbox = append(sandbox, "reaching "+host)
 	}
 	for _, path := range d.Read {
 		sandbox = append(sandbox, "reading "+path)

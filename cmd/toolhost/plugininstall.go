@@ -13,13 +13,13 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/peer/plugins"
-	"github.com/toolhost/toolhost/internal/peer/plugins/install"
-	"github.com/toolhost/toolhost/internal/pluginlock"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
 	"github.com/toolhost/toolhost/internal/run/netguard"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/source/pluginlock"
+	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/source/plugins/install"
 	"github.com/toolhost/toolhost/internal/versions"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -75,11 +75,9 @@ func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	self, _ := os.Executable() // for it, builds only take longer
 	return &install.Installer{
 		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect, Confine: project.ConfineBuild,
-		CacheProgram: self,
-		Say:          func(step string) { fmt.Fprintln(a.err, a.painter.dim(show.Line(step)+" ...")) },
+		Say: func(step string) { fmt.Fprintln(a.err, a.painter.dim(show.Line(step)+" ...")) },
 	}, nil
 }
 
@@ -151,6 +149,7 @@ func (a *app) showInstalled(found *install.Installed) {
 	for _, def := range d.Tools {
 		fmt.Fprintf(a.out, "  %s (%s): %s\n", show.Line(def.Name), def.Risk, summary(def.Description))
 	}
+	a.noteUnlocked(found)
 }
 
 // listInstalled lists the plugins of this user.
@@ -200,16 +199,12 @@ func (a *app) declare(cfg *config.Config, path string, found *install.Installed,
 // addBlock declares a plugin. A file that was approved, or that there was none
 // of, stays approved: the change is the user's own.
 func (a *app) addBlock(cfg *config.Config, path, name, constraint string) error {
-	if strings.HasSuffix(path, ".json") {
-		a.note("Add the plugin to %s yourself: \"plugin\": {%q: {\"source\": %q}}", path, name, name)
-		return nil
-	}
 	old, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
 	text := config.AddPlugin(old, name, name, constraint)
-	approved := len(bytes.TrimSpace(old)) == 0 || len(cfg.Effects()) == 0 || a.approved(cfg)
+	approved := len(bytes.TrimSpace(old)) == 0 || a.approved(cfg)
 	if err := writeUserFile(path, text); err != nil {
 		return notWritten(path, err, "Make it writable, or use --no-add.")
 	}
@@ -293,11 +288,18 @@ func (a *app) installLocked(ctx context.Context, flags installFlags) error {
 		if !c.Installed() {
 			continue
 		}
-		if _, err := lock.Installed(c); err == nil {
-			fmt.Fprintf(a.out, "%s is installed.\n", c.Name)
-			continue
-		}
 		locked := lock.Entry(c.Name)
+		old, err := lock.Installed(c)
+		if err == nil {
+			if err = old.Verify(); err == nil && locked != nil {
+				_, err = lock.Verify(c)
+			}
+			if err == nil {
+				fmt.Fprintf(a.out, "%s is installed.\n", c.Name)
+				continue
+			}
+			a.note("%s", tool.AsError(err).Message)
+		}
 		if locked == nil || locked.From == "" {
 			return usagef("Run toolhost plugin install SOURCE once; then the lock file knows.",
 				"nothing says where plugin %s comes from", c.Name)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/peer/plugins/install"
-	"github.com/toolhost/toolhost/internal/pluginlock"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/source/pluginlock"
+	"github.com/toolhost/toolhost/internal/source/plugins/install"
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
@@ -65,29 +65,36 @@ func (o *owned) chosen(names []string) ([]config.Plugin, error) {
 }
 
 func (a *app) pluginUpdateCommand() *cobra.Command {
-	var version string
-	var skipTests bool
+	var flags updateFlags
 	c := &cobra.Command{
 		Use:   "update [NAME...]",
 		Short: "Install the newest versions that agent.hcl allows, and lock them",
 		Long: `Install the newest versions that agent.hcl allows, and lock them.
 
-A plugin comes from where it came from before. A key that signed it before has to
-have signed the new version too.`,
+A plugin is fetched from its previous source. The new version must be signed by the
+same key as before. Changes of its tools are shown. A different program under the
+locked version needs your confirmation.`,
 		Example: `  toolhost plugin update
   toolhost plugin update weather --version 1.3.0`,
 		ValidArgsFunction: a.completeDeclared(pluginNames),
 		RunE: func(c *cobra.Command,
 			args []string) error {
-			return a.update(c.Context(), args, version, skipTests)
+			return a.update(c.Context(), args, flags)
 		},
 	}
-	c.Flags().StringVar(&version, "version", "", "the version to take; needed where it is part of an address")
-	c.Flags().BoolVar(&skipTests, "skip-tests", false, "do not run the tests of a Go module")
+	c.Flags().StringVar(&flags.version, "version", "", "the version to take; needed where it is part of an address")
+	c.Flags().BoolVar(&flags.skipTests, "skip-tests", false, "do not run the tests of a Go module")
+	c.Flags().BoolVar(&flags.yes, "yes", false, "accept other contents under the same version without being asked")
 	return c
 }
 
-func (a *app) update(ctx context.Context, names []string, version string, skipTests bool) error {
+// updateFlags are those of toolhost plugin update.
+type updateFlags struct {
+	version        string
+	skipTests, yes bool
+}
+
+func (a *app) update(ctx context.Context, names []string, flags updateFlags) error {
 	o, err := a.owned()
 	if err != nil {
 		return err
@@ -110,7 +117,7 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 			continue // toolhost plugin lock is for programs of one's own
 		case locked == nil || locked.From == "":
 			return usagef("Run toolhost plugin install SOURCE.", "nothing says where plugin %s comes from", c.Name)
-		case strings.Contains(locked.From, "{version}") && version == "":
+		case strings.Contains(locked.From, "{version}") && flags.version == "":
 			return usagef("Name it with --version.", "the address of plugin %s has the version in it", c.Name)
 		}
 		wanted, err := versions.Parse(c.Version)
@@ -118,21 +125,18 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 			return err
 		}
 		request := install.Request{
-			Source: o.lock.Origin(locked), Version: version, Constraint: wanted, Key: locked.Key, Name: c.Source,
-			SkipTests: skipTests,
+			Source: o.lock.Origin(locked), Version: flags.version, Constraint: wanted, Key: locked.Key, Name: c.Source,
+			SkipTests: flags.skipTests,
+			Agree:     func(m *install.Manifest) error { return a.agreeTo(ctx, o, c, m, flags.yes) },
 		}
-		if version == "" {
+		if flags.version == "" {
 			request.Floor = func(string) string { return locked.Version }
 		}
 		found, err := in.Install(ctx, request)
 		if err != nil {
 			return err
 		}
-		if found.Version == locked.Version {
-			fmt.Fprintf(a.out, "%s: still %s\n", c.Name, show.Line(found.Version))
-		} else {
-			fmt.Fprintf(a.out, "%s: %s -> %s\n", c.Name, show.Line(locked.Version), show.Line(found.Version))
-		}
+		a.noteUnlocked(found)
 		o.lock.Update(c.Name, found, c.Version)
 	}
 	return o.lock.Write()
@@ -241,8 +245,8 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "verify [NAME...]",
-		Short: "Compare the plugins with agent.lock.hcl and with what was installed",
-		Long: `Compare the plugins with agent.lock.hcl and with what was installed.
+		Short: "Compare the plugins with agent.lock.hcl and with the installed ones",
+		Long: `Compare the plugins with agent.lock.hcl and with the installed ones.
 
 The exit code is 0 when every plugin is locked and the program that was locked.`,
 		Example:           `  toolhost plugin verify`,

@@ -14,18 +14,18 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) explainCommand() *cobra.Command {
 	var flags callFlags
 	c := &cobra.Command{
 		Use:   "explain TOOL [key=value ...]",
-		Short: "Say whether a call would be allowed, and by which rule",
-		Long: `Say whether a call would be allowed, and by which rule, and show the call as
-whoever is asked for approval would see it. Nothing is run.`,
+		Short: "Show whether a call would be allowed, and by which rule",
+		Long: `Show whether a call would be allowed and by which rule, and the call as an approver
+would see it. Nothing is run.`,
 		Example: `  toolhost explain write_file path=a.txt content=hi
   toolhost explain rm args="-r build" --json`,
 		Args:              cobra.MinimumNArgs(1),
@@ -50,6 +50,9 @@ whoever is asked for approval would see it. Nothing is run.`,
 			for line := range strings.Lines(decision.Explain()) {
 				fmt.Fprintln(a.out, noted(a.out, line, 2))
 			}
+			if entry, err := p.Host.Catalog().Lookup(args[0]); err == nil {
+				a.describeReach(p, entry)
+			}
 			return a.explainCall(c.Context(), p, host.Request{Tool: args[0], Params: params})
 		}),
 	}
@@ -59,7 +62,7 @@ whoever is asked for approval would see it. Nothing is run.`,
 	return c
 }
 
-// explainCall shows what was decided on, as whoever is asked for approval sees
+// explainCall shows what was decided on, as the approver sees
 // it.
 func (a *app) explainCall(ctx context.Context, p *project.Project, request host.Request) error {
 	outcome, err := p.Host.Session("cli").Preview(ctx, request)
@@ -74,7 +77,7 @@ func (a *app) explainCall(ctx context.Context, p *project.Project, request host.
 }
 
 func (a *app) rulesCommand() *cobra.Command {
-	c := &cobra.Command{Use: "rules", Short: "Look at and change the remembered approvals of this workspace"}
+	c := &cobra.Command{Use: "rules", Short: "List and change the remembered approvals of this workspace"}
 	c.AddCommand(a.rulesListCommand(), a.rulesAddCommand(), a.rulesRemoveCommand())
 	return c
 }
@@ -126,7 +129,7 @@ func listRules(out io.Writer, rules []policy.Rule) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tACTION\tTOOL\tMATCHES\tUNTIL")
 	for _, rule := range rules {
-		named, matches := cmp.Or(rule.Tool, "*"), cmp.Or(rule.Params, rule.Command, "every call")
+		named, matches := cmp.Or(rule.Tool, "*"), cmp.Or(rule.Params, rule.Command, reaching(rule.Host), "every call")
 		if rule.Toolset != nil && *rule.Toolset != "" {
 			named += " of " + *rule.Toolset
 		}
@@ -134,6 +137,14 @@ func listRules(out io.Writer, rules []policy.Rule) {
 			lasting(rule.Expires))
 	}
 	_ = w.Flush()
+}
+
+// reaching is what a rule about a connection matches, "" for another.
+func reaching(to string) string {
+	if to == "" {
+		return ""
+	}
+	return "connections to " + to
 }
 
 // lasting says until when a rule holds.
@@ -151,7 +162,7 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	var replace bool
 	c := &cobra.Command{
 		Use:     "add NAME",
-		Short:   "Add a rule to the remembered ones",
+		Short:   "Add a remembered rule",
 		Example: `  toolhost rules add tests --tool run_in_terminal --command 'go test *' --action allow --for 24h`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // exampleProject is a copy of a project in examples/, as a user with a home of
@@ -95,7 +95,7 @@ func (p *exampleProject) approve(own ...string) {
 	for _, name := range own {
 		assert.NotRegexp(p.t, `(?m)^`+name+` `, listed)
 	}
-	_, stderr, code = p.toolhost("trust")
+	_, stderr, code = p.toolhost("trust", "--yes")
 	require.Zero(p.t, code, stderr)
 	stdout, stderr, code := p.toolhost("validate", "--strict")
 	require.Zero(p.t, code, stderr)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
 )
 
 // callAsking calls a tool and puts the questions that come up to the person
@@ -18,10 +18,17 @@ import (
 // the call is.
 func (a *app) callAsking(ctx context.Context, p *project.Project, s *host.Session, request host.Request,
 	watched bool) (*host.Outcome, error) {
+	own := request.AskNow
 	for {
 		end := func() {}
 		if watched {
 			request.Progress, end = a.watch(ctx)
+		}
+		if request.CanAsk && own == nil {
+			request.AskNow = func(ctx context.Context, form tool.Form) (tool.Answer, error) {
+				end() // the status gives way to the question
+				return a.askForm(ctx, form)
+			}
 		}
 		outcome := s.Call(ctx, request)
 		end()

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // readmeBlocks are the code blocks of a language in the README.
@@ -23,7 +21,6 @@ func readmeBlocks(t *testing.T, language string) []string {
 
 // TestREADMECommands runs the commands that the README shows to begin with.
 func TestREADMECommands(t *testing.T) {
-	testneed.NotOn(t, "windows", "the commands are for a POSIX shell")
 	ran := 0
 	for _, block := range readmeBlocks(t, "sh") {
 		if !strings.Contains(block, "toolhost call write_file") {

@@ -10,18 +10,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// buildRelease builds programs as releases of a version, into a directory.
+// buildRelease builds programs as releases of a version, into a directory. No
+// version means a development build of another commit.
 func buildRelease(t *testing.T, version string, programs ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range programs {
 		from := filepath.Join(binaries, "releases", version+"-"+name)
 		if _, err := os.Stat(from); err != nil {
+			set := "version=" + version
+			if version == "" {
+				set = "commit=0123456789abcdef0123456789abcdef01234567"
+			}
 			out, err := exec.Command("go", "build", "-o", from,
-				"-ldflags=-s -X "+module+"/internal/buildinfo.version="+version, module+"/cmd/"+name).CombinedOutput()
+				"-ldflags=-s -X "+module+"/internal/buildinfo."+set, module+"/cmd/"+name).CombinedOutput()
 			require.NoError(t, err, string(out))
 		}
 		require.NoError(t, os.Link(from, filepath.Join(dir, name)))

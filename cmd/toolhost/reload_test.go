@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 const listChanged = "notifications/tools/list_changed"
@@ -85,7 +85,6 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 
 func TestACallThatRunsSurvivesAChange(t *testing.T) {
 	testneed.NotShort(t, "waits for watchers of files")
-	testneed.NotOn(t, "windows", "the command is one of a unix shell")
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "limits {\n  output = \"64KiB\"\n}\n"})
 	s := serve(t, dir, "--toolset", "cliagent", "--log-level", "info")
@@ -103,7 +102,6 @@ func TestACallThatRunsSurvivesAChange(t *testing.T) {
 
 func TestAReplacedPluginIsNoticed(t *testing.T) {
 	testneed.NotShort(t, "waits for watchers of files")
-	testneed.NotOn(t, "windows", "the plugin is a shell script")
 	dir := t.TempDir()
 	become := func(name string) {
 		next := filepath.Join(dir, "next")

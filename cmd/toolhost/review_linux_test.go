@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // needsViews skips a test where no command runs in a view: below a level other
@@ -54,7 +54,7 @@ func TestReviewScripts(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 			env.Setenv("TOOLHOST_TRUST", "1")
-			env.Setenv("TOOLHOST_MUTATION", os.Getenv("TOOLHOST_MUTATION")) // see internal/mutate
+			env.Setenv("TOOLHOST_MUTATION", os.Getenv("TOOLHOST_MUTATION")) // see tools/mutate
 			return nil
 		},
 		RequireExplicitExec: true,

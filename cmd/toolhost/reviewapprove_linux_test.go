@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // approveID finds the ID under which a call waits.
@@ -70,7 +70,7 @@ func TestReviewOfWhatHasChangedSince(t *testing.T) {
 	require.Zero(t, code, screen)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("mine\n"), 0o644))
 	r := s.call("stamp", `{}`)
-	assert.True(t, r.IsError, "others have come before: it is shown anew")
+	assert.True(t, r.IsError, "others have come before: it is shown again")
 	assert.Equal(t, "mine\n", content(t, dir, "a.txt"))
 	assert.NoFileExists(t, filepath.Join(dir, "stamp.txt"))
 

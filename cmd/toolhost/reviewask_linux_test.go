@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // An MCP client that can ask its user shows what the call has changed in its view,
@@ -58,7 +58,7 @@ func TestReviewThroughMCP(t *testing.T) {
 	require.False(t, failed, text)
 	assert.Equal(t, "old\nx\n", content(t, dir, "a.txt"))
 	assert.Contains(t, asked, "+"+strings.TrimSpace(content(t, dir, "stamp.txt")), "what was shown is what came")
-	assert.NotEqual(t, first, asked, "it was made anew")
+	assert.NotEqual(t, first, asked, "it was made again")
 }
 
 // The person at the terminal of a call sees its changes before they happen.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/export"
+	"github.com/toolhost/toolhost/internal/face/export"
 )
 
 func (a *app) schemaCommand() *cobra.Command {
@@ -32,7 +32,7 @@ func (a *app) schemaCommand() *cobra.Command {
 			for _, e := range p.Host.Catalog().Entries() {
 				defs = append(defs, e.Definition())
 			}
-			out, err := export.Definitions(export.Format(format), defs)
+			out, err := export.Definitions(export.Format(format), defs, a.toolset().Forms[format])
 			if err != nil {
 				return usage(err)
 			}

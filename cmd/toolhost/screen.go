@@ -13,10 +13,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// screen is a terminal. What others wrote reaches it made harmless, whoever
+// screen is a terminal. What others wrote reaches it made harmless, regardless of who
 // prints it.
 type screen struct {
 	show.Writer
@@ -71,7 +71,7 @@ func (a *app) raw() {
 
 // page writes a text. On a terminal that is too low for it, it waits after each
 // screen: nothing of the text has left the screen before it could be read. Its
-// lines must fit the terminal's width. Whoever stops has not seen it all, so that
+// lines must fit the terminal's width. Anyone who stops has not seen it all, so that
 // is an error.
 func (a *app) page(ctx context.Context, to io.Writer, text string) error {
 	rest := strings.SplitAfter(text, "\n")

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth/oauthtest"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/oauthtest"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // binaries is the directory of the built programs, made by TestMain.
@@ -67,7 +67,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 			env.Setenv("TOOLHOST_TRUST", "1")
-			env.Setenv("TOOLHOST_MUTATION", os.Getenv("TOOLHOST_MUTATION")) // see internal/mutate
+			env.Setenv("TOOLHOST_MUTATION", os.Getenv("TOOLHOST_MUTATION")) // see tools/mutate
 			if strings.Contains(filepath.Base(env.WorkDir), "mcp_login") {
 				return serveWithLogin(env)
 			}

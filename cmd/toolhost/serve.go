@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/internal/keep/sources"
-	"github.com/toolhost/toolhost/internal/mcpserve"
-	"github.com/toolhost/toolhost/internal/mcpserve/listen"
+	"github.com/toolhost/toolhost/internal/face/mcpserve"
+	"github.com/toolhost/toolhost/internal/face/mcpserve/listen"
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
 // serveFlags are the flags of toolhost serve.
@@ -38,8 +38,9 @@ number of clients at http://ADDR/mcp.
 
 Changes of agent.hcl take effect at once; a broken one is reported in the log
 and the tools stay as they are. If it is broken when a client starts the server,
-one tool is offered, which tells the mistakes, until they are corrected. Over stdin and stdout the server ends when its
-input ends.
+one tool is offered, which reports the mistakes, until they are corrected. Over
+stdin and stdout the server ends when its input ends; where it cannot start, it
+offers one tool until then, which says why.
 
 Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or where
 --toolset is given those it names and no other. Clients must send a token: one
@@ -55,7 +56,6 @@ one of the first two; a unix socket needs none, it is for its owner.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}
 	a.artifactsFlag(c)
-	a.forkFlag(c)
 	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, toolsetHelp()+"; with --http more than one")
 	a.completeToolset(c)
 	c.Flags().BoolVar(&flags.search, "search-tools", false,
@@ -97,6 +97,9 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 		Search: flags.search, FirstList: a.firstList, TaskAfter: flags.tasks,
 		Broken: !isTerminal(a.in), // a client shows its user nothing of a server that ends
 	})
+	if err != nil && ctx.Err() == nil && !isTerminal(a.in) {
+		return a.serveNotStarted(ctx, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -118,7 +121,7 @@ func (a *app) forFleet() bool {
 }
 
 // listPatience is how long the tools of MCP servers that are not known yet are
-// waited for by whoever asks for the list: as long as a start may take.
+// waited for by a client that asks for the list: as long as a start may take.
 const listPatience = time.Hour
 
 // serveGCPercent is how much garbage, in percent of what is in use, a server
@@ -140,23 +143,23 @@ func (a *app) offer(ctx context.Context, serving project.Serving) (*project.Offe
 	return offer, a.asUsage(err)
 }
 
-// restartCommand has running sessions start a plugin or MCP server anew.
+// restartCommand has running sessions start a plugin or MCP server again.
 func (a *app) restartCommand(kind sources.Kind, what string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart NAME",
-		Short: fmt.Sprintf("Have every session of this project start %s anew", what),
-		Long: fmt.Sprintf(`Have every session of this project start %[1]s anew.
+		Short: fmt.Sprintf("Restart %s in every session of this project", what),
+		Long: fmt.Sprintf(`Restart %[1]s in every session of this project.
 
-Sessions that run notice it within a second. Where %[1]s runs, a new one is
-started and takes the place of the old one, which goes on for its calls; where it
-rests after failures, it may start with its next call.`, what),
+Running sessions notice it within a second. If %[1]s is running, a new one is
+started and replaces it; calls in progress finish on the old one. If it waits
+after failures, it may start with its next call.`, what),
 		Example: fmt.Sprintf("  toolhost %s restart tracker", kind),
 		Args:    cobra.ExactArgs(1),
 		RunE: a.inProject(func(_ *cobra.Command, args []string, p *project.Project) error {
-			if err := p.StartAnew(kind, args[0]); err != nil {
+			if err := p.RestartSource(kind, args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%s sessions that run start %s anew\n", a.painter.green("✓"), args[0])
+			fmt.Fprintf(a.out, "%s running sessions restart %s\n", a.painter.green("✓"), args[0])
 			return nil
 		}),
 	}

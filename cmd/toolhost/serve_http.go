@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 
-	"github.com/toolhost/toolhost/internal/mcpserve"
-	"github.com/toolhost/toolhost/internal/mcpserve/listen"
+	"github.com/toolhost/toolhost/internal/face/mcpserve"
+	"github.com/toolhost/toolhost/internal/face/mcpserve/listen"
 	"github.com/toolhost/toolhost/internal/project"
 )
 

@@ -18,7 +18,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +27,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // httpServer is a running toolhost serve --http.
@@ -161,9 +160,7 @@ func TestServingOverHTTP(t *testing.T) {
 	_, err = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
 		&mcp.StreamableClientTransport{Endpoint: s.url + "/cliagent"}, nil)
 	assert.Error(t, err, "a set with more than the project has is not offered unless it is named")
-	if runtime.GOOS != "windows" {
-		assert.Zero(t, s.stop(), s.log())
-	}
+	assert.Zero(t, s.stop(), s.log())
 }
 
 func TestServingNamedToolsetsOverHTTP(t *testing.T) {
@@ -262,9 +259,6 @@ func TestWrongUseOfServe(t *testing.T) {
 		"two toolsets on stdio":        {[]string{"--toolset", "agent", "--toolset", "cliagent"}, "one toolset"},
 		"no such toolset":              {[]string{"--http", "0", "--toolset", "agnet"}, "agnet"},
 	} {
-		if runtime.GOOS == "windows" && name == "a token that others can read" {
-			continue
-		}
 		_, stderr, code := runIn(t, dir, append([]string{"serve"}, tt.args...)...)
 		assert.Equal(t, 2, code, name)
 		assert.Contains(t, stderr, tt.want, name)
@@ -272,7 +266,6 @@ func TestWrongUseOfServe(t *testing.T) {
 }
 
 func TestServingOnAUnixSocket(t *testing.T) {
-	testneed.NotOn(t, "windows", "sockets are files of their own on unix")
 	short, err := os.MkdirTemp("", "sock")
 	require.NoError(t, err)
 	defer os.RemoveAll(short)

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 const sleepers = `tool "nap" {
@@ -118,7 +118,6 @@ func TestCancellationEndsTheCommandAndItsChildren(t *testing.T) {
 }
 
 func TestInterruptEndsACallOnTheCommandLine(t *testing.T) {
-	testneed.NotOn(t, "windows", "windows has no interrupt to send")
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": sleepers})
 	cmd := program(t, dir, "call", "nap")
@@ -143,15 +142,21 @@ func TestPluginsDoNotOutliveAKilledServer(t *testing.T) {
 	eventually(t, "no process with the server's home is left", func() bool { return !anyWithEnv("HOME=" + home) })
 }
 
+// needsFull skips a test of what sandbox level full alone holds where that does not work.
+func needsFull(t *testing.T) {
+	t.Helper()
+	if full := sandbox.Detect(t.Context()).Full; !full.Works {
+		testneed.Missing(t, "sandbox level full does not work here: "+full.Reason)
+	}
+}
+
 // Without a sandbox the kernel ends the commands with the server, and their
 // children live on; at level full nothing does.
 func TestNothingOutlivesAKilledServerInTheSandbox(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	testneed.Program(t, "setsid")
 	dir := t.TempDir()
-	if full := sandbox.Detect(t.Context()).Full; !full.Works {
-		testneed.Missing(t, "sandbox level full does not work here: "+full.Reason)
-	}
+	needsFull(t)
 	plant(t, dir,
 		texts{"agent.hcl": "sandbox {\n  level = \"full\"\n}\n" + sleepers, ".agent/Taskfile.yml": sleepingTasks})
 	s := serve(t, dir)

@@ -14,16 +14,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/jsontext"
-	"github.com/toolhost/toolhost/internal/keep/record"
-	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/run/network"
+	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/store/undo"
+	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
 // showOptions say which call is shown, and how.
 type showOptions struct {
 	filter record.Filter
+	patch  bool
 	json   bool
 }
 
@@ -33,19 +36,20 @@ type shown struct {
 	Changed []string `json:"changed,omitempty"`  // paths that can be taken back
 	NotKept string   `json:"not_kept,omitempty"` // what else it changed
 	Undone  string   `json:"undone_by,omitempty"`
+	// Summary and Diff are from what each file held before the call to what the call left there.
+	Summary *change.Summary `json:"summary,omitempty"`
+	Diff    string          `json:"diff,omitempty"`
 }
 
 func (a *app) showCommand() *cobra.Command {
 	o := &showOptions{}
 	c := &cobra.Command{
 		Use:   "show CALL",
-		Short: "Show all that is recorded of one call",
-		Long: `Show all that is recorded of one call: what it was given, who decided that it
-may run, what it gave back, and which files it changed. CALL is its name, as
-toolhost events and toolhost undo --list give it; where several calls have that
-name, the last one is shown.`,
-		Example: `  toolhost show tool_step_0045
-  toolhost show tool_step_0001 --session mcp-1 --json`,
+		Short: "Show the record of one call",
+		Long: `Show the record of one call: its parameters, who approved it, its result, and the
+files it changed. CALL is its ID, as toolhost log shows it.`,
+		Example: `  toolhost show k7f2 -p
+  toolhost show k7f2 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.filter.Request = args[0]
@@ -54,10 +58,10 @@ name, the last one is shown.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.filter.Session, "session", "", "the session (default: any)")
+	f.BoolVarP(&o.patch, "patch", "p", false, "show what the call changed as a diff")
 	f.BoolVar(&o.json, "json", false, "print JSON, for programs")
 	a.artifactsFlag(c)
 	a.completeFrom(c, "", recentCalls)
-	a.forkFlag(c)
 	a.completeSessions(c)
 	return c
 }
@@ -82,6 +86,9 @@ func (a *app) show(ctx context.Context, o *showOptions) error {
 		return err
 	}
 	defer p.Close()
+	if err := oneCall(ctx, p, o.filter); err != nil {
+		return err
+	}
 	d, err := p.Recorder.Show(ctx, o.filter)
 	if err != nil {
 		return unknownName(true, err)
@@ -96,10 +103,36 @@ func (a *app) show(ctx context.Context, o *showOptions) error {
 			s.Changed, s.NotKept, s.Undone = c.Files, c.NotKept, c.UndoneBy
 		}
 	}
+	if len(s.Changed) > 0 {
+		diff, summary, err := p.Undo.CallDiff(ctx, p.Workspace, d.Session, d.Request)
+		if err != nil {
+			a.logger.WarnContext(ctx, "what the call changed cannot be compared", "error", err)
+		} else if s.Summary = &summary; o.patch {
+			s.Diff = diff
+		}
+	}
 	if o.json {
 		return writeIndented(a.out, s)
 	}
 	a.showCall(&s)
+	return nil
+}
+
+// oneCall refuses a name that calls of several sessions have.
+func oneCall(ctx context.Context, p *project.Project, f record.Filter) error {
+	calls, err := p.Recorder.Calls(ctx, f)
+	if err != nil {
+		return err
+	}
+	var sessions []string
+	for _, c := range calls {
+		if !slices.Contains(sessions, c.Session) {
+			sessions = append(sessions, c.Session)
+		}
+	}
+	if len(sessions) > 1 {
+		return undo.AmbiguousCall(f.Request, sessions)
+	}
 	return nil
 }
 
@@ -116,8 +149,20 @@ func (a *app) showCall(s *shown) {
 	}
 	s.tell(say)
 	say("Command", s.command())
-	for _, path := range s.Changed {
-		say("Changed", show.Word(path))
+	groups, more := change.Fold(s.Changed)
+	for _, g := range groups {
+		say("Changed", show.Line(g.String()))
+	}
+	if more > 0 {
+		say("Changed", change.Number(more)+" more paths")
+	}
+	if s.Summary != nil {
+		say("In all", s.Summary.String())
+	}
+	var connections []network.Connection
+	_ = json.Unmarshal(s.Facts["connections"], &connections)
+	for _, c := range connections {
+		say("Network", c.String())
 	}
 	say("Not kept", s.NotKept)
 	say("Undone by", s.Undone)
@@ -127,6 +172,10 @@ func (a *app) showCall(s *shown) {
 	a.showContent("Parameters", jsontext.Indented(s.Params))
 	a.showContent("Plan", jsontext.Indented(s.Plan))
 	a.showContent("Result", resultText(s.Result))
+	if s.Diff != "" {
+		fmt.Fprintln(a.out)
+		a.printDiff(s.Diff)
+	}
 }
 
 // tell says the facts of a call.

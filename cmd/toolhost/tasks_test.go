@@ -21,9 +21,10 @@ type taskAnswer struct {
 	InputRequests map[string]struct {
 		Method string `json:"method"`
 	} `json:"inputRequests"`
-	Result  *toolResult `json:"result"`
-	Error   *rpcError   `json:"error"`
-	Content []struct {
+	RequestState string      `json:"requestState"`
+	Result       *toolResult `json:"result"`
+	Error        *rpcError   `json:"error"`
+	Content      []struct {
 		Text string `json:"text"`
 	} `json:"content"`
 }
@@ -42,9 +43,19 @@ tool "quick" {
   risk        = "read_only"
   command { argv = ["echo", "at once"] }
 }
+tool "ordered" {
+  description = "Be a task. Returns: a text."
+  risk        = "read_only"
+  task        = "required"
+  command { argv = ["echo", "at once"] }
+}
 policy {
   rule "quick" {
     tool   = "quick"
+    action = "ask"
+  }
+  rule "ordered" {
+    tool   = "ordered"
     action = "ask"
   }
 }
@@ -99,6 +110,11 @@ func (s taskServer) settled(id string) *taskAnswer {
 	return answer
 }
 
+func asksAndKnowsTasks() map[string]any {
+	return map[string]any{"elicitation": map[string]any{},
+		"extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}
+}
+
 func slowProject(t *testing.T) (dir, file string) {
 	dir = t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.hcl"), []byte(slowTools), 0o644))
@@ -126,7 +142,7 @@ func TestTaskOutlivesItsServer(t *testing.T) {
 	assert.Equal(t, "completed", recorded.Status)
 	require.NotNil(t, recorded.Result)
 	assert.Equal(t, done.Result.Content[0].Text, recorded.Result.Content[0].Text)
-	_, failure := again.ask("tasks/get", map[string]any{"taskId": "tool_step_0001"}, nil)
+	_, failure := again.ask("tasks/get", map[string]any{"taskId": "k7f2"}, nil)
 	require.NotNil(t, failure)
 	assert.Equal(t, -32602, failure.Code, "what can be guessed names no task")
 }
@@ -168,13 +184,30 @@ func TestTaskIsCancelled(t *testing.T) {
 	assert.Equal(t, "cancelled", serveTasks(t, dir).get(created.TaskID).Status, "the record says so too")
 }
 
-// A call that waits for approval is a task at once, and goes on with the answer.
+// A call that needs approval is a question in the foreground: the agent waits for its answer.
+func TestApprovalIsNoTask(t *testing.T) {
+	dir, _ := slowProject(t)
+	s := serveTasks(t, dir)
+	asked := s.call("quick", asksAndKnowsTasks())
+	require.Equal(t, "input_required", asked.ResultType)
+	assert.Empty(t, asked.TaskID)
+	require.Len(t, asked.InputRequests, 1)
+	for key, request := range asked.InputRequests {
+		assert.Equal(t, "elicitation/create", request.Method)
+		answer, failure := s.ask("tools/call", map[string]any{"name": "quick", "arguments": map[string]any{},
+			"requestState": asked.RequestState, "inputResponses": map[string]any{
+				key: map[string]any{"action": "accept", "content": map[string]any{"decision": host.ApproveOnce}}}},
+			asksAndKnowsTasks())
+		require.Nil(t, failure)
+		assert.Contains(t, answer.Content[0].Text, "at once")
+	}
+}
+
+// A tool whose calls are made as tasks alone waits for approval as a task, and goes on with the answer.
 func TestTaskWaitsForApproval(t *testing.T) {
 	dir, _ := slowProject(t)
 	s := serveTasks(t, dir)
-	capabilities := map[string]any{"elicitation": map[string]any{},
-		"extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}
-	created := s.call("quick", capabilities)
+	created := s.call("ordered", asksAndKnowsTasks())
 	assert.Equal(t, "task", created.ResultType)
 	var key string
 	require.Eventually(t, func() bool {

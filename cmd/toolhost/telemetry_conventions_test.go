@@ -48,21 +48,6 @@ func TestTelemetryByTheConventions(t *testing.T) {
 	for _, secret := range []string{"planted-content", "a.txt", "alice"} {
 		assert.NotContains(t, c.raw.String(), secret, "without being asked for")
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, want := range map[string]map[string]string{
-		"gen_ai.execute_tool.duration":  {"gen_ai.tool.name": "read_file", "gen_ai.tool.type": "function"},
-		"mcp.server.operation.duration": {"mcp.method.name": "tools/call", "network.transport": "pipe"},
-	} {
-		metric := c.metrics[name]
-		require.NotNil(t, metric, name)
-		assert.Equal(t, "s", metric.Unit)
-		points := metric.GetHistogram().GetDataPoints()
-		require.Len(t, points, 1, name)
-		assert.EqualValues(t, 1, points[0].Count)
-		assert.True(t, hasAll(attributes(points[0].Attributes), want), "%s: %v", name, points[0].Attributes)
-		assert.Equal(t, []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 300}, points[0].ExplicitBounds)
-	}
 }
 
 // TestTelemetryWithContent: what is asked for is sent, and no secret in it.

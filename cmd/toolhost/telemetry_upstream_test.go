@@ -32,7 +32,7 @@ func upstreamServer(t *testing.T) (url string, calls chan *mcp.CallToolRequest) 
 	return h.URL, calls
 }
 
-// The trace of whoever makes a call goes on to the server that answers it;
+// The trace of the caller goes on to the server that answers it;
 // baggage, which is for the caller's own services, does not.
 func TestTraceGoesUpstream(t *testing.T) {
 	url, calls := upstreamServer(t)

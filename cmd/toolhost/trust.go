@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -14,49 +15,54 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/files/textedit"
-	"github.com/toolhost/toolhost/internal/keep/digest"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
-	"github.com/toolhost/toolhost/internal/trust"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
+	"github.com/toolhost/toolhost/internal/project/trust"
+	"github.com/toolhost/toolhost/internal/store/digest"
 )
 
 func (a *app) trustCommand() *cobra.Command {
 	var flags trustFlags
 	c := &cobra.Command{
-		Use:   "trust",
-		Short: "Approve this project's agent.hcl, as it is now",
-		Long: `Approve this project's agent.hcl, as it is now.
+		Use:   "trust [DIGEST]",
+		Short: "Approve this project's agent.hcl as it is now",
+		Long: `Show the agent.hcl of this project, and approve it as it is, if you agree. It shows
+the programs, addresses and paths that the file grants, and its text, or the change
+since the last approval. Where input or output is not a terminal, nothing is
+approved without --yes or the digest that was shown.
 
-What an approval lets it do is shown first, with what has changed since the last
-approval; on a terminal you are asked. An agent.hcl can run programs and loosen limits. Until you have approved it, it
-can only restrict: what it denies, asks for, protects or hides holds, and nothing
-else does. An approval is for the file's content and for where symlinks lead in
-the paths that it names; a change asks again, and until then what you approved
-before goes on to restrict. A running server takes an approval over at once. A
+A file that was never approved has no effect, and only the standard tools that
+read are offered beside it. After a change the text that was approved stays in
+force until you approve the new one. An approval is also for where symlinks in
+the paths of the file lead. A running server takes an approval over at once. A
 file named with --config counts as approved, and --trust or TOOLHOST_TRUST=1
 approves for one run.`,
 		Example: `  toolhost trust --show
   toolhost trust
   toolhost trust --revoke`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.trust(c.Context(), flags) },
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				flags.digest = args[0]
+			}
+			return a.trust(c.Context(), flags)
+		},
 	}
 	c.AddCommand(a.trustToolsCommand())
-	c.Flags().BoolVar(&flags.revoke, "revoke", false, "take the approval back")
-	c.Flags().BoolVar(&flags.show, "show", false, "only show what an approval would let it do")
+	c.Flags().BoolVar(&flags.revoke, "revoke", false, "revoke the approval")
+	c.Flags().BoolVar(&flags.show, "show", false, "only show what it grants, and its text or the change")
 	c.Flags().BoolVar(&flags.yes, "yes", false, "approve without being asked")
 	c.Flags().BoolVar(&flags.json, "json", false, "with --show: print JSON, for programs")
-	c.Flags().StringVar(&flags.digest, "digest", "",
-		"approve without being asked, and only what --show --json has shown with this digest")
 	return c
 }
 
-// trustFlags are the flags of toolhost trust.
+// trustFlags are the flags of toolhost trust, and its argument.
 type trustFlags struct {
 	revoke, show, yes, json bool
-	digest                  string
+	// digest approves what was shown with it, and nothing else.
+	digest string
 }
 
 func (a *app) trust(ctx context.Context, flags trustFlags) error {
@@ -86,15 +92,24 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 	if flags.json || flags.digest != "" {
 		return a.trustShown(flags, store, cfg, path, content)
 	}
-	shown := show.Line(agentfile.Key(path)) + ":\n" + a.effectsText(cfg.Effects()) +
-		a.lentText(cfg) + a.changeText(store, agentfile.Key(path), content)
+	shown := show.Line(agentfile.Key(path)) + ":\n" + a.linesText(cfg.Grants()) + a.linesText(cfg.LentGrants()) +
+		a.changeText(store, agentfile.Key(path), content)
 	if err := a.page(ctx, a.out, shown); err != nil || flags.show {
 		return err
 	}
-	if !flags.yes && isTerminal(a.in) && isTerminal(a.out) {
-		if err := a.askTrust(ctx, path, content); err != nil {
-			return err
-		}
+	if flags.yes {
+		return a.approveFile(store, path, content)
+	}
+	before, known := store.Get(agentfile.Key(path))
+	if known && bytes.Equal(before.Content, content) && len(digest.Files(before.Files).Changed()) == 0 {
+		return nil // shown above
+	}
+	if !isTerminal(a.in) || !isTerminal(a.out) {
+		return usagef("Run it on a terminal, or approve exactly this: toolhost trust "+
+			approvableOf(store, cfg, path, content).Digest, "nothing was approved, as there is no terminal to ask on")
+	}
+	if err := a.askTrust(ctx, path, content); err != nil {
+		return err
 	}
 	return a.approveFile(store, path, content)
 }
@@ -107,7 +122,7 @@ func (a *app) approveFile(store *trust.Store, path string, content []byte) error
 	if err := agentfile.Approve(store, path, content, vars); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, "Approved. A change of the file will ask again.")
+	fmt.Fprintln(a.out, "Approved. If the file changes you will have to approve it again.")
 	return nil
 }
 
@@ -120,31 +135,14 @@ func (a *app) askTrust(ctx context.Context, path string, content []byte) error {
 		return err
 	}
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return tool.Errorf(tool.Denied, "%s is not approved", path).Suggest("Until it is, it can only restrict.")
+		return tool.Errorf(tool.Denied, "%s is not approved", path).Suggest("Until it is, it has no effect.")
 	}
 	return nil
 }
 
-// effectsText lists what an approval lets a file do.
-func (a *app) effectsText(effects []config.Effect) string {
-	if len(effects) == 0 {
-		return "  runs nothing and loosens nothing\n"
-	}
+func (a *app) linesText(lines []string) string {
 	var b strings.Builder
-	for _, e := range effects {
-		at := e.Pos
-		if at != "" {
-			at += ": "
-		}
-		b.WriteString(a.lineText(at + e.String()))
-	}
-	return b.String()
-}
-
-// lentText lists the grants that hold for what nobody is asked about.
-func (a *app) lentText(cfg *config.Config) string {
-	var b strings.Builder
-	for _, line := range cfg.LentGrants() {
+	for _, line := range lines {
 		b.WriteString(a.lineText(line))
 	}
 	return b.String()
@@ -160,15 +158,12 @@ func (a *app) lineText(line string) string {
 	return show.Block(line, width)
 }
 
-// changeText shows what has changed in a file since the user approved it.
+// changeText shows a file, or what has changed in it since the user approved it.
 func (a *app) changeText(store *trust.Store, key string, content []byte) string {
 	before, known := store.Get(key)
 	name := filepath.Base(key)
-	switch {
-	case !known:
-		return ""
-	case before.Content == nil:
-		return "What you approved before was not kept, so that the change cannot be shown.\n"
+	if !known {
+		return "Its text:\n" + show.Prose(string(content), terminalWidth(a.out))
 	}
 	var files strings.Builder
 	for _, file := range digest.Files(before.Files).Changed() {
@@ -205,7 +200,7 @@ func (a *app) trustStore(cfg *config.Config) (*trust.Store, error) {
 	return store, a.asUsage(err)
 }
 
-// findStanding finds the agent.hcl that is meant, and how far it counts.
+// findStanding finds the agent.hcl that is meant, and what is in force.
 // Mistakes in it are shown.
 func (a *app) findStanding() (*agentfile.Standing, error) {
 	opening, err := a.opening(context.Background())
@@ -215,7 +210,7 @@ func (a *app) findStanding() (*agentfile.Standing, error) {
 	return opening.Find()
 }
 
-// noteStanding reports an agent.hcl that does not count wholly.
+// noteStanding reports an agent.hcl that is not in force.
 func (a *app) noteStanding(s *agentfile.Standing) {
 	if text, next := s.Explain(); text != "" {
 		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), noted(a.err, show.Line(text), 2),
@@ -231,7 +226,7 @@ type approvable struct {
 	Lent    []string `json:"lent"`
 	// Files are those that run with a grant, and their digests.
 	Files map[string]string `json:"files"`
-	// Digest is that of all above: --digest approves this and nothing else.
+	// Digest is that of all above: toolhost trust DIGEST approves this and nothing else.
 	Digest string `json:"digest"`
 
 	Approved bool `json:"approved"`
@@ -245,24 +240,15 @@ type approvable struct {
 // approvableOf looks at a file as it is now.
 func approvableOf(store *trust.Store, cfg *config.Config, path string, content []byte) approvable {
 	key := agentfile.Key(path)
-	a := approvable{Path: key, Content: string(content), Effects: []string{},
+	a := approvable{Path: key, Content: string(content), Effects: append([]string{}, cfg.Grants()...),
 		Lent:  append([]string{}, cfg.LentGrants()...),
 		Files: cfg.FileDigests(), Approved: agentfile.Holds(store, cfg)}
-	for _, e := range cfg.Effects() {
-		text := e.String()
-		if e.Pos != "" {
-			text = e.Pos + ": " + text
-		}
-		a.Effects = append(a.Effects, text)
-	}
 	sum := sha256.Sum256(tool.MustMarshal(a.decidedOn()))
 	a.Digest = hex.EncodeToString(sum[:])
 	if before, known := store.Get(key); known {
 		name := filepath.Base(key)
 		a.Known, a.Changed = true, digest.Files(before.Files).Changed()
-		if before.Content != nil {
-			a.Diff = textedit.Diff(name, name, before.Content, content, 3)
-		}
+		a.Diff = textedit.Diff(name, name, before.Content, content, 3)
 	}
 	return a
 }

@@ -8,29 +8,49 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/internal/files/textedit"
-	"github.com/toolhost/toolhost/internal/keep/pins"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/store/pins"
 )
 
+// changedTool is a tool that waits for approval, as JSON.
+type changedTool struct {
+	Source string `json:"source"`
+	Name   string `json:"name"`
+	New    bool   `json:"new,omitempty"`
+	// Changes are in words; Was and Is the definitions, Was "" where it is not known.
+	Changes []string `json:"changes,omitempty"`
+	Was     string   `json:"was,omitempty"`
+	Is      string   `json:"is"`
+}
+
 func (a *app) trustToolsCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "tools [NAME...]",
 		Short: "Approve tools of plugins and MCP servers that have changed",
 		Long: `Approve tools of plugins and MCP servers that have changed.
 
-What such a tool says of itself (description, parameters, effects) is pinned in
-agent.lock.hcl, and for you, when its plugin or server is first used. One that
-says something else later, or is new, is left out. Without a name this shows the differences, and asks for each on a terminal;
-with names it approves those tools as they are now.`,
+The description, parameters and effects of each tool are pinned in agent.lock.hcl,
+and for you, when its plugin or server is first used. A tool that is new or differs
+later is left out. Without a name this shows the differences and asks for each on
+a terminal; with names it approves those tools as they are now.`,
 		Example: `  toolhost trust tools
-  toolhost trust tools gh_create_issue`,
-		RunE: func(c *cobra.Command, args []string) error { return a.trustTools(c.Context(), args) },
+  toolhost trust tools gh_create_issue
+  toolhost trust tools --json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON && len(args) > 0 {
+				return usagef("Leave out --json to approve a tool.", "--json lists the changed tools and takes no name")
+			}
+			return a.trustTools(c.Context(), args, asJSON)
+		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the changed tools as JSON, for programs, and approve none")
+	return c
 }
 
-func (a *app) trustTools(ctx context.Context, names []string) error {
+func (a *app) trustTools(ctx context.Context, names []string, asJSON bool) error {
 	a.patience = listPatience
 	p, err := a.open(ctx)
 	if err != nil {
@@ -42,6 +62,17 @@ func (a *app) trustTools(ctx context.Context, names []string) error {
 		p.TakeOver(ctx)
 	}
 	changed := p.ChangedTools()
+	if asJSON {
+		list := []changedTool{}
+		for _, c := range changed {
+			t := changedTool{Source: c.Source, Name: c.Name, New: c.Added, Was: c.Old, Is: c.New}
+			if c.Old != "" {
+				t.Changes = c.Words()
+			}
+			list = append(list, t)
+		}
+		return writeIndented(a.out, list)
+	}
 	if len(changed) == 0 {
 		fmt.Fprintln(a.out, "No tool of a plugin or an MCP server differs from what was approved.")
 		return nil
@@ -99,6 +130,9 @@ func (a *app) showChanged(c pins.Change) {
 		fmt.Fprintln(a.out, "(what was approved is not kept on this machine; this is what it says now)")
 		a.printDiff(show.Text(c.New))
 		return
+	}
+	for _, words := range c.Words() {
+		fmt.Fprintln(a.out, "- "+show.Line(words))
 	}
 	a.printDiff(show.Text(textedit.Unified("approved", "now", []byte(c.Old), []byte(c.New), 3)))
 }

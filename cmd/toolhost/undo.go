@@ -1,58 +1,53 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 // undoFlags are the flags of toolhost undo.
 type undoFlags struct {
 	selectFlags
-	list, dryRun bool
+	dryRun, patch bool
 }
 
 // add adds the flags that undo and redo have in common.
 func (flags *undoFlags) add(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&flags.selection.Skip, "skip", false,
-		"leave out files that somebody has changed since, instead of refusing")
+		"leave out files that were changed since, or whose old content was not kept, instead of refusing")
 	f.BoolVar(&flags.selection.Ours, "ours", false,
 		"replace files that somebody has changed since, too; what is replaced is kept")
-	f.BoolVar(&flags.selection.SkipLost, "skip-lost", false,
-		"leave out files whose old content was not kept, instead of refusing")
+	f.BoolVarP(&flags.patch, "patch", "p", false, "show the changes as a diff")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
-	c.MarkFlagsMutuallyExclusive("skip", "ours")
 }
 
 func (a *app) undoCommand() *cobra.Command {
 	var flags undoFlags
 	c := &cobra.Command{
 		Use:   "undo [CALL]",
-		Short: "Take back what a call changed in files",
-		Long: `Take back what a call changed in files: the last one, the one named (as
-toolhost undo --list shows it), all of a session, or all since a time. It covers
-what tools change themselves and what the processes of commands change, at the
-sandbox levels full and landlock. Nothing is undone when somebody has changed a
-file since; the difference is shown, and --skip or --ours says what to do.`,
-		Example: `  toolhost undo --list
-  toolhost undo
-  toolhost undo tool_step_0045 --dry-run
-  toolhost undo --all --session cli
+		Short: "Undo the file changes of a call",
+		Long: `Undo the file changes of the last call, of the call named (as toolhost log shows
+it), of all calls since a call or a time, or of a session. It covers changes made
+by tools and by the processes of commands, at the sandbox levels full and
+landlock. If a file was changed since, nothing is undone: the difference is shown,
+and --skip or --ours decides.`,
+		Example: `  toolhost undo
+  toolhost undo k7f2 --dry-run -p
+  toolhost undo --to k7f2
   toolhost undo --since 30m --path src`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -65,7 +60,7 @@ file since; the difference is shown, and --skip or --ours says what to do.`,
 	a.selecting(c, &flags.selectFlags)
 	flags.add(c)
 	c.Flags().BoolVar(&flags.selection.Redo, "redo", false, "take the last undo back, as toolhost redo does")
-	c.Flags().BoolVar(&flags.list, "list", false, "list the calls that can be undone")
+	c.Flags().StringVar(&flags.selection.To, "to", "", "go back to before this call: undo it and all calls since")
 	return c
 }
 
@@ -77,14 +72,7 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 	}
 	defer p.Close()
 	defer w.Close()
-	switch {
-	case flags.list:
-		calls, err := p.Undo.Calls(ctx, undo.Filter{Session: flags.selection.Session})
-		if err != nil {
-			return err
-		}
-		return a.listUndo(calls, flags.json)
-	case flags.dryRun:
+	if flags.dryRun {
 		plan, err := p.Undo.Plan(ctx, w, flags.selection)
 		if err != nil {
 			return unknownName(flags.selection.Call != "", err)
@@ -96,40 +84,6 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 		return unknownName(flags.selection.Call != "", err)
 	}
 	return a.showUndo(outcome, outcome, flags)
-}
-
-func (a *app) listUndo(calls []undo.CallInfo, asJSON bool) error {
-	if asJSON {
-		return writeIndented(a.out, append([]undo.CallInfo{}, calls...))
-	}
-	return a.writeTable(func(out *bufio.Writer) { listCalls(out, calls) })
-}
-
-func listCalls(out io.Writer, calls []undo.CallInfo) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CALL\tSESSION\tTOOL\tWHEN\tFILES")
-	for _, call := range calls {
-		name := call.Call
-		if call.UndoneBy != "" {
-			name += " (undone)"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(name), show.Line(call.Session),
-			show.Line(cmp.Or(call.Tool, "-")),
-			call.Time.Local().Format("2006-01-02 15:04:05"), show.Line(changedBy(&call)))
-	}
-	_ = w.Flush()
-}
-
-// changedBy names what a call changed, and what of it cannot come back.
-func changedBy(call *undo.CallInfo) string {
-	files := strings.Join(call.Files, ", ")
-	switch {
-	case call.NotKept == "":
-		return files
-	case files == "":
-		return "[" + call.NotKept + "]"
-	}
-	return files + " [" + call.NotKept + "]"
 }
 
 // undone names what was done, or would be, and to which calls.
@@ -150,23 +104,42 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 		return writeIndented(a.out, whole)
 	}
 	verb, calls := flags.undone(done)
-	files := cmp.Or(show.Line(strings.Join(done.Files, ", ")), "the files are already as they were")
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
-	say("%s %s: %s", verb, calls, files)
-	if done.Preview != "" {
+	if len(done.Files) == 0 {
+		say("Nothing to do for %s: the files are already as they were. The call before it: toolhost log", calls)
+	} else {
+		say("%s %s: %s", verb, calls, show.Line(change.Names(done.Files)))
+		say("  %s", done.Summary)
+	}
+	if flags.patch && done.Preview != "" {
 		a.printDiff(done.Preview)
 	}
-	for _, path := range done.Over {
-		say("Replaced, though somebody had changed it since: %s", show.Line(path))
+	if len(done.Over) > 0 {
+		say("Replaced, though somebody had changed it since: %s", show.Line(change.Names(done.Over)))
 	}
-	for _, change := range done.Skipped {
-		say("Left out: %s, %s", show.Line(change.Path), show.Line(change.Lost))
+	for i, left := range done.Skipped {
+		if i == change.MostNames {
+			say("Left out: %d more", len(done.Skipped)-i)
+			break
+		}
+		say("Left out: %s, %s", show.Line(left.Path), show.Line(left.Lost))
+	}
+	for i, special := range done.Special {
+		switch {
+		case i == change.MostNames:
+			say("Left in place: %d more pipes, sockets or devices", len(done.Special)-i)
+		case i > change.MostNames:
+		case special.To != "":
+			say("Moved aside: %s to %s, a pipe, socket or device", show.Line(special.Path), show.Line(special.To))
+		default:
+			say("Left in place: %s, a pipe, socket or device", show.Line(special.Path))
+		}
 	}
 	for _, call := range slices.Sorted(maps.Keys(done.NotKept)) {
 		say("What %s changed besides does not come back. %s", show.Line(call), show.Line(done.NotKept[call]))
 	}
-	for _, dir := range done.Left {
-		say("Left in place: %s, other files are in it", show.Line(dir))
+	if len(done.Left) > 0 {
+		say("Left in place: %s, other files are in it", show.Line(change.Names(done.Left)))
 	}
 	if done.Call != "" {
 		say("To take this back: toolhost undo %s", show.Word(done.Call))
@@ -177,15 +150,19 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 func (a *app) showDiff(d *undo.Difference) {
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
 	say("%s changed: %s", show.Line(strings.Join(d.Calls, ", ")),
-		cmp.Or(show.Line(strings.Join(d.Files, ", ")), "nothing that still differs"))
+		cmp.Or(show.Line(change.Names(d.Files)), "nothing that still differs"))
 	if d.Diff != "" {
 		a.printDiff(d.Diff)
 	}
-	for _, path := range d.Since {
-		say("Somebody has changed it since: %s", show.Line(path))
+	if len(d.Since) > 0 {
+		say("Somebody has changed it since: %s", show.Line(change.Names(d.Since)))
 	}
-	for _, change := range d.Unknown {
-		say("Not shown: %s, %s", show.Line(change.Path), show.Line(change.Lost))
+	for i, unknown := range d.Unknown {
+		if i == change.MostNames {
+			say("Not shown: %d more", len(d.Unknown)-i)
+			break
+		}
+		say("Not shown: %s, %s", show.Line(unknown.Path), show.Line(unknown.Lost))
 	}
 }
 

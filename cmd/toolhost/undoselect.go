@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/record"
-	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 // selectFlags say which changes undo, redo and diff are about.
@@ -22,7 +22,7 @@ type selectFlags struct {
 // selecting adds the flags to a command.
 func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	f := c.Flags()
-	f.StringVar(&s.selection.Call, "call", "", "the call, as toolhost undo --list names it; CALL does the same")
+	f.StringVar(&s.selection.Call, "call", "", "the call, as toolhost log names it; CALL does the same")
 	f.StringVar(&s.selection.Session, "session", "", "the session (default: the one that changed something last)")
 	f.BoolVar(&s.selection.All, "all", false, "every call of the session")
 	f.StringVar(&s.since, "since", "",
@@ -31,7 +31,6 @@ func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	f.BoolVar(&s.json, "json", false, "print JSON, for programs")
 	a.completeFrom(c, "", callsToUndo)
 	a.completeSessions(c)
-	a.forkFlag(c)
 }
 
 // read checks what was given.
@@ -46,6 +45,9 @@ func (s *selectFlags) read(args []string) (err error) {
 		if err := record.ValidSession(s.selection.Session); err != nil {
 			return usage(err)
 		}
+	}
+	if s.selection.To != "" && (s.selection.Call != "" || s.selection.All || s.since != "") {
+		return usagef("Give --to CALL alone, or with --path.", "--to is given with another choice of calls")
 	}
 	s.selection.Since, err = timeFlag("since", s.since)
 	return err
@@ -93,11 +95,11 @@ func (a *app) redoCommand() *cobra.Command {
 	var flags undoFlags
 	c := &cobra.Command{
 		Use:   "redo [CALL]",
-		Short: "Take an undo back",
-		Long: `Take an undo back: the last one, the one named, or the one that has undone the
-call named. It goes the way of toolhost undo, with its flags.`,
+		Short: "Redo a change that was undone",
+		Long: `Redo a change that was undone: by the last undo, by the undo named, or by the undo
+of the call named. It works as toolhost undo does, with the same flags.`,
 		Example: `  toolhost redo
-  toolhost redo tool_step_0045 --dry-run`,
+  toolhost redo k7f2 --dry-run`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := flags.read(args); err != nil {
@@ -116,10 +118,10 @@ func (a *app) diffCommand() *cobra.Command {
 	var flags selectFlags
 	c := &cobra.Command{
 		Use:   "diff [CALL]",
-		Short: "Show what calls have changed in files",
-		Long: `Show what calls have changed in files: the last one, the one named, all of a
-session, or all since a time. It compares what the files held before with what
-they hold now; files that somebody has changed since are named.`,
+		Short: "Show the file changes of calls",
+		Long: `Show the file changes of the last call, of the call named, of a session, or of all
+calls since a time. It compares the files before the calls with the files now, and
+names those that were changed since.`,
 		Example: `  toolhost diff
   toolhost diff --since 1h
   toolhost diff --all --session cli --path src`,

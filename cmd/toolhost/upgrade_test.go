@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // userOf is a person who works in one project and has everything in one home.
@@ -67,7 +67,7 @@ func (u *userOf) works() {
 	plant(u.t, u.project,
 		texts{"agent.hcl": "tool \"hi\" {\n  description = \"Say hi\"\n  command {\n    argv = [\"echo\", \"hi\"]\n  }\n}\n",
 			"a.txt": "one\n"})
-	u.does("trust")
+	u.does("trust", "--yes")
 	u.does("rules", "add", "no-head", "--tool", "head", "--action", "deny")
 	u.does("call", "todowrite",
 		`todos_json=[{"id":"task-1","content":"Buy milk","status":"in_progress","priority":"high"}]`)
@@ -163,7 +163,7 @@ func TestADowngradeSaysWhatItCannotRead(t *testing.T) {
 		lock := filepath.Join(u.project, "agent.lock.hcl")
 		const newer = "format = 2\nseal \"all\" {\n  of = 7\n}\n"
 		plant(t, u.project, texts{"agent.hcl": "plugin \"demo\" {\n  source = \"demo\"\n}\n", "agent.lock.hcl": newer})
-		u.does("trust")
+		u.does("trust", "--yes")
 		for _, args := range [][]string{{"plugin", "list"}, {"plugin", "lock"}} {
 			out, err := u.tries(args...)
 			assert.Error(t, err, args)
@@ -176,7 +176,7 @@ func TestADowngradeSaysWhatItCannotRead(t *testing.T) {
 		require.NoError(t, os.Remove(lock))
 		plant(t, u.project,
 			texts{"agent.hcl": "tool \"hi\" {\n  description = \"Say hi\"\n  command {\n    argv = [\"echo\", \"hi\"]\n  }\n}\n"})
-		u.does("trust")
+		u.does("trust", "--yes")
 	})
 	u.kept() // by the toolhost that can read it
 }

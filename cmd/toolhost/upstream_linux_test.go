@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // upstreamProject is a project with the reference servers of the Model Context
@@ -47,7 +47,7 @@ func upstreamProject(t *testing.T) (dir, mark string) {
 }
 
 // marked lists the living processes that have mark in their environment, the
-// oldest first. Their numbers say nothing of that: they begin anew at the limit
+// oldest first. Their numbers say nothing of that: they begin again at the limit
 // of the system, which may be 32,768.
 func marked(mark string) (pids []int) {
 	began := make(map[int]uint64)

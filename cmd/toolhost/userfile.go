@@ -1,25 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// userTree is where files lie that the user has toolhost write: the current
-// directory, or another that was named. It may have come with a repository, so
-// no link in it leads a file out of it, or to what git runs.
-type userTree struct {
-	ws  *workspace.Workspace
-	dir string // in the workspace
-}
-
-// openTree opens the tree that dir lies in, which need not exist.
-func openTree(dir string) (*userTree, error) {
+// writeUserFile writes a file for the user, below the current directory or below
+// another that exists. That tree may have come with a repository, so no link in it
+// leads the file out of it, or to what git runs.
+func writeUserFile(path string, data []byte) error {
+	dir := filepath.Dir(path)
 	base, rel := ".", ""
 	if below, ok := belowHere(dir); ok {
 		rel = below
@@ -29,7 +23,12 @@ func openTree(dir string) (*userTree, error) {
 		}
 	}
 	ws, err := workspace.Open(base, workspace.Options{Protect: []string{".git/**", "**/.git/**"}})
-	return &userTree{ws, rel}, err
+	if err != nil {
+		return err
+	}
+	defer ws.Close()
+	_, err = ws.WriteFile(filepath.Join(rel, filepath.Base(path)), data, workspace.WriteOptions{})
+	return err
 }
 
 func isThere(path string) bool {
@@ -49,30 +48,6 @@ func belowHere(path string) (string, bool) {
 	}
 	rel, err := filepath.Rel(here, there)
 	return rel, err == nil && filepath.IsLocal(rel)
-}
-
-func (t *userTree) close() { _ = t.ws.Close() }
-
-// same reports whether the file has that content.
-func (t *userTree) same(name string, data []byte) bool {
-	old, _, err := t.ws.ReadFile(filepath.Join(t.dir, name), int64(len(data))+1)
-	return err == nil && bytes.Equal(old, data)
-}
-
-// write writes a file and, where parents says so, the directories above it.
-func (t *userTree) write(name string, data []byte, parents bool) error {
-	_, err := t.ws.WriteFile(filepath.Join(t.dir, name), data, workspace.WriteOptions{Parents: parents})
-	return err
-}
-
-// writeUserFile writes one file for the user.
-func writeUserFile(path string, data []byte) error {
-	tree, err := openTree(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer tree.close()
-	return tree.write(filepath.Base(path), data, false)
 }
 
 // notWritten says why a file cannot be written, and what to do unless a link is

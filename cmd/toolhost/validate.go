@@ -12,8 +12,9 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
-	"github.com/toolhost/toolhost/internal/run/command"
+	"github.com/toolhost/toolhost/internal/file/plainfile"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
+	"github.com/toolhost/toolhost/internal/source/command"
 )
 
 // validateFlags are the flags of toolhost validate.
@@ -53,7 +54,7 @@ func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 	}
 	cfg, diags := config.Load(path, config.LoadOptions{Vars: vars})
 	if !diags.HasErrors() {
-		diags = append(diags, a.checkUse(c.Context(), path, cfg)...)
+		diags = append(diags, a.checkUse(c.Context(), path, cfg, flags.strict)...)
 	}
 	slices.SortStableFunc(diags, func(a, b config.Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -81,13 +82,12 @@ func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 
 // checkUse opens the project, as all other commands do, and says what is wrong
 // then. All mistakes are diagnostics.
-func (a *app) checkUse(ctx context.Context, path string, cfg *config.Config) (diags config.Diagnostics) {
+func (a *app) checkUse(ctx context.Context, path string, cfg *config.Config, strict bool) (diags config.Diagnostics) {
 	opening := *a
 	if a.flags.logLevel == "warn" {
 		opening.logger = slog.New(slog.DiscardHandler) // what it would warn of is told with its line
 	}
 	opening.reported = &diags
-	opening.anew = true // the reason is asked for, not that it failed before
 	if a.flags.workspace == "" {
 		diags = append(diags, cfg.CheckTrees()...)
 		if diags.HasErrors() { // the rest is checked as if the root were the file's directory
@@ -104,7 +104,8 @@ func (a *app) checkUse(ctx context.Context, path string, cfg *config.Config) (di
 	}
 	defer p.Close()
 	diags = append(diags, config.CheckExamples(cfg, command.Paths(ctx, p.Workspace))...)
-	c := checker{project: p, cfg: cfg, inert: len(opening.standing.Load().Effects) > 0, toolset: a.flags.toolset}
+	c := checker{project: p, cfg: cfg, inert: opening.standing.Load().State != agentfile.Approved, toolset: a.flags.toolset,
+		strict: strict}
 	return append(diags, c.check(ctx)...)
 }
 
@@ -158,7 +159,7 @@ func (a *app) format(ctx context.Context, args []string, check bool) error {
 	}
 	approved := a.approvedText(path, src)
 	if err := writeUserFile(path, out); err != nil {
-		return notWritten(path, err, "Make room and the directory writable; --check and - write nothing.")
+		return notWritten(path, err, "Make room on the disk, or the directory writable; --check and - write nothing.")
 	}
 	if approved {
 		a.approveOwn(path, out) // it says the same as before

@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	toolhost.Main() // first: toolhost starts this program anew for parts of its work
+	toolhost.Main() // first: toolhost re-executes this program for parts of its work
 	if err := serve(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -75,7 +75,10 @@ type Spec struct {
 
 // Access is what a tool's process may reach beyond the workspace.
 type Access struct {
+	// Network lets it reach every host. Otherwise it reaches Hosts, as agent.hcl
+	// has them: "example.com", "*.example.com:8443".
 	Network     bool
+	Hosts       []string
 	Read, Write []string // further absolute paths
 }
 

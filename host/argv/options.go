@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // dashed takes a word that begins with a dash. What a glob matches is always

@@ -154,7 +154,7 @@ func TestFirstOperand(t *testing.T) {
 	})
 }
 
-// A program that does not heed -- would take what stands behind it for an
+// A program that ignores -- would take what stands behind it for an
 // option after all.
 func TestOpenWithoutSeparator(t *testing.T) {
 	w := &argv.Wrapper{Command: "jq", NoSeparator: true, Forbid: []string{"-f"}}

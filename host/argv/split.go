@@ -178,9 +178,16 @@ func readWord(w *syntax.Word) (Word, error) {
 // bare adds unquoted text, in which a backslash escapes any character, and
 // reports whether it has glob characters.
 func bare(value string, text, pattern *strings.Builder) (glob bool) {
+	set := -1 // where the set began that is open
 	for i := 0; i < len(value); i++ {
 		c := value[i]
 		switch {
+		case set >= 0 && c == '[' && class(value[i:]) != "":
+			name := class(value[i:])
+			text.WriteString(value[i : i+len(name)])
+			pattern.WriteString(classes[name])
+			i += len(name) - 1
+			continue
 		case c == '\\' && i+1 < len(value):
 			i++
 			if value[i] != '\n' {
@@ -189,6 +196,11 @@ func bare(value string, text, pattern *strings.Builder) (glob bool) {
 			continue
 		case c == '*' || c == '?' || c == '[':
 			glob = true
+			if c == '[' && set < 0 {
+				set = i
+			}
+		case c == ']' && set >= 0 && strings.Trim(value[set+1:i], "!^") != "":
+			set = -1
 		case c == '{' || c == '}' || c == '\\':
 			// The glob matcher knows these, a POSIX shell does not.
 			pattern.WriteByte('\\')
@@ -197,6 +209,22 @@ func bare(value string, text, pattern *strings.Builder) (glob bool) {
 		pattern.WriteByte(c)
 	}
 	return glob
+}
+
+// classes are what a set of a shell's pattern may hold, as the glob matcher has
+// it, with the characters of ASCII.
+var classes = map[string]string{
+	"[:alpha:]": "a-zA-Z", "[:digit:]": "0-9", "[:alnum:]": "a-zA-Z0-9", "[:upper:]": "A-Z", "[:lower:]": "a-z",
+	"[:xdigit:]": "0-9a-fA-F", "[:space:]": " \t-\r", "[:blank:]": " \t", "[:cntrl:]": "\x00-\x1f\x7f",
+	"[:graph:]": `\!-~`, "[:print:]": " -~", "[:punct:]": "\\!-/:-@\\[-`{-~",
+}
+
+// class is the class of characters that a text begins with, "" for none.
+func class(text string) string {
+	if end := strings.Index(text, ":]"); end > 0 && classes[text[:end+2]] != "" {
+		return text[:end+2]
+	}
+	return ""
 }
 
 // quoted adds text that stands for itself.

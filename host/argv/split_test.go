@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // accepted are texts that Split takes. The shell says what their words are.
@@ -72,6 +72,7 @@ func TestGlobs(t *testing.T) {
 	tests := map[string]string{
 		`*.go`: `*.go`, `a?`: `a?`, `[ab]*`: `[ab]*`, `'*'.go*`: `\*.go*`, `"a b"*`: `a b*`,
 		`{a}*`: `\{a\}*`, `\**`: `\**`, `plain`: ``, `'*'`: ``, `\*`: ``, `x/**/y`: `x/**/y`,
+		`[[:alpha:]]*`: `[a-zA-Z]*`, `[![:digit:]_]`: `[!0-9_]`, `x[[:none:]]`: `x[[:none:]]`, `[:alpha:]`: `[:alpha:]`,
 	}
 	for args, pattern := range tests {
 		words, err := argv.Split(args)

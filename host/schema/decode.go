@@ -112,7 +112,7 @@ func (s *Schema) dropNulls(args map[string]any) bool {
 
 // fillDefaults adds the defaults of missing properties to args and gives raw
 // with them. Top-level ones are spliced in, so that large values are not
-// written anew.
+// rewritten.
 func (s *Schema) fillDefaults(raw json.RawMessage, args map[string]any) json.RawMessage {
 	var added strings.Builder
 	for _, name := range s.root.order {
@@ -333,7 +333,7 @@ func (n *Integer) UnmarshalJSON(data []byte) error {
 
 // plainIntegers writes the integers of an object without fraction and
 // exponent, which encoding/json does not read into an int. It reports whether
-// there were any to write anew.
+// there were any to write again.
 func plainIntegers(n *node, object map[string]any) bool {
 	changed := false
 	for name, value := range object {

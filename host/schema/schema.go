@@ -20,7 +20,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // Schema is a compiled JSON Schema. It may be used by several goroutines.

@@ -26,7 +26,7 @@ type Call struct {
 	Workspace string
 	// ArtifactDir is an absolute path of a directory for files that the call
 	// leaves behind for the reader, such as a command's whole output. It is
-	// made by whoever writes to it first. Empty means that none is kept.
+	// made by the tool that writes to it first. Empty means that none is kept.
 	ArtifactDir string
 	// Host lends the host's services. Nil means none; the methods of Call
 	// cope with that, so tools use those.
@@ -46,7 +46,7 @@ func (c *Call) Decode(v any) error {
 // Services is what the host does for a tool during a call. Every method may
 // be called from any goroutine until the call has returned.
 type Services interface {
-	// Progress tells whoever waits how far the call is. It never blocks on a
+	// Progress tells those who wait how far the call is. It never blocks on a
 	// slow reader and never fails.
 	Progress(ctx context.Context, p Progress)
 	// Log writes a line to the host's log.
@@ -122,7 +122,7 @@ type Form struct {
 	Roots bool `json:"roots,omitempty"`
 }
 
-// Answer is what the user, or whoever was asked, said.
+// Answer is what the user, or another approver, said.
 type Answer struct {
 	// Action is "accept", "decline" or "cancel".
 	Action string `json:"action"`

@@ -7,14 +7,15 @@ import (
 	"runtime/debug"
 )
 
-// Whoever builds without git, from an archive, can set these:
+// Anyone who builds without git, from an archive, can set these:
 //
 //	go build -ldflags "-X github.com/toolhost/toolhost/internal/buildinfo.version=v1.2.3"
 var version, commit, date string
 
 const (
 	modulePath  = "github.com/toolhost/toolhost"
-	development = "(devel)" // the version where none is known
+	fleetPath   = modulePath + "/fleet" // the module of toolhost-hub, of the same repository
+	development = "(devel)"             // the version where none is known
 )
 
 // Info is what is known of a build. What is not known is empty, but for the
@@ -52,7 +53,7 @@ func read(build *debug.BuildInfo) Info {
 
 // recorded fills in what was not set.
 func (i *Info) recorded(build *debug.BuildInfo) {
-	if build.Main.Path != modulePath {
+	if !ours(build) {
 		for _, dep := range build.Deps {
 			if dep.Path == modulePath && i.Version == "" {
 				i.Version = dependency(dep)
@@ -66,6 +67,11 @@ func (i *Info) recorded(build *debug.BuildInfo) {
 	if i.Commit == "" {
 		i.settings(build)
 	}
+}
+
+// ours reports whether the program is one of toolhost's own.
+func ours(build *debug.BuildInfo) bool {
+	return build.Main.Path == modulePath || build.Main.Path == fleetPath
 }
 
 // dependency is the version of a module that a program was built with: none for

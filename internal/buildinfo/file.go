@@ -38,7 +38,7 @@ func Answer(args []string, program string, out io.Writer) bool {
 func (i Info) Text(program string) string {
 	text := fmt.Sprintf("%s %s (%s, %s)\n", program, i.Version, i.Go, i.Platform)
 	if i.Commit == "" {
-		return text + "commit not known: it was built without git\n"
+		return text + "commit unknown (built without git)\n"
 	}
 	if i.Modified {
 		return text + fmt.Sprintf("commit %s, with changes that were not committed\nof %s\n", i.Commit, i.Date)
@@ -53,7 +53,7 @@ func ReadFile(file string) (Info, string, error) {
 	if err != nil {
 		return Info{}, "", err
 	}
-	if build.Main.Path != modulePath {
+	if !ours(build) {
 		return Info{}, "", fmt.Errorf("%s is a program of %s", file, build.Main.Path)
 	}
 	info := Info{Version: development, Go: build.GoVersion, Platform: platform(build)}
@@ -93,7 +93,7 @@ func From() Origin {
 	switch {
 	case !ok || Stamped():
 		return Unknown
-	case build.Main.Path != modulePath:
+	case !ours(build):
 		return Embedded
 	}
 	switch info := read(build); {

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/buildinfo"
-	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // Name is how a toolhost was installed.
@@ -108,39 +108,6 @@ func (c Channel) Restore(h Helper) string {
 	return c.fill(text, "PROGRAM", h.Name, "VERSION", version, "NUMBER", strings.TrimPrefix(version, "v"))
 }
 
-// Remove says how the programs themselves are removed.
-func (c Channel) Remove() string {
-	self, err := os.Executable()
-	if err != nil {
-		self = "toolhost"
-	}
-	return c.fill(ways[c.Name].remove, "SELF", self)
-}
-
-// Update says how a newer version takes the place of this one.
-func (c Channel) Update(version string) string {
-	programs := []string{"toolhost"}
-	if c.Name == GoInstall {
-		programs = append(programs, helpersFound()...)
-	}
-	lines := make([]string, len(programs))
-	for i, program := range programs {
-		lines[i] = c.fill(ways[c.Name].update, "PROGRAM", program, "VERSION", version,
-			"NUMBER", strings.TrimPrefix(version, "v"))
-	}
-	return strings.Join(lines, "\n")
-}
-
 func (c Channel) fill(text string, pairs ...string) string {
 	return strings.NewReplacer(append(pairs, "PACKAGE", c.Package)...).Replace(text)
-}
-
-// helpersFound are the helpers that were found.
-func helpersFound() (names []string) {
-	for _, h := range Helpers() {
-		if _, err := proc.LookSibling(h.Name, "."); err == nil {
-			names = append(names, h.Name)
-		}
-	}
-	return names
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/mod/module"
+
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/buildinfo"
 	"github.com/toolhost/toolhost/internal/run/proc"
@@ -27,7 +29,7 @@ var (
 	Task      = Helper{Name: "toolhost-task", Purpose: "runs Taskfile commands (list_commands, run_command and task)"}
 	Architect = Helper{Name: "toolhost-architect", Purpose: "analyzes projects (the tool architect of the toolset ocode)"}
 	Console   = Helper{Name: "toolhost-console", Purpose: "shows what waits and what ran in a browser (toolhost console)"}
-	OTel      = Helper{Name: "toolhost-otel", Purpose: "sends traces and metrics where OTEL_EXPORTER_OTLP_ENDPOINT is set"}
+	OTel      = Helper{Name: "toolhost-otel", Purpose: "sends traces where OTEL_EXPORTER_OTLP_ENDPOINT is set"}
 	// Hub is for those who run a fleet.
 	Hub = Helper{Name: "toolhost-hub", Purpose: "runs fleets (the commands hub, worker and fleet, and serve and console with --hub)",
 		Apart: true}
@@ -93,11 +95,15 @@ func describe(i buildinfo.Info) string {
 // takes none but that of its version, and of its commit where both know theirs. A
 // development build takes every development build, as people build one program
 // after the other, and a released helper only where nothing says that it
-// is of another commit.
+// is of another commit. A development build of the same commit without changes
+// always fits: the module of toolhost-hub has no version of its own.
 func Fits(own, helper buildinfo.Info) bool {
 	mine, its := own.Revision(), helper.Revision()
 	same := mine == "" || its == "" || strings.HasPrefix(mine, its) || strings.HasPrefix(its, mine)
 	switch {
+	case own.Commit != "" && own.Commit == helper.Commit && !own.Modified && !helper.Modified &&
+		(helper.Version == "(devel)" || module.IsPseudoVersion(helper.Version)):
+		return true
 	case own.Released():
 		return helper.Version == own.Version && !helper.Modified && same
 	case helper.Released() && mine != "":

@@ -6,7 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/matching"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // builtinUnderstood reports whether a command of the shell itself does no more

@@ -6,7 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/matching"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // codeOptions are the options after which an interpreter takes a program in

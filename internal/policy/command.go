@@ -8,7 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
 // Bounds of what is read: longer lines and deeper nesting ask.
@@ -117,7 +117,7 @@ func (l *line) read(source string) {
 		}
 	}
 	if l.arrays && l.locals {
-		l.cannotRead("it has arrays, and declares variables anew")
+		l.cannotRead("it has arrays, and declares variables again")
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/matching"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // Request is a call to decide about.
@@ -26,6 +26,14 @@ type Request struct {
 	// line that it would give to one. At most one of them is set.
 	Argv  []string
 	Shell string
+	// Host is "HOST:PORT" where the request is about a connection of the call's
+	// processes, and not about the call.
+	Host string
+	// Places gives the places in the workspace that a text leads to when a tool
+	// takes it for a path: slash paths relative to the workspace, as it is written
+	// and with links resolved; a directory ends in a slash. Nil means that nothing is
+	// known.
+	Places func(text string) []string
 	// Now is the time for rules that expire. Zero means the current time.
 	Now time.Time
 }
@@ -65,21 +73,8 @@ type Match struct {
 
 // Decide says what to do with a call.
 func (p *Policy) Decide(r Request) Decision {
-	decision := p.decide(r)
-	for _, other := range p.further {
-		if stricter := other.Decide(r); stricter.Action.strength() > decision.Action.strength() {
-			stricter.Matches = append(stricter.Matches, decision.Matches...)
-			decision = stricter
-		} else if stricter.Action == Review && decision.Action == Review { // the limits of both hold
-			decision.Limits = append(slices.Clip(decision.Limits), stricter.Limits...)
-		}
-	}
-	return decision
-}
-
-func (p *Policy) decide(r Request) Decision {
 	d := deciding{request: &r, patterns: matching.NewBudget(patternTime)}
-	if p.commands {
+	if p.commands && r.Host == "" {
 		d.line = r.line()
 	}
 	for i := range p.compiled {
@@ -102,6 +97,7 @@ func (p *Policy) decide(r Request) Decision {
 type deciding struct {
 	request    *Request
 	params     *string
+	places     *places
 	patterns   *matching.Budget
 	line       *line
 	matches    []Match
@@ -117,6 +113,20 @@ func (d *deciding) consider(c *compiledRule) {
 	}
 	if c.params != nil && !d.paramsMatch(c) {
 		return
+	}
+	if len(c.Paths) > 0 {
+		if d.places == nil {
+			found := d.request.places()
+			d.places = &found
+		}
+		matched, certain := c.concernsPaths(d.request, *d.places)
+		switch {
+		case !matched:
+			return
+		case !certain:
+			d.add(Match{Rule: c.Name, Action: Ask, Why: c.because("which places it uses is not known for certain")}, false)
+			return
+		}
 	}
 	switch {
 	case c.command == nil:
@@ -220,7 +230,7 @@ func (d *deciding) outcome() (Decision, bool) {
 		return Decision{}, false
 	}
 	decision := Decision{Action: m.Action, Rule: m.Rule,
-		Reason: fmt.Sprintf("%s by rule %q: %s", said(m.Action), m.Rule, m.Why)}
+		Reason: fmt.Sprintf("%s by rule %q: %s", pastOf(m.Action), m.Rule, m.Why)}
 	for _, other := range d.matches {
 		if m.Action == Review && other.Action == Review {
 			decision.Limits = append(decision.Limits, other.limits)
@@ -229,7 +239,7 @@ func (d *deciding) outcome() (Decision, bool) {
 	return decision, true
 }
 
-func said(a Action) string {
+func pastOf(a Action) string {
 	switch a {
 	case Allow:
 		return "allowed"
@@ -252,11 +262,14 @@ func (c *compiledRule) because(why string) string {
 func (c *compiledRule) describe() string {
 	var conditions []string
 	for _, condition := range []struct{ name, value string }{
-		{"tool", c.Tool}, {"risk", string(c.Risk)}, {"permission", string(c.Permission)}, {"params", c.Params},
+		{"tool", c.Tool}, {"host", c.Host}, {"risk", string(c.Risk)}, {"permission", string(c.Permission)}, {"params", c.Params},
 	} {
 		if condition.value != "" {
 			conditions = append(conditions, condition.name+" "+condition.value)
 		}
+	}
+	if len(c.Paths) > 0 {
+		conditions = append(conditions, "paths "+strings.Join(c.Paths, ", "))
 	}
 	if len(conditions) == 0 {
 		return "it matches every call"
@@ -266,12 +279,15 @@ func (c *compiledRule) describe() string {
 
 // byDefault decides where no rule matches.
 func (p *Policy) byDefault(r *Request) Decision {
+	if r.Host != "" {
+		return Decision{Action: Ask, Rule: "network", Reason: fmt.Sprintf("a process of %s wants to reach %s", r.Tool, r.Host)}
+	}
 	action, kind, of := p.defaultFor(r)
 	if kind == "default" {
-		return Decision{Action: action, Rule: kind, Reason: said(action) + " because no rule says otherwise"}
+		return Decision{Action: action, Rule: kind, Reason: pastOf(action) + " because no rule says otherwise"}
 	}
 	rule := kind + " " + of
-	decision := Decision{Action: action, Rule: rule, Reason: said(action) + " by the default for " + rule}
+	decision := Decision{Action: action, Rule: rule, Reason: pastOf(action) + " by the default for " + rule}
 	if action == Review {
 		decision.Limits = []Limits{{}}
 	}
@@ -303,9 +319,6 @@ func (p *Policy) defaultFor(r *Request) (action Action, kind, of string) {
 // it need not be listed. Of r only the tool, its risk and its permissions
 // count.
 func (p *Policy) AlwaysDenied(r Request) bool {
-	if slices.ContainsFunc(p.further, func(other *Policy) bool { return other.AlwaysDenied(r) }) {
-		return true
-	}
 	open := false
 	for i := range p.compiled {
 		c := &p.compiled[i]

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/matching"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // plainSettings are settings of git that neither run nor read anything else.

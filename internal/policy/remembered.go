@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/atomicfile"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/atomicfile"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // Exactly gives the rule that "always" stores: it allows this very call in that
@@ -26,6 +26,18 @@ func Exactly(toolset, toolName string, params json.RawMessage) Rule {
 		Tool:    toolName,
 		Toolset: &toolset,
 		Params:  "^" + regexp.QuoteMeta(text) + "$",
+		Action:  Allow,
+	}
+}
+
+// Reaching gives the rule that "always" stores for a connection: processes of that
+// tool in that toolset may reach this host and port, whatever the call.
+func Reaching(toolset, toolName, host string) Rule {
+	return Rule{
+		Name:    fmt.Sprintf("always %s %s %s", toolName, host, show.Digest(toolset + "\x00" + toolName + "\x00" + host)[:8]),
+		Tool:    toolName,
+		Toolset: &toolset,
+		Host:    host,
 		Action:  Allow,
 	}
 }

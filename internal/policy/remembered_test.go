@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/policy"
-	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func remembered(t *testing.T) (*policy.Remembered, string) {
@@ -80,7 +79,6 @@ func TestDamagedRememberedRule(t *testing.T) {
 }
 
 func TestRememberedFilesAreTheUsersOwn(t *testing.T) {
-	testneed.NotOn(t, "windows", "there are no permission bits")
 	r, dir := remembered(t)
 	require.NoError(t, r.Add(policy.Exactly("", "x", nil)))
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {

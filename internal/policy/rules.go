@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -55,11 +56,17 @@ type Rule struct {
 	// compact JSON with sorted keys; see [CanonicalJSON]. It matches
 	// anywhere unless it is anchored.
 	Params string `json:"params,omitempty"`
+	// Host is "HOST:PORT" in a rule about connections of processes; such a rule is
+	// not about calls, and others are not about connections.
+	Host string `json:"host,omitempty"`
 	// Command is a pattern of words that a command must match. To deny or
 	// ask, "git push --force" matches wherever the words stand among the
 	// arguments. To allow, the words must be the whole command; a last "*"
 	// stands for any further words, as in "go test *".
 	Command string `json:"command,omitempty"`
+	// Paths are globs of places in the workspace, relative to it, that a call must
+	// name: one of them to deny or ask, nothing else to allow.
+	Paths []string `json:"paths,omitempty"`
 	// Risk and Permission restrict the rule to tools that have them.
 	Risk       tool.Risk       `json:"risk,omitempty"`
 	Permission tool.Permission `json:"permission,omitempty"`
@@ -130,7 +137,6 @@ type Policy struct {
 	rules    Rules
 	compiled []compiledRule
 	commands bool
-	further  []*Policy
 }
 
 type compiledRule struct {
@@ -190,6 +196,11 @@ func compile(rule Rule) (c compiledRule, err error) {
 	if _, err := path.Match(rule.Tool, ""); err != nil {
 		return c, fmt.Errorf("tool %q is no name: %w", rule.Tool, err)
 	}
+	for _, glob := range rule.Paths {
+		if !doublestar.ValidatePattern(glob) {
+			return c, fmt.Errorf("the glob %q does not parse", glob)
+		}
+	}
 	if rule.Params != "" {
 		if c.params, err = regexp.Compile(rule.Params); err != nil {
 			return c, fmt.Errorf("params: %w", err)
@@ -208,32 +219,14 @@ func compile(rule Rule) (c compiledRule, err error) {
 func (p *Policy) With(more ...Rule) (*Policy, error) {
 	rules := p.rules
 	rules.Rules = append(append([]Rule{}, rules.Rules...), more...)
-	made, err := New(rules)
-	if err != nil {
-		return nil, err
-	}
-	for _, other := range p.further {
-		if other, err = other.With(more...); err != nil {
-			return nil, err
-		}
-		made.further = append(made.further, other)
-	}
-	return made, nil
-}
-
-// And gives a policy by which a call needs the leave of both: the stricter
-// decision counts.
-func (p *Policy) And(other *Policy) *Policy {
-	both := *p
-	both.further = append(slices.Clip(p.further), other)
-	return &both
+	return New(rules)
 }
 
 // concerns reports whether the rule is about such a tool at all.
 func (c *compiledRule) concerns(r *Request) bool {
 	return !c.Disabled &&
 		(c.Expires.IsZero() || r.now().Before(c.Expires)) &&
-		matchesTool(c.Tool, r.Tool) &&
+		matchesTool(c.Tool, r.Tool) && c.Host == r.Host &&
 		(c.Toolset == nil || *c.Toolset == r.Toolset) &&
 		(c.Risk == "" || c.Risk == r.Risk) &&
 		(c.Permission == "" || r.needs(c.Permission))
@@ -241,7 +234,9 @@ func (c *compiledRule) concerns(r *Request) bool {
 
 // unconditional reports whether the rule matches every call of a tool that it
 // concerns.
-func (c *compiledRule) unconditional() bool { return c.params == nil && c.command == nil }
+func (c *compiledRule) unconditional() bool {
+	return c.params == nil && c.command == nil && len(c.Paths) == 0
+}
 
 func matchesTool(pattern, name string) bool {
 	if pattern == "" || pattern == name {

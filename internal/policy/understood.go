@@ -9,8 +9,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/excerpt"
-	"github.com/toolhost/toolhost/internal/matching"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // grammar checks that the reader knows what every part of a line does. It is
@@ -371,7 +371,7 @@ func isNumber(w *syntax.Word, counts bool) bool {
 	return false
 }
 
-// isCount reports an expansion whose value is a number, whoever set what.
+// isCount reports an expansion whose value is a number, wherever it was set.
 func isCount(p *syntax.ParamExp) bool {
 	if p.Param == nil || p.Excl || p.Width || p.IsSet || p.Index != nil || p.Slice != nil || p.Repl != nil ||
 		p.Exp != nil || p.Names != 0 {

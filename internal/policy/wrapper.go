@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/matching"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // unwrap notes what the command runs in turn, and reports whether the command

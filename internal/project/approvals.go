@@ -8,12 +8,12 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/atomicfile"
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/keep/approval"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/atomicfile"
+	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/policy"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/store/approval"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // Approvals is the store of calls that wait for approval in this workspace.
@@ -26,17 +26,21 @@ func (p *Project) Approvals() (*approval.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return approval.Open(p.store.Scope(approval.Source, tool.PersistentScope, ""), dir, p.Workspace.Root(),
+	return approval.Open(p.store.Directory(approval.StateDir), dir, p.Workspace.Root(),
 		p.Config().Workspace.Allow...)
 }
 
-// WouldBe is what the call that waits would do now. A call that could not run if it
+// WouldBe is what the call that waits would do now; a look is not recorded. A call that could not run if it
 // were approved is an error.
 func (p *Project) WouldBe(ctx context.Context, pending approval.Pending) (*host.Outcome, error) {
+	if pending.Connect != "" {
+		return &host.Outcome{Tool: pending.Tool, Params: pending.Params, Connect: pending.Connect,
+			Decision: host.Decision{Action: host.Ask, Rule: "network", Reason: pending.Reason}}, nil
+	}
 	request := host.Request{Tool: pending.Tool, DryRun: true, Shown: pending.Effects}
 	request.Params, request.Answers = host.WithoutAnswers(pending.Params)
-	outcome := p.Host.Session("cli").Call(ctx, request)
-	if outcome.Err != nil {
+	outcome, err := p.Host.Session("cli").Preview(ctx, request)
+	if err != nil {
 		return nil, tool.Errorf(outcome.Err.Code, "the call of %s would fail: %s", pending.Tool, outcome.Err.Message).
 			Suggest("Nothing was approved. %s", outcome.Err.Suggestion)
 	}
@@ -52,12 +56,8 @@ func (p *Project) WouldBe(ctx context.Context, pending approval.Pending) (*host.
 type pendingApprovals struct{ p *Project }
 
 func (e pendingApprovals) call(session string, proposal host.Proposal) approval.Call {
-	call := approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params,
-		Flags: e.p.options.Flags, Effects: proposal.Effects, Client: proposal.Client}
-	if e.p.options.Fork != nil {
-		call.Fork = e.p.options.Fork.Name
-	}
-	return call
+	return approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params,
+		Flags: e.p.options.Flags, Effects: proposal.Effects, Connect: proposal.Connect, Client: proposal.Client}
 }
 
 // Take implements host.Approvals.

@@ -2,8 +2,10 @@ package project
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,13 +16,15 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
-	"github.com/toolhost/toolhost/internal/peer/plugins"
-	"github.com/toolhost/toolhost/internal/peer/plugins/install"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/source/plugins/install"
+	"github.com/toolhost/toolhost/internal/store/sources"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // sandboxEnv is the environment variable by which the operator chooses the level
@@ -31,34 +35,39 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // agent.hcl says, and without one by the strongest level that works here, with
 // no network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
-	s := sandbox.Settings{Level: sandbox.Auto, Keep: p.ownFiles(cfg), Names: workspace.DecidingAnywhere(),
+	s := sandbox.Settings{Level: sandbox.Auto, Keep: p.ownFiles(cfg), Names: p.ownNames(),
 		Identity: p.identity, State: p.stateDir,
 		Ignore: cfg.Record.Ignore}
 	if block := cfg.Sandbox; block != nil {
-		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
+		s.Level = sandbox.Level(block.Level)
+		s.Network, s.Hosts = block.Network, block.Hosts
 		s.Read, s.Write, s.Mask = cfg.Judged(block.Read...), cfg.Judged(block.Write...), block.Mask
-		s.Unwatched = block.Unwatched
+		s.Unwatched, s.Memory = block.Unwatched, uint64(block.Memory)
+	}
+	for _, c := range cfg.Credentials {
+		if c.Value == "" {
+			continue
+		}
+		s.Credentials = append(s.Credentials, network.Credential{Name: c.Name, Host: c.Host, Port: c.Port, Header: c.Header,
+			Value: c.Value})
 	}
 	s.Level = sandboxLevel(s.Level)
+	s.Keep = append(s.Keep, p.grantedCaches(cfg)...)
 	return s
 }
 
-// planted has looked for, around each call that may run programs, what level
-// full cannot refuse. What toolhost's own tools write is checked by itself.
-func (p *Project) planted() func(source string) func() string {
-	places := sandbox.NewPlanted(p.Workspace.Root(), workspace.Deciding(), workspace.DecidingAnywhere())
-	return func(source string) func() string {
-		if source == "builtin" || source == "plugin files" || !p.confineSettings(p.Config()).HoldsWhatExists() {
-			return nil
+// grantedCaches returns the directories of the caches that only blocks with a
+// grant may write to. They are made, so that no other process can make them.
+func (p *Project) grantedCaches(cfg *config.Config) (dirs []string) {
+	root := p.Workspace.Root()
+	for _, name := range cfg.GrantedCaches() {
+		dir := sandbox.GrantedCache(root, name)
+		if err := sandbox.MakeCache(root, dir); err != nil {
+			p.options.Logger.Warn("a block with a grant has no caches", "directory", dir, "error", err)
 		}
-		places.Begin()
-		return func() string {
-			if said := places.End(); len(said) > 0 {
-				return sandbox.Heeded(said)
-			}
-			return ""
-		}
+		dirs = append(dirs, dir)
 	}
+	return dirs
 }
 
 // masks is what of it says what file tools do not use either.
@@ -124,10 +133,12 @@ func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
 	return policy.Confine(cmd)
 }
 
-// granting adds what one tool, plugin or Taskfile is granted for itself. Its
-// word on the network counts: that of the sandbox block is worked into it.
-func granting(cfg *config.Config, s sandbox.Settings, access argv.Access) sandbox.Settings {
-	s.Network = access.Network
+// granting adds what one block is granted for itself. Its word on the network
+// counts: that of the sandbox block is worked into it. A block with a grant has
+// caches of its own.
+func (p *Project) granting(cfg *config.Config, s sandbox.Settings, kind, name string, access argv.Access) sandbox.Settings {
+	s = s.WithCache(p.Workspace.Root(), config.CacheName(kind, name))
+	s.Network, s.Hosts = access.Network, access.Hosts
 	s.Read = slices.Concat(s.Read, cfg.Judged(access.Read...))
 	s.Write = slices.Concat(s.Write, cfg.Judged(access.Write...))
 	return s
@@ -137,15 +148,16 @@ func granting(cfg *config.Config, s sandbox.Settings, access argv.Access) sandbo
 // results' metadata say of it. A tool of risk read_only cannot change the
 // workspace. The standard wrappers of that kind can change nothing at all, and
 // none of them needs caches.
-func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) (
+func (p *Project) confine(cfg *config.Config, kind, name string, standard bool, risk tool.Risk) (
 	prepare func(*exec.Cmd, argv.Access) (map[string]any, error),
 	denied func(block string, access argv.Access, printed string) string) {
-	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), cfg.Workspace.Allow
+	root, trees := p.Workspace.Root(), cfg.Workspace.Allow
 	var once sync.Once
 	var policy sandbox.Policy
 	policyFor := func(access argv.Access) sandbox.Policy { // access is always the tool's
 		once.Do(func() {
-			switch granted := granting(cfg, settings, access); {
+			settings := p.confineSettings(cfg)
+			switch granted := p.granting(cfg, settings, kind, name, access); {
 			case standard && risk == tool.ReadOnly:
 				policy = settings.ReadingPolicy(root, trees...).Prepared()
 				policy.Scratch = filepath.Join(root, ".agent", "cache", "sandbox", "tmp")
@@ -175,9 +187,9 @@ func (p *Project) taskPolicy(cfg *config.Config) sandbox.Policy {
 	if cfg.Taskfile != nil {
 		access = cfg.Taskfile.Access
 	} else if cfg.Sandbox != nil {
-		access.Network = cfg.Sandbox.Network
+		access.Network, access.Hosts = cfg.Sandbox.Network, cfg.Sandbox.Hosts
 	}
-	return granting(cfg, p.confineSettings(cfg), access).Policy(p.Workspace.Root(), cfg.Workspace.Allow...).Prepared()
+	return p.granting(cfg, p.confineSettings(cfg), "taskfile", "", access).Policy(p.Workspace.Root(), cfg.Workspace.Allow...).Prepared()
 }
 
 // taskBlock names the block that grants the commands of the Taskfile something.
@@ -190,8 +202,6 @@ func taskBlock(cfg *config.Config) string {
 
 // confinePlugin is how the processes of the project's own plugins are
 // confined. The shipped ones are toolhost's code, and confine what they start.
-// No image holds a plugin: at level docker, plugins get the strongest level
-// that works without one.
 func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch) error,
 	denied func(plugin, printed string) string) {
 	access := make(map[string]argv.Access)
@@ -199,11 +209,8 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 		access[plugin.Name] = plugin.Access
 	}
 	settings := p.confineSettings(cfg)
-	if settings.Level == sandbox.Docker {
-		settings.Level = sandbox.Auto
-	}
 	policyFor := func(plugin string, further ...string) sandbox.Policy {
-		return granting(cfg, settings, access[plugin]).Policy(p.Workspace.Root(),
+		return p.granting(cfg, settings, "plugin", plugin, access[plugin]).Policy(p.Workspace.Root(),
 			append(slices.Clone(cfg.Workspace.Allow), further...)...)
 	}
 	prepare = func(l plugins.Launch) error {
@@ -219,12 +226,27 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 			return err
 		}
 		defer p.lifeOf("plugin " + l.Plugin).Attach(l.Cmd)()
+		defer network.Attach(l.Cmd, p.networkOf(sources.Plugin, l.Plugin))()
 		return policy.Confine(l.Cmd)
 	}
 	denied = func(plugin, printed string) string {
 		return policyFor(plugin).Denied(fmt.Sprintf("plugin %q of agent.hcl", plugin), printed)
 	}
 	return prepare, denied
+}
+
+// networkOf logs what a process that serves many calls is refused by the network,
+// beside what it prints. Which of the calls makes a connection is not known: a person
+// decides for the process, by `toolhost approve` or in the console.
+func (p *Project) networkOf(kind sources.Kind, name string) *network.Log {
+	return &network.Log{
+		Tell: func(c network.Connection) { p.keepLine(kind, name, "network: "+c.String()) },
+		Ask: func(to string) (string, error) {
+			return p.Host.Connect(context.Background(), host.Connecting{Proposal: host.Proposal{
+				Tool: string(kind) + " " + name, Definition: new(tool.Definition), Params: json.RawMessage(`{}`), Connect: to,
+			}, Approvals: pendingApprovals{p}})
+		},
+	}
 }
 
 // pluginFiles is the directory of the installed plugin that a program belongs
@@ -254,13 +276,24 @@ type confinement struct {
 	Common *sandbox.Settings
 	Access *argv.Access
 	Allow  []string
-	// Since is when a server was last wanted anew.
+	// Since is when a server was last asked to restart.
 	Since string
+	// Credentials is a digest of those that are added to what it sends.
+	Credentials string `json:",omitempty"`
+}
+
+// credentialsDigest tells the credentials of one configuration from those of another.
+func credentialsDigest(s *sandbox.Settings) string {
+	if len(s.Credentials) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(tool.MustMarshal(s.Credentials))
+	return hex.EncodeToString(sum[:])
 }
 
 // commonSettings are those that all plugins and MCP servers share.
 func (p *Project) commonSettings(cfg *config.Config) *sandbox.Settings {
 	s := p.confineSettings(cfg)
-	s.Network = false // each has its own word on it
+	s.Network, s.Hosts = false, nil // each has its own word on it
 	return &s
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
 // LogSecrets keeps the secrets of a project out of a log. Its methods may be

@@ -8,11 +8,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
 // FirstList bounds how long the first list of a server waits. Clients are
-// told when more come, and many heed only the first list.
+// told when more come, and many read only the first list.
 const FirstList = 10 * time.Second
 
 // Serving says how a toolset is served.
@@ -31,9 +31,8 @@ type Serving struct {
 	// SessionID and Middleware are those of mcpserve.Options. They may be nil.
 	SessionID  func() string
 	Middleware mcp.Middleware
-	// RunFiles and TaskStore are those of mcpserve.Options. They may be nil.
-	RunFiles  mcpserve.RunFiles
-	TaskStore mcpserve.TaskStore
+	// NoUndo is that of mcpserve.Options.
+	NoUndo bool
 	// Unwatched leaves it to the caller to call [Offer.Look]: looking at the files of
 	// thousands of servers in one process all the time takes all of a processor.
 	Unwatched bool
@@ -71,8 +70,7 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 		Name: cmp.Or(serving.Name, "toolhost"), Version: o.Version, Logger: o.Logger, SessionEnded: p.SessionEnded,
 		Search: serving.Search, Instructions: instructions(p, stands), KeepQuestion: p.KeepQuestion, Settled: settled,
 		SessionID: serving.SessionID, Middleware: serving.Middleware,
-		TaskAfter: serving.TaskAfter, Recorded: p.recordedCall, RunFiles: serving.RunFiles,
-		TaskStore: serving.TaskStore,
+		TaskAfter: serving.TaskAfter, Recorded: p.recordedCall, NoUndo: serving.NoUndo,
 	})
 	offer := &Offer{Project: p, Server: server, Settled: settled, opening: o,
 		firstList: cmp.Or(serving.FirstList, FirstList), stands: stands}
@@ -126,12 +124,8 @@ func (o *Offer) connectServers(ctx context.Context) {
 func (o *Offer) reload(ctx context.Context) {
 	logger, stands := o.opening.Logger, o.stands
 	err := o.Project.Reload(ctx)
-	kept, isKept := errors.AsType[*KeptError](err)
 	switch {
 	case errors.Is(err, ErrClosed):
-	case isKept:
-		logger.WarnContext(ctx, kept.Reason, "next", kept.Next)
-		stands.found(o.opening.Standing.Load())
 	case err != nil:
 		logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
 		stands.refuse(Summarize(err))
@@ -139,6 +133,10 @@ func (o *Offer) reload(ctx context.Context) {
 		stands.found(o.opening.Standing.Load())
 		o.Server.Refresh()
 		go o.connectServers(ctx)
+		if reason, next := o.opening.Standing.Load().Explain(); reason != "" {
+			logger.WarnContext(ctx, reason, "next", next)
+			return
+		}
 		logger.InfoContext(ctx, "agent.hcl was read again")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
 // Offers are the toolsets that a server offers at paths of their own. Each is

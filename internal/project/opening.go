@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/face/telemetry"
 	"github.com/toolhost/toolhost/internal/installation"
-	"github.com/toolhost/toolhost/internal/keep/approval"
-	"github.com/toolhost/toolhost/internal/keep/fork"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
-	"github.com/toolhost/toolhost/internal/telemetry"
-	"github.com/toolhost/toolhost/internal/trust"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
+	"github.com/toolhost/toolhost/internal/store/approval"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // Opening opens the project of a Place as far as its agent.hcl is approved, and
@@ -27,8 +25,6 @@ type Opening struct {
 	Place
 	Toolset, Artifacts, Version string
 	Patience                    time.Duration
-	Anew                        bool
-	Forked                      *fork.Fork
 	Logger                      *slog.Logger
 	BeforeRun                   func(ctx context.Context, repeatable bool) error
 	// LogSecrets are kept out of the log. It may be nil.
@@ -40,7 +36,7 @@ type Opening struct {
 	Report func(config.Diagnostics) error
 	// Note shows how an agent.hcl stands that was found. It may be nil.
 	Note func(*agentfile.Standing)
-	// Telemetry is StartTelemetry, for whoever closes what it starts.
+	// Telemetry is StartTelemetry, for the code that closes what it starts.
 	Telemetry func(root string) *telemetry.Relay
 	// HowToApprove is the one of [Options]. Nil names toolhost approve.
 	HowToApprove func(pending approval.Pending, root string) string
@@ -127,9 +123,9 @@ func (o *Opening) open(ctx context.Context, standing *agentfile.Standing, broken
 	held := &inForce{opening: o, standing: standing}
 	return Open(ctx, Options{
 		Config: cfg, Reread: held.again, ConfigFiles: held.files, Report: o.report, Broken: broken,
-		Absent:    func(name string) string { return absent(o.Standing.Load(), name) },
-		Workspace: o.Workspace, Toolset: o.Toolset, Artifacts: o.Artifacts, Patience: o.Patience, Anew: o.Anew,
-		Fork: o.Forked, Version: o.Version, Logger: o.Logger, OnSecrets: o.LogSecrets.Store, Telemetry: o.Telemetry,
+		Absent:    func(string) string { return absent(o.Standing.Load()) },
+		Workspace: o.Workspace, Toolset: o.Toolset, Artifacts: o.Artifacts, Patience: o.Patience,
+		Version: o.Version, Logger: o.Logger, OnSecrets: o.LogSecrets.Store, Telemetry: o.Telemetry,
 		Flags: o.flags(), HowToApprove: o.toApprove(), BeforeRun: o.BeforeRun,
 	})
 }
@@ -141,7 +137,7 @@ func (o *Opening) toApprove() func(approval.Pending, string) string {
 	return o.howToApprove
 }
 
-// StartTelemetry has traces and metrics sent, when the environment names a
+// StartTelemetry has traces sent, when the environment names a
 // collector. Without one it does nothing at all, and returns nil.
 func StartTelemetry(ctx context.Context, workspace string, logger *slog.Logger) *telemetry.Relay {
 	if !telemetry.Asked() {
@@ -173,8 +169,6 @@ func (f *inForce) files() []string {
 }
 
 // again reads the configuration again; mistakes come back as a *MistakesError.
-// What the user has approved stays in force as long as nothing else is approved,
-// and the approval is not taken back.
 func (f *inForce) again() (*config.Config, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,21 +179,7 @@ func (f *inForce) again() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if next.State != agentfile.Approved && f.stillApproved() {
-		kept := *next
-		kept.Kept = true
-		f.opening.Standing.Store(&kept)
-		text, hint := kept.Explain()
-		return nil, &KeptError{Reason: text, Next: hint}
-	}
 	f.standing = next
 	f.opening.note(next)
 	return next.Config, nil
-}
-
-// stillApproved reports whether what is in force was approved, and that was not
-// taken back.
-func (f *inForce) stillApproved() bool {
-	dir, err := trust.Dir()
-	return err == nil && f.standing.State == agentfile.Approved && agentfile.Holds(trust.Open(dir), f.standing.Config)
 }

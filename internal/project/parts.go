@@ -13,21 +13,21 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/pins"
-	"github.com/toolhost/toolhost/internal/keep/seal"
-	"github.com/toolhost/toolhost/internal/keep/sources"
-	"github.com/toolhost/toolhost/internal/keep/undo"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
-	"github.com/toolhost/toolhost/internal/model"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient"
-	"github.com/toolhost/toolhost/internal/peer/plugins"
-	"github.com/toolhost/toolhost/internal/pluginlock"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/policy"
-	"github.com/toolhost/toolhost/internal/run/command"
-	"github.com/toolhost/toolhost/internal/run/command/standard"
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/source/command"
+	"github.com/toolhost/toolhost/internal/source/command/standard"
+	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/source/model"
+	"github.com/toolhost/toolhost/internal/source/pluginlock"
+	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/store/pins"
+	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/store/sources"
+	"github.com/toolhost/toolhost/internal/store/undo"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/taskfile"
 )
@@ -77,6 +77,9 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	if !known(set.Name).OwnPermissions {
 		set.Hide = hides(rules)
 	}
+	if cfg.ReadOnly {
+		set.Hide = writes
+	}
 	if !set.Envelope {
 		set.Absent = p.options.Absent
 	}
@@ -108,7 +111,7 @@ func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
 // workspaceFor is the workspace of a configuration: the project's own, or one
 // with the trees and protected paths that a changed agent.hcl names.
 func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
-	made.protect = protectedGlobs(p.Workspace.Root(), cfg)
+	made.protect = p.protectedGlobs(p.Workspace.Root(), cfg)
 	if p.parts == nil {
 		return p.Workspace, nil
 	}
@@ -119,7 +122,7 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 	if real, err := filepath.EvalSymlinks(root); err != nil || real != p.Workspace.Root() {
 		return nil,
 			tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
-				Suggest("Start the server anew, or take the change back.")
+				Suggest("Restart the server, or take the change back.")
 	}
 	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.parts.protect, made.protect) &&
 		!p.parts.changed {
@@ -129,13 +132,16 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 	return p.openTrees(p.Workspace.Root(), cfg)
 }
 
-// ownTools are the tools of agent.hcl that are offered: none beside the fixed
-// contract "agent".
-func ownTools(m *parts, cfg *config.Config) []argv.Spec {
-	if m.toolset.Name == "agent" {
-		return nil
-	}
-	return cfg.Tools
+// standardOnly reports whether only the standard tools are offered: those of the
+// fixed contract "agent", or beside a file that is not approved.
+func (m *parts) standardOnly(cfg *config.Config) bool {
+	return m.toolset.Name == "agent" || cfg.ReadOnly
+}
+
+// writes reports whether a tool may do more than read files.
+func writes(_ string, def *tool.Definition) bool {
+	return def.Risk != tool.ReadOnly ||
+		slices.ContainsFunc(def.Permissions, func(p tool.Permission) bool { return p != tool.FileRead })
 }
 
 // addShipped offers the tools of a plugin that is part of toolhost, without
@@ -157,7 +163,10 @@ func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
 // agent.hcl takes the place of the standard one of its name, whatever source
 // that is of.
 func (p *Project) addSources(m *parts, cfg *config.Config) error {
-	own := ownTools(m, cfg)
+	var own []argv.Spec
+	if !m.standardOnly(cfg) {
+		own = cfg.Tools
+	}
 	replaced := make([]string, len(own))
 	for i := range own {
 		replaced[i] = own[i].Name
@@ -183,7 +192,7 @@ func (p *Project) addSources(m *parts, cfg *config.Config) error {
 	if err := m.addShipped(files, replaced...); err != nil {
 		return err
 	}
-	if m.toolset.Name == "agent" {
+	if m.standardOnly(cfg) {
 		return nil
 	}
 	m.pins = p.openPins(cfg)
@@ -206,7 +215,7 @@ func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
 		if err != nil {
 			return err
 		}
-		spec.Confinement = confinement{common, &plugin.Access, cfg.Workspace.Allow, ""}
+		spec.Confinement = confinement{common, &plugin.Access, cfg.Workspace.Allow, "", credentialsDigest(common)}
 		spec.Since = p.sources.Since(sources.Plugin, spec.Name)
 		m.lock.Resolve(*plugin, &spec)
 		if err := m.manager.Add(spec); err != nil {
@@ -259,7 +268,7 @@ func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.
 	deps := command.Deps{Workspace: m.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets}
 	tools := make([]tool.Tool, 0, len(standards)+len(own))
 	for i, spec := range slices.Concat(standards, own) {
-		deps.Prepare, deps.Denied = p.confine(cfg, i < len(standards), spec.Risk)
+		deps.Prepare, deps.Denied = p.confine(cfg, "tool", spec.Name, i < len(standards), spec.Risk)
 		t, err := command.New(spec, deps)
 		if err != nil {
 			return nil, err
@@ -267,7 +276,7 @@ func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.
 		tools = append(tools, t)
 	}
 	source := host.Tools("command", tools...)
-	if m.toolset.Name == "agent" {
+	if m.standardOnly(cfg) {
 		return source, nil
 	}
 	resources, prompts, err := p.ownOffers(cfg, deps)
@@ -281,21 +290,19 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 	}
 	prepare, denied := p.confinePlugin(cfg)
 	options := plugins.Options{
-		Attach:     attach,
-		Logger:     p.options.Logger,
-		CacheDir:   userdir.Cache("plugins"),
-		HistoryDir: userdir.Cache("history"),
+		Attach:   attach,
+		Logger:   p.options.Logger,
+		CacheDir: userdir.Cache("plugins"),
 		Workspace: sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow,
-			Protect: protectedGlobs(p.Workspace.Root(), cfg)},
+			Protect: p.protectedGlobs(p.Workspace.Root(), cfg)},
 		HostVersion: p.options.Version,
 		Redact:      func(s string) string { return p.Recorder.Redactor().String(s) },
 		Sensitive:   p.keepPluginSecrets,
 		Shipped:     shippedPlugin,
-		Said:        func(plugin, line string) { p.said(sources.Plugin, plugin, line) },
+		Said:        func(plugin, line string) { p.keepLine(sources.Plugin, plugin, line) },
 		Life:        p.pluginLife,
 		Prepare:     prepare,
 		Denied:      denied,
-		Anew:        p.options.Anew,
 	}
 	if p.parts != nil {
 		return p.parts.manager.Succeed(options), nil
@@ -360,7 +367,7 @@ func (p *Project) ConfigMistakes(source string) config.Diagnostics {
 
 func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
 	policy := p.taskPolicy(cfg)
-	options := taskfile.Options{OutputCap: int(cfg.Limits.Output),
+	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), CacheDir: userdir.Cache("tasks"),
 		Prepare: func(cmd *exec.Cmd) (map[string]any, error) {
 			if err := verifiedTasks(cfg, p.Workspace.Root()); err != nil {
 				return nil, err
@@ -378,7 +385,7 @@ func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
 func (p *Project) ownOffers(cfg *config.Config, deps command.Deps) ([]tool.Resource, []tool.Prompt, error) {
 	var resources []tool.Resource
 	for _, declared := range cfg.Resources {
-		deps.Prepare, deps.Denied = p.confine(cfg, false, declared.Risk)
+		deps.Prepare, deps.Denied = p.confine(cfg, "resource", declared.Name, false, declared.Risk)
 		r, err := command.NewResource(declared, deps)
 		if err != nil {
 			return nil, nil, err

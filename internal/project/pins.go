@@ -6,10 +6,10 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/pins"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient"
-	"github.com/toolhost/toolhost/internal/pluginlock"
+	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/source/pluginlock"
+	"github.com/toolhost/toolhost/internal/store/pins"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // pinsPlace is where what tools of plugins and MCP servers say is remembered:

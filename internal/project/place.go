@@ -7,16 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/keep/approval"
-	"github.com/toolhost/toolhost/internal/show"
-	"github.com/toolhost/toolhost/internal/trust"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
+	"github.com/toolhost/toolhost/internal/project/trust"
+	"github.com/toolhost/toolhost/internal/store/approval"
 )
 
 // Place says which agent.hcl is meant, and what its user has said of it.
@@ -24,11 +22,6 @@ type Place struct {
 	// Workspace is the workspace's directory in place of the one that agent.hcl
 	// names; the search begins there. Empty begins in the working directory.
 	Workspace string
-	// Search is where the search begins in place of Workspace, which is a copy of
-	// the workspace at CopyOf. What counts there counts in the copy.
-	Search, CopyOf string
-	// Fork is the name of the fork of the workspace that is meant, "" for none.
-	Fork string
 	// File is the agent.hcl to use. A file that is named counts as approved.
 	File string
 	// Trust has a file that is found count as approved, for one run.
@@ -44,7 +37,7 @@ const trustVariable = "TOOLHOST_TRUST"
 // Find finds the agent.hcl and how far it counts.
 func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
 	options := agentfile.Options{
-		Dir: p.searched(), File: p.File, All: p.Trust || os.Getenv(trustVariable) == "1", Vars: p.Vars,
+		Dir: p.Workspace, File: p.File, All: p.Trust || os.Getenv(trustVariable) == "1", Vars: p.Vars,
 		Usable: func(cfg *config.Config) bool {
 			_, err := p.TrustStore(cfg)
 			return err == nil
@@ -53,15 +46,8 @@ func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
 	if dir, err := trust.Dir(); err == nil {
 		options.Store = trust.Open(dir)
 	}
-	standing, diags := agentfile.Find(options)
-	if standing != nil && p.CopyOf != "" {
-		standing.Config.MaskCopy(p.CopyOf, p.Workspace)
-	}
-	return standing, diags
+	return agentfile.Find(options)
 }
-
-// searched is the directory in which the search begins, "" for the working one.
-func (p Place) searched() string { return cmp.Or(p.Search, p.Workspace) }
 
 // TrustStore is where approvals lie. One that tools could write approves
 // nothing.
@@ -70,7 +56,7 @@ func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, tree := range append([]string{cmp.Or(p.searched(), cfg.Workspace.Root, ".")}, cfg.Workspace.Allow...) {
+	for _, tree := range append([]string{cmp.Or(p.Workspace, cfg.Workspace.Root, ".")}, cfg.Workspace.Allow...) {
 		if realpath.Within(dir, tree) {
 			return nil, usage(tool.Errorf(tool.InvalidArgument,
 				"approvals are kept in %s, which lies in %s, where tools could write them", dir, tree).
@@ -88,7 +74,7 @@ func (p Place) usable(s *agentfile.Standing) error {
 			Suggest("Name the file with --config, or leave --var out."))
 	}
 	root := s.Config.Workspace.Root
-	if s.State == agentfile.Approved || p.Workspace != "" {
+	if s.State != agentfile.None && s.State != agentfile.Unapproved || p.Workspace != "" {
 		return nil
 	}
 	if why := agentfile.NoProject(root); why != "" {
@@ -104,35 +90,17 @@ func (p Place) Path() string {
 	if p.File != "" {
 		return p.File
 	}
-	path, _ := config.Find(cmp.Or(p.searched(), "."))
+	path, _ := config.Find(cmp.Or(p.Workspace, "."))
 	return path
 }
 
-// absent says what to do about a tool that there is not, where an agent.hcl
-// that is not approved declares it.
-func absent(s *agentfile.Standing, name string) string {
-	if s == nil || s.Declared == nil {
+// absent says what to do about a tool that does not exist, where an agent.hcl
+// that is not in force may declare it.
+func absent(s *agentfile.Standing) string {
+	if s == nil || s.State == agentfile.Missing {
 		return ""
 	}
-	for i := range s.Declared.Tools {
-		if host.PortableName(s.Declared.Tools[i].Name) == name {
-			return s.Path + " declares it and is not approved. The user can see what it does with toolhost trust " +
-				"--show, and approve it with toolhost trust."
-		}
-	}
-	var from []string
-	for _, p := range s.Declared.Plugins {
-		from = append(from, "plugin "+p.Name)
-	}
-	for _, m := range s.Declared.Servers {
-		from = append(from, "mcp server "+m.Name)
-	}
-	if len(from) == 0 {
-		return ""
-	}
-	slices.Sort(from)
-	return s.Path + " is not approved, and declares " + strings.Join(from, ", ") +
-		", which may have it. The user can see what the file does with toolhost trust --show, and approve it with toolhost trust."
+	return s.ForModels()
 }
 
 // howToApprove tells an agent what its user is to do about a call that waits.
@@ -151,15 +119,15 @@ func (p Place) Again(command string) string {
 	return line
 }
 
-// flags choose this place from wherever toolhost runs.
+// flags choose this place from wherever toolhost runs, and say that its user trusts the file.
 func (p Place) flags() (flags []string) {
 	for _, flag := range []struct{ name, path string }{{"--config", p.File}, {"--workspace", p.Workspace}} {
 		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
 			flags = append(flags, flag.name, absolute)
 		}
 	}
-	if p.Fork != "" {
-		flags = append(flags, "--fork", p.Fork)
+	if p.Trust {
+		flags = append(flags, "--trust")
 	}
 	return flags
 }

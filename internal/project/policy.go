@@ -3,11 +3,14 @@ package project
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
@@ -16,13 +19,6 @@ func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 	base, err := policy.New(policyRules(cfg.Policy))
 	if err != nil {
 		return nil, err
-	}
-	for _, block := range cfg.Further {
-		further, err := policy.New(policyRules(block))
-		if err != nil {
-			return nil, err
-		}
-		base = base.And(further)
 	}
 	remembered, err := p.Remembered()
 	if err != nil {
@@ -54,7 +50,7 @@ func policyRules(block *config.Policy) policy.Rules {
 	}
 	for _, r := range block.Rules {
 		rules.Rules = append(rules.Rules, policy.Rule{
-			Name: r.Name, Tool: r.Tool, Params: r.Params, Command: r.Command, Risk: r.Risk, Permission: r.Permission,
+			Name: r.Name, Tool: r.Tool, Params: r.Params, Command: r.Command, Paths: r.Paths, Risk: r.Risk, Permission: r.Permission,
 			Action: policy.Action(r.Action), Expires: r.Expires, Disabled: r.Disabled, Reason: r.Reason,
 			Limits: policy.Limits(r.Limits),
 		})
@@ -94,12 +90,46 @@ func (p *Project) policyRequest(proposal host.Proposal) policy.Request {
 	request := policy.Request{
 		Tool: proposal.Tool, Toolset: p.options.Toolset, Risk: proposal.Definition.Risk,
 		Permissions: proposal.Definition.Permissions,
-		Params:      proposal.Params, Argv: proposal.Argv,
+		Params:      proposal.Params, Argv: proposal.Argv, Places: p.places, Host: proposal.Connect,
+	}
+	if proposal.Connect != "" {
+		return request
 	}
 	if proposal.Argv == nil && slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
 		request.Shell = shellLine(proposal.Params)
 	}
 	return request
+}
+
+// places are those in the workspace that a path leads to: as it is written, and
+// with links resolved. A directory ends in a slash.
+func (p *Project) places(name string) (all []string) {
+	root := p.Workspace.Root()
+	if name = filepath.FromSlash(name); !filepath.IsAbs(name) {
+		name = filepath.Join(root, name)
+	}
+	add := func(place string) {
+		rel, err := filepath.Rel(root, place)
+		if err != nil || !filepath.IsLocal(rel) {
+			return
+		}
+		if rel = filepath.ToSlash(rel); isDir(place) {
+			rel += "/"
+		}
+		if !slices.Contains(all, rel) {
+			all = append(all, rel)
+		}
+	}
+	add(name)
+	if real, err := realpath.Of(name); err == nil {
+		add(real)
+	}
+	return all
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // shellLine is the command of a tool that runs a shell: by convention, its
@@ -118,7 +148,7 @@ func (p *Project) remember(_ context.Context, proposal host.Proposal) error {
 	if err != nil {
 		return err
 	}
-	rule := policy.Exactly(p.options.Toolset, proposal.Tool, proposal.Params)
+	rule := pendingApprovals{p}.call("", proposal).Always()
 	if err := remembered.Add(rule); err != nil {
 		return err
 	}

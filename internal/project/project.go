@@ -21,22 +21,23 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/approval"
-	"github.com/toolhost/toolhost/internal/keep/effects"
-	"github.com/toolhost/toolhost/internal/keep/fork"
-	"github.com/toolhost/toolhost/internal/keep/record"
-	"github.com/toolhost/toolhost/internal/keep/redact"
-	"github.com/toolhost/toolhost/internal/keep/sources"
-	"github.com/toolhost/toolhost/internal/keep/state"
-	"github.com/toolhost/toolhost/internal/keep/undo"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient"
-	"github.com/toolhost/toolhost/internal/peer/plugins"
-	"github.com/toolhost/toolhost/internal/pluginlock"
+	"github.com/toolhost/toolhost/internal/face/telemetry"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/telemetry"
+	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/source/pluginlock"
+	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/source/taskincludes"
+	"github.com/toolhost/toolhost/internal/store/approval"
+	"github.com/toolhost/toolhost/internal/store/callid"
+	"github.com/toolhost/toolhost/internal/store/effects"
+	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/store/redact"
+	"github.com/toolhost/toolhost/internal/store/sources"
+	"github.com/toolhost/toolhost/internal/store/state"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 // Options say which project is opened, and for whom. Config, Logger and all
@@ -56,7 +57,7 @@ type Options struct {
 	// Absent suggests what to do about a tool that there is not, see
 	// host.Toolset. It may be nil.
 	Absent func(name string) string
-	// Report shows mistakes in agent.hcl to whoever runs the program, and
+	// Report shows mistakes in agent.hcl to the user who runs the program, and
 	// returns the error that ends what was to be done because of them.
 	Report func(config.Diagnostics) error
 	// Workspace is the workspace's directory in place of the one that the
@@ -70,8 +71,6 @@ type Options struct {
 	// Patience is how long to wait for the tools of MCP servers that are not
 	// known yet. Zero starts no server.
 	Patience time.Duration
-	// Anew starts plugins whatever failures are remembered of them.
-	Anew bool
 	// Version is told to plugins and MCP servers as toolhost's.
 	Version string
 	// BeforeRun is the host's, see host.Options. It may be nil.
@@ -81,12 +80,10 @@ type Options struct {
 	// OnSecrets is called with the redactor of the project whenever that knows
 	// further secrets, so that the log can leave them out too.
 	OnSecrets func(*redact.Redactor)
-	// Telemetry starts sending traces and metrics, once the root of the
+	// Telemetry starts sending traces, once the root of the
 	// workspace is known. It returns nil where nobody wants them.
 	Telemetry func(root string) *telemetry.Relay
-	// Fork is the fork of the workspace that this program runs in; nil for none.
-	Fork *fork.Fork
-	// Flags are those of toolhost that choose this project, for whoever looks at
+	// Flags are those of toolhost that choose this project, for code that looks at
 	// its pending calls.
 	Flags []string
 	// HowToApprove tells an agent what its user has to do so that a pending
@@ -105,15 +102,18 @@ type Project struct {
 	options   Options
 	identity  string           // of the workspace's directory, which was opened once
 	stateDir  string           // of what the host believes of the workspace; "" for none
+	callIDs   *callid.Names    // of the workspace
 	stateless *tool.Error      // why there is none
-	sources   sources.Kept     // what plugins and MCP servers said, of the workspace that a fork is of too
+	sources   sources.Kept     // what plugins and MCP servers said
 	telemetry *telemetry.Relay // nil for none
 	store     *state.Store
-	owners    *owners // nil where tasks outlive the process
+	serves    bool // sessions, whose beginning and end the record keeps
 	policy    atomic.Pointer[policy.Policy]
 	granted   atomic.Pointer[[]tool.Permission]
 	session   atomic.Pointer[string] // of the last call
 	calls     effects.Calls
+
+	taskIncludes taskincludes.Reader
 
 	mu     sync.Mutex // guards config and parts against a reload
 	config *config.Config
@@ -127,6 +127,7 @@ type Project struct {
 	retiring    sync.WaitGroup // of parts that have been replaced
 	ignored     atomic.Bool    // by git is what lies in .agent
 	toldRefused atomic.Bool    // doctor was told about a change that is not used
+	undoMissed  atomic.Bool    // the log was told that the undo store is gone
 
 	pluginSecrets  pluginSecrets
 	configMistakes sync.Map // of sources, config.Diagnostics
@@ -232,7 +233,7 @@ func (p *Project) treeOptions(root string, cfg *config.Config) workspace.Options
 		Identity: p.identity,
 		Recorder: p.Undo.Recorder("", "", 0),
 		Allow:    cfg.Workspace.Allow,
-		Protect:  protectedGlobs(root, cfg),
+		Protect:  p.protectedGlobs(root, cfg),
 	}
 }
 
@@ -270,9 +271,9 @@ func (p *Project) openHost(ctx context.Context) error {
 		Config:      func() string { return p.Config().SHA256 },
 		State:       p.store.Scope,
 		Ready:       p.held,
-		Around:      p.planted(),
 		BeforeRun:   p.options.BeforeRun,
 		Judge:       p.judge,
+		CallID:      p.callIDs.Next,
 		CallContext: p.callContext,
 		Effects:     p.effects,
 		Trace:       p.tracing(),
@@ -332,11 +333,14 @@ func (p *Project) Close() {
 	if p.store != nil {
 		p.forgetRefused(context.Background())
 	}
+	p.closeTasks()
 	if p.parts != nil {
 		p.parts.close()
 	}
-	p.owners.endAll()
-	for _, c := range []interface{ Close() error }{p.Recorder, p.store, p.Workspace} {
+	if p.Undo != nil {
+		p.Undo.Close()
+	}
+	for _, c := range []interface{ Close() error }{p.Recorder, p.store, p.callIDs, p.Workspace} {
 		_ = c.Close()
 	}
 }

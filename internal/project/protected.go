@@ -1,6 +1,7 @@
 package project
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -8,29 +9,32 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/matching"
-	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/taskincludes"
+	"github.com/toolhost/toolhost/internal/file/obeyed"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/source/taskincludes"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // deciding lists the slash globs, relative to root, of the files in a workspace
 // that a configuration makes decide what agents may do: the Taskfile with what
 // it includes, and what blocks with a grant name as program or argument. Who
 // could change one of them could run anything, with that grant.
-func deciding(root string, cfg *config.Config) []string {
+func (p *Project) deciding(root string, cfg *config.Config) []string {
 	tasks := taskincludes.DefaultPath
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		tasks = cfg.Taskfile.Path
 	}
-	globs := taskincludes.Sources(root, tasks)
+	globs := p.taskIncludes.Sources(root, tasks)
 	for i, glob := range globs {
 		if glob == path.Clean(filepath.ToSlash(tasks)) {
 			globs[i] = matching.Literal(glob) // a name, whatever is in it
 		}
 	}
-	files := slices.Clone(cfg.Keep)
+	for _, name := range obeyed.Relative(root) {
+		globs = append(globs, "**/"+matching.Literal(name))
+	}
+	files := obeyed.Configured(root)
 	for _, block := range cfg.Granting(root) {
 		files = append(files, block.Files...)
 	}
@@ -43,23 +47,23 @@ func deciding(root string, cfg *config.Config) []string {
 }
 
 // protectedGlobs are what file tools may not write in the workspace at root.
-func protectedGlobs(root string, cfg *config.Config) []string {
+func (p *Project) protectedGlobs(root string, cfg *config.Config) []string {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
-	return slices.Concat(workspace.DefaultProtect(), cfg.Workspace.Protect, deciding(root, cfg))
+	return slices.Concat(workspace.DefaultProtect(), cfg.Workspace.Protect, p.deciding(root, cfg))
 }
 
 // ownFiles are what a confined command may not change although it lies in the
 // workspace: what decides what agents may do, and toolhost's own account of what
-// they did. What git heeds is protected by package sandbox.
+// they did. Package sandbox protects what git obeys.
 func (p *Project) ownFiles(cfg *config.Config) []string {
 	root := p.Workspace.Root()
 	var files []string
-	for _, name := range workspace.Deciding() {
+	for _, name := range slices.Concat(workspace.Deciding(), obeyed.Names()) {
 		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
 	}
-	for _, glob := range deciding(root, cfg) {
+	for _, glob := range p.deciding(root, cfg) {
 		if !strings.ContainsAny(glob, `*?[{\`) {
 			files = append(files, filepath.Join(root, filepath.FromSlash(glob)))
 			continue
@@ -67,7 +71,6 @@ func (p *Project) ownFiles(cfg *config.Config) []string {
 		found, _ := filepath.Glob(filepath.Join(matching.Literal(root), filepath.FromSlash(glob)))
 		files = append(files, found...)
 	}
-	files = append(files, cfg.Keep...)
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		files = append(files, filepath.Join(root, cfg.Taskfile.Path))
 	}
@@ -77,16 +80,35 @@ func (p *Project) ownFiles(cfg *config.Config) []string {
 	return files
 }
 
+// ownNames are globs of the names that a confined command may make and change nowhere
+// in the workspace.
+func (p *Project) ownNames() []string {
+	names := workspace.DecidingAnywhere()
+	for _, name := range obeyed.Relative(p.Workspace.Root()) {
+		names = append(names, matching.Literal(name))
+	}
+	return names
+}
+
 // holder tells which of the undo store's paths decide what runs: undo brings
-// nothing there that was not named.
+// nothing there that was not named, and no reviewed change goes there. A file HEAD
+// outside of .git could make its directory a repository.
 func (p *Project) holder() func(name string) bool {
 	own := sync.OnceValue(func() []string { return p.ownFiles(p.Config()) })
 	return func(name string) bool {
-		path := filepath.FromSlash(name)
-		if !filepath.IsAbs(path) { // else it is in a tree of workspace.allow
-			path = filepath.Join(p.Workspace.Root(), path)
+		at := filepath.FromSlash(name)
+		if !filepath.IsAbs(at) { // else it is in a tree of workspace.allow
+			at = filepath.Join(p.Workspace.Root(), at)
 		}
-		return sandbox.HeededByGit(path) ||
-			slices.ContainsFunc(own(), func(file string) bool { return realpath.Below(path, file) })
+		rel := strings.Split(filepath.ToSlash(name), "/")
+		return path.Base(filepath.ToSlash(name)) == "HEAD" && !slices.Contains(rel, ".git") ||
+			obeyed.Git(at, there) || obeyed.ByName(rel) ||
+			slices.ContainsFunc(own(), func(file string) bool { return realpath.Below(at, file) })
 	}
+}
+
+// there reports whether there is anything at a path.
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/effects"
-	"github.com/toolhost/toolhost/internal/keep/record"
-	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/store/effects"
+	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 // openRecord opens the record in the user's state. Copies of it go into the
@@ -52,15 +52,9 @@ func (p *Project) ignoreState() {
 // callContext says in the context of a call whose call it is, for undo and for
 // the record.
 func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Context {
-	p.sweepFork(ctx)
 	p.session.Store(&call.Session)
 	p.ignoreState() // of the calls before this one
 	p.sessionBegun(call.Session)
-	if known(p.Host.Catalog().Toolset().Name).StartsTasks {
-		if err := p.owners.own(call.Session); err != nil {
-			p.options.Logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
-		}
-	}
 	own := undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool}
 	return effects.With(undo.WithCall(ctx, own), effects.New(p.Undo, own, p.trees()))
 }
@@ -71,7 +65,7 @@ func (p *Project) lifeOf(name string) *effects.Life {
 	if last := p.session.Load(); last != nil {
 		session = *last
 	}
-	own := undo.Call{Session: session, ID: name, Tool: name}
+	own := undo.Call{Session: session, Tool: name} // which has an ID when it changes something
 	return effects.NewLife(&p.calls, p.Undo, own, p.trees())
 }
 
@@ -93,7 +87,7 @@ func (p *Project) effects(ctx context.Context) (ended func() (files []string, no
 	return func() ([]string, string) {
 		leave()
 		report := call.End()
-		p.sweepFork(ctx)
+		p.lookAtUndo(ctx)
 		return report.Files, report.Note()
 	}
 }
@@ -124,7 +118,18 @@ func limitsOf(cfg *config.Config) record.Limits {
 	return record.Limits{Age: cfg.Record.Keep, Bytes: cfg.Record.Size}
 }
 
-// unrecorded says whether calls have to be recorded, and why none can be.
+// lookAtUndo says once in the log that what calls have changed so far cannot be undone.
+func (p *Project) lookAtUndo(ctx context.Context) {
+	if err := p.Undo.Present(); err != nil && !p.undoMissed.Swap(true) {
+		p.options.Logger.WarnContext(ctx, "what calls have changed cannot be undone", "error", err)
+	}
+}
+
+// unrecorded says whether calls have to be recorded, and why none can be. What they change has to be kept then too.
 func (p *Project) unrecorded() (required bool, err error) {
-	return p.Config().Record.Required, p.Recorder.Kept()
+	required, err = p.Config().Record.Required, p.Recorder.Kept()
+	if required && err == nil {
+		err = p.Undo.Present()
+	}
+	return required, err
 }

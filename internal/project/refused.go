@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/state"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/run/pid"
+	"github.com/toolhost/toolhost/internal/store/state"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // Refusal is a change that a running server did not take over.
@@ -26,11 +25,11 @@ type Refusal struct {
 
 // refusals is where servers tell doctor of them.
 func refusals(store *state.Store) tool.State {
-	return store.Scope("toolhost serve", tool.PersistentScope, "")
+	return store.Directory("refused")
 }
 
 func (p *Project) refusalKey() string {
-	return fmt.Sprintf("refused/%d/%s", os.Getpid(), p.options.Toolset)
+	return fmt.Sprintf("%d %s", os.Getpid(), p.options.Toolset)
 }
 
 func (p *Project) noteRefused(ctx context.Context, reason error) {
@@ -55,17 +54,13 @@ func Refusals(ctx context.Context, root string) (all []Refusal) {
 	if err != nil {
 		return nil
 	}
-	path := filepath.Join(dir, stateFile)
-	if _, err := os.Stat(path); err != nil {
-		return nil // and opening it would make it
-	}
-	store, err := state.Open(path)
+	store, err := state.Open(dir)
 	if err != nil {
 		return nil
 	}
 	defer store.Close()
 	kept := refusals(store)
-	keys, _ := kept.Keys(ctx, "refused/")
+	keys, _ := kept.Keys(ctx, "")
 	for _, key := range keys {
 		var r Refusal
 		value, ok, err := kept.Get(ctx, key)

@@ -8,17 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/internal/keep/sources"
+	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
 // ErrClosed is the error of Reload on a project that has been closed.
 var ErrClosed = errors.New("the project is closed")
-
-// KeptError says that the configuration stays as it is although agent.hcl has
-// changed: nobody has approved the change.
-type KeptError struct{ Reason, Next string }
-
-func (e *KeptError) Error() string { return e.Reason + " " + e.Next }
 
 // Reload reads agent.hcl again and swaps the tools. An error leaves them as
 // they are, and toolhost doctor tells why as long as the project is open and
@@ -120,7 +114,7 @@ func (p *Project) retire(old, next *parts) {
 
 // ConfigFiles are the files whose change makes a reload worth it: those that
 // decide about agent.hcl, its lock, the plugins that it names, and those that say
-// that a plugin or server is wanted anew.
+// that a plugin or server is to be restarted.
 func (p *Project) ConfigFiles() []string {
 	cfg := p.Config()
 	var files []string

@@ -6,7 +6,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/model"
+	"github.com/toolhost/toolhost/internal/source/model"
 )
 
 // newModel makes the client of the model block, nil without one.

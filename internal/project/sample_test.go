@@ -16,9 +16,9 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/approval"
-	"github.com/toolhost/toolhost/internal/keep/redact"
-	"github.com/toolhost/toolhost/internal/telemetry"
+	"github.com/toolhost/toolhost/internal/face/telemetry"
+	"github.com/toolhost/toolhost/internal/store/approval"
+	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
 // TestModelBlock asks through the block of an agent.hcl, and again after the

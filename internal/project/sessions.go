@@ -2,10 +2,11 @@ package project
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
-	"sync"
 
 	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/session"
 )
 
 // Tasks are the background tasks of the project's workspace.
@@ -14,95 +15,51 @@ func (p *Project) Tasks() *background.Store {
 	if p.stateDir != "" {
 		dir = filepath.Join(p.stateDir, background.DirName)
 	}
-	return background.Open(dir, background.Options{Root: p.Workspace.Root()})
+	return background.Open(dir, background.Options{})
 }
 
-// owners are the sessions whose background tasks end with this process.
-type owners struct {
-	store *background.Store
+// OwnSessions has the record say when the sessions that are served from now on begin and end.
+func (p *Project) OwnSessions() { p.serves = true }
 
-	mu       sync.Mutex
-	sessions map[string]*background.Owner
-}
-
-// OwnSessions makes the background tasks of the sessions that are served from
-// now on end with their session.
-func (p *Project) OwnSessions() {
-	p.owners = &owners{store: p.Tasks(), sessions: make(map[string]*background.Owner)}
-}
-
-// own takes over a session at its first call. It does nothing on nil owners.
-func (o *owners) own(session string) error {
-	if o == nil {
-		return nil
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.sessions[session] != nil {
-		return nil
-	}
-	owner, err := o.store.Own(session)
-	if err != nil {
-		return err
-	}
-	o.sessions[session] = owner
-	return nil
-}
-
-// end ends the tasks of a session.
-func (o *owners) end(session string) error {
-	if o == nil {
-		return nil
-	}
-	o.mu.Lock()
-	owner := o.sessions[session]
-	delete(o.sessions, session)
-	o.mu.Unlock()
-	if owner == nil {
-		return nil
-	}
-	_, err := owner.End(context.Background())
-	return err
-}
-
-// has reports whether the tasks of a session end with this process.
-func (o *owners) has(session string) bool {
-	if o == nil {
-		return false
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.sessions[session] != nil
-}
-
-// RunningTasks counts the background tasks that run of the sessions that are served.
+// RunningTasks counts the background tasks that run and were started from here.
 func (p *Project) RunningTasks() int {
-	running, err := p.Tasks().Running(p.owners.has)
+	running, err := p.Tasks().Running((*background.Task).Ours)
 	if err != nil {
 		return 0
 	}
 	return len(running)
 }
 
-// EndTasks ends the background tasks of the sessions that are served, and keeps why.
+// EndTasks ends the background tasks that were started from here, and keeps why.
 func (p *Project) EndTasks(ctx context.Context, reason string) error {
-	return p.Tasks().EndAll(ctx, p.owners.has, reason)
+	_, err := p.Tasks().EndAll(ctx, (*background.Task).Ours, reason)
+	return err
 }
 
-// endAll ends the tasks of all sessions that were owned.
-func (o *owners) endAll() {
-	if o == nil {
+// startsTasks reports whether the tools can start background tasks.
+func (p *Project) startsTasks() bool {
+	if p.Host == nil || p.Host.Catalog() == nil { // the project could not be opened
+		return false
+	}
+	return known(p.Host.Catalog().Toolset().Name).StartsTasks
+}
+
+// closeTasks ends the background tasks that run, since they are children of the processes that Close ends.
+func (p *Project) closeTasks() {
+	if !p.startsTasks() {
 		return
 	}
-	o.mu.Lock()
-	all := o.sessions
-	o.sessions = nil
-	o.mu.Unlock()
-	var ending sync.WaitGroup
-	for _, owner := range all {
-		ending.Go(func() { _, _ = owner.End(context.Background()) })
+	shells := func(t *background.Task) bool { return t.Ours() && t.Kind == session.ShellKind }
+	_, err := p.Tasks().EndAll(context.Background(), shells, "toolhost ended")
+	ended, others := p.Tasks().EndAll(context.Background(), (*background.Task).Ours, "toolhost ended")
+	err = errors.Join(err, others)
+	if err != nil {
+		p.options.Logger.Warn("background tasks were not all ended", "error", err)
 	}
-	ending.Wait()
+	if ended > 0 && !p.serves {
+		p.options.Logger.Warn("background tasks end with the command that started them; they last in a session of "+
+			"`toolhost serve`", "ended", ended)
+	}
 }
 
 // sessionFacts are what the record keeps of the beginning of a session.
@@ -114,7 +71,7 @@ type sessionFacts struct {
 // sessionBegun has the record say that a session began, at its first call. Only
 // sessions that are served have a beginning and an end.
 func (p *Project) sessionBegun(name string) {
-	if p.owners == nil {
+	if !p.serves {
 		return
 	}
 	err := p.Recorder.Begin(name, sessionFacts{p.Host.Catalog().Toolset().Name, p.Config().SHA256})
@@ -125,8 +82,11 @@ func (p *Project) sessionBegun(name string) {
 
 // SessionEnded releases what was kept for a session.
 func (p *Project) SessionEnded(name string) {
-	if err := p.owners.end(name); err != nil {
-		p.options.Logger.Warn("the background tasks of a session were not all ended", "session", name, "error", err)
+	if p.startsTasks() {
+		mine := func(t *background.Task) bool { return t.Session == name && t.Ours() }
+		if _, err := p.Tasks().EndAll(context.Background(), mine, "its session ended"); err != nil {
+			p.options.Logger.Warn("the background tasks of a session were not all ended", "session", name, "error", err)
+		}
 	}
 	if err := p.Recorder.End(name); err != nil {
 		p.options.Logger.Warn("the record of a session was not closed", "session", name, "error", err)

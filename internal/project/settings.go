@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
 	"github.com/toolhost/toolhost/internal/run/subagent"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // agentSettings are the agent blocks for the plugins that delegate.
@@ -16,7 +16,7 @@ func agentSettings(cfg *config.Config, root string) subagent.Agents {
 		agents = append(agents, subagent.Agent{
 			Role: a.Role, Description: a.Description, Command: a.Command, Prompt: a.Prompt, Env: a.Env,
 			Timeout: a.Timeout,
-			Network: a.Access.Network, Read: a.Access.Read, Write: a.Access.Write,
+			Network: a.Access.Network, Hosts: a.Access.Hosts, Read: a.Access.Read, Write: a.Access.Write,
 			Files: cfg.ApprovedFiles(root, a.Command),
 		})
 	}

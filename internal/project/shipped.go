@@ -3,12 +3,15 @@ package project
 import (
 	"fmt"
 
+	"github.com/toolhost/toolhost/internal/toolset/agentbench"
+	"github.com/toolhost/toolhost/internal/toolset/anthropic"
+	"github.com/toolhost/toolhost/internal/toolset/claude"
+	"github.com/toolhost/toolhost/internal/toolset/clemini"
+	"github.com/toolhost/toolhost/internal/toolset/cliagent"
+	"github.com/toolhost/toolhost/internal/toolset/codex"
+	"github.com/toolhost/toolhost/internal/toolset/files"
+	"github.com/toolhost/toolhost/internal/toolset/ocode"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
-	"github.com/toolhost/toolhost/plugins/shipped/clemini"
-	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
-	"github.com/toolhost/toolhost/plugins/shipped/files"
-	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 
 // shippedPlugins are the plugins that are part of toolhost, by their names: that
@@ -16,8 +19,11 @@ import (
 func shippedPlugins() map[string]func() sdk.Plugin {
 	return map[string]func() sdk.Plugin{
 		"agentbench": agentbench.Plugin,
+		"anthropic":  anthropic.Plugin,
+		"claude":     claude.Plugin,
 		"clemini":    clemini.Plugin,
 		"cliagent":   cliagent.Plugin,
+		"codex":      codex.Plugin,
 		"files":      files.Plugin,
 		"ocode":      ocode.Plugin,
 	}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/toolhost/toolhost/plugins/shipped"
+	"github.com/toolhost/toolhost/internal/toolset"
 )
 
 // TestToolsetsHavePlugins holds the folders of toolsets and the list of plugins
 // together: each plugin but that of the file tools serves a toolset.
 func TestToolsetsHavePlugins(t *testing.T) {
 	serving := []string{"files"}
-	for _, set := range shipped.Toolsets() {
+	for _, set := range toolset.All() {
 		if set.Plugin {
 			serving = append(serving, set.Name)
 		}

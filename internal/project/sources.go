@@ -5,23 +5,23 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/sources"
-	"github.com/toolhost/toolhost/internal/nearest"
-	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/store/sources"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // mostSaid bounds a line that is kept of what a source said.
 const mostSaid = 2000
 
-// said keeps what a plugin or MCP server said, for a person.
-func (p *Project) said(kind sources.Kind, name, line string) {
+// keepLine keeps what a plugin or MCP server said, for a person.
+func (p *Project) keepLine(kind sources.Kind, name, line string) {
 	line = show.SaidLine(p.Recorder.Redactor().String(line), mostSaid)
 	if err := p.sources.Said(kind, name, line); err != nil {
 		p.options.Logger.Debug("what a source said is not kept", "source", name, "error", err)
 	}
 }
 
-// sourceSince is when an MCP server was last wanted anew, "" for never.
+// sourceSince is when an MCP server was last asked to restart, "" for never.
 func (p *Project) sourceSince(name string) string {
 	if at := p.sources.Since(sources.Server, name); !at.IsZero() {
 		return at.Format(time.RFC3339Nano)
@@ -29,10 +29,10 @@ func (p *Project) sourceSince(name string) string {
 	return ""
 }
 
-// StartAnew has every session of this workspace start a plugin or MCP server anew:
+// RestartSource restarts a plugin or MCP server in every session of this workspace:
 // one that runs is replaced, and one that rests after failures may start with its
 // next call.
-func (p *Project) StartAnew(kind sources.Kind, name string) error {
+func (p *Project) RestartSource(kind sources.Kind, name string) error {
 	var names []string
 	cfg, what := p.Config(), "plugin"
 	switch kind {
@@ -57,8 +57,8 @@ func (p *Project) StartAnew(kind sources.Kind, name string) error {
 		return tool.Errorf(tool.Unavailable, "running sessions cannot be told: this workspace has no state").
 			Suggest("toolhost doctor says why.")
 	}
-	if err := p.sources.Anew(kind, name); err != nil {
-		return tool.Errorf(tool.Unavailable, "the %s cannot be started anew: %w", what, err).
+	if err := p.sources.Restart(kind, name); err != nil {
+		return tool.Errorf(tool.Unavailable, "the %s cannot be restarted: %w", what, err).
 			Suggest("Make %s writable for this user.", show.Word(p.sources.State))
 	}
 	return nil

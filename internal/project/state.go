@@ -1,23 +1,18 @@
 package project
 
 import (
-	"os"
+	"context"
 	"path/filepath"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/atomicfile"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/sources"
-	"github.com/toolhost/toolhost/internal/keep/state"
-	"github.com/toolhost/toolhost/internal/keep/undo"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/store/callid"
+	"github.com/toolhost/toolhost/internal/store/sources"
+	"github.com/toolhost/toolhost/internal/store/state"
+	"github.com/toolhost/toolhost/internal/store/undo"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
-
-// stateFile is the name of the database in the state directory.
-const stateFile = "state.db"
 
 // findState looks for the directory of what the host believes of the workspace.
 // Without one, what can do without it lasts as long as the process.
@@ -31,14 +26,7 @@ func (p *Project) findState(root string) {
 			"error", e.Message, "help", e.Suggestion)
 		dir, p.stateless = "", e
 	}
-	p.sources = sources.Kept{State: dir}
-	if p.options.Fork != nil {
-		dir, p.stateless = p.options.Fork.State(), nil
-	}
-	p.stateDir = dir
-	if dir != "" {
-		p.tellFormer(root)
-	}
+	p.sources, p.stateDir, p.callIDs = sources.Kept{State: dir}, dir, callid.In(dir)
 }
 
 // openState names the store of what tools keep.
@@ -47,7 +35,7 @@ func (p *Project) openState() (err error) {
 		p.store = state.InMemory()
 		return nil
 	}
-	p.store, err = state.Open(filepath.Join(p.stateDir, stateFile))
+	p.store, err = state.Open(p.stateDir)
 	return err
 }
 
@@ -59,7 +47,7 @@ func (p *Project) openUndo() (err error) {
 		return nil
 	}
 	p.Undo, err = undo.Open(filepath.Join(p.stateDir, undo.DirName),
-		undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger, Held: p.holder()})
+		undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger, Held: p.holder(), CallID: p.callIDs.Next})
 	return err
 }
 
@@ -78,51 +66,16 @@ func (p *Project) unprotected(symlinks workspace.SymlinkPolicy) (*workspace.Work
 	return w, nil
 }
 
-// former are the names in .agent of a workspace under which earlier versions
-// kept what they believed.
-var former = []string{"state.db", "tasks", "undo"}
-
-// toldFormer is the file in the state directory with what a person has read
-// about the former state, and is not shown again.
-const toldFormer = "former"
-
-// formerRuns reports whether the record of an earlier version lies in the
-// workspace: it counted calls there, which no longer happens where there is
-// state.
-func formerRuns(root string) bool {
-	runs, err := plainfile.Root(filepath.Join(root, ".agent", "runs"))
+// PruneUndo removes what undo would bring back beyond its bounds, and where asked for
+// what is older than age.
+func (p *Project) PruneUndo(ctx context.Context, age time.Duration, asked bool) (undo.Pruned, error) {
+	if p.stateless != nil || !asked {
+		return p.Undo.Prune(ctx)
+	}
+	store, err := undo.Open(filepath.Join(p.stateDir, undo.DirName),
+		undo.Options{MaxAge: age, BestEffort: undo.Optional(), Logger: p.options.Logger})
 	if err != nil {
-		return false
+		return undo.Pruned{}, err
 	}
-	defer runs.Close()
-	dir, err := runs.Open(".")
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(100)
-	return slices.ContainsFunc(names, func(name string) bool {
-		_, err := runs.Lstat(name + "/steps")
-		return err == nil
-	})
-}
-
-// tellFormer says once that what lies there is not used. It is not opened.
-func (p *Project) tellFormer(root string) {
-	var found []string
-	for _, name := range former {
-		if _, err := os.Lstat(filepath.Join(root, ".agent", name)); err == nil {
-			found = append(found, ".agent/"+name)
-		}
-	}
-	if formerRuns(root) {
-		found = append(found, ".agent/runs")
-	}
-	list, told := strings.Join(found, ", "), filepath.Join(p.stateDir, toldFormer)
-	if before, _ := plainfile.Read(told, 1<<10); len(found) == 0 || string(before) == list {
-		return
-	}
-	p.options.Logger.Warn("what earlier versions of toolhost kept in the workspace is no longer used and can be deleted",
-		"found", list)
-	_ = atomicfile.WriteCache(told, []byte(list)) // else it is said once more
+	return store.Prune(ctx)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/record"
-	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/face/mcpserve"
+	"github.com/toolhost/toolhost/internal/store/record"
 )
 
 // recordedCall is what the record has of a call, for clients that ask for a task
@@ -37,6 +37,8 @@ func (p *Project) recordedCall(ctx context.Context, id string) (*mcpserve.Record
 		Message   string          `json:"message"`
 		Step      int             `json:"step"`
 		Artifacts []tool.Artifact `json:"artifacts"`
+		Files     []string        `json:"files_affected"`
+		Metadata  map[string]any  `json:"metadata"`
 	}
 	data, err := json.Marshal(detail.Facts)
 	if err == nil {
@@ -45,7 +47,8 @@ func (p *Project) recordedCall(ctx context.Context, id string) (*mcpserve.Record
 	if err == nil && len(detail.Result) > 0 {
 		call.Result = new(tool.Result)
 		err = json.Unmarshal(detail.Result, call.Result)
-		call.Result.Artifacts = facts.Artifacts
+		call.Result.Artifacts, call.Result.FilesAffected = facts.Artifacts, facts.Files
+		call.Result.Metadata = facts.Metadata
 	}
 	if err == nil && call.Result == nil && facts.Error == "" {
 		facts.Error, facts.Message = tool.Internal, "the call ended well; the record does not have its result any more"

@@ -2,19 +2,19 @@ package project
 
 import (
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/store/record"
 )
 
 // openKept opens the project of an agent.hcl with state of its own, and serves a
@@ -60,11 +60,8 @@ func TestTidyDropsWhatOldSessionsLeft(t *testing.T) {
 	old, recent := p.store.Scope("a", tool.SessionScope, "old"), p.store.Scope("a", tool.SessionScope, "recent")
 	require.NoError(t, old.Set(t.Context(), "k", json.RawMessage(`1`)))
 	require.NoError(t, recent.Set(t.Context(), "k", json.RawMessage(`1`)))
-	db, err := sql.Open("sqlite", filepath.Join(p.stateDir, stateFile))
-	require.NoError(t, err)
-	defer db.Close()
-	_, err = db.ExecContext(t.Context(), "UPDATE entries SET changed = 1 WHERE session = 'old'")
-	require.NoError(t, err)
+	longAgo := time.Now().Add(-365 * 24 * time.Hour)
+	require.NoError(t, os.Chtimes(filepath.Join(p.stateDir, "sessions", "old.json"), longAgo, longAgo))
 	p.Tidy(t.Context())
 	_, there, err := old.Get(t.Context(), "k")
 	require.NoError(t, err)

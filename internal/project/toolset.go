@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/shipped"
+	"github.com/toolhost/toolhost/internal/toolset"
 )
 
 // SelectToolset finds a toolset by its name: one that is part of toolhost, or
@@ -43,7 +43,7 @@ func ToolsetNames(cfg *config.Config) []string {
 
 // contracts are the toolsets that a shipped plugin serves, sorted.
 func contracts() (names []string) {
-	for _, t := range shipped.Toolsets() {
+	for _, t := range toolset.All() {
 		if t.Plugin {
 			names = append(names, t.Name)
 		}
@@ -76,7 +76,7 @@ func ContractTools() []string {
 
 // known is what is known of a toolset that is part of toolhost; nothing of
 // others.
-func known(name string) shipped.Toolset {
-	t, _ := shipped.Find(name)
+func known(name string) toolset.Toolset {
+	t, _ := toolset.Find(name)
 	return t
 }

@@ -2,6 +2,7 @@ package project
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 // Where the record cannot be written, here as a file is in its place, calls go on
@@ -39,4 +41,39 @@ func TestARecordThatCannotBeWritten(t *testing.T) {
 	require.NoError(t, p.Reload(t.Context()))
 	assert.Nil(t, write().Err)
 	assert.FileExists(t, filepath.Join(dir, "a"))
+}
+
+// What undo would bring back is missed at the next call, where somebody removed it or put something else in its place.
+func TestAnUndoStoreThatIsRemoved(t *testing.T) {
+	for name, remove := range map[string]func(dir string) error{
+		"removed":  os.RemoveAll,
+		"moved":    func(dir string) error { return os.Rename(dir, dir+".old") },
+		"replaced": func(dir string) error { return errors.Join(os.Rename(dir, dir+".old"), os.Mkdir(dir, 0o700)) },
+		"a file":   func(dir string) error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
+			dir := t.TempDir()
+			file := filepath.Join(dir, "agent.hcl")
+			require.NoError(t, os.WriteFile(file, []byte(`record { required = true }`), 0o600))
+			p := openTest(t, file)
+			write := func(path string) *host.Outcome {
+				return p.Host.Session("s").Call(t.Context(),
+					host.Request{Tool: "write_file", Params: json.RawMessage(`{"path":"` + path + `","content":"x"}`)})
+			}
+			require.Nil(t, write("a").Err)
+			require.NoError(t, remove(filepath.Join(p.stateDir, undo.DirName)))
+			for range 2 {
+				out := write("b")
+				require.NotNil(t, out.Err)
+				assert.Contains(t, out.Err.Message, "was removed or replaced while it was in use")
+				assert.NoFileExists(t, filepath.Join(dir, "b"))
+			}
+			if name != "a file" {
+				require.NoError(t, os.WriteFile(file, nil, 0o600))
+				require.NoError(t, p.Reload(t.Context()))
+				assert.Nil(t, write("c").Err, "where it is not required, calls go on")
+			}
+		})
+	}
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/sources"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/store/sources"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // addUpstream offers the tools of other MCP servers.
@@ -35,7 +36,7 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: userdir.Cache("mcp"),
 		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Logins: p.usableLogins(cfg),
 		OnChange: func(string) { p.noteUpstream() }, Trace: traceOf,
-		Said: func(server, line string) { p.said(sources.Server, server, line) },
+		Said: func(server, line string) { p.keepLine(sources.Server, server, line) },
 	}
 	if p.parts != nil && p.parts.upstream != nil {
 		m.upstream = p.parts.upstream.Succeed(options)
@@ -45,7 +46,8 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 	common := p.commonSettings(cfg)
 	for _, spec := range p.upstreamSpecs(cfg) {
 		spec.Confinement = string(tool.MustMarshal(confinement{common,
-			&argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}, cfg.Workspace.Allow, p.sourceSince(spec.Name)}))
+			&argv.Access{Network: spec.Network, Hosts: spec.Hosts, Read: spec.Read, Write: spec.Write}, cfg.Workspace.Allow,
+			p.sourceSince(spec.Name), credentialsDigest(common)}))
 		if err := m.upstream.Add(spec); err != nil {
 			return usage(err)
 		}
@@ -77,7 +79,7 @@ func (p *Project) upstreamSpecs(cfg *config.Config) []mcpclient.Spec {
 			Name: s.Name, Command: s.Command, Env: s.Env, URL: s.URL, Headers: s.Headers,
 			Prefix: s.Prefix, Include: s.Include, Exclude: s.Exclude, Risk: s.Risk, Protocol: s.Protocol,
 			StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Roots: s.Roots, OAuth: oauthConfig(s.OAuth),
-			Network: s.Access.Network, Read: s.Access.Read, Write: s.Access.Write,
+			Network: s.Access.Network, Hosts: s.Access.Hosts, Read: s.Access.Read, Write: s.Access.Write,
 			Files: cfg.ApprovedFiles(p.Workspace.Root(), s.Command),
 		})
 	}
@@ -142,28 +144,26 @@ func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
 }
 
 // confineUpstream is how the processes of MCP servers are confined: as other
-// children, with what the server's block grants. No image holds a server.
+// children, with what the server's block grants.
 func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, mcpclient.Spec) error,
 	denied func(mcpclient.Spec, string) string) {
 	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), slices.Clone(cfg.Workspace.Allow)
-	if settings.Level == sandbox.Docker {
-		settings.Level = sandbox.Auto
-	}
-	policyFor := func(access argv.Access) sandbox.Policy {
-		return granting(cfg, settings, access).Policy(root,
-			trees...)
+	policyFor := func(server string, access argv.Access) sandbox.Policy {
+		return p.granting(cfg, settings, "mcp", server, access).Policy(root, trees...)
 	}
 	prepare = func(cmd *exec.Cmd, spec mcpclient.Spec) error {
-		access := argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}
+		access := argv.Access{Network: spec.Network, Hosts: spec.Hosts, Read: spec.Read, Write: spec.Write}
 		if err := verified(cfg, access); err != nil {
 			return err
 		}
 		defer p.lifeOf("mcp " + spec.Name).Attach(cmd)()
-		return policyFor(access).Confine(cmd)
+		defer network.Attach(cmd, p.networkOf(sources.Server, spec.Name))()
+		return policyFor(spec.Name, access).Confine(cmd)
 	}
 	denied = func(spec mcpclient.Spec, printed string) string {
 		block := fmt.Sprintf("mcp %q of agent.hcl", spec.Name)
-		return policyFor(argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}).Denied(block, printed)
+		access := argv.Access{Network: spec.Network, Hosts: spec.Hosts, Read: spec.Read, Write: spec.Write}
+		return policyFor(spec.Name, access).Denied(block, printed)
 	}
 	return prepare, denied
 }
@@ -183,7 +183,7 @@ func (p *Project) LoadFor(ctx context.Context, name string) {
 	}
 }
 
-// TakeOver asks the sources for their tools again, for whoever has had servers
+// TakeOver asks the sources for their tools again, for a caller that has had servers
 // connected.
 func (p *Project) TakeOver(ctx context.Context) { p.regather(ctx) }
 
@@ -222,7 +222,7 @@ func (p *Project) IsServer(source string) bool {
 		slices.ContainsFunc(upstream.Sources(), func(s *mcpclient.Source) bool { return s.Name() == source })
 }
 
-// traceOf names the trace of whoever made the call to an upstream server. Baggage is
+// traceOf names the trace of the caller to an upstream server. Baggage is
 // for the caller's own services, and is not passed on.
 func traceOf(ctx context.Context) map[string]any {
 	o := host.OriginOf(ctx)

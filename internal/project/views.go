@@ -9,11 +9,11 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/review"
-	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/view"
 	watching "github.com/toolhost/toolhost/internal/run/watch"
+	"github.com/toolhost/toolhost/internal/store/review"
+	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
 // views makes views of the workspace, whose changes lie in the state directory.
@@ -48,7 +48,7 @@ func (v views) Kept(ctx context.Context, digest string) (*host.Changes, error) {
 	}
 	if found == nil {
 		return nil, tool.Errorf(tool.NotFound, "what the call would change is no longer kept").
-			Suggest("Have the call made again; it then waits anew.")
+			Suggest("Have the call made again; it then waits again.")
 	}
 	return (&projectView{v.p, found}).Changes(ctx)
 }
@@ -114,6 +114,13 @@ func (v *projectView) Commit(ctx context.Context, digest string) error {
 		}
 		return tool.Errorf(tool.Conflict, "what the call would change is no longer what was decided on").
 			Suggest("Nothing was changed. Make the call again.")
+	}
+	held := v.p.holder()
+	for i := range found.List {
+		if path := found.List[i].Path; held(path) {
+			return tool.Errorf(tool.PermissionDenied, "the call changes %s, which programs outside of the sandbox obey",
+				path).Suggest("Nothing was changed. Only the user can change this file.").With("path", path)
+		}
 	}
 	ws, err := v.p.unprotected(workspace.Block)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
-	"github.com/toolhost/toolhost/internal/peer/plugins/pluginserver"
+	"github.com/toolhost/toolhost/internal/source/plugins/pluginserver"
+	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
 // attach serves a host that did not start the plugin, so that a debugger can,
@@ -30,10 +30,10 @@ func attach(name string, server *pluginserver.Server, std *stdio) int {
 		std.tell(err.Error())
 		return 1
 	}
-	where, _ := json.Marshal(map[string]handshake.Attachment{
-		name: {Socket: socket, Protocol: handshake.ProtocolVersion, PID: os.Getpid()},
+	where, _ := json.Marshal(map[string]wire.Attachment{
+		name: {Socket: socket, Protocol: wire.ProtocolVersion, PID: os.Getpid()},
 	})
-	fmt.Fprintf(std.out, "%s='%s'\n", handshake.AttachVariable, where)
+	fmt.Fprintf(std.out, "%s='%s'\n", wire.AttachVariable, where)
 	fmt.Fprintln(os.Stderr, "Run toolhost with that variable in its environment. Interrupt to end.")
 
 	rpc := grpc.NewServer(serverOptions()...)

@@ -24,15 +24,15 @@ func TestSDKPullsInLittle(t *testing.T) {
 		"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", "github.com/go-task/", "modernc.org/",
 		"github.com/spf13/",
 		"github.com/modelcontextprotocol/", "mvdan.cc/sh", "github.com/stretchr/",
-		module + "config", module + "taskfile", module + "internal/files/workspace", module + "internal/keep/state",
-		module + "internal/mcpserve", module + "internal/peer/mcpclient",
+		module + "config", module + "taskfile", module + "internal/file/workspace", module + "internal/store/state",
+		module + "internal/face/mcpserve", module + "internal/source/mcpclient",
 	}
 	for _, pkg := range []string{module + "plugins/sdk", module + "plugins/sdk/plugintest"} {
 		for _, dep := range dependencies(t, pkg) {
 			for _, prefix := range heavy {
 				assert.False(t, strings.HasPrefix(dep, prefix), "%s pulls in %s", pkg, dep)
 			}
-			assert.NotEqual(t, module+"internal/peer/plugins", dep, "%s pulls in the manager", pkg)
+			assert.NotEqual(t, module+"internal/source/plugins", dep, "%s pulls in the manager", pkg)
 			assert.NotEqual(t, module+"host", dep, "%s pulls in the host", pkg)
 		}
 	}

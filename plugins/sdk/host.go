@@ -2,12 +2,10 @@ package sdk
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +13,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
-	"github.com/toolhost/toolhost/internal/peer/plugins/pluginserver"
+	"github.com/toolhost/toolhost/internal/source/plugins/pluginserver"
+	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
 // serveHost does what go-plugin's Serve does, over gRPC alone, until the host
@@ -28,32 +26,27 @@ func serveHost(server *pluginserver.Server, std *stdio) error {
 		return err
 	}
 	defer listener.Close()
-	secure, certificate, err := mutualTLS(os.Getenv("PLUGIN_CLIENT_CERT"))
-	if err != nil {
-		return err
-	}
-	rpc, err := hostServer(server, secure)
+	rpc, err := hostServer(server)
 	if err != nil {
 		return err
 	}
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // meant for the host, which ends its plugins
-	if _, err := fmt.Fprintf(std.out, "%d|%d|%s|%s|%s|%s\n", goplugin.CoreProtocolVersion, spokenVersion(),
-		listener.Addr().Network(), listener.Addr(), goplugin.ProtocolGRPC, certificate); err != nil {
+	if _, err := fmt.Fprintf(std.out, "%d|%d|%s|%s|%s|\n", goplugin.CoreProtocolVersion, spokenVersion(),
+		listener.Addr().Network(), listener.Addr(), goplugin.ProtocolGRPC); err != nil {
 		return err
 	}
 	return rpc.Serve(listener)
 }
 
 // hostServer is a server with go-plugin's own services and the plugin's.
-func hostServer(server *pluginserver.Server, secure *tls.Config) (*grpc.Server, error) {
+func hostServer(server *pluginserver.Server) (*grpc.Server, error) {
 	var rpc *grpc.Server
 	protocol := goplugin.GRPCServer{
-		Plugins: map[string]goplugin.Plugin{handshake.ServiceName: &service{server: server}},
+		Plugins: map[string]goplugin.Plugin{wire.ServiceName: &service{server: server}},
 		Server: func(options []grpc.ServerOption) *grpc.Server {
 			rpc = grpc.NewServer(append(options, serverOptions()...)...)
 			return rpc
 		},
-		TLS:    secure,
 		Stdout: silent{},
 		Stderr: silent{},
 	}
@@ -63,21 +56,18 @@ func hostServer(server *pluginserver.Server, secure *tls.Config) (*grpc.Server, 
 
 func serverOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(handshake.MaxMessage),
-		grpc.MaxSendMsgSize(handshake.MaxMessage),
-		grpc.InitialWindowSize(handshake.Window),
-		grpc.InitialConnWindowSize(4 * handshake.Window),
-		grpc.ReadBufferSize(handshake.Buffer),
-		grpc.WriteBufferSize(handshake.Buffer),
+		grpc.MaxRecvMsgSize(wire.MaxMessage),
+		grpc.MaxSendMsgSize(wire.MaxMessage),
+		grpc.InitialWindowSize(wire.Window),
+		grpc.InitialConnWindowSize(4 * wire.Window),
+		grpc.ReadBufferSize(wire.Buffer),
+		grpc.WriteBufferSize(wire.Buffer),
 	}
 }
 
 // listen listens where the host looks: on a socket in the directory that it
-// made, and on Windows at a port of this machine's.
+// made.
 func listen() (net.Listener, error) {
-	if runtime.GOOS == "windows" {
-		return net.Listen("tcp", "127.0.0.1:0")
-	}
 	f, err := os.CreateTemp(os.Getenv(goplugin.EnvUnixSocketDir), "plugin")
 	if err != nil {
 		return nil, err
@@ -93,12 +83,12 @@ func listen() (net.Listener, error) {
 // else the oldest, and then the host says that they do not fit.
 func spokenVersion() int {
 	theirs := strings.Split(os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), ",")
-	for _, v := range slices.Backward(handshake.Versions()) {
+	for _, v := range slices.Backward(wire.Versions()) {
 		if slices.Contains(theirs, strconv.Itoa(v)) {
 			return v
 		}
 	}
-	return handshake.OldestVersion
+	return wire.OldestVersion
 }
 
 // silent is what go-plugin carries to the host of standard output and error:
@@ -120,5 +110,5 @@ func (s *service) GRPCServer(_ *goplugin.GRPCBroker, registrar *grpc.Server) err
 }
 
 func (s *service) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, fmt.Errorf("%s: the SDK is the plugin's side only", handshake.ServiceName)
+	return nil, fmt.Errorf("%s: the SDK is the plugin's side only", wire.ServiceName)
 }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/peer/plugins/pluginserver"
+	"github.com/toolhost/toolhost/internal/source/plugins/pluginserver"
 	"github.com/toolhost/toolhost/plugins/sdk/typed"
 )
 

@@ -32,13 +32,13 @@ import (
 	"context"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
+	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 	"github.com/toolhost/toolhost/plugins/sdk/typed"
 )
 
 // ProtocolVersion is the newest version of the plugin protocol that this SDK
 // speaks.
-const ProtocolVersion = handshake.ProtocolVersion
+const ProtocolVersion = wire.ProtocolVersion
 
 // The contract between host and tools; see package host/tool.
 type (

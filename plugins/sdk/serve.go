@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
+	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
 // Serve runs the plugin until the host ends it. Call it from main, with
@@ -36,7 +36,7 @@ func serve(p Plugin, args []string) (code int) {
 		std.tell(err.Error())
 		return 1
 	}
-	cookie := handshake.Config()
+	cookie := wire.HandshakeConfig()
 	switch {
 	case len(args) == 1 && args[0] == "describe":
 		fmt.Fprintln(std.out, string(server.Describe()))
@@ -69,7 +69,7 @@ func takeStdout() *stdio {
 // tell says on the handshake line why the plugin cannot start.
 func (s *stdio) tell(reason string) {
 	line, _ := json.Marshal(reason)
-	fmt.Fprintf(s.out, "%s%s\n", handshake.StartupErrorPrefix, line)
+	fmt.Fprintf(s.out, "%s%s\n", wire.StartupErrorPrefix, line)
 	fmt.Fprintln(s.err, reason)
 }
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/definition"
-	"github.com/toolhost/toolhost/internal/files/textedit/fileedit"
-	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
 // The values of Options.Unescape.

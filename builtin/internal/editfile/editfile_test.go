@@ -11,9 +11,9 @@ import (
 
 	"github.com/toolhost/toolhost/builtin/internal/editfile"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/textedit/fileedit/edittest"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/test/edittest"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 func newBench(t testing.TB, opts editfile.Options) *edittest.Bench {

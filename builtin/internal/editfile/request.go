@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/textedit"
-	"github.com/toolhost/toolhost/internal/files/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
 )
 
 // The codes of the contract that have to do with the text.

@@ -12,11 +12,11 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/definition"
-	"github.com/toolhost/toolhost/internal/files/textedit"
-	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard/markdown"
 	"github.com/toolhost/toolhost/internal/run/netguard/webtext"
+	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
 // maxInput bounds the size of an HTML file, in bytes.

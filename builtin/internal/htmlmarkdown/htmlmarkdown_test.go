@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/builtin/internal/htmlmarkdown"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/testfile"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
 type bench struct {

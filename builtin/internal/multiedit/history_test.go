@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/files/textedit/edithistory"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/edithistory"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // TestHistory replays more than 300 random edits of a git history, all of a

@@ -11,8 +11,8 @@ import (
 
 	"github.com/toolhost/toolhost/builtin/internal/multiedit"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/textedit/fileedit/edittest"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/edittest"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 func newBench(t testing.TB) *edittest.Bench { return edittest.New(t, multiedit.New) }

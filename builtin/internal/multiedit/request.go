@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/textedit"
-	"github.com/toolhost/toolhost/internal/files/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
 )
 
 // The codes of the contract that have to do with the edits.

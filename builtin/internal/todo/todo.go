@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/definition"
+	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
 // stateKey is where the list lies in the session's state.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/seal"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/store/seal"
 )
 
 const (
@@ -88,7 +88,7 @@ type cache struct {
 func (c *cache) purpose() string { return "web_fetch " + c.ws.Root() }
 
 // load gives the stored entry, nil when there is none that can be used. A
-// cache that cannot be read is no failure: the document is fetched anew.
+// cache that cannot be read is no failure: the document is fetched again.
 func (c *cache) load() *entry {
 	data, _, err := c.ws.ReadFile(c.stem+metaExt, maxMeta)
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *cache) owns(path string) bool {
 func (c *cache) keep(e *entry, cached bool) (*tool.Result, error) {
 	stored := sealedEntry{entry: *e}
 	if c.key != nil {
-		// Without a seal the document is there, and is fetched anew next time.
+		// Without a seal the document is there, and is fetched again next time.
 		stored.Seal, _ = c.key.Seal(c.purpose(), tool.MustMarshal(*e))
 	}
 	meta := append(tool.MustMarshal(stored), '\n')

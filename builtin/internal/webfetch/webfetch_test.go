@@ -21,9 +21,9 @@ import (
 	"github.com/toolhost/toolhost/builtin/internal/webfetch"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/keep/seal"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/store/seal"
 )
 
 // bench is a workspace with the tool in it, a clock, and a server.
@@ -33,7 +33,7 @@ type bench struct {
 	tool   tool.Tool
 	now    time.Time
 	server *httptest.Server
-	offer  func(*seal.Key) // makes the tool anew, with a key
+	offer  func(*seal.Key) // makes the tool again, with a key
 	// requests are the headers that the server got.
 	requests []http.Header
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // hostileBuild is a module's test that looks around in the user's build cache,
@@ -23,7 +23,6 @@ const hostileBuild = `package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -37,17 +36,11 @@ func TestX(t *testing.T) {
 	}
 	os.WriteFile(filepath.Join(%[1]q, "owned"), nil, 0o644)
 	os.WriteFile(filepath.Join(%[2]q, "owned"), nil, 0o644)
-	if _, work, ok := strings.Cut(os.Getenv("GOCACHEPROG"), " internal go-cache '"); ok {
-		work = strings.TrimSuffix(work, "'")
-		// In this order both fit: what is asked is answered until that pipe is full.
-		t.Log("answers", os.WriteFile(work+"/cache-answers", make([]byte, 1000), 0))
-		t.Log("asks", os.WriteFile(work+"/cache-asks", make([]byte, 100_000), 0))
-	}
 }
 `
 
-// The build of a module takes from the user's build cache what it can name, sees
-// nothing else of it, and changes nothing in it.
+// The build of a module sees nothing of the user's build cache, and changes nothing
+// in it.
 func TestBuildsDoNotReachTheBuildCache(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

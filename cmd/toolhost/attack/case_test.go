@@ -91,5 +91,5 @@ func control(t *testing.T, group, name, check string, found []violation) {
 			return
 		}
 	}
-	t.Errorf("with the defence off, the check %q still holds; it found %v", check, found)
+	t.Errorf("%s: with the defence off, the check %q still holds; it found %v", name, check, found)
 }

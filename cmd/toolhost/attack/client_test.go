@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // What a client's user does not see: what was approved does not arrive, or what
@@ -46,7 +46,7 @@ func TestAClientThatFiltersTheEnvironment(t *testing.T) {
 	a := newArena(t, map[string]string{"agent.hcl": greeting})
 	a.arm()
 	set := []string{unapproved, "GREETED=all"}
-	_, err := a.run(set, "trust")
+	_, err := a.run(set, "trust", "--yes")
 	require.NoError(t, err)
 	out, err := a.run(set, "install", "codex")
 	require.NoError(t, err, out)
@@ -101,7 +101,7 @@ func TestAnUnapprovedFileIsSaid(t *testing.T) {
 	assert.Contains(t, refused.text, "toolhost trust")
 
 	tally.note(tally.cases, "trust", "an approval reaches a running server")
-	_, err = a.run([]string{unapproved, "GREETED=all"}, "trust")
+	_, err = a.run([]string{unapproved, "GREETED=all"}, "trust", "--yes")
 	require.NoError(t, err)
 	greeted := func() bool { return !h.finish(h.startCall("greet", `{}`), time.Now()).failed }
 	assert.True(t, within(patience, greeted), "%s", h.stderr.String())
@@ -171,8 +171,6 @@ func TestSilentMistakes(t *testing.T) {
 		"an agent's program": {"agent \"a\" {\n  command = [\"no-such-agent\"]\n}\n", "no-such-agent", false},
 		"a resource's file": {"resource \"f\" {\n  uri  = \"x://f\"\n  file = \"no-such-file\"\n}\n",
 			"no-such-file", false},
-		"a parameter in a script": {"tool \"t\" {\n  description = \"x. Returns: y.\"\n  param \"d\" {\n" +
-			"    type = string\n  }\n  command { argv = [\"bash\", \"-c\", \"ls ${param.d}\"] }\n}\n", "param.d", false},
 		"control: nothing to say": {"limits {\n  timeout = \"1m\"\n}\n", "", false},
 		"control: a rule that can": {strings.NewReplacer("TOOL", "delete_file", "ACTION", "deny").Replace(rule), "",
 			false},
@@ -182,6 +180,10 @@ func TestSilentMistakes(t *testing.T) {
 		tally.note(tally.cases, "trust", name)
 		for _, env := range [][]string{nil, {unapproved}} {
 			out, err := a.run(env, "validate")
+			if c.fails && env != nil { // its tools are looked at once it is approved
+				assert.Contains(t, out, "is not approved", name)
+				continue
+			}
 			assert.Equal(t, c.fails, err != nil, "%s: %s", name, out)
 			assert.Contains(t, out, c.said, name)
 			_, err = a.run(env, "validate", "--strict")

@@ -18,8 +18,8 @@ import (
 
 // The console shows what waits and lets it run: a confined command that may use
 // the network must neither read it nor decide. What browsers and other sites try
-// is in internal/console (TestRequestsThatThePageDoesNotMake), hostile text on
-// its pages in internal/console/bundle (TestEveryPage).
+// is in internal/face/console (TestRequestsThatThePageDoesNotMake), hostile text on
+// its pages in internal/face/console/bundle (TestEveryPage).
 
 const visited = `policy {
   rule "writes" {

@@ -54,7 +54,7 @@ func (a *arena) env(more ...string) []string {
 	return append([]string{
 		"HOME=" + a.home, "XDG_CACHE_HOME=" + a.home + "/cache", "XDG_CONFIG_HOME=" + a.home + "/config",
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + a.tmp, "TOOLHOST_TRUST=1", "PLANTED=" + a.secret,
-		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see internal/mutate
+		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see tools/mutate
 		"http_proxy=http://" + a.canary.Addr().String(), "HTTP_PROXY=http://" + a.canary.Addr().String(),
 	}, more...)
 }
@@ -89,14 +89,17 @@ func (a *arena) cli(env []string, toolset, tool, params string) *result {
 	return r
 }
 
-// read takes the one JSON object of a call. Only toolset clemini says nothing
-// of a success in it.
+// read takes the one JSON object of a call. Toolset clemini says nothing of a
+// success in it, and those of vendors have the result of a model's API, without a
+// code.
 func (r *result) read(toolset string, stdout []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(stdout))
 	var o struct {
+		Type     string          `json:"type"`
+		IsError  bool            `json:"is_error"`
 		Success  *bool           `json:"success"`
 		Status   string          `json:"status"`
-		Output   string          `json:"output"`
+		Output   json.RawMessage `json:"output"`
 		Error    json.RawMessage `json:"error"`
 		Code     string          `json:"error_code"`
 		Metadata struct {
@@ -111,7 +114,12 @@ func (r *result) read(toolset string, stdout []byte) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		r.faults = append(r.faults, violation{checkResult, "something follows the result"})
 	}
-	r.text = o.Output
+	r.text = string(o.Output)
+	if o.Type != "" {
+		r.failed = o.IsError || o.Status == "failed"
+		return
+	}
+	_ = json.Unmarshal(o.Output, &r.text)
 	r.failed = o.Success != nil && !*o.Success || o.Status == "error" ||
 		o.Success == nil && o.Status == "" && (toolset != "clemini" || o.Error != nil)
 	var e struct {
@@ -318,7 +326,7 @@ func (h *host) finish(id string, began time.Time) *result {
 
 // recorded are the files of the record.
 func (a *arena) recorded() []string {
-	files, _ := filepath.Glob(filepath.Join(a.home, ".local/state/toolhost/*/record/log/*.jsonl"))
+	files, _ := filepath.Glob(filepath.Join(a.home, ".local/state/toolhost/*/record/*.jsonl"))
 	return files
 }
 

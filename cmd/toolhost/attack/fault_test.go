@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // Whatever was planted where toolhost keeps its own, nothing goes outside.
@@ -34,8 +34,7 @@ func TestFaultsOfPlantedLinks(t *testing.T) {
 		{".agent/undo/lock", "../../../outside/secret.txt"},
 		{".agent/undo/pruned", "../../../outside/secret.txt"},
 		{".agent/undo/journal/s-cli.jsonl", "../../../../outside/secret.txt"},
-		{".agent/state.db", "../../outside/secret.txt"},
-		{".agent/state.db-wal", "../../outside/secret.txt"},
+		{".agent/memories.json", "../../outside/secret.txt"},
 		{".agent/cache", "../../outside"},
 		{".agent/cache/webfetch", "../../../outside"},
 		{".agent/.gitignore", "../../outside/secret.txt"},

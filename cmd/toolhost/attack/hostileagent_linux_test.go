@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // hostileRecord is a record as somebody would write it who wants to be believed, or at
@@ -33,7 +33,7 @@ var brought = map[string]func(path string) error{
 	},
 	"a device": func(path string) error {
 		if err := unix.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))); err != nil { // /dev/zero
-			return os.Symlink("/dev/zero", path) // whoever may make none
+			return os.Symlink("/dev/zero", path) // where the user may not make one
 		}
 		return nil
 	},
@@ -51,8 +51,8 @@ var brought = map[string]func(path string) error{
 func TestRepositoryWithAHostileAgentDirectory(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
-	names := []string{"state.db", "undo/journal/s-cli.jsonl", "undo/lock", "runs/cli/events.jsonl", "runs/cli/steps",
-		"tasks/abc/task.json", "cache/webfetch/x", "Taskfile.yml", ".gitignore", "record/log/1.jsonl"}
+	names := []string{"memories.json", "undo/journal/s-cli.jsonl", "undo/lock", "runs/cli/events.jsonl", "runs/cli/steps",
+		"tasks/abc/task.json", "cache/webfetch/x", "Taskfile.yml", ".gitignore", "record/00000001.jsonl"}
 	for way, bring := range brought {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestRepositoryWithAHostileAgentDirectory(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Join(a.ws, ".agent/runs", evil), 0o755))
 			require.NoError(t, bring(filepath.Join(a.ws, ".agent/runs", evil, "steps")))
 			a.arm()
-			for _, args := range [][]string{{"events"}, {"show", "c"}, {"undo", "--list"}, {"undo", "--dry-run"},
+			for _, args := range [][]string{{"events"}, {"show", "c"}, {"log"}, {"undo", "--dry-run"},
 				{"redo", "--dry-run"}, {"diff"}, {"ps"}, {"approve"}, {"rules", "list"}, {"record", "verify"}, {"list"},
 				{"call", "list_commands"}, {"call", "todoread"}, {"call", "read_file", "path=ok.txt"},
 				{"call", "list_files", "path=.agent"}, {"doctor"}, {"prune", "--dry-run"}, {"trust", "--show"}} {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // webHost is a running toolhost serve --http.
@@ -153,7 +153,7 @@ func TestTasksEndWithTheirSessionOverHTTP(t *testing.T) {
 	assert.True(t, within(patience, otherGrows))
 }
 
-// Whoever has the token can open so many sessions and no more, and a place is
+// Anyone who has the token can open so many sessions and no more, and a place is
 // free again when one ends.
 func TestSessionsOverHTTPAreCounted(t *testing.T) {
 	t.Parallel()

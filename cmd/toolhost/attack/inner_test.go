@@ -4,85 +4,17 @@ package attack
 
 import (
 	"context"
-	"reflect"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/config"
 	inner "github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
 // Holes that open when somebody adds to toolhost: the program of today has no
 // face to attack them through.
-
-// restricting are the parts of a file that may count without an approval,
-// because a part of their values restricts; and what is not of the file.
-var restricting = map[string]bool{
-	"Path": true, "Dir": true, "SHA256": true, "Digests": true, "Keep": true, "Leads": true, // about the file
-	"Toolsets": true, "Variables": true, "Granted": true, "Policy": true, "Sandbox": true, // have tests of their own
-}
-
-// whatNobodyApproved lists what a file does that needs approval.
-func whatNobodyApproved(c *config.Config) []config.Effect { return c.Effects() }
-
-// A source that somebody adds to agent.hcl, without a thought about approval,
-// does nothing before it is approved: each part of a file is one that somebody
-// added once.
-func TestASourceThatNobodyClassified(t *testing.T) {
-	dir := t.TempDir()
-	fields := reflect.TypeFor[config.Config]()
-	for i := range fields.NumField() {
-		field := fields.Field(i)
-		if !field.IsExported() || restricting[field.Name] {
-			continue
-		}
-		c := &config.Config{Path: "agent.hcl", Dir: dir, Workspace: config.Workspace{Root: dir},
-			Sandbox: &config.Sandbox{Level: "auto"}, Policy: &config.Policy{}, Builtins: config.Builtins{}}
-		tally.note(tally.cases, "trust", "a part of agent.hcl: "+field.Name)
-		set(reflect.ValueOf(c).Elem().Field(i), 4)
-		assert.NotEmpty(t, whatNobodyApproved(c), field.Name)
-	}
-	tally.note(tally.controls, "trust", "an empty file needs no approval")
-	assert.Empty(t,
-		whatNobodyApproved(&config.Config{Path: "agent.hcl", Dir: dir, Workspace: config.Workspace{Root: dir}}))
-}
-
-// set gives a value other than the zero one, the largest where there is one.
-func set(v reflect.Value, depth int) {
-	if depth == 0 || !v.CanSet() {
-		return
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		set(v.Elem(), depth-1)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		set(v.Index(0), depth-1)
-	case reflect.Map:
-		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		set(key, depth-1)
-		set(value, depth-1)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(key, value)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			set(v.Field(i), depth-1)
-		}
-	case reflect.String:
-		v.SetString("/elsewhere")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt(int64(100 * time.Hour))
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(1 << 40)
-	}
-}
 
 // wrapped is a source whose tool takes a name that others have.
 type wrapped struct{}

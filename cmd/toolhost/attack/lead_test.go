@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // leadPlace is where a file leads the user's browser to a console, below the
-// arena's home (TestConsoleOpensABrowser in internal/console/bundle).
+// arena's home (TestConsoleOpensABrowser in internal/face/console/bundle).
 const leadPlace = ".local/state/toolhost/console/open-1.html"
 
 // leadWords are in that file, as the code is.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // Servers that others run and that say one thing today and another tomorrow, or
@@ -93,7 +93,7 @@ func TestLiarsThatAddTools(t *testing.T) {
 	assert.Equal(t, "served", strings.TrimSpace(a.cli(nil, "", "read_me_first", `{}`).text))
 }
 
-// The tool mcp of toolset ocode, which calls servers by itself, heeds the same.
+// The tool mcp of toolset ocode, which calls servers by itself, follows the same rule.
 func TestLiarsByTheirOwnNames(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // What a person reads on a terminal: no text of an agent or a repository passes
@@ -62,6 +62,7 @@ func TestATextForgesNoLine(t *testing.T) {
 	for name, text := range forgeries {
 		a := newArena(t, map[string]string{"agent.hcl": askAll, "real.txt": "old\n"})
 		a.arm()
+		a.approve(a.ws)
 		see := func(what string, typed [][2]string, args ...string) string {
 			t.Helper()
 			tally.note(tally.cases, "approval", what+" with "+name)
@@ -80,7 +81,7 @@ func TestATextForgesNoLine(t *testing.T) {
 		see("explain of a shell", nil, "explain", "--toolset", "cliagent", "run_in_terminal", "command=echo '"+text+"'")
 		see("an error", nil, "call", "read_file", "path=none"+text)
 		see("events", nil, "events")
-		see("undo --list", nil, "undo", "--list")
+		see("log", nil, "log")
 		see("undo --dry-run", nil, "undo", "--dry-run")
 		see("call --dry-run", nil, "call", "write_file", "path="+file, "content="+text, "--dry-run")
 		see("a question", [][2]string{{"Approve?", "n\n"}, {"Why not?", "\n"}}, "call", "write_file", "path="+file,
@@ -106,7 +107,7 @@ func TestATextForgesNoLine(t *testing.T) {
 	}
 }
 
-// What is recorded comes from whoever calls, and from tools.
+// What is recorded comes from callers and from tools.
 func TestARecordForgesNoLine(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": askAll, "a.txt": "x"})

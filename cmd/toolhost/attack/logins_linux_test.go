@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth/oauthtest"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/oauthtest"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // The tokens of a login that is there.

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // slow is longer than reading anything may take, however hostile, also on a
@@ -99,6 +99,8 @@ func (a *arena) survives(args ...string) []violation {
 var taskBombs = map[string]string{
 	"laughter": "version: '3'\nx0: &x0 [a,a,a,a,a,a,a,a,a]\n" + laughter() +
 		"tasks:\n  a:\n    desc: a\n    vars: {V: *x8}\n    cmds: ['true']\n",
+	"templates that double": "version: '3'\nvars:\n  A0: xxxxxxxxxxxxxxxx\n" + doublingTemplates() +
+		"tasks:\n  a: {desc: a, cmds: ['true']}\n",
 	"nested lists": "version: '3'\nx: " + strings.Repeat("[", 50000) + strings.Repeat("]", 50000) + "\n",
 	"nested maps": "version: '3'\nx: " + strings.Repeat("{a: ", 20000) + "1" + strings.Repeat("}", 20000) +
 		"\n",
@@ -125,6 +127,14 @@ func laughter() string {
 	return b.String()
 }
 
+func doublingTemplates() string {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, "  A%d: '{{.A%d}}{{.A%d}}'\n", i+1, i, i)
+	}
+	return b.String()
+}
+
 func TestParsersOfTaskfiles(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -133,6 +143,7 @@ func TestParsersOfTaskfiles(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, nil)
 			a.write(a.ws, ".agent/Taskfile.yml", a.fill(text), 0o644)
+			a.write(a.ws, "agent.hcl", "sandbox {\n  memory = \"512MiB\"\n}\n", 0o644) // several run at one time
 			a.arm()
 			h := a.serve(nil)
 			for _, call := range [][2]string{{"list_commands", `{}`}, {"run_command", `{"command":"a"}`}} {

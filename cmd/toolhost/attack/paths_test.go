@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // victim is a tool that takes a path, {P}. Where the path stands in an args
@@ -74,6 +74,57 @@ var victims = map[string][]victim{
 		{tool: "grep", params: `{"pattern":"planted","directory":"{P}"}`, dir: true},
 		{tool: "bash", params: `{"command":"cat secret.txt inner.txt; touch owned","working_directory":"{P}","confirmed":true}`, dir: true},
 	},
+	"anthropic": {
+		{tool: "read", params: `{"file_path":"{P}"}`},
+		{tool: "write", params: `{"file_path":"{P}","content":"owned"}`},
+		{tool: "write", as: "new", params: `{"file_path":"{P}/new/file","content":"owned"}`, dir: true},
+		{tool: "edit", params: `{"file_path":"{P}","old_string":"outside","new_string":"owned"}`},
+		{tool: "str_replace_based_edit_tool", as: "view", params: `{"command":"view","path":"{P}"}`},
+		{tool: "str_replace_based_edit_tool", as: "list", params: `{"command":"view","path":"{P}"}`, dir: true},
+		{tool: "str_replace_based_edit_tool", as: "create",
+			params: `{"command":"create","path":"{P}","file_text":"owned"}`},
+		{tool: "str_replace_based_edit_tool", as: "replace",
+			params: `{"command":"str_replace","path":"{P}","old_str":"outside","new_str":"owned"}`},
+		{tool: "str_replace_based_edit_tool", as: "insert",
+			params: `{"command":"insert","path":"{P}","insert_line":0,"insert_text":"owned"}`},
+		{tool: "memory", as: "view", params: `{"command":"view","path":"/memories/{P}"}`},
+		{tool: "memory", as: "create",
+			params: `{"command":"create","path":"/memories/{P}/new","file_text":"owned"}`, dir: true},
+		{tool: "memory", as: "rename",
+			params: `{"command":"rename","old_path":"/memories/{P}","new_path":"/memories/stolen"}`},
+		{tool: "glob", params: `{"pattern":"*","path":"{P}"}`, dir: true},
+		{tool: "glob", as: "pattern", params: `{"pattern":"{P}/*"}`, dir: true},
+		{tool: "grep", params: `{"pattern":"planted","path":"{P}"}`, dir: true},
+		{tool: "bash", params: `{"command":"cd '{P}' && cat secret.txt inner.txt; touch owned"}`, dir: true},
+	},
+	"claude": {
+		{tool: "Read", params: `{"file_path":"{P}"}`},
+		{tool: "Write", params: `{"file_path":"{P}","content":"owned"}`},
+		{tool: "Write", as: "new", params: `{"file_path":"{P}/new/file","content":"owned"}`, dir: true},
+		{tool: "Edit", params: `{"file_path":"{P}","old_string":"outside","new_string":"owned"}`},
+		{tool: "Edit", as: "new", params: `{"file_path":"{P}/new","old_string":"","new_string":"owned"}`, dir: true},
+		{tool: "NotebookEdit", params: `{"notebook_path":"{P}/n.ipynb","new_source":"owned","cell_id":"a"}`, dir: true},
+		{tool: "Glob", params: `{"pattern":"*","path":"{P}"}`, dir: true},
+		{tool: "Glob", as: "pattern", params: `{"pattern":"{P}/*"}`, dir: true},
+		{tool: "Grep", params: `{"pattern":"planted","path":"{P}","output_mode":"content"}`, dir: true},
+		{tool: "Bash", params: `{"command":"cd '{P}' && cat secret.txt inner.txt; touch owned"}`, dir: true},
+	},
+	"codex": {
+		{tool: "exec_command", params: `{"cmd":"cat secret.txt inner.txt; touch owned","workdir":"{P}","tty":true}`,
+			dir: true},
+		{tool: "shell_command", params: `{"command":"cat secret.txt inner.txt; touch owned","workdir":"{P}"}`, dir: true},
+		{tool: "shell", params: `{"commands":["cd '{P}' && cat secret.txt inner.txt; touch owned"]}`, dir: true},
+		{tool: "apply_patch", as: "add", params: `{"input":"*** Begin Patch\n*** Add File: {P}\n+owned\n*** End Patch"}`},
+		{tool: "apply_patch", as: "add below",
+			params: `{"input":"*** Begin Patch\n*** Add File: {P}/new/file\n+owned\n*** End Patch"}`, dir: true},
+		{tool: "apply_patch", as: "update",
+			params: `{"input":"*** Begin Patch\n*** Update File: {P}\n@@\n+owned\n*** End Patch"}`},
+		{tool: "apply_patch", as: "delete", params: `{"input":"*** Begin Patch\n*** Delete File: {P}\n*** End Patch"}`},
+		{tool: "apply_patch", as: "move", params: `{"input":"*** Begin Patch\n*** Update File: ok.txt\n` +
+			`*** Move to: {P}\n@@\n+owned\n*** End Patch"}`},
+		{tool: "apply_patch", as: "operation", params: `{"operation":{"type":"create_file","path":"{P}","diff":"+owned"}}`},
+		{tool: "view_image", params: `{"path":"{P}/secret.png"}`, dir: true},
+	},
 	"ocode": {
 		{tool: "file_read", params: `{"path":"{P}"}`},
 		{tool: "file_write", params: `{"path":"{P}","content":"owned"}`},
@@ -130,7 +181,7 @@ var refusals = map[string][]string{
 	"ocode":      {"path_outside_workspace"},
 }
 
-// plantLinks makes the links of the escapes anew.
+// plantLinks makes the links of the escapes again.
 func (a *arena) plantLinks() {
 	for name, target := range map[string]string{
 		"lnk": "../outside/secret.txt", "lnkdir": "../outside", "abslnk": a.out + "/secret.txt", "abslnkdir": a.out,

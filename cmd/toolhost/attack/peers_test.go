@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,12 +20,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // Other servers and plugins, and what a repository brings as state.
@@ -102,7 +100,7 @@ func offering(description string, names ...string) string {
 
 // run runs the program in the arena and gives what it printed.
 func (a *arena) run(env []string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	defer cancel()
 	program := a.program(env, args...)
 	cmd := exec.CommandContext(ctx, program.Path, program.Args[1:]...)
@@ -235,54 +233,6 @@ func TestRepositoryOfPipesForDirectories(t *testing.T) {
 	control(t, "repository", "a pipe and a naive reader", checkProcess, a.left(a.named))
 	require.NoError(t, syscall.Kill(-naive.Process.Pid, syscall.SIGKILL)) // the reader, too
 	_ = naive.Wait()
-}
-
-// The state file of a repository runs nothing in the host.
-func TestRepositoryWithAProgramInItsState(t *testing.T) {
-	testneed.NotShort(t, "one attack of each class stays")
-	t.Parallel()
-	const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c"
-	const columns = "source TEXT NOT NULL, scope TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, value " +
-		"BLOB NOT NULL, changed INTEGER NOT NULL, PRIMARY KEY (source, scope, session, key)"
-	for name, statements := range map[string]string{
-		"an endless trigger": "CREATE TABLE entries (" + columns +
-			") WITHOUT ROWID; CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET value=(" + endless +
-			"); END",
-		"an endless view": "CREATE VIEW entries AS SELECT '' AS source, '' AS scope, '' AS session, '' AS key, (" +
-			endless + ") AS value, 0 AS changed",
-		"a growing trigger": "CREATE TABLE entries (" + columns +
-			") WITHOUT ROWID; CREATE TABLE big (b); CREATE TRIGGER t AFTER INSERT ON entries BEGIN INSERT INTO big " +
-			"VALUES (zeroblob(100000000)); END",
-	} {
-		a := newArena(t, nil)
-		file := filepath.Join(a.ws, ".agent", "state.db")
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		db, err := sql.Open("sqlite", file)
-		require.NoError(t, err)
-		_, err = db.Exec(statements + "; PRAGMA user_version = 1")
-		require.NoError(t, err)
-		require.NoError(t, db.Close())
-		a.arm()
-		for _, call := range [][2]string{{"todoread", `{}`},
-			{"todowrite", `{"todos_json":"[{\"content\":\"x\",\"status\":\"pending\",\"priority\":\"low\"}]"}`}} {
-			onCommandLine(t, a, nil, "",
-				attack{group: "repository", name: "state with " + name + " " + call[0], tool: call[0], params: call[1],
-					want: []string{""}})
-		}
-		for _, suffix := range []string{"", "-wal"} {
-			if info, err := os.Stat(file + suffix); err == nil {
-				assert.Less(t, info.Size(), int64(1<<20))
-			}
-		}
-	}
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "x.db"))
-	require.NoError(t, err)
-	defer db.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	tally.note(tally.controls, "repository", "SQLite runs what a file holds")
-	_, err = db.ExecContext(ctx, endless)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 // What a repository that nobody approved names as a plugin is not run, and what

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // writingServer is an MCP server whose one tool writes files of the workspace.
@@ -49,9 +49,9 @@ func TestWhatPeersWriteComesBack(t *testing.T) {
 				tally.note(tally.cases, "plugins", s.String()+": what the "+peer+" writes comes back")
 				a, r := writtenBy(t, s, peer, s.block())
 				assert.Contains(t, r.said[0], `"files_affected":["ok.txt"]`)
-				out, err := a.run(nil, "undo", "--list")
+				out, err := a.run(nil, "log")
 				require.NoError(t, err, out)
-				assert.Regexp(t, `tool_step_0001 +\S+ +do .* ok\.txt\n`, out)
+				assert.Regexp(t, `k7f2 +\S+ +do .* ok\.txt\n`, out)
 				for _, turn := range []struct{ verb, want string }{{"undo", "fine\n"}, {"redo", "owned"}, {"undo", "fine\n"}} {
 					out, err = a.run(nil, turn.verb)
 					require.NoError(t, err, out)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
@@ -103,7 +103,8 @@ func TestAnAnswerIsForOneCall(t *testing.T) {
 			assert.NoFileExists(t, filepath.Join(x.d.a.ws, file), "%s: %s", name, text)
 		}
 	}
-	_, text := d.call("write_file", params, allowing(d.state("write_file", params), "once"))
+	const another = `{"path":"new.txt","content":"not asked about yet"}`
+	_, text := d.call("write_file", another, allowing(d.state("write_file", another), "once"))
 	assert.FileExists(t, filepath.Join(d.a.ws, "new.txt"), "control: %s", text)
 	tally.note(tally.controls, "approval", "the call that was asked about")
 }

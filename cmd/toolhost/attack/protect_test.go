@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // grantingConfig has a block of each kind that grants something to a file of
@@ -166,6 +166,8 @@ func TestProtectMissing(t *testing.T) {
 			for _, name := range missingNames {
 				a.whole[name] = []string{"(missing)"}
 			}
+			// It is made as git makes it, whatever is written.
+			a.whole[".git/worktrees/w/commondir"] = []string{"(missing)", "../..\n"}
 			require.NoError(t, copyFile(player(), filepath.Join(a.ws, "player")))
 			a.arm()
 			h := a.serve(nil, "--toolset", "cliagent")

@@ -3,9 +3,6 @@
 package attack
 
 import (
-	"bytes"
-	"database/sql"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,81 +14,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // What comes with a clone of a repository, or was left by a command that ran in
 // it, is believed nothing.
 
-// plantSuperJournal makes a state file beside which lies a rollback journal, as
-// SQLite's file format has it, which names another file as the super-journal:
-// what SQLite removes when it has rolled back.
-func (a *arena) plantSuperJournal(victim string) {
-	a.t.Helper()
-	state := filepath.Join(a.ws, ".agent", "state.db")
-	require.NoError(a.t, os.MkdirAll(filepath.Dir(state), 0o755))
-	db, err := sql.Open("sqlite", state)
-	require.NoError(a.t, err)
-	_, err = db.Exec("CREATE TABLE t (a)")
-	require.NoError(a.t, err)
-	require.NoError(a.t, db.Close())
-	data, err := os.ReadFile(state)
-	require.NoError(a.t, err)
-
-	const page, sector, nonce = 4096, 512, 12345
-	magic := []byte{0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7}
-	words := func(list ...uint32) (b []byte) {
-		for _, w := range list {
-			b = binary.BigEndian.AppendUint32(b, w)
-		}
-		return b
-	}
-	checksum := uint32(nonce)
-	for i := page - 200; i > 0; i -= 200 {
-		checksum += uint32(data[i])
-	}
-	var nameSum uint32
-	for _, c := range []byte(victim) {
-		nameSum += uint32(c)
-	}
-	journal := append(bytes.Clone(magic), words(1, nonce, uint32(len(data)/page), sector, page)...)
-	journal = append(journal, make([]byte, sector-len(journal))...)
-	journal = append(append(append(journal, words(1)...), data[:page]...), words(checksum)...)
-	journal = append(append(journal, words(1<<30/page+1)...), victim...)
-	journal = append(append(journal, words(uint32(len(victim)), nameSum)...), magic...)
-	require.NoError(a.t, os.WriteFile(state+"-journal", journal, 0o644))
-}
-
-func TestRepositoryNamesASuperJournal(t *testing.T) {
-	t.Parallel()
-	for _, call := range []attack{
-		{tool: "todoread", params: `{}`},
-		{tool: "todowrite", params: `{"todos_json":"[]"}`},
-	} {
-		a := newArena(t, nil)
-		a.plantSuperJournal(filepath.Join(a.out, "dir", "inner.txt"))
-		a.arm()
-		call.group, call.name = "repository", "super-journal "+call.tool
-		onCommandLine(t, a, nil, "", call)
-		call.name, call.want = call.name+" again", []string{""}
-		onCommandLine(t, a, nil, "", call)
-	}
-	a := newArena(t, nil)
-	a.plantSuperJournal(filepath.Join(a.out, "dir", "inner.txt"))
-	a.arm()
-	db, err := sql.Open("sqlite", filepath.Join(a.ws, ".agent", "state.db"))
-	require.NoError(t, err)
-	defer db.Close()
-	var tables int
-	require.NoError(t, db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables))
-	assert.Equal(t, 1, tables)
-	control(t, "repository", "SQLite as it is", checkCanary, a.inspect())
-}
-
-// Whoever replaces the .git file of a linked worktree chooses what git runs for
+// Anyone who replaces the .git file of a linked worktree chooses what git runs for
 // the user there.
 func TestRepositoryOfALinkedWorktree(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
@@ -137,9 +68,13 @@ func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
 			guess := "r_" + strings.ToLower(a.secret[8:28])
 			env := []string{"TOOLHOST_TRUST=" + trusted, "TOOLHOST_VAR_v=" + a.secret}
 			list, _ := a.program(env, "list", "--toolset", "x").CombinedOutput()
-			write := a.cli(env, "", "write_file", `{"path":"`+guess+`","content":"x"}`)
-			found := append(write.faults, a.inspect(append(write.said, string(list))...)...)
-			if strings.Contains(string(list), guess) || write.failed {
+			tool, params := "write_file", `{"path":"`+guess+`","content":"x"}`
+			if trusted == "0" { // nothing that writes is offered
+				tool, params = "read_file", `{"path":"agent.hcl"}`
+			}
+			call := a.cli(env, "", tool, params)
+			found := append(call.faults, a.inspect(append(call.said, string(list))...)...)
+			if strings.Contains(string(list), guess) || call.failed {
 				found = append(found, violation{checkSecret, name})
 			}
 			if trusted == "1" {
@@ -160,9 +95,8 @@ func TestRepositoryOfPipes(t *testing.T) {
 	for _, name := range []string{
 		"runs/cli/events.jsonl", "runs/cli/events.1.jsonl", "runs/cli/steps", "runs/cli/lock",
 		"runs/cli/diffs/step_0001.patch",
-		"runs/cli/logs/tool_step_0001_stdout.txt", "undo/lock", "undo/pruned", "undo/journal/s-cli.jsonl", "state.db",
-		"state.db-wal",
-		"state.db-journal", "tasks/abc/task.json", ".gitignore", "Taskfile.yml",
+		"runs/cli/logs/tool_step_0001_stdout.txt", "undo/lock", "undo/pruned", "undo/journal/s-cli.jsonl",
+		"memories.json", "sessions/cli.json", "tasks/abc/task.json", ".gitignore", "Taskfile.yml",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // What a command does in a view stays in it until somebody who has seen all of it
@@ -246,7 +246,8 @@ func TestApprovedEffectsChange(t *testing.T) {
 func TestShownChangesHideNothing(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
-	a := reviewArena(t, reviewAll, nil)
+	a := reviewArena(t, reviewAll, map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/x": "",
+		".git/objects/pack/x": ""})
 	a.arm()
 	before := a.tree()
 	c := a.asking()
@@ -257,10 +258,10 @@ func TestShownChangesHideNothing(t *testing.T) {
 		"turned around":        {`echo payload >"$(printf 'a\342\200\256txt.b')"`, "payload"},
 		"ESC in a content":     {`printf '\033[1A\033[2K\r` + lie + ` payload\n' >p`, "payload"},
 		"a link's target":      {`ln -s "$(printf 'payload\n` + lie + `')" p`, "payload"},
-		"in git's objects":     {`mkdir -p x/.git/objects/aa; echo payload >x/.git/objects/aa/run`, "payload"},
-		"named as git's object": {`mkdir -p x/.git/objects/aa; ` +
-			`echo payload >x/.git/objects/aa/` + strings.Repeat("0", 38), "payload"},
-		"a program for git's object": {`mkdir -p x/.git/objects/aa; cp /bin/true x/.git/objects/aa/` +
+		"in git's objects":     {`mkdir -p .git/objects/aa; echo payload >.git/objects/aa/run`, "payload"},
+		"named as git's object": {`mkdir -p .git/objects/aa; ` +
+			`echo payload >.git/objects/aa/` + strings.Repeat("0", 38), "payload"},
+		"a program for git's object": {`mkdir -p .git/objects/aa; cp /bin/true .git/objects/aa/` +
 			strings.Repeat("0", 38), "SHA-256"},
 		"in what is not text": {`printf 'payload\000' >p`, "SHA-256"},
 		"behind much":         {`seq 20000 >a; echo payload >z`, "payload"},
@@ -320,7 +321,7 @@ func TestLimitsOfReview(t *testing.T) {
 		{"a file for a link", `rm gen/file; echo x >gen/file`, false},
 		{"a new link", `ln -s ../src gen/l`, false},
 		{"a link for a file", `rm gen/old; ln -s ../src/main.txt gen/old`, false},
-		{"a directory made anew", `rm -r gen; mkdir gen; echo x >gen/x`, false},
+		{"a directory made again", `rm -r gen; mkdir gen; echo x >gen/x`, false},
 		{"a mode elsewhere", `chmod 600 src/main.txt`, false},
 		{"nothing at all", `true`, true},
 	} {

@@ -73,7 +73,7 @@ func listing(root string) (lines []string) {
 	return lines
 }
 
-// dialOut tries to reach whoever is told: a socket by a path, one without, and a
+// dialOut tries to reach each peer it is given: a socket by a path, one without, and a
 // port.
 func dialOut() {
 	for _, to := range []struct{ network, address string }{

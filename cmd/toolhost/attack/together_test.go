@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/toolhost/toolhost/internal/testfile"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
 // script is an attack by a shell.

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// An agent.hcl that nobody has approved restricts and does nothing else,
-// however it comes to be there.
+// An agent.hcl that is not approved has no effect, and only tools that read are
+// offered beside it, however it comes to be there.
 
 // unapproved has no file count that the user has not approved.
 const unapproved = "TOOLHOST_TRUST="
@@ -25,7 +25,7 @@ const unapproved = "TOOLHOST_TRUST="
 // approve has the user approve the agent.hcl in a directory.
 func (a *arena) approve(dir string) {
 	a.t.Helper()
-	cmd := a.program([]string{unapproved}, "trust")
+	cmd := a.program([]string{unapproved}, "trust", "--yes")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	require.NoError(a.t, err, "%s", out)
@@ -48,7 +48,7 @@ func TestUnapprovedFileMovesTheWorkspace(t *testing.T) {
 		x.name, x.params = "read below, root is a "+name, `{"path":"inner.txt"}`
 		onCommandLine(t, a, []string{unapproved}, "", x)
 		x.name, x.tool, x.params, x.want = "write, root is a "+name, "write_file", `{"path":"pwned","content":"x"}`,
-			[]string{""}
+			[]string{"denied"}
 		onCommandLine(t, a, []string{unapproved}, "", x)
 		if root == "here" {
 			r := a.cli(nil, "", "read_file", `{"path":"secret.txt"}`)
@@ -70,7 +70,7 @@ func TestApprovedPathIsMoved(t *testing.T) {
 	a.link("../outside", "vendor")
 	onCommandLine(t, a, []string{unapproved}, "", attack{group: "trust", name: "allowed directory becomes a link",
 		tool: "read_file", params: `{"path":"vendor/secret.txt"}`,
-		want: []string{"path_outside_workspace", "not_found"}})
+		want: []string{"permission_denied"}})
 	r := a.cli(nil, "", "read_file", `{"path":"vendor/secret.txt"}`)
 	control(t, "trust", "the link is approved", checkSecret, a.inspect(r.said...))
 }
@@ -96,19 +96,6 @@ func TestUnapprovedFileLoosens(t *testing.T) {
 	a.arm()
 	onCommandLine(t, a, []string{unapproved}, "", attack{group: "trust", name: "a sensitive variable blanks results",
 		tool: "read_file", params: `{"path":"x.txt"}`, want: []string{""}, wantText: "evil.example"})
-	for name, file := range map[string]string{
-		"web limits":         "web {\n  max_size = \"8GiB\"\n  timeout  = \"24h\"\n}\n",
-		"rename":             "toolset \"x\" {\n  tools  = [\"rm\"]\n  rename = { rm = \"ls\" }\n}\n",
-		"sandbox off":        "sandbox {\n  level = \"off\"\n}\n",
-		"sensitive variable": "variable \"a\" {\n  default   = \"evil\"\n  sensitive = true\n}\n",
-	} {
-		a := newArena(t, map[string]string{"agent.hcl": file})
-		a.arm()
-		tally.note(tally.cases, "trust", "shown: "+name)
-		out, err := a.program([]string{unapproved}, "trust", "--show").CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		assert.NotContains(t, string(out), "loosens nothing", name)
-	}
 }
 
 // strict is a policy that an attacker wants to be rid of, and a file that is
@@ -164,7 +151,6 @@ func TestPolicyIsDropped(t *testing.T) {
 			a.write(a.ws, "pkg/agent.hcl",
 				"policy {\n  rule \"rm\" {\n    tool = \"rm\"\n    action = \"allow\"\n  }\n}\n", 0o644)
 		},
-		"nearer JSON":       func(a *arena) { a.write(a.ws, "pkg/agent.hcl.json", `{}`, 0o644) },
 		"nearer repository": func(a *arena) { a.write(a.ws, "pkg/.git/HEAD", "ref: refs/heads/main\n", 0o644) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -303,8 +289,7 @@ func TestHomeAsWorkspace(t *testing.T) {
 	}
 }
 
-// A file above that nobody has approved gives tools no more than there would be
-// without it, and one of another user counts for nothing.
+// A file above that is not approved moves no workspace.
 func TestPlantedFileAbove(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -318,22 +303,12 @@ func TestPlantedFileAbove(t *testing.T) {
 		return string(out)
 	}
 	tally.note(tally.cases, "trust", "planted above")
+	assert.Contains(t, call("call", "read_file", "path=x.txt"), "x")
 	call("call", "write_file", "path=made.txt", "content=x")
-	assert.FileExists(t, filepath.Join(in, "made.txt"))
+	assert.NoFileExists(t, filepath.Join(in, "made.txt"))
 	assert.NoFileExists(t, filepath.Join(a.ws, "made.txt"))
 	a.approve(a.ws)
 	tally.note(tally.controls, "trust", "approved above")
 	call("call", "write_file", "path=made.txt", "content=x")
 	assert.FileExists(t, filepath.Join(a.ws, "made.txt"))
-
-	if !testneed.Superuser() {
-		testneed.Missing(t, "a file of another user takes the superuser to make")
-	}
-	b := newArena(t, map[string]string{"agent.hcl": "policy {\n  read_only = \"deny\"\n}\n"})
-	b.arm()
-	require.NoError(t, os.Lchown(filepath.Join(b.ws, "agent.hcl"), nobody, nobody))
-	tally.note(tally.cases, "trust", "planted by another user")
-	r := b.cli([]string{unapproved}, "", "read_file", `{"path":"ok.txt"}`)
-	assert.False(t, r.failed, r.text)
-	assert.Contains(t, r.said[1], "belongs to another user")
 }

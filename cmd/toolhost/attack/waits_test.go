@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // dies bounds how long the program may go on after SIGTERM. Every wait below is

@@ -9,7 +9,6 @@ locals {
   h = path.rot
   i = "${local.fine} ${local.missing}"
   fine = "x"
-  fine = "y"
   j = format("%99999d", 1)
 }
 

@@ -24,5 +24,5 @@ sandbox {
 }
 
 sandbox {
-  level = "docker"
+  level = "off"
 }

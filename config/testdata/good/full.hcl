@@ -234,7 +234,6 @@ sandbox {
   read    = ["/opt"]
   write   = ["~/cache"]
   mask    = ["~/.ssh"]
-  image   = "alpine:3"
 }
 
 web {

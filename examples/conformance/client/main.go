@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient"
-	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
 )
 
 // server is the name under which the suite's server is known.

@@ -36,8 +36,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/excerpt"
 	"github.com/toolhost/toolhost/internal/policy"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
 // Class is how dangerous a command is.

@@ -1,41 +1,31 @@
-// Package background runs processes that outlive the call, and the program,
-// that started them.
+// Package background runs commands that go on after the call that started them.
 //
-// Each task has a supervisor, a process of its own in a session of its own,
-// which starts the command, confined as it was told, keeps what it prints in
-// files, and writes down how it ended. So a task can be looked at, waited for
-// and ended from any process that knows the workspace. What a task started is
-// ended with it, also what left its process group or ignores SIGTERM.
+// A task is a child of the program that started it, confined as the task says, and ends with that program at the
+// latest: toolhost ends it, and the kernel does where toolhost is killed (on Linux; at sandbox levels off and landlock
+// that reaches the command alone, and what it left is ended when the tasks are looked at next). What a task started is
+// ended with it.
 //
-// A task belongs to a session. It lives on when the process that started it
-// ends, unless the session has an owner ([Store.Own]), such as an MCP server
-// for the time of a connection: then it ends with the owner, even one that is
-// killed.
-//
-// State lies where no tool can write, a directory for each task. What a result
-// names is a copy in the workspace, which is never read again.
-//
-// The supervisor is the program's own binary, started anew. A program that
-// imports this package needs to do nothing for it. On Windows tasks are
-// unsupported.
+// A task has a directory where no tool can write: what was started, how it ended, and a bounded part of what it
+// printed. So other programs can list, read and end it. One that asks for the end leaves a file; the program that runs
+// the task looks for it.
 package background
 
 import (
+	"os"
 	"os/exec"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/store/effects"
 )
 
 // Defaults of Options.
 const (
 	DefaultMaxRunning = 16
-	DefaultDiskLimit  = 64 << 20
 	DefaultOutputCap  = 1 << 20
 	DefaultKeep       = 100
-	DefaultKeepBytes  = 512 << 20
 )
 
 // DirName is the name of the directory of tasks among what the host keeps of a
@@ -46,23 +36,11 @@ const DirName = "tasks"
 type Options struct {
 	// MaxRunning bounds the tasks of a session that run at one time.
 	MaxRunning int
-	// DiskLimit bounds what is kept of each stream on disk, in bytes. The end
-	// of a longer one is kept besides.
-	DiskLimit int64
-	// OutputCap is how many bytes of each stream Output gives: the first half
-	// and the last half of what is longer.
+	// OutputCap is how many bytes of each stream are kept: the first half and the last half of what is longer.
 	OutputCap int
-	// Keep is how many ended tasks are kept, and KeepBytes how much they may
-	// hold together; the oldest go first.
-	Keep      int
-	KeepBytes int64
-	// Root is the workspace. Output that is too long to be given whole is copied
-	// to CopyDir in it. Empty copies none.
-	Root string
+	// Keep is how many ended tasks are kept; the oldest go first.
+	Keep int
 }
-
-// CopyDir is where copies of long output lie in the workspace, a slash path.
-const CopyDir = ".agent/cache/tasks"
 
 // Store is the tasks of a workspace. It is safe for use by several goroutines
 // and processes.
@@ -78,17 +56,11 @@ func Open(dir string, o Options) *Store {
 	if o.MaxRunning <= 0 {
 		o.MaxRunning = DefaultMaxRunning
 	}
-	if o.DiskLimit <= 0 {
-		o.DiskLimit = DefaultDiskLimit
-	}
 	if o.OutputCap <= 0 {
 		o.OutputCap = DefaultOutputCap
 	}
 	if o.Keep <= 0 {
 		o.Keep = DefaultKeep
-	}
-	if o.KeepBytes <= 0 {
-		o.KeepBytes = DefaultKeepBytes
 	}
 	return &Store{dir: dir, options: o}
 }
@@ -111,12 +83,25 @@ type Spec struct {
 	Timeout, Grace time.Duration
 	// Confine is how the command is confined. Nil does not confine it.
 	Confine *sandbox.Policy
+	// Terminal, Input and OnStart are those of [proc.Command], and OnOutput too:
+	// the output is kept besides. OnEnd is called when the task has ended.
+	Terminal *proc.Terminal
+	Input    *os.File
+	OnStart  func(pid int)
+	OnOutput func(stream string, p []byte)
+	OnEnd    func()
+	// Turns, when not nil, keep what the command changes, and not the call that
+	// starts it.
+	Turns *effects.Turns
 }
 
 // Command is the same run for [proc.Run]: in the foreground, and with the
 // caller.
 func (s *Spec) Command() proc.Command {
-	c := proc.Command{Argv: s.Argv, Dir: s.Dir, Env: s.Env, Stdin: s.Stdin, Timeout: s.Timeout, Grace: s.Grace}
+	c := proc.Command{
+		Argv: s.Argv, Dir: s.Dir, Env: s.Env, Stdin: s.Stdin, Timeout: s.Timeout, Grace: s.Grace,
+		Terminal: s.Terminal, Input: s.Input,
+	}
 	if s.Confine != nil {
 		policy := *s.Confine
 		c.Prepare = func(cmd *exec.Cmd) error {
@@ -130,8 +115,7 @@ func (s *Spec) Command() proc.Command {
 // State is where a task is.
 type State string
 
-// The states. Lost means that the supervisor is gone without having told how
-// the task ended: it was killed, or the machine went down.
+// The states. Lost means that the program that ran the task was killed, or the machine went down.
 const (
 	Running   State = "running"
 	Completed State = "completed"
@@ -150,6 +134,9 @@ type Task struct {
 	Dir     string    `json:"dir,omitempty"`
 	Started time.Time `json:"started"`
 	State   State     `json:"state"`
+	// Host is the process that runs the task, Parent the parent of that one.
+	Host   int `json:"host,omitempty"`
+	Parent int `json:"parent,omitempty"`
 	// Ended is when the task ended, nil while it runs and when that is not
 	// known.
 	Ended *time.Time `json:"ended,omitempty"`
@@ -165,6 +152,9 @@ type Task struct {
 
 // Done reports whether the task has ended.
 func (t *Task) Done() bool { return t.State != Running }
+
+// Ours reports whether the task was started by this process, or by a child of it, such as a plugin.
+func (t *Task) Ours() bool { return t.Host == os.Getpid() || t.Parent == os.Getpid() }
 
 // Output is what a task has printed so far.
 type Output struct{ Stdout, Stderr proc.Output }

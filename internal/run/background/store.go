@@ -14,15 +14,17 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/filelock"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // The files of a task.
 const (
-	recordFile  = "task.json"   // written before the start
-	statusFile  = "status.json" // written at the end
-	lockFile    = "lock"        // locked while the supervisor lives
-	controlFile = "control"     // a pipe that takes orders
-	maxRecord   = 1 << 20
+	recordFile = "task.json"   // written before the start
+	statusFile = "status.json" // written at the end
+	lockFile   = "lock"        // locked while the task runs, by the program that runs it
+	stopFile   = "stop"        // asks for the end of the task, and says why
+	maxRecord  = 1 << 20
 )
 
 // status is how a task ended.
@@ -38,37 +40,71 @@ type status struct {
 // has the tasks as they were: those that ran there then are lost.
 func (s *Store) Dir() string { return s.dir }
 
-// Running gives the tasks of some sessions that run.
-func (s *Store) Running(of func(session string) bool) ([]Task, error) {
+// Running gives the tasks that run, of those that of chooses.
+func (s *Store) Running(of func(*Task) bool) ([]Task, error) {
 	tasks, err := s.List()
-	return slices.DeleteFunc(tasks, func(t Task) bool { return t.Done() || !of(t.Session) }), err
+	return slices.DeleteFunc(tasks, func(t Task) bool { return t.Done() || !of(&t) }), err
 }
 
-// EndAll kills the tasks of some sessions that run, and keeps why.
-func (s *Store) EndAll(ctx context.Context, of func(session string) bool, reason string) error {
+// EndAll ends those tasks, all at the same time, and gives how many there were. The reason is kept.
+func (s *Store) EndAll(ctx context.Context, of func(*Task) bool, reason string) (int, error) {
 	running, err := s.Running(of)
 	results := make(chan error)
 	for _, t := range running {
-		go func() { results <- s.endFor(ctx, t.ID, reason) }()
+		go func() {
+			_, _, err := s.end(ctx, t.ID, reason)
+			results <- err
+		}()
 	}
 	for range running {
 		err = errors.Join(err, <-results)
 	}
-	return err
+	return len(running), err
 }
 
-func (s *Store) endFor(ctx context.Context, id, reason string) error {
-	t, _, err := s.Kill(ctx, id)
-	if err != nil || t.State != Killed {
-		return err
+// killed is the reason of a task that was ended by its id.
+const killed = "killed"
+
+// Kill ends a task and everything it started, and returns it as it is then. already is true for one that had ended
+// before. The error is a *tool.Error of code not_found when there is no such task, and of code unavailable when it
+// does not end.
+func (s *Store) Kill(ctx context.Context, id string) (t *Task, already bool, err error) {
+	return s.end(ctx, id, killed)
+}
+
+// killPatience is how long a task may take to end, beyond the grace that it has.
+const killPatience = 10 * time.Second
+
+func (s *Store) end(ctx context.Context, id, reason string) (t *Task, already bool, err error) {
+	if t, err = s.Get(id); err != nil || t.Done() {
+		return t, err == nil, err
 	}
+	if err := s.askForEnd(id, reason); err != nil {
+		return nil, false, unreadable(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, proc.DefaultGrace+killPatience)
+	defer cancel()
+	if t, err = s.Wait(ctx, id); err != nil {
+		return nil, false, err
+	}
+	if !t.Done() {
+		return t, false, tool.Errorf(tool.Unavailable, "the background task %s has not ended yet", id).
+			Suggest("Look at it again in a moment.").With("task_id", id)
+	}
+	return t, t.State == Completed, nil
+}
+
+// askForEnd has the program that runs the task end it. The first reason stays.
+func (s *Store) askForEnd(id, reason string) error {
 	dir, err := s.openTask(id)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return writeJSON(dir, statusFile, status{State: Killed, Ended: *t.Ended, ExitCode: t.ExitCode, Signal: t.Signal,
-		Reason: reason})
+	if _, err := dir.Lstat(stopFile); err == nil {
+		return nil
+	}
+	return writeJSON(dir, stopFile, reason)
 }
 
 // open opens the directory of tasks. With make it is made if it is missing.
@@ -134,8 +170,8 @@ func (s *Store) Get(id string) (*Task, error) {
 	return load(dir, id)
 }
 
-// load reads a task's files. The status is looked for again when the
-// supervisor is gone: it may have been written a moment ago.
+// load reads a task's files. The status is looked for again when the task's program is gone: it may have been written
+// a moment ago.
 func load(dir *os.Root, id string) (*Task, error) {
 	t := &Task{ID: id}
 	if err := readJSON(dir, recordFile, t); err != nil {
@@ -148,14 +184,26 @@ func load(dir *os.Root, id string) (*Task, error) {
 	if t.settle(dir) {
 		return t, nil
 	}
-	if supervised(dir) {
+	if runs(dir) {
 		t.State = Running
 		return t, nil
 	}
 	if !t.settle(dir) {
-		t.State, t.Reason = Lost, "the process that watched over the task is gone"
+		proc.KillMarked(mark(id))
+		t.State, t.Reason = Lost, "the program that ran it was killed"
+		_ = writeJSON(dir, statusFile, status{State: t.State, Reason: t.Reason})
 	}
 	return t, nil
+}
+
+// runs reports whether the program that runs the task lives.
+func runs(dir *os.Root) bool {
+	f, err := dir.Open(lockFile)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(filelock.Try(f, false), filelock.ErrLocked)
 }
 
 // settle takes over how the task ended, if that is known.
@@ -164,7 +212,10 @@ func (t *Task) settle(dir *os.Root) bool {
 	if readJSON(dir, statusFile, &end) != nil {
 		return false
 	}
-	t.State, t.Ended, t.ExitCode, t.Signal, t.Reason = end.State, &end.Ended, end.ExitCode, end.Signal, end.Reason
+	t.State, t.ExitCode, t.Signal, t.Reason = end.State, end.ExitCode, end.Signal, end.Reason
+	if !end.Ended.IsZero() {
+		t.Ended = &end.Ended
+	}
 	return true
 }
 
@@ -214,31 +265,16 @@ func (s *Store) Wait(ctx context.Context, id string) (*Task, error) {
 	}
 }
 
-// prune removes the oldest of the ended tasks when they are too many or hold
-// too much.
+// prune removes the oldest of the ended tasks when there are too many.
 func (s *Store) prune(dir *os.Root) {
 	tasks, err := s.List()
 	if err != nil {
 		return
 	}
 	ended := slices.DeleteFunc(tasks, func(t Task) bool { return !t.Done() })
-	var held int64
-	for i, t := range slices.Backward(ended) {
-		if held += sizeOf(dir, t.ID); len(ended)-i > s.options.Keep || held > s.options.KeepBytes {
-			_ = dir.RemoveAll(t.ID)
-		}
+	for _, t := range ended[:max(0, len(ended)-s.options.Keep)] {
+		_ = dir.RemoveAll(t.ID)
 	}
-}
-
-// sizeOf is how many bytes a task's files hold.
-func sizeOf(dir *os.Root, id string) (size int64) {
-	entries, _ := fs.ReadDir(dir.FS(), id)
-	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil {
-			size += info.Size()
-		}
-	}
-	return size
 }
 
 func readJSON(dir *os.Root, name string, v any) error {

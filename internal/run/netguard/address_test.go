@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 func newClient(t *testing.T, opts Options) *Client {
@@ -17,7 +19,6 @@ func newClient(t *testing.T, opts Options) *Client {
 }
 
 func TestReason(t *testing.T) {
-	c := newClient(t, Options{})
 	for _, r := range []struct{ addr, want string }{
 		{"127.0.0.1", "loopback"}, {"127.255.255.255", "loopback"}, {"::1", "loopback"},
 		{"10.0.0.1", "private"}, {"172.16.0.1", "private"}, {"172.31.255.255", "private"}, {"192.168.1.1", "private"},
@@ -44,7 +45,7 @@ func TestReason(t *testing.T) {
 		{"9.255.255.255", ""}, {"11.0.0.0", ""}, {"126.255.255.255", ""}, {"128.0.0.1", ""}, {"169.253.0.1", ""},
 		{"2606:4700:4700::1111", ""}, {"2001:4860:4860::8888", ""}, {"2a00:1450::1", ""}, {"2001:200::1", ""},
 	} {
-		assert.Equal(t, r.want, c.reason(netip.MustParseAddr(r.addr)), r.addr)
+		assert.Equal(t, r.want, network.NotPublic(netip.MustParseAddr(r.addr)), r.addr)
 	}
 }
 

@@ -78,7 +78,6 @@ func orElse(d *time.Duration, byDefault time.Duration) {
 type Client struct {
 	opts      Options
 	allow     *allowed
-	refused   []refusedRange
 	transport *http.Transport
 	client    *http.Client
 }
@@ -90,7 +89,7 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{opts: opts.withDefaults(), allow: allow, refused: refusedRanges()}
+	c := &Client{opts: opts.withDefaults(), allow: allow}
 	c.transport = &http.Transport{
 		Proxy:                  nil,
 		DialContext:            c.DialContext,

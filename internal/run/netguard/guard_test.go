@@ -18,7 +18,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/netguard"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 func newClient(t *testing.T, opts netguard.Options) *netguard.Client {
@@ -164,7 +164,7 @@ func TestNameThatLeadsInside(t *testing.T) {
 
 // TestRebinding has a name answer with an allowed address first and with a
 // forbidden one from then on. The server closes its connection, so the
-// redirect to the same name has to connect anew.
+// redirect to the same name has to connect again.
 func TestRebinding(t *testing.T) {
 	testneed.OnlyOn(t, "linux", "only Linux answers on all of 127.0.0.0/8 by itself")
 	secret, hits := canary(t)

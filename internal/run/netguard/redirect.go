@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 // checkRedirect decides whether to follow a redirect to req, via being the
@@ -51,7 +52,7 @@ func leftOrigin(req *http.Request, via []*http.Request) bool {
 }
 
 func origin(u *url.URL) string {
-	host, _ := asciiHost(u.Hostname())
+	host, _ := network.HostName(u.Hostname())
 	port, _ := portOf(u)
 	return u.Scheme + "://" + host + ":" + strconv.Itoa(port)
 }

@@ -7,7 +7,8 @@ import (
 	"strconv"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/run/network"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
 // Check tells whether a fetch of the URL would be refused for what the URL
@@ -45,7 +46,7 @@ func (c *Client) checkTarget(u *url.URL) error {
 		return tool.Errorf(tool.InvalidArgument, "the URL for host %s holds a user name or password", u.Hostname()).
 			Suggest("Leave the part before '@' out.")
 	}
-	host, err := asciiHost(u.Hostname())
+	host, err := network.HostName(u.Hostname())
 	if err != nil {
 		return badURL(u.Hostname(), "its host is not a valid name")
 	}
@@ -63,7 +64,7 @@ func (c *Client) checkTarget(u *url.URL) error {
 }
 
 func (c *Client) checkName(host string, port int) error {
-	if endsInNumber(host) {
+	if network.EndsInNumber(host) {
 		return refuse(host, "is an unusual spelling of an address").
 			Suggest("Write the address as four decimal numbers, or use a host name.")
 	}
@@ -78,7 +79,7 @@ func (c *Client) checkAddr(addr netip.Addr, port int) error {
 	if c.allow.addr(addr) {
 		return nil
 	}
-	if reason := c.reason(addr); reason != "" {
+	if reason := network.NotPublic(addr); reason != "" {
 		return refuse(addr.String(), "is not a public address ("+reason+")")
 	}
 	if !c.portOpen(port) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 )
 
 // inherited are the variables that every process gets from the host's own
@@ -19,8 +20,6 @@ var inherited = []string{
 	"GOPRIVATE",
 	"CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-	// Windows cannot start programs without these.
-	"SYSTEMROOT", "WINDIR", "TEMP", "TMP", "COMSPEC", "PATHEXT", "USERPROFILE", "LOCALAPPDATA", "APPDATA",
 }
 
 // fixed are set for every process: no question, no pager, no colour.
@@ -50,7 +49,8 @@ func Environ(extra map[string]string, allow ...string) []string {
 }
 
 func passes(name string, allow []string) bool {
-	if slices.Contains(inherited, strings.ToUpper(name)) || strings.HasPrefix(name, "LC_") {
+	if slices.Contains(inherited, strings.ToUpper(name)) || strings.HasPrefix(name, "LC_") ||
+		slices.Contains(network.CertificateVariables, name) {
 		return true
 	}
 	return slices.ContainsFunc(allow, func(pattern string) bool {

@@ -12,12 +12,10 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func openShell(t *testing.T, script string, lines chan<- string) *proc.Process {
 	t.Helper()
-	testneed.NotOn(t, "windows", "the test's scripts are for a POSIX shell")
 	p, err := proc.Open(t.Context(), proc.Command{
 		Argv: []string{"/bin/sh", "-c", script}, Env: proc.Environ(nil), Grace: 200 * time.Millisecond,
 		OnLine: func(_, line string) {

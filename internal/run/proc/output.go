@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/internal/excerpt"
-	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/store/redact"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
 // Output is what a process wrote to one stream.
@@ -94,7 +94,7 @@ const maxLine = 8 << 10
 type capture struct {
 	limit    int
 	spill    spill
-	veil     *redact.Stream
+	redactor *redact.Stream
 	onLine   func(string)
 	onOutput func([]byte)
 
@@ -127,7 +127,7 @@ func (c *capture) readFrom(stream io.Reader) {
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(c.veil.Pass(p))
+	c.take(c.redactor.Pass(p))
 	return len(p), nil
 }
 
@@ -203,7 +203,7 @@ func (c *capture) flushLine() {
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(c.veil.Rest())
+	c.take(c.redactor.Rest())
 	if len(c.line) > 0 {
 		c.flushLine()
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/view"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
@@ -45,6 +46,11 @@ type Command struct {
 	Env []string
 	// Stdin is what the process reads. Nil is an empty input.
 	Stdin []byte
+	// Input, when not nil, is the file that the process reads instead, and
+	// Terminal what it reads, prints to and is controlled by; its output is
+	// called "stdout" then. Both belong to the run.
+	Input    *os.File
+	Terminal *Terminal
 	// Stdout, when not nil, is the file that the process writes its standard
 	// output to. What it writes is not captured then, nor bounded.
 	Stdout *os.File
@@ -111,6 +117,8 @@ type Result struct {
 	TimedOut, Cancelled bool
 	Duration            time.Duration
 	Stdout, Stderr      Output
+	// Network is what its processes did by the network, nil where nobody follows it.
+	Network *network.Log
 }
 
 // Run runs a command to its end. A command that fails is a Result with an exit
@@ -132,7 +140,7 @@ func Run(ctx context.Context, c Command) (*Result, error) {
 	defer runtime.UnlockOSThread()
 
 	r := newRun(c)
-	r.watch, r.view = watch.From(ctx), view.From(ctx)
+	r.watch, r.view, r.network = watch.From(ctx), view.From(ctx), network.From(ctx)
 	defer r.close()
 	if err := r.start(); err != nil {
 		return nil, err

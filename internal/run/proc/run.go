@@ -10,12 +10,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/run/memory"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/view"
 	"github.com/toolhost/toolhost/internal/run/watch"
+	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
 // markName is the environment variable by which a run's processes are found.
@@ -45,11 +48,14 @@ type run struct {
 	pipes          []*os.File    // our ends, closed at the end
 	outputs        []*os.File    // those of them that output comes from
 	status         *statusPipe
-	handed         []*os.File // what Prepare gave the process, closed when it has that
+	passedFiles    []*os.File // what Prepare gave the process, closed when it has that
 	stopper        stopper
 	kin            map[int]bool // numbers of processes known to be the run's
 	watch          watch.Watcher
+	network        *network.Log
 	view           *view.View
+	memory         *memory.Bound
+	exceeded       atomic.Bool // by its memory
 }
 
 func newRun(c Command) *run {
@@ -68,7 +74,7 @@ func newRun(c Command) *run {
 }
 
 func (r *run) capture(stream string) *capture {
-	c := &capture{limit: r.Cap, veil: redact.NewStream(r.Secrets)}
+	c := &capture{limit: r.Cap, redactor: redact.NewStream(r.Secrets)}
 	if r.SpillDir != "" {
 		name := stream + ".txt"
 		if r.SpillName != "" {
@@ -90,7 +96,7 @@ func (r *run) start() error { return r.startWith(r.plumb) }
 // startWith starts the command with the streams that plumb connects.
 func (r *run) startWith(plumb func() ([]*os.File, error)) error {
 	err := r.build()
-	defer func() { closeAll(r.handed) }()
+	defer func() { closeAll(r.passedFiles) }()
 	if err != nil {
 		return err
 	}
@@ -128,7 +134,12 @@ func (r *run) build() error {
 		r.cmd.Args[0] = r.Name
 	}
 	ownGroup(r.cmd)
+	if r.Terminal != nil {
+		onTerminal(r.cmd.SysProcAttr)
+	}
 	entered, detach := view.Attach(r.cmd, r.view)
+	defer detach()
+	r.memory, detach = memory.Attach(r.cmd)
 	defer detach()
 	if r.Prepare != nil {
 		if err := r.prepare(); err != nil {
@@ -153,10 +164,11 @@ func (r *run) prepare() error {
 	if err != nil {
 		return err
 	}
-	r.status, r.handed = status, []*os.File{theirs}
+	r.status, r.passedFiles = status, []*os.File{theirs}
 	defer watch.Attach(r.cmd, r.watch)()
+	defer network.Attach(r.cmd, r.network)()
 	err = r.Prepare(r.cmd)
-	r.handed = slices.Clone(r.cmd.ExtraFiles[own:])
+	r.passedFiles = slices.Clone(r.cmd.ExtraFiles[own:])
 	if err == nil && r.cmd.Path == path {
 		r.status.close()
 		r.status = nil
@@ -169,6 +181,9 @@ func (r *run) prepare() error {
 
 // plumb connects the streams. It gives the ends that belong to the process.
 func (r *run) plumb() (theirs []*os.File, err error) {
+	if r.Terminal != nil {
+		return r.plumbTerminal()
+	}
 	read := func(to *capture) (*os.File, error) {
 		ours, other, err := os.Pipe()
 		if err == nil {
@@ -189,6 +204,10 @@ func (r *run) plumb() (theirs []*os.File, err error) {
 	}
 	r.cmd.Stdout, r.cmd.Stderr = stdout, stderr
 	go func() { r.readers.Wait(); close(r.drained) }()
+	if r.Input != nil {
+		r.cmd.Stdin = r.Input
+		return append(theirs, r.Input), nil
+	}
 	if r.Stdin == nil {
 		return theirs, nil
 	}
@@ -208,15 +227,21 @@ func (r *run) plumb() (theirs []*os.File, err error) {
 // wait waits for the end, or brings it about.
 func (r *run) wait(ctx context.Context) (*Result, error) {
 	r.stopper.arm(ctx, r)
+	bound := r.memory.Bytes()
+	unwatch := memory.Watch(r.cmd.Process.Pid, bound, func() { r.exceeded.Store(true) })
 	waitExit(r.cmd)
 	r.stopper.disarm()
 	r.status.read()
 	r.settle()
+	unwatch()
 	r.reap()
+	if r.exceeded.Load() {
+		_, _ = r.stderr.Write([]byte("\n" + memory.Text(bound) + "\n"))
+	}
 	if err := r.status.failure(); err != nil {
 		return nil, err
 	}
-	result := &Result{Duration: time.Since(r.started)}
+	result := &Result{Duration: time.Since(r.started), Network: r.network}
 	result.TimedOut, result.Cancelled = r.stopper.reason()
 	result.ExitCode, result.Signal = exitStatus(r.cmd.ProcessState)
 	if signal := r.status.signal(); signal != 0 {

@@ -3,7 +3,6 @@ package proc
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 )
 
 // LookSibling finds a program that is installed together with the running
@@ -34,9 +33,6 @@ func installedWith(dir, name, avoid string) string {
 	if dir == "" {
 		return ""
 	}
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
 	for _, libexec := range libexecOf(dir) {
 		if path := filepath.Join(libexec, name); runnable(path) && !inside(path, avoid) {
 			return path
@@ -48,9 +44,18 @@ func installedWith(dir, name, avoid string) string {
 	return ""
 }
 
+// SiblingDirs are the directories in which LookSibling looks before PATH.
+func SiblingDirs() []string {
+	dir := ownDir()
+	if dir == "" {
+		return nil
+	}
+	return append(libexecOf(dir), dir)
+}
+
 // Libexec are the directories that belong to the running program alone, as far
 // as they exist: a package has programs in bin and what only they use in
-// libexec/toolhost; an archive for Windows has libexec beside the program.
+// libexec/toolhost, or libexec lies beside the program.
 func Libexec() []string {
 	if dir := ownDir(); dir != "" {
 		return libexecOf(dir)
@@ -70,5 +75,5 @@ func libexecOf(dir string) (dirs []string) {
 // runnable reports whether path is a file that can be run.
 func runnable(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }

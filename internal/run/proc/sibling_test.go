@@ -7,14 +7,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestInstalledWith looks for a helper in the layouts that toolhost is
 // installed in.
 func TestInstalledWith(t *testing.T) {
-	testneed.NotOn(t, "windows", "names of programs end in .exe there")
 	tests := []struct {
 		name  string
 		self  string // the directory of the running program

@@ -1,4 +1,4 @@
-// Package reexec knows whether this program may start itself anew for parts of
+// Package reexec knows whether this program may re-execute itself for parts of
 // its work. Its main has to answer such a start before all else: a program that
 // does not would run all of itself once more.
 package reexec
@@ -14,12 +14,12 @@ var answers atomic.Bool
 // Answers notes that main answers.
 func Answers() { answers.Store(true) }
 
-// Check refuses to start a program anew whose main does not answer.
+// Check refuses to re-execute a program whose main does not answer.
 func Check() error {
 	if answers.Load() {
 		return nil
 	}
 	return tool.Errorf(tool.Unavailable,
-		"this program starts itself anew for that, and its main function does not answer such a start").
-		Suggest("Whoever wrote the program: call toolhost.Main() first in its main function (in TestMain for tests).")
+		"this program re-executes itself for that, and its main function does not answer such a start").
+		Suggest("The author of the program has to call toolhost.Main() first in its main function (in TestMain for tests).")
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAProgramThatDoesNotAnswerIsNotStartedAnew: started as a supervisor or a
+// TestAProgramThatDoesNotAnswerIsNotStartedAgain: started as a
 // plugin, it would run all of itself again.
-func TestAProgramThatDoesNotAnswerIsNotStartedAnew(t *testing.T) {
+func TestAProgramThatDoesNotAnswerIsNotStartedAgain(t *testing.T) {
 	require.False(t, answers.Load())
 	err := Check()
 	require.Error(t, err)

@@ -40,7 +40,7 @@ type Act struct {
 // network granted. Each act is tried by the package's tests.
 func Promises() []Act {
 	var all []Act
-	for _, group := range [][]Act{work(), files(), secrets(), processes(), network(), kernel()} {
+	for _, group := range [][]Act{work(), files(), secrets(), processes(), networking(), kernel()} {
 		all = append(all, group...)
 	}
 	return all
@@ -143,11 +143,11 @@ func processes() []Act {
 		no("setns", "enter a namespace of a process outside", RootUser),
 		no("sysv_memory", "attach shared memory of a process outside", Anyone),
 		no("tiocsti", "type into a terminal", Anyone),
-		no("outlive", "leave a process behind that hides from its kin and its environment", Anyone),
+		no("outlive", "leave a process behind in a session and an environment of its own", Anyone),
 	}
 }
 
-func network() []Act {
+func networking() []Act {
 	return []Act{
 		no("tcp4", "connect by TCP to a port outside", Anyone),
 		no("tcp6", "connect by TCP over IPv6 to a port outside", Anyone),
@@ -189,12 +189,52 @@ func kernel() []Act {
 	}
 }
 
-// PromiseTable gives Promises as a Markdown table.
+// PromiseTable gives Promises as Markdown: a table of the acts that a level
+// allows, and a list of those that both deny, by what they are about.
 func PromiseTable() string {
 	var b strings.Builder
 	b.WriteString("| act | full | landlock |\n|---|---|---|\n")
-	for _, a := range Promises() {
+	for _, a := range work() {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", a.What, a.Full, a.Landlock)
 	}
+	b.WriteString("\nDenied at both levels, each act tried:\n\n")
+	for _, group := range []struct {
+		title string
+		acts  []Act
+	}{
+		{"Files", files()}, {"Secrets", secrets()}, {"Processes", processes()},
+		{"Network", networking()}, {"Kernel", kernel()},
+	} {
+		words := []string{"-", "**" + group.title + "**:"}
+		for i, a := range group.acts {
+			end := ";"
+			if i == len(group.acts)-1 {
+				end = "."
+			}
+			words = append(words, strings.Fields(a.What+end)...)
+		}
+		b.WriteString(wrapped(words, 120))
+	}
 	return b.String()
+}
+
+// wrapped is an item of a Markdown list in lines of at most width bytes.
+func wrapped(words []string, width int) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range words {
+		switch {
+		case i == 0:
+		case column+1+len(word) > width:
+			b.WriteString("\n ")
+			column = 1
+			fallthrough
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String() + "\n"
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -42,6 +43,7 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 	}
 	plan := &launch.Plan{
 		Dir: dir, Path: program, Args: cmd.Args, TmpSize: int64(p.Limits.tmp()), Limits: p.Limits.resources(level),
+		Terminal: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setctty,
 	}
 	plan.Files, plan.Report = len(cmd.ExtraFiles), statusFile(env)
 	if plan.Report != 0 {
@@ -117,13 +119,15 @@ func (l Limits) resources(level Level) []launch.Limit {
 	}
 	add(unix.RLIMIT_NOFILE, l.OpenFiles)
 	add(unix.RLIMIT_FSIZE, l.FileSize)
-	add(unix.RLIMIT_AS, l.Memory)
 	add(unix.RLIMIT_CPU, uint64(l.CPU.Seconds()))
 	if level == Full {
 		add(unix.RLIMIT_NPROC, l.Processes)
 	}
 	return limits
 }
+
+// fullWorks tries level full alone: a program that runs one command has no time to spare.
+var fullWorks = sync.OnceValue(func() bool { return try(Full).Works })
 
 // detect tries both levels with a command that does nothing.
 func detect() Report {
@@ -141,7 +145,7 @@ func namespaceRemedy() string {
 		{"user/max_user_namespaces", "0", "set the sysctl user.max_user_namespaces to more than 0"},
 		{"kernel/unprivileged_userns_clone", "0", "set the sysctl kernel.unprivileged_userns_clone to 1"},
 		{"kernel/apparmor_restrict_unprivileged_userns", "1",
-			"give toolhost an AppArmor profile with the rule userns, or set the sysctl kernel.apparmor_restrict_unprivileged_userns to 0"},
+			"load toolhost's AppArmor profile, as docs/INSTALL.md shows, or set the sysctl kernel.apparmor_restrict_unprivileged_userns to 0"},
 	} {
 		value, err := os.ReadFile("/proc/sys/" + s.name)
 		if err == nil && strings.TrimSpace(string(value)) == s.forbids {
@@ -166,8 +170,9 @@ func try(level Level) Verdict {
 	if err == nil {
 		return Verdict{Works: true}
 	}
-	if len(out) > 0 {
-		return Verdict{Reason: strings.TrimSpace(string(out))}
+	if len(out) > 0 { // of the launcher, with its advice to ask toolhost doctor
+		reason, _, _ := strings.Cut(string(out), ". Run `toolhost doctor`")
+		return Verdict{Reason: strings.TrimSpace(strings.TrimPrefix(reason, "toolhost: "))}
 	}
 	return Verdict{Reason: err.Error()}
 }

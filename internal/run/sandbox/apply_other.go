@@ -12,7 +12,7 @@ const notHere = "this operating system offers toolhost no way to confine a proce
 
 func (p *Policy) apply(*exec.Cmd, Level) error {
 	return tool.Errorf(tool.Unsupported, notHere).
-		Suggest("Use sandbox level \"docker\", or \"off\".")
+		Suggest("Use sandbox level \"off\", or Linux.")
 }
 
 func detect() Report {

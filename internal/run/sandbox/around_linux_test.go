@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // inner is what a host that runs in a sandbox itself says of it.
@@ -62,7 +62,7 @@ func TestHostInASandbox(t *testing.T) {
 // sandbox believe nothing.
 func TestHostInASandboxThatIsLiedTo(t *testing.T) {
 	need(t, sandbox.Full)
-	got := runInner(t, sandbox.Full, t.TempDir(), "TOOLHOST_CALL=x", "container=x", "FORGE_FULL=1")
+	got := runInner(t, sandbox.Full, t.TempDir(), "TOOLHOST_CALL=x", "container=x")
 	assert.Equal(t, sandbox.Full, got.Report.Around)
 	assert.Equal(t, "unavailable", got.Levels[sandbox.Full])
 	assert.Equal(t, "landlock", got.Levels[sandbox.Auto])
@@ -86,7 +86,7 @@ func runInner(t *testing.T, outer sandbox.Level, workspace string, env ...string
 	host := filepath.Join(workspace, "host")
 	require.NoError(t, os.WriteFile(host, self, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(workspace, "part"), 0o755))
-	c := command(sandbox.Policy{Level: outer, Workspace: workspace}, host, "-test.run=^TestInnerHost$", "-test.v")
+	c := command(sandbox.Policy{Level: outer, Workspace: workspace, Unwatched: true}, host, "-test.run=^TestInnerHost$", "-test.v")
 	c.Env = append(append(c.Env, "INNER_HOST=1"), env...)
 	r := run(t, c)
 	require.Zero(t, r.ExitCode, r.Stdout.String()+r.Stderr.String())
@@ -99,9 +99,6 @@ func runInner(t *testing.T, outer sandbox.Level, workspace string, env ...string
 // TestInnerHost is no test by itself: runInner runs it, confined.
 func TestInnerHost(t *testing.T) {
 	testneed.Child(t, "INNER_HOST", "TestHostInASandbox")
-	if os.Getenv("FORGE_FULL") != "" {
-		require.NoError(t, sandbox.ForgeFull())
-	}
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	said := inner{Levels: make(map[sandbox.Level]string)}

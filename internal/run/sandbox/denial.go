@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/matching"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // What programs print when the network or a place is out of reach, in lower
@@ -19,7 +20,7 @@ var (
 		"enetunreach",
 		"no such host", "network unreachable", "failed to lookup address", "nodename nor servname",
 		"address family not supported",
-		"server misbehaving", "socket: operation not permitted", "socket: permission denied",
+		"server misbehaving", "module lookup disabled by goproxy=off", "socket: operation not permitted", "socket: permission denied",
 	}
 	refusedWords = [...]string{"connection refused", "econnrefused", "failed to connect to"}
 	writeWords   = [...]string{"read-only file system", "erofs", "device or resource busy"}
@@ -57,25 +58,34 @@ func (p Policy) Denied(block, printed string) string {
 		}
 	}
 	if socket := p.deniedSocket(block, printed); socket != "" && (level == Full || level == Landlock) {
-		return socket
+		return socket + " " + onlyUser
 	}
 	lower := strings.ToLower(printed)
-	if !p.Network {
+	if !p.Network && len(p.Hosts) == 0 {
 		switch {
 		case hasWord(lower, networkWords[:]):
-			add(fmt.Sprintf("There is no network in the sandbox: network = \"allow\" in %s grants it.", block))
+			add("There is no network in the sandbox: " + networkGrant(level, "HOST", block))
 		case hasWord(lower, refusedWords[:]):
-			add(fmt.Sprintf("The sandbox has no network but its own: servers outside of it cannot be reached, "+
-				"unless network = \"allow\" in %s grants it, or for a unix socket write = [\"ITS DIRECTORY\"].", block))
+			add("The sandbox has no network but its own: servers outside of it cannot be reached. " +
+				networkGrant(level, "HOST:PORT", block))
+			if level == Full {
+				add(`A unix socket takes write = ["ITS DIRECTORY"].`)
+			}
 		}
 	}
-	if said := p.deniedRepository(level, printed); said != "" {
-		add(said)
+	if strings.Contains(lower, "host key verification failed") || strings.Contains(lower, "permission denied (publickey") {
+		add(p.deniedSSH(level, block))
 	} else {
 		add(p.deniedPlace(block, printed))
 	}
-	return strings.Join(said, " ")
+	if len(said) == 0 {
+		return ""
+	}
+	return strings.Join(append(said, onlyUser), " ")
 }
+
+// onlyUser follows each refusal: a model that is told what would grant it tries to.
+const onlyUser = "Only the user can change what the sandbox grants: tell them, or do without."
 
 func hasWord(text string, words []string) bool {
 	for _, word := range words {
@@ -108,32 +118,23 @@ func (p Policy) deniedSocket(block, printed string) string {
 	return ""
 }
 
-// gitDirectory matches the name of a repository's directory in what git, mkdir
-// and others print.
-var gitDirectory = matching.Lazy("(?:^|[\\s'\"‘`:])((?:[^\\s'\"‘’`:]*/)?\\.git)/?(?:['\"’`:\\s]|$)")
+// networkGrant says what lets a process reach a host at this level.
+func networkGrant(level Level, host, block string) string {
+	if level == Full && hostsServed {
+		return fmt.Sprintf("network = [%q] in %s grants it.", host, block)
+	}
+	return fmt.Sprintf("network = \"allow\" in %s grants all of it; a list of hosts needs level full.", block)
+}
 
-// deniedRepository says the same of a repository that a command at level landlock
-// could not make in another one.
-func (p Policy) deniedRepository(level Level, printed string) string {
-	if level != Landlock {
+// deniedSSH names what ssh needs, without the keys.
+func (p Policy) deniedSSH(level Level, block string) string {
+	home := homeDirectory()
+	if home == "" || withinAny(filepath.Join(home, ".ssh"), p.ReadOnly) {
 		return ""
 	}
-	for line := range strings.Lines(printed) {
-		found := gitDirectory().FindStringSubmatch(line)
-		if found == nil || !hasWord(strings.ToLower(line), writeWords[:]) {
-			continue
-		}
-		path := found[1]
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(p.Workspace, path)
-		}
-		if _, err := os.Lstat(path); err != nil && inRepository(filepath.Dir(path)) {
-			return fmt.Sprintf("The sandbox refused to make %s: at level landlock, a command makes no repository in "+
-				"another one (git init, git clone, git submodule), whose hooks and configuration your git would heed. "+
-				"Make it below $TMPDIR, ask the user to make it, or use sandbox level full.", found[1])
-		}
-	}
-	return ""
+	return fmt.Sprintf("The sandbox hides ~/.ssh and ssh's agent. In %s: read = [%q]; write = [the path in %s] with %s in env "+
+		"lets it use the agent and not the keys. For the host, %s", block,
+		filepath.Join(home, ".ssh", "known_hosts"), AgentSocket, AgentSocket, networkGrant(level, "github.com:22", block))
 }
 
 // deniedPlace says the same of files, by the first line that names one.
@@ -175,9 +176,13 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 	_, err := os.Lstat(real)
 	granted := withinAny(real, g.writable)
 	switch {
-	case withinAny(real, g.secrets) && !granted && !withinAny(real, g.readOnly):
+	case g.hidesPath(path, real) && !granted && !withinAny(real, g.readOnly):
 		if err != nil && !write && !access {
 			return "" // it is missing outside of the sandbox as well
+		}
+		if holdsHome(real) {
+			return "The sandbox hides the home directory, but for toolchains and git's settings. Grant by its own name " +
+				"what the program needs in it."
 		}
 		return fmt.Sprintf("The sandbox hides %s, where secrets may lie: read = [%q] in %s shows it.", path, path,
 			block)
@@ -187,11 +192,36 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 		return ""
 	case p.Workspace != "" && withinAny(real, existing([]string{p.Workspace})):
 		return p.deniedInWorkspace(block, path)
-	case write || mayWrite(real):
+	case (write || mayWrite(real)) && harmless(filepath.Dir(real)):
 		return fmt.Sprintf("%s is read-only in the sandbox: write = [%q] in %s lets it be changed.", path,
 			filepath.Dir(path), block)
+	case write || mayWrite(real):
+		return path + " is read-only in the sandbox. Have the program write below the workspace or $TMPDIR instead."
 	}
 	return ""
+}
+
+// hidesPath reports whether a place is out of sight, by its name or where it leads.
+func (g *grants) hidesPath(path, real string) bool {
+	if withinAny(real, g.secrets) {
+		return true
+	}
+	shown := func(place shownPlace) bool { return within(path, place.path) || within(real, place.real) }
+	return g.home != "" && within(real, g.home) && !slices.ContainsFunc(g.shown, shown)
+}
+
+// holdsHome reports whether dir is the home directory or holds it.
+func holdsHome(dir string) bool {
+	home := homeDirectory()
+	return home != "" && within(home, dir)
+}
+
+// harmless reports whether a directory may be proposed as a grant to write: one
+// with nothing that programs outside of the sandbox obey, such as the settings of a
+// shell, an editor or git. What they obey has a name that begins with a dot.
+func harmless(dir string) bool {
+	return !holdsHome(dir) && dir != "/" &&
+		!slices.ContainsFunc(namesIn(dir), func(name string) bool { return strings.HasPrefix(name, ".") })
 }
 
 // deniedInWorkspace says why something in the workspace cannot be changed.

@@ -2,9 +2,7 @@ package sandbox
 
 import (
 	"context"
-	"os/exec"
 	"sync"
-	"sync/atomic"
 )
 
 // Report is what works on this machine.
@@ -55,9 +53,6 @@ var detected = sync.OnceValue(func() Report {
 	var held bool
 	report.Around, held = around()
 	report.explain(held)
-	if !believed.Load() { // in namespaces that others are not in
-		rememberFull(report.Full.Works)
-	}
 	switch {
 	case report.Full.Works:
 		report.Strongest = Full
@@ -90,32 +85,10 @@ func (l Level) Name() string {
 	return "a sandbox of toolhost's level " + string(l)
 }
 
-// On is Detect's verdict on one level. Full is tried alone, or not at all where
-// it has worked since the machine was started: a program that runs one command
-// has no time to spare. Where full then fails, the command fails.
+// On is Detect's verdict on one level.
 func On(level Level) Verdict {
-	if level == Full && (believed.Load() || fullWorks()) {
+	if level == Full && fullWorks() {
 		return Verdict{Works: true}
 	}
 	return detected().verdict(level)
-}
-
-// believed says that level full is taken for one that works.
-var believed atomic.Bool
-
-// BelieveFull has level full be taken for one that works, without a try: the program
-// that started this one in namespaces of its own has asked.
-func BelieveFull() { believed.Store(true) }
-
-// DetectDocker reports whether a container could be started. It asks the
-// docker daemon, which may take a while; Detect leaves it out.
-func DetectDocker(ctx context.Context) Verdict {
-	path, err := exec.LookPath("docker")
-	if err != nil {
-		return Verdict{Reason: "the docker command is not installed"}
-	}
-	if err := exec.CommandContext(ctx, path, "version", "--format", "{{.Server.Version}}").Run(); err != nil {
-		return Verdict{Reason: "no docker daemon answers"}
-	}
-	return Verdict{Works: true}
 }

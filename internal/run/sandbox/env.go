@@ -1,9 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // Variables of package proc: the mark by which processes of a run are found,
@@ -14,6 +19,19 @@ const (
 	statusName = "TOOLHOST_STATUS_FD"
 )
 
+// AgentSocket is the variable that leads to the socket of ssh's agent. It is passed
+// on to a process that is granted the socket by its own name.
+const AgentSocket = "SSH_AUTH_SOCK"
+
+// dropped lists variables that lead to what the sandbox hides.
+func dropped() []string {
+	return []string{"XDG_RUNTIME_DIR", AgentSocket, "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
+		"DOCKER_HOST", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL"}
+}
+
+// Drops reports whether a variable does not reach a confined process.
+func Drops(name string) bool { return slices.Contains(dropped(), name) }
+
 // environment points build tools to places that a confined process may use.
 //
 // The home directory stays where it is, but can only be read, so that tools
@@ -22,16 +40,23 @@ const (
 // others). The cache belongs to the workspace: what a confined command puts
 // there is used by confined commands of this workspace alone.
 //
-// Go modules that are in the user's module cache are used from there; with
-// network, further ones are fetched into the workspace's cache, which takes
-// the user's as its first proxy.
+// Go modules that are in the user's module cache are used from there. Further
+// ones are fetched into the cache by who may reach the network, and used by all:
+// go compares what it takes from another cache with go.sum.
 //
 // A variable that already points into a writable place is left alone.
 func (p *Policy) environment(env []string, g grants, level Level) []string {
 	e := variables(env)
-	e.drop("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY",
-		"WAYLAND_DISPLAY",
-		"DOCKER_HOST", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL", statusName)
+	socket := e.get(AgentSocket)
+	e.drop(append(dropped(), statusName)...)
+	for name, path := range p.trusting {
+		if e.get(name) == "" {
+			e = append(e, name+"="+path)
+		}
+	}
+	if socket != "" && slices.Contains(p.ReadWrite, socket) {
+		e = append(e, AgentSocket+"="+socket)
+	}
 	scratch := []string{"/tmp", "/var/tmp", "/dev/shm"}
 	writable := g.writable
 	switch {
@@ -45,6 +70,9 @@ func (p *Policy) environment(env []string, g grants, level Level) []string {
 	case g.cache != "":
 		e.set("TMPDIR", filepath.Join(g.cache, "tmp"), writable)
 	}
+	if !p.Network && len(p.Hosts) == 0 {
+		e.failFast()
+	}
 	if g.cache == "" {
 		if level == Full {
 			e.set("GOCACHE", "/tmp/.go-build", append(scratch, writable...))
@@ -56,9 +84,7 @@ func (p *Policy) environment(env []string, g grants, level Level) []string {
 	e.set("GOCACHE", filepath.Join(g.cache, "go-build"), writable)
 	e.set("XDG_CACHE_HOME", filepath.Join(g.cache, "xdg"), writable)
 	e.set("npm_config_cache", filepath.Join(g.cache, "npm"), writable)
-	if p.Network {
-		e.shareModules(g.cache, writable)
-	}
+	p.goModules(&e, g.cache, writable)
 	return e
 }
 
@@ -82,6 +108,17 @@ func (e *variables) get(name string) string {
 	return ""
 }
 
+// failFast keeps programs that install packages from trying for minutes to reach
+// what they cannot. What is set already stays.
+func (e *variables) failFast() {
+	for _, pair := range []string{"npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0",
+		"BUNDLE_RETRY=0"} {
+		if name, _, _ := strings.Cut(pair, "="); e.get(name) == "" {
+			*e = append(*e, pair)
+		}
+	}
+}
+
 // set sets name to value unless it names a place in one of writable.
 func (e *variables) set(name, value string, writable []string) {
 	if old := e.get(name); old != "" && withinAny(filepath.Clean(old), writable) {
@@ -91,23 +128,66 @@ func (e *variables) set(name, value string, writable []string) {
 	*e = append(*e, name+"="+value)
 }
 
-func (e *variables) shareModules(cache string, writable []string) {
-	users := e.get("GOMODCACHE")
-	if users == "" {
-		gopath, _, _ := strings.Cut(e.get("GOPATH"), string(filepath.ListSeparator))
-		if gopath == "" {
-			gopath = filepath.Join(homeDirectory(), "go")
+// goModules points go to the modules that there are.
+func (p *Policy) goModules(e *variables, cache string, writable []string) {
+	users := userModules(e)
+	if withinAny(users, writable) {
+		return
+	}
+	caches := []string{users}
+	if p.CacheDir == "" { // who has a grant takes nothing from who has another
+		granted, _ := filepath.Glob(GrantedCache(matching.Literal(p.Workspace), "*") + "/go-mod")
+		caches = append(caches, granted...)
+	}
+	var proxies []string
+	for _, dir := range caches {
+		download := filepath.Join(dir, "cache", "download")
+		if info, err := os.Stat(download); err == nil && info.IsDir() && !strings.ContainsAny(download, ",|") {
+			proxies = append(proxies, "file://"+download)
 		}
-		users = filepath.Join(gopath, "pkg", "mod")
 	}
-	if withinAny(filepath.Clean(users), writable) {
-		return
+	network := p.Network || len(p.Hosts) > 0
+	if !network && (len(proxies) == 0 || len(proxies) == 1 && proxies[0] == "file://"+filepath.Join(users, "cache", "download")) {
+		return // all there is lies in the user's
 	}
+	rest := "off"
+	if network {
+		rest = cmp.Or(e.get("GOPROXY"), goSetting("GOPROXY"), "direct")
+	}
+	flags := strings.TrimSpace(cmp.Or(e.get("GOFLAGS"), goSetting("GOFLAGS")) + " -modcacherw") // can be removed by rm
 	e.set("GOMODCACHE", filepath.Join(cache, "go-mod"), writable)
-	proxy := e.get("GOPROXY")
-	if proxy == "" {
-		return
+	e.drop("GOPROXY", "GOFLAGS")
+	*e = append(*e, "GOPROXY="+strings.Join(append(proxies, rest), ","), "GOFLAGS="+flags)
+}
+
+// userModules returns the user's module cache.
+func userModules(e *variables) string {
+	if dir := e.get("GOMODCACHE"); dir != "" {
+		return filepath.Clean(dir)
 	}
-	e.drop("GOPROXY")
-	*e = append(*e, "GOPROXY=file://"+filepath.Join(users, "cache", "download")+","+proxy)
+	gopath, _, _ := strings.Cut(e.get("GOPATH"), string(filepath.ListSeparator))
+	if gopath == "" {
+		gopath = filepath.Join(homeDirectory(), "go")
+	}
+	return filepath.Join(gopath, "pkg", "mod")
+}
+
+// goSetting returns what go takes for a variable that the environment does not
+// set: the user's setting, or the default of the go that PATH has.
+func goSetting(name string) string {
+	files := []string{filepath.Join(homeDirectory(), ".config", "go", "env")}
+	if program, err := exec.LookPath("go"); err == nil {
+		if program, err = filepath.EvalSymlinks(program); err == nil {
+			files = append(files, filepath.Join(filepath.Dir(filepath.Dir(program)), "go.env"))
+		}
+	}
+	for _, file := range files {
+		data, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(data)) {
+			if value, found := strings.CutPrefix(strings.TrimSpace(line), name+"="); found {
+				return value
+			}
+		}
+	}
+	return ""
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 func TestEnvironment(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
 	g := grants{writable: []string{"/proj"}, cache: "/proj/.agent/cache/sandbox"}
 	tests := map[string]struct {
 		policy    Policy
@@ -38,6 +39,13 @@ func TestEnvironment(t *testing.T) {
 		"what a private directory does not have": {level: Full,
 			env:  []string{"TMPDIR=/tmp/mine", "GOCACHE=/tmp/g", "XDG_CACHE_HOME=/tmp/x", "npm_config_cache=/tmp/n"},
 			want: []string{"GOCACHE=/tmp/g", "XDG_CACHE_HOME=/tmp/x", "npm_config_cache=/tmp/n", "TMPDIR=/tmp"}},
+		"ssh's agent by its name": {level: Full, policy: Policy{ReadWrite: []string{"/run/agent"}},
+			env: []string{"TMPDIR=/tmp", "GOCACHE=/tmp/g", "XDG_CACHE_HOME=/tmp/x", "npm_config_cache=/tmp/n", "SSH_AUTH_SOCK=/run/agent"},
+			want: []string{"TMPDIR=/tmp", "GOCACHE=/tmp/g", "XDG_CACHE_HOME=/tmp/x", "npm_config_cache=/tmp/n",
+				"SSH_AUTH_SOCK=/run/agent"}},
+		"ssh's agent by a directory above": {level: Full, policy: Policy{ReadWrite: []string{"/run"}},
+			env:  []string{"TMPDIR=/tmp", "GOCACHE=/tmp/g", "XDG_CACHE_HOME=/tmp/x", "npm_config_cache=/tmp/n", "SSH_AUTH_SOCK=/run/agent"},
+			want: []string{"TMPDIR=/tmp", "GOCACHE=/tmp/g", "XDG_CACHE_HOME=/tmp/x", "npm_config_cache=/tmp/n"}},
 		"no workspace": {level: Full,
 			want: []string{"TMPDIR=/tmp", "GOCACHE=/tmp/.go-build", "XDG_CACHE_HOME=/tmp/.cache",
 				"npm_config_cache=/tmp/.npm"}},
@@ -45,14 +53,25 @@ func TestEnvironment(t *testing.T) {
 			env: []string{"GOPATH=/home/u/go", "GOPROXY=https://proxy.example"},
 			want: []string{"GOPATH=/home/u/go", "TMPDIR=/tmp", "GOCACHE=/proj/.agent/cache/sandbox/go-build",
 				"XDG_CACHE_HOME=/proj/.agent/cache/sandbox/xdg", "npm_config_cache=/proj/.agent/cache/sandbox/npm",
-				"GOMODCACHE=/proj/.agent/cache/sandbox/go-mod",
-				"GOPROXY=file:///home/u/go/pkg/mod/cache/download,https://proxy.example"}},
+				"GOMODCACHE=/proj/.agent/cache/sandbox/go-mod", "GOPROXY=https://proxy.example",
+				"GOFLAGS=-modcacherw"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, []string(test.policy.environment(test.env, test.grants, test.level)))
+			got := variables(test.policy.environment(test.env, test.grants, test.level))
+			assert.Equal(t, !test.policy.Network, got.get("PIP_RETRIES") == "0", "what fails anyway fails fast")
+			got.drop("npm_config_fetch_retries", "PIP_RETRIES", "CARGO_NET_RETRY", "UV_HTTP_RETRIES", "BUNDLE_RETRY")
+			assert.Equal(t, test.want, []string(got))
 		})
 	}
+}
+
+// TestFailFast leaves what the user has set.
+func TestFailFast(t *testing.T) {
+	e := variables{"PIP_RETRIES=3"}
+	e.failFast()
+	assert.Equal(t, "3", e.get("PIP_RETRIES"))
+	assert.Equal(t, "0", e.get("npm_config_fetch_retries"))
 }
 
 func TestSecretsThatExist(t *testing.T) {
@@ -102,4 +121,38 @@ func TestNoCacheInAReadOnlyWorkspace(t *testing.T) {
 	p.CacheDir = filepath.Join(readOnly, "chosen")
 	_, err = p.cache([]string{readOnly})
 	assert.ErrorContains(t, err, "cannot be made: mkdir "+p.CacheDir, "what was asked for is no less than that")
+}
+
+// Modules that somebody with network has fetched are seen without it, and the
+// user's are not fetched again.
+func TestGoModules(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("PATH", dir)
+	users, work := filepath.Join(dir, "go", "pkg", "mod"), filepath.Join(dir, "project")
+	other := GrantedCache(work, "tool-other")
+	own := filepath.Join(work, ".agent", "cache", "sandbox")
+	downloads := func(cache string) string {
+		path := filepath.Join(cache, "cache", "download")
+		require.NoError(t, os.MkdirAll(path, 0o700))
+		return "file://" + path
+	}
+	modules := func(p Policy, cache string, env ...string) []string {
+		e := variables(env)
+		p.Workspace = work
+		p.goModules(&e, cache, []string{work})
+		return e
+	}
+	assert.Empty(t, modules(Policy{}, own), "nothing is known")
+	fromUser := downloads(users)
+	assert.Empty(t, modules(Policy{}, own), "the user's are used in their place")
+	assert.Equal(t, []string{"GOMODCACHE=" + own + "/go-mod", "GOPROXY=" + fromUser + ",https://proxy.example",
+		"GOFLAGS=-mod=mod -modcacherw"},
+		modules(Policy{Hosts: []string{"proxy.example"}}, own, "GOPROXY=https://proxy.example", "GOFLAGS=-mod=mod"))
+	fetched := downloads(filepath.Join(other, "go-mod"))
+	assert.Equal(t, []string{"GOMODCACHE=" + own + "/go-mod", "GOPROXY=" + fromUser + "," + fetched + ",off",
+		"GOFLAGS=-modcacherw"}, modules(Policy{}, own))
+	granted := GrantedCache(work, "tool-this")
+	assert.Equal(t, []string{"GOMODCACHE=" + granted + "/go-mod", "GOPROXY=" + fromUser + ",direct", "GOFLAGS=-modcacherw"},
+		modules(Policy{Network: true, CacheDir: granted}, granted), "another grant's are not taken")
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 )
@@ -31,7 +30,7 @@ const (
 	deepestModule    = 6
 )
 
-// gitPlaces lists what git heeds of the repository in root and its submodules,
+// gitPlaces lists what git reads of the repository in root and its submodules,
 // whether it exists or not. Each is a path that confined commands may read only.
 func gitPlaces(root string) []string {
 	if info, err := os.Lstat(root); err != nil || !info.IsDir() {
@@ -45,52 +44,6 @@ func gitPlaces(root string) []string {
 	r := repositories{root: root, handle: handle, left: mostRepositories}
 	r.workTree(".", 0)
 	return r.places
-}
-
-// HeededByGit reports whether an absolute path is one that git takes configuration
-// or programs from, in a repository that is there now.
-func HeededByGit(path string) bool {
-	parts := strings.Split(filepath.ToSlash(path), "/")
-	for i, part := range parts {
-		if !strings.EqualFold(part, ".git") {
-			continue
-		}
-		dir := filepath.FromSlash(strings.Join(parts[:i+1], "/"))
-		if i+1 == len(parts) {
-			info, err := os.Lstat(dir)
-			return err == nil && info.Mode().IsRegular()
-		}
-		if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil && heeded(parts[i+1:]) {
-			return true
-		}
-	}
-	return false
-}
-
-// heeded reports whether git takes configuration or programs from a path in a
-// repository's directory, or in that of a submodule or work tree in it.
-func heeded(inside []string) bool {
-	nested := inside[0] == "modules" || inside[0] == "worktrees"
-	if nested && hasAny(inside, "refs", "logs") {
-		return false
-	}
-	for _, place := range heededByGit {
-		name := strings.Split(strings.TrimSuffix(place.name, "/"), "/")
-		for at := range inside {
-			end := min(at+len(name), len(inside))
-			if slices.Equal(inside[at:end], name) && (place.name == "hooks/" || end == len(inside)) {
-				return true
-			}
-			if !nested {
-				break
-			}
-		}
-	}
-	return false
-}
-
-func hasAny(parts []string, names ...string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(names, part) })
 }
 
 // repositories collects the places of the repositories below a root. All is
@@ -160,7 +113,7 @@ func (r *repositories) repository(dir string, whole bool) bool {
 	return true
 }
 
-// make makes what is missing. Where that fails, so does whoever else tries.
+// make makes what is missing. Where that fails, so does everything else that tries.
 func (r *repositories) make(name string, dir bool) {
 	if _, err := r.handle.Lstat(name); err == nil {
 		return
@@ -194,18 +147,4 @@ func (r *repositories) submodules(dir string) (paths []string) {
 		}
 	}
 	return paths
-}
-
-// inRepository reports whether a directory lies in a work tree.
-func inRepository(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false
-		}
-		dir = parent
-	}
 }

@@ -5,25 +5,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/file/obeyed"
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// guard is what level landlock keeps from being changed in writable trees,
-// whether it exists or not: what the policy has read-only there, its names, and
-// what git heeds. Level full mounts what exists, which needs no supervisor.
-//
-// Where no repository is yet, one may be made.
+// guard is what the supervisor keeps from being changed in writable trees, whether
+// it exists or not: what the policy has read-only there, its names, and what the
+// user's other programs obey. What is hidden there is kept as well: the supervisor
+// makes its calls outside of the mounts that hide it.
 func (p *Policy) guard(g grants) launch.Guard {
 	k := keeper{writable: g.writable, names: p.Names, cache: g.cache}
-	for _, root := range g.writable {
-		if inRepository(root) {
-			k.repositories = append(k.repositories, root)
-		}
-	}
 	for _, path := range slices.Concat(p.ReadOnly, p.Keep) {
 		k.paths = append(k.paths, wherever(path)...)
 	}
-	return launch.Guard{Protected: k.protected, Holds: k.holds}
+	for _, path := range g.hidden() {
+		if withinAny(path, g.writable) && !slices.Contains(g.writable, path) {
+			k.paths = append(k.paths, path)
+		}
+	}
+	return launch.Guard{Protected: k.protected, Holds: k.holds, Vital: k.vital, Checked: k.checked,
+		Directory: k.directory, MayGo: k.mayGo}
 }
 
 // wherever gives a path without symlinks, of what exists and of what does not.
@@ -41,45 +42,114 @@ func wherever(path string) []string {
 
 type keeper struct {
 	writable, paths, names []string
-	repositories           []string // those of writable that lie in one
-	cache                  string   // of toolhost's own, where nobody looks for configuration
+	cache                  string // of toolhost's own, where nobody looks for configuration
 }
 
 // protected reports whether nothing may be made, changed or removed at path.
-func (k keeper) protected(path string) bool {
+func (k keeper) protected(path string, exists obeyed.Exists) bool {
+	if k.kept(path) {
+		return true
+	}
+	_, ours := k.parts(path)
+	return ours && obeyed.Git(path, exists)
+}
+
+// kept is protected but for what git obeys.
+func (k keeper) kept(path string) bool {
 	for _, kept := range k.paths {
 		if within(path, kept) && !grantedBelow(kept, path, k.writable) {
 			return true
 		}
 	}
-	if k.cache != "" && within(path, k.cache) {
+	parts, ours := k.parts(path)
+	return ours && (k.named(path, parts) || obeyed.ByName(parts))
+}
+
+// named reports whether a path, or a directory that it lies in, has one of the names.
+// Those of several parts are of work trees, and mean nothing in a repository's
+// directory.
+func (k keeper) named(path string, parts []string) bool {
+	return slices.ContainsFunc(k.names, func(glob string) bool {
+		if strings.Contains(glob, "/") && strings.Contains(path, "/.git/") {
+			return false
+		}
+		for end := range parts {
+			if obeyed.Ends(glob, parts[:end+1]) {
+				return true
+			}
+		}
 		return false
-	}
-	parts := partsBelow(k.writable, path)
-	if slices.ContainsFunc(k.names, func(glob string) bool { return matchesEnd(glob, parts) }) {
-		return true
-	}
-	inside, found := insideGit(partsBelow(k.repositories, path))
-	return found && (len(inside) == 0 || heeded(inside))
+	})
 }
 
 // holds reports whether something that is protected lies, or would lie, below
 // path.
-func (k keeper) holds(path string) bool {
+func (k keeper) holds(path string, exists obeyed.Exists) bool {
 	if anyWithin(k.paths, path) {
 		return true
 	}
-	if k.cache != "" && within(path, k.cache) {
+	parts, ours := k.parts(path)
+	if !ours {
 		return false
 	}
-	parts := partsBelow(k.writable, path)
 	for _, name := range k.names {
-		if dir, _, deep := strings.Cut(name, "/"); deep && matchesEnd(dir, parts) {
-			return true
+		for dir, _, deep := cutLast(name); deep; dir, _, deep = cutLast(dir) {
+			if obeyed.Ends(dir, parts) {
+				return true
+			}
 		}
 	}
-	inside, found := insideGit(partsBelow(k.repositories, path))
-	return found && holdsHeeded(inside)
+	return obeyed.HoldsName(parts) || obeyed.HoldsGit(path, exists)
+}
+
+func cutLast(path string) (dir, name string, found bool) {
+	at := strings.LastIndexByte(path, '/')
+	if at < 0 {
+		return "", path, false
+	}
+	return path[:at], path[at+1:], true
+}
+
+// checked gives what a file that git obeys may hold, nil where it may not be changed.
+func (k keeper) checked(path string, look launch.Look) *obeyed.Check {
+	if _, ours := k.parts(path); !ours || k.kept(path) {
+		return nil
+	}
+	return k.trees(look).Checked(path)
+}
+
+// directory reports whether something that git obeys may be made as a directory.
+func (k keeper) directory(path string) bool {
+	_, ours := k.parts(path)
+	return ours && !k.kept(path) && obeyed.MayBeDirectory(path)
+}
+
+// mayGo reports whether something that git obeys may be removed.
+func (k keeper) mayGo(path string, look launch.Look) bool {
+	_, ours := k.parts(path)
+	return ours && !k.kept(path) && k.trees(look).MayGo(path)
+}
+
+func (k keeper) trees(look launch.Look) obeyed.Trees {
+	return obeyed.Trees{Exists: look.Exists, Straight: look.Straight, Read: look.Read,
+		Writable: func(path string) bool { _, ours := k.parts(path); return ours },
+		Root:     func(path string) bool { return slices.Contains(k.writable, path) }}
+}
+
+// vital reports whether something at path may be replaced and not removed.
+func (k keeper) vital(path string, exists obeyed.Exists) bool {
+	_, ours := k.parts(path)
+	return ours && obeyed.Vital(path, exists)
+}
+
+// parts are the names in a path, from the writable tree on in which it lies. What is
+// in a cache, or in a place for temporary files, is no concern.
+func (k keeper) parts(path string) (parts []string, ours bool) {
+	if k.cache != "" && within(path, k.cache) {
+		return nil, false
+	}
+	parts = partsBelow(k.writable, path)
+	return parts, parts != nil
 }
 
 // partsBelow are the names in a path, from the tree on in which it lies.
@@ -91,35 +161,3 @@ func partsBelow(roots []string, path string) []string {
 	}
 	return nil
 }
-
-// insideGit gives the names below the last .git of a path.
-func insideGit(parts []string) (inside []string, found bool) {
-	for i := len(parts) - 1; i >= 0; i-- {
-		if parts[i] == ".git" {
-			return parts[i+1:], true
-		}
-	}
-	return nil, false
-}
-
-// holdsHeeded reports whether something that git heeds may lie below a
-// directory inside of a repository's.
-func holdsHeeded(inside []string) bool {
-	if len(inside) == 0 {
-		return true
-	}
-	last := inside[len(inside)-1]
-	if inside[0] != "modules" && inside[0] != "worktrees" {
-		name := strings.Join(inside, "/")
-		return name == "info" || name == "objects" || name == "objects/info"
-	}
-	if hasAny(inside, "refs", "logs") || hasAny(inside[:len(inside)-1], "objects") && last != "info" {
-		return false
-	}
-	return !strings.HasSuffix(last, ".lock") && strings.ToUpper(last) != last &&
-		!slices.Contains(ordinaryFiles[:], last)
-}
-
-// ordinaryFiles are those that git itself replaces in a repository's directory,
-// beside those that end in .lock or are in capitals.
-var ordinaryFiles = [...]string{"index", "packed-refs", "shallow", "description", "gc.pid", "gc.log"}

@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestKeeper says which paths level landlock keeps, in a repository and in a
-// tree that is none.
+// TestKeeper says which paths the guard keeps.
 func TestKeeper(t *testing.T) {
 	k := keeper{
-		writable: []string{"/ws", "/plain"}, repositories: []string{"/ws"},
-		paths: []string{"/ws/tools/srv.py", "/ws/.vscode"},
-		names: []string{"agent.hcl*", ".agent/Taskfile.yml"}, cache: "/ws/.agent/cache/sandbox",
+		writable: []string{"/ws", "/plain"},
+		paths:    []string{"/ws/tools/srv.py", "/ws/.vscode"},
+		names:    []string{"agent.hcl*", ".agent/Taskfile.yml"}, cache: "/ws/.agent/cache/sandbox",
 	}
+	nothing := func(string) bool { return false }
 	for path, want := range map[string]bool{
 		"/ws/tools/srv.py": true, "/ws/tools/other.py": false, "/ws/.vscode/deep/x": true, "/ws/.vscodes": false,
 		"/ws/agent.hcl": true, "/ws/a/b/agent.hcl.json": true, "/ws/a/my-agent.hcl": false, "/plain/agent.hcl": true,
@@ -27,10 +27,10 @@ func TestKeeper(t *testing.T) {
 		"/ws/.git/modules/a/b/config":      true, "/ws/.git/modules/a/index": false,
 		"/ws/.git/modules/a/refs/heads/config": false,
 		"/ws/.git/worktrees/w/config.worktree": true, "/ws/lib/.git": true, "/ws/lib/.git/config": true,
-		"/plain/.git/config":                         false,
+		"/plain/.git/config": true, "/plain/sub/.envrc": true, "/ws/sub/.vscode/tasks.json": true,
 		"/ws/.agent/cache/sandbox/tmp/x/.git/config": false, "/ws/.agent/cache/sandbox/tmp/agent.hcl": false,
 	} {
-		assert.Equal(t, want, k.protected(path), "protected %s", path)
+		assert.Equal(t, want, k.protected(path, nothing), "protected %s", path)
 	}
 	for path, want := range map[string]bool{
 		"/ws/tools": true, "/ws": true, "/ws/src": false, "/ws/x/.agent": true, "/ws/.git/info": true,
@@ -39,6 +39,6 @@ func TestKeeper(t *testing.T) {
 		"/ws/.git/modules/lib/index": false, "/ws/.git/modules/lib/HEAD": false,
 		"/ws/.git/modules/lib/objects/ab": false,
 	} {
-		assert.Equal(t, want, k.holds(path), "holds %s", path)
+		assert.Equal(t, want, k.holds(path, nothing), "holds %s", path)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
@@ -23,13 +24,14 @@ var devicesOpen = [...]string{
 func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
 	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets,
-		Guard: p.Workspace != "" && !p.Untouched}
+		Guard: p.changes()}
 	ruleset, writable, err := p.ruleset(plan, g)
 	if err != nil {
 		return err
 	}
 	plan.Ruleset = addFile(cmd, ruleset)
-	socket, err := launch.Supervise(writable, devicesOpen[:], p.guard(g), p.watcher(cmd))
+	access := launch.Access{Writable: writable, Devices: devicesOpen[:], Guard: p.guard(g)}
+	socket, err := launch.Supervise(access, p.watcher(cmd))
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func (p *Policy) ruleset(plan *launch.Plan, g grants) (ruleset *os.File, writabl
 }
 
 // rulesetKey tells rulesets apart. Rules are for files as they are, and not
-// for their names, so that one for a directory that was made anew is another.
+// for their names, so that one for a directory that was made again is another.
 func rulesetKey(plan *launch.Plan, g grants) string {
 	var b strings.Builder
 	for _, paths := range [][]string{{plan.Dir, plan.Path}, g.writable, g.readOnly} {
@@ -76,7 +78,7 @@ func rulesetKey(plan *launch.Plan, g grants) string {
 }
 
 func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
-	hidden := append(existing(append([]string{"/dev", "/run", "/var/run"}, temporary[:]...)), g.secrets...)
+	hidden := append(existing(append([]string{"/dev", "/run", "/var/run"}, temporary[:]...)), g.hidden()...)
 	visible := slices.Clone(g.readOnly)
 	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
 		visible = append(visible, plan.Dir)
@@ -86,7 +88,13 @@ func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
 	for _, path := range visible {
 		plan.Read = append(plan.Read, except(path, below(hidden, path))...)
 	}
-	further := append(homeFiles(homeDirectory()), "/etc/resolv.conf")
+	for _, place := range g.shown {
+		plan.Read = append(plan.Read, except(place.real, below(hidden, place.real))...)
+	}
+	further := []string{"/etc/resolv.conf"}
+	if p.Network {
+		further = append(further, network.CertificateFiles()...)
+	}
 	if plan.Path != "" {
 		further = append(further, plan.Path)
 	}

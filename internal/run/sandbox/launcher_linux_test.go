@@ -20,7 +20,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/run/watch"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 func openFiles(t *testing.T) int {
@@ -60,6 +61,34 @@ func TestHostKeepsNothingOfACommand(t *testing.T) {
 		gone(t, "sleep\x004729")
 	})
 }
+
+// A command that changes files and is watched leaves no descriptor open.
+func TestWatchedCommandsKeepNoDescriptor(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}.Prepared()
+		run := func() {
+			run := command(policy, "/bin/sh", "-c", "echo x >a; rm a")
+			_, err := proc.Run(watch.With(t.Context(), everything{}), run)
+			require.NoError(t, err)
+		}
+		run()
+		files := openFiles(t)
+		for range 50 {
+			run()
+		}
+		assert.Eventually(t, func() bool { return openFiles(t) <= files }, time.Minute, 10*time.Millisecond)
+	})
+}
+
+// everything watches every path, and remembers none.
+type everything struct{}
+
+func (everything) Begin() func()                         { return func() {} }
+func (everything) Began() bool                           { return true }
+func (everything) Wants(string, watch.What) bool         { return true }
+func (everything) Before(watch.Place, watch.What)        {}
+func (everything) Rename(watch.Place, watch.Place, bool) {}
+func (everything) Missed(string)                         {}
 
 // The rulesets that are kept for the next command are closed in time, though
 // no further command comes and nothing collects garbage.
@@ -164,7 +193,7 @@ func TestWhatIsLeftBehind(t *testing.T) {
 	})
 }
 
-// Whoever lists processes sees what a launcher is for.
+// Anyone who lists processes sees what a launcher is for.
 func TestLauncherShowsItsCommand(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", "echo begun; read line",
@@ -182,4 +211,31 @@ func TestLauncherShowsItsCommand(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "toolhost-launch\n", string(name))
 	})
+}
+
+// BenchmarkWrites opens a file 10,000 times to write it, watched.
+func BenchmarkWrites(b *testing.B) {
+	const script = "i=0; while [ $i -lt 10000 ]; do echo x >f; i=$((i+1)); done"
+	for _, level := range []sandbox.Level{sandbox.Off, sandbox.Landlock, sandbox.Full} {
+		b.Run(string(level), func(b *testing.B) {
+			p := sandbox.Policy{Level: level, Workspace: b.TempDir()}
+			before := cpuTime(b)
+			for b.Loop() {
+				c := command(p, "/bin/sh", "-c", script)
+				_, err := proc.Run(watch.With(b.Context(), everything{}), c)
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64((cpuTime(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// cpuTime is what this process and its children have used.
+func cpuTime(b *testing.B) (sum time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var used syscall.Rusage
+		require.NoError(b, syscall.Getrusage(who, &used))
+		sum += time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	}
+	return sum
 }

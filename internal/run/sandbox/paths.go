@@ -1,16 +1,17 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/obeyed"
 )
 
 // within reports whether path is dir or lies below it. Both are clean.
@@ -27,20 +28,20 @@ func anyWithin(paths []string, dir string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return within(path, dir) })
 }
 
-// matchesEnd reports whether the last names of a path match a glob.
-func matchesEnd(glob string, parts []string) bool {
-	count := strings.Count(glob, "/") + 1
-	if len(parts) < count {
-		return false
-	}
-	ok, _ := path.Match(glob, strings.Join(parts[len(parts)-count:], "/"))
-	return ok
-}
-
 // grants are the paths of a policy as they are after following symlinks.
 type grants struct {
 	writable, readOnly, secrets []string
+	home                        string // hidden but for shown; "" where it is not
+	shown                       []shownPlace
 	cache, scratch              string
+}
+
+// hidden are the places of which a process sees only what is granted.
+func (g *grants) hidden() []string {
+	if g.home == "" {
+		return g.secrets
+	}
+	return append([]string{g.home}, g.secrets...)
 }
 
 func (p *Policy) grants() (g grants, err error) {
@@ -61,7 +62,9 @@ func (p *Policy) grants() (g grants, err error) {
 	if err := claim(g.writable); err != nil {
 		return g, err
 	}
-	g.secrets = slices.Concat(p.prepared.secretsOf(homeDirectory()), existing(p.MaskSecrets))
+	home := homeDirectory()
+	secrets, shown := p.prepared.places(home)
+	g.secrets, g.shown = slices.Concat(secrets, existing(p.MaskSecrets)), shown
 	for _, path := range p.ReadOnly {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
@@ -71,6 +74,12 @@ func (p *Policy) grants() (g grants, err error) {
 			return g, leadsElsewhere(path, real)
 		}
 	}
+	if dir := p.repository(); dir != "" && !p.Untouched && !p.Unwatched && p.Workspace != "" {
+		g.writable = append(g.writable, dir)
+	} else if dir != "" {
+		g.readOnly = append(g.readOnly, dir)
+	}
+	g.home = hiddenHome(home, slices.Concat(g.writable, g.readOnly))
 	g.readOnly = append(g.readOnly, g.kept(p.Keep)...)
 	for _, root := range g.writable {
 		for _, place := range g.kept(gitPlaces(root)) {
@@ -84,10 +93,22 @@ func (p *Policy) grants() (g grants, err error) {
 		return g, err
 	}
 	g.readOnly = append(g.readOnly, existing([]string{p.Workspace})...)
+	g.home = hiddenHome(g.home, g.readOnly)
 	if g.cache, err = p.cache(append(existing([]string{p.Workspace}), g.writable...)); g.cache != "" {
 		g.writable = append(g.writable, g.cache)
 	}
 	return g, err
+}
+
+// repository is the directory of the repository that the workspace is a submodule or a
+// linked work tree of. A process may change it as a .git in the workspace: the
+// supervisor keeps what git obeys.
+func (p *Policy) repository() string {
+	root, err := filepath.EvalSymlinks(cmp.Or(p.Workspace, p.Held.Path))
+	if err != nil {
+		return ""
+	}
+	return obeyed.Repository(root)
 }
 
 // bent reports whether a path that is to be granted as it is written leads to
@@ -114,7 +135,7 @@ func (g *grants) kept(paths []string) []string {
 // hides reports whether a path lies in a place of secrets in which nothing that
 // holds the path was granted.
 func (g *grants) hides(real string) bool {
-	return slices.ContainsFunc(g.secrets, func(secret string) bool {
+	return slices.ContainsFunc(g.hidden(), func(secret string) bool {
 		return within(real, secret) &&
 			!slices.ContainsFunc(g.writable, func(w string) bool { return within(w, secret) && within(real, w) })
 	})
@@ -135,6 +156,27 @@ func existing(paths []string) (found []string) {
 	return found
 }
 
+// GrantedCache returns the directory in the workspace at root for the caches of a
+// block with a grant.
+func GrantedCache(root, name string) string {
+	return filepath.Join(root, ".agent", "cache", "granted", name)
+}
+
+// MakeCache makes a directory for caches in the workspace at root, through no
+// symlink that leads out of it.
+func MakeCache(root, dir string) error {
+	for _, name := range cacheNames {
+		if err := makeBelow(root, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	ignoreInGit(root, filepath.Dir(dir))
+	return nil
+}
+
+// cacheNames are the directories of caches, each of a kind of tool.
+var cacheNames = [...]string{"go-build", "go-mod", "npm", "xdg", "tmp"}
+
 // cache makes the directory for caches, through no symlink that leads out of
 // the workspace, and gives its path: "" when there is no place for one.
 func (p *Policy) cache(writable []string) (string, error) {
@@ -142,15 +184,19 @@ func (p *Policy) cache(writable []string) (string, error) {
 		return "", nil
 	}
 	dir, root := p.CacheDir, p.CacheDir
-	if dir == "" {
-		if p.Workspace == "" {
-			return "", nil
-		}
-		dir, root = filepath.Join(p.Workspace, ".agent", "cache", "sandbox"), p.Workspace
+	if dir == "" && p.Workspace == "" {
+		return "", nil
 	}
-	for _, name := range []string{"go-build", "go-mod", "npm", "xdg", "tmp"} {
+	if dir == "" {
+		dir = filepath.Join(p.Workspace, ".agent", "cache", "sandbox")
+	}
+	own := p.CacheDir == "" || p.Workspace != "" && within(dir, GrantedCache(p.Workspace, ""))
+	if own {
+		root = p.Workspace
+	}
+	for _, name := range cacheNames {
 		err := makeBelow(root, filepath.Join(dir, name))
-		if p.CacheDir == "" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+		if own && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
 			return "", nil // who works in a workspace that is read-only needs none
 		}
 		if err != nil {

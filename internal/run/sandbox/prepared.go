@@ -16,6 +16,7 @@ const preparedFor = 3 * time.Second
 type preparation struct {
 	mu       sync.Mutex
 	secrets  []string
+	shown    []shownPlace
 	rulesets map[string]keptRuleset // nil when nothing is prepared
 }
 
@@ -25,18 +26,18 @@ type keptRuleset struct {
 	write []string
 }
 
-// secretsOf gives Secrets, as they were seconds ago at most.
-func (p *preparation) secretsOf(home string) []string {
+// places returns Secrets and shownInHome, as they were seconds ago at most.
+func (p *preparation) places(home string) (secrets []string, shown []shownPlace) {
 	if p == nil {
-		return Secrets(home)
+		return Secrets(home), shownInHome(home)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.rulesets == nil {
 		time.AfterFunc(preparedFor, p.drop)
-		p.secrets, p.rulesets = Secrets(home), make(map[string]keptRuleset)
+		p.secrets, p.shown, p.rulesets = Secrets(home), shownInHome(home), make(map[string]keptRuleset)
 	}
-	return p.secrets
+	return p.secrets, p.shown
 }
 
 func (p *preparation) drop() {
@@ -45,5 +46,5 @@ func (p *preparation) drop() {
 	for _, kept := range p.rulesets {
 		_ = kept.file.Close()
 	}
-	p.secrets, p.rulesets = nil, nil
+	p.secrets, p.shown, p.rulesets = nil, nil, nil
 }

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,19 +55,4 @@ func TestOwnDirectoriesAreHiddenFromFileTools(t *testing.T) {
 	home, own := privateHome(t)
 	assert.Subset(t, Settings{}.Hidden(home), own, "though they do not exist yet")
 	assert.Empty(t, Settings{}.Hidden(filepath.Join(home, "work")))
-}
-
-// An image gets what is masked in a granted tree no more than other levels do.
-func TestDockerMasks(t *testing.T) {
-	home, own := privateHome(t)
-	require.NoError(t, os.WriteFile(filepath.Join(home, ".netrc"), nil, 0o600))
-	p := Policy{ReadWrite: []string{home}, NoCache: true}
-	g, err := p.grants()
-	require.NoError(t, err)
-	line := strings.Join(dockerArgs(p, g, home, nil, "x"), " ")
-	for _, dir := range own {
-		assert.Contains(t, line, "--tmpfs "+dir+":rw,")
-	}
-	assert.Contains(t, line, "source=/dev/null,target="+filepath.Join(home, ".netrc")+",readonly")
-	assert.NotContains(t, line, "/etc/shadow", "what the container does not see anyway")
 }

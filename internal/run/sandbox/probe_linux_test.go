@@ -20,7 +20,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // matrix is what the probe printed: by level and act, "allowed", "denied WHY"
@@ -104,7 +104,7 @@ func probeAs(t *testing.T, base string, uid int) matrix {
 	host.Dir = dir
 	host.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "PROBE_BASE=" + base,
-		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see internal/mutate
+		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see tools/mutate
 	}
 	if uid != os.Geteuid() {
 		host.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testfile"
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testfile"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 const goMain = `package main
@@ -77,12 +78,28 @@ func TestProjects(t *testing.T) {
 	}{
 		{"go build", "go", `rm -f main.c && go build -o prog . && ./prog`, "hello\n", false},
 		{"go test", "go", `rm -f main.c && go vet . && go test . && echo passed`, "passed\n", true},
-		{"git", "git", `git init -q && git add . && git -c user.name=n -c user.email=e commit -qm first && git log ` +
+		{"git", "git", `git add . && git -c user.name=n -c user.email=e commit -qm first && git log ` +
 			`--format=%s && git status --short && git gc -q`, "first\n", false},
 		{"make", "gcc", `make -s`, "made\n", false},
 		{"node", "node", `node index.js`, "child\n", false},
 		{"npm", "npm", `npm install --offline --no-audit --no-fund >/dev/null && rm -rf node_modules && npm ci ` +
 			`--offline --no-audit --no-fund >/dev/null && node -e 'console.log(require("dep"))'`, "1\n", false},
+		{"pip", "python3", `python3 -m venv --without-pip --system-site-packages v && python3 -c '
+import zipfile
+z = zipfile.ZipFile("w-1-py3-none-any.whl", "w")
+z.writestr("w.py", "x = 1")
+z.writestr("w-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: w\nVersion: 1\n")
+z.writestr("w-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+z.writestr("w-1.dist-info/RECORD", "")
+z.close()' && v/bin/python -m pip install --no-index -q ./w-1-py3-none-any.whl && v/bin/python -c 'import w; print(w.__file__[-19:])'`,
+			"/site-packages/w.py\n", false},
+		{"cargo", "cargo", `mkdir -p c/src && cd c && printf '[package]\nname = "c"\nversion = "0.1.0"\nedition = "2021"\n' > Cargo.toml &&
+printf 'fn main() { println!("hello"); }\n#[test]\nfn t() {}\n' > src/main.rs && cargo test --offline -q >/dev/null && cargo run --offline -q`,
+			"hello\n", false},
+		{"java", "javac", `printf 'public class P { public static void main(String[] a) { System.out.println("hello"); } }' > P.java &&
+javac -d out P.java && java -cp out P`, "hello\n", false},
+		{"maven", "mvn", `printf '<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId><artifactId>p</artifactId><version>1</version></project>' > pom.xml &&
+mvn -o -q -B -Dmaven.repo.local="$PWD/.m2" validate && echo valid`, "valid\n", false},
 		{"tar", "tar", `tar cf t.tar dep && rm -rf dep && tar xpf t.tar && cp -a dep copy && touch -d 2001-01-01 ` +
 			`copy/m.js && stat -c %y copy/m.js | cut -c1-10`, "2001-01-01\n", false},
 	}
@@ -94,6 +111,9 @@ func TestProjects(t *testing.T) {
 					return
 				}
 				p := sandbox.Policy{Level: level, Workspace: project(t)}
+				if test.name == "git" { // no command makes a repository
+					require.NoError(t, exec.Command("git", "init", "-q", p.Workspace).Run())
+				}
 				c := command(p, "/bin/sh", "-c", test.script)
 				if cache := goCache(t); cache != "" {
 					// The operator may grant the user's own cache, which makes this quick.

@@ -14,25 +14,18 @@ func (r Report) Promised(level Level) (sentence string, gaps []string) {
 		return all + ".", fullGaps[:]
 	case Landlock:
 		return all + ".", r.landlockGaps()
-	case Docker:
-		return "A command runs in a container of the image that agent.hcl names, and sees the workspace and what agent.hcl grants; " +
-			"plugins and searches run at the strongest other level.", dockerGaps[:]
 	case Off:
 		if r.Around != "" {
 			return "Commands run unconfined but for what is around toolhost itself: " + r.Around.Name() + ".", nil
 		}
 		return "Commands run unconfined: they can do whatever the user can.", nil
 	}
-	return "Commands cannot be confined on this machine, and do not run unless agent.hcl sets sandbox level \"off\" or \"docker\".", nil
-}
-
-var dockerGaps = [...]string{
-	"The docker daemon has all rights on this machine, and is trusted.",
-	"A program that does not heed SIGTERM may run on in its container after its time is up.",
+	return "Commands cannot be confined on this machine, and do not run unless agent.hcl sets sandbox level \"off\".", nil
 }
 
 var fullGaps = [...]string{
-	"Secrets are masked in the places where they are known to be; what lies elsewhere and is readable for the user can be read.",
+	"Outside of the home directory, secrets are masked where they are known to be; what lies elsewhere and is readable " +
+		"for the user can be read.",
 	"A unix socket that a program outside makes while the command runs, and not below /tmp, /run or the home " +
 		"directory's secrets, can be reached.",
 	"Repositories that the workspace is a linked work tree of can be read and not written: git commit there needs " +

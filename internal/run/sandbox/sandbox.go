@@ -9,7 +9,6 @@
 //   - landlock: Landlock, a system call filter and a supervisor of what those
 //     cannot tell apart, for machines that let an ordinary user make no
 //     namespaces.
-//   - docker: a container, by the docker command.
 //   - off: nothing.
 //
 // What exactly holds at which level is in Promises; the tests try each act.
@@ -33,6 +32,8 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/memory"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/view"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
@@ -45,7 +46,6 @@ const (
 	Auto     Level = "auto"
 	Full     Level = "full"
 	Landlock Level = "landlock"
-	Docker   Level = "docker"
 	Off      Level = "off"
 )
 
@@ -81,8 +81,7 @@ type Policy struct {
 	// written: nothing runs where a symlink has come to lie on the way.
 	Straight []string
 	// Names are globs, as path.Match has them, of the last name or names of
-	// paths that it may not make or change anywhere in the workspace. They hold
-	// at level landlock alone.
+	// paths that it may not make or change anywhere in the workspace.
 	Names []string
 	// MaskSecrets are absolute paths that it may not read, in addition to
 	// those that Secrets gives.
@@ -90,6 +89,12 @@ type Policy struct {
 	// Network lets it reach the network. Without it, level full has a loopback
 	// interface of its own, and level landlock no internet sockets at all.
 	Network bool
+	// Hosts are what it may reach without that, as network.Parse has them. It takes
+	// level full on Linux.
+	Hosts []string
+	// Credentials are added to requests to those of the hosts that are named there.
+	Credentials []network.Credential
+	trusting    map[string]string // variables for their certificates
 	// UnixSockets lets a process at level landlock use unix sockets, which it
 	// needs to serve a plugin's. It then reaches those of other programs that
 	// the user may write to as well, unless the kernel's Landlock confines
@@ -106,8 +111,6 @@ type Policy struct {
 	// there is no private /tmp, lets the process have for temporary files. It
 	// is for programs that change nothing else, and is made if need be.
 	Scratch string
-	// Image is the container image of level docker.
-	Image string
 	// Limits bounds what it uses.
 	Limits Limits
 
@@ -127,8 +130,9 @@ type Limits struct {
 	// OpenFiles and Processes count. Processes holds at level full only,
 	// because it would count all of the user's elsewhere.
 	OpenFiles, Processes uint64
-	// FileSize bounds a file that is written, Memory the address space, and
-	// Tmp all that lies in /tmp, in bytes. Tmp has a default of 2 GiB.
+	// FileSize bounds a file that is written, Memory what all processes take
+	// together, see package memory, and Tmp all that lies in /tmp, in bytes. Tmp
+	// has a default of 2 GiB, Memory that of the package.
 	FileSize, Memory, Tmp uint64
 	// CPU bounds the processor time of each process, in whole seconds.
 	CPU time.Duration
@@ -145,7 +149,7 @@ func (l Limits) tmp() uint64 {
 }
 
 // Apply rewrites cmd, which has not been started, so that it runs confined,
-// and gives the level at which it will. It fits proc.Command.Prepare. Whoever
+// and gives the level at which it will. It fits proc.Command.Prepare. Anyone who
 // starts the command otherwise closes the files that Apply has added to
 // cmd.ExtraFiles then. The error is a *tool.Error, of code unavailable when the
 // level does not work on this machine.
@@ -160,21 +164,26 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	if err != nil {
 		return "", err
 	}
+	if network.Learns(cmd) {
+		p.Network, p.Hosts = false, append(slices.Clone(p.Hosts), network.AskEntry)
+	}
 	if err := p.intoView(cmd, level); err != nil {
 		return "", err
 	}
+	if err := p.hostsAt(level); err != nil {
+		return "", err
+	}
 	p.unseen(cmd, level)
-	switch level {
-	case Off:
+	memory.Set(cmd, int64(p.Limits.Memory))
+	if level == Off {
 		return Off, nil
-	case Docker:
-		return Docker, applyDocker(cmd, p)
 	}
 	return level, p.apply(cmd, level)
 }
 
-// intoView has a command that wants to be in a view reach no network: what it
-// sends could not be dropped. Nobody need be told what it changes.
+// intoView has a command run in a view that wants to. Its list of hosts holds there,
+// but not for a look at what it would do: what it sends could not be dropped. Nobody
+// need be told what it changes.
 func (p *Policy) intoView(cmd *exec.Cmd, level Level) error {
 	if view.Of(cmd) == nil {
 		return nil
@@ -184,9 +193,23 @@ func (p *Policy) intoView(cmd *exec.Cmd, level Level) error {
 			runtime.GOOS).
 			Suggest("It needs the level full on Linux; toolhost doctor says what keeps that from working.")
 	}
-	p.Network, p.UnixSockets, p.Unwatched = false, false, true
+	p.Network, p.UnixSockets = false, false
+	if network.Offline(cmd) {
+		p.Hosts = nil
+	}
 	view.Enter(cmd)
 	return nil
+}
+
+// hostsAt refuses a list of hosts where it cannot be held.
+func (p *Policy) hostsAt(level Level) error {
+	if len(p.Hosts) == 0 || p.Network || level == Off || level == Full && hostsServed {
+		return nil
+	}
+	return tool.Errorf(tool.Unavailable, "a list of hosts (network = [...]) cannot be held at sandbox level %s on %s",
+		level, runtime.GOOS).
+		Suggest(`It takes the level full on Linux: toolhost doctor says what keeps that from working. ` +
+			`Or choose network = "deny", or "allow" for every host, in agent.hcl.`)
 }
 
 // unseen tells a watcher of a process that it will see nothing of.
@@ -206,7 +229,7 @@ func (p *Policy) changes() bool { return p.Workspace != "" && (!p.Untouched || l
 
 // watcher is who wants to know what the process changes, nil for nobody.
 func (p *Policy) watcher(cmd *exec.Cmd) watch.Watcher {
-	if p.Unwatched || !p.changes() {
+	if p.Unwatched || !p.changes() || view.Of(cmd) != nil {
 		return nil
 	}
 	return watch.Of(cmd)
@@ -250,9 +273,9 @@ func (p *Policy) choose() (Level, error) {
 				Suggest("Run `toolhost doctor`, or choose another level in agent.hcl.")
 		}
 		return p.Level, nil
-	case Docker, Off:
+	case Off:
 		return p.Level, nil
 	}
 	return "", tool.Errorf(tool.InvalidArgument, "there is no sandbox level %q", p.Level).
-		Suggest("The levels are auto, full, landlock, docker and off.")
+		Suggest("The levels are auto, full, landlock and off.")
 }

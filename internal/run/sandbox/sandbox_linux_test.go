@@ -19,8 +19,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/testneed"
-	"github.com/toolhost/toolhost/internal/testproc"
+	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 var confined = []sandbox.Level{sandbox.Landlock, sandbox.Full}
@@ -214,8 +214,11 @@ func TestPathsCanBeGranted(t *testing.T) {
 
 // A program that only reads has a place for temporary files all the same.
 func TestScratch(t *testing.T) {
+	t.Chdir("/") // the home directory, in which this repository may lie, is hidden
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
-		dir := t.TempDir()
+		dir, err := os.MkdirTemp("/tmp", "toolhost-test-") // where the process has a scratch space
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 		p := sandbox.Policy{Level: level, NoCache: true, ReadOnly: []string{dir},
 			Scratch: filepath.Join(dir, "deep", "tmp")}
 		r := sh(t, p, `echo x > $TMPDIR/x && cat $TMPDIR/x; cd `+dir+` && for f in x deep/x; do echo y > $f; done`)
@@ -225,7 +228,7 @@ func TestScratch(t *testing.T) {
 		outside := t.TempDir()
 		p.Scratch = filepath.Join(dir, "link", "tmp")
 		require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
-		_, err := proc.Run(t.Context(), command(p, "/bin/true"))
+		_, err = proc.Run(t.Context(), command(p, "/bin/true"))
 		assert.Equal(t, level == sandbox.Landlock, err != nil, err)
 		assert.NoDirExists(t, filepath.Join(outside, "tmp"))
 	})
@@ -357,7 +360,6 @@ func TestPoliciesThatCannotBe(t *testing.T) {
 		"relative path":         {sandbox.Policy{Workspace: "work"}, tool.InvalidArgument},
 		"everything writable":   {sandbox.Policy{Workspace: "/"}, tool.InvalidArgument},
 		"missing path":          {sandbox.Policy{ReadWrite: []string{"/no/such/place"}}, tool.NotFound},
-		"docker without image":  {sandbox.Policy{Level: sandbox.Docker}, tool.InvalidArgument},
 		"cache out of the tree": {sandbox.Policy{Workspace: t.TempDir(), CacheDir: t.TempDir()}, tool.InvalidArgument},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,6 +27,12 @@ func seatbeltProfile(p Policy, g grants, temp []string) string {
 	each("allow file-write* file-ioctl", "literal", seatbeltDevices[:])
 	rule(`allow file-ioctl (regex #"^/dev/ttys[0-9]+$")`)
 	each("deny file-read-data", "subpath", seatbeltHidden[:])
+	if g.home != "" { // names and sizes may be seen: programs follow paths through it
+		each("deny file-read-data", "subpath", []string{g.home})
+	}
+	for _, place := range g.shown {
+		each("allow file-read*", "subpath", []string{place.real})
+	}
 	each("deny file-read*", "subpath", g.secrets)
 	each("allow file-read*", "subpath", g.readOnly)
 	each("allow file-read* file-write*", "subpath", writable)

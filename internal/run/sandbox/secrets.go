@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // secretsInHome are files and directories that hold keys, tokens, passwords
-// or histories.
+// or histories. They are hidden where the home directory as a whole is not: from
+// file tools, and from processes in a workspace that holds it.
 var secretsInHome = [...]string{
 	".ssh", ".aws", ".azure", ".gnupg", ".config", ".docker", ".kube", ".netrc", "_netrc", ".git-credentials", ".npmrc",
 	".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".terraform.d", ".terraformrc",
@@ -31,12 +32,6 @@ var secretsInHome = [...]string{
 	".mysql_history",
 	".sqlite_history", ".lesshst", ".viminfo", ".wget-hsts", ".Xauthority", ".ICEauthority",
 	"Library/Keychains", "Library/Application Support", "Library/Cookies",
-}
-
-// harmlessInHome lie in one of the above, hold none, and change how builds
-// work.
-var harmlessInHome = [...]string{
-	".config/git/config", ".config/git/ignore", ".config/git/attributes", ".config/go/env",
 }
 
 // secretsInSystem can be read by the root user even without any rights beyond

@@ -7,8 +7,9 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/run/network"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // Settings is how a program is told to confine the processes that it starts:
@@ -16,11 +17,13 @@ import (
 // The zero value is the strongest level that works here, with no grants.
 type Settings struct {
 	// Level is one of the levels; empty is Auto.
-	Level Level `json:"level,omitempty" jsonschema:"How commands are confined: auto (the default), full, landlock, docker or off."`
-	// Image is the container image of level docker.
-	Image string `json:"image,omitempty" jsonschema:"The container image of level docker."`
+	Level Level `json:"level,omitempty" jsonschema:"How commands are confined: auto (the default), full, landlock or off."`
 	// Network lets commands reach the network.
 	Network bool `json:"network,omitempty" jsonschema:"Whether commands may reach the network."`
+	// Hosts are what they may reach otherwise.
+	Hosts []string `json:"hosts,omitempty" jsonschema:"Hosts that commands may reach otherwise."`
+	// Credentials are added to requests to hosts. They are in no other program.
+	Credentials []network.Credential `json:"-"`
 	// Read are absolute paths that commands may read and never change, also
 	// where they lie in the workspace. Write are those that they may change,
 	// beside the workspace, and Mask those that they find empty.
@@ -30,6 +33,9 @@ type Settings struct {
 	// Keep are absolute paths that commands may not change where they lie in what
 	// they may. Unlike Read it shows them nothing.
 	Keep []string `json:"keep,omitempty" jsonschema:"Paths that commands never change."`
+	// Cache is where build tools keep what they download and build: see WithCache.
+	// Empty is .agent/cache/sandbox in the workspace.
+	Cache string `json:"-"`
 	// Names are globs of what commands may make and change nowhere.
 	Names []string `json:"names,omitempty" jsonschema:"Globs of names that commands may make and change nowhere."`
 	// Identity is that of the workspace's directory, by realpath.Identity, as the
@@ -38,11 +44,25 @@ type Settings struct {
 	// Unwatched has nobody keep what commands change: where they confine others in
 	// turn, since the kernel takes one supervisor of system calls alone.
 	Unwatched bool `json:"unwatched,omitempty" jsonschema:"Whether nobody keeps what commands change."`
+	// Memory is how many bytes the processes of a command may take together; zero
+	// is a quarter of the machine's.
+	Memory uint64 `json:"memory,omitempty" jsonschema:"How many bytes the processes of a command may take together."`
 	// Ignore are patterns of what commands change without its being kept.
 	Ignore []string `json:"ignore,omitempty" jsonschema:"Patterns of what commands change without its being kept."`
 	// State is the directory of what the host believes of the workspace, where no
 	// command reaches; empty for none.
 	State string `json:"state,omitempty" jsonschema:"Where the host keeps what it believes of the workspace."`
+}
+
+// WithCache returns the settings for the block whose caches have that name in the
+// workspace at root: no other process may write to them. A block without a grant
+// has none.
+func (s Settings) WithCache(root, name string) Settings {
+	if dir := GrantedCache(root, name); slices.Contains(s.Keep, dir) {
+		s.Cache = dir
+		s.Keep = slices.DeleteFunc(slices.Clone(s.Keep), func(path string) bool { return path == dir })
+	}
+	return s
 }
 
 // SettingsSchema is the JSON Schema of Settings, for plugins that write theirs
@@ -85,10 +105,13 @@ func inOne(path string, trees []string) bool {
 // in the further trees.
 func (s Settings) Policy(root string, trees ...string) Policy {
 	return Policy{
-		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root, Keep: s.Keep, Names: s.Names,
-		Unwatched: s.Unwatched,
-		Held:      Held{root, s.Identity},
-		ReadWrite: slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
+		Level: s.Level, Network: s.Network, Hosts: s.Hosts, Workspace: root, Keep: s.Keep, Names: s.Names,
+		CacheDir:    s.Cache,
+		Credentials: s.Credentials,
+		Unwatched:   s.Unwatched,
+		Limits:      Limits{Memory: s.Memory},
+		Held:        Held{root, s.Identity},
+		ReadWrite:   slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
 		Straight: slices.Concat(s.Read, s.Write),
 	}
 }
@@ -102,17 +125,11 @@ func (s Settings) UntouchedPolicy(root string, trees ...string) Policy {
 }
 
 // ReadingPolicy is the policy for a program that only looks at the trees: it
-// changes nothing at all, and reaches no network. Level docker is not for
-// programs of toolhost's own choice, which an image need not have; Auto takes
-// its place.
+// changes nothing at all, and reaches no network.
 func (s Settings) ReadingPolicy(root string, trees ...string) Policy {
-	level := s.Level
-	if level == Docker {
-		level = Auto
-	}
 	return Policy{
 		Held:  Held{root, s.Identity},
-		Level: level, NoCache: true,
+		Level: s.Level, NoCache: true,
 		ReadOnly: slices.Concat([]string{root}, trees, s.Read, s.Write), MaskSecrets: slices.Clone(s.Mask),
 		Straight: slices.Concat(s.Read, s.Write),
 	}
@@ -141,7 +158,7 @@ func (s Settings) Denied(root string, trees ...string) func(printed string) stri
 }
 
 // Confine is Apply for those that need not know the level. It fits
-// proc.Command.Prepare and search.Options.Prepare.
+// proc.Command.Prepare.
 func (p Policy) Confine(cmd *exec.Cmd) error {
 	_, err := Apply(cmd, p)
 	return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 	"github.com/toolhost/toolhost/internal/run/view"
 )
@@ -21,19 +22,31 @@ func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	}
 	v := newPlaces(g, p.Network)
 	v.show(plan.Path)
-	plan.View = v.changes()
+	if p.Network || len(p.Hosts) > 0 {
+		for _, path := range network.CertificateFiles() {
+			v.show(path)
+		}
+	}
+	if len(p.Hosts) > 0 && !p.Network {
+		if err := p.serveHosts(plan, v, cmd); err != nil {
+			return err
+		}
+		v.showTexts()
+		plan.Texts = v.texts
+	}
+	plan.View, plan.From = v.changes(), v.from
 	if err := layered(plan, g.writable, view.Of(cmd)); err != nil {
 		return err
 	}
 	plan.Write = append(slices.Clone(g.writable), v.scratches...)
 	plan.Device = []string{"/dev"}
 	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}
-	w := p.watcher(cmd)
-	if w == nil {
+	if p.Unwatched || !p.changes() {
 		return nil
 	}
-	plan.Filter.Watch = true
-	socket, err := launch.Observe(w)
+	plan.Filter.Guard = true
+	access := launch.Access{Writable: plan.Write, Devices: plan.Device, Guard: p.guard(g), View: true}
+	socket, err := launch.Supervise(access, p.watcher(cmd))
 	if err != nil {
 		return err
 	}
@@ -47,47 +60,50 @@ var temporary = [...]string{"/tmp", "/var/tmp"}
 // scratch reports whether path lies in a directory for temporary files, and
 // not among secrets.
 func scratch(path string, g grants) bool {
-	return withinAny(path, existing(temporary[:])) && !withinAny(path, g.secrets)
+	return withinAny(path, existing(temporary[:])) && !withinAny(path, g.hidden())
 }
 
 // places collects what becomes of places in the file system.
 type places struct {
 	kinds     map[string]launch.Kind
+	from      map[string]string // where a place is taken from, if that is elsewhere
 	writable  []string
-	open      []string // what is visible wherever it lies
+	granted   []string // visible wherever it lies
+	open      []string // that, and what is shown of hidden places
 	scratches []string
 	hidden    []string
+	texts     map[string]string // contents of launch.Text
 }
 
-func newPlaces(g grants, network bool) *places {
-	v := &places{kinds: make(map[string]launch.Kind), writable: g.writable,
-		open: append(slices.Clone(g.writable), g.readOnly...)}
+func newPlaces(g grants, networked bool) *places {
+	v := &places{kinds: make(map[string]launch.Kind), from: make(map[string]string), writable: g.writable,
+		granted: slices.Concat(g.writable, g.readOnly)}
+	v.open = slices.Clone(v.granted)
+	for _, place := range g.shown {
+		v.open = append(v.open, place.path)
+	}
 	v.hide(g)
 	v.maskSockets()
 	for _, path := range g.writable {
 		v.kinds[path] = launch.Writable
 	}
 	for _, path := range g.readOnly {
-		v.keep(path)
+		v.kinds[path] = launch.ReadOnly
 	}
-	shown := existing(homeFiles(homeDirectory()))
-	if network {
-		shown = append(shown, existing([]string{"/etc/resolv.conf", "/etc/hosts"})...)
+	for _, place := range g.shown {
+		if _, taken := v.kinds[place.path]; !taken && v.coveredBut(place.path, v.granted) {
+			v.kinds[place.path] = launch.ReadOnly
+			if place.real != place.path {
+				v.from[place.path] = place.real
+			}
+		}
 	}
-	for _, path := range shown {
-		v.show(path)
+	if networked {
+		for _, path := range existing([]string{"/etc/resolv.conf", "/etc/hosts"}) {
+			v.show(path)
+		}
 	}
 	return v
-}
-
-func homeFiles(home string) (paths []string) {
-	if home == "" {
-		return nil
-	}
-	for _, name := range harmlessInHome {
-		paths = append(paths, filepath.Join(home, name))
-	}
-	return paths
 }
 
 // hide puts scratch space where programs expect to write, and nothing where
@@ -98,7 +114,9 @@ func (v *places) hide(g grants) {
 		v.kinds[path] = launch.Scratch
 	}
 	v.hidden = slices.Clone(v.scratches)
-	for _, path := range append(existing([]string{"/run", "/var/run"}), g.secrets...) {
+	hidden := append(existing([]string{"/run", "/var/run"}), g.hidden()...)
+	slices.Sort(hidden) // what lies in a hidden place needs no hiding
+	for _, path := range hidden {
 		info, err := os.Lstat(path)
 		switch {
 		case err != nil || v.covered(path):
@@ -109,14 +127,13 @@ func (v *places) hide(g grants) {
 			v.kinds[path] = launch.Void
 		}
 	}
-	for _, path := range g.secrets {
-		v.pin(path)
-	}
 }
 
 // covered reports whether path is invisible because the nearest place around
 // it of which something becomes is a hidden one.
-func (v *places) covered(path string) bool {
+func (v *places) covered(path string) bool { return v.coveredBut(path, v.open) }
+
+func (v *places) coveredBut(path string, open []string) bool {
 	nearest := func(places []string) (length int) {
 		for _, place := range places {
 			if within(path, place) {
@@ -125,28 +142,7 @@ func (v *places) covered(path string) bool {
 		}
 		return length
 	}
-	return nearest(v.hidden) > nearest(v.open)
-}
-
-// keep makes path read-only, also where it lies in a writable tree.
-func (v *places) keep(path string) {
-	v.pin(path)
-	v.kinds[path] = launch.ReadOnly
-}
-
-// pin makes mounts of the directories between a writable tree and path that are
-// not hidden: they cannot be moved, and path with them to where nobody looks for it.
-func (v *places) pin(path string) {
-	for _, root := range v.writable {
-		if path == root || !within(path, root) {
-			continue
-		}
-		for dir := filepath.Dir(path); dir != root; dir = filepath.Dir(dir) {
-			if _, taken := v.kinds[dir]; !taken && !v.covered(dir) {
-				v.kinds[dir] = launch.Writable
-			}
-		}
-	}
+	return nearest(v.hidden) > nearest(open)
 }
 
 // show makes a file visible that hiding has hidden.

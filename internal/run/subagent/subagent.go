@@ -6,15 +6,16 @@ package subagent
 import (
 	_ "embed"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/keep/digest"
 	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/store/digest"
 )
 
 // DefaultTimeout bounds a run of an agent that names no timeout.
@@ -44,9 +45,10 @@ type Agent struct {
 	Env    map[string]string `json:"env,omitempty"`
 	// Timeout bounds a run, in nanoseconds; zero is DefaultTimeout.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Network, Read and Write are what the sandbox grants it beyond the
+	// Network, Hosts, Read and Write are what the sandbox grants it beyond the
 	// workspace; Read and Write are absolute paths.
 	Network bool     `json:"network,omitempty"`
+	Hosts   []string `json:"hosts,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
 	// Files are those that Command names, as the user approved them: where one
@@ -123,8 +125,11 @@ func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
 	} else {
 		stdin = []byte(prompt)
 	}
-	settings := at.Confine
-	settings.Network, settings.Unwatched = a.Network, true // it may serve tools by a toolhost of its own
+	settings := at.Confine.WithCache(at.Root, "agent-"+url.PathEscape(a.Role))
+	if a.Role == "" {
+		settings = at.Confine.WithCache(at.Root, "agent")
+	}
+	settings.Network, settings.Hosts, settings.Unwatched = a.Network, a.Hosts, true // it may serve tools by a toolhost of its own
 	settings.Read = slices.Concat(settings.Read, a.Read)
 	settings.Write = slices.Concat(settings.Write, a.Write)
 	policy := settings.Policy(at.Root, at.Trees...)

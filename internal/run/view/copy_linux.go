@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/internal/files/atomicfile"
+	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
 // Bounds of a copy: of its paths, and of the bytes that do not share their blocks

@@ -1,6 +1,6 @@
 // Package view carries the wish that processes change a copy-on-write view of
 // directories instead of the directories: in the context of a call, and from there
-// by the command that is about to be started. Whoever confines the command makes
+// by the command that is about to be started. The sandbox that confines the command makes
 // the view; package review reads what has been changed in it.
 package view
 
@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/internal/files/atomicfile"
+	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
 // Extended attributes by which overlayfs speaks in an upper layer where no privilege
@@ -220,7 +220,7 @@ type wish struct {
 
 var attached sync.Map // of *wish, by *exec.Cmd
 
-// Attach has whoever confines the command put it into the view. entered reports
+// Attach has the sandbox that confines the command put it into the view. entered reports
 // whether that has happened; detach is for when the command has been started, or
 // will not be.
 func Attach(cmd *exec.Cmd, v *View) (entered func() bool, detach func()) {

@@ -60,7 +60,7 @@ func From(ctx context.Context) Watcher {
 
 var attached sync.Map // of Watcher, by *exec.Cmd
 
-// Attach has whoever confines the command watch it. detach is for when it has
+// Attach has the sandbox that confines the command watch it. detach is for when it has
 // been started, or will not be.
 func Attach(cmd *exec.Cmd, w Watcher) (detach func()) {
 	if w == nil {

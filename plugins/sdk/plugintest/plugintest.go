@@ -29,10 +29,9 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
-	"github.com/toolhost/toolhost/internal/peer/plugins/pluginclient"
+	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
+	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/sdk/fakehost"
 )
 
 // Options say what the plugin finds. The zero value is an empty workspace, no
@@ -78,7 +77,7 @@ func Start(t testing.TB, p sdk.Plugin, options Options) *Plugin {
 func TryStart(t testing.TB, p sdk.Plugin, options Options) (*Plugin, error) {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(handshake.MaxMessage), grpc.MaxSendMsgSize(handshake.MaxMessage))
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))
 	if err := p.Register(server); err != nil {
 		return nil, tool.AsError(err)
 	}
@@ -90,14 +89,14 @@ func TryStart(t testing.TB, p sdk.Plugin, options Options) (*Plugin, error) {
 			error) {
 			return listener.DialContext(ctx)
 		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(handshake.MaxMessage),
-			grpc.MaxCallSendMsgSize(handshake.MaxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage),
+			grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 	)
 	if err != nil {
 		t.Fatalf("plugintest: %v", err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return introduce(t, pluginclient.New(conn, handshake.OldestVersion, handshake.CancelGrace), options)
+	return introduce(t, pluginclient.New(conn, wire.OldestVersion, wire.CancelGrace), options)
 }
 
 // introduce does what toolhost does before a plugin's first call.
@@ -235,9 +234,3 @@ func (p *Plugin) newCall(name string, params json.RawMessage) *tool.Call {
 		Params: params, Workspace: p.Root, Host: p.Host,
 	}
 }
-
-// Host is the host that a tool under test sees; see [fakehost.Host].
-type Host = fakehost.Host
-
-// Event is what a tool emitted.
-type Event = fakehost.Event

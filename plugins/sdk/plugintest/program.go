@@ -7,15 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
-	"github.com/toolhost/toolhost/internal/peer/plugins/pluginclient"
+	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
+	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
 // Build builds the Go program in dir, such as ".", and gives its path. It
@@ -23,9 +22,6 @@ import (
 func Build(t testing.TB, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plugin")
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -50,7 +46,7 @@ func StartProgram(t testing.TB, path string, options Options) *Plugin {
 	if err != nil {
 		t.Fatalf("plugintest: %s does not start: %v", path, err)
 	}
-	raw, err := protocol.Dispense(handshake.ServiceName)
+	raw, err := protocol.Dispense(wire.ServiceName)
 	if err != nil {
 		t.Fatalf("plugintest: %v", err)
 	}
@@ -67,19 +63,18 @@ func programConfig(path string, options Options, printed *bytes.Buffer) *goplugi
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	versions := make(map[int]goplugin.PluginSet)
-	for _, v := range handshake.Versions() {
-		versions[v] = goplugin.PluginSet{handshake.ServiceName: dispenser{version: v}}
+	for _, v := range wire.Versions() {
+		versions[v] = goplugin.PluginSet{wire.ServiceName: dispenser{version: v}}
 	}
 	return &goplugin.ClientConfig{
-		HandshakeConfig:  handshake.Config(),
+		HandshakeConfig:  wire.HandshakeConfig(),
 		VersionedPlugins: versions,
 		Cmd:              cmd,
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         runtime.GOOS == "windows",
 		Stderr:           printed,
 		Logger:           hclog.NewNullLogger(),
 		GRPCDialOptions: []grpc.DialOption{grpc.WithDefaultCallOptions(
-			grpc.MaxCallRecvMsgSize(handshake.MaxMessage), grpc.MaxCallSendMsgSize(handshake.MaxMessage))},
+			grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage))},
 	}
 }
 
@@ -91,7 +86,7 @@ type dispenser struct {
 func (dispenser) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error { return os.ErrInvalid }
 
 func (d dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return pluginclient.New(conn, d.version, handshake.CancelGrace), nil
+	return pluginclient.New(conn, d.version, wire.CancelGrace), nil
 }
 
 // DescribeProgram runs the program with the argument "describe" and gives what

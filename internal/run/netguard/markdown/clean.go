@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // maxQuotes is how deep lists and quotations may nest. Each level is written
@@ -36,6 +38,10 @@ func (c *cleaner) clean(n *html.Node, quotes int) {
 		switch child.Type {
 		case html.CommentNode:
 			n.RemoveChild(child)
+		case html.TextNode:
+			if !isCode(n) {
+				child.Data = reference().ReplaceAllString(child.Data, "&amp;$1")
+			}
 		case html.ElementNode:
 			if c.drop[child.Data] {
 				n.RemoveChild(child)
@@ -46,6 +52,20 @@ func (c *cleaner) clean(n *html.Node, quotes int) {
 		}
 		child = next
 	}
+}
+
+// reference is a text that would be a character in Markdown.
+var reference = matching.Lazy(`&(#[0-9]+;|#[xX][0-9a-fA-F]+;|[a-zA-Z][a-zA-Z0-9]*;)`)
+
+// isCode reports whether the converter gives the text in an element as it is.
+func isCode(n *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		switch n.Data {
+		case "code", "var", "samp", "kbd", "tt", "pre":
+			return true
+		}
+	}
+	return false
 }
 
 func (c *cleaner) element(n *html.Node, quotes int) {

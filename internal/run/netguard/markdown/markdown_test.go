@@ -55,6 +55,8 @@ func TestFromHTML(t *testing.T) {
 			"left\n\n| a | b |\n|---|---|\n"},
 		{"unicode", "<p>日本語 😀 é", "日本語 😀 é\n"},
 		{"broken markup", "<p>a<b>b</p>c</i></div><table><td>d", "a**b**\n\n**c**\n\n**d**\n"},
+		{"text that is a reference", "<p>&amp;lt;b&amp;gt; &amp;#60; &amp;amp; AT&amp;T; a &amp; b; <code>&amp;lt;</code>",
+			"&amp;lt;b&amp;gt; &amp;#60; &amp;amp; AT&amp;T; a & b; `&lt;`\n"},
 		{"no HTML", "just a < b and c > d", "just a &lt; b and c &gt; d\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,20 +1,24 @@
 package launch
 
 import (
+	"slices"
 	"strconv"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 // answerOpen answers a call that opens a file.
-func (s *supervisor) answerOpen(n *notification, call openCall) {
-	fd, errno := s.openFile(caller{pid: int(n.pid)}, call)
+func (s *supervisor) answerOpen(n *notification, c caller, call openCall) {
+	fd, errno := s.openFile(c, call)
 	switch {
 	case errno == syscall.EAGAIN && fd >= 0:
-		go s.openPipe(*n, fd, call.flags)
+		if p := (waitingPipe{n.id, fd, call.flags}); s.openPipe(p) {
+			_ = syscall.Close(fd)
+		} else {
+			s.pipes = append(s.pipes, p)
+		}
 	case errno != 0:
 		s.answer(n.id, errno)
 	default:
@@ -23,36 +27,46 @@ func (s *supervisor) answerOpen(n *notification, call openCall) {
 	}
 }
 
-// openPipe opens a named pipe when somebody has it open at the other end, as
-// long as the caller waits for that.
-func (s *supervisor) openPipe(n notification, file, flags int) {
-	defer syscall.Close(file)
-	name := "/proc/self/fd/" + strconv.Itoa(file)
-	plain := flags &^ (unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_TRUNC)
-	for {
-		fd, err := unix.Open(name, plain|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-		if err == nil && flags&unix.O_NONBLOCK == 0 {
-			err = unix.SetNonblock(fd, false)
-		}
-		switch {
-		case err == nil:
-			s.hand(n.id, fd, flags)
-			_ = syscall.Close(fd)
-			return
-		case err != unix.ENXIO || flags&unix.O_NONBLOCK != 0:
-			s.answer(n.id, number(err))
-			return
-		}
-		time.Sleep(pipePause)
-		if s.control(notifyValid, unsafe.Pointer(&n.id)) != nil {
-			return
-		}
-	}
+// waitingPipe is a named pipe that a caller waits to open until somebody has it
+// open at the other end.
+type waitingPipe struct {
+	id          uint64
+	file, flags int
 }
 
-// pipePause is how long it takes at most until a pipe is seen to be open at the
-// other end.
-const pipePause = 2 * time.Millisecond
+// pipePause is how many milliseconds it takes at most until a pipe is seen to be open
+// at the other end.
+const pipePause = 2
+
+// openPipes answers the callers whose pipes can be opened now.
+func (s *supervisor) openPipes() {
+	s.pipes = slices.DeleteFunc(s.pipes, func(p waitingPipe) bool {
+		done := !s.waits(p.id) || s.openPipe(p)
+		if done {
+			_ = syscall.Close(p.file)
+		}
+		return done
+	})
+}
+
+// openPipe opens a named pipe if that needs no waiting, and answers its caller.
+func (s *supervisor) openPipe(p waitingPipe) (answered bool) {
+	plain := p.flags &^ (unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_TRUNC)
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(p.file), plain|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err == nil && p.flags&unix.O_NONBLOCK == 0 {
+		err = unix.SetNonblock(fd, false)
+	}
+	switch {
+	case err == nil:
+		s.hand(p.id, fd, p.flags)
+		_ = syscall.Close(fd)
+	case err == unix.ENXIO && p.flags&unix.O_NONBLOCK == 0:
+		return false
+	default:
+		s.answer(p.id, number(err))
+	}
+	return true
+}
 
 // addFile is struct seccomp_notif_addfd.
 type addFile struct {

@@ -12,6 +12,7 @@ import (
 type change struct {
 	file   file
 	change func(path string) syscall.Errno
+	mode   *uint64 // what it sets, if that is a mode
 }
 
 const (
@@ -25,19 +26,19 @@ const (
 func (c caller) parse(nr int, a [6]uint64) (change, syscall.Errno) {
 	switch nr {
 	case sysChmod:
-		return c.withPath(unix.AT_FDCWD, a[0], 0, chmod(a[1]))
+		return withMode(a[1])(c.withPath(unix.AT_FDCWD, a[0], 0, chmod(a[1])))
 	case sysFchmod:
-		return change{file{at: int(int32(a[0]))}, chmod(a[1])}, 0
+		return change{file: file{at: int(int32(a[0]))}, change: chmod(a[1]), mode: &a[1]}, 0
 	case sysFchmodat:
-		return c.withPath(int(int32(a[0])), a[1], 0, chmod(a[2]))
+		return withMode(a[2])(c.withPath(int(int32(a[0])), a[1], 0, chmod(a[2])))
 	case sysFchmodat2:
-		return c.withPath(int(int32(a[0])), a[1], a[3], chmod(a[2]))
+		return withMode(a[2])(c.withPath(int(int32(a[0])), a[1], a[3], chmod(a[2])))
 	case sysChown:
 		return c.withPath(unix.AT_FDCWD, a[0], 0, chown(a[1], a[2]))
 	case sysLchown:
 		return c.withPath(unix.AT_FDCWD, a[0], atSymlinkNofollow, chown(a[1], a[2]))
 	case sysFchown:
-		return change{file{at: int(int32(a[0]))}, chown(a[1], a[2])}, 0
+		return change{file: file{at: int(int32(a[0]))}, change: chown(a[1], a[2])}, 0
 	case sysFchownat:
 		return c.withPath(int(int32(a[0])), a[1], a[4], chown(a[2], a[3]))
 	}
@@ -67,7 +68,7 @@ func (c caller) parseTimes(nr int, a [6]uint64) (found change, ok bool, errno sy
 	}
 	apply := func(name string) syscall.Errno { return utimes(name, spec) }
 	if path == 0 {
-		return change{file{at: at}, apply}, true, 0
+		return change{file: file{at: at}, change: apply}, true, 0
 	}
 	found, errno = c.withPath(at, path, flags, apply)
 	return found, true, errno
@@ -121,7 +122,7 @@ func (c caller) parseXattr(nr int, a [6]uint64) (change, syscall.Errno) {
 	}
 	switch nr {
 	case sysFsetxattr, sysFremovexattr:
-		return change{file{at: int(int32(a[0]))}, apply}, 0
+		return change{file: file{at: int(int32(a[0]))}, change: apply}, 0
 	case sysLsetxattr, sysLremovexattr:
 		return c.withPath(unix.AT_FDCWD, a[0], atSymlinkNofollow, apply)
 	}
@@ -136,7 +137,15 @@ func (c caller) withPath(at int, address, flags uint64, apply func(string) sysca
 	case path == "" && flags&atEmpty == 0:
 		return change{}, syscall.ENOENT
 	}
-	return change{file{at: at, path: path, byPath: true, noFollow: flags&atSymlinkNofollow != 0}, apply}, 0
+	return change{file: file{at: at, path: path, byPath: true, noFollow: flags&atSymlinkNofollow != 0}, change: apply}, 0
+}
+
+// withMode says that a change sets a mode.
+func withMode(mode uint64) func(change, syscall.Errno) (change, syscall.Errno) {
+	return func(made change, errno syscall.Errno) (change, syscall.Errno) {
+		made.mode = &mode
+		return made, errno
+	}
 }
 
 // chmod sets a mode, but never the bits that lend the owner's rights.

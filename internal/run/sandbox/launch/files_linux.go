@@ -10,19 +10,39 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/internal/file/obeyed"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // Guard is what the supervisor keeps a program from changing though it lies in
 // a tree that the program may change, by absolute paths without symlinks.
-// Landlock grants whole trees, and knows no names.
 type Guard struct {
 	// Protected reports whether nothing may be made, changed or removed at a
 	// path.
-	Protected func(path string) bool
+	Protected func(path string, exists obeyed.Exists) bool
 	// Holds reports whether something protected lies below a directory, which
 	// therefore stays where it is.
-	Holds func(path string) bool
+	Holds func(path string, exists obeyed.Exists) bool
+	// Vital reports whether something at a path may be replaced and not removed.
+	Vital func(path string, exists obeyed.Exists) bool
+	// Checked gives what a file at a path that is protected may hold, nil where
+	// that may not be changed at all.
+	Checked func(path string, look Look) *obeyed.Check
+	// Directory reports whether a path that is protected may be made as a
+	// directory.
+	Directory func(path string) bool
+	// MayGo reports whether a path that is protected or vital may be removed.
+	MayGo func(path string, look Look) bool
+}
+
+// Look is what the guard may look at, as the program sees it.
+type Look struct {
+	Exists obeyed.Exists
+	// Straight reports whether there is something at a path, and no symlink on the
+	// way.
+	Straight func(path string) bool
+	// Read gives the content of a regular file.
+	Read func(path string) (content string, ok bool)
 }
 
 // A call that makes, changes or removes a file is made in the program's stead,
@@ -44,11 +64,34 @@ const refused = syscall.EROFS
 func (s *supervisor) mayMake(p place) syscall.Errno {
 	switch {
 	case !s.granted(filepath.Dir(p.path)):
-		return syscall.EACCES
-	case s.guard.Protected(p.path):
+		return s.outside(syscall.EACCES)
+	case s.protected(p.path):
 		return refused
 	}
 	return 0
+}
+
+// protected reports whether nothing may be written at a path: it is protected, or
+// only replaced as a whole.
+func (s *supervisor) protected(path string) bool {
+	return s.Guard.Protected(path, s.exists) || s.checked(path) != nil
+}
+
+func (s *supervisor) checked(path string) *obeyed.Check {
+	if !strings.Contains(path, "/.git") {
+		return nil
+	}
+	return s.Guard.Checked(path, s.look())
+}
+
+// mayAdd says whether a name may come where there is nothing. Where there is
+// something, that is the error, also where nothing may be made.
+func (s *supervisor) mayAdd(p place) syscall.Errno {
+	var stat unix.Stat_t
+	if unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil {
+		return syscall.EEXIST
+	}
+	return s.mayMake(p)
 }
 
 // mayReplace says whether anything may come or go at a place, a directory or a
@@ -57,15 +100,66 @@ func (s *supervisor) mayReplace(p place) syscall.Errno {
 	if errno := s.mayMake(p); errno != 0 {
 		return errno
 	}
-	if s.guard.Holds(p.path) {
+	if s.Guard.Holds(p.path, s.exists) {
 		return refused
 	}
 	return 0
 }
 
+// mayRemove says whether what is at a place may be removed.
+func (s *supervisor) mayRemove(p place) syscall.Errno {
+	switch {
+	case !s.granted(filepath.Dir(p.path)):
+		return s.outside(syscall.EACCES)
+	case (s.Guard.Protected(p.path, s.exists) || s.Guard.Vital(p.path, s.exists)) && !s.Guard.MayGo(p.path, s.look()):
+		return refused
+	}
+	return 0
+}
+
+// exists reports whether there is anything at an absolute path, as the caller sees it.
+func (s *supervisor) exists(path string) bool {
+	fd, errno := openPath(s.root, path, unix.O_NOFOLLOW, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
+	if errno == syscall.ENOSYS {
+		fd, errno = walk(s.root, s.root, path, true)
+	}
+	if errno == 0 {
+		_ = syscall.Close(fd)
+	}
+	return errno == 0
+}
+
+// look is what the guard may look at.
+func (s *supervisor) look() Look {
+	return Look{Exists: s.exists, Straight: s.straight, Read: s.readPath}
+}
+
+// straight reports whether there is something at an absolute path, and no symlink on
+// the way.
+func (s *supervisor) straight(path string) bool {
+	fd, errno := walk(s.root, s.root, path, true)
+	if errno != 0 {
+		return false
+	}
+	defer syscall.Close(fd)
+	name, ok := s.nameOf(fd)
+	return ok && name == path
+}
+
+// readPath gives the content of a regular file at an absolute path.
+func (s *supervisor) readPath(path string) (content string, ok bool) {
+	dir, errno := walk(s.root, s.root, filepath.Dir(path), true)
+	if errno != 0 {
+		return "", false
+	}
+	defer syscall.Close(dir)
+	content, _, errno = readAt(dir, filepath.Base(path))
+	return content, errno == 0
+}
+
 // granted reports whether a path lies where the program may write.
 func (s *supervisor) granted(path string) bool {
-	for _, root := range s.writable {
+	for _, root := range s.Writable {
 		if path == root || strings.HasPrefix(path, root+"/") {
 			return true
 		}
@@ -130,6 +224,9 @@ func (s *supervisor) truncate(c caller, path uint64, length int64) syscall.Errno
 }
 
 func (s *supervisor) rename(c caller, fromAt, from, toAt, to uint64, flags uint) syscall.Errno {
+	if flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
+		return syscall.EINVAL // RENAME_WHITEOUT would make a device file
+	}
 	source, errno := s.place(c, int(int32(fromAt)), from)
 	if errno != 0 {
 		return errno
@@ -143,14 +240,17 @@ func (s *supervisor) rename(c caller, fromAt, from, toAt, to uint64, flags uint)
 	if errno := source.exists(); errno != 0 {
 		return errno
 	}
+	if s.Guard.Vital(source.path, s.exists) || flags&unix.RENAME_EXCHANGE != 0 && s.Guard.Vital(target.path, s.exists) {
+		return refused
+	}
 	if errno := s.mayReplace(source); errno != 0 {
 		return errno
 	}
+	if check := s.checked(target.path); check != nil && flags == 0 && !check.InPlace {
+		return s.replaceChecked(source, target, check)
+	}
 	if errno := s.mayReplace(target); errno != 0 {
 		return errno
-	}
-	if flags&unix.RENAME_WHITEOUT != 0 {
-		return syscall.EPERM
 	}
 	s.beforeRename(source, target, flags)
 	return number(unix.Renameat2(source.dir, source.name, target.dir, target.name, flags))
@@ -175,11 +275,14 @@ func (s *supervisor) link(c caller, fromAt, from, toAt, to, flags uint64) syscal
 		return errno
 	}
 	defer target.close()
-	if !s.mayChange(source) {
-		return syscall.EACCES
-	}
-	if errno := s.mayMake(target); errno != 0 {
+	if errno := s.mayAdd(target); errno != 0 {
 		return errno
+	}
+	switch path, _ := s.nameOf(source); {
+	case !s.granted(path):
+		return syscall.EXDEV // as from another file system: programs copy then
+	case s.mayChange(source) != 0:
+		return syscall.EACCES
 	}
 	s.beforeFile(source, watch.Content) // who writes to the new name, writes to this one
 	s.beforePlace(target, watch.Content)
@@ -196,8 +299,11 @@ func (s *supervisor) symlink(c caller, text, at, path uint64) syscall.Errno {
 		return errno
 	}
 	defer p.close()
-	if errno := s.mayReplace(p); errno != 0 {
+	if errno := s.mayAdd(p); errno != 0 {
 		return errno
+	}
+	if s.Guard.Holds(p.path, s.exists) {
+		return refused
 	}
 	s.beforePlace(p, watch.Content)
 	return number(unix.Symlinkat(target, p.dir, p.name))
@@ -212,7 +318,7 @@ func (s *supervisor) unlink(c caller, at, path uint64, flags int) syscall.Errno 
 	if errno := p.exists(); errno != 0 {
 		return errno
 	}
-	if errno := s.mayMake(p); errno != 0 {
+	if errno := s.mayRemove(p); errno != 0 {
 		return errno
 	}
 	s.beforePlace(p, watch.Content)
@@ -225,11 +331,8 @@ func (s *supervisor) mkdir(c caller, at, path, mode uint64) syscall.Errno {
 		return errno
 	}
 	defer p.close()
-	var stat unix.Stat_t
-	if unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil {
-		return syscall.EEXIST // as Landlock has it, also where nothing may be made
-	}
-	if errno := s.mayMake(p); errno != 0 {
+	if errno := s.mayAdd(p); errno != 0 &&
+		!(errno == refused && s.granted(filepath.Dir(p.path)) && s.Guard.Directory(p.path)) {
 		return errno
 	}
 	s.beforePlace(p, watch.Content)
@@ -245,7 +348,7 @@ func (s *supervisor) mknod(c caller, at, path, mode uint64) syscall.Errno {
 		return errno
 	}
 	defer p.close()
-	if errno := s.mayMake(p); errno != 0 {
+	if errno := s.mayAdd(p); errno != 0 {
 		return errno
 	}
 	s.beforePlace(p, watch.Content)

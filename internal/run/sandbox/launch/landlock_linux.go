@@ -118,7 +118,7 @@ type grant struct {
 	follow bool
 }
 
-// open opens the path for no access. Whoever may write on the way must not
+// open opens the path for no access. Anyone who may write on the way must not
 // choose what is granted.
 func (g grant) open() (int, syscall.Errno) {
 	if g.follow {

@@ -31,7 +31,7 @@ func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
 const shownArguments = 4 << 10
 
 // shown are the arguments of the program that the launcher has as its own, for
-// whoever lists processes.
+// anyone who lists processes.
 func shown(args []string) []string {
 	for i, size := 0, 0; i < len(args); i++ {
 		if size += len(args[i]); size > shownArguments {
@@ -60,11 +60,18 @@ func (p *Plan) script() (*script, error) {
 	s := newScript()
 	s.try(unix.SYS_PRCTL, unix.PR_SET_NAME, Name) // or it would be called as its descriptor
 	s.withhold(3 + p.Files)
-	s.leaveTerminal()
+	if !p.Terminal {
+		s.leaveTerminal()
+	} else { // what hangs up the terminal ends the program, also where the host was started with nohup
+		s.call("reset SIGHUP", unix.SYS_RT_SIGACTION, int(unix.SIGHUP), s.data(make([]byte, 32)), 0, 8)
+	}
 	var first cell
 	var outside label
 	if p.Namespaces {
 		first = s.enterNamespaces(p.Loopback, &outside)
+		if p.Network != 0 {
+			p.openNetwork(s)
+		}
 		p.arrange(s)
 	}
 	if p.Dir != "" {

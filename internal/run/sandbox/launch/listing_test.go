@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/bits"
+	"net/netip"
 	"os"
 	"regexp"
 	"slices"
@@ -20,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var update = flag.Bool("update", false, "write the listings anew")
+var update = flag.Bool("update", false, "rewrite the listings")
 
 // callNames are the names of what an operation can do.
 var callNames = map[int]string{
@@ -36,6 +37,7 @@ var callNames = map[int]string{
 	unix.SYS_PPOLL: "ppoll", unix.SYS_PRCTL: "prctl", unix.SYS_PRLIMIT64: "prlimit64", unix.SYS_READ: "read",
 	unix.SYS_RT_SIGACTION: "rt_sigaction", unix.SYS_SECCOMP: "seccomp", unix.SYS_SENDMSG: "sendmsg",
 	unix.SYS_SOCKET: "socket", unix.SYS_SYMLINKAT: "symlinkat", unix.SYS_UNSHARE: "unshare",
+	unix.SYS_BIND: "bind", unix.SYS_LISTEN: "listen", unix.SYS_SETSOCKOPT: "setsockopt",
 	unix.SYS_WAIT4: "wait4", unix.SYS_WRITE: "write", unix.SYS_WRITEV: "writev",
 }
 
@@ -172,6 +174,16 @@ func TestListing(t *testing.T) {
 				{ReadOnly, "/home/me/project/agent.hcl"}, {Void, "/home/me/project/.env"}, {Blank, "/root"}},
 			Limits: []Limit{{unix.RLIMIT_CORE, 0}}, Ruleset: 4,
 			Path: "/usr/bin/make", Args: []string{"make", "test"}, Env: []string{"PATH=/usr/bin"}, Report: 3,
+		},
+		"network": {
+			Namespaces: true, Loopback: true, Network: 4,
+			Addresses: []netip.Prefix{netip.MustParsePrefix("198.18.0.1/15"), netip.MustParsePrefix("2001:db8::1/128")},
+			Sockets: []Socket{{true, netip.MustParseAddrPort("0.0.0.0:53")},
+				{false, netip.MustParseAddrPort("[2001:db8::1]:443")}},
+			View:    []Change{{Text, "/etc/resolv.conf"}},
+			Texts:   map[string]string{"/etc/resolv.conf": "nameserver 198.18.0.1\n"},
+			Ruleset: 5,
+			Path:    "/usr/bin/make", Args: []string{"make", "test"}, Env: []string{"PATH=/usr/bin"}, Report: 3,
 		},
 		"landlock": {
 			Dir: "/home/me/project", Ruleset: 4, Supervisor: 5, Filter: Filter{Guard: true},

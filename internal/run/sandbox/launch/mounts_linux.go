@@ -1,8 +1,10 @@
 package launch
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,7 +36,7 @@ func (p *Plan) arrange(s *script) {
 	for i, change := range p.View {
 		switch change.Kind {
 		case Writable, ReadOnly:
-			trees[i] = s.takeTree(change.Path)
+			trees[i] = s.takeTree(cmp.Or(p.From[change.Path], change.Path))
 		case Overlay:
 			if layer := p.Layers[change.Path]; layer.Work != "" {
 				trees[i] = s.takeOverlay(change.Path, layer)
@@ -49,17 +51,25 @@ func (p *Plan) arrange(s *script) {
 	}
 	s.restrict(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV,
 		unix.AT_RECURSIVE)
-	s.makeDev(nodes)
+	p.makeDev(s, nodes)
 	// Files below /proc belong to the root user, whom no rights keep from
 	// writing to them.
 	s.mount("proc", "/proc", "proc", inertMount|unix.MS_RDONLY, "")
 	for i, change := range p.View {
+		if change.Kind == Text {
+			trees[i] = s.clone(textFile(i))
+		}
 		p.change(s, change, trees[i])
+	}
+	for _, change := range p.View {
+		if change.Kind == Hidden { // all that appears in it has its place now
+			s.restrict(unix.AT_FDCWD, change.Path, unix.MOUNT_ATTR_RDONLY, 0).orElse(nil, append(slices.Clip(gone), unix.EINVAL)...)
+		}
 	}
 }
 
 // makeDev makes a small /dev of its own, with a place for what hides files.
-func (s *script) makeDev(nodes [len(devices)]cell) {
+func (p *Plan) makeDev(s *script, nodes [len(devices)]cell) {
 	s.mount("tmpfs", "/dev", "tmpfs", inertMount, hiddenMode)
 	for i, name := range devices {
 		s.touch("/dev/"+name, 0o666)
@@ -77,6 +87,11 @@ func (s *script) makeDev(nodes [len(devices)]cell) {
 		s.call("make "+link[0], unix.SYS_SYMLINKAT, link[1], unix.AT_FDCWD, link[0])
 	}
 	s.touch(voidFile, 0o444)
+	for i, change := range p.View {
+		if change.Kind == Text {
+			s.fill(textFile(i), p.Texts[change.Path])
+		}
+	}
 	s.mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
 	// Copies of a read-only mount are read-only, too.
 	s.restrict(unix.AT_FDCWD, "/dev", unix.MOUNT_ATTR_RDONLY, 0)
@@ -93,6 +108,9 @@ func (p *Plan) change(s *script, change Change, tree cell) {
 		s.hide(s.clone(blankDirectory), change.Path)
 	case Void:
 		s.hide(s.clone(voidFile), change.Path)
+	case Text:
+		p.makePlace(s, change.Path)
+		s.hide(tree, change.Path)
 	default:
 		if change.Kind == Again {
 			tree = s.takeTree(change.Path)
@@ -135,7 +153,7 @@ func (s *script) openHow(flags, resolve int) address {
 }
 
 // openPlace opens a place for no access. No symlink is followed on the way:
-// whoever may write there must not choose what becomes visible, or where.
+// anyone who may write there must not choose what becomes visible, or where.
 func (s *script) openPlace(step, path string) (o *op, at cell) {
 	at = s.cell()
 	how := s.openHow(unix.O_PATH|unix.O_CLOEXEC, unix.RESOLVE_NO_SYMLINKS)
@@ -188,8 +206,8 @@ func (s *script) move(tree cell, step string, at cell) *op {
 }
 
 // restrict sets attributes of mounts. at is a tree or the current directory.
-func (s *script) restrict(at any, path string, set, flags int) {
-	s.call("restrict "+path, unix.SYS_MOUNT_SETATTR, at, path, flags, s.words(uint64(set), 0, 0, 0), 32)
+func (s *script) restrict(at any, path string, set, flags int) *op {
+	return s.call("restrict "+path, unix.SYS_MOUNT_SETATTR, at, path, flags, s.words(uint64(set), 0, 0, 0), 32)
 }
 
 func (s *script) mount(source, target, kind string, flags int, data string) *op {
@@ -199,6 +217,19 @@ func (s *script) mount(source, target, kind string, flags int, data string) *op 
 // cover mounts an empty file system.
 func (s *script) cover(path, mode string) {
 	s.mount("tmpfs", path, "tmpfs", plainMount, mode).orElse(nil, gone...)
+}
+
+// textFile is where the content of a Text is, by its number in the view.
+func textFile(i int) string { return "/dev/.text" + strconv.Itoa(i) }
+
+// fill makes a file with a content.
+func (s *script) fill(path, content string) {
+	fd := s.cell()
+	s.call("create "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path,
+		unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o444).into(fd)
+	s.call("write "+path, unix.SYS_WRITE, fd, s.data([]byte(content)), len(content)).unless(len(content)).
+		otherwise(&s.quit)
+	s.close(fd)
 }
 
 func (s *script) touch(path string, mode int) {

@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"bytes"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,7 +32,7 @@ func parseOpen(nr int, a [6]uint64) (call openCall, ok bool) {
 	return call, false
 }
 
-// openFile opens a file in the program's stead.
+// openFile opens a file for the program.
 func (s *supervisor) openFile(c caller, call openCall) (fd int, errno syscall.Errno) {
 	if call.flags&createFlags != 0 && call.mode&setIDs != 0 {
 		return -1, syscall.EPERM
@@ -60,14 +62,14 @@ func (s *supervisor) openFile(c caller, call openCall) (fd int, errno syscall.Er
 func (s *supervisor) openStep(c caller, base int, path string, call openCall) (fd, next int, rest string,
 	errno syscall.Errno) {
 	if own, ok := ownDescriptor(path); ok {
-		file, errno := openDescriptor(c.descriptor(own))
+		file, errno := c.openOwn(own)
 		if errno != 0 {
 			return -1, -1, "", errno
 		}
 		fd, errno = s.reopen(c, file, call)
 		return fd, -1, "", errno
 	}
-	p, errno := locate(base, path)
+	p, errno := s.locate(c, base, path)
 	if errno != 0 {
 		if errno == syscall.EEXIST {
 			errno = syscall.EISDIR
@@ -75,10 +77,11 @@ func (s *supervisor) openStep(c caller, base int, path string, call openCall) (f
 		return -1, -1, "", errno
 	}
 	defer p.close()
-	file, errno := openPath(p.dir, p.name, unix.O_NOFOLLOW, 0)
-	if errno == syscall.ENOSYS {
-		file, errno = step(p.dir, p.name)
+	if check := s.checked(p.path); check != nil && check.InPlace && call.flags&(unix.O_WRONLY|unix.O_RDWR) != 0 {
+		fd, errno = s.openDraft(c, p, check, call)
+		return fd, -1, "", errno
 	}
+	file, errno := step(p.dir, p.name)
 	switch create := call.flags&unix.O_CREAT != 0; {
 	case errno == syscall.ENOENT && create && p.mustBeDir:
 		return -1, -1, "", syscall.EISDIR
@@ -86,7 +89,7 @@ func (s *supervisor) openStep(c caller, base int, path string, call openCall) (f
 		if fd, errno = s.create(c, p, call); errno != syscall.EEXIST || call.flags&unix.O_EXCL != 0 {
 			return fd, -1, "", errno
 		}
-		next, errno = p.startOf(p.name) // somebody was faster
+		next, errno = p.startOf(c, p.name) // somebody was faster
 		return -1, next, p.name, errno
 	case errno != 0:
 		return -1, -1, "", errno
@@ -106,16 +109,16 @@ func (s *supervisor) openStep(c caller, base int, path string, call openCall) (f
 	if errno != 0 {
 		return -1, -1, "", errno
 	}
-	next, errno = p.startOf(target)
+	next, errno = p.startOf(c, target)
 	return -1, next, target, errno
 }
 
 // startOf opens the directory that a link at the place leads on from.
-func (p place) startOf(target string) (int, syscall.Errno) {
+func (p place) startOf(c caller, target string) (int, syscall.Errno) {
 	if strings.HasPrefix(target, "/") {
-		return openDescriptor("/")
+		return duplicate(c.root)
 	}
-	return openDescriptor("/proc/self/fd/" + strconv.Itoa(p.dir))
+	return duplicate(p.dir)
 }
 
 // tmpfileBit is the bit of O_TMPFILE that is its alone.
@@ -153,16 +156,13 @@ func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errn
 
 // mayOpen says whether an open file may be opened for reading, and to write.
 func (s *supervisor) mayOpen(fd int, write bool) syscall.Errno {
-	path, ok := nameOf(fd)
+	path, ok := s.nameOf(fd)
 	var stat syscall.Stat_t
 	if err := syscall.Fstat(fd, &stat); err != nil || !ok {
 		return syscall.EACCES
 	}
 	if stat.Mode&syscall.S_IFMT == syscall.S_IFCHR {
-		if stat.Rdev == unix.Mkdev(5, 0) {
-			return syscall.ENXIO // its own terminal, which it has none of, and not the host's
-		}
-		for _, device := range s.devices {
+		for _, device := range s.Devices {
 			if path == device || strings.HasPrefix(path, device+"/") {
 				return 0
 			}
@@ -175,18 +175,62 @@ func (s *supervisor) mayOpen(fd int, write bool) syscall.Errno {
 	switch {
 	case !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "/memfd:") && stat.Nlink == 0:
 		return 0 // a pipe or the like, which no path leads to
-	case !s.granted(path):
-		return syscall.EACCES
-	case write && s.guard.Protected(path):
+	case !s.granted(path) && (write || !s.shown(fd)):
+		return s.outside(syscall.EACCES)
+	case write && s.protected(path):
 		return refused
 	}
 	return 0
 }
 
+// shown reports whether the program may read what it sees at an open file: in a
+// view, but for /proc, where it counts who asks.
+func (s *supervisor) shown(fd int) bool {
+	var where syscall.Statfs_t
+	return s.View && syscall.Fstatfs(fd, &where) == nil && int64(where.Type) != procMagic
+}
+
+// terminal opens the terminal of the caller's session, for no access. That is what
+// /dev/tty means to the caller, and something else to the supervisor.
+func (c caller) terminal() (int, syscall.Errno) {
+	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(c.pid) + "/stat")
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	const terminals, slaves = 4, 136 // the field, and the major number
+	fields := strings.Fields(rest)
+	if len(fields) <= terminals {
+		return -1, syscall.ENXIO
+	}
+	device, _ := strconv.Atoi(fields[terminals])
+	if device>>8&0xfff != slaves {
+		return -1, syscall.ENXIO
+	}
+	index := device&0xff | device>>12&0xfff00
+	fd, errno := openPath(c.root, "dev/pts/"+strconv.Itoa(index), 0, unix.RESOLVE_NO_SYMLINKS)
+	if errno != 0 || !c.waits() {
+		return -1, syscall.ENXIO
+	}
+	return fd, 0
+}
+
 // reopen opens what is open for no access as the program wants it, and closes
 // that.
 func (s *supervisor) reopen(c caller, file int, call openCall) (int, syscall.Errno) {
-	defer syscall.Close(file)
+	defer func() { _ = syscall.Close(file) }()
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(file, &stat); err != nil {
+		return -1, number(err)
+	}
+	if stat.Mode&syscall.S_IFMT == syscall.S_IFCHR && stat.Rdev == unix.Mkdev(5, 0) {
+		if !s.View {
+			return -1, syscall.ENXIO // its session may have one of the host's
+		}
+		terminal, errno := c.terminal()
+		if errno != 0 {
+			return -1, errno
+		}
+		_ = syscall.Close(file)
+		file = terminal
+	}
 	flags := call.flags&^(unix.O_EXCL|unix.O_CREAT|unix.O_NOFOLLOW) | unix.O_CLOEXEC | unix.O_NOCTTY
 	mode := uint32(0)
 	if call.flags&tmpfileBit != 0 {
@@ -194,10 +238,6 @@ func (s *supervisor) reopen(c caller, file int, call openCall) (int, syscall.Err
 	}
 	if errno := s.mayOpen(file, call.flags&(writing&^unix.O_CREAT) != 0); errno != 0 {
 		return -1, errno
-	}
-	var stat syscall.Stat_t
-	if err := syscall.Fstat(file, &stat); err != nil {
-		return -1, number(err)
 	}
 	switch stat.Mode & syscall.S_IFMT {
 	case syscall.S_IFDIR:

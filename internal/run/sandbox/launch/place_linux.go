@@ -20,16 +20,25 @@ type place struct {
 
 func (p place) close() { _ = syscall.Close(p.dir) }
 
-// enter opens the directory that a path of the caller starts from.
+// enter opens the directory that a path of the caller starts from. The path has
+// been read by then.
 func (c caller) enter(at int, path string) (int, syscall.Errno) {
-	if strings.HasPrefix(path, "/") {
-		return openDescriptor("/")
+	if !strings.HasPrefix(path, "/") {
+		return c.openOwn(at)
 	}
-	return openDescriptor(c.descriptor(at))
+	if !c.waits() {
+		return -1, syscall.ESRCH
+	}
+	return duplicate(c.root)
 }
 
-// locate finds the place that a path names from an open directory.
-func locate(base int, path string) (place, syscall.Errno) {
+func duplicate(fd int) (int, syscall.Errno) {
+	copied, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	return copied, number(err)
+}
+
+// locate finds the place that a path of the caller names from an open directory.
+func (s *supervisor) locate(c caller, base int, path string) (place, syscall.Errno) {
 	trimmed := strings.TrimRight(path, "/")
 	if path == "" {
 		return place{}, syscall.ENOENT
@@ -44,17 +53,14 @@ func locate(base int, path string) (place, syscall.Errno) {
 	if dir == "" {
 		dir = "."
 	}
-	fd, errno := openPath(base, dir, unix.O_DIRECTORY, unix.RESOLVE_NO_MAGICLINKS)
-	if errno == syscall.ENOSYS {
-		fd, errno = walk(base, dir, false)
-	}
+	fd, errno := c.resolve(base, dir, unix.O_DIRECTORY)
 	if errno != 0 {
 		return place{}, errno
 	}
-	at, ok := nameOf(fd)
-	if !ok {
+	at, ok := s.nameOf(fd)
+	if !ok || len(at)+len(name)+1 >= syscall.PathMax { // nothing could be reported about it
 		_ = syscall.Close(fd)
-		return place{}, syscall.EACCES
+		return place{}, syscall.ENAMETOOLONG
 	}
 	return place{dir: fd, name: name, path: filepath.Join(at, name), mustBeDir: trimmed != path}, 0
 }
@@ -70,10 +76,10 @@ func (s *supervisor) place(c caller, at int, address uint64) (place, syscall.Err
 		return place{}, errno
 	}
 	defer syscall.Close(base)
-	return locate(base, path)
+	return s.locate(c, base, path)
 }
 
-// nameOf is the path of an open file, as the kernel knows it.
+// nameOf is the path of an open file, as the kernel knows it here.
 func nameOf(fd int) (path string, ok bool) {
 	buf := make([]byte, syscall.PathMax)
 	length, err := syscall.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf)

@@ -11,6 +11,8 @@
 // kernel makes no user namespace.
 package launch
 
+import "net/netip"
+
 // Name is what a launcher calls itself, its argv[0].
 const Name = "toolhost-launch"
 
@@ -19,12 +21,23 @@ type Plan struct {
 	// Namespaces is for user, mount, PID, IPC and UTS namespaces, and Loopback
 	// for a network namespace as well.
 	Namespaces, Loopback bool
+	// Network is the descriptor of the socket over which the host gets Sockets, which
+	// are opened when the loopback interface has Addresses beside its own. 0 is none.
+	// It needs Loopback.
+	Network   int
+	Addresses []netip.Prefix
+	Sockets   []Socket
 	// View changes the file system as the process sees it, which is all
 	// read-only to begin with, in this order: what lies in a place comes after
 	// the place. It needs Namespaces.
 	View []Change
+	// From is where a ReadOnly place is taken from, by its path; without one it is
+	// what lies there.
+	From map[string]string
 	// Layers are those of each Overlay, by its path.
 	Layers map[string]Layer
+	// Texts are the contents of each Text, by its path.
+	Texts map[string]string
 	// Read, Write and Device are what Landlock grants: reading and executing
 	// below, everything below, and reading and writing of device files. List
 	// grants listing directories everywhere. With Namespaces, what the view
@@ -48,6 +61,9 @@ type Plan struct {
 	// it gets.
 	Dir   string
 	Files int
+	// Terminal leaves the program the controlling terminal that the launcher was
+	// given: one of its own, which nobody else types at.
+	Terminal bool
 	// Path is the program's file, Args its arguments, with its name, and Env
 	// its environment. Without a path the launcher ends when it has confined
 	// itself.
@@ -57,6 +73,12 @@ type Plan struct {
 	// proc.StatusEnv says. 0 is none: it then says on standard error what is
 	// wrong.
 	Report int
+}
+
+// Socket is one that the launcher opens: a listening one for TCP, or one for UDP.
+type Socket struct {
+	Datagram bool
+	At       netip.AddrPort
 }
 
 // Change is one change of the view.
@@ -75,7 +97,8 @@ type Kind byte
 // The kinds of change. Overlay is a directory whose changes go elsewhere, Again a
 // writable place as the changes before have made it. Scratch is an empty place that anybody may write, and
 // that vanishes in the end; Hidden an empty directory in which later changes
-// may make something appear; Blank an empty directory and Void an empty file.
+// may make something appear; Blank an empty directory, Void an empty file, and Text
+// one with a content of its own.
 const (
 	Writable Kind = 'w'
 	Overlay  Kind = 'o'
@@ -85,6 +108,7 @@ const (
 	Hidden   Kind = 'h'
 	Blank    Kind = 'b'
 	Void     Kind = 'v'
+	Text     Kind = 'f'
 )
 
 // Limit is a resource limit, soft and hard.
@@ -99,14 +123,11 @@ type Filter struct {
 	// the routing table.
 	Inet, Unix, Route bool
 	// Attributes allows changing modes, owners, times and extended attributes
-	// of files, where the view confines that. Otherwise a supervisor looks at
-	// each such call.
+	// of files, where the view confines that. Otherwise a supervisor makes each
+	// such call.
 	Attributes bool
-	// Guard has a supervisor make, change and remove files.
+	// Guard has a supervisor make, change and remove files, and change their modes.
 	Guard bool
-	// Watch has a supervisor see what changes files where the view confines
-	// that, before it goes on. It needs Attributes, and no Guard.
-	Watch bool
 	// Others allows changing the limits and priorities of other processes,
 	// where a PID namespace leaves none outside to be named.
 	Others bool

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // A rule is for the path that it names, wherever a link on the way leads.

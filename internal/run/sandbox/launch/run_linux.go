@@ -18,7 +18,7 @@ func (p *Plan) run(s *script) {
 	}
 	program := p.start(s)
 	s.ignoreSignals()
-	// Whoever reads from the program sees when it closes its files.
+	// Anyone who reads from the program sees when it closes its files.
 	for fd := range 3 + p.Files {
 		s.try(unix.SYS_CLOSE, fd)
 	}

@@ -101,14 +101,6 @@ func (p *rules) refuseBits(nr int, arg, bits, otherwise uint32) {
 	p.add(nr, loadArg(arg), jumpSet(bits), ret(refuse(syscall.EPERM)), ret(otherwise))
 }
 
-// seen is what becomes of a call that changes files and may be made.
-func seen(watch bool) uint32 {
-	if watch {
-		return retAsk
-	}
-	return retAllow
-}
-
 // compile gives the filter as instructions.
 func (f Filter) compile() program {
 	p := program{
@@ -124,12 +116,12 @@ func (f Filter) rules() rules {
 	var p rules
 	p.refuseMachine()
 	p.refuseProcesses()
-	p.attributes(f.Attributes, f.Watch)
+	p.attributes(f.Attributes, f.Guard)
 	p.requests(f.Attributes)
 	if !f.Others {
 		p.others()
 	}
-	p.creation(f.Guard, f.Watch)
+	p.creation(f.Guard)
 	if !f.SysV {
 		p.refuse(syscall.EPERM, sysShmget, sysShmat, sysShmctl, sysMsgget, sysMsgsnd, sysMsgrcv, sysMsgctl,
 			sysSemget, sysSemop, sysSemtimedop, sysSemctl, sysMqOpen, sysMqUnlink)
@@ -192,9 +184,12 @@ func (p *rules) refuseProcesses() {
 
 // attributes lets modes, owners, times and extended attributes be changed, or
 // has the supervisor asked. The bits that lend the owner's rights are never set.
-func (p *rules) attributes(allow, watch bool) {
+func (p *rules) attributes(allow, guard bool) {
 	if allow {
-		then := seen(watch)
+		then := uint32(retAllow)
+		if guard {
+			then = retAsk
+		}
 		p.refuseBits(sysChmod, 1, setIDs, then)
 		p.refuseBits(sysFchmod, 1, setIDs, then)
 		p.refuseBits(sysFchmodat, 2, setIDs, then)
@@ -213,7 +208,7 @@ func (p *rules) attributes(allow, watch bool) {
 
 // creation refuses new devices and new files with set-ID bits, or has the
 // supervisor asked about all that makes, changes or removes a file.
-func (p *rules) creation(guard, watch bool) {
+func (p *rules) creation(guard bool) {
 	p.refuse(syscall.ENOSYS, sysOpenat2)
 	if guard {
 		for _, nr := range append(fileCalls[:], sysCreat) {
@@ -223,32 +218,22 @@ func (p *rules) creation(guard, watch bool) {
 		p.add(sysOpenat, loadArg(2), jumpSet(writing|tmpfileBit), ret(retAsk), ret(retAllow))
 		return
 	}
-	then := seen(watch)
-	p.refuseBits(sysCreat, 1, setIDs, then)
-	p.create(sysOpen, 1, 2, then)
-	p.create(sysOpenat, 2, 3, then)
-	p.node(sysMknod, 1, then)
-	p.node(sysMknodat, 2, then)
-	if watch {
-		for _, nr := range fileCalls {
-			if nr != sysMknod && nr != sysMknodat {
-				p.add(nr, ret(retAsk))
-			}
-		}
-	}
+	p.refuseBits(sysCreat, 1, setIDs, retAllow)
+	p.create(sysOpen, 1, 2)
+	p.create(sysOpenat, 2, 3)
+	p.node(sysMknod, 1)
+	p.node(sysMknodat, 2)
 }
 
-func (p *rules) create(nr int, flags, mode, then uint32) {
-	p.add(nr, loadArg(flags), jumpSet(writing|tmpfileBit),
-		instruction{code: opJump, k: 1}, ret(retAllow),
-		instruction{code: opJumpSet, jt: 1, k: createFlags}, ret(then),
-		loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)), ret(then))
+func (p *rules) create(nr int, flags, mode uint32) {
+	p.add(nr, loadArg(flags), jumpSet(createFlags), instruction{code: opJump, k: 1}, ret(retAllow),
+		loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
-func (p *rules) node(nr int, mode, then uint32) {
+func (p *rules) node(nr int, mode uint32) {
 	p.add(nr, loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)),
 		instruction{code: opAnd, k: typeMask}, jumpEqual(charDevice), ret(refuse(syscall.EPERM)),
-		jumpEqual(blockDevice), ret(refuse(syscall.EPERM)), ret(then))
+		jumpEqual(blockDevice), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
 // Socket families, types and protocols.

@@ -13,12 +13,15 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// Landlock has no say over modes, owners, times and extended attributes, and a
-// system call filter cannot see what a path means. So at level landlock the
-// filter hands those calls to a supervisor, a thread of the host without any
-// rights beyond the user's, which finds the file, looks whether it may be
-// changed, and changes it in the program's stead: what has been looked at is
-// what is changed.
+// A system call filter cannot see what a path means. So the filter hands calls
+// that change a path to a supervisor, a thread of the host without any rights
+// beyond the user's, which finds the file from the caller's own root and
+// directories, looks whether it may be changed, tells the watcher, and makes the
+// call for the program. The arguments are read once, and the call is made on the
+// descriptors that were looked at. A call that cannot be followed fails.
+//
+// At level landlock, which has no say over owners, times and extended attributes,
+// calls that change those are handed over as well.
 
 // Requests to the listener of a filter.
 const (
@@ -51,33 +54,34 @@ type answer struct {
 	flags uint32
 }
 
+// Access is what a supervised program may change.
+type Access struct {
+	// Writable are the trees, and Devices the device files and their directories.
+	Writable, Devices []string
+	// Guard keeps names in the trees from being changed.
+	Guard Guard
+	// View says that the program sees a view of its own, which confines what it
+	// reads, as at level full.
+	View bool
+}
+
 // supervisor answers the calls that the filter hands over.
 type supervisor struct {
-	writable, devices []string
-	guard             Guard
-	listener          int
-	watch             watch.Watcher // may be nil
-	// lets is for calls that go on when they have been seen, because the view
-	// confines them.
-	lets bool
-	root int // the caller's root directory, once it was needed
+	Access
+	listener int
+	watch    watch.Watcher
+	// root is the caller's root directory, and rootName what the kernel calls it
+	// here. All processes of a sandbox have the same.
+	root     int
+	rootName string
+	pipes    []waitingPipe
+	drafts   []*draft
 }
 
 // Supervise waits for a launcher's listener and answers the calls that come by
-// it, until the command and all that it has started have ended. The command may
-// change what lies below one of writable, but for what the guard keeps, and use
-// the devices. It gives the launcher's end of the socket, for Plan.Supervisor.
-func Supervise(writable, devices []string, guard Guard, w watch.Watcher) (theirs *os.File, err error) {
-	return supervised(supervisor{writable: writable, devices: devices, guard: guard, watch: w})
-}
-
-// Observe is Supervise for a launcher whose view confines what the command may
-// change: the watcher sees each change, and the call goes on.
-func Observe(w watch.Watcher) (theirs *os.File, err error) {
-	return supervised(supervisor{watch: w, lets: true})
-}
-
-func supervised(s supervisor) (theirs *os.File, err error) {
+// it, until the command and all that it has started have ended. The watcher may
+// be nil. It gives the launcher's end of the socket, for Plan.Supervisor.
+func Supervise(access Access, w watch.Watcher) (theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, failure("socket for the supervisor", err)
@@ -86,21 +90,21 @@ func supervised(s supervisor) (theirs *os.File, err error) {
 	if err := unix.SetNonblock(ours, true); err != nil {
 		return nil, failure("socket for the supervisor", err)
 	}
-	s.root = -1
-	if s.watch == nil {
-		s.watch = nobody{}
+	if w == nil {
+		w = nobody{}
 	}
-	done := s.watch.Begin()
+	s := supervisor{Access: access, watch: w, root: -1}
+	done := w.Begin()
 	go func() {
 		defer done()
-		supervise(os.NewFile(uintptr(ours), "supervisor"), s)
+		s.supervise(os.NewFile(uintptr(ours), "supervisor"))
 	}()
 	return os.NewFile(uintptr(pair[1]), "supervisor"), nil
 }
 
 // supervise takes a thread when there is something to do: most commands change
 // nothing of the kind.
-func supervise(socket *os.File, s supervisor) {
+func (s *supervisor) supervise(socket *os.File) {
 	listener, err := receive(socket)
 	_ = socket.Close()
 	if err != nil {
@@ -114,12 +118,10 @@ func supervise(socket *os.File, s supervisor) {
 	if dropThreadRights() != nil {
 		return // what nobody answers fails
 	}
-	if !s.lets { // it makes files
-		if unix.Unshare(unix.CLONE_FS) != nil {
-			return
-		}
-		unix.Umask(0) // of this thread alone, now: the caller's counts
+	if unix.Unshare(unix.CLONE_FS) != nil {
+		return
 	}
+	unix.Umask(0) // of this thread alone, now: the caller's counts
 	raw, err := listener.SyscallConn()
 	if err != nil {
 		return
@@ -129,7 +131,19 @@ func supervise(socket *os.File, s supervisor) {
 		flags := uint64(syncWakeUp)
 		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, fd, notifyFlags, uintptr(flags))
 		s.serve()
+		s.close()
 	})
+}
+
+// close closes what the supervisor has open.
+func (s *supervisor) close() {
+	s.settle(true)
+	if s.root >= 0 {
+		_ = syscall.Close(s.root)
+	}
+	for _, p := range s.pipes {
+		_ = syscall.Close(p.file)
+	}
 }
 
 // receive takes the listener from the socket.
@@ -188,22 +202,72 @@ func pending(fd, timeout int) (events int16) {
 }
 
 func (s *supervisor) serve() {
-	for pending(s.listener, -1)&unix.POLLIN != 0 {
-		var n notification
-		if s.control(notifyReceive, unsafe.Pointer(&n)) != nil {
-			continue // its caller has ended
+	for {
+		timeout := -1
+		if len(s.pipes) > 0 || s.waiting() {
+			timeout = pipePause
 		}
-		if s.lets {
-			s.see(&n)
-			s.proceed(n.id)
-			continue
+		events := pending(s.listener, timeout)
+		if events != 0 && events&unix.POLLIN == 0 {
+			return
+		}
+		s.openPipes()
+		s.settle(false)
+		var n notification
+		if events == 0 || s.control(notifyReceive, unsafe.Pointer(&n)) != nil {
+			continue // the caller has ended
+		}
+		c := caller{pid: int(n.pid), root: s.root, waits: func() bool { return s.waits(n.id) }}
+		if s.root < 0 {
+			if errno := s.enterRoot(&c); errno != 0 {
+				s.answer(n.id, errno)
+				continue
+			}
 		}
 		if call, ok := parseOpen(int(n.nr), n.args); ok {
-			s.answerOpen(&n, call)
+			s.answerOpen(&n, c, call)
 			continue
 		}
-		s.answer(n.id, s.handle(&n))
+		s.answer(n.id, s.handle(c, &n))
 	}
+}
+
+// waits reports whether a caller still waits for its answer. It may have ended, and
+// its number have been given to another process.
+func (s *supervisor) waits(id uint64) bool { return s.control(notifyValid, unsafe.Pointer(&id)) == nil }
+
+// enterRoot opens the caller's root directory, which no call lets it change.
+func (s *supervisor) enterRoot(c *caller) syscall.Errno {
+	fd, errno := openDescriptor("/proc/" + strconv.Itoa(c.pid) + "/root")
+	if errno != 0 {
+		return errno
+	}
+	name, ok := nameOf(fd)
+	if !ok || !c.waits() {
+		_ = syscall.Close(fd)
+		return syscall.ESRCH
+	}
+	if name == "/" {
+		name = ""
+	}
+	s.root, s.rootName, c.root = fd, name, fd
+	return 0
+}
+
+// nameOf is the path of an open file as the caller sees it.
+func (s *supervisor) nameOf(fd int) (path string, ok bool) {
+	path, ok = nameOf(fd)
+	if !ok || s.rootName == "" || !strings.HasPrefix(path, "/") {
+		return path, ok
+	}
+	rest, ok := strings.CutPrefix(path, s.rootName)
+	switch {
+	case !ok || rest != "" && rest[0] != '/':
+		return "", false
+	case rest == "":
+		return "/", true
+	}
+	return rest, true
 }
 
 func (s *supervisor) control(request uintptr, p unsafe.Pointer) error {
@@ -213,48 +277,66 @@ func (s *supervisor) control(request uintptr, p unsafe.Pointer) error {
 	return nil
 }
 
-// handle makes one call in the program's stead.
-func (s *supervisor) handle(n *notification) syscall.Errno {
-	caller := caller{pid: int(n.pid)}
-	if errno, ok := s.files(caller, n); ok {
+// handle makes one call for the program.
+func (s *supervisor) handle(c caller, n *notification) syscall.Errno {
+	if errno, ok := s.files(c, n); ok {
 		return errno
 	}
-	c, errno := caller.parse(int(n.nr), n.args)
+	change, errno := c.parse(int(n.nr), n.args)
 	if errno != 0 {
 		return errno
 	}
-	fd, errno := caller.open(c.file)
+	fd, errno := c.open(change.file)
 	if errno != 0 {
 		return errno
 	}
 	defer syscall.Close(fd)
-	// The process may have ended, and its number been given away.
-	if s.control(notifyValid, unsafe.Pointer(&n.id)) != nil {
-		return syscall.ESRCH
-	}
-	if !s.mayChange(fd) {
-		return syscall.EPERM
+	if errno := s.mayChangeMode(fd, change.mode); errno != 0 {
+		return errno
 	}
 	s.beforeFile(fd, watch.Attributes)
-	return c.change("/proc/self/fd/" + strconv.Itoa(fd))
+	return change.change("/proc/self/fd/" + strconv.Itoa(fd))
 }
 
-// mayChange reports whether an open file lies where the program may write. A
-// file without a name is nobody else's.
-func (s *supervisor) mayChange(fd int) bool {
+// mayChange says whether an open file lies where the program may write. A file
+// without a name is nobody else's.
+func (s *supervisor) mayChange(fd int) syscall.Errno { return s.mayChangeMode(fd, nil) }
+
+// mayChangeMode is mayChange for a call that sets a mode, if it is one. Git tries with
+// its configuration whether the bit for execution can be set.
+func (s *supervisor) mayChangeMode(fd int, mode *uint64) syscall.Errno {
 	var stat syscall.Stat_t
-	path, ok := nameOf(fd)
+	path, ok := s.nameOf(fd)
 	if !ok || syscall.Fstat(fd, &stat) != nil {
-		return false
+		return syscall.EPERM
 	}
 	if stat.Nlink == 0 {
 		path = strings.TrimSuffix(path, " (deleted)")
 	}
-	return s.granted(path) && !s.guard.Protected(path)
+	switch {
+	case !s.granted(path):
+		return s.outside(syscall.EPERM)
+	case s.protected(path) && !(s.checked(path) != nil && onlyExecute(stat.Mode, mode)):
+		return refused
+	}
+	return 0
+}
+
+// outside is the error for what lies where the program may not write: in a view,
+// which is read-only there, as the kernel has it.
+func (s *supervisor) outside(otherwise syscall.Errno) syscall.Errno {
+	if s.View {
+		return syscall.EROFS
+	}
+	return otherwise
 }
 
 // caller is a process that waits for its call.
-type caller struct{ pid int }
+type caller struct {
+	pid   int
+	root  int // its root directory
+	waits func() bool
+}
 
 // file names a file as a call does: by a descriptor, or by a path relative to
 // one.
@@ -273,25 +355,43 @@ func (c caller) open(f file) (int, syscall.Errno) {
 		}
 	}
 	if !f.byPath || f.path == "" {
-		return openDescriptor(c.descriptor(f.at))
+		return c.openOwn(f.at)
 	}
-	base := unix.AT_FDCWD
-	if f.path[0] != '/' {
-		dir, errno := openDescriptor(c.descriptor(f.at))
-		if errno != 0 {
-			return -1, errno
-		}
-		defer syscall.Close(dir)
-		base = dir
+	base, errno := c.enter(f.at, f.path)
+	if errno != 0 {
+		return -1, errno
 	}
+	defer syscall.Close(base)
 	flags := uint64(0)
 	if f.noFollow {
 		flags = syscall.O_NOFOLLOW
 	}
-	// Other magic links would mean the supervisor's own files.
-	fd, errno := openPath(base, f.path, flags, unix.RESOLVE_NO_MAGICLINKS)
-	if errno == syscall.ENOSYS {
-		fd, errno = walk(base, f.path, f.noFollow)
+	return c.resolve(base, f.path, flags)
+}
+
+// openOwn opens what the caller has open, for no access.
+func (c caller) openOwn(number int) (int, syscall.Errno) {
+	fd, errno := openDescriptor(c.descriptor(number))
+	if errno == 0 && !c.waits() {
+		_ = syscall.Close(fd)
+		return -1, syscall.ESRCH
+	}
+	return fd, errno
+}
+
+// resolve opens a path from a directory as the caller sees it, for no access. Magic
+// links of /proc are not followed: they could mean the supervisor's own files.
+func (c caller) resolve(base int, path string, flags uint64) (int, syscall.Errno) {
+	how := uint64(unix.RESOLVE_NO_MAGICLINKS)
+	if strings.HasPrefix(path, "/") {
+		base, how = c.root, how|unix.RESOLVE_IN_ROOT
+	} else {
+		how |= unix.RESOLVE_BENEATH
+	}
+	fd, errno := openPath(base, path, flags, how)
+	switch errno {
+	case syscall.EXDEV, syscall.EAGAIN, syscall.ENOSYS: // it leads up, or there is no such call
+		return walk(c.root, base, path, flags&syscall.O_NOFOLLOW != 0)
 	}
 	return fd, errno
 }
@@ -353,4 +453,10 @@ func (c caller) text(address uint64, limit int) (string, syscall.Errno) {
 		address += uint64(len(part))
 	}
 	return "", syscall.ENAMETOOLONG
+}
+
+// onlyExecute reports whether a call changes nothing but the bits for execution.
+func onlyExecute(old uint32, mode *uint64) bool {
+	const others = 0o7666
+	return mode != nil && uint64(old)&others == *mode&others
 }

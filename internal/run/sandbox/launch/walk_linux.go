@@ -13,15 +13,19 @@ const (
 	mostLinks = 40 // as many as the kernel follows
 )
 
-// walk is openPath without magic links where there is no openat2, as in a
-// sandbox around this one. It takes one step after the other, each from the
-// file that the last one has opened, and follows no link of /proc.
-func walk(at int, path string, noFollow bool) (int, syscall.Errno) {
-	here, errno := step(at, start(path))
+// walk opens a path from a directory for no access, where the kernel does not do it
+// at once: paths that lead up from the directory, and where there is no openat2, as
+// in a sandbox around this one. It takes one step after the other, each from the file
+// that the last one has opened, follows no link of /proc, and does not leave root.
+func walk(root, at int, path string, noFollow bool) (int, syscall.Errno) {
+	here, errno := start(root, at, path)
 	for links := 0; errno == 0 && path != ""; {
 		name, rest, more := strings.Cut(path, "/")
 		if more && rest == "" {
 			rest = "." // only a directory has that
+		}
+		if name == ".." && same(here, root) {
+			name = "."
 		}
 		var next int
 		if next, errno = step(here, name); errno != 0 {
@@ -42,7 +46,7 @@ func walk(at int, path string, noFollow bool) (int, syscall.Errno) {
 			}
 			_ = syscall.Close(next)
 			next = here
-			here, errno = step(here, start(path))
+			here, errno = start(root, here, path)
 		}
 		_ = syscall.Close(next)
 	}
@@ -53,12 +57,19 @@ func walk(at int, path string, noFollow bool) (int, syscall.Errno) {
 	return here, errno
 }
 
-// start is where a path starts.
-func start(path string) string {
+// start opens the directory that a path starts from.
+func start(root, at int, path string) (int, syscall.Errno) {
 	if strings.HasPrefix(path, "/") {
-		return "/"
+		at = root
 	}
-	return "."
+	return step(at, ".")
+}
+
+// same reports whether two open directories are one.
+func same(a, b int) bool {
+	var one, other syscall.Stat_t
+	return syscall.Fstat(a, &one) == nil && syscall.Fstat(b, &other) == nil &&
+		one.Dev == other.Dev && one.Ino == other.Ino
 }
 
 // step opens what is called name in a directory, for no access; an empty name

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -39,6 +39,9 @@ func TestWalk(t *testing.T) {
 	at, errno := openDescriptor(dir)
 	require.Zero(t, errno)
 	defer syscall.Close(at)
+	root, errno := openDescriptor("/")
+	require.Zero(t, errno)
+	defer syscall.Close(root)
 	paths := []string{
 		"file", "a", "a/", "a//b", "./a/./b/", "a/..", "..", "/", "//", "/..", dir, dir + "/a/b/c/file", "file/",
 		"file/.", "file/x", "nothing", "nothing/x",
@@ -58,7 +61,7 @@ func TestWalk(t *testing.T) {
 			if wantErrno == syscall.ENOSYS {
 				testneed.Missing(t, "there is no openat2 here, as in a sandbox")
 			}
-			got, errno := walk(at, path, noFollow)
+			got, errno := walk(root, at, path, noFollow)
 			assert.Equal(t, wantErrno, errno, "%s %v", path, noFollow)
 			if errno == 0 && wantErrno == 0 {
 				assert.Equal(t, identity(t, want), identity(t, got), "%s %v", path, noFollow)

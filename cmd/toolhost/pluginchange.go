@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/source/plugins/install"
+)
+
+// agreeTo shows what an update of a plugin would change, before it is
+// installed, and asks where the version is the locked one and the program is
+// another: a version names one program.
+func (a *app) agreeTo(ctx context.Context, o *owned, c config.Plugin, next *install.Manifest, yes bool) error {
+	locked := o.lock.Entry(c.Name)
+	var before *plugins.Description
+	sameFiles := true
+	if old, err := o.lock.Installed(c); err == nil {
+		before, sameFiles = old.Description, old.Tree == next.Tree
+	}
+	sum := locked.SHA256[install.Platform()]
+	switch {
+	case next.Version != locked.Version:
+		fmt.Fprintf(a.out, "%s: %s -> %s\n", c.Name, show.Line(locked.Version), show.Line(next.Version))
+		a.showToolChanges(before, next.Description)
+		return nil
+	case sum == next.SHA256 && sameFiles:
+		fmt.Fprintf(a.out, "%s: still %s\n", c.Name, show.Line(next.Version))
+		return nil
+	case sum != next.SHA256:
+		fmt.Fprintf(a.out, "%s: another program under the same version %s: its SHA-256 is %s, and %s was locked\n", c.Name,
+			show.Line(next.Version), next.SHA256, cmp.Or(sum, "none for "+install.Platform()))
+	default:
+		fmt.Fprintf(a.out, "%s: other files beside the same program, under the same version %s\n", c.Name,
+			show.Line(next.Version))
+	}
+	a.showToolChanges(before, next.Description)
+	if yes {
+		return nil
+	}
+	refused := tool.Errorf(tool.Conflict, "plugin %s is not updated: its version %s has other contents than before",
+		c.Name, next.Version)
+	if !isTerminal(a.in) {
+		return refused.Suggest("Ask its author why. If it is meant, run toolhost plugin update %s --yes.", c.Name)
+	}
+	line, _, err := a.readLine(ctx, "Install and lock it? (y/n) ")
+	if err == nil && !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))) {
+		err = refused.Suggest("Ask its author why the version is the same.")
+	}
+	return err
+}
+
+// showToolChanges shows how the tools of a plugin differ: their names,
+// descriptions, parameters, risks and permissions.
+func (a *app) showToolChanges(before, now *plugins.Description) {
+	if before == nil {
+		fmt.Fprintln(a.out, "  The locked version is not installed here, so its tools cannot be compared.")
+		return
+	}
+	diff := textedit.Unified("before", "now", []byte(toolsText(before)), []byte(toolsText(now)), 1)
+	if diff == "" {
+		fmt.Fprintln(a.out, "  Its tools describe themselves as before.")
+		return
+	}
+	a.printDiff(show.Text(diff))
+}
+
+// toolsText is the tools of a plugin as text.
+func toolsText(d *plugins.Description) string {
+	var b strings.Builder
+	if len(d.Services) > 0 {
+		fmt.Fprintf(&b, "services: %s\n", strings.Join(d.Services, ", "))
+	}
+	for _, def := range d.Tools {
+		fmt.Fprintf(&b, "%s (%s)\n  permissions: %s\n  parameters: %s\n", def.Name, def.Risk,
+			cmp.Or(joinPermissions(def.Permissions), "none"), cmp.Or(string(def.Parameters), "none"))
+		for line := range strings.Lines(def.Description) {
+			fmt.Fprintf(&b, "  %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return b.String()
+}
+
+// noteUnlocked says what the lock file does not cover: it has the checksum of
+// the program alone.
+func (a *app) noteUnlocked(found *install.Installed) {
+	var parts []string
+	files := 0
+	_ = filepath.WalkDir(found.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && path != found.Path() {
+			files++
+		}
+		return nil
+	})
+	if files > 0 {
+		parts = append(parts, fmt.Sprintf("%d other files of the plugin", files))
+	}
+	if by := interpreter(found.Path()); by != "" {
+		parts = append(parts, "the interpreter "+show.Word(by)+" and its libraries")
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(a.out, "  not locked: %s; %s has the checksum of %s alone\n", strings.Join(parts, ", "), config.LockName,
+			show.Word(found.Program))
+	}
+}
+
+// interpreter is what the first line of a script names, "" for another program.
+func interpreter(program string) string {
+	file, err := os.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	start := make([]byte, 256)
+	n, _ := file.Read(start)
+	line, script := strings.CutPrefix(string(start[:n]), "#!")
+	if !script {
+		return ""
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	return strings.TrimSpace(line)
+}

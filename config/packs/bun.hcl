@@ -1,0 +1,45 @@
+pack {
+  description = "Install a project's packages with bun, and run the scripts of package.json"
+  needs       = ["bun"]
+  detect      = ["package.json"]
+  beside      = ["bun.lock", "bun.lockb"]
+  keys        = "scripts"
+  skip        = "^(pre|post)(install|test|build|pack|publish|version|prepare|start|stop)|^(prepare|prepack|postpack|prepublishOnly|release|publish|deploy|version)$"
+  init        = 30
+  try         = "toolhost call script name=NAME"
+  first       = "toolhost call bun_install"
+  note        = "the host of your registry"
+  setting { command = ["npm", "config", "get", "registry"] }
+}
+
+tool "bun_install" {
+  description = "Install the packages that bun.lock pins. Returns: what bun prints."
+  risk        = "dangerous" # packages run their own scripts, in the sandbox
+  command {
+    argv    = ["bun", "install", "--frozen-lockfile"]
+    timeout = "10m"
+  }
+  network = pack.hosts
+}
+
+# The scripts of pack.file, without those that publish.
+tool "script" {
+  description = "Run a script of package.json. Returns: what it prints."
+  risk        = "dangerous" # it runs the project's code, in the sandbox
+  param "name" {
+    type = string
+    enum = pack.names
+  }
+  param "args" {
+    description = "Arguments for the script."
+    type        = list(string)
+    default     = []
+    dash        = true
+  }
+  command {
+    argv    = ["bun", "run", param.name, param.args]
+    timeout = "10m"
+  }
+  example { params = { name = pack.name } }
+  reject { params = { name = "--help" } }
+}

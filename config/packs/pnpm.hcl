@@ -1,0 +1,45 @@
+pack {
+  description = "Install a project's packages with pnpm, and run the scripts of package.json"
+  needs       = ["pnpm"]
+  detect      = ["package.json"]
+  beside      = ["pnpm-lock.yaml"]
+  keys        = "scripts"
+  skip        = "^(pre|post)(install|test|build|pack|publish|version|prepare|start|stop)|^(prepare|prepack|postpack|prepublishOnly|release|publish|deploy|version)$"
+  init        = 30
+  try         = "toolhost call script name=NAME"
+  first       = "toolhost call pnpm_install"
+  note        = "the host of your registry"
+  setting { command = ["pnpm", "config", "get", "registry"] }
+}
+
+tool "pnpm_install" {
+  description = "Install the packages that pnpm-lock.yaml pins. Returns: what pnpm prints."
+  risk        = "dangerous" # packages run their own scripts, in the sandbox
+  command {
+    argv    = ["pnpm", "install", "--frozen-lockfile"]
+    timeout = "10m"
+  }
+  network = pack.hosts
+}
+
+# The scripts of pack.file, without those that publish.
+tool "script" {
+  description = "Run a script of package.json. Returns: what it prints."
+  risk        = "dangerous" # it runs the project's code, in the sandbox
+  param "name" {
+    type = string
+    enum = pack.names
+  }
+  param "args" {
+    description = "Arguments for the script."
+    type        = list(string)
+    default     = []
+    dash        = true
+  }
+  command {
+    argv    = ["pnpm", "run", param.name, param.args]
+    timeout = "10m"
+  }
+  example { params = { name = pack.name } }
+  reject { params = { name = "--help" } }
+}

@@ -1,0 +1,154 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+)
+
+// How long the issuer's keys are taken for what they are.
+const (
+	// keysFresh is after how long they are asked for again.
+	keysFresh = 5 * time.Minute
+	// keysKept is for how long they are used where the issuer does not answer.
+	keysKept = time.Hour
+	// keysPause is the least time between two questions: anyone who sends tokens can
+	// name keys that there are not.
+	keysPause = 10 * time.Second
+	// keysWithin bounds a question.
+	keysWithin = 10 * time.Second
+	// maxKeys bounds the answer, in bytes.
+	maxKeys = 1 << 20
+	// mostTried bounds the keys that a token without the name of one is tried with.
+	mostTried = 8
+)
+
+// keySet are the keys of an issuer. They are asked for when they are needed.
+type keySet struct {
+	issuer, url string
+	client      *http.Client
+	pause       time.Duration
+
+	mu     sync.Mutex
+	keys   []jose.JSONWebKey
+	since  time.Time // they are known
+	tried  time.Time
+	failed error         // of the last question
+	asking chan struct{} // nil when nobody asks; closed at the end
+}
+
+func newKeySet(issuer, url string) *keySet {
+	client := &http.Client{Timeout: keysWithin, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if len(via) > 3 {
+			return errors.New("it redirects more than 3 times")
+		}
+		_, err := secureURL(r.URL.String())
+		return err
+	}}
+	return &keySet{issuer: issuer, url: url, client: client, pause: keysPause}
+}
+
+// find gives the keys that may have made a signature.
+func (k *keySet) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKey, error) {
+	found, asking := k.look(header, true)
+	if len(found) == 0 && asking != nil {
+		select {
+		case <-asking:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ErrKeys, ctx.Err())
+		}
+		found, _ = k.look(header, false)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case k.failed != nil:
+		return nil, fmt.Errorf("%w: %w", ErrKeys, k.failed)
+	}
+	return nil, fmt.Errorf("%w: the issuer has no key for it", ErrToken)
+}
+
+// look gives the keys that are known, and asks for them where one is missing or they
+// are old. The channel is closed at the end of that.
+func (k *keySet) look(header jose.Header, ask bool) (found []jose.JSONWebKey, asking <-chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	age := time.Since(k.since)
+	for i := range k.keys {
+		if age < keysKept && len(found) < mostTried && fits(&k.keys[i], header) {
+			found = append(found, k.keys[i])
+		}
+	}
+	if ask && k.asking == nil && (len(found) == 0 || age > keysFresh) && time.Since(k.tried) >= k.pause {
+		k.asking = make(chan struct{})
+		go k.ask()
+	}
+	return found, k.asking
+}
+
+func (k *keySet) ask() {
+	ctx, cancel := context.WithTimeout(context.Background(), keysWithin)
+	defer cancel()
+	keys, err := k.fetch(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.failed = err; err == nil {
+		k.keys, k.since = keys, time.Now()
+	}
+	k.tried = time.Now()
+	close(k.asking)
+	k.asking = nil
+}
+
+func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
+	at := k.url
+	if at == "" {
+		metadata, err := auth.GetAuthServerMetadata(ctx, k.issuer, k.client)
+		if err == nil && (metadata == nil || metadata.JWKSURI == "") {
+			err = errors.New("it names no keys; name them with jwks in the oauth block")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the metadata of %s: %w", k.issuer, err)
+		}
+		at = metadata.JWKSURI
+	}
+	if _, err := secureURL(at); err != nil {
+		return nil, fmt.Errorf("the keys of %s: %w", k.issuer, err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := k.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the keys of %s: %s", k.issuer, answer.Status)
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxKeys)).Decode(&set); err != nil {
+		return nil, fmt.Errorf("the keys of %s: %w", k.issuer, err)
+	}
+	var keys []jose.JSONWebKey
+	for _, data := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(data) == nil { // else of a kind that cannot be used
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}

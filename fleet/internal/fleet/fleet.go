@@ -1,0 +1,306 @@
+// Package fleet is what gateways and workers say to each other over NATS.
+//
+// A gateway takes MCP requests over HTTP and hands each to the worker that has
+// its session. The worker answers as toolhost serve --http would; its answer
+// comes back in frames. Subjects:
+//
+//	work.KEY.INSTANCE             requests to a worker, and what belongs to them
+//	back.GATEWAY.KEY.INSTANCE.ID  frames of the answer to the request ID
+//	beat.KEY.INSTANCE             a worker is alive
+//	alive.GATEWAY                 a gateway is alive
+//	ask.KEY.INSTANCE              what a worker asks of the gateways
+//	store.GATEWAY.KEY.INSTANCE.>  what it asks of the bucket of calls, through a gateway
+//	pack.KEY.INSTANCE             transfers of packs that it asks for
+//	decide.NAME.KEY.INSTANCE      what an operator asks of a worker, and decides there
+//	decided.NAME.KEY.INSTANCE.ID  the answer to that
+//
+// KEY is the name of a worker's key, NAME that of an operator's: the hub lets who
+// holds one use its own subjects alone.
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The buckets of the hub.
+const (
+	SessionsBucket = "sessions"
+	CallsBucket    = "calls"
+)
+
+// The headers of requests between a gateway and a worker.
+const (
+	// CallHeader names a call, the same however often it is made.
+	CallHeader = "Toolhost-Call"
+	// DispatchHeader names one attempt at a call.
+	DispatchHeader = "Toolhost-Dispatch"
+	// GatewayHeader names the gateway of a request, within its worker.
+	GatewayHeader = "Toolhost-Gateway"
+)
+
+// WorkspaceMeta is the key in the _meta of initialize that says where the
+// session's workspace comes from.
+const WorkspaceMeta = "toolhost/workspace"
+
+// OutcomeMeta is the key in a result's _meta that says "lost" of a call that may
+// have run and whose result is not known, and "stored" of a result that was kept
+// from the first time the call was made.
+const OutcomeMeta = "toolhost/outcome"
+
+// Times of the fleet. A worker or gateway that is silent for Lease is taken for lost.
+const (
+	Heartbeat = 500 * time.Millisecond
+	Lease     = 4 * time.Second
+)
+
+// Worker names one run of a worker: KEY.INSTANCE.
+type Worker string
+
+// NewWorker makes the name of a run.
+func NewWorker(key, instance string) Worker { return Worker(key + "." + instance) }
+
+// Key is the name of the worker's key.
+func (w Worker) Key() string {
+	key, _, _ := strings.Cut(string(w), ".")
+	return key
+}
+
+// Instance is the part of the name after the key.
+func (w Worker) Instance() string {
+	_, instance, _ := strings.Cut(string(w), ".")
+	return instance
+}
+
+// WorkSubject is where a worker takes requests.
+func (w Worker) WorkSubject() string { return "work." + string(w) }
+
+// GatewaySubject is where a gateway says that it is alive.
+func GatewaySubject(gateway string) string { return "alive." + gateway }
+
+// BeatSubject is where a worker says that it is alive.
+func (w Worker) BeatSubject() string { return "beat." + string(w) }
+
+// AskSubject is where a worker asks the gateways.
+func (w Worker) AskSubject() string { return "ask." + string(w) }
+
+// BackSubject is where the answer to a request goes.
+func (w Worker) BackSubject(gateway, id string) string {
+	return "back." + gateway + "." + string(w) + "." + id
+}
+
+// DecideSubject is where a worker hears what an operator decides.
+func (w Worker) DecideSubject(operator string) string { return "decide." + operator + "." + string(w) }
+
+// DecidedSubject is where a worker answers an operator. It is apart from where it
+// answers gateways, which have no part in decisions.
+func (w Worker) DecidedSubject(operator, id string) string {
+	return "decided." + operator + "." + string(w) + "." + id
+}
+
+// CallKey is the key of a call in the bucket of calls.
+func (w Worker) CallKey(session, call string) string {
+	return string(w) + "." + session + "." + Digest(call)
+}
+
+// FromSubject gives the worker that a subject of the form WORD.KEY.INSTANCE names.
+func FromSubject(subject string) Worker {
+	_, rest, _ := strings.Cut(subject, ".")
+	return Worker(rest)
+}
+
+// Digest is what stands for a text in subjects and keys, where secrets must not
+// be.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Beat is what a worker says of itself.
+type Beat struct {
+	Version  string            `json:"version"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Slots    int               `json:"slots"`
+	Running  int               `json:"running"`
+	Queued   int               `json:"queued"`
+	Sessions int               `json:"sessions"`
+	Draining bool              `json:"draining,omitempty"`
+	Cordoned bool              `json:"cordoned,omitempty"`
+}
+
+// Workspace says where a session's workspace comes from. One of Directory, Git
+// and Empty is set.
+type Workspace struct {
+	Name string `json:"name,omitempty"`
+	// Directory is one of the worker's.
+	Directory string `json:"directory,omitempty"`
+	// Git is URL@COMMIT.
+	Git   string `json:"git,omitempty"`
+	Empty bool   `json:"empty,omitempty"`
+	// Config is the agent.hcl on the worker to use; it counts as approved.
+	Config string `json:"config,omitempty"`
+	// Trust has the agent.hcl of the workspace count as approved.
+	Trust   bool              `json:"trust,omitempty"`
+	Toolset string            `json:"toolset,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+}
+
+// Record is a session as the hub keeps it. It is changed under the revision of
+// its entry alone.
+type Record struct {
+	Tenant string `json:"tenant"`
+	// Epoch counts the workers that have had the session. What comes of an earlier
+	// epoch than the record's counts no more.
+	Epoch     uint64    `json:"epoch"`
+	Workspace Workspace `json:"workspace"`
+	Worker    Worker    `json:"worker,omitempty"` // "" while it is nowhere
+	// Past are the workers that had the session before.
+	Past []Worker `json:"past,omitempty"`
+	// Initialize is the message that opened the session, for the worker that takes
+	// it over. Empty for revisions without sessions.
+	Initialize []byte    `json:"initialize,omitempty"`
+	Created    time.Time `json:"created"`
+	// Pack is the digest of the newest pack of the workspace.
+	Pack   string    `json:"pack,omitempty"`
+	Packed time.Time `json:"packed,omitzero"`
+	// Restored says that the worker of before was lost, with what it had changed
+	// since the pack.
+	Restored bool `json:"restored,omitempty"`
+}
+
+// The kinds of messages to a worker, in the header KindHeader.
+const (
+	KindHeader  = "Kind"
+	KindRequest = "request" // an Envelope, or its first part
+	KindMore    = "more"    // a further part
+	KindAck     = "ack"     // frames that have arrived
+	KindResume  = "resume"  // send again from a frame on
+	KindCancel  = "cancel"  // nobody waits any more
+	KindControl = "control" // a Control
+	KindPart    = "part"    // a part of a pack, or the question for one
+)
+
+// Envelope is one HTTP request for a session.
+type Envelope struct {
+	ID      string      `json:"id"`
+	Back    string      `json:"back"`
+	Session string      `json:"session"` // its key
+	Name    string      `json:"name"`    // the MCP session's own, "" for none
+	Record  Record      `json:"record"`
+	Method  string      `json:"method"`
+	URL     string      `json:"url"`
+	Header  http.Header `json:"header"`
+	// Stateless is a request of a revision without sessions.
+	Stateless bool `json:"stateless,omitempty"`
+	// Opening is the request that opens the MCP session.
+	Opening bool `json:"opening,omitempty"`
+	// Known says that the gateway takes the worker to have the session, from before:
+	// of Record there is the epoch alone. A worker that does not have it refuses.
+	Known bool `json:"known,omitempty"`
+	// Replaces is the ID of an attempt at the same call that may not run any more.
+	Replaces string `json:"replaces,omitempty"`
+	Body     []byte `json:"body,omitempty"`
+}
+
+// Control is what a person has a worker do.
+type Control struct {
+	Action  string `json:"action"` // drain, cordon, uncordon, release, pack or drop
+	Session string `json:"session,omitempty"`
+	// Epoch, with drop, is the one from which on another worker has the session.
+	Epoch uint64 `json:"epoch,omitempty"`
+}
+
+// Frame is a part of an answer.
+type Frame struct {
+	Seq    int         `json:"seq"`
+	Status int         `json:"status,omitempty"` // in the first
+	Header http.Header `json:"header,omitempty"`
+	Data   []byte      `json:"data,omitempty"`
+	End    bool        `json:"end,omitempty"`
+	// Refused is why there is no answer, in the first and only frame.
+	Refused string `json:"refused,omitempty"`
+	// Retry is after how long to try again, where it is refused.
+	Retry time.Duration `json:"retry,omitempty"`
+}
+
+// Why a worker refuses a request.
+const (
+	RefusedBusy   = "busy"   // no slot is free, and the queue is full
+	RefusedMoving = "moving" // the worker is letting go of the session
+	RefusedStale  = "stale"  // the worker knows a later epoch
+	RefusedGone   = "gone"   // the worker does not have the session that was said to be known
+	RefusedFailed = "failed" // the workspace could not be made; Data says why
+	// RefusedUnknown answers a resume: the request did not arrive.
+	RefusedUnknown = "unknown"
+	// RefusedCut ends an answer that the worker cut off, since its gateway was silent for
+	// a lease. The call goes on.
+	RefusedCut = "cut"
+)
+
+// The frames that may be under way without an acknowledgement, and how often
+// one is sent.
+const (
+	Window   = 64
+	AckEvery = 16
+)
+
+// The states of a call in the bucket of calls.
+const (
+	CallRunning = "running"
+	CallDone    = "done"
+	CallVoid    = "void"
+	CallLost    = "lost"
+)
+
+// Call is a call as the hub keeps it.
+type Call struct {
+	State string `json:"state"`
+	// Epoch is that of the session, for its worker. With state running, a gateway takes the
+	// entry of the session's worker of that epoch alone.
+	Epoch uint64 `json:"epoch,omitempty"`
+	// Digest is that of its tool and parameters.
+	Digest string `json:"digest,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	// Claim names who claimed the call, another for each time it is tried.
+	Claim string `json:"claim,omitempty"`
+	// Voided are the attempts that may not run any more.
+	Voided []string `json:"voided,omitempty"`
+	// Result is the result as JSON. Task says that it is a task, of that worker alone.
+	Result []byte    `json:"result,omitempty"`
+	Task   bool      `json:"task,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// EveryAttempt, among the attempts that are void, stands for all of them.
+const EveryAttempt = "*"
+
+// IsVoid reports whether an attempt may not run any more.
+func (c *Call) IsVoid(attempt string) bool {
+	return slices.Contains(c.Voided, attempt) || slices.Contains(c.Voided, EveryAttempt)
+}
+
+// Ask is what a worker wants of the gateways.
+type Ask struct {
+	// Owned are sessions with their epochs; the answer lists those that are still
+	// the worker's.
+	Owned map[string]uint64 `json:"owned,omitempty"`
+	// Session, with Pack: there is a new pack of it. With Release the worker lets go
+	// of it.
+	Session string    `json:"session,omitempty"`
+	Epoch   uint64    `json:"epoch,omitempty"`
+	Pack    string    `json:"pack,omitempty"`
+	Packed  time.Time `json:"packed,omitzero"`
+	Release bool      `json:"release,omitempty"`
+}
+
+// Reply is the gateways' answer to an Ask.
+type Reply struct {
+	Owned []string `json:"owned,omitempty"`
+	Error string   `json:"error,omitempty"`
+	// Foreign says that the session is another worker's.
+	Foreign bool `json:"foreign,omitempty"`
+}

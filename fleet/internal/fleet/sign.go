@@ -1,0 +1,175 @@
+package fleet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// The hub has an authority, a key that signs for operators. The file of a worker's
+// key names it, in a line below the seed, and so does that of an operator's, with
+// the authority's signature for that operator. What an operator asks of a worker
+// is signed, so that anyone who can have the hub's store send something cannot
+// speak as one.
+
+// authorityLine begins the line: "hub: AUTHORITY SIGNATURE".
+const authorityLine = "hub: "
+
+// What is signed begins with one of these.
+const (
+	signsOperator = "toolhost operator\x00"
+	signsDecide   = "toolhost decide\x00"
+)
+
+// Signed is a Decide with the signature of an operator.
+type Signed struct {
+	Decide []byte `json:"decide"`
+	// Key is the one that has signed, Certificate the authority's signature for it.
+	Key         string `json:"key"`
+	Certificate []byte `json:"certificate"`
+	Signature   []byte `json:"signature"`
+}
+
+// Signer is an operator's.
+type Signer struct {
+	name        string
+	key         nkeys.KeyPair
+	public      string
+	certificate []byte
+}
+
+// signingKey is the key with which the operator of a seed signs. It is not the seed's
+// own: with that the operator signs what a hub gives it to sign when it connects.
+func signingKey(seed []byte) (nkeys.KeyPair, string, error) {
+	_, raw, err := nkeys.DecodeSeed(seed)
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(append([]byte(signsDecide), raw...))
+	key, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, sum[:])
+	if err != nil {
+		return nil, "", err
+	}
+	public, err := key.PublicKey()
+	return key, public, err
+}
+
+func certified(name, public string) []byte { return []byte(signsOperator + name + "\x00" + public) }
+
+// AuthorityLine is the line of an authority for the file of a key: of an operator
+// of that name, or for "" of a worker.
+func AuthorityLine(authority nkeys.KeyPair, operator string, seed []byte) (string, error) {
+	public, err := authority.PublicKey()
+	if err != nil || operator == "" {
+		return authorityLine + public, err
+	}
+	_, signs, err := signingKey(seed)
+	if err != nil {
+		return "", err
+	}
+	signature, err := authority.Sign(certified(operator, signs))
+	return authorityLine + public + " " + base64.RawURLEncoding.EncodeToString(signature), err
+}
+
+// KeyLines takes the file of a key apart: its seed, and the last of the lines that
+// name an authority.
+func KeyLines(data []byte) (seed []byte, authority string) {
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		if bytes.HasPrefix(line, []byte(authorityLine)) {
+			authority = string(line)
+		} else if seed == nil && bytes.HasPrefix(line, []byte("SU")) {
+			seed = line
+		}
+	}
+	return seed, authority
+}
+
+func readKey(file string) (seed []byte, authority string, certificate []byte, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	seed, line := KeyLines(data)
+	fields := strings.Fields(line)
+	if len(fields) < 2 || !nkeys.IsValidPublicOperatorKey(fields[1]) {
+		return nil, "", nil, tool.Errorf(tool.Denied,
+			"the key %s does not name the authority of its hub", file).
+			Suggest("It is older than that. Run toolhost fleet keys where the hub's store lies, and copy the key again.")
+	}
+	if len(fields) > 2 {
+		certificate, err = base64.RawURLEncoding.DecodeString(fields[2])
+	}
+	return seed, fields[1], certificate, err
+}
+
+// ReadAuthority gives the authority that the file of a worker's key names.
+func ReadAuthority(file string) (string, error) {
+	_, authority, _, err := readKey(file)
+	return authority, err
+}
+
+// ReadSigner gives the signer of an operator, by the file of its key.
+func ReadSigner(file, name string) (*Signer, error) {
+	seed, authority, certificate, err := readKey(file)
+	if err != nil {
+		return nil, err
+	}
+	s := &Signer{name: name, certificate: certificate}
+	if s.key, s.public, err = signingKey(seed); err == nil {
+		err = verify(authority, certified(name, s.public), certificate)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the key %s is not that of the operator %s: %w. Keep the name that the hub gave it", file, name,
+			err)
+	}
+	return s, nil
+}
+
+func verify(public string, text, signature []byte) error {
+	key, err := nkeys.FromPublicKey(public)
+	if err != nil {
+		return err
+	}
+	return key.Verify(text, signature)
+}
+
+// Sign gives the message with which the signer asks a worker.
+func (s *Signer) Sign(w Worker, d Decide) ([]byte, error) {
+	d.Worker, d.Operator = w, s.name
+	said := tool.MustMarshal(d)
+	signature, err := s.key.Sign(append([]byte(signsDecide), said...))
+	return tool.MustMarshal(Signed{Decide: said, Key: s.public, Certificate: s.certificate, Signature: signature}), err
+}
+
+// OpenSigned gives what an operator of that name, whom the authority knows, has asked
+// this run of a worker. Where that is not so, the ID alone is given, to say it.
+func OpenSigned(data []byte, authority, operator string, w Worker) (d Decide, err error) {
+	var s Signed
+	if err := json.Unmarshal(data, &s); err != nil {
+		return d, err
+	}
+	if err := json.Unmarshal(s.Decide, &d); err != nil {
+		return d, err
+	}
+	err = verify(authority, certified(operator, s.Key), s.Certificate)
+	if err == nil {
+		err = verify(s.Key, append([]byte(signsDecide), s.Decide...), s.Signature)
+	}
+	if err == nil && (d.Worker != w || d.Operator != operator) {
+		err = nkeys.ErrInvalidSignature
+	}
+	if err != nil {
+		return Decide{ID: d.ID}, tool.Errorf(tool.Denied, "it is not signed by an operator %s whom the hub's authority knows",
+			operator).Suggest("Copy the keys of the operator and of the worker %s again from the hub's store.", w)
+	}
+	return d, nil
+}

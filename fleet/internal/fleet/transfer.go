@@ -1,0 +1,50 @@
+package fleet
+
+import "github.com/toolhost/toolhost/host/tool"
+
+// Workers have no rights in the hub's store: they ask gateways, which look whose
+// it is. Else the hub would send what a worker has stored to any subject that the
+// worker names as the one for the answer.
+
+// AnyGateway stands in a StoreSubject for whichever gateway is there.
+const AnyGateway = "any"
+
+// StoreSubject begins the subjects by which a worker uses the bucket of calls
+// through a gateway: what JetStream calls the prefix of its API.
+func (w Worker) StoreSubject(gateway string) string { return "store." + gateway + "." + string(w) }
+
+// PackSubject is where a worker asks for a transfer of a pack.
+func (w Worker) PackSubject() string { return "pack." + string(w) }
+
+// InboxPrefix begins the subjects where a worker hears answers to what it asks.
+func (w Worker) InboxPrefix() string { return "_INBOX.worker." + string(w) }
+
+// MayHear reports whether an answer to a worker may go to that subject: it is one
+// where holders of its key alone hear.
+func (w Worker) MayHear(subject string) bool {
+	prefix := "_INBOX.worker." + w.Key() + "."
+	return len(subject) > len(prefix) && subject[:len(prefix)] == prefix
+}
+
+// Bounds of packs and their parts, in bytes.
+const (
+	PartSize = 256 << 10
+	MostPack = 2 << 30
+)
+
+// Transfer is what a worker asks of the gateways: to keep the pack of a session that
+// it has, or to give it. The gateway then asks it for each part, or sends it each.
+type Transfer struct {
+	ID      string `json:"id"`
+	Session string `json:"session"`
+	Epoch   uint64 `json:"epoch"`
+	// Pack is the digest of the pack: its SHA-256 as hex.
+	Pack string `json:"pack"`
+	// Size is that of a pack to keep, in bytes; zero asks for the pack.
+	Size int64 `json:"size,omitempty"`
+}
+
+// Transferred ends a transfer.
+type Transferred struct {
+	Error *tool.Error `json:"error,omitempty"`
+}

@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolhost/toolhost/fleet/internal/fleet"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Observe connects for a look at the fleet. It serves nobody, and answers no
+// worker.
+func Observe(ctx context.Context, o Options) (*Gateway, error) {
+	g, err := dial(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if g.store, err = fleet.OpenStore(ctx, g.nc); err == nil {
+		_, err = g.nc.Subscribe("beat.*.*", g.heard)
+	}
+	if err == nil {
+		err = g.nc.Flush()
+	}
+	if err != nil {
+		g.Close()
+		return nil, err
+	}
+	select {
+	case <-time.After(2 * fleet.Heartbeat): // all that are alive have said so
+	case <-ctx.Done():
+	}
+	return g, nil
+}
+
+// Workers are those that are alive.
+func (g *Gateway) Workers() map[fleet.Worker]fleet.Beat {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := make(map[fleet.Worker]fleet.Beat, len(g.workers))
+	for name, p := range g.workers {
+		all[name] = p.beat
+	}
+	return all
+}
+
+// Sessions are all that the hub keeps, by their keys.
+func (g *Gateway) Sessions(ctx context.Context) (map[string]fleet.Record, error) {
+	all := make(map[string]fleet.Record)
+	return all, each(ctx, g.store.Sessions, func(key string, value []byte) error {
+		var r fleet.Record
+		err := json.Unmarshal(value, &r)
+		all[key] = r
+		return err
+	})
+}
+
+// KeptCall is a call that the hub keeps.
+type KeptCall struct {
+	Worker  string    `json:"worker"`
+	Session string    `json:"session"`
+	Tool    string    `json:"tool"`
+	State   string    `json:"state"`
+	At      time.Time `json:"at"`
+}
+
+// Calls are all that the hub keeps.
+func (g *Gateway) Calls(ctx context.Context) (all []KeptCall, err error) {
+	err = each(ctx, g.store.Calls, func(key string, value []byte) error {
+		var c fleet.Call
+		if err := json.Unmarshal(value, &c); err != nil {
+			return err
+		}
+		parts := strings.Split(key, ".")
+		if len(parts) == 4 {
+			all = append(all, KeptCall{parts[0] + "." + parts[1], parts[2], c.Tool, c.State, c.At})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// each gives every entry of a bucket as it is now.
+func each(ctx context.Context, bucket jetstream.KeyValue, take func(key string, value []byte) error) error {
+	watch, err := bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = watch.Stop() }()
+	for {
+		select {
+		case entry := <-watch.Updates():
+			if entry == nil {
+				return nil
+			}
+			if err := take(entry.Key(), entry.Value()); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Steer has a worker, or the worker of a session, do something.
+func (g *Gateway) Steer(ctx context.Context, action, name string) error {
+	if action == "move" {
+		r, _, err := g.read(ctx, name)
+		if errors.Is(err, jetstream.ErrKeyNotFound) || err == nil && r.Worker == "" {
+			return tool.Errorf(tool.NotFound, "no worker has a session %s", name).
+				Suggest("toolhost fleet sessions lists them.")
+		}
+		if err != nil {
+			return err
+		}
+		g.tell(r.Worker, fleet.Control{Action: "release", Session: name})
+		return g.nc.Flush()
+	}
+	workers := g.Workers()
+	if _, ok := workers[fleet.Worker(name)]; !ok {
+		var known []string
+		for worker := range maps.Keys(workers) {
+			known = append(known, string(worker))
+		}
+		return tool.Errorf(tool.NotFound, "there is no worker %s", name).
+			Suggest("These are alive: %s.", strings.Join(known, ", "))
+	}
+	g.tell(fleet.Worker(name), fleet.Control{Action: action})
+	return g.nc.Flush()
+}

@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/fleet/internal/fleet"
+)
+
+// Bounds of what a gateway remembers of sessions, each at most twice that. What it
+// remembers is younger than a lease: it does not outlast the silence after which
+// another gateway takes a worker for lost.
+const (
+	recentFor  = fleet.Lease / 4
+	mostRecent = 10000
+)
+
+// recent are the records of sessions that were read just now. They are not
+// changed.
+type recent struct {
+	mu             sync.Mutex
+	fresh, earlier map[string]*fleet.Record
+	turned         time.Time
+}
+
+func (r *recent) turn() {
+	age := time.Since(r.turned)
+	if age < recentFor && len(r.fresh) < mostRecent {
+		return
+	}
+	r.earlier = r.fresh
+	if age >= 2*recentFor {
+		r.earlier = nil
+	}
+	r.fresh, r.turned = make(map[string]*fleet.Record), time.Now()
+}
+
+// get gives the record of a session, nil where it is not known.
+func (r *recent) get(key string) *fleet.Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turn()
+	if record := r.fresh[key]; record != nil {
+		return record
+	}
+	return r.earlier[key]
+}
+
+// put takes note of a record that was read.
+func (r *recent) put(key string, record *fleet.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turn()
+	r.fresh[key] = record
+}
+
+func (r *recent) forget(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.fresh, key)
+	delete(r.earlier, key)
+}

@@ -1,0 +1,367 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolhost/toolhost/fleet/internal/fleet"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// storeTokens are the parts of a subject before what the store is asked.
+const storeTokens = 4
+
+// expectedRevision is the only header of a worker that the store gets: others have it
+// remove what is not the worker's.
+const expectedRevision = "Nats-Expected-Last-Subject-Sequence"
+
+// forward hands on what a worker asks of the bucket of calls, where it is about its
+// own, and the answer.
+func (g *Gateway) forward(msg *nats.Msg) {
+	parts := strings.SplitN(msg.Subject, ".", storeTokens+1)
+	if len(parts) <= storeTokens {
+		return
+	}
+	from, ask := fleet.NewWorker(parts[2], parts[3]), parts[storeTokens]
+	to, data := storeSubject(from, ask, msg.Data)
+	if to == "" || !from.MayHear(msg.Reply) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(g.life, fleet.StoreStep)
+	defer cancel()
+	if to == ask {
+		foreign, err := g.isForeign(ctx, from, ask, data)
+		if foreign {
+			_ = g.nc.Publish(msg.Reply, fleet.Foreign())
+		}
+		if foreign || err != nil {
+			return // where the store cannot tell, the worker hears nothing, and runs nothing
+		}
+	}
+	out := nats.NewMsg(to)
+	out.Data = data
+	if to == ask {
+		if revision := msg.Header.Get(expectedRevision); revision != "" {
+			out.Header.Set(expectedRevision, revision)
+		}
+	}
+	answer, err := g.nc.RequestMsgWithContext(ctx, out)
+	if err != nil {
+		return
+	}
+	answer.Subject, answer.Reply = msg.Reply, ""
+	_ = g.nc.PublishMsg(answer)
+}
+
+// isForeign reports whether a worker begins to run a call of a session that is another's.
+// What else it writes of its own calls ends them.
+func (g *Gateway) isForeign(ctx context.Context, from fleet.Worker, entry string, data []byte) (bool, error) {
+	session, _, _ := strings.Cut(strings.TrimPrefix(entry, "$KV."+fleet.CallsBucket+"."+string(from)+"."), ".")
+	var call fleet.Call
+	if json.Unmarshal(data, &call) != nil || call.State != fleet.CallRunning && !call.Task {
+		return false, nil
+	}
+	record, _, err := g.read(ctx, session)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+		return true, nil
+	}
+	return err == nil && (record.Worker != from || record.Epoch != call.Epoch), err
+}
+
+// storeSubject is where the store takes what a worker asks, with the data that it
+// gets; "" for what the worker may not ask.
+func storeSubject(from fleet.Worker, ask string, data []byte) (subject string, out []byte) {
+	bucket, own := "KV_"+fleet.CallsBucket, "$KV."+fleet.CallsBucket+"."+from.Key()+"."
+	switch {
+	case strings.HasPrefix(ask, own):
+		return ask, data
+	case ask == "STREAM.INFO."+bucket, strings.HasPrefix(ask, "DIRECT.GET."+bucket+"."+own):
+		return "$JS.API." + ask, nil
+	case ask == "STREAM.MSG.GET."+bucket:
+		var get lastMessage
+		if json.Unmarshal(data, &get) == nil && strings.HasPrefix(get.Subject, own) {
+			return "$JS.API." + ask, tool.MustMarshal(get)
+		}
+	}
+	return "", nil
+}
+
+// lastMessage asks the leader of a stream for the last message of a subject.
+type lastMessage struct {
+	Subject string `json:"last_by_subj"`
+}
+
+// pack answers a worker that asks for a transfer of a pack.
+func (g *Gateway) pack(msg *nats.Msg) {
+	from := fleet.FromSubject(msg.Subject)
+	if !from.MayHear(msg.Reply) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(g.life, transferWithin)
+	defer cancel()
+	var ask fleet.Transfer
+	err := json.Unmarshal(msg.Data, &ask)
+	if err == nil {
+		err = g.transfer(ctx, from, &ask)
+	}
+	var end fleet.Transferred
+	if err != nil {
+		if end.Error = tool.AsError(err); end.Error.Code == tool.Internal {
+			end.Error = tool.Errorf(tool.Unavailable, "the hub's store: %w", err)
+		}
+	}
+	_ = g.nc.Publish(msg.Reply, tool.MustMarshal(end))
+}
+
+// transferWithin bounds a transfer, partWithin an attempt at one part of it, and
+// partTries are the attempts.
+const (
+	transferWithin = 10 * time.Minute
+	partWithin     = 3 * time.Second
+	partTries      = 3
+)
+
+// packsOfTenant bounds what the hub keeps of a tenant's packs, in bytes, where nothing
+// else is said. A pack takes room beside the one before it until the session's record
+// names it.
+const packsOfTenant = 64 << 30
+
+var errForeign = tool.Errorf(tool.PermissionDenied, "the session is another worker's").Suggest("Open it first.")
+
+// transfer keeps a pack of a session that the worker has, or gives it the one that the
+// session's record names.
+func (g *Gateway) transfer(ctx context.Context, from fleet.Worker, ask *fleet.Transfer) error {
+	record, _, err := g.read(ctx, ask.Session)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrInvalidKey):
+		return errForeign
+	case err != nil:
+		return err
+	case record.Worker != from, record.Epoch != ask.Epoch, ask.Size == 0 && ask.Pack != record.Pack,
+		strings.ContainsAny(ask.ID, ".*> "), ask.ID == "":
+		return errForeign
+	}
+	packs, err := g.store.Packs(ctx, record.Tenant)
+	if err != nil {
+		return err
+	}
+	p := &parts{gateway: g, worker: from, id: ask.ID, left: ask.Size, digest: ask.Pack, sum: sha256.New(),
+		back: from.BackSubject(g.name, ask.ID)}
+	if p.answers, err = g.nc.SubscribeSync(p.back); err != nil {
+		return err
+	}
+	defer func() { _ = p.answers.Unsubscribe() }()
+	if ask.Size == 0 {
+		return p.give(ctx, packs, packName(ask.Session, ask.Pack))
+	}
+	return p.keep(ctx, packs, ask, record.Tenant)
+}
+
+// packName is that of a session's pack.
+func packName(session, digest string) string { return session + "/" + digest }
+
+// parts is a pack on its way between the hub's store and a worker, part by part.
+type parts struct {
+	gateway  *Gateway
+	worker   fleet.Worker
+	id, back string
+	answers  *nats.Subscription
+	at, left int64
+	digest   string
+	sum      hash.Hash
+	ctx      context.Context // of the transfer, for Read
+}
+
+// give sends the worker a pack.
+func (p *parts) give(ctx context.Context, packs jetstream.ObjectStore, name string) error {
+	pack, err := packs.Get(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return tool.Errorf(tool.NotFound, "the hub's store has no pack %s", name).Suggest("It may have expired.")
+	}
+	if err != nil {
+		return err
+	}
+	defer pack.Close()
+	part := make([]byte, fleet.PartSize)
+	for {
+		n, err := io.ReadFull(pack, part)
+		if n == 0 {
+			return ignoreEOF(err)
+		}
+		if _, err := p.exchange(ctx, part[:n]); err != nil {
+			return err
+		}
+		if p.at += int64(n); err != nil {
+			return ignoreEOF(err)
+		}
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+// keep puts a pack of the worker into the store, where there is room for it and it is
+// what its name says.
+func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *fleet.Transfer, tenant string) error {
+	name := packName(ask.Session, ask.Pack)
+	_, err := packs.GetInfo(ctx, name)
+	if !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	has, err := packs.Status(ctx)
+	if err != nil {
+		return err
+	}
+	most := p.gateway.options.Config.packs(tenant)
+	if ask.Size < 0 || ask.Size > fleet.MostPack || int64(has.Size())+ask.Size > most {
+		return tool.Errorf(tool.TooLarge, "the hub keeps up to %d bytes of packs of the tenant %s, and %d of a pack",
+			most, tenant, fleet.MostPack).Suggest("Delete files that nobody needs, or ask the operator of the fleet for room.")
+	}
+	p.ctx = ctx
+	_, err = packs.Put(ctx, jetstream.ObjectMeta{Name: name,
+		Opts: &jetstream.ObjectMetaOptions{ChunkSize: fleet.PartSize}}, p)
+	if no := new(jetstream.APIError); errors.As(err, &no) {
+		return tool.Errorf(tool.TooLarge, "the hub's store takes no more: %w", err).
+			Suggest("Ask the operator of the fleet for room on the hub's disk.")
+	}
+	return err
+}
+
+// Read implements io.Reader: a part from the worker, with room for the whole. At the end
+// it fails for bytes that are not those of the pack's name.
+func (p *parts) Read(to []byte) (int, error) {
+	if p.left == 0 {
+		if hex.EncodeToString(p.sum.Sum(nil)) != p.digest {
+			return 0, tool.Errorf(tool.Conflict, "the bytes of the pack are not those of its name").Suggest("Send them again.")
+		}
+		return 0, io.EOF
+	}
+	data, err := p.exchange(p.ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	if len(data) == 0 || int64(len(data)) > p.left || len(data) > len(to) {
+		return 0, tool.Errorf(tool.Conflict, "the pack has not the size that was named").Suggest("Send it again.")
+	}
+	p.at, p.left = p.at+int64(len(data)), p.left-int64(len(data))
+	_, _ = p.sum.Write(data)
+	return copy(to, data), nil
+}
+
+// exchange sends the worker the part at the offset, or asks it for that, and waits for
+// its answer.
+func (p *parts) exchange(ctx context.Context, part []byte) (data []byte, err error) {
+	msg := nats.NewMsg(p.worker.WorkSubject())
+	for name, value := range map[string]string{fleet.KindHeader: fleet.KindPart, "Id": p.id, "Back": p.back,
+		"N": strconv.FormatInt(p.at, 10)} {
+		msg.Header.Set(name, value)
+	}
+	msg.Data = part
+	for range partTries {
+		if err = p.gateway.nc.PublishMsg(msg); err != nil {
+			return nil, err
+		}
+		within, cancel := context.WithTimeout(ctx, partWithin)
+		for err == nil {
+			var answer *nats.Msg
+			if answer, err = p.answers.NextMsgWithContext(within); err == nil && answer.Header.Get("N") == msg.Header.Get("N") {
+				cancel()
+				return answer.Data, nil
+			}
+		}
+		cancel()
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, tool.Errorf(tool.Unavailable, "the worker does not answer about the part at %d: %w", p.at, err).
+		Suggest("Send the pack again.")
+}
+
+// forgetPack removes a pack of a session that its record names no more.
+func (g *Gateway) forgetPack(ctx context.Context, tenant, session, digest string) error {
+	packs, err := g.store.Packs(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	if err = packs.Delete(ctx, packName(session, digest)); errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	return err
+}
+
+// sweepEvery is how often packs are removed that no record names, unnamedFor after how
+// long.
+const (
+	sweepEvery = 30 * time.Minute
+	unnamedFor = time.Hour
+)
+
+func (g *Gateway) sweeps() {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		if err := g.Sweep(g.life, unnamedFor); err != nil && g.life.Err() == nil {
+			g.logger.Warn("the hub's store was not swept", "error", err)
+		}
+		select {
+		case <-g.life.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Sweep removes the packs that no record names and that are older than a time: of a
+// worker that was lost before it named one, or that lies.
+func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
+	for _, tenant := range g.options.Config.Tenants {
+		packs, err := g.store.Packs(ctx, tenant.Name)
+		if err != nil {
+			return err
+		}
+		all, err := packs.List(ctx)
+		if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+			return err
+		}
+		for _, pack := range all {
+			session, digest, _ := strings.Cut(pack.Name, "/")
+			if time.Since(pack.ModTime) < within {
+				continue
+			}
+			record, _, err := g.read(ctx, session)
+			if errors.Is(err, jetstream.ErrKeyNotFound) || err == nil && record.Pack != digest {
+				err = g.forgetPack(ctx, tenant.Name, session, digest)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// packs bounds what the hub keeps of a tenant's packs, in bytes.
+func (c *Config) packs(tenant string) int64 {
+	for _, t := range c.Tenants {
+		if t.Name == tenant && t.Packs > 0 {
+			return int64(t.Packs) << 20
+		}
+	}
+	return packsOfTenant
+}

@@ -1,0 +1,82 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/toolhost/toolhost/internal/project"
+)
+
+// The files of a session are looked at for changes in every WatchInterval while
+// it is used and for a while after. Those that only listen have their turns, so
+// many in every interval, and one that nobody uses is looked at when a request
+// comes.
+const (
+	livelyFor   = 10 * project.WatchInterval
+	lookedTurns = 50
+)
+
+func (w *Worker) pollFiles() {
+	ticker := time.NewTicker(project.WatchInterval)
+	defer ticker.Stop()
+	pace := project.WatchInterval
+	for {
+		select {
+		case <-w.life.Done():
+			return
+		case <-ticker.C:
+		}
+		now, listening, turns := time.Now(), 0, 0
+		w.mu.Lock()
+		for _, s := range w.sessions {
+			lively, listens := s.liveliness(now)
+			if listens {
+				listening++
+			}
+			inTurn := listens && turns < lookedTurns && now.Sub(s.lookedAt()) > pace
+			if inTurn && !lively {
+				turns++
+			}
+			if lively || inTurn {
+				go s.look()
+			}
+		}
+		w.mu.Unlock()
+		pace = project.WatchInterval * time.Duration(listening/lookedTurns)
+	}
+}
+
+// liveliness reports whether the session is used or was just now, and whether
+// somebody listens to it.
+func (s *session) liveliness(now time.Time) (lively, listens bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.working > 0 || now.Sub(s.idleSince) < livelyFor, s.using > 0
+}
+
+func (s *session) lookedAt() time.Time { return s.worker.began.Add(time.Duration(s.looked.Load())) }
+
+// look takes over changed files, where that does not happen already.
+func (s *session) look() {
+	select {
+	case <-s.ready:
+	default:
+		return
+	}
+	if s.failed != nil || s.life.Err() != nil || !s.looking.TryLock() {
+		return
+	}
+	defer s.looking.Unlock()
+	s.offer.Look()
+	s.looked.Store(int64(time.Since(s.worker.began)))
+}
+
+// wake looks at the files of a session that was not looked at for a while. One
+// with calls that run is looked at anyway.
+func (s *session) wake() {
+	s.mu.Lock()
+	alone := s.working == 1
+	s.mu.Unlock()
+	if alone && time.Since(s.lookedAt()) > 2*project.WatchInterval {
+		s.look()
+	}
+}

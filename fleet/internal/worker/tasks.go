@@ -1,0 +1,61 @@
+package worker
+
+import (
+	"context"
+	"time"
+)
+
+// moved is why a task is ended that does not end by itself.
+const moved = "its session moved to another worker"
+
+// hasTasks reports whether tasks of the session run.
+func (s *session) hasTasks() bool {
+	<-s.ready
+	return s.failed == nil && (s.offer.Server.Tasks() > 0 || s.offer.Project.RunningTasks() > 0)
+}
+
+// rest waits for the calls of a session that is let go, and a while for its tasks, and
+// ends those that run on. Until then clients may ask for them. It gives up with ctx.
+func (s *session) rest(ctx context.Context) bool {
+	deadline := time.Now().Add(s.worker.options.Drain)
+	s.wait(true)
+	settled := s.until(ctx, func() bool {
+		return !s.busy() && (time.Now().After(deadline) || !s.hasTasks())
+	})
+	if settled && s.failed == nil {
+		s.offer.Server.EndTasks(ctx, moved)
+		if err := s.offer.Project.EndTasks(ctx, moved); err != nil {
+			s.worker.logger.Warn("background tasks were not ended", "session", s.key, "error", err)
+		}
+	}
+	s.wait(false)
+	return settled && s.until(ctx, func() bool { return !s.busy() })
+}
+
+func (s *session) until(ctx context.Context, is func() bool) bool {
+	for !is() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return true
+}
+
+func (s *session) wait(is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = is
+}
+
+// releaseIdle lets go of a session that nobody uses, unless tasks of it run.
+func (w *Worker) releaseIdle(s *session) {
+	if s.hasTasks() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.idleSince = time.Now()
+		return
+	}
+	w.release(w.life, s)
+}

@@ -1,0 +1,419 @@
+// Package worker runs sessions of a fleet: each is a host over a workspace of
+// its own, confined as toolhost always confines.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolhost/toolhost/fleet/internal/fleet"
+	"github.com/toolhost/toolhost/internal/face/telemetry"
+)
+
+// Options say what a worker is.
+type Options struct {
+	Link fleet.Link
+	// Key is the name of its key.
+	Key string
+	// Dir is where workspaces are made.
+	Dir string
+	// Slots bounds the calls that run at one time, Queue those that wait, Sessions
+	// the sessions.
+	Slots, Queue, Sessions int
+	Labels                 map[string]string
+	// Directories may be workspaces, and what lies below them.
+	Directories []string
+	// Idle is after how long a session that nobody uses is packed and let go.
+	Idle time.Duration
+	// PackAfter is how long after a change a pack is made.
+	PackAfter time.Duration
+	// TaskAfter is when a call becomes a task, see mcpserve.Options.
+	TaskAfter time.Duration
+	// Drain is how long a session that is let go waits for its background tasks.
+	Drain time.Duration
+	// Telemetry traces and counts calls. It may be nil.
+	Telemetry *telemetry.Relay
+	Version   string
+	Logger    *slog.Logger
+}
+
+// Worker is one that runs.
+type Worker struct {
+	options Options
+	name    fleet.Worker
+	logger  *slog.Logger
+	nc      *nats.Conn
+	store   *store
+
+	mu        sync.Mutex
+	sessions  map[string]*session
+	exchanges map[string]*exchange
+	parts     map[string]*assembly
+	transfers map[string]*transfer
+	gateways  map[string]int // heartbeats that each gateway has missed
+	draining  bool
+	cordoned  bool
+	room      room
+
+	calls     runningCalls
+	slots     chan struct{}
+	queued    atomic.Int64
+	running   atomic.Int64
+	ticked    atomic.Int64 // when the worker last knew that it is alive, since began
+	began     time.Time
+	inDoubt   atomic.Bool // it may have lost sessions since it asked last
+	asking    sync.Mutex
+	deciding  sync.Mutex      // held while a call is decided on
+	authority string          // the hub's, who knows the operators
+	settled   map[string]bool // the decisions that were taken, in this run: they are for no other
+	letting   chan struct{}   // bounds the sessions that are packed and let go at one time
+	life      context.Context
+	end       context.CancelFunc
+	drained   chan struct{}
+	once      sync.Once     // closes drained
+	drains    chan struct{} // holds a token while sessions are let go
+}
+
+// Start connects a worker.
+func Start(ctx context.Context, o Options) (*Worker, error) {
+	w := &Worker{
+		options: o, name: fleet.NewWorker(o.Key, strings.ToLower(rand.Text()[:10])), logger: o.Logger,
+		sessions: make(map[string]*session), exchanges: make(map[string]*exchange),
+		parts: make(map[string]*assembly), transfers: make(map[string]*transfer), gateways: make(map[string]int),
+		slots: make(chan struct{}, o.Slots), began: time.Now(),
+		drained: make(chan struct{}), drains: make(chan struct{}, 1), letting: make(chan struct{}, maxUnloading),
+		settled: make(map[string]bool),
+	}
+	w.calls = runningCalls{open: make(map[string]*runningCall), unsure: make(map[string]bool)}
+	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
+	link := o.Link
+	link.Name, link.Inbox = "worker "+string(w.name), w.name.InboxPrefix()
+	link.Changed = func(bool) { w.inDoubt.Store(true) }
+	var err error
+	if w.authority, err = fleet.ReadAuthority(link.KeyFile); err != nil {
+		w.logger.Warn("operators cannot decide on calls that wait here", "error", err)
+	}
+	if w.nc, err = link.Connect(ctx); err != nil {
+		w.end()
+		return nil, err
+	}
+	w.store = &store{worker: w, via: make(map[string]jetstream.KeyValue)}
+	if w.store.any, err = fleet.WorkerCalls(ctx, w.nc, w.name, fleet.AnyGateway); err != nil {
+		w.Kill()
+		return nil, err
+	}
+	if _, err = w.nc.Subscribe(w.name.WorkSubject(), w.take); err != nil {
+		w.Kill()
+		return nil, err
+	}
+	if _, err = w.nc.Subscribe(w.name.DecideSubject("*"), w.questioned()); err != nil {
+		w.Kill()
+		return nil, err
+	}
+	if _, err = w.nc.Subscribe(fleet.GatewaySubject("*"), w.heard); err != nil {
+		w.Kill()
+		return nil, err
+	}
+	w.tick()
+	go w.beats()
+	go w.pollFiles()
+	return w, nil
+}
+
+// Name is the worker's name in the fleet.
+func (w *Worker) Name() fleet.Worker { return w.name }
+
+// Wait waits until ctx ends, or the worker was drained, and ends it.
+func (w *Worker) Wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-w.drained:
+	}
+	w.Close()
+}
+
+// Kill ends the worker as if its machine had gone.
+func (w *Worker) Kill() {
+	w.end()
+	if w.nc != nil {
+		w.nc.Close()
+	}
+}
+
+// lastCalls bounds how long a worker that ends waits for its calls.
+const lastCalls = 30 * time.Second
+
+// Close drains the worker and ends it.
+func (w *Worker) Close() {
+	ctx, cancel := context.WithTimeout(w.life, lastCalls+w.options.Drain)
+	defer cancel()
+	w.Drain(ctx)
+	w.end()
+	w.nc.Close()
+}
+
+// tick notes that the worker is alive. Where it was not for a while, it may have
+// lost its sessions meanwhile.
+func (w *Worker) tick() {
+	now := int64(time.Since(w.began))
+	if before := w.ticked.Swap(now); now-before > int64(fleet.Lease/2) {
+		w.inDoubt.Store(true)
+	}
+}
+
+// beats tells the fleet that the worker is alive, and what it is.
+func (w *Worker) beats() {
+	ticker := time.NewTicker(fleet.Heartbeat)
+	defer ticker.Stop()
+	for n := 0; ; n++ {
+		w.beat(n%countEvery == 0)
+		select {
+		case <-w.life.Done():
+			return
+		case <-ticker.C:
+		}
+		w.tick()
+		go w.ask()
+		if n%2 == 0 && w.nc.FlushTimeout(fleet.Heartbeat) == nil { // or the hub stands still
+			w.cutSilent(2)
+		}
+		w.forget()
+	}
+}
+
+// heard notes that a gateway is alive.
+func (w *Worker) heard(msg *nats.Msg) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gateways[strings.TrimPrefix(msg.Subject, fleet.GatewaySubject(""))] = 0
+}
+
+// cutSilent cuts off the answers to gateways that were silent for a lease, after so many
+// further heartbeats: their slots are free then, and their streams closed.
+func (w *Worker) cutSilent(beats int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name := range w.gateways {
+		if w.gateways[name] += beats; w.gateways[name] <= int(fleet.Lease/fleet.Heartbeat) {
+			continue
+		}
+		delete(w.gateways, name)
+		for _, ex := range w.exchanges {
+			if ex.gateway == name {
+				ex.cut()
+			}
+		}
+	}
+}
+
+func (w *Worker) beat(count bool) {
+	w.mu.Lock()
+	if count {
+		w.count()
+	}
+	beat := fleet.Beat{Version: w.options.Version, Labels: w.options.Labels, Slots: w.options.Slots,
+		Running: int(w.running.Load()), Queued: int(w.queued.Load()), Sessions: len(w.sessions),
+		Draining: w.draining, Cordoned: w.cordoned || w.isFull()}
+	w.mu.Unlock()
+	data, _ := json.Marshal(beat)
+	_ = w.nc.Publish(w.name.BeatSubject(), data)
+}
+
+// take handles a message. It must not wait.
+func (w *Worker) take(msg *nats.Msg) {
+	switch msg.Header.Get(fleet.KindHeader) {
+	case fleet.KindRequest, fleet.KindMore:
+		if env := w.assemble(msg); env != nil {
+			w.begin(env)
+		}
+	case fleet.KindAck, fleet.KindResume, fleet.KindCancel:
+		w.mu.Lock()
+		ex := w.exchanges[msg.Header.Get("Id")]
+		w.mu.Unlock()
+		w.about(ex, msg)
+	case fleet.KindPart:
+		go w.answerPart(msg)
+	case fleet.KindControl:
+		var c fleet.Control
+		if json.Unmarshal(msg.Data, &c) == nil {
+			go w.control(c)
+		}
+	}
+}
+
+func (w *Worker) about(ex *exchange, msg *nats.Msg) {
+	var n int
+	_, _ = fmt.Sscan(msg.Header.Get("N"), &n)
+	switch kind := msg.Header.Get(fleet.KindHeader); {
+	case ex == nil && kind == fleet.KindResume:
+		data, _ := json.Marshal(fleet.Frame{Refused: fleet.RefusedUnknown})
+		_ = w.nc.Publish(msg.Header.Get("Back"), data)
+	case ex == nil:
+	case kind == fleet.KindAck:
+		ex.acked(n)
+	case kind == fleet.KindResume:
+		ex.resend(n)
+	case kind == fleet.KindCancel:
+		ex.cancel()
+	}
+}
+
+// assembly is a request that comes in parts.
+type assembly struct {
+	data  []byte
+	next  int
+	total int
+	since time.Time
+}
+
+// Bounds of requests in parts.
+const (
+	mostParts      = 64
+	mostAssemblies = 256
+	partsWithin    = 30 * time.Second
+)
+
+// assemble gives the request that a message completes, nil for none.
+func (w *Worker) assemble(msg *nats.Msg) *fleet.Envelope {
+	var part, total int
+	_, _ = fmt.Sscan(msg.Header.Get("Part"), &part)
+	_, _ = fmt.Sscan(msg.Header.Get("Parts"), &total)
+	data := msg.Data
+	if total > 1 {
+		id := msg.Header.Get("Id")
+		w.mu.Lock()
+		a := w.parts[id]
+		if part == 0 && total <= mostParts && len(w.parts) < mostAssemblies {
+			a = &assembly{total: total, since: time.Now()}
+			w.parts[id] = a
+		}
+		if a == nil || part != a.next || total != a.total {
+			delete(w.parts, id)
+			w.mu.Unlock()
+			return nil
+		}
+		a.data, a.next = append(a.data, data...), part+1
+		whole := a.next == a.total
+		if whole {
+			delete(w.parts, id)
+		}
+		w.mu.Unlock()
+		if !whole {
+			return nil
+		}
+		data = a.data
+	}
+	env := new(fleet.Envelope)
+	if json.Unmarshal(data, env) != nil || env.ID == "" || env.Session == "" {
+		return nil
+	}
+	return env
+}
+
+// begin answers a request, once for each ID.
+func (w *Worker) begin(env *fleet.Envelope) {
+	w.mu.Lock()
+	if known := w.exchanges[env.ID]; known != nil {
+		w.mu.Unlock()
+		known.resend(0)
+		return
+	}
+	ex := newExchange(w, env)
+	w.exchanges[env.ID] = ex
+	if _, known := w.gateways[ex.gateway]; !known {
+		w.gateways[ex.gateway] = 0
+	}
+	w.mu.Unlock()
+	go ex.run()
+}
+
+// keptAfter is how long an answer is kept for a gateway that may not have got
+// its end.
+const keptAfter = time.Minute
+
+// maxUnloading bounds the sessions that are packed and let go at one time.
+const maxUnloading = 128
+
+// forget drops answers that nobody will ask for, and sessions that nobody uses.
+func (w *Worker) forget() {
+	now := time.Now()
+	var idle []*session
+	w.mu.Lock()
+	for id, ex := range w.exchanges {
+		if ex.over(now) {
+			delete(w.exchanges, id)
+		}
+	}
+	for id, a := range w.parts {
+		if now.Sub(a.since) > partsWithin {
+			delete(w.parts, id)
+		}
+	}
+	for _, s := range w.sessions {
+		if len(idle)+len(w.letting) < maxUnloading && s.idleFor(now) > w.options.Idle {
+			idle = append(idle, s)
+		}
+	}
+	w.mu.Unlock()
+	for _, s := range idle {
+		go w.releaseIdle(s)
+	}
+}
+
+func (w *Worker) control(c fleet.Control) {
+	w.mu.Lock()
+	s := w.sessions[c.Session]
+	switch c.Action {
+	case "cordon":
+		w.cordoned = true
+	case "uncordon":
+		w.cordoned = false
+	}
+	w.mu.Unlock()
+	switch {
+	case c.Action == "drain":
+		w.Drain(w.life)
+		w.once.Do(func() { close(w.drained) })
+	case c.Action == "release" && s != nil:
+		w.release(w.life, s)
+	case c.Action == "drop" && s != nil && s.epoch() < c.Epoch:
+		w.dropLost(c.Session, s.epoch())
+	case c.Action == "pack" && s != nil:
+		s.pack(w.life)
+	}
+	w.beat(false)
+}
+
+// Drain lets go of all sessions: calls end, workspaces are packed. No further
+// session is taken. Who comes while that is under way waits for it.
+func (w *Worker) Drain(ctx context.Context) {
+	select {
+	case w.drains <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-w.drains }()
+	w.mu.Lock()
+	w.draining = true
+	var all []*session
+	for _, s := range w.sessions {
+		all = append(all, s)
+	}
+	w.mu.Unlock()
+	w.beat(false)
+	var letting sync.WaitGroup
+	for _, s := range all {
+		letting.Go(func() { w.release(ctx, s) })
+	}
+	letting.Wait()
+}

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package agentfile
-
-// foreign is not known here.
-func foreign(string) bool { return false }

@@ -1,0 +1,177 @@
+// Package change says briefly what a set of changes of files is.
+package change
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MostNames is how many names a list of paths has.
+const MostNames = 20
+
+// Group is a path, or a directory that stands for several paths below it.
+type Group struct {
+	Path  string
+	Count int
+}
+
+// String names the path, or the directory with how many paths it stands for.
+func (g Group) String() string {
+	if g.Count > 1 {
+		return fmt.Sprintf("%s (%s)", g.Path, Number(g.Count))
+	}
+	return g.Path
+}
+
+// Fold returns at most MostNames groups for sorted paths, as deep as that goes, and how many paths are in none. What
+// git keeps is one group.
+func Fold(paths []string) (groups []Group, more int) {
+	depth := 1
+	for _, p := range paths {
+		depth = max(depth, strings.Count(p, "/")+1)
+	}
+	for ; depth > 0; depth-- {
+		if groups = foldAt(paths, depth); len(groups) <= MostNames {
+			return groups, 0
+		}
+	}
+	for _, g := range groups[MostNames:] {
+		more += g.Count
+	}
+	return groups[:MostNames], more
+}
+
+func foldAt(paths []string, depth int) (groups []Group) {
+	at := make(map[string]int)
+	for _, p := range paths {
+		name := p
+		parts := strings.Split(p, "/")
+		if i := slices.Index(parts, ".git"); i >= 0 && i < len(parts)-1 {
+			parts = parts[:i+1]
+			name = path.Join(parts...) + "/"
+		}
+		if len(parts) > depth {
+			name = strings.Join(parts[:depth], "/") + "/"
+		}
+		if i, ok := at[name]; ok {
+			groups[i].Count++
+			continue
+		}
+		at[name] = len(groups)
+		groups = append(groups, Group{name, 1})
+	}
+	return groups
+}
+
+// Bounded returns sorted paths, and where they are more than MostNames the directories in which they are.
+func Bounded(paths []string) []string {
+	if len(paths) <= MostNames {
+		return paths
+	}
+	groups, _ := Fold(paths)
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.Path
+	}
+	return names
+}
+
+// Names is a list of sorted paths for a person, of bounded length.
+func Names(paths []string) string {
+	groups, more := Fold(paths)
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.String()
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("and %s more", Number(more)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Key is the metadata of a result that has Told, NotKept that which says what of it cannot be undone.
+const (
+	Key     = "changed"
+	NotKept = "not_kept"
+)
+
+// undoHint stands before the ID of the call at the end of Told.
+const undoHint = "; undo: toolhost undo "
+
+// Told says to the caller what a call changed, and how to undo it. The paths are sorted.
+func Told(paths []string, call string) string {
+	return fmt.Sprintf("%s changed: %s", Summary{Paths: len(paths)}, Names(paths)) + undoHint + call
+}
+
+// WithoutUndo is what Told says without how to undo it, for callers whose users cannot.
+func WithoutUndo(told, call string) string { return strings.TrimSuffix(told, undoHint+call) }
+
+// Summary counts what a set changes.
+type Summary struct {
+	Paths int `json:"paths"`
+	// Added and Removed are lines, of texts that can be compared.
+	Added   int `json:"added,omitempty"`
+	Removed int `json:"removed,omitempty"`
+	// Renamed are paths that were moved with their content.
+	Renamed int `json:"renamed,omitempty"`
+}
+
+// String is the summary for a person: "5 paths, +3 -7, 1 renamed".
+func (s Summary) String() string {
+	text := Number(s.Paths) + " paths"
+	if s.Paths == 1 {
+		text = "1 path"
+	}
+	if s.Added+s.Removed > 0 {
+		text += fmt.Sprintf(", +%s -%s", Number(s.Added), Number(s.Removed))
+	}
+	if s.Renamed > 0 {
+		text += fmt.Sprintf(", %s renamed", Number(s.Renamed))
+	}
+	return text
+}
+
+// CountDiff adds the lines of a unified diff to a summary.
+func (s *Summary) CountDiff(diff string) {
+	old, is := 0, 0 // lines that are left of a hunk
+	for line := range strings.Lines(diff) {
+		switch {
+		case old+is <= 0:
+			old, is = hunk(line)
+		case line[0] == '+':
+			is, s.Added = is-1, s.Added+1
+		case line[0] == '-':
+			old, s.Removed = old-1, s.Removed+1
+		case line[0] == ' ' || line[0] == '\n':
+			old, is = old-1, is-1
+		}
+	}
+}
+
+// hunk reads how many lines a hunk has of each side.
+func hunk(line string) (old, is int) {
+	sides := strings.Fields(line)
+	if len(sides) < 4 || sides[0] != "@@" {
+		return 0, 0
+	}
+	count := func(side string) int {
+		if _, lines, ok := strings.Cut(side, ","); ok {
+			n, _ := strconv.Atoi(lines)
+			return n
+		}
+		return 1
+	}
+	return count(sides[1]), count(sides[2])
+}
+
+// Number writes a number with its thousands apart.
+func Number(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

@@ -1,0 +1,279 @@
+// Package clientconfig writes the entry of an MCP server into the
+// configuration files of MCP clients. Every other byte of a file stays as it
+// is: comments, order, indentation, line ends. A file that the client could
+// not read is left alone.
+package clientconfig
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Server is the server that a client is to start.
+type Server struct {
+	// Name is the server's name in the client.
+	Name string
+	// Command and Args are the program and its arguments.
+	Command string
+	Args    []string
+	// Env are the environment variables that the server needs, by their names.
+	// Clients that pass the environment on are not told.
+	Env []string
+}
+
+// field is one value of an entry. Those that are not ours to change once they
+// are there, such as whether the server is switched on, are initial; a list
+// that others may add to is shared.
+type field struct {
+	key     string
+	value   any // string, bool, int64, []string or members
+	initial bool
+	shared  bool
+	under   []string // the mappings in the entry that it lies in, once that is there
+}
+
+// members are the fields of a mapping, in their order.
+type members []field
+
+// flat gives the fields of an entry with those of its mappings.
+func flat(fields []field, under ...string) (all []field) {
+	for _, f := range fields {
+		if inner, ok := f.value.(members); ok {
+			all = append(all, flat(inner, append(under[:len(under):len(under)], f.key)...)...)
+			continue
+		}
+		f.under = under
+		all = append(all, f)
+	}
+	return all
+}
+
+// path is where the field is, from the entry on.
+func (f field) path() []string { return append(f.under[:len(f.under):len(f.under)], f.key) }
+
+// over gives the field's value for an entry that has old there.
+func (f field) over(old any) any {
+	list, ok := f.value.([]string)
+	if !ok || !f.shared {
+		return f.value
+	}
+	var merged []string
+	theirs, _ := old.([]any)
+	for _, item := range theirs {
+		merged = append(merged, fmt.Sprint(item))
+	}
+	for _, item := range list {
+		if !slices.Contains(merged, item) {
+			merged = append(merged, item)
+		}
+	}
+	return merged
+}
+
+// format is a language of configuration files.
+type format interface {
+	// decode gives the file as data. Its error names the line.
+	decode(text []byte) (any, error)
+	// set gives text with the fields of the entry at path set. Path names the
+	// mappings from the root on and ends with the entry's name.
+	set(text []byte, path []string, fields []field) ([]byte, error)
+	// remove gives text without the entry at path, which exists.
+	remove(text []byte, path []string) ([]byte, error)
+}
+
+// Change is what is to become of a file.
+type Change struct {
+	// File is the path of the file.
+	File string
+	// Before and After are its contents. Before is nil when there is no file.
+	Before, After []byte
+	// Existed is true when there was an entry of that name.
+	Existed bool
+}
+
+// Changed reports whether there is anything to do.
+func (c *Change) Changed() bool { return string(c.Before) != string(c.After) }
+
+// Install works out the change that gives the client the server: a new entry,
+// or an old one repaired. Nothing is written. The error is a *tool.Error.
+func (c *Client) Install(file string, before []byte, s Server) (*Change, error) {
+	change, data, err := c.read(file, before)
+	if err != nil {
+		return nil, err
+	}
+	path, fields := c.path(data, s.Name), c.fields(data, s)
+	if c.env != nil && len(s.Env) > 0 {
+		fields = append(fields, c.env(s.Env))
+	}
+	old, existed := at(data, path)
+	change.Existed = existed
+	if c.Printed() && len(before) > 0 {
+		return nil, c.refuse(file, errNoYAML)
+	}
+	checked := flat(fields)
+	if existed {
+		fields = repairs(old, checked)
+		checked = fields
+	}
+	if existed && len(fields) == 0 {
+		return change, nil
+	}
+	if change.After, err = c.format.set(c.begun(before), path, fields); err != nil {
+		return nil, c.refuse(file, err)
+	}
+	return change, c.verify(change, path, func(entry any, found bool) bool {
+		return found && !slices.ContainsFunc(checked, func(f field) bool { return !same(member(entry, f), f.value) })
+	})
+}
+
+// begun is a file as it is before the first entry.
+func (c *Client) begun(text []byte) []byte {
+	if len(text) == 0 {
+		return []byte(c.fresh)
+	}
+	return text
+}
+
+// repairs are those fields that are not as they should be in an entry.
+func repairs(entry any, fields []field) (wrong []field) {
+	for _, f := range fields {
+		have := member(entry, f)
+		f.value = f.over(have)
+		if f.initial && have == nil && len(f.under) > 0 { // one of many, such as a variable
+			wrong = append(wrong, f)
+		} else if !f.initial && !same(have, f.value) {
+			wrong = append(wrong, f)
+		}
+	}
+	return wrong
+}
+
+// Uninstall works out the change that takes the entry of that name out, and
+// the mappings that hold nothing else, unless they were there without it in
+// original, the file before anything was installed (nil for no file). Nothing
+// is written. The error is a *tool.Error.
+func (c *Client) Uninstall(file string, before, original []byte, name string) (*Change, error) {
+	change, data, err := c.read(file, before)
+	if err != nil {
+		return nil, err
+	}
+	path := c.path(data, name)
+	if _, change.Existed = at(data, path); !change.Existed {
+		return change, nil
+	}
+	if change.After, err = c.format.remove(before, path); err != nil {
+		return nil, c.refuse(file, err)
+	}
+	if err := c.prune(change, path, original); err != nil {
+		return nil, c.refuse(file, err)
+	}
+	return change, c.verify(change, path, func(_ any, found bool) bool { return !found })
+}
+
+// prune takes out the mappings on the way to an entry that hold nothing any
+// more.
+func (c *Client) prune(change *Change, path []string, original []byte) error {
+	was, err := c.format.decode(original)
+	if err != nil {
+		was = nil
+	}
+	_, had := at(was, path)
+	for i := len(path) - 1; i > 0; i-- {
+		is, err := c.format.decode(change.After)
+		if err != nil {
+			return err
+		}
+		holder, there := at(is, path[:i])
+		if inner, ok := holder.(map[string]any); there && (!ok && holder != nil || len(inner) > 0) {
+			return nil
+		}
+		if _, theirs := at(was, path[:i]); !there || theirs && !had {
+			return nil
+		}
+		if change.After, err = c.format.remove(change.After, path[:i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read decodes the file as it is.
+func (c *Client) read(file string, before []byte) (*Change, any, error) {
+	data, err := c.format.decode(before)
+	if err != nil {
+		return nil, nil, tool.Errorf(tool.InvalidArgument, "%s cannot be read: %w", file, err).
+			Suggest("Fix the file; nothing was changed.")
+	}
+	return &Change{File: file, Before: before, After: before}, data, nil
+}
+
+// refuse is the error for a file that is in order but not to be edited.
+func (c *Client) refuse(file string, err error) *tool.Error {
+	return tool.Errorf(tool.Unsupported, "%s cannot be edited: %w", file, err).
+		Suggest("Nothing was changed. Edit the file by hand; toolhost install %s --print shows the entry.", c.ID)
+}
+
+// verify makes sure that nothing but the entry has changed in meaning.
+func (c *Client) verify(change *Change, path []string, entryIsRight func(entry any, found bool) bool) error {
+	was, err := c.format.decode(c.begun(change.Before))
+	if err != nil {
+		return err
+	}
+	is, err := c.format.decode(change.After)
+	if err == nil {
+		entry, found := at(is, path)
+		if entryIsRight(entry, found) && reflect.DeepEqual(without(was, path), without(is, path)) {
+			return nil
+		}
+	}
+	return tool.Errorf(tool.Internal, "the edit of %s would not come out right", change.File).
+		Suggest("Nothing was changed. Write the entry by hand; --print shows it.")
+}
+
+// at finds the value at path.
+func at(data any, path []string) (any, bool) {
+	for _, key := range path {
+		mapping, ok := data.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if data, ok = mapping[key]; !ok {
+			return nil, false
+		}
+	}
+	return data, true
+}
+
+func member(entry any, f field) any {
+	value, _ := at(entry, f.path())
+	return value
+}
+
+// same compares what a file holds with what it should.
+func same(have, want any) bool { return fmt.Sprint(have) == fmt.Sprint(want) }
+
+// without copies data without the value at path, and without the mappings on
+// the way that hold nothing else.
+func without(data any, path []string) any {
+	mapping, ok := data.(map[string]any)
+	if !ok || len(path) == 0 {
+		return data
+	}
+	left := make(map[string]any)
+	for key, value := range mapping {
+		if key == path[0] {
+			if len(path) == 1 {
+				continue
+			}
+			value = without(value, path[1:])
+			if inner, ok := value.(map[string]any); value == nil || ok && len(inner) == 0 {
+				continue
+			}
+		}
+		left[key] = value
+	}
+	return left
+}

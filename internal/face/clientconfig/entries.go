@@ -1,0 +1,99 @@
+package clientconfig
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Entry is a server of a client's that is toolhost.
+type Entry struct {
+	// Name is the server's name in the client.
+	Name string
+	// Command is the program that the client starts.
+	Command string
+	// Toolset is what it is told to offer, "" for the project's tools.
+	Toolset string
+	// Env are the environment variables that the entry names, sorted.
+	Env []string
+}
+
+// Entries finds the servers in a client's file that are toolhost, under whatever
+// name. The error is a *tool.Error.
+func (c *Client) Entries(file string, text []byte) (found []Entry, err error) {
+	_, data, err := c.read(file, text)
+	if err != nil {
+		return nil, err
+	}
+	path := c.path(data, "")
+	servers, _ := at(data, path[:len(path)-1])
+	all, _ := servers.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		entry, _ := all[name].(map[string]any)
+		if command := commandOf(entry); isToolhost(command) {
+			found = append(found, Entry{name, command, toolsetOf(entry), c.envOf(entry)})
+		}
+	}
+	return found, nil
+}
+
+// commandOf is the program of an entry, whose form depends on the client.
+func commandOf(entry map[string]any) string {
+	for _, key := range []string{"command", "cmd", "path", "transport"} {
+		switch value := entry[key].(type) {
+		case string:
+			return value
+		case []any:
+			if len(value) > 0 {
+				first, _ := value[0].(string)
+				return first
+			}
+		case map[string]any:
+			return commandOf(value)
+		}
+	}
+	return ""
+}
+
+// toolsetOf is what follows --toolset among the arguments of an entry.
+func toolsetOf(entry map[string]any) string {
+	for _, key := range []string{"args", "command", "path", "transport"} {
+		if inner, ok := entry[key].(map[string]any); ok {
+			if found := toolsetOf(inner); found != "" {
+				return found
+			}
+		}
+		list, _ := entry[key].([]any)
+		if i := slices.Index(list, any("--toolset")); i >= 0 && i+1 < len(list) {
+			name, _ := list[i+1].(string)
+			return name
+		}
+	}
+	return ""
+}
+
+func isToolhost(command string) bool {
+	return command[strings.LastIndexByte(command, '/')+1:] == "toolhost"
+}
+
+// envOf are the variables that an entry passes on or sets.
+func (c *Client) envOf(entry map[string]any) (names []string) {
+	keys := []string{"env"}
+	if c.env != nil {
+		keys = append(keys, c.env(nil).key)
+	}
+	for _, key := range keys {
+		switch value := entry[key].(type) {
+		case map[string]any:
+			names = slices.AppendSeq(names, maps.Keys(value))
+		case []any:
+			for _, item := range value {
+				if name, ok := item.(string); ok {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,103 @@
+package clientconfig
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/atomicfile"
+)
+
+// BackupSuffix ends the name of the copy that Write leaves of the file as it
+// was.
+const BackupSuffix = ".before-toolhost"
+
+// Choose gives the first of files that exists, or else the first.
+func Choose(files []string) string {
+	for _, file := range files {
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	return files[0]
+}
+
+// Read gives the content of a file, nil when there is none. The error is a
+// *tool.Error.
+func Read(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, failed("read", file, err)
+	}
+	return text, nil
+}
+
+// ReadOriginal gives the content that a file had before the last change that
+// Write made, nil when there was no file.
+func ReadOriginal(file string) ([]byte, error) {
+	real, err := target(file)
+	if err != nil {
+		return nil, failed("read", file, err)
+	}
+	return Read(real + BackupSuffix)
+}
+
+// Write carries out a change: whole or not at all, through symlinks to the
+// file itself, with the file's permissions. The old file is kept beside it,
+// under its name and BackupSuffix. Nothing is written when the file is no
+// longer as it was. The error is a *tool.Error, of code conflict in that case.
+func (c *Change) Write() error {
+	file, err := target(c.File)
+	if err != nil {
+		return failed("write", c.File, err)
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(file); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return failed("write", c.File, err)
+	}
+	if c.Before != nil {
+		if err := atomicfile.Write(file+BackupSuffix, c.Before, mode); err != nil {
+			return failed("write", c.File+BackupSuffix, err)
+		}
+	}
+	if now, err := Read(file); err != nil || string(now) != string(c.Before) {
+		return tool.Errorf(tool.Conflict, "%s has been changed meanwhile", c.File).
+			Suggest("Nothing was written. Close the client if it is running, and try again.")
+	}
+	if err := atomicfile.Write(file, c.After, mode); err != nil {
+		return failed("write", c.File, err)
+	}
+	return nil
+}
+
+// target follows symlinks, to a file that need not exist.
+func target(file string) (string, error) {
+	real, err := filepath.EvalSymlinks(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	link, err := os.Readlink(file)
+	if err != nil {
+		return file, nil // there is nothing at all
+	}
+	if !filepath.IsAbs(link) {
+		link = filepath.Join(filepath.Dir(file), link)
+	}
+	return link, nil
+}
+
+func failed(what, file string, err error) *tool.Error {
+	code := tool.Unavailable
+	if errors.Is(err, fs.ErrPermission) {
+		code = tool.PermissionDenied
+	}
+	return tool.Errorf(code, "cannot %s %s: %w", what, file, err).Suggest("Check the path and its permissions.")
+}

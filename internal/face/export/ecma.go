@@ -1,0 +1,94 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// ECMA gives a schema whose patterns every client can compile: those of RE2
+// that ECMA-262 has not are rewritten, or left out where that cannot be; who
+// checks parameters with the schema itself keeps them. A schema without such
+// patterns comes back as it is, byte for byte.
+func ECMA(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`"pattern`)) {
+		return raw
+	}
+	value, err := decode(raw)
+	if err != nil {
+		return raw
+	}
+	var p patterns
+	value = p.schema(value, false)
+	if !p.changed {
+		return raw
+	}
+	return tool.MustMarshal(value)
+}
+
+// patterns rewrites the patterns of a schema.
+type patterns struct{ changed bool }
+
+// namedSchemas are the keywords that hold schemas by names.
+var namedSchemas = map[string]bool{
+	"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true,
+}
+
+// schema rewrites a schema, or schemas by names.
+func (p *patterns) schema(value any, names bool) any {
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			value[i] = p.schema(value[i], false)
+		}
+	case object:
+		out := make(object, 0, len(value))
+		for _, m := range value {
+			if names {
+				out = append(out, member{m.Key, p.schema(m.Value, false)})
+				continue
+			}
+			out = append(out, p.keyword(m)...)
+		}
+		return out
+	}
+	return value
+}
+
+// keyword rewrites a keyword of a schema, nil leaves it out.
+func (p *patterns) keyword(m member) object {
+	switch m.Key {
+	case "const", "enum", "default", "examples":
+		return object{m}
+	case "pattern":
+		text, isText := m.Value.(string)
+		if !isText {
+			return object{m}
+		}
+		ecma, ok := ecmaPattern(text)
+		p.changed = p.changed || ecma != text
+		if !ok {
+			return nil
+		}
+		return object{{m.Key, ecma}}
+	case "patternProperties":
+		return p.properties(m)
+	}
+	return object{{m.Key, p.schema(m.Value, namedSchemas[m.Key])}}
+}
+
+// properties rewrites the patterns of names.
+func (p *patterns) properties(m member) object {
+	in, _ := m.Value.(object)
+	out := object{}
+	for _, property := range in {
+		ecma, ok := ecmaPattern(property.Key)
+		p.changed = p.changed || ecma != property.Key
+		if !ok { // any name then, or one that fits would be refused
+			ecma = ""
+		}
+		out = append(out, member{ecma, p.schema(property.Value, false)})
+	}
+	return object{{m.Key, out}}
+}

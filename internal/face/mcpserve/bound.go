@@ -1,0 +1,42 @@
+package mcpserve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+)
+
+// mostError bounds the message and the data of a protocol error, in bytes: both
+// repeat what a request names, and a request may have megabytes.
+const mostError = 64 << 10
+
+// boundErrors keeps the errors of handlers short.
+func boundErrors(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, request)
+		return result, boundedError(err)
+	}
+}
+
+// boundedError gives err, or one of the same code that says less.
+func boundedError(err error) error {
+	if err == nil {
+		return nil
+	}
+	short := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		short.Code, short.Data = wire.Code, wire.Data
+	}
+	if len(short.Message) <= mostError && len(short.Data) <= mostError {
+		return err
+	}
+	short.Message = excerpt.Shorten(short.Message, mostError)
+	if len(short.Data) > mostError {
+		short.Data = nil
+	}
+	return short
+}

@@ -1,0 +1,274 @@
+package mcpserve
+
+//lint:file-ignore SA1019 Clients that still have sampling, roots and logging are served.
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// requestInfo is what the requests have in common that may lead to questions: the
+// call of a tool, the reading of a resource, the getting of a prompt.
+type requestInfo struct {
+	method       string
+	name         string // of the tool or prompt, or the resource's URI
+	arguments    json.RawMessage
+	session      *mcp.ServerSession
+	capabilities *mcp.ClientCapabilities
+	responses    mcp.InputResponseMap
+	state        string
+	token        any    // for progress; nil for none
+	id           string // the client's own name for the call, "" for none
+	client       *mcp.Implementation
+}
+
+func fromCall(r *mcp.CallToolRequest) *requestInfo {
+	p := r.Params
+	return &requestInfo{"tools/call", p.Name, p.Arguments, r.Session, r.ClientCapabilities(), p.InputResponses,
+		p.RequestState, p.GetProgressToken(), namedBy(p.Meta), r.ClientInfo()}
+}
+
+// maxClient bounds what the record keeps of a client's name, and of its version,
+// in bytes.
+const maxClient = 100
+
+// nameOf is a client's name and version for the record, "" where it gave none.
+func nameOf(client *mcp.Implementation) string {
+	if client == nil {
+		return ""
+	}
+	name, version := client.Name[:min(len(client.Name), maxClient)], client.Version[:min(len(client.Version), maxClient)]
+	return strings.ToValidUTF8(strings.TrimSpace(name+" "+version), "")
+}
+
+// maxRequestID bounds what a client may call a request, in bytes.
+const maxRequestID = 200
+
+// namedBy is what the client calls the request in results and in the record,
+// "" where it leaves that to the host. What cannot be a name is passed over.
+func namedBy(meta mcp.Meta) string {
+	id, _ := meta["request_id"].(string)
+	if len(id) > maxRequestID {
+		return ""
+	}
+	return id
+}
+
+func fromRead(r *mcp.ReadResourceRequest) *requestInfo {
+	p := r.Params
+	return &requestInfo{"resources/read", p.URI, nil, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState,
+		p.GetProgressToken(), "", r.ClientInfo()}
+}
+
+func fromGet(r *mcp.GetPromptRequest) *requestInfo {
+	p := r.Params
+	arguments := json.RawMessage(`{}`)
+	if p.Arguments != nil {
+		arguments = tool.MustMarshal(p.Arguments)
+	}
+	return &requestInfo{"prompts/get", p.Name, arguments, r.Session, r.ClientCapabilities(), p.InputResponses,
+		p.RequestState, p.GetProgressToken(), "", r.ClientInfo()}
+}
+
+// open are questions that go out as an input-required result.
+type open struct {
+	requests mcp.InputRequestMap
+	state    string
+}
+
+// callWithQuestions does what was asked for. Questions that come up go to the user (or
+// to the client's model, or to the client itself), until there is an outcome;
+// a client of the newest revision gets them as open, to call again with the
+// answers. The error is one of the protocol.
+func (s *Server) callWithQuestions(ctx context.Context, link *link, in *requestInfo,
+	do func(context.Context, host.Request) *host.Outcome) (*host.Outcome, *open, error) {
+	asked, err := s.resume(link, in)
+	if err != nil {
+		return nil, nil, invalid(err)
+	}
+	report, stop := s.progress(ctx, in)
+	defer stop()
+	log, flush := s.logTo(ctx, in)
+	defer flush()
+	request := host.Request{
+		Tool:         in.name,
+		Params:       in.arguments,
+		ID:           cmp.Or(asked.ID, in.id),
+		Client:       nameOf(in.client),
+		Step:         asked.Step,
+		Answers:      asked.answers,
+		CanAsk:       in.canAsk(),
+		CanVisit:     in.canVisit(),
+		CanSample:    in.canSample() && isStateless(in.session),
+		CanRoots:     in.canRoots(),
+		Sample:       s.sampler(in),
+		ApproveLater: true,
+		Anonymous:    link.anonymous,
+		HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
+		Progress:     report,
+		Log:          log,
+	}
+	if t := taskOf(ctx); t != nil {
+		request.OnStart = t.began
+	}
+	if request.CanAsk && !isStateless(in.session) {
+		request.AskNow = func(ctx context.Context, form tool.Form) (tool.Answer, error) {
+			return s.askNow(ctx, in, form)
+		}
+	}
+	for {
+		outcome := do(ctx, request)
+		switch {
+		case outcome.Input == nil:
+			return outcome, nil, in.lacks(outcome)
+		case asksForSecret(outcome.Input):
+			return failed(outcome, secretRefused(outcome)), nil, nil
+		}
+		stateless, nonce := isStateless(in.session), rand.Text()
+		lasts := s.options.AskTimeout
+		if stateless {
+			lasts = min(lasts, pendingFor)
+		}
+		if host.IsApproval(outcome.Input) &&
+			!s.pending.put(callKey(link, in, request, outcome), nonce, asked.Nonce, lasts) {
+			request = outcome.Again(request, map[string]tool.Answer{host.ApprovalKey: host.AskedAlready()})
+			continue
+		}
+		if stateless {
+			return nil, s.ask(link, in, request, outcome, nonce), nil
+		}
+		given, err := s.putNow(ctx, in, outcome)
+		s.pending.end(digest(link, in))
+		if err != nil {
+			return failed(outcome, tool.AsError(err)), nil, nil
+		}
+		request = outcome.Again(request, given)
+	}
+}
+
+// failed is an outcome whose questions could not be answered.
+func failed(outcome *host.Outcome, err *tool.Error) *host.Outcome {
+	done := *outcome
+	done.Input, done.Err, done.Result = nil, err, host.ErrorResult(err)
+	return &done
+}
+
+// invalid is an error in what a client sent with its answers.
+func invalid(err error) error {
+	e := tool.AsError(err)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
+}
+
+// lacks is the protocol's error for a call that failed because the client did
+// not declare what it would take. Older revisions have none.
+func (in *requestInfo) lacks(outcome *host.Outcome) error {
+	if outcome.Err == nil || !isStateless(in.session) {
+		return nil
+	}
+	needs, _ := outcome.Err.Details[host.NeedsDetail].(string)
+	if needs == "" {
+		return nil
+	}
+	return &jsonrpc.Error{
+		Code:    mcp.CodeMissingRequiredClientCapabilities,
+		Message: outcome.Err.Message + ". " + outcome.Err.Suggestion,
+		Data:    tool.MustMarshal(map[string]any{"requiredCapabilities": capability(needs)}),
+	}
+}
+
+// capability is an object with the member that a name with dots leads to.
+func capability(name string) map[string]any {
+	first, rest, more := strings.Cut(name, ".")
+	if more {
+		return map[string]any{first: capability(rest)}
+	}
+	return map[string]any{first: struct{}{}}
+}
+
+// canAsk reports whether the client can put a form to its user. One that
+// names no mode means forms.
+func (in *requestInfo) canAsk() bool {
+	if in.capabilities == nil || in.capabilities.Elicitation == nil {
+		return false
+	}
+	e := in.capabilities.Elicitation
+	return e.Form != nil || e.URL == nil
+}
+
+// canVisit reports whether the client can show its user the URL of a page.
+func (in *requestInfo) canVisit() bool {
+	c := in.capabilities
+	return c != nil && c.Elicitation != nil && c.Elicitation.URL != nil
+}
+
+func (in *requestInfo) canSample() bool {
+	return in.capabilities != nil && in.capabilities.Sampling != nil
+}
+
+func (in *requestInfo) canRoots() bool {
+	c := in.capabilities
+	return c != nil && (c.RootsV2 != nil || c.Roots.ListChanged)
+}
+
+// isStateless reports whether a session is of a revision that knows no
+// requests from the server to the client.
+func isStateless(session *mcp.ServerSession) bool {
+	params := session.InitializeParams()
+	return params == nil || params.ProtocolVersion >= statelessRevision
+}
+
+// mostLogs bounds the log lines of a call that wait to be sent.
+const mostLogs = 256
+
+// logTo passes a tool's log lines on to the client, which says from what level
+// on it wants them. Lines that come faster than they can be sent are dropped.
+func (s *Server) logTo(ctx context.Context, in *requestInfo) (log func(slog.Level, string), flush func()) {
+	var lines chan *mcp.LoggingMessageParams
+	var start sync.Once // by the first line: most calls log nothing
+	done := make(chan struct{})
+	log = func(level slog.Level, message string) {
+		start.Do(func() {
+			lines = make(chan *mcp.LoggingMessageParams, mostLogs)
+			go func() {
+				defer close(done)
+				for line := range lines {
+					_ = in.session.Log(ctx, line)
+				}
+			}()
+		})
+		select {
+		case lines <- &mcp.LoggingMessageParams{Level: mcpLevel(level), Logger: in.name, Data: message}:
+		default:
+		}
+	}
+	return log, func() {
+		start.Do(func() { close(done) })
+		if lines != nil {
+			close(lines)
+		}
+		<-done
+	}
+}
+
+func mcpLevel(level slog.Level) mcp.LoggingLevel {
+	switch {
+	case level >= slog.LevelError:
+		return "error"
+	case level >= slog.LevelWarn:
+		return "warning"
+	case level >= slog.LevelInfo:
+		return "info"
+	}
+	return "debug"
+}

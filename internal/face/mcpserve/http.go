@@ -1,0 +1,292 @@
+package mcpserve
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/toolhost/toolhost/internal/store/record"
+)
+
+// statelessRevision is the first protocol revision without sessions.
+const statelessRevision = "2026-07-28"
+
+// The defaults of HTTPOptions.
+const (
+	DefaultSessions    = 256
+	DefaultSessionIdle = 30 * time.Minute
+	DefaultPatience    = 20 * time.Second
+)
+
+// HTTPOptions say who may use a server over HTTP, and how much of it. The
+// zero value is for this machine alone: it answers requests whose Host names
+// the loopback interface and which no web page of another origin has sent.
+type HTTPOptions struct {
+	// Toolset gives the server for the path value {toolset} of the pattern
+	// that the handler is mounted under. Nil knows none.
+	Toolset func(ctx context.Context, name string) (*Server, error)
+	// Token, where it is not empty, must come with every request as a bearer
+	// token.
+	Token string
+	// Hosts are names that the Host header may have besides those of the
+	// loopback interface, without a port.
+	Hosts []string
+	// Origins are the web origins ("https://app.example.com") whose pages may
+	// use the server.
+	Origins []string
+	// Sessions bounds the sessions that are open at one time. Zero means
+	// DefaultSessions.
+	Sessions int
+	// SessionIdle is how long a session lives without a request. Zero means
+	// DefaultSessionIdle.
+	SessionIdle time.Duration
+	// Patience is how long a client may take to send a message, and to read
+	// each piece of an answer. Zero means DefaultPatience.
+	Patience time.Duration
+	// Backend has requests answered by somebody else. Nil answers them here.
+	Backend Backend
+	// Logger receives refused requests. Nil discards.
+	Logger *slog.Logger
+}
+
+// Backend answers requests in place of a Server.
+type Backend interface {
+	// Admit says who sends a request, before its body is read. It gives the
+	// request to serve, or nil where it has refused it, with Refuse.
+	Admit(w http.ResponseWriter, r *http.Request) *http.Request
+	// Serve answers a request whose body has been read.
+	Serve(w http.ResponseWriter, r *http.Request, body []byte)
+	// Metadata says who gives access tokens for the path /mcp/NAME, or for /mcp (RFC
+	// 9728); nil where nobody does.
+	Metadata(name string) *oauthex.ProtectedResourceMetadata
+	// Ready says why no request can be served now, for /readyz.
+	Ready() error
+	// WriteMetrics writes what was counted, for /metrics.
+	WriteMetrics(w io.Writer)
+}
+
+// HTTP serves MCP over streamable HTTP, every protocol revision at one URL:
+// the older ones with sessions, 2026-07-28 without. It is an http.Handler for
+// one path. Mounted under a pattern with {toolset} it also serves the toolsets
+// that HTTPOptions.Toolset knows.
+type HTTP struct {
+	server   *Server
+	options  HTTPOptions
+	guard    *guard
+	sessions *sessions
+	bodies   budget
+	events   *mcp.MemoryEventStore
+	closing  context.Context
+	close    context.CancelFunc
+
+	mu   sync.Mutex // guards eras
+	eras map[*Server]*eras
+}
+
+// eras are the two handlers for one server.
+type eras struct{ stateful, stateless *mcp.StreamableHTTPHandler }
+
+// NewHTTP makes a handler for a server. Close it at the end.
+func NewHTTP(server *Server, o HTTPOptions) *HTTP {
+	if o.Sessions <= 0 {
+		o.Sessions = DefaultSessions
+	}
+	if o.SessionIdle <= 0 {
+		o.SessionIdle = DefaultSessionIdle
+	}
+	if o.Patience <= 0 {
+		o.Patience = DefaultPatience
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &HTTP{
+		server: server, options: o, guard: newGuard(o), sessions: newSessions(o.Sessions, o.SessionIdle),
+		bodies: budget{left: bodyBudget}, events: mcp.NewMemoryEventStore(nil), eras: make(map[*Server]*eras),
+	}
+	h.closing, h.close = context.WithCancel(context.Background())
+	h.events.SetMaxBytes(replayBytes)
+	return h
+}
+
+// replayBytes bounds the events that are kept for clients that have lost
+// their connection, in bytes.
+const replayBytes = 16 << 20
+
+// Close ends all sessions with the calls that run in them, and waits for
+// that. Requests that come later are refused.
+func (h *HTTP) Close() {
+	h.close()
+	h.sessions.closeAll()
+}
+
+// ServeHTTP implements http.Handler.
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	patient, done := patiently(w, r, h.options.Patience)
+	defer done()
+	if no := h.serve(patient, r); no != nil {
+		h.options.Logger.InfoContext(r.Context(), "a request is refused", "status", no.status, "reason", no.message,
+			"from", r.RemoteAddr)
+		no.write(patient)
+	}
+}
+
+// serve answers a request, or says why it is refused.
+func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
+	answered, no := h.guard.check(w, r)
+	if answered || no != nil {
+		return no
+	}
+	if h.closing.Err() != nil {
+		return refuse(http.StatusServiceUnavailable, "the server is ending", "Try again in a moment.")
+	}
+	backend := h.options.Backend
+	var server *Server
+	if backend == nil {
+		server, no = h.find(r)
+	} else if r = backend.Admit(w, r); r == nil {
+		return nil
+	}
+	if no != nil {
+		return no
+	}
+	release, no := h.readBody(w, r)
+	if no != nil {
+		return no
+	}
+	defer release()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(h.closing, cancel)()
+	r = r.WithContext(ctx)
+	headID(r)
+	if backend != nil {
+		backend.Serve(w, r, bodyOf(r))
+		return nil
+	}
+	if IsStateless(r, bodyOf(r)) {
+		return h.serveStateless(server, w, r)
+	}
+	return h.serveStateful(server, w, r)
+}
+
+// find gives the server of the toolset that the path names.
+func (h *HTTP) find(r *http.Request) (*Server, *refusal) {
+	name := r.PathValue("toolset")
+	if name == "" {
+		return h.server, nil
+	}
+	if h.options.Toolset == nil {
+		return nil,
+			refuse(http.StatusNotFound, "there is no toolset at this path", "Leave out the last part of the path.")
+	}
+	server, err := h.options.Toolset(r.Context(), name)
+	if err != nil {
+		return nil, refuseError(http.StatusNotFound, err)
+	}
+	return server, nil
+}
+
+// of gives the two handlers of a server.
+func (h *HTTP) of(server *Server) *eras {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e := h.eras[server]; e != nil {
+		return e
+	}
+	get := func(*http.Request) *mcp.Server { return server.sdk }
+	options := mcp.StreamableHTTPOptions{
+		Logger: sdkLog(h.options.Logger), MaxRequestBodyBytes: MaxMessage,
+		DisableLocalhostProtection: true, // guard checks more, and knows Hosts
+	}
+	stateful, stateless := options, options
+	stateful.EventStore = h.events
+	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
+	e := &eras{mcp.NewStreamableHTTPHandler(get, &stateful), mcp.NewStreamableHTTPHandler(get, &stateless)}
+	h.eras[server] = e
+	return e
+}
+
+// IsStateless tells the two eras apart: by the header with the revision, or,
+// where no session is named, by what the message says of itself.
+func IsStateless(r *http.Request, body []byte) bool {
+	if r.Header.Get("MCP-Protocol-Version") >= statelessRevision {
+		return true
+	}
+	if r.Method != http.MethodPost || r.Header.Get("Mcp-Session-Id") != "" {
+		return false
+	}
+	var message struct {
+		Params struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		} `json:"params"`
+	}
+	var revision string
+	_ = json.Unmarshal(body, &message)
+	_ = json.Unmarshal(message.Params.Meta[mcp.MetaKeyProtocolVersion], &revision)
+	return revision >= statelessRevision
+}
+
+// serveStateful answers a request of the revisions with sessions.
+func (h *HTTP) serveStateful(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
+	id := r.Header.Get("Mcp-Session-Id")
+	if id == "" {
+		return h.openSession(server, w, r)
+	}
+	session := h.sessions.enter(id)
+	if session == nil {
+		return refuse(http.StatusNotFound, "there is no such session; it may have expired",
+			"Send initialize without Mcp-Session-Id to open a new one.")
+	}
+	defer h.sessions.leave(session)
+	if r.Method == http.MethodDelete {
+		session.link.end() // or closing would wait for its calls
+		defer h.sessions.remove(session)
+	}
+	h.of(server).stateful.ServeHTTP(w, r)
+	return nil
+}
+
+// openSession answers a request that names no session, which opens one if it
+// is an initialize.
+func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
+	if !h.sessions.room() {
+		no := refuse(http.StatusServiceUnavailable, "all sessions are in use",
+			"Close a session with DELETE, or try again later.")
+		no.header = map[string]string{"Retry-After": "10"}
+		return no
+	}
+	opening := &opening{sessions: h.sessions, link: server.newLink("")}
+	opening.link.keep = opening.keep
+	defer opening.end()
+	h.of(server).stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, opening.link)))
+	return nil
+}
+
+// serveStateless answers a request of the revisions without sessions. The
+// calls of all such clients share one session of the host, unless the URL
+// names one: ?session=NAME makes it http-NAME.
+func (h *HTTP) serveStateless(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
+	name := r.URL.Query().Get("session")
+	if name != "" {
+		name = "http-" + name
+		if err := record.ValidSession(name); err != nil {
+			return refuseError(http.StatusBadRequest, err)
+		}
+	}
+	session := h.sessions.enterNamed(server, name)
+	if session == nil {
+		return refuse(http.StatusServiceUnavailable, "all sessions are in use",
+			"Use fewer names in ?session=, or try again later.")
+	}
+	defer h.sessions.leave(session)
+	h.of(server).stateless.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, session.link)))
+	return nil
+}

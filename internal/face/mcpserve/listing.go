@@ -1,0 +1,89 @@
+package mcpserve
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// anyObject is what the SDK is told about most tools' parameters.
+var anyObject = &jsonschema.Schema{Type: "object"}
+
+// add tells the SDK that there is a tool. The SDK decodes and encodes a schema
+// several times to check it, which with many tools takes longer than the rest
+// of a start, and uses it for one thing alone: parameters that HTTP requests
+// repeat in their headers. So only tools with such get theirs; all are described
+// when they are listed.
+func (s *Server) add(entry *host.Entry) {
+	schema := entry.Tool.Definition().Parameters
+	if (bytes.Contains(schema, []byte("x-mcp-header")) || bytes.Contains(schema, []byte(`\u`))) && s.addWhole(entry) {
+		return
+	}
+	s.sdk.AddTool(&mcp.Tool{Name: entry.Name, InputSchema: anyObject}, s.call)
+}
+
+// addWhole fails for a schema that the SDK panics at.
+func (s *Server) addWhole(entry *host.Entry) (added bool) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.options.Logger.Warn("no header is compared with the parameters of a tool", "tool", entry.Name, "error",
+				fault)
+		}
+	}()
+	s.sdk.AddTool(describe(entry, ""), s.call)
+	return true
+}
+
+// awaitListed has lists of tools wait for those that are about to come: many
+// clients read only the first list.
+func (s *Server) awaitListed(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		if _, ok := request.(*mcp.ListToolsRequest); ok && !s.searching() {
+			s.settle(ctx)
+		}
+		return next(ctx, method, request)
+	}
+}
+
+// listWhole has lists wait for a change that is under way: a client may have been told
+// of its first part.
+func (s *Server) listWhole(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		switch request.(type) {
+		case *mcp.ListToolsRequest, *mcp.ListPromptsRequest, *mcp.ListResourcesRequest:
+			s.changing.RLock()
+			defer s.changing.RUnlock()
+		}
+		return next(ctx, method, request)
+	}
+}
+
+// describeListed puts the tools as clients see them into lists of tools. One
+// that went in the meantime is left out; clients are told about the change.
+func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, request)
+		list, ok := result.(*mcp.ListToolsResult)
+		if !ok || err != nil {
+			return result, err
+		}
+		revision := agreedRevision(request)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		described := make([]*mcp.Tool, 0, len(list.Tools))
+		for _, t := range list.Tools {
+			switch entry, offered := s.offered[t.Name]; {
+			case entry != nil:
+				described = append(described, describe(entry, revision))
+			case offered: // by the server itself
+				described = append(described, t)
+			}
+		}
+		list.Tools = described
+		return list, nil
+	}
+}

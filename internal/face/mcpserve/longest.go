@@ -1,0 +1,91 @@
+package mcpserve
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+)
+
+// bounded are the clients that end a session over stdio when a message is
+// longer, by how the name begins that they give themselves.
+var bounded = []struct {
+	client string
+	bytes  int
+}{
+	{"qwen-", 10 << 20},       // Qwen Code 0.24.4: the bound of the TypeScript SDK since its version 1.30
+	{"claude-code", 16 << 20}, // Claude Code 2.1.330: its own
+}
+
+// margin is what a message holds besides the result, and what a client may have
+// read of the next one.
+const margin = 128 << 10
+
+// boundOf is how long a result may be for a client over stdio, 0 for any length.
+func boundOf(client *mcp.Implementation) int {
+	if client == nil {
+		return 0
+	}
+	for _, b := range bounded {
+		if strings.HasPrefix(client.Name, b.client) {
+			return b.bytes - margin
+		}
+	}
+	return 0
+}
+
+// mayExceed reports whether a result could be longer, without encoding it: a byte
+// is at most six as JSON.
+func mayExceed(r *tool.Result, limit int) bool {
+	size := len(r.Structured)
+	for _, c := range r.Contents {
+		size += len(c.Text) + len(c.Data)
+	}
+	return size > limit/6-margin
+}
+
+// fit gives a result that is at most limit bytes long as JSON: r, r with its
+// longest text cut, or an error that says what to do.
+func fit(r *mcp.CallToolResult, limit int) *mcp.CallToolResult {
+	size := encodedSize(r)
+	if size <= limit {
+		return r
+	}
+	var text *mcp.TextContent
+	for _, c := range r.Content {
+		if t, ok := c.(*mcp.TextContent); ok && (text == nil || len(t.Text) > len(text.Text)) {
+			text = t
+		}
+	}
+	const room = 1 << 10 // for the note
+	if text != nil {
+		whole := len(text.Text)
+		if kept := headOf(text.Text, encodedSize(text.Text)-(size-limit)-room); kept != "" {
+			text.Text = kept +
+				fmt.Sprintf("\n... [%d of %d bytes are left out: this client ends the session at a longer "+
+					"message. Ask for a part of it.]", whole-len(kept), whole)
+			return r
+		}
+	}
+	return errorResult(tool.Errorf(tool.TooLarge,
+		"the result has %d bytes as JSON, and this client ends the session at a message of that length", size).
+		Suggest("Ask for less, such as a range or fewer files, or connect over HTTP."))
+}
+
+func encodedSize(v any) int {
+	encoded, _ := json.Marshal(v)
+	return len(encoded)
+}
+
+// headOf is a beginning of text that has at most limit bytes as JSON, and not
+// much fewer.
+func headOf(text string, limit int) string {
+	for size := encodedSize(text); size > limit && text != ""; size = encodedSize(text) {
+		text = excerpt.Head(text, min(len(text)-1, int(float64(len(text))*float64(max(limit, 0))/float64(size))))
+	}
+	return text
+}

@@ -1,0 +1,95 @@
+package mcpserve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// quirk is a parameter that a client adds to the calls of every tool, whatever
+// the tool's schema says.
+type quirk struct {
+	name   string
+	values []string // the JSON values that it has
+	client string
+}
+
+// quirks are those that are known. Any other parameter that a tool does not
+// have stays an error.
+var quirks = []quirk{
+	{"wait_for_previous", []string{"true", "false"}, "Gemini CLI"},
+}
+
+// withoutQuirks takes out of the arguments of a tool what the client added.
+func (s *Server) withoutQuirks(ctx context.Context, name string, def *tool.Definition,
+	arguments json.RawMessage) json.RawMessage {
+	for _, q := range quirks {
+		if !bytes.Contains(arguments, []byte(q.name)) || def == nil || hasParameter(def, q.name) {
+			continue
+		}
+		if kept, found := q.cut(arguments); found {
+			arguments = kept
+			s.options.Logger.DebugContext(ctx, "a parameter that the client added is left out",
+				slog.String("tool", name), slog.String("parameter", q.name), slog.String("client", q.client))
+		}
+	}
+	return arguments
+}
+
+func hasParameter(def *tool.Definition, name string) bool {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(def.Parameters, &schema)
+	_, has := schema.Properties[name]
+	return has
+}
+
+// cut gives a JSON object without the member of the quirk. All else stays as
+// it was written, a key that is there twice too.
+func (q quirk) cut(object json.RawMessage) (kept json.RawMessage, found bool) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return object, false
+	}
+	kept = append(kept, '{')
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return object, false
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return object, false
+		}
+		if key == q.name && q.is(value) {
+			found = true
+			continue
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(append(append(kept, tool.MustMarshal(key)...), ':'), value...)
+	}
+	return append(kept, '}'), found
+}
+
+func (q quirk) is(value json.RawMessage) bool {
+	for _, v := range q.values {
+		if string(value) == v {
+			return true
+		}
+	}
+	return false
+}
+
+// needsText reports a client whose forms cannot be sent while a text in them is
+// empty, also one that need not be given: Codex, up to 0.169 at least.
+func (in *requestInfo) needsText() bool {
+	params := in.session.InitializeParams()
+	return params != nil && params.ClientInfo != nil && strings.HasPrefix(params.ClientInfo.Name, "codex")
+}

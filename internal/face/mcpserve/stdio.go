@@ -1,0 +1,222 @@
+package mcpserve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/text/jsonlines"
+)
+
+// lastAnswers is how long the calls that are under way when the input ends may
+// still take to be answered. It lets a script pipe requests in and read the
+// answers; anyone who hangs up waits for nothing.
+const lastAnswers = 200 * time.Millisecond
+
+// MaxMessage bounds one message that a client may send, in bytes. Tools take
+// texts of up to 10 MB, and JSON may spell two bytes of them in six.
+const MaxMessage = 32 << 20
+
+// lineTransport carries newline-delimited JSON-RPC. Unlike the SDK's own
+// transport it outlives a broken or oversized message, which it answers with
+// an error, and it writes a response's result without encoding it again.
+type lineTransport struct {
+	in      io.Reader
+	out     io.Writer
+	settled <-chan struct{} // see Options
+	onEOF   func()          // called once, when the client has closed its end
+}
+
+// Connect implements mcp.Transport.
+func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
+	c := &lineConn{out: t.out, settled: t.settled, answered: make(chan struct{}, 1),
+		open: make(map[jsonrpc.ID]bool)}
+	c.Reader = jsonlines.Reader[jsonrpc.Message]{
+		In: t.in, Limit: MaxMessage, Decode: decodeMessage,
+		Invalid: func(_ []byte, err error) { c.refuse(nil, err) },
+		TooLong: func(id json.RawMessage) (none jsonrpc.Message, ok bool) {
+			c.refuse(id, errTooLong)
+			return none, false
+		},
+		Received: c.count,
+		Ended: func() {
+			c.awaitAnswers()
+			t.onEOF()
+		},
+	}
+	c.Start()
+	return c, nil
+}
+
+type lineConn struct {
+	jsonlines.Reader[jsonrpc.Message]
+	settled <-chan struct{}
+
+	writing sync.Mutex
+	out     io.Writer
+
+	unanswered atomic.Int64
+	answered   chan struct{} // holds one token after an answer
+
+	opening sync.Mutex
+	open    map[jsonrpc.ID]bool // requests without an answer; true for one that the client has cancelled
+}
+
+// SessionID implements mcp.Connection; a pipe has none.
+func (c *lineConn) SessionID() string { return "" }
+
+// Close implements mcp.Connection.
+func (c *lineConn) Close() error {
+	c.Reader.Close()
+	return nil
+}
+
+// Write implements mcp.Connection.
+func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
+	response, ok := message.(*jsonrpc.Response)
+	var err error
+	if !ok || !c.close(response.ID) { // "The receiver of a cancellation SHOULD NOT send a response"
+		var line []byte
+		if line, err = encode(message); err != nil {
+			return err
+		}
+		err = c.writeLine(line)
+	}
+	if ok {
+		c.unanswered.Add(-1)
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+// close notes that a request is answered, and reports whether the client had cancelled it.
+func (c *lineConn) close(id jsonrpc.ID) (cancelled bool) {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	cancelled = c.open[id]
+	delete(c.open, id)
+	return cancelled
+}
+
+// cancel notes that the client does not want the answer to a request.
+func (c *lineConn) cancel(notification *jsonrpc.Request) {
+	var params struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(notification.Params, &params) != nil {
+		return
+	}
+	id, err := jsonrpc.MakeID(params.RequestID)
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if _, open := c.open[id]; open && err == nil {
+		c.open[id] = true
+	}
+}
+
+func (c *lineConn) writeLine(line []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.out.Write(append(line, '\n'))
+	return err
+}
+
+// encode is jsonrpc.EncodeMessage, but a successful response is assembled
+// around its result, which is valid JSON already: encoding a result of a
+// megabyte again costs more than everything else.
+func encode(message jsonrpc.Message) ([]byte, error) {
+	response, ok := message.(*jsonrpc.Response)
+	if ok && response.Error != nil {
+		message = &jsonrpc.Response{ID: response.ID, Error: boundedError(response.Error), Extra: response.Extra}
+	}
+	if !ok || response.Error != nil || len(response.Result) == 0 || bytes.IndexByte(response.Result, '\n') >= 0 {
+		return jsonrpc.EncodeMessage(message)
+	}
+	id, err := json.Marshal(response.ID.Raw())
+	if err != nil {
+		return nil, err
+	}
+	line := make([]byte, 0, len(response.Result)+len(id)+40)
+	line = append(line, `{"jsonrpc":"2.0","id":`...)
+	line = append(append(line, id...), `,"result":`...)
+	return append(append(line, response.Result...), '}'), nil
+}
+
+// awaitAnswers waits until every request is answered, but not for long once
+// none waits for tools that are about to come.
+func (c *lineConn) awaitAnswers() {
+	var timeout <-chan time.Time
+	settled := c.settled
+	for c.unanswered.Load() > 0 {
+		select {
+		case <-settled:
+			settled, timeout = nil, time.After(lastAnswers)
+		case <-c.answered:
+		case <-timeout:
+			return
+		case <-c.Closed():
+			return
+		}
+	}
+}
+
+// count notes a request that has to be answered, and has it tell its id.
+func (c *lineConn) count(message jsonrpc.Message) {
+	request, ok := message.(*jsonrpc.Request)
+	if ok && request.Method == "notifications/cancelled" {
+		c.cancel(request)
+	}
+	if ok && request.IsCall() {
+		c.unanswered.Add(1)
+		c.opening.Lock()
+		c.open[request.ID] = false
+		c.opening.Unlock()
+		request.Extra = &mcp.RequestExtra{Header: http.Header{rpcID: {fmt.Sprint(request.ID.Raw())}, viaPipe: {""}}}
+	}
+}
+
+var errTooLong = fmt.Errorf("a message is longer than %d bytes; send less in one call", MaxMessage)
+
+// decodeMessage is jsonrpc.DecodeMessage, but takes a plain request apart by
+// itself: that decodes twice, with a buffer of 32 KiB each time.
+func decodeMessage(data []byte) (jsonrpc.Message, error) {
+	var fields map[string]json.RawMessage
+	var request jsonrpc.Request
+	var id any
+	plain := json.Unmarshal(data, &fields) == nil && string(fields["jsonrpc"]) == `"2.0"` &&
+		string(fields["params"]) != "null" &&
+		json.Unmarshal(fields["method"], &request.Method) == nil &&
+		(fields["id"] == nil || json.Unmarshal(fields["id"], &id) == nil)
+	if !plain {
+		return jsonrpc.DecodeMessage(data)
+	}
+	var err error
+	request.ID, err = jsonrpc.MakeID(id)
+	request.Params = fields["params"]
+	return &request, err
+}
+
+// refuse answers what is no message. A nil id is unknown and sent as null.
+func (c *lineConn) refuse(id json.RawMessage, cause error) {
+	line, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0",
+		"id":      id,
+		"error": map[string]any{"code": jsonrpc.CodeParseError,
+			"message": "not a JSON-RPC message: " + cause.Error()},
+	})
+	if err == nil {
+		_ = c.writeLine(line)
+	}
+}

@@ -1,0 +1,98 @@
+package mcpserve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/export"
+)
+
+// Until 2025-11-25 a structured result is an object and its schema has "type":
+// "object"; strict clients lose a result that is anything else, or all tools for
+// one such schema. So those revisions get {"result": VALUE}, as the official
+// SDKs do it. From 2026-07-28 on every value is allowed.
+
+// anyResult reports whether a revision allows structured results of all kinds.
+// One that is not known does not.
+func anyResult(revision string) bool { return revision >= statelessRevision }
+
+// outputSchema is the schema of a tool's structured results at a revision; nil
+// where there is none that clients could compile.
+func outputSchema(revision string, entry *host.Entry, def *tool.Definition) any {
+	if len(def.Returns) == 0 {
+		return nil
+	}
+	if entry.Foreign() {
+		if _, err := entry.Returns(); err != nil {
+			return nil
+		}
+	}
+	returns := export.ECMA(def.Returns)
+	if anyResult(revision) || schema.IsObject(returns) {
+		return returns
+	}
+	wrapped, err := schema.Wrap(returns)
+	if err != nil {
+		return nil
+	}
+	return wrapped
+}
+
+// structured is a structured result at a revision, nil for none. def may be
+// nil.
+func structured(revision string, def *tool.Definition, data json.RawMessage) any {
+	if len(data) == 0 {
+		return nil
+	}
+	wraps := def != nil && len(def.Returns) > 0 && !schema.IsObject(def.Returns)
+	if anyResult(revision) || bytes.HasPrefix(data, []byte("{")) && !wraps {
+		return data
+	}
+	return map[string]json.RawMessage{schema.WrapKey: data}
+}
+
+// longest is how long a result may be for its structured part to stand beside its
+// text: clients of the official TypeScript SDK end a session over stdio at a
+// message of 10 MiB.
+const longest = 10<<20 - 64<<10
+
+// once leaves out what a result that is longer has twice: its text where a schema
+// promises the structured part, and else that part.
+func once(r *mcp.CallToolResult, def *tool.Definition, data json.RawMessage) {
+	if len(data) == 0 {
+		return
+	}
+	size, rest := len(data), []mcp.Content(nil)
+	for _, c := range r.Content {
+		text, ok := c.(*mcp.TextContent)
+		if !ok {
+			rest = append(rest, c)
+			continue
+		}
+		encoded, _ := json.Marshal(text.Text)
+		size += len(encoded)
+	}
+	switch {
+	case size <= longest:
+	case def != nil && len(def.Returns) > 0:
+		note := fmt.Sprintf("The result has %d bytes. It is in the structured part alone: some clients take no message "+
+			"of more than 10 MiB. Ask for less to see it as text.", len(data))
+		r.Content = append([]mcp.Content{&mcp.TextContent{Text: note}}, rest...)
+	default:
+		r.StructuredContent = nil
+	}
+}
+
+// agreedRevision is the revision of a list request.
+func agreedRevision(request mcp.Request) string {
+	if list, ok := request.(*mcp.ListToolsRequest); ok {
+		return list.ProtocolVersion()
+	}
+	return ""
+}

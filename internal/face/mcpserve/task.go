@@ -1,0 +1,165 @@
+package mcpserve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// task is a call that this process makes.
+type task struct {
+	id     string
+	cancel context.CancelFunc
+	begun  time.Time
+
+	mu        sync.Mutex
+	changed   time.Time
+	status    string
+	cancelled bool // the client does not want it any more
+	result    *mcp.CallToolResult
+	err       error
+	requests  mcp.InputRequestMap // open questions, under keys that are used once
+	names     map[string]string   // the tool's keys of these
+	asked     map[string]bool     // all keys that were used
+	given     map[string]json.RawMessage
+	answered  chan struct{} // holds a token when no question is open
+	ended     chan struct{}
+	reason    string // why the server has ended it
+
+	once       sync.Once
+	begins     chan struct{} // closed when it is known whether the record has its beginning
+	unbegun    error         // why it has not
+	unrecorded error         // why the record does not have its end
+}
+
+// began is told whether the record has the beginning of the call.
+func (t *task) began(unrecorded error) {
+	t.once.Do(func() {
+		t.unbegun = unrecorded
+		close(t.begins)
+	})
+}
+
+// recorded reports whether the record has the beginning of the call.
+func (t *task) recorded() bool {
+	select {
+	case <-t.begins:
+		return t.unbegun == nil
+	default:
+		return false
+	}
+}
+
+// ends is told whether the record has the end of the call.
+func (t *task) ends(unrecorded error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unrecorded = unrecorded
+}
+
+// taskOf is the task of a call; nil where it cannot become one.
+func taskOf(ctx context.Context) *task {
+	t, _ := ctx.Value(taskKey{}).(*task)
+	return t
+}
+
+// ask shows questions to the client that asks for the task, and waits for all answers.
+func (t *task) ask(ctx context.Context, requests mcp.InputRequestMap,
+	patience time.Duration) (responses mcp.InputResponseMap, ok bool) {
+	t.mu.Lock()
+	t.requests, t.names = make(mcp.InputRequestMap), make(map[string]string)
+	t.given = make(map[string]json.RawMessage)
+	for key, request := range requests {
+		once := key
+		for n := 2; t.asked[once]; n++ {
+			once = key + "." + strconv.Itoa(n)
+		}
+		t.asked[once] = true
+		t.requests[once], t.names[once] = request, key
+	}
+	t.status, t.changed = taskAsks, time.Now()
+	t.mu.Unlock()
+	select {
+	case <-t.answered:
+	case <-ctx.Done():
+		return nil, false
+	case <-time.After(patience):
+		return nil, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return responses, json.Unmarshal(tool.MustMarshal(t.given), &responses) == nil
+}
+
+// end keeps what came of the call.
+func (t *task) end(result *mcp.CallToolResult, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	cut := t.reason != "" && !t.cancelled && (err != nil || result == nil || result.IsError)
+	if cut {
+		result, err = t.endedFor(result, err)
+	} else {
+		t.reason = ""
+	}
+	t.result, t.err, t.changed, t.requests = result, err, time.Now(), nil
+	switch {
+	case t.cancelled && (err != nil || result == nil || result.IsError):
+		t.status = taskCancelled
+	case err != nil:
+		t.status = taskFailed
+	default:
+		t.status = taskCompleted
+	}
+}
+
+// state is what clients learn about a task.
+func (t *task) state() *taskState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	status := t.status
+	if t.unrecorded != nil {
+		status = taskFailed
+	}
+	state := newState(t.id, status, t.begun, t.changed)
+	if status != taskWorking && status != taskAsks {
+		state.StatusMessage = t.reason
+	}
+	if t.unrecorded != nil { // the record says so after a restart, and nobody is to be told two things
+		state.Error = lost("the call ended, and its end could not be recorded (" +
+			strings.TrimSuffix(tool.AsError(t.unrecorded).Message, ".") + ")")
+		state.StatusMessage = state.Error.Message
+		return state
+	}
+	switch status {
+	case taskAsks:
+		state.InputRequests = maps.Clone(t.requests)
+	case taskCompleted:
+		state.Result = t.result
+	case taskFailed:
+		state.Error = rpcError(t.err)
+	}
+	return state
+}
+
+func newState(id, status string, begun, changed time.Time) *taskState {
+	stamp := func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+	return &taskState{ResultType: "complete", TaskID: id, Status: status, CreatedAt: stamp(begun),
+		LastUpdatedAt: stamp(changed), TTL: taskTTL.Milliseconds(), PollInterval: pollInterval.Milliseconds()}
+}
+
+func rpcError(err error) *jsonrpc.Error {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return e
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: tool.AsError(err).Message}
+}

@@ -1,0 +1,85 @@
+package mcpserve
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Recorded is what the record has of a call.
+type Recorded struct {
+	// State is "working", "lost" or "ended".
+	State        string
+	Began, Ended time.Time
+	// Session, Tool and Step say which call it was.
+	Session string
+	Tool    string
+	Step    int
+	Result  *tool.Result
+	// Error is the code of the error that the call ended with, and Message says
+	// why.
+	Error   tool.Code
+	Message string
+}
+
+// The states of a recorded call.
+const (
+	RecordedWorking = "working"
+	RecordedLost    = "lost"
+	RecordedEnded   = "ended"
+)
+
+// randomLength is how many characters of a task's id nobody can guess.
+const randomLength = 26
+
+// recordedTask is a task of another process, or of this one long ago.
+func (s *Server) recordedTask(ctx context.Context, id string) (mcp.Result, error) {
+	missing := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no task of that id"}
+	if s.options.Recorded == nil || len(id) < randomLength {
+		return nil, missing
+	}
+	call, err := s.options.Recorded(ctx, id)
+	if err != nil || call == nil {
+		return nil, missing
+	}
+	state := newState(id, taskCompleted, call.Began, call.Ended)
+	switch {
+	case call.State == RecordedWorking:
+		state.Status = taskWorking
+	case call.State == RecordedLost:
+		state.Status = taskFailed
+		state.Error = lost("the server that made the call ended before it did")
+	case call.Error == tool.Cancelled:
+		state.Status = taskCancelled
+	case call.Error == tool.Internal:
+		state.Status, state.Error = taskFailed, internalFailure(call.Message)
+	default:
+		outcome := &host.Outcome{Tool: call.Tool, Step: call.Step, Result: cmp.Or(call.Result, new(tool.Result))}
+		if call.Error != "" {
+			outcome.Err = &tool.Error{Code: call.Error, Message: call.Message}
+		}
+		if entry, err := s.host.Catalog().Lookup(call.Tool); err == nil {
+			outcome.Definition = entry.Definition()
+		}
+		state.Result = s.result(ctx, s.host.Session(call.Session), outcome, statelessRevision)
+	}
+	if state.Error != nil {
+		state.StatusMessage = state.Error.Message
+	}
+	return state, nil
+}
+
+// lost is the error of a call whose end nobody knows.
+func lost(why string) *jsonrpc.Error {
+	return internalFailure("lost: " + why + "; it may have done its work, or a part of it")
+}
+
+func internalFailure(message string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message}
+}

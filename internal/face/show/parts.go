@@ -1,0 +1,53 @@
+package show
+
+import (
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/internal/text/jsontext"
+)
+
+// Parts are what a question shows, one by one, for a page that lays them out
+// itself. Every text in it is harmless as it stands.
+type Parts struct {
+	Headline string     `json:"headline"`
+	Why      string     `json:"why"`
+	Tool     string     `json:"tool"`
+	Risk     string     `json:"risk,omitempty"`
+	Rule     string     `json:"rule,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
+	Argv     []string   `json:"argv,omitempty"`
+	Params   []PartText `json:"params,omitempty"`
+	Files    []string   `json:"files,omitempty"`
+	Effect   string     `json:"effect,omitempty"`
+}
+
+// PartText is a parameter of a call as it is shown.
+type PartText struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Parts gives the whole question in parts. Nothing is left out.
+func (q Question) Parts() Parts {
+	p := Parts{Headline: q.Headline(), Why: q.Why(), Tool: Page.Line(q.Tool), Risk: Page.Line(q.Risk), Rule: Page.Line(q.Rule),
+		Reason: Text(q.Reason), Effect: Text(q.Effect)}
+	for _, word := range q.Argv {
+		p.Argv = append(p.Argv, Page.Word(word))
+	}
+	for _, param := range q.Params {
+		p.Params = append(p.Params, PartText{Page.Word(param.Name), valueText(param.Value)})
+	}
+	for _, file := range q.Files {
+		p.Files = append(p.Files, Page.Word(file))
+	}
+	return p
+}
+
+// valueText shows a parameter's value: texts without the quotes of JSON.
+func valueText(value json.RawMessage) string {
+	var text string
+	if len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil {
+		return Text(text)
+	}
+	return Text(jsontext.Indented(value))
+}

@@ -1,0 +1,232 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/text/jsontext"
+)
+
+// Question is a call that a person decides on. What it shows is the whole call;
+// nothing is left out because of its length.
+type Question struct {
+	Tool, Title, Risk string
+	// Rule and Reason say why it is asked about.
+	Rule, Reason string
+	// Object is what the call is about, "h.txt", where that is known.
+	Object string
+	// Argv is the command that would run, where the tool can tell.
+	Argv []string
+	// Connect is "HOST:PORT" where not the call is asked about, but a connection that
+	// its processes want to make.
+	Connect string
+	Params  []Param
+	Files   []string
+	// Effect is what would happen, as the tool says: a diff, commands. Own is true
+	// where toolhost itself says so: then a diff need not be told twice.
+	Effect string
+	Own    bool
+}
+
+// Param is a parameter of a call.
+type Param struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// How much of the first line a title and an object may take, in characters.
+const (
+	mostTitle  = 40
+	mostObject = 60
+)
+
+// Headline says in one line what is asked, and why. A client may show no more.
+func (q Question) Headline() string {
+	text := head(Line(q.Title), mostTitle)
+	switch {
+	case q.Connect != "":
+		return "Let " + text + " reach " + Line(q.Connect) + "?"
+	case len(q.Argv) > 0:
+		text = "Run " + head(Argv(q.Argv), mostObject)
+	case q.Object != "":
+		text += ": " + head(Line(q.Object), mostObject)
+	case len(q.Files) > 0:
+		text += ": " + head(Line(strings.Join(q.Files, ", ")), mostObject)
+	}
+	if q.Rule == "" {
+		return text + "?"
+	}
+	return text + "? (rule " + head(Word(q.Rule), mostObject) + ")"
+}
+
+// head is the beginning of a text; the whole stands below.
+func head(text string, most int) string {
+	if columns(text) <= most {
+		return text
+	}
+	return wrap(text, most)[0] + " ... (see below)"
+}
+
+// Why is the second line: which tool, and the reason.
+func (q Question) Why() string {
+	text := "Tool " + head(Line(q.Tool), 2*mostObject)
+	if q.Risk != "" {
+		text += " (" + Line(q.Risk) + ")"
+	}
+	if q.Reason != "" {
+		text += ": " + head(Line(q.Reason), 3*mostObject)
+	}
+	return text
+}
+
+// Body shows the call itself and the reason, in lines of at most width columns where
+// they have to be kept apart.
+func (q Question) Body(width int) string { return q.call(width) + q.reason(width) }
+
+func (q Question) call(width int) string {
+	var b strings.Builder
+	b.WriteString(labelled("Tool: ", q.Tool, width))
+	b.WriteString("Parameters:\n")
+	for _, p := range q.Params {
+		b.WriteString(q.param(p, width))
+	}
+	if len(q.Files) > 0 {
+		b.WriteString(labelled("Files affected: ", strings.Join(q.Files, ", "), width))
+	}
+	if q.Risk != "" {
+		b.WriteString(labelled("Risk level: ", q.Risk, width))
+	}
+	if len(q.Argv) > 0 {
+		b.WriteString("Command, word by word:\n" + Block(Argv(q.Argv), width))
+	}
+	if q.Effect != "" {
+		b.WriteString("Effect:\n" + Prose(strings.TrimSuffix(q.Effect, "\n"), width))
+	}
+	return b.String()
+}
+
+func (q Question) reason(width int) string {
+	if q.Reason == "" {
+		return ""
+	}
+	return labelled("Reason: ", q.Reason, width)
+}
+
+// short is the third line: how many lines a diff of toolhost's own adds and removes, and the first of them. A client
+// may show no more than three lines.
+func (q Question) short() string {
+	if !q.Own || !q.hasDiff() {
+		return ""
+	}
+	added, removed, first, hunk := 0, 0, "", false
+	for line := range strings.SplitSeq(q.Effect, "\n") {
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			hunk = true
+			continue
+		case !hunk:
+			continue
+		case strings.HasPrefix(line, "+"):
+			added++
+		case strings.HasPrefix(line, "-"):
+			removed++
+		default:
+			continue
+		}
+		if first == "" {
+			first = line
+		}
+	}
+	if first == "" {
+		return ""
+	}
+	return fmt.Sprintf("Lines: +%d -%d: %s\n", added, removed, head(Line(first), mostObject))
+}
+
+// Call is a call in one line: each parameter with its name, texts without the
+// quotes of JSON.
+func Call(tool string, params json.RawMessage) string {
+	line := Word(tool)
+	var values map[string]json.RawMessage
+	if json.Unmarshal(params, &values) != nil {
+		return strings.TrimSpace(line + " " + Line(string(params)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		var text string
+		value := Line(jsontext.Compact(values[name]))
+		if json.Unmarshal(values[name], &text) == nil && string(values[name]) != "null" {
+			value = Word(text)
+		}
+		line += " " + Word(name) + "=" + value
+	}
+	return line
+}
+
+// labelled is a text behind its label: in the same line where both fit into it,
+// so that no terminal makes another line of its end, else in a block below.
+func labelled(label, text string, width int) string {
+	shown := Line(text)
+	if shown != text || strings.TrimSpace(text) != text || text == "" {
+		shown = Word(text)
+	}
+	if !strings.Contains(text, "\n") && columns(label)+columns(shown) <= width {
+		return label + shown + "\n"
+	}
+	indent := label[:len(label)-len(strings.TrimLeft(label, " "))] + "  "
+	block := strings.TrimSuffix(Block(text, width-len(indent)), "\n")
+	return fmt.Sprintf("%s<%d bytes>\n%s%s\n", label, len(text), indent, strings.ReplaceAll(block, "\n", "\n"+indent))
+}
+
+// param shows a parameter, texts without the quotes of JSON.
+func (q Question) param(p Param, width int) string {
+	label, name := "  "+Word(p.Name)+": ", ""
+	if columns(label) > min(width/3, mostTitle) {
+		label, name = "  its value: ", labelled("  name: ", p.Name, width)
+	}
+	var text string
+	isText := json.Unmarshal(p.Value, &text) == nil && len(p.Value) > 0 && p.Value[0] == '"'
+	switch {
+	case !isText && columns(label)+columns(jsontext.Compact(p.Value)) > width:
+		text = jsontext.Indented(p.Value)
+	case !isText:
+		text = jsontext.Compact(p.Value)
+	case p.Name == "content" && q.Own && q.hasDiff(): // the diff has it
+		return fmt.Sprintf("%s<%d bytes>\n", label, len(text))
+	}
+	return name + labelled(label, text, width)
+}
+
+// hasDiff reports whether the effect is a diff, and so shows what a file will
+// hold.
+func (q Question) hasDiff() bool {
+	return strings.Contains("\n"+q.Effect, "\n--- ") && strings.Contains(q.Effect, "\n+++ ")
+}
+
+// Text is the whole question: the lines that matter, and the call. Where it
+// is longer than most bytes, keep stores it whole and gives the file's name, and
+// the first lines say that the file is to be read. Without a place to keep it, it
+// stays whole.
+func (q Question) Text(width, most int, keep func(text string) (file string, err error)) string {
+	first, body := q.Headline()+"\n"+q.Why()+"\n"+q.short(), q.call(width)
+	if columns(Line(q.Reason)) > 3*mostObject { // the second line has only its beginning
+		body += q.reason(width)
+	}
+	whole := first + "\n" + body
+	if len(whole) <= most || keep == nil {
+		return whole
+	}
+	file, err := keep(whole)
+	if err != nil {
+		return whole
+	}
+	lines := strings.Count(whole, "\n")
+	long := fmt.Sprintf("TOO LONG TO SHOW HERE (%d lines). Read all of it before you allow it: %s (sha256 %s)\n", lines,
+		Word(file), Digest(whole))
+	shown := body[:strings.LastIndexByte(body[:min(most, len(body))], '\n')+1]
+	left := strings.Count(body, "\n") - strings.Count(shown, "\n")
+	return q.Headline() + "\n" + long + q.Why() + "\n\n" + shown +
+		fmt.Sprintf("[%d more lines are in the file]\n", left)
+}

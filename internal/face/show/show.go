@@ -1,0 +1,279 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text is a text of several lines: line feeds and tabs stay.
+func Text(s string) string { return render(s, letters|fromTheRight|writing|layout) }
+
+// Output is Text for what a program has printed: lines may end as on Windows.
+func Output(s string) string { return Text(strings.ReplaceAll(s, "\r\n", "\n")) }
+
+// Medium is where lines are shown.
+type Medium mode
+
+// Terminal may put letters that are written from right to left elsewhere in its line, so they are written out. Page is
+// an element of a browser's page that holds nothing else and is isolated: letters of every script are shown.
+const (
+	Terminal = Medium(letters)
+	Page     = Medium(letters | fromTheRight)
+)
+
+// Line is Terminal.Line.
+func Line(s string) string { return Terminal.Line(s) }
+
+// Word is Terminal.Word.
+func Word(s string) string { return Terminal.Word(s) }
+
+// Line is a text in one line, whatever is in it. It is for what decides:
+// commands, paths, names. Most punctuation beyond ASCII is written out.
+func (m Medium) Line(s string) string { return render(s, mode(m)) }
+
+// Word is one word of a command, so that one sees where it begins and ends: as
+// it is where nobody could mistake it, else in quotes, as bash reads them.
+func (m Medium) Word(s string) string {
+	if s == "" {
+		return "''"
+	}
+	shown := m.Line(s)
+	switch {
+	case shown != s:
+		return "$'" + render(s, mode(m)|quoting) + "'"
+	case strings.Contains(s, "'"):
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	case strings.ContainsFunc(s, special) || s[0] == '~' || strings.HasPrefix(s, "$'"):
+		return "'" + s + "'"
+	}
+	return s
+}
+
+// special reports a character that separates words or means something to a
+// shell.
+func special(r rune) bool { return strings.ContainsRune(" \"\\|&;<>()$`*?[]{}#!^", r) }
+
+// Argv is an argument list as one would type it. Letters from the right are
+// written out on a page too: beside others in a line, words could change places.
+func Argv(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = Word(arg)
+	}
+	return strings.Join(words, " ")
+}
+
+// mode says what is shown as it is, beyond ASCII.
+type mode int
+
+const (
+	letters      mode = 1 << iota // of scripts that are written from left to right
+	fromTheRight                  // letters of scripts that are written from right to left
+	writing                       // punctuation and symbols
+	layout                        // line feeds and tabs
+	quoting                       // the text stands in $'...'
+)
+
+// render writes s word by word: whether a letter passes for another depends on
+// those around it.
+func render(s string, m mode) string {
+	if plain(s, m) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		n := wordLen(s)
+		if n == 0 {
+			r, size := utf8.DecodeRuneInString(s)
+			m.write(&b, r, s[:size], false)
+			s = s[size:]
+			continue
+		}
+		m.writeWord(&b, s[:n])
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// plain reports a text of printable ASCII, which most are.
+func plain(s string, m mode) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 0x7f, c < ' ' && (m&layout == 0 || c != '\n' && c != '\t'),
+			m&quoting != 0 && (c == '\'' || c == '\\'):
+			return false
+		}
+	}
+	return true
+}
+
+// wordLen is the length of the letters, marks and digits that s begins with.
+func wordLen(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError || !unicode.In(r, unicode.L, unicode.N, unicode.M) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// writeWord writes letters, marks and digits. A word passes for another where
+// letters that look like ASCII stand beside those of ASCII, or are all that it is
+// made of.
+func (m mode) writeWord(b *strings.Builder, word string) {
+	imitates := m.imitates(word)
+	var base rune // that marks may stand on
+	marks := 0
+	for _, r := range word {
+		if !unicode.Is(unicode.M, r) {
+			ok := m.shows(r) && !(imitates && looksASCII(r) && !(r == 'ı' && m&writing != 0))
+			m.write(b, r, string(r), ok)
+			base, marks = 0, 0
+			if ok {
+				base = r
+			}
+			continue
+		}
+		marks++
+		m.write(b, r, string(r), base != 0 && marks <= mostMarks && m.marks(base, r))
+	}
+}
+
+// imitates reports a word of letters of which those that look like ASCII are
+// meant to.
+func (m mode) imitates(word string) bool {
+	ascii, others, alike := false, false, false
+	for _, r := range word {
+		switch {
+		case r < utf8.RuneSelf || r == 'ı' && m&writing != 0: // a Turk writes it in every other word
+			ascii = ascii || r > '9'
+		case looksASCII(r):
+			alike = true
+		case unicode.Is(unicode.L, r) && !unicode.Is(unicode.Latin, r):
+			others = true
+		case unicode.Is(unicode.Latin, r):
+			ascii = true
+		}
+	}
+	return alike && (ascii || !others)
+}
+
+// mostMarks is how many marks may stand on one letter.
+const mostMarks = 3
+
+// write writes a character as it is where ok, else written out. raw is what
+// stands for it in the text: a byte that is no character is shown as it is there.
+func (m mode) write(b *strings.Builder, r rune, raw string, ok bool) {
+	switch {
+	case r == utf8.RuneError && len(raw) == 1:
+		fmt.Fprintf(b, `\x%02x`, raw[0])
+	case m&quoting != 0 && (r == '\'' || r == '\\'):
+		b.WriteString(`\` + raw)
+	case ok || m.shows(r) && !unicode.In(r, unicode.L, unicode.N, unicode.M):
+		b.WriteString(raw)
+	default:
+		b.WriteString(escaped(r))
+	}
+}
+
+// escaped writes a character out.
+func escaped(r rune) string {
+	switch r {
+	case '\n':
+		return `\n`
+	case '\t':
+		return `\t`
+	case '\r':
+		return `\r`
+	}
+	switch {
+	case r < 0x80:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r <= 0xffff:
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return fmt.Sprintf(`\U%08x`, r)
+}
+
+// shows reports whether a character by itself is seen for what it is.
+func (m mode) shows(r rune) bool {
+	switch {
+	case r < utf8.RuneSelf:
+		return r >= ' ' && r < 0x7f || m&layout != 0 && (r == '\n' || r == '\t')
+	case invisible(r):
+		return false
+	case unicode.In(r, unicode.L, unicode.N):
+		return unicode.In(r, scripts...) || m&fromTheRight != 0 && unicode.In(r, fromRight...) || commonLetter(r)
+	case emoji(r):
+		return true
+	case m&writing != 0 && unicode.In(r, unicode.P, unicode.S):
+		return !looksASCII(r) || typographic(r)
+	}
+	return false
+}
+
+// marks reports whether a mark may stand on a letter. In a line that decides, a
+// mark that belongs to no script, such as an accent, is written out: a letter
+// with its accent is one character.
+func (m mode) marks(base, mark rune) bool {
+	if invisible(mark) || !unicode.In(mark, unicode.Mn, unicode.Mc) {
+		return false
+	}
+	for _, script := range scripts {
+		if unicode.Is(script, base) {
+			return unicode.Is(script, mark) || m&writing != 0 && accent(mark)
+		}
+	}
+	return m&fromTheRight != 0 && unicode.In(base, fromRight...) &&
+		(unicode.In(mark, fromRight...) || mark >= 0x64b && mark <= 0x655 || mark == 0x670)
+}
+
+// accent reports a mark that stands above or below a letter and leaves it as it
+// is.
+func accent(r rune) bool {
+	return r >= 0x300 && r <= 0x333 || r >= 0x339 && r <= 0x345 || r >= 0x3099 && r <= 0x309a
+}
+
+// commonLetter reports letters and digits that belong to no script of their own:
+// superscripts, numbers in circles, those of Japanese.
+func commonLetter(r rune) bool {
+	listed := r < 0x300 || r >= 0x2070 && r <= 0x209f || r >= 0x2150 && r <= 0x24ff || r >= 0x3000 && r <= 0x33ff ||
+		r == 0xff70
+	return listed && unicode.Is(unicode.Common, r) && !looksASCII(r)
+}
+
+// invisible reports characters that take no room or leave it blank.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
+		unicode.Z) ||
+		r == 0x2800 || r >= 0xe0000 && r <= 0xe0fff
+}
+
+// emoji reports pictures.
+func emoji(r rune) bool {
+	return unicode.Is(unicode.So, r) && !looksASCII(r) && (r >= 0x1f300 && r <= 0x1faff || r >= 0x2600 && r <= 0x274f)
+}
+
+// typographic reports quotes, dashes, wide commas and the like that are
+// everywhere in prose.
+func typographic(r rune) bool {
+	return r >= 0x2010 && r <= 0x2027 || r >= 0xff01 && r <= 0xff5e || r == 0xd7 || r == 0xb7 || r == 0xb4
+}
+
+// scripts are those in use that are written from left to right and whose letters
+// a reader tells apart.
+var scripts = []*unicode.RangeTable{
+	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Han, unicode.Hiragana,
+	unicode.Katakana,
+	unicode.Bopomofo, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
+	unicode.Devanagari,
+	unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada,
+	unicode.Malayalam,
+	unicode.Sinhala, unicode.Ethiopic,
+}
+
+// fromRight are scripts in use that are written from right to left.
+var fromRight = []*unicode.RangeTable{unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana}

@@ -1,0 +1,145 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+)
+
+// partKey is the context key of the number of the part that is under way.
+type partKey struct{}
+
+func partOf(ctx context.Context) uint64 {
+	id, _ := ctx.Value(partKey{}).(uint64)
+	return id
+}
+
+// Tracer gives what fits host.Options.Trace. Clean takes secrets out of the
+// arguments and results that the environment asks for; nil sends none.
+func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context.Context, string,
+	*tool.Call) (context.Context, func(*host.Outcome)) {
+	if !ContentAsked() {
+		clean = nil
+	}
+	return func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*host.Outcome)) {
+		begin := &Begin{Part: part}
+		if part == host.TraceCall {
+			begin = begun(host.OriginOf(ctx), call)
+		}
+		id := r.tell(Line{Parent: partOf(ctx), Begin: begin})
+		return context.WithValue(ctx, partKey{}, id), func(o *host.Outcome) {
+			end := new(End)
+			if part == host.TraceCall {
+				end = ended(o)
+				end.addContent(o, clean)
+			}
+			r.tell(Line{ID: id, End: end})
+		}
+	}
+}
+
+// PartForward is what a gateway does for a call that a worker makes.
+const PartForward = "forward"
+
+// Forward reports that a call is handed on. It gives the traceparent for anyone who
+// takes it, and done, which reports the end with the code of the error, if any.
+func (r *Relay) Forward(o host.Origin, tool string) (traceparent string, done func(code string)) {
+	if r == nil {
+		return "", func(string) {}
+	}
+	traceparent = childOf(o.TraceParent)
+	id := r.tell(Line{Begin: &Begin{Part: PartForward, Span: traceparent, TraceParent: o.TraceParent,
+		TraceState: o.TraceState, Baggage: o.Baggage, Method: o.Method, Tool: tool}})
+	return traceparent, func(code string) { r.tell(Line{ID: id, End: &End{Code: code}}) }
+}
+
+// childOf names a new span in the trace that a traceparent names, or in a new
+// trace.
+func childOf(parent string) string {
+	var random [24]byte
+	_, _ = rand.Read(random[:])
+	trace, flags := hex.EncodeToString(random[:16]), "01"
+	if parts := strings.Split(parent, "-"); len(parts) == 4 && len(parts[1]) == 32 && len(parts[3]) == 2 {
+		trace, flags = parts[1], parts[3]
+	}
+	return "00-" + trace + "-" + hex.EncodeToString(random[16:]) + "-" + flags
+}
+
+func begun(o host.Origin, call *tool.Call) *Begin {
+	return &Begin{Part: host.TraceCall, TraceParent: o.TraceParent, TraceState: o.TraceState, Baggage: o.Baggage,
+		Method: o.Method, RPCID: o.RequestID, MCPSession: o.Session, Revision: o.Revision, Transport: o.Transport,
+		Tool: call.Tool, Session: call.Session, RequestID: call.RequestID, Step: call.Step}
+}
+
+// mostContent bounds the arguments of a call that are sent, and its result, in
+// bytes: collectors refuse what is much larger.
+const mostContent = 64 << 10
+
+// addContent adds the arguments, and the result of a call that was successful,
+// as the conventions have it.
+func (e *End) addContent(o *host.Outcome, clean func(json.RawMessage) json.RawMessage) {
+	if clean == nil {
+		return
+	}
+	text := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return ""
+		}
+		return excerpt.Shorten(string(clean(data)), mostContent)
+	}
+	e.Arguments = text(o.Given)
+	if o.Err == nil && o.Result != nil {
+		e.Result = text(map[string]any{"contents": o.Result.Contents, "structured": o.Result.Structured})
+	}
+}
+
+func ended(o *host.Outcome) *End {
+	e := &End{
+		Tool: o.Tool, Source: o.Source, Outcome: outcome(o), Duration: o.Duration,
+		Decision: string(o.Decision.Action), Rule: o.Decision.Rule,
+	}
+	if o.Err != nil {
+		e.Code = string(o.Err.Code)
+	}
+	if o.Result != nil {
+		e.Sandbox, _ = o.Result.Metadata["sandbox"].(string)
+	}
+	return e
+}
+
+// outcome says in a word what became of a call.
+func outcome(o *host.Outcome) string {
+	switch {
+	case o.Err != nil:
+		return "error"
+	case o.Input != nil:
+		return "input_required"
+	case o.Result == nil:
+		return "dry_run"
+	}
+	return "success"
+}
+
+// Note reports something that happened during the call of ctx, such as a
+// plugin's start. Texts of errors are left out: they may quote anything.
+func (r *Relay) Note(ctx context.Context, event string, details map[string]any) {
+	id := partOf(ctx)
+	if r == nil || id == 0 {
+		return
+	}
+	note := &Note{Event: event, Details: make(map[string]string)}
+	for name, value := range details {
+		if name != "error" {
+			note.Details[name] = fmt.Sprint(value)
+		}
+	}
+	r.tell(Line{ID: id, Note: note})
+}

@@ -1,0 +1,162 @@
+// Package telemetry reports calls to a program that sends traces
+// to an OpenTelemetry collector, when the environment asks for it as the
+// OpenTelemetry specification says, by OTEL_EXPORTER_OTLP_ENDPOINT.
+//
+// The sending is in a program of its own, toolhost-otel, because linking the
+// OpenTelemetry SDK makes every start of a program slower, also where nobody
+// wants telemetry. Package internal/face/telemetry/otlp has what it does. Parameters
+// and results are never told.
+package telemetry
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultPatience is how long Close waits for a collector.
+	DefaultPatience = 3 * time.Second
+	// waiting is how many lines wait for a program that is slow to read;
+	// more are dropped.
+	waiting = 4096
+)
+
+// Asked reports whether the environment asks for telemetry.
+func Asked() bool {
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" && os.Getenv("OTEL_SDK_DISABLED") != "true"
+}
+
+// Options shape a Relay. Binary is needed.
+type Options struct {
+	// Binary is the absolute path of toolhost-otel.
+	Binary string
+	// Logger is told when telemetry does not reach the collector. Nil
+	// discards.
+	Logger *slog.Logger
+	// Patience bounds how long Close waits until all is sent. Zero means
+	// DefaultPatience.
+	Patience time.Duration
+}
+
+// Relay hands on what it is told about calls. Its methods may be called from any
+// goroutine, and on nil, where they do nothing. None but Close ever waits.
+type Relay struct {
+	options Options
+	cmd     *exec.Cmd
+	ended   chan struct{} // closed when the program has ended
+
+	mu      sync.Mutex
+	lines   chan Line
+	closed  bool
+	lastID  uint64
+	dropped int
+}
+
+// Start starts the program. It ends with the Relay, or when this program does.
+func Start(options Options) (*Relay, error) {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Patience <= 0 {
+		options.Patience = DefaultPatience
+	}
+	r := &Relay{options: options, lines: make(chan Line, waiting), ended: make(chan struct{}),
+		cmd: exec.Command(options.Binary)}
+	in, err := r.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	said, err := r.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go r.write(in)
+	go r.listen(said)
+	return r, nil
+}
+
+// write passes the lines on until there will be no more.
+func (r *Relay) write(in io.WriteCloser) {
+	defer in.Close()
+	out := bufio.NewWriter(in)
+	encoder := json.NewEncoder(out)
+	broken := false
+	for line := range r.lines {
+		if broken {
+			continue
+		}
+		err := encoder.Encode(line)
+		if err == nil && len(r.lines) == 0 {
+			err = out.Flush()
+		}
+		broken = err != nil
+	}
+	_ = out.Flush()
+}
+
+// listen passes on what the program complains of, and notes its end.
+func (r *Relay) listen(said io.Reader) {
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		r.options.Logger.Warn("telemetry was not sent", "error", lines.Text())
+	}
+	_, _ = io.Copy(io.Discard, said)
+	_ = r.cmd.Wait()
+	close(r.ended)
+}
+
+// tell puts a line in the queue, unless that is full. It gives the line's ID.
+func (r *Relay) tell(line Line) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return 0
+	}
+	if line.ID == 0 {
+		r.lastID++
+		line.ID = r.lastID
+	}
+	line.At = time.Now()
+	select {
+	case r.lines <- line:
+	default:
+		r.dropped++
+	}
+	return line.ID
+}
+
+// Close has the rest sent, for as long as Options.Patience allows.
+func (r *Relay) Close(ctx context.Context) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	closed, dropped := r.closed, r.dropped
+	r.closed = true
+	r.mu.Unlock()
+	if closed {
+		return
+	}
+	close(r.lines)
+	if dropped > 0 {
+		r.options.Logger.WarnContext(ctx, "telemetry was dropped", "lines", dropped)
+	}
+	select {
+	case <-r.ended:
+	case <-time.After(r.options.Patience):
+		r.options.Logger.WarnContext(ctx, "telemetry was not sent", "error", errors.New("the collector is too slow"))
+		_ = r.cmd.Process.Kill()
+		<-r.ended
+	}
+}

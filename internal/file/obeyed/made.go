@@ -1,0 +1,199 @@
+package obeyed
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Trees is what a command may change, as it sees it.
+type Trees struct {
+	// Writable reports whether an absolute path lies in what it may change, and
+	// Root whether it is one of those trees itself.
+	Writable, Root func(path string) bool
+	Exists         Exists
+	// Straight reports whether there is something at a path, and no symlink on the
+	// way; Read gives the content of a regular file.
+	Straight func(path string) bool
+	Read     func(path string) (content string, ok bool)
+}
+
+// Check says what a file that git obeys may hold. The file is replaced as a whole
+// by a copy of what was looked at, to which nobody else can write.
+type Check struct {
+	// Accepts reports whether content may take the place of old, of a file that
+	// exists or not.
+	Accepts func(old string, exists bool, content string) bool
+	// InPlace says that git writes to the file itself, and not to another that it
+	// moves there. Fixed is the only content there is, if there is one alone.
+	InPlace bool
+	Fixed   string
+}
+
+// mainDirectory is what the commondir of a linked work tree holds.
+const mainDirectory = "../.."
+
+// Checked gives what a file at a path may hold, though git obeys it; nil where it
+// may not be made or changed.
+func (t Trees) Checked(at string) *Check {
+	inside, found := insideGit(split(at))
+	if !found {
+		return nil
+	}
+	dir, name := filepath.Split(at)
+	dir = filepath.Clean(dir)
+	switch {
+	case len(inside) == 0:
+		if name == ".git" && !t.Root(dir) {
+			return &Check{InPlace: true, Accepts: func(_ string, _ bool, content string) bool {
+				return t.leads(dir, content)
+			}}
+		}
+	case Ends("rebase-merge/git-rebase-todo", inside):
+		return &Check{Accepts: func(_ string, _ bool, content string) bool { return Harmless(content) }}
+	case name == "config" && ofRepository(inside[:len(inside)-1]):
+		return &Check{Accepts: func(old string, exists bool, content string) bool {
+			if exists && !(t.nested(at) && plainConfig(old, dir, t.Writable)) {
+				return content == old || follows(old, content) && (!changes("core.worktree", old, content) ||
+					plainConfig(content, dir, t.Writable))
+			}
+			return plainConfig(content, dir, t.Writable)
+		}}
+	case name == "commondir" && ofWorkTree(inside):
+		return &Check{InPlace: true, Fixed: mainDirectory + "\n"}
+	case name == "gitdir" && ofWorkTree(inside):
+		return &Check{InPlace: true, Accepts: func(_ string, _ bool, content string) bool {
+			to := inTree(dir, strings.TrimSuffix(content, "\n"))
+			return filepath.Base(to) == ".git" && t.Writable(to) && !t.Root(filepath.Dir(to))
+		}}
+	}
+	return nil
+}
+
+// changes reports whether one configuration sets a value that the other does not.
+func changes(name, old, text string) bool {
+	set := func(text string) bool {
+		all, _ := settings(text)
+		return slices.ContainsFunc(all, func(s setting) bool { return s.name() == name })
+	}
+	return set(old) != set(text)
+}
+
+// ofRepository reports whether a directory is a repository's, or a submodule's. Inside
+// are the names below .git.
+func ofRepository(inside []string) bool {
+	if len(inside) > 3 && inside[0] == "worktrees" && inside[2] == "modules" {
+		inside = inside[2:]
+	}
+	return len(inside) == 0 || inside[0] == "modules" && len(inside) > 1 &&
+		!HasAny(inside, "refs", "logs", "objects", "hooks", "info", "worktrees")
+}
+
+// ofWorkTree reports whether a file lies in the directory that a repository has for a
+// linked work tree.
+func ofWorkTree(inside []string) bool {
+	at := len(inside) - 3
+	return at >= 0 && inside[at] == "worktrees" && ofRepository(inside[:at])
+}
+
+// leads reports whether a .git file in a directory leads to the repository of a
+// submodule or of a linked work tree in the tree.
+func (t Trees) leads(dir, content string) bool {
+	to, ok := strings.CutPrefix(strings.TrimSuffix(content, "\n"), "gitdir: ")
+	if !ok || strings.ContainsAny(to, "\n\r\x00") {
+		return false
+	}
+	to = inTree(dir, to)
+	inside, found := insideGit(split(to))
+	if !found || !t.Writable(to) || !(ofWorkTree(append(slices.Clone(inside), "HEAD")) || len(inside) > 0 && ofRepository(inside)) {
+		return false
+	}
+	return t.Straight(to)
+}
+
+// MayBeDirectory reports whether a path that git obeys may be made as a directory, an
+// empty one: what lies in it is looked at by itself.
+func MayBeDirectory(at string) bool {
+	inside, found := insideGit(split(at))
+	name := filepath.Base(at)
+	return found && (len(inside) == 0 && name == ".git" || (name == "hooks" || name == "branches") && ofRepository(inside[:len(inside)-1]))
+}
+
+// nested reports whether a path is of a repository below a tree's own.
+func (t Trees) nested(at string) bool {
+	parts := split(at)
+	for i, part := range parts {
+		if part == ".git" {
+			dir := join(parts[:i])
+			return t.Writable(dir) && !t.Root(dir)
+		}
+	}
+	return false
+}
+
+// MayGo reports whether a path that git obeys, or takes a directory for a repository
+// by, may be removed: the .git of a submodule or a linked work tree, what a repository
+// has for a linked work tree, and all of a repository below a tree's own with a
+// configuration that a command could have made.
+func (t Trees) MayGo(at string) bool {
+	inside, found := insideGit(split(at))
+	if !found {
+		return false
+	}
+	if ofWorkTree(inside) && HasAny(inside[len(inside)-1:], "commondir", "gitdir", "HEAD") {
+		return true
+	}
+	if !t.nested(at) {
+		return false
+	}
+	if len(inside) == 0 {
+		return true
+	}
+	parts := split(at)
+	for end := len(parts) - 1; end > len(parts)-len(inside)-1; end-- { // the repository that it lies in
+		dir := parts[:end]
+		if below, _ := insideGit(dir); !ofRepository(below) {
+			continue
+		}
+		config := filepath.Join(join(dir), "config")
+		content, ok := t.Read(config)
+		if !ok && t.Exists(config) || ok && !plainConfig(content, join(dir), t.Writable) {
+			return false
+		}
+		last := inside[len(inside)-1]
+		return HasAny([]string{last}, "config", "HEAD", "objects", "refs", "hooks", "branches")
+	}
+	return false
+}
+
+// Repository gives the directory of the repository that a work tree is a submodule or
+// a linked work tree of, where that lies outside of the work tree, and "" where it does
+// not. The repository has to name the work tree: a .git file alone could lead
+// anywhere.
+func Repository(root string) string {
+	read := func(elements ...string) string { return readShort(filepath.Join(elements...)) }
+	to, ok := strings.CutPrefix(read(root, ".git"), "gitdir: ")
+	if !ok {
+		return ""
+	}
+	to = inTree(root, to)
+	if real, err := filepath.EvalSymlinks(to); err != nil || real != to || within(to, root) {
+		return ""
+	}
+	inside, found := insideGit(split(to))
+	switch {
+	case !found || len(inside) == 0:
+	case ofWorkTree(append(slices.Clone(inside), "HEAD")):
+		if inTree(to, read(to, "gitdir")) == filepath.Join(root, ".git") && read(to, "commondir") == mainDirectory {
+			return filepath.Dir(filepath.Dir(to))
+		}
+	case ofRepository(inside):
+		all, _ := settings(read(to, "config"))
+		if slices.ContainsFunc(all, func(s setting) bool {
+			return s.name() == "core.worktree" && inTree(to, s.value) == root
+		}) {
+			return to
+		}
+	}
+	return ""
+}

@@ -1,0 +1,218 @@
+// Package obeyed says which files the user's other programs obey: git, by what it
+// takes for a repository wherever that lies, and editors, direnv and agents, by
+// their names. No tool and no confined process may make or change them.
+package obeyed
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Names lists the globs of the last name or names of a path that editors, direnv,
+// agents and git hooks obey in every directory.
+func Names() []string {
+	return []string{
+		".envrc", ".vscode", ".idea", ".zed", ".devcontainer", ".husky", ".hg", ".exrc", ".nvim.lua", ".mise.toml",
+		".mcp.json", ".cursor/mcp.json", ".cursor/hooks.json", ".claude/settings.json", ".claude/settings.local.json",
+		".claude/commands", ".claude/agents", ".claude/hooks", ".gemini/settings.json", ".gemini/.env",
+		".codex/config.toml", ".codex/hooks.json", ".opencode/plugin", "opencode.json", ".kiro/settings/mcp.json",
+		".roo/mcp.json", ".amazonq/mcp.json", "crush.json",
+	}
+}
+
+// dependencies are directories that package managers fill with what others have
+// published, in which nobody works.
+var dependencies = []string{"node_modules", "bower_components", "site-packages"}
+
+// ByName reports whether a path is one of the names, or lies in one. Parts are the
+// names in the path from the tree on.
+func ByName(parts []string) bool {
+	if HasAny(parts, dependencies...) {
+		return false
+	}
+	for _, name := range Names() {
+		for end := range parts {
+			if Ends(name, parts[:end+1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// HoldsName reports whether a file by one of the names could lie right below a path.
+func HoldsName(parts []string) bool {
+	return !HasAny(parts, dependencies...) && slices.ContainsFunc(Names(), func(name string) bool {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if Ends(dir, parts) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Ends reports whether the last names of a path match a glob.
+func Ends(glob string, parts []string) bool {
+	count := strings.Count(glob, "/") + 1
+	if len(parts) < count {
+		return false
+	}
+	ok, _ := path.Match(glob, strings.Join(parts[len(parts)-count:], "/"))
+	return ok
+}
+
+// HasAny reports whether one of the parts is one of the names.
+func HasAny(parts []string, names ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(names, part) })
+}
+
+// Exists reports whether there is anything at an absolute path, without following a
+// last symlink.
+type Exists func(path string) bool
+
+// inRepository are the places in a repository's directory that git takes
+// configuration or programs from. Those that end in a slash are directories.
+var inRepository = []string{"config", "commondir", "gitdir", "config.worktree", "hooks/", "info/attributes",
+	"objects/info/alternates", "objects/info/http-alternates", "remotes/", "branches/"}
+
+// Git reports whether git obeys a file at an absolute path: a .git, what configures
+// the repository that the path lies in, or what would make a directory one.
+func Git(at string, exists Exists) bool {
+	parts := split(at)
+	if inside, found := insideGit(parts); found {
+		return len(inside) == 0 || obeyedInside(inside)
+	}
+	dir, name := filepath.Split(at)
+	switch {
+	case strings.EqualFold(name, "HEAD"):
+		if !exists(at) && (exists(dir+"objects") || exists(dir+"refs") || exists(dir+"commondir")) {
+			return true
+		}
+	case strings.EqualFold(name, "objects"), strings.EqualFold(name, "refs"):
+		if !exists(at) && exists(dir+"HEAD") {
+			return true
+		}
+	case strings.EqualFold(name, "commondir"):
+		if exists(dir + "HEAD") {
+			return true
+		}
+	}
+	for i := range parts {
+		if obeyedInside(parts[i:]) && repository(join(parts[:i]), exists) {
+			return true
+		}
+	}
+	return false
+}
+
+// HoldsGit reports whether something that git obeys may lie below a directory of a
+// repository, which therefore stays where it is.
+func HoldsGit(at string, exists Exists) bool {
+	parts := split(at)
+	if inside, found := insideGit(parts); found {
+		return holdsInside(inside)
+	}
+	dir, name := filepath.Split(at)
+	return HasAny([]string{name}, "info", "objects") && repository(filepath.Clean(dir), exists)
+}
+
+// Vital reports whether a path is HEAD, the objects or the refs of a repository,
+// without which git takes another directory for the repository. They may be
+// replaced, and are never missing.
+func Vital(at string, exists Exists) bool {
+	dir, name := filepath.Split(at)
+	if !HasAny([]string{name}, "HEAD", "objects", "refs") {
+		return false
+	}
+	dir = filepath.Clean(dir)
+	if inside, found := insideGit(split(dir)); found {
+		return len(inside) == 0
+	}
+	return repository(dir, exists)
+}
+
+// todoWords are the instructions of such a list that run no program.
+var todoWords = []string{"pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "noop",
+	"label", "l", "reset", "t", "merge", "m", "update-ref", "u", "break", "b"}
+
+// Harmless reports whether such a list runs no program.
+func Harmless(todo string) bool {
+	for line := range strings.Lines(todo) {
+		words := strings.Fields(line)
+		if len(words) > 0 && !strings.HasPrefix(words[0], "#") && !slices.Contains(todoWords, words[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// repository reports whether git takes a directory for a repository's.
+func repository(dir string, exists Exists) bool {
+	has := func(name string) bool { return exists(filepath.Join(dir, name)) }
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
+func split(at string) []string {
+	return strings.Split(strings.TrimPrefix(filepath.ToSlash(at), "/"), "/")
+}
+
+func join(parts []string) string { return string(filepath.Separator) + filepath.Join(parts...) }
+
+// insideGit gives the names below the last .git of a path.
+func insideGit(parts []string) (inside []string, found bool) {
+	for i := len(parts) - 1; i >= 0; i-- {
+		if strings.EqualFold(parts[i], ".git") {
+			return parts[i+1:], true
+		}
+	}
+	return nil, false
+}
+
+// obeyedInside reports whether git takes configuration or programs from a path in a
+// repository's directory, or in that of a submodule or work tree in it.
+func obeyedInside(inside []string) bool {
+	nested := inside[0] == "modules" || inside[0] == "worktrees"
+	if nested && HasAny(inside, "refs", "logs") {
+		return false
+	}
+	for _, place := range inRepository {
+		name := strings.Split(strings.TrimSuffix(place, "/"), "/")
+		for at := range inside {
+			end := min(at+len(name), len(inside))
+			if slices.Equal(inside[at:end], name) && (end == len(inside) || strings.HasSuffix(place, "/") && !sample(inside)) {
+				return true
+			}
+			if !nested {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// sample reports whether a file is a hook that git does not run.
+func sample(inside []string) bool { return strings.HasSuffix(inside[len(inside)-1], ".sample") }
+
+// holdsInside reports whether something that git obeys may lie below a directory
+// inside of a repository's.
+func holdsInside(inside []string) bool {
+	if len(inside) == 0 {
+		return true
+	}
+	last := inside[len(inside)-1]
+	if inside[0] != "modules" && inside[0] != "worktrees" {
+		name := strings.Join(inside, "/")
+		return name == "info" || name == "objects" || name == "objects/info" || name == "rebase-merge"
+	}
+	if HasAny(inside, "refs", "logs") || HasAny(inside[:len(inside)-1], "objects") && last != "info" {
+		return false
+	}
+	return !strings.HasSuffix(last, ".lock") && strings.ToUpper(last) != last && !slices.Contains(ordinary, last)
+}
+
+// ordinary are files that git itself replaces in a repository's directory, beside
+// those that end in .lock or are in capitals.
+var ordinary = []string{"index", "packed-refs", "packed-refs.new", "shallow", "description", "gc.pid", "gc.log"}

@@ -1,0 +1,60 @@
+package obeyed
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// personal are the files and directories of a home directory that shells, git, ssh
+// and the desktop obey.
+var personal = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv",
+	".zprofile", ".zlogin", ".inputrc", ".gitconfig", ".ssh", ".config", ".local", ".vimrc", ".vim", ".emacs",
+	".emacs.d", ".gnupg", ".npmrc", ".cargo", ".tmux.conf"}
+
+// Opens says in plain words what a grant to read or to write a path gives away
+// beside the path, "" where it gives away nothing more. A grant of a path by its
+// own name overrides what protects the path.
+func Opens(path string, write bool) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	home, _ := os.UserHomeDir()
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	parts := split(path)
+	switch {
+	case filepath.IsAbs(home) && within(home, path) && write:
+		return "it is or holds your home directory: a process can change your shell's settings and your keys, " +
+			"and so what you run"
+	case filepath.IsAbs(home) && within(home, path):
+		return "it is or holds your home directory: a process can read your keys and passwords"
+	case !write:
+		return ""
+	case ByName(parts) || Git(path, present):
+		return "git, an editor or an agent obeys it: a process can make your own programs run anything"
+	}
+	if rel, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rel) {
+		if first, _, _ := strings.Cut(rel, string(filepath.Separator)); slices.Contains(personal, first) {
+			return "your shell, git, ssh or another program of yours obeys " + filepath.Join(home, first)
+		}
+	}
+	for _, name := range slices.Concat(personal, Names()) {
+		if present(filepath.Join(path, filepath.FromSlash(name))) {
+			return "it holds " + name + ", which your shell, git, an editor or an agent obeys"
+		}
+	}
+	return ""
+}
+
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func present(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,66 @@
+package realpath_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/test/testneed"
+)
+
+func tree(t *testing.T) string {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for _, dir := range []string{"ws/sub", "out/deep"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(base, filepath.FromSlash(dir)), 0o755))
+	}
+	for link, target := range map[string]string{
+		"ws/out": "../out", "ws/deep": "../out/deep", "ws/absolute": filepath.Join(base, "out"), "ws/inside": "sub",
+		"ws/dangling": "../out/new", "ws/loop": "loop", "ws/chain": "dangling", "ws/up": "sub/../..",
+	} {
+		testneed.Symlink(t, filepath.FromSlash(target), filepath.Join(base, filepath.FromSlash(link)))
+	}
+	return base
+}
+
+func TestOf(t *testing.T) {
+	base := tree(t)
+	for path, want := range map[string]string{
+		"ws":               "ws",
+		"ws/sub":           "ws/sub",
+		"ws/out/deep":      "out/deep",
+		"ws/deep/..":       "ws",
+		"ws/absolute":      "out",
+		"ws/inside":        "ws/sub",
+		"ws/dangling":      "out/new",
+		"ws/chain/further": "out/new/further",
+		"ws/missing/a/b":   "ws/missing/a/b",
+		"ws/out/missing":   "out/missing",
+		"ws/up/gone":       "gone",
+	} {
+		got, err := realpath.Of(filepath.Join(base, filepath.FromSlash(path)))
+		require.NoError(t, err, path)
+		assert.Equal(t, filepath.Join(base, filepath.FromSlash(want)), got, path)
+	}
+	_, err := realpath.Of(filepath.Join(base, "ws", "loop"))
+	assert.Error(t, err)
+}
+
+func TestWithin(t *testing.T) {
+	base := tree(t)
+	ws := filepath.Join(base, "ws")
+	for path, want := range map[string]bool{
+		"": true, "sub": true, "inside": true, "missing": true,
+		"out": false, "deep": false, "dangling": false, "chain": false, "up": false, "loop": false, "..": false,
+		"../ws-evil": false,
+	} {
+		assert.Equal(t, want, realpath.Within(filepath.Join(ws, path), ws), path)
+	}
+	assert.True(t, realpath.Within(filepath.Join(base, "out", "x"), filepath.Join(ws, "absolute")),
+		"the directory may be a link too")
+}

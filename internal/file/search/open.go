@@ -1,0 +1,46 @@
+package search
+
+import (
+	"errors"
+	"os"
+
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// opener opens files that a walk of the workspace has found.
+type opener struct {
+	ws   *workspace.Workspace
+	fast *fastOpener // nil where the system has no quick way
+}
+
+func newOpener(ws *workspace.Workspace) *opener { return &opener{ws, newFastOpener(ws)} }
+
+func (o *opener) close() {
+	if o.fast != nil {
+		o.fast.close()
+	}
+}
+
+// open opens a regular file for reading, and gives its size in bytes, -1 when
+// it is not known.
+func (o *opener) open(name string) (source, int64, error) {
+	if o.fast != nil && !isAbs(name) {
+		f, size, err := o.fast.open(name)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return f, size, err
+		}
+	}
+	f, err := o.ws.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, -1, nil
+}
+
+// source is an open file.
+type source interface {
+	Read(p []byte) (int, error)
+	Close() error
+}
+
+var _ source = (*os.File)(nil)

@@ -1,0 +1,230 @@
+package search
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// pattern is a checked pattern.
+type pattern struct {
+	tree  *syntax.Regexp
+	match *regexp.Regexp
+	// raw is true for a pattern that names a carriage return: lines are then
+	// matched with the one at their end, if they have one.
+	raw bool
+	// need finds places where a line could match; nil: anywhere.
+	need *finder
+	// exact is true when what need finds is a match.
+	exact bool
+}
+
+// compile checks a query's pattern.
+func compile(q Query) (*pattern, error) {
+	if q.Pattern == "" {
+		return nil, tool.Errorf(tool.InvalidArgument,
+			"search pattern cannot be empty").Suggest("Give a text or a regular expression to look for.")
+	}
+	flags := syntax.PerlX | syntax.UnicodeGroups // no OneLine: ^ and $ are about lines
+	if q.Literal {
+		flags = syntax.Literal
+	}
+	if q.IgnoreCase {
+		flags |= syntax.FoldCase
+	}
+	tree, err := syntax.Parse(q.Pattern, flags)
+	if err != nil {
+		return nil, invalid(q.Pattern, err)
+	}
+	raw := names(tree, '\r')
+	tree = withinLine(tree, raw)
+	if names(tree, '\n') {
+		return nil, tool.Errorf(tool.InvalidArgument,
+			"the pattern %q holds a line break, and lines are searched one by one", q.Pattern).
+			Suggest("Search for a part of it that is on one line, and read what is around it.").With("reason",
+			"line break in the pattern")
+	}
+	match, err := regexp.Compile(tree.String())
+	if err != nil {
+		return nil, invalid(q.Pattern, err)
+	}
+	p := &pattern{tree: tree, match: match, raw: raw}
+	p.need, p.exact = newFinder(tree)
+	return p, nil
+}
+
+func invalid(pattern string, err error) error {
+	reason := err.Error()
+	var syntaxErr *syntax.Error
+	if errors.As(err, &syntaxErr) {
+		reason = syntaxErr.Code.String()
+		if syntaxErr.Expr != "" && syntaxErr.Expr != pattern {
+			reason += ": " + syntaxErr.Expr
+		}
+	}
+	next := "Put a backslash before characters that are meant as they are, or search for a literal text."
+	if found := beyondRE2.FindString(pattern); found != "" {
+		reason = found + " is not supported"
+		next = "Patterns have no look-ahead, look-behind or back-reference (RE2 syntax): search for more, and choose among what is found."
+	}
+	return tool.Errorf(tool.InvalidArgument, "invalid regular expression %q: %s", pattern, reason).Suggest("%s",
+		next).With("reason", reason)
+}
+
+// beyondRE2 finds what other engines know and this syntax lacks.
+var beyondRE2 = regexp.MustCompile(`\(\?<?[=!]|\\[1-9]`)
+
+// withinLine changes a tree into one that never matches a line break, and for
+// which the text begins and ends with the line. Groups capture nothing. In a raw
+// pattern a carriage return is a character like any other.
+func withinLine(re *syntax.Regexp, raw bool) *syntax.Regexp {
+	for i, sub := range re.Sub {
+		re.Sub[i] = withinLine(sub, raw)
+	}
+	switch re.Op {
+	case syntax.OpCapture:
+		return re.Sub[0]
+	case syntax.OpBeginText:
+		re.Op = syntax.OpBeginLine
+	case syntax.OpEndText:
+		re.Op = syntax.OpEndLine
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		re.Op, re.Rune = syntax.OpCharClass, withoutBreaks([]rune{0, utf8.MaxRune}, raw)
+	case syntax.OpCharClass:
+		re.Rune = withoutBreaks(re.Rune, raw)
+		if len(re.Rune) == 0 {
+			re.Op = syntax.OpNoMatch
+		}
+	default:
+	}
+	return re
+}
+
+func withoutBreaks(ranges []rune, raw bool) []rune {
+	ranges = without(ranges, '\n')
+	if raw {
+		return ranges
+	}
+	return without(ranges, '\r')
+}
+
+// without takes a character out of the ranges of a class.
+func without(ranges []rune, r rune) []rune {
+	var rest []rune
+	for i := 0; i+1 < len(ranges); i += 2 {
+		lo, hi := ranges[i], ranges[i+1]
+		if r < lo || r > hi {
+			rest = append(rest, lo, hi)
+			continue
+		}
+		if lo < r {
+			rest = append(rest, lo, r-1)
+		}
+		if r < hi {
+			rest = append(rest, r+1, hi)
+		}
+	}
+	return rest
+}
+
+// names reports whether the pattern has the character itself, not in a class.
+func names(re *syntax.Regexp, r rune) bool {
+	return re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r) ||
+		slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return names(sub, r) })
+}
+
+// line is what is matched of the bytes before a line feed.
+func (p *pattern) line(bytes []byte) []byte {
+	if p.raw {
+		return bytes
+	}
+	return trimCR(bytes)
+}
+
+// matches reports whether a line, without its end, matches. Go would take a
+// byte that is not valid UTF-8 for U+FFFD; here no pattern matches it, as none
+// matches a line feed or, if it is not raw, a carriage return.
+func (p *pattern) matches(line []byte) bool {
+	if utf8.Valid(line) {
+		return p.match.Match(line)
+	}
+	line, never := bytes.Clone(line), byte('\r')
+	if p.raw {
+		never = '\n'
+	}
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		if r == utf8.RuneError && size == 1 {
+			line[i] = never
+		}
+		i += size
+	}
+	return p.match.Match(line)
+}
+
+// longLine is the length from which matching a line can be stopped half-way.
+const longLine = 64 << 10
+
+// matchesLong is matches for a line that may take long. Once stop is closed
+// nothing matches.
+func (p *pattern) matchesLong(line []byte, stop <-chan struct{}) bool {
+	r := p.reader(line, stop)
+	return p.match.MatchReader(r) && !r.ended
+}
+
+// find gives where a line matches, nil for nowhere.
+func (p *pattern) find(line []byte, stop <-chan struct{}) []int {
+	if len(line) <= longLine || stop == nil {
+		return p.match.FindIndex(line)
+	}
+	r := p.reader(line, stop)
+	if at := p.match.FindReaderIndex(r); !r.ended {
+		return at
+	}
+	return nil
+}
+
+func (p *pattern) reader(line []byte, stop <-chan struct{}) *stoppable {
+	if p.raw {
+		return &stoppable{text: line, never: '\n', stop: stop}
+	}
+	return &stoppable{text: line, never: '\r', stop: stop}
+}
+
+// stoppable reads a line's characters until it is stopped.
+type stoppable struct {
+	text  []byte
+	never rune // for a byte that is not valid UTF-8
+	stop  <-chan struct{}
+	read  int
+	ended bool
+}
+
+func (s *stoppable) ReadRune() (r rune, size int, err error) {
+	if s.read++; s.read%4096 == 0 && isClosed(s.stop) {
+		s.ended = true
+	}
+	if s.ended || len(s.text) == 0 {
+		return 0, 0, io.EOF
+	}
+	if r, size = utf8.DecodeRune(s.text); r == utf8.RuneError && size == 1 {
+		r = s.never
+	}
+	s.text = s.text[size:]
+	return r, size, nil
+}
+
+func isClosed(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,91 @@
+package textedit
+
+import (
+	"bytes"
+	"strings"
+)
+
+// DevNull is the name of a file that is not there, in a diff.
+const DevNull = "/dev/null"
+
+// Diff gives the unified diff that turns old into new, with names as git writes
+// them and so many lines of context. It is "" when they are equal.
+//
+// The names are paths without the prefixes "a/" and "b/", which Diff adds; ""
+// and DevNull stand for a file that is not there. UTF-16 text is compared and
+// shown as UTF-8; of other binary data the diff only says that it differs.
+func Diff(oldName, newName string, old, new []byte, context int) string {
+	if bytes.Equal(old, new) {
+		return ""
+	}
+	oldName, newName = diffName("a/", oldName), diffName("b/", newName)
+	old, new = diffable(old, new)
+	if hasNUL(old) || hasNUL(new) {
+		return "Binary files " + quoteName(oldName) + " and " + quoteName(newName) + " differ\n"
+	}
+	var b strings.Builder
+	b.WriteString("--- " + headerName(oldName) + "\n+++ " + headerName(newName) + "\n")
+	compare(old, new).write(&b, max(context, 0))
+	return b.String()
+}
+
+func diffName(prefix, name string) string {
+	if name == "" || name == DevNull {
+		return DevNull
+	}
+	return prefix + strings.TrimPrefix(name, "/")
+}
+
+// diffable turns UTF-16 into UTF-8; the mark tells the two apart.
+func diffable(old, new []byte) (_, _ []byte) {
+	return diffableSide(old), diffableSide(new)
+}
+
+func diffableSide(data []byte) []byte {
+	if !bytes.HasPrefix(data, []byte(utf16leBOM)) && !bytes.HasPrefix(data, []byte(utf16beBOM)) || IsBinary(data) {
+		return data
+	}
+	t, err := Decode(data)
+	if err != nil {
+		return data
+	}
+	return append([]byte(utf8BOM), t.body...)
+}
+
+func hasNUL(data []byte) bool {
+	return bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0
+}
+
+// headerName is a name in a "---" or "+++" line: one with a blank is followed
+// by a tab, so that readers know where it ends.
+func headerName(name string) string {
+	quoted := quoteName(name)
+	if strings.Contains(name, " ") {
+		quoted += "\t"
+	}
+	return quoted
+}
+
+// quoteName quotes a name that has unusual bytes as C does.
+func quoteName(name string) string {
+	const escapes = "abtnvfr" // of bytes 7 to 13
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= 7 && c <= 13:
+			b.WriteByte('\\')
+			b.WriteByte(escapes[c-7])
+		case c < ' ' || c >= 0x7f:
+			b.Write([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
+		default:
+			b.WriteByte(c)
+		}
+	}
+	if b.Len() == len(name) {
+		return name
+	}
+	return `"` + b.String() + `"`
+}

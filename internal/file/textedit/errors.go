@@ -1,0 +1,120 @@
+package textedit
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// MatchError says why nothing was replaced. It wraps a *tool.Error, which
+// tells the same in words.
+type MatchError struct {
+	// Code is no_match, not_unique, no_change, invalid_argument or, where the
+	// file's encoding lacks characters of the replacement, unsupported.
+	Code tool.Code
+	// Want is how many occurrences were asked for; for Nth, which one.
+	Want int
+	// Count is how many occurrences there are, Lines where they begin.
+	Count int
+	Lines []int
+	// Nearest are the places that come closest, best first, on a miss.
+	Nearest []Near
+
+	err *tool.Error
+}
+
+// Error says what happened.
+func (e *MatchError) Error() string { return e.err.Error() }
+
+// Unwrap gives the *tool.Error.
+func (e *MatchError) Unwrap() error { return e.err }
+
+// nearestShown is how many places an error offers.
+const nearestShown = 3
+
+func emptyOld() error {
+	err := tool.Errorf(tool.InvalidArgument, "the text to find is empty").
+		Suggest("Give the exact text to replace, with enough of its surroundings to be unique.")
+	return &MatchError{Code: err.Code, err: err}
+}
+
+func noChange(why string) error {
+	err := tool.Errorf(tool.NoChange, "nothing would change: %s", why).
+		Suggest("Give a replacement that differs from the text it replaces.")
+	return &MatchError{Code: err.Code, err: err}
+}
+
+func notLatin1() error {
+	err := tool.Errorf(tool.Unsupported,
+		"the file is in an 8-bit encoding such as Latin-1, which lacks characters of the replacement").
+		Suggest("Use characters that Latin-1 has, or convert the file to UTF-8 first.")
+	return &MatchError{Code: err.Code, err: err}
+}
+
+func (t *Text) noMatch(old string, want int) error {
+	near := t.Nearest(old, nearestShown)
+	message := "the text does not occur in the file"
+	if len(near) > 0 {
+		message += "\n" + Explain(near)
+	}
+	err := tool.Errorf(tool.NoMatch, "%s", message).
+		Suggest("%s", MissSuggestion(near)).With("nearest", near)
+	return &MatchError{Code: err.Code, Want: want, Nearest: near, err: err}
+}
+
+// MissSuggestion is the next step after a miss with these nearest places.
+func MissSuggestion(near []Near) string {
+	if len(near) > 0 && near[0].WhitespaceOnly {
+		return fmt.Sprintf("If line %d is what you mean, repeat the call with its exact whitespace.", near[0].Line)
+	}
+	return "Read the file again and copy the text to find exactly, whitespace included."
+}
+
+func miscounted(which Which, want int, lines []int) error {
+	message := fmt.Sprintf("expected %s but found %d, at %s", Occurrences(want), len(lines), AtLines(lines))
+	if which == Nth {
+		message = fmt.Sprintf("there is no occurrence %d: the text occurs only %d times, at %s", want, len(lines),
+			AtLines(lines))
+	}
+	err := tool.Errorf(tool.NotUnique, "%s", message).
+		Suggest("Take in more of the surrounding lines to make the text unique, or name the number of occurrences that you mean.").
+		With("count", len(lines)).With("lines", lines)
+	return &MatchError{Code: err.Code, Want: want, Count: len(lines), Lines: lines, err: err}
+}
+
+// Occurrences says n in words: "1 occurrence", "2 occurrences".
+func Occurrences(n int) string {
+	if n == 1 {
+		return "1 occurrence"
+	}
+	return strconv.Itoa(n) + " occurrences"
+}
+
+// linesShown is how many line numbers are listed in a message.
+const linesShown = 20
+
+// FirstLines gives of a list of line numbers what the details of an error may
+// hold: anyone who reads it has no use for thousands.
+func FirstLines(lines []int) []int { return lines[:min(len(lines), linesShown)] }
+
+// AtLines lists line numbers for a message: "line 3", "lines 3, 9 and 12".
+// A line is listed once; a long list is cut, and says how many are left out.
+func AtLines(lines []int) string {
+	lines = slices.Compact(slices.Clone(lines))
+	if len(lines) == 1 {
+		return fmt.Sprintf("line %d", lines[0])
+	}
+	shown := lines[:min(len(lines), linesShown)]
+	words := make([]string, len(shown))
+	for i, n := range shown {
+		words[i] = strconv.Itoa(n)
+	}
+	if left := len(lines) - len(shown); left > 0 {
+		return fmt.Sprintf("lines %s and %d more", strings.Join(words, ", "), left)
+	}
+	last := len(words) - 1
+	return fmt.Sprintf("lines %s and %s", strings.Join(words[:last], ", "), words[last])
+}

@@ -1,0 +1,281 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// GlobOptions shape Glob. The zero value matches everything, hidden entries
+// and .git too.
+type GlobOptions struct {
+	// Gitignore leaves out .git and what .gitignore files exclude.
+	Gitignore bool
+	// NoHidden leaves out entries whose name begins with a dot, unless the
+	// part of the pattern without wildcards leads there, or the part for the
+	// name begins with a dot too.
+	NoHidden bool
+	// SkipDirs lists directories to leave out, see WalkOptions.
+	SkipDirs []string
+	// FilesOnly leaves out directories; symlinks stay, whatever they lead to.
+	FilesOnly bool
+	// Max bounds how many paths are returned; zero means no bound. Which ones
+	// is decided by their order.
+	Max int
+}
+
+// Glob gives the paths that match pattern, sorted bytewise: files, symlinks
+// and directories, relative to the workspace or absolute in an allowed
+// directory. In the pattern * and ? stand for characters but the slash, **
+// for any directories, [a-z] and [!a-z] for sets, {a,b} for alternatives; a
+// backslash takes the next character as it is. A slash at the end leaves
+// directories only. Symlinked directories are followed in the part of the
+// pattern without wildcards alone. No match gives an empty list.
+//
+// Errors: invalid_argument for a pattern that does not parse,
+// path_outside_workspace, too_large, timeout and cancelled.
+func (w *Workspace) Glob(ctx context.Context, pattern string, opts GlobOptions) ([]string, error) {
+	base, rest, err := w.splitPattern(pattern)
+	if err != nil {
+		return nil, err
+	}
+	found, err := w.globBelow(ctx, base, rest, opts)
+	if errors.Is(err, &tool.Error{Code: tool.NotFound}) || errors.Is(err, &tool.Error{Code: tool.NotADirectory}) {
+		return []string{}, nil
+	}
+	return found, err
+}
+
+// splitPattern gives the directory that the pattern begins with, and the part
+// with wildcards, "" when there is none. The directory is what makes sure
+// that the pattern does not leave the workspace.
+func (w *Workspace) splitPattern(pattern string) (base, rest string, err error) {
+	slashed := pattern
+	if filepath.Separator != '/' && !strings.ContainsAny(pattern, "/") {
+		slashed = filepath.ToSlash(pattern)
+	}
+	if !doublestar.ValidatePattern(slashed) {
+		return "", "", badPattern(pattern)
+	}
+	parts := splitParts(slashed)
+	n := slices.IndexFunc(parts, func(s string) bool { return strings.ContainsAny(s, `*?[{\`) })
+	if n < 0 {
+		n = len(parts)
+	}
+	base, rest = strings.Join(parts[:n], "/"), strings.Join(parts[n:], "/")
+	switch {
+	case base == "" && strings.HasPrefix(slashed, "/"):
+		base = "/"
+	case base == "" && rest != "":
+		base = "."
+	}
+	if hasDots(rest) {
+		return "", "", tool.Errorf(tool.InvalidArgument, "the glob %q has .. behind a wildcard", pattern).
+			Suggest("Write the directory out, and the wildcards behind it.").With("pattern", pattern)
+	}
+	if _, _, err := w.lexical(base); err != nil {
+		return "", "", err
+	}
+	return base, rest, nil
+}
+
+// hasDots reports a .. among the components, in any alternative.
+func hasDots(rest string) bool {
+	for _, part := range strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(`/{},\`, r) }) {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// splitParts splits a pattern at the slashes outside of braces and sets.
+func splitParts(pattern string) []string {
+	var parts []string
+	depth, start, set := 0, 0, false
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case set:
+			set = c != ']'
+		case c == '[':
+			set = true
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		case c == '/' && depth == 0:
+			parts = append(parts, pattern[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, pattern[min(start, len(pattern)):])
+}
+
+func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobOptions) ([]string, error) {
+	if rest == "" {
+		return w.globPlain(base, opts)
+	}
+	root, real, t, err := w.openDir(base)
+	if err != nil {
+		return nil, err
+	}
+	root.Close()
+	lexTree, lexRel, err := w.lexical(base)
+	if err != nil {
+		return nil, err
+	}
+	g := newGlobber(rest, real, opts)
+	g.name = func(rel string) string { return lexTree.path(path.Join(lexRel, rel)) }
+	if lexRel != "." {
+		g.takeBase()
+	}
+	walk := WalkOptions{Gitignore: opts.Gitignore, Hidden: !opts.NoHidden || slices.ContainsFunc(g.parts, dotted),
+		SkipDirs: opts.SkipDirs, enter: g.enter}
+	err = w.Walk(ctx, t.join(real), walk, g.take)
+	return g.found, err
+}
+
+// globber matches the part of a pattern with wildcards.
+type globber struct {
+	opts     GlobOptions
+	rest     string   // the pattern
+	fileRest string   // for files, which have nothing below them
+	dirRest  string   // for directories, where ** stands for nothing
+	dirsOnly bool     // it ended in a slash
+	parts    []string // its components
+	base     string   // the real directory that it is relative to
+	name     func(rel string) string
+	found    []string
+}
+
+func newGlobber(rest, base string, opts GlobOptions) *globber {
+	rest, dirsOnly := strings.CutSuffix(rest, "/")
+	rest = strings.ReplaceAll(rest, "/./", "/")
+	return &globber{
+		opts: opts, rest: rest, dirsOnly: dirsOnly, base: base, parts: splitParts(rest), found: []string{},
+		// a/** is a itself and what is below it. Match alone does not find
+		// a*/** in "a".
+		fileRest: replaceDeep(rest, "/**/*"), dirRest: replaceDeep(rest, ""),
+	}
+}
+
+// takeBase takes the directory itself, which ** alone stands for.
+func (g *globber) takeBase() {
+	if !g.opts.FilesOnly && doublestar.MatchUnvalidated("x/"+g.rest, "x") {
+		g.found = append(g.found, g.name(""))
+	}
+}
+
+func (g *globber) take(e Entry) error {
+	rel := under(g.base, e.rel)
+	if !g.matches(rel, e.Dir) {
+		return nil
+	}
+	g.found = append(g.found, g.name(rel))
+	if g.opts.Max > 0 && len(g.found) >= g.opts.Max {
+		return fs.SkipAll
+	}
+	return nil
+}
+
+// dotted reports that a part of a pattern is for names that begin with a dot.
+func dotted(part string) bool { return strings.HasPrefix(part, ".") }
+
+// shows reports whether the pattern has a dot for each name that begins with one.
+func (g *globber) shows(names []string) bool {
+	if !g.opts.NoHidden {
+		return true
+	}
+	deep := func(part string) bool { return strings.Contains(part, "**") || strings.ContainsRune(part, '/') }
+	first := slices.IndexFunc(g.parts, deep)
+	for i, name := range names {
+		at := i
+		if first >= 0 && i >= first { // counted from the end
+			if at = len(g.parts) - len(names) + i; at <= first || slices.ContainsFunc(g.parts[at:], deep) {
+				at = first
+			}
+		}
+		if dotted(name) && (at >= len(g.parts) || !dotted(g.parts[at])) {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *globber) matches(rel string, dir bool) bool {
+	if !g.shows(strings.Split(rel, "/")) {
+		return false
+	}
+	if !dir {
+		return !g.dirsOnly && doublestar.MatchUnvalidated(g.fileRest, rel)
+	}
+	return !g.opts.FilesOnly &&
+		(doublestar.MatchUnvalidated(g.rest, rel) || doublestar.MatchUnvalidated(g.dirRest, rel))
+}
+
+// enter keeps the walk out of directories below which nothing can match.
+func (g *globber) enter(rel string) bool {
+	names := strings.Split(under(g.base, rel), "/")
+	if !g.shows(names) {
+		return false
+	}
+	for i, name := range names {
+		if i >= len(g.parts) {
+			return false
+		}
+		part := g.parts[i]
+		if strings.Contains(part, "**") || strings.ContainsRune(part, '{') && strings.ContainsRune(part, '/') {
+			return true
+		}
+		if !doublestar.MatchUnvalidated(part, name) {
+			return false
+		}
+	}
+	return len(names) < len(g.parts)
+}
+
+// replaceDeep puts another end in the place of /** at the end of a pattern and
+// of each alternative in it.
+func replaceDeep(pattern, with string) string {
+	for _, end := range []string{"}", ","} {
+		pattern = strings.ReplaceAll(pattern, "/**"+end, with+end)
+	}
+	if rest, ok := strings.CutSuffix(pattern, "/**"); ok {
+		return rest + with
+	}
+	return pattern
+}
+
+// globPlain is a pattern without wildcards: the path itself.
+func (w *Workspace) globPlain(name string, opts GlobOptions) ([]string, error) {
+	info, err := w.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if (opts.FilesOnly && info.IsDir()) || (!info.IsDir() && strings.HasSuffix(name, "/")) {
+		return []string{}, nil
+	}
+	rel, err := w.Rel(name)
+	if err != nil {
+		return nil, err
+	}
+	return []string{rel}, nil
+}
+
+// under gives rel relative to base, both relative to the same tree.
+func under(base, rel string) string {
+	if base == "." {
+		return rel
+	}
+	return strings.TrimPrefix(rel, base+"/")
+}

@@ -1,0 +1,289 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/filelock"
+)
+
+// lockTable has one lock for each directory that is being written to.
+type lockTable struct {
+	mu    sync.Mutex
+	locks map[string]*dirLock
+}
+
+// dirLock is held by the goroutine that put the token into the channel.
+type dirLock struct {
+	token chan struct{}
+	users int
+}
+
+func (t *lockTable) acquire(ctx context.Context, dir string) (release func(), err error) {
+	t.mu.Lock()
+	if t.locks == nil {
+		t.locks = make(map[string]*dirLock)
+	}
+	l := t.locks[dir]
+	if l == nil {
+		l = &dirLock{token: make(chan struct{}, 1)}
+		t.locks[dir] = l
+	}
+	l.users++
+	t.mu.Unlock()
+	select {
+	case l.token <- struct{}{}:
+		return func() { <-l.token; t.leave(dir, l) }, nil
+	case <-ctx.Done():
+		t.leave(dir, l)
+		return nil, ctx.Err()
+	}
+}
+
+func (t *lockTable) leave(dir string, l *dirLock) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(t.locks, dir)
+	}
+}
+
+// lockDir excludes all other writers of the directory, here and in other
+// processes. abs names it; dir is its handle. shared tells whether other
+// processes are excluded, which some network file systems cannot do.
+func (w *Workspace) lockDir(dir *os.Root, abs string) (release func(), shared bool, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, w.lockWait)
+	defer cancel()
+	leave, err := w.locks.acquire(ctx, abs)
+	if err != nil {
+		return nil, false, w.lockError(abs, err)
+	}
+	unlock, err := flock(ctx, dir, abs)
+	if errors.Is(err, filelock.ErrNone) {
+		return leave, false, nil
+	}
+	if err != nil {
+		leave()
+		return nil, false, w.lockError(abs, err)
+	}
+	return func() { unlock(); leave() }, true, nil
+}
+
+// flock takes the lock that processes share.
+func flock(ctx context.Context, dir *os.Root, abs string) (unlock func(), err error) {
+	f, err := lockFile(dir, abs)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Await(ctx, f, true); err != nil {
+		f.Close()
+		return nil, lockFailure(err)
+	}
+	return func() { f.Close() }, nil
+}
+
+func (w *Workspace) lockError(abs string, err error) error {
+	if w.ctx.Err() != nil {
+		return w.fail("write in", abs, err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return tool.Errorf(tool.Timeout, "another writer has kept %s locked for %v", abs, w.lockWait).
+			Suggest("Try again; if it persists, see whether another toolhost hangs.")
+	}
+	return w.fail("lock", abs, err)
+}
+
+// held is a place whose directory is locked.
+type held struct {
+	*place
+	w       *Workspace
+	release func()
+}
+
+func (h *held) close() {
+	h.release()
+	h.place.close()
+}
+
+// hold resolves path, checks that access is allowed and locks its directory.
+// The place is as it was found once the lock was there, or below: other
+// toolhosts do not change it, and what others do is found by later checks.
+func (w *Workspace) hold(path string, access Access) (*held, error) {
+	for range maxRaces {
+		p, err := w.locate(path, access.follows())
+		if err != nil {
+			return nil, err
+		}
+		if err := w.permit(p, access); err != nil {
+			p.close()
+			return nil, err
+		}
+		h, err := w.holdPlace(p, access)
+		if err == nil {
+			return h, nil
+		}
+		if !errors.Is(err, errRaced) {
+			return nil, err
+		}
+	}
+	return nil, changing(path)
+}
+
+// holdPlace locks p's directory and looks again, since waiting takes time.
+func (w *Workspace) holdPlace(p *place, access Access) (*held, error) {
+	defer p.close()
+	release, shared, err := w.lockDir(p.dir, p.parent())
+	if err != nil {
+		return nil, err
+	}
+	now, err := w.locate(p.given, access.follows())
+	if err != nil {
+		release()
+		return nil, err
+	}
+	if !now.sameDir(p) {
+		release()
+		now.close()
+		return nil, errRaced
+	}
+	w.sweepOnce(now, shared)
+	return &held{place: now, w: w, release: release}, nil
+}
+
+// sameDir reports that p and q are the same name in the same directory.
+func (p *place) sameDir(q *place) bool {
+	return p.sameName(q) && sameRoot(p.dir, q.dir)
+}
+
+func (p *place) sameName(q *place) bool {
+	return p.tree == q.tree && p.rel == q.rel && len(p.rest) == len(q.rest)
+}
+
+func sameRoot(a, b *os.Root) bool {
+	if a == b {
+		return true
+	}
+	x, err := a.Stat(".")
+	if err != nil {
+		return false
+	}
+	y, err := b.Stat(".")
+	return err == nil && os.SameFile(x, y)
+}
+
+// grip is a number of places whose directories are all locked.
+type grip struct {
+	places  []*held
+	dirs    *openDirs
+	release func()
+}
+
+func (g *grip) close() {
+	g.release()
+	g.dirs.close()
+}
+
+// holdAll locks the directories of several paths, always in the same order so
+// that no two callers wait for each other. When parents is not nil, missing
+// directories above what is to be written are made and added to it.
+func (w *Workspace) holdAll(paths []string, access []Access, parents *[]string) (*grip, error) {
+	for try := range maxRaces {
+		g, err := w.tryHoldAll(paths, access, parents, try == 0)
+		if !errors.Is(err, errRaced) {
+			return g, err
+		}
+	}
+	return nil, changing(paths[0])
+}
+
+// tryHoldAll fails with errRaced when it has not locked the right directories.
+// With guess it takes no path for a symlink, as few are, until that is so.
+func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]string, guess bool) (*grip, error) {
+	dirs := newOpenDirs()
+	defer dirs.close()
+	places := make([]*place, len(paths))
+	for i, path := range paths {
+		p, err := w.find(path, finder{follow: access[i].follows(), guess: guess && access[i] == Write, shared: dirs})
+		if err == nil {
+			err = w.permit(p, access[i])
+		}
+		if err == nil && parents != nil && access[i] == Write && len(p.rest) > 0 {
+			p, err = w.withParents(dirs, p, parents)
+		}
+		if err != nil {
+			return nil, err
+		}
+		places[i] = p
+	}
+	release, err := w.lockDirs(places)
+	if err != nil {
+		return nil, err
+	}
+	g := &grip{dirs: newOpenDirs(), release: release}
+	if err := w.lookAgain(g, places, access); err != nil {
+		g.close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// withParents makes the directories above p and gives the place again.
+func (w *Workspace) withParents(dirs *openDirs, p *place, made *[]string) (*place, error) {
+	created, err := w.makeParents(p)
+	*made = append(*made, created...)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = w.locateIn(dirs, p.given, true); err != nil {
+		return nil, err
+	}
+	return p, w.permit(p, Write) // a link may have come to lie on the way
+}
+
+// lockDirs locks the directory of each place, once.
+func (w *Workspace) lockDirs(places []*place) (release func(), err error) {
+	dirs, seen := make(map[string]*place), make(map[*os.Root]bool)
+	for _, p := range places {
+		if !seen[p.dir] {
+			seen[p.dir], dirs[p.parent()] = true, p
+		}
+	}
+	var releases []func()
+	all := func() {
+		for _, r := range slices.Backward(releases) {
+			r()
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(dirs)) {
+		one, shared, err := w.lockDir(dirs[name].dir, name)
+		if err != nil {
+			all()
+			return nil, err
+		}
+		releases = append(releases, one)
+		w.sweepOnce(dirs[name], shared)
+	}
+	return all, nil
+}
+
+// lookAgain resolves all places again under the lock.
+func (w *Workspace) lookAgain(g *grip, places []*place, access []Access) error {
+	same := make(map[*os.Root]*os.Root)
+	for i, p := range places {
+		now, err := w.locateIn(g.dirs, p.given, access[i].follows())
+		if err != nil {
+			return err
+		}
+		if !now.sameName(p) || same[p.dir] != now.dir && !sameRoot(p.dir, now.dir) {
+			return errRaced
+		}
+		same[p.dir] = now.dir
+		g.places = append(g.places, &held{place: now, w: w})
+	}
+	return nil
+}

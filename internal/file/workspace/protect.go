@@ -1,0 +1,297 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/obeyed"
+	"github.com/toolhost/toolhost/internal/file/plainfile"
+)
+
+// maxProtectScan bounds how many entries are looked at to find a protected
+// file in a directory that is to be moved or removed.
+const maxProtectScan = 200_000
+
+// Deciding lists the paths in a workspace, in slash form, of what says what
+// agents may do. No tool and no confined command may change them.
+func Deciding() []string {
+	return []string{"agent.hcl", "agent.hcl.json", "agent.lock.hcl", ".agent/Taskfile.yml"}
+}
+
+// DecidingAnywhere lists the globs of those that count in every directory, since
+// it may become a workspace.
+func DecidingAnywhere() []string {
+	return []string{"agent.hcl*", "agent.lock.hcl", ".agent/Taskfile.yml"}
+}
+
+// DefaultProtect lists the globs that protect what is Deciding, what the user's
+// other programs obey, and toolhost's own account of what has happened.
+func DefaultProtect() []string {
+	globs := slices.Concat(Deciding(), gitOwn, []string{".agent/runs/**"})
+	for _, name := range slices.Concat(DecidingAnywhere(), obeyed.Names()) {
+		globs = append(globs, name)
+		globs = append(globs, "**/"+name)
+	}
+	return globs
+}
+
+// protection matches paths against the protected globs.
+type protection struct {
+	given  []string
+	folded []string
+}
+
+func newProtection(globs []string) (*protection, error) {
+	if globs == nil {
+		globs = DefaultProtect()
+	}
+	p := &protection{}
+	for _, glob := range globs {
+		folded := fold(strings.TrimPrefix(path.Clean(glob), "/"))
+		if !doublestar.ValidatePattern(folded) {
+			return nil, tool.Errorf(tool.InvalidArgument, "the glob %q in workspace.protect does not parse", glob).
+				Suggest("Close its brackets and braces; ** stands for any directories.")
+		}
+		p.add(glob, folded)
+		if whole := replaceDeep(folded, ""); whole != folded {
+			p.add(glob, whole) // a directory is protected with what is in it
+		}
+	}
+	return p, nil
+}
+
+func (p *protection) add(given, folded string) {
+	p.given = append(p.given, given)
+	p.folded = append(p.folded, folded)
+}
+
+// gitOwn are the globs that keep tools from what git keeps. A HEAD is of a
+// repository alone, and could make its directory one.
+var gitOwn = []string{".git/**", "**/.git/**", "HEAD", "**/HEAD"}
+
+// Restoring is a view of the same workspace in which what git keeps may change,
+// too, and links may be made where none is followed: for bringing back what a
+// confined command has changed there, which was the sandbox's to allow.
+func (w *Workspace) Restoring() *Workspace {
+	lifted := &protection{}
+	for i, given := range w.protect.given {
+		if !slices.Contains(gitOwn, given) {
+			lifted.add(given, w.protect.folded[i])
+		}
+	}
+	c := &core{trees: w.trees, symlinks: w.symlinks, protect: lifted, recorder: w.recorder, lockWait: w.lockWait,
+		hidden: w.hidden, escape: w.escape, sync: w.sync, syncTogether: w.syncTogether, exchange: w.exchange,
+		drafts: w.drafts, restoring: true}
+	return &Workspace{core: c, ctx: w.ctx}
+}
+
+// match gives the glob that protects rel or a directory above it.
+func (p *protection) match(rel string) (glob string, ok bool) {
+	name := fold(rel)
+	for end := 0; end <= len(name); end++ {
+		if end < len(name) && name[end] != '/' {
+			continue
+		}
+		for i, pattern := range p.folded {
+			if doublestar.MatchUnvalidated(pattern, name[:end]) {
+				return p.given[i], true
+			}
+		}
+	}
+	return "", false
+}
+
+// fold makes alike what some file system takes for the same name: case, and
+// characters, trailing dots and blanks and stream names that it ignores.
+func fold(rel string) string {
+	if isPlain(rel) {
+		return rel
+	}
+	parts := strings.Split(rel, "/")
+	for i, part := range parts {
+		part = strings.Map(foldRune, part)
+		if name, _, stream := strings.Cut(part, ":"); stream && name != "" {
+			part = name
+		}
+		if trimmed := strings.TrimRight(part, ". "); trimmed != "" {
+			part = trimmed
+		}
+		if part == "git~1" {
+			part = ".git"
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "/")
+}
+
+// isPlain reports that folding changes nothing, which is the usual case.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x80 || 'A' <= c && c <= 'Z' || c == ':' || c == '~' || c == ' ' ||
+			c == '.' && (i+1 == len(s) || s[i+1] == '/') {
+			return false
+		}
+	}
+	return true
+}
+
+func foldRune(r rune) rune {
+	switch {
+	case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+		return -1 // HFS+ ignores these
+	case r < 0x80:
+		return unicode.ToLower(r)
+	}
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return unicode.ToLower(least)
+}
+
+func protectedError(given, what, glob string) *tool.Error {
+	return tool.Errorf(tool.PermissionDenied, "%s %s protected by %q", given, what, glob).
+		Suggest("Leave it as it is, or ask the operator, who can change workspace.protect in agent.hcl, or the "+
+			"block there that runs it with a grant.").
+		With("path", given).With("pattern", glob)
+}
+
+// permit refuses what access to the place is not allowed.
+func (c *core) permit(p *place, access Access) error {
+	if access == Read {
+		return nil
+	}
+	if err := c.unprotected(p.given, p.rel); err != nil {
+		return err
+	}
+	// The given name counts as well: it may be a symlink.
+	if t, rel, err := c.lexical(p.given); err == nil && (t != p.tree || rel != p.rel) {
+		if err := c.unprotected(p.given, rel); err != nil {
+			return err
+		}
+	}
+	if err := c.disobeyed(p); err != nil {
+		return err
+	}
+	if access == Write {
+		return nil
+	}
+	if c.isTree(p.tree.join(p.rel)) {
+		return tool.Errorf(tool.PermissionDenied, "%s is or holds a workspace directory itself", p.given).
+			Suggest("Name something inside it.").With("path", p.given)
+	}
+	if access == RemoveEmpty {
+		return nil
+	}
+	return c.holdsNone(p, p.rel)
+}
+
+func (c *core) unprotected(given, rel string) error {
+	if glob, ok := c.protect.match(rel); ok {
+		return protectedError(given, "is", glob)
+	}
+	return nil
+}
+
+// disobeyed refuses what git would take for a repository, or for the configuration
+// of one that has no .git.
+func (c *core) disobeyed(p *place) error {
+	parts := strings.Split(fold(p.rel), "/")
+	if c.restoring || slices.Contains(parts, ".git") { // the globs say that
+		return nil
+	}
+	parts = strings.Split(p.rel, "/")
+	for i := range parts {
+		if at := p.tree.join(path.Join(parts[:i+1]...)); obeyed.Git(at, there) {
+			return tool.Errorf(tool.PermissionDenied, "%s would be part of a git repository, which git obeys", p.given).
+				Suggest("Choose another name, or ask the user to make the repository.").With("path", p.given)
+		}
+	}
+	return nil
+}
+
+// there reports whether there is anything at a path.
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// isTree reports whether abs is or holds the root of a tree.
+func (c *core) isTree(abs string) bool {
+	for _, t := range c.trees {
+		if _, ok := below(abs, t.abs); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsNone refuses a directory in which a file lies that is protected where
+// it is, or would be if the directory were named rel.
+func (c *core) holdsNone(p *place, rel string) error {
+	if p.missing() || !p.info.IsDir() || len(c.protect.folded) == 0 {
+		return nil
+	}
+	dir, err := plainfile.In(p.dir, p.name)
+	if err != nil {
+		return c.fail("look into", p.given, err)
+	}
+	defer dir.Close()
+	s := &protectScan{core: c, tree: p.tree, given: p.given, left: maxProtectScan}
+	return s.scan(dir, rel)
+}
+
+type protectScan struct {
+	*core
+	tree  *tree
+	given string
+	left  int
+}
+
+func (s *protectScan) scan(dir *os.Root, rel string) error {
+	entries, err := readNames(dir, s.left)
+	if err != nil {
+		return s.fail("look into", s.given, err)
+	}
+	s.left -= len(entries)
+	if s.left <= 0 {
+		return tool.Errorf(tool.TooLarge, "%s holds too many files to see whether one is protected", s.given).
+			Suggest("Move or remove it in smaller parts.")
+	}
+	for _, e := range entries {
+		name := path.Join(rel, e.name)
+		if s.Hides(s.tree.join(name)) {
+			return hiddenError(s.given + ", which holds " + name + ", which")
+		}
+		if glob, ok := s.protect.match(name); ok {
+			return protectedError(s.given, "holds "+name+", which is", glob)
+		}
+		if e.mode.IsDir() {
+			if err := s.enter(dir, e.name, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *protectScan) enter(dir *os.Root, name, rel string) error {
+	sub, err := plainfile.In(dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return s.fail("look into", s.given, err)
+	}
+	defer sub.Close()
+	return s.scan(sub, rel)
+}

@@ -1,0 +1,14 @@
+package workspace
+
+import "golang.org/x/sys/unix"
+
+// The flags of renameWith, and what a file system without them answers.
+const (
+	noReplace = unix.RENAME_EXCL
+	swap      = unix.RENAME_SWAP
+	noFlags   = unix.ENOTSUP
+)
+
+func renameWith(from int, name string, to int, newName string, flags uint32) error {
+	return unix.RenameatxNp(from, name, to, newName, flags)
+}

@@ -1,0 +1,14 @@
+package workspace
+
+import "golang.org/x/sys/unix"
+
+// The flags of renameWith, and what a file system without them answers.
+const (
+	noReplace = unix.RENAME_NOREPLACE
+	swap      = unix.RENAME_EXCHANGE
+	noFlags   = unix.EINVAL
+)
+
+func renameWith(from int, name string, to int, newName string, flags uint) error {
+	return unix.Renameat2(from, name, to, newName, flags)
+}

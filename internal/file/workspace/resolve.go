@@ -1,0 +1,393 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/plainfile"
+)
+
+const (
+	maxLinks    = 40      // as Linux has it
+	maxRaces    = 100     // how often a path may change while it is resolved
+	maxPathSize = 1 << 16 // bytes; systems allow 4 KiB or 32 KiB
+)
+
+// errRaced says that the path changed while it was resolved.
+var errRaced = errors.New("the path changed while it was resolved")
+
+// place is a resolved path: a handle of a directory and a single name in it.
+type place struct {
+	given string
+	tree  *tree
+	dir   *os.Root    // the deepest directory that exists above the name
+	name  string      // in dir; "." for the tree's root
+	rel   string      // the real slash path in the tree, rest included
+	rest  []string    // components below name, when name is missing
+	info  fs.FileInfo // what is there, a symlink itself; nil when missing
+	open  []*os.Root  // to be closed
+	dirs  *openDirs   // what dir belongs to when places share it
+	data  []byte      // the file's content, where it has been read; else nil
+}
+
+func (p *place) close() {
+	for _, dir := range p.open {
+		dir.Close()
+	}
+	p.open = nil
+}
+
+// beside is the place of another name in the same directory.
+func (p *place) beside(name string) *place {
+	q := *p
+	q.name, q.rel = name, path.Join(path.Dir(p.rel), name)
+	return &q
+}
+
+// self opens the place's directory as a file, for what os.Root cannot do.
+func (p *place) self() (dir *os.File, done func(), err error) {
+	if p.dirs != nil {
+		dir, err = p.dirs.file(p.dir)
+		return dir, func() {}, err
+	}
+	dir, err = p.dir.Open(".")
+	return dir, func() { dir.Close() }, err
+}
+
+func (p *place) missing() bool { return p.info == nil }
+
+// slashed reports whether the path says that a directory is meant.
+func (p *place) slashed() bool { return strings.HasSuffix(filepath.ToSlash(p.given), "/") }
+
+// path is the real path as callers see it.
+func (p *place) path() string { return p.tree.path(p.rel) }
+
+// parent is the absolute path of the handle's directory.
+func (p *place) parent() string {
+	depth := len(p.rest) + 1
+	parts := strings.Split(p.rel, "/")
+	return p.tree.join(strings.Join(parts[:max(0, len(parts)-depth)], "/"))
+}
+
+// Rel gives the lexical form of path, without looking at the file system: a
+// clean slash path relative to the workspace ("." for the root), or an
+// absolute one when it lies in an allowed directory. Errors:
+// path_outside_workspace, invalid_argument for an empty path, one with a NUL
+// byte or one of more than 64 KiB.
+func (w *Workspace) Rel(path string) (string, error) {
+	t, rel, err := w.lexical(path)
+	if err != nil {
+		return "", err
+	}
+	return t.path(rel), nil
+}
+
+func (c *core) lexical(name string) (*tree, string, error) {
+	switch {
+	case name == "":
+		return nil, "", tool.Errorf(tool.InvalidArgument, "the path is empty").
+			Suggest("Give a path relative to the workspace; . is the workspace itself.")
+	case strings.ContainsRune(name, 0):
+		return nil, "", tool.Errorf(tool.InvalidArgument, "the path %q contains a NUL byte", name).
+			Suggest("Give a path without it.")
+	case len(name) > maxPathSize:
+		return nil, "", tool.Errorf(tool.InvalidArgument, "the path has %d bytes, which is too long", len(name)).
+			Suggest("Use a shorter path.")
+	}
+	native := filepath.FromSlash(name)
+	if filepath.IsAbs(native) {
+		t, rel, ok := c.treeOf(filepath.Clean(native))
+		if !ok {
+			return nil, "", outside(name)
+		}
+		return t, rel, nil
+	}
+	native = filepath.Clean(native)
+	if filepath.IsLocal(native) {
+		return c.trees[0], filepath.ToSlash(native), nil
+	}
+	if filepath.VolumeName(native) != "" {
+		return nil, "", outside(name)
+	}
+	t, rel, ok := c.treeOf(filepath.Join(c.trees[0].abs, native))
+	if !ok || !filepath.IsLocal(filepath.FromSlash(rel)) {
+		return nil, "", outside(name)
+	}
+	return t, rel, nil
+}
+
+// locate resolves name; with follow the last component too. The caller closes
+// the place.
+func (c *core) locate(name string, follow bool) (*place, error) {
+	return c.locateIn(nil, name, follow)
+}
+
+// locateIn is locate with the handles of dirs, which has to stay open as long
+// as the place is used. With nil the place has its own.
+func (c *core) locateIn(dirs *openDirs, name string, follow bool) (*place, error) {
+	return c.find(name, finder{follow: follow, shared: dirs})
+}
+
+// find walks name as how says.
+func (c *core) find(name string, how finder) (*place, error) {
+	t, rel, err := c.lexical(name)
+	if err != nil {
+		return nil, err
+	}
+	for range maxRaces {
+		f := how
+		f.core, f.given, f.tree, f.todo = c, name, t, components(rel)
+		p, err := f.run()
+		if err == nil && c.Hides(p.tree.join(p.rel)) {
+			p.close()
+			return nil, hiddenError(name)
+		}
+		if err == nil {
+			return p, nil
+		}
+		f.release()
+		if !errors.Is(err, errRaced) {
+			return nil, c.fail("use", name, err)
+		}
+	}
+	return nil, changing(name)
+}
+
+func components(rel string) []string {
+	if rel == "." || rel == "" {
+		return nil
+	}
+	return strings.Split(rel, "/")
+}
+
+// finder walks one path, component by component.
+type finder struct {
+	*core
+	given  string
+	follow bool
+	guess  bool // leaves the last component unseen: neither missing nor a symlink
+	tree   *tree
+	done   []string   // real names, from the tree's root
+	dirs   []*os.Root // one handle for each of done
+	todo   []string
+	links  int
+	shared *openDirs // where the handles belong, if not to the place
+}
+
+func (f *finder) release() {
+	for len(f.dirs) > 0 {
+		f.leave()
+	}
+}
+
+// leave gives up the handle of the directory that the walk stands in.
+func (f *finder) leave() {
+	n := len(f.dirs) - 1
+	if f.shared == nil {
+		f.dirs[n].Close()
+	}
+	f.dirs = f.dirs[:n]
+}
+
+func (f *finder) here() *os.Root {
+	if len(f.dirs) == 0 {
+		return f.tree.root
+	}
+	return f.dirs[len(f.dirs)-1]
+}
+
+func (f *finder) run() (*place, error) {
+	for len(f.todo) > 0 {
+		name := f.todo[0]
+		f.todo = f.todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			if err := f.up(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		p, err := f.enter(name)
+		if p != nil || err != nil {
+			return p, err
+		}
+	}
+	return f.directory()
+}
+
+// enter goes one component down, or gives the place when that is the end.
+func (f *finder) enter(name string) (*place, error) {
+	last := len(f.todo) == 0
+	if !last && f.reuse(name) {
+		return nil, nil
+	}
+	if last && f.guess {
+		return f.place(name, nil, nil), nil
+	}
+	info, err := f.here().Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.absent(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0 && !(last && !f.follow):
+		return nil, f.link(name)
+	case last:
+		return f.place(name, nil, info), nil
+	case !info.IsDir():
+		return nil, notBelow(f.tree.path(path.Join(path.Join(f.done...), name)))
+	}
+	return nil, f.down(name, info)
+}
+
+// down opens the directory name, which info was taken of. A symlink swapped in
+// meanwhile shows as another file.
+func (f *finder) down(name string, info fs.FileInfo) error {
+	next, err := plainfile.In(f.here(), name)
+	if err != nil {
+		return f.racedIfGone(err)
+	}
+	opened, err := next.Stat(".")
+	if err != nil || !os.SameFile(info, opened) {
+		next.Close()
+		return errRaced
+	}
+	f.dirs = append(f.dirs, next)
+	f.done = append(f.done, name)
+	f.shared.add(f.tree, f.done, next)
+	return nil
+}
+
+// reuse goes down to a directory whose handle is there already.
+func (f *finder) reuse(name string) bool {
+	done := append(f.done, name)
+	dir := f.shared.get(f.tree, done)
+	if dir == nil {
+		return false
+	}
+	f.dirs, f.done = append(f.dirs, dir), done
+	return true
+}
+
+func (f *finder) racedIfGone(err error) error {
+	code, _, _ := classify(err)
+	if code == tool.NotFound || code == tool.NotADirectory || errors.Is(err, f.escape) {
+		return errRaced
+	}
+	return err
+}
+
+// link puts the target of the symlink name in its place.
+func (f *finder) link(name string) error {
+	if f.symlinks == Block {
+		return linkBlocked(f.given, f.tree.path(path.Join(path.Join(f.done...), name)))
+	}
+	if f.links++; f.links > maxLinks {
+		return tool.Errorf(tool.InvalidArgument, "%s leads through more than %d symbolic links", f.given, maxLinks).
+			Suggest("Look for a link that points to itself, and use the real path.").With("path", f.given)
+	}
+	target, err := f.here().Readlink(name)
+	if err != nil {
+		return errRaced // it was a symlink a moment ago
+	}
+	if filepath.IsAbs(target) {
+		return f.jump(target)
+	}
+	if filepath.VolumeName(target) != "" {
+		return outside(f.given)
+	}
+	f.todo = append(strings.Split(filepath.ToSlash(target), "/"), f.todo...)
+	return nil
+}
+
+// up goes to the parent directory, which may lie outside the tree and in
+// another one.
+func (f *finder) up() error {
+	if n := len(f.dirs); n > 0 {
+		f.leave()
+		f.done = f.done[:n-1]
+		return nil
+	}
+	return f.jump(filepath.Dir(f.tree.abs))
+}
+
+// jump goes on from an absolute path.
+func (f *finder) jump(abs string) error {
+	abs = filepath.Join(abs, filepath.Join(f.todo...))
+	t, rel, ok := f.treeOf(abs)
+	if !ok {
+		return outside(f.given)
+	}
+	f.release()
+	f.tree, f.done, f.todo = t, nil, components(rel)
+	return nil
+}
+
+func (f *finder) absent(name string) (*place, error) {
+	rest := slices.DeleteFunc(slices.Clone(f.todo), func(s string) bool { return s == "" || s == "." })
+	if slices.Contains(rest, "..") {
+		return nil, notFound(f.given) // the system would not go back through what is missing
+	}
+	return f.place(name, rest, nil), nil
+}
+
+// directory is the place of the directory that the walk stands in.
+func (f *finder) directory() (*place, error) {
+	n := len(f.done)
+	if n == 0 {
+		info, err := f.tree.root.Stat(".")
+		if err != nil {
+			return nil, err
+		}
+		p := f.place(".", nil, info)
+		p.rel = "."
+		return p, nil
+	}
+	name, self := f.done[n-1], f.dirs[n-1]
+	info, err := self.Stat(".")
+	f.leave()
+	f.done = f.done[:n-1]
+	if err != nil {
+		return nil, err
+	}
+	return f.place(name, nil, info), nil
+}
+
+func (f *finder) place(name string, rest []string, info fs.FileInfo) *place {
+	parts := append(append(slices.Clone(f.done), name), rest...)
+	p := &place{
+		given: f.given, tree: f.tree, dir: f.here(), name: name, rest: rest,
+		rel: path.Join(parts...), info: info, open: f.dirs, dirs: f.shared,
+	}
+	if f.shared != nil {
+		p.open = nil
+	}
+	return p
+}
+
+// Check resolves path for a program that is going to be run with it: every
+// symlink in it is followed (to remove it, all but the last component) and the
+// absolute real path is returned. What does not exist yet is fine. Errors:
+// path_outside_workspace, permission_denied for a protected path,
+// not_a_directory, blocked.
+func (w *Workspace) Check(path string, access Access) (string, error) {
+	p, err := w.locate(path, access.follows())
+	if err != nil {
+		return "", err
+	}
+	defer p.close()
+	if err := w.permit(p, access); err != nil {
+		return "", err
+	}
+	return p.tree.join(p.rel), nil
+}

@@ -1,0 +1,79 @@
+//go:build unix
+
+package workspace
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFlags open a file so that a pipe or a terminal neither blocks nor takes
+// over.
+const openFlags = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+
+// links counts the names of a file.
+func links(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
+}
+
+// mostOpen is how many files the process may have open.
+func mostOpen() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return int(min(limit.Cur, math.MaxInt32))
+}
+
+// keepOwner gives f the owner of the file that it is going to replace, where
+// that is permitted.
+func keepOwner(f *os.File, now, old fs.FileInfo) {
+	st, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	if mine, ok := now.Sys().(*syscall.Stat_t); ok && (mine.Uid != st.Uid || mine.Gid != st.Gid) {
+		if f.Chown(int(st.Uid), int(st.Gid)) != nil {
+			_ = f.Chown(-1, int(st.Gid)) // the group alone may be permitted
+		}
+	}
+}
+
+// mayWrite asks the system whether the file at the place may be written to. A
+// file without any write bit is read-only for the superuser too.
+func (p *place) mayWrite() error {
+	if p.info.Mode().Perm()&0o222 == 0 {
+		return fs.ErrPermission
+	}
+	dir, done, err := p.self()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return unix.Faccessat(int(dir.Fd()), p.name, unix.W_OK, unix.AT_EACCESS)
+}
+
+// renameAt renames between two directory handles, each with a single name.
+func renameAt(from *place, to *place, replace bool) error {
+	a, done, err := from.self()
+	if err != nil {
+		return err
+	}
+	defer done()
+	b, done, err := to.self()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if replace {
+		return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)
+	}
+	return renameNoReplace(int(a.Fd()), from.name, int(b.Fd()), to)
+}

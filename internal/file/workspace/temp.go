@@ -1,0 +1,239 @@
+package workspace
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/file/plainfile"
+	"github.com/toolhost/toolhost/internal/run/pid"
+)
+
+const (
+	tempPrefix = ".toolhost-tmp-"
+	// tempAge is how old a temporary file of a process that is gone has to be
+	// where no lock tells that nobody writes.
+	tempAge = time.Hour
+	// maxSweep bounds the entries looked at before the first write into a
+	// directory; Sweep has no such bound.
+	maxSweep = 20_000
+)
+
+// ownPrefix begins the names of this process's temporary files.
+var ownPrefix = tempPrefix + strconv.Itoa(os.Getpid()) + "-"
+
+func tempName() string {
+	random := binary.BigEndian.AppendUint64(nil, rand.Uint64())
+	return ownPrefix + hex.EncodeToString(random)
+}
+
+// tempPid gives the process in the name of a temporary file.
+func tempPid(name string) (pid int, ok bool) {
+	rest, ok := strings.CutPrefix(name, tempPrefix)
+	if !ok {
+		return 0, false
+	}
+	digits, random, ok := strings.Cut(rest, "-")
+	if !ok || len(random) != 16 || strings.Trim(random, "0123456789abcdef") != "" {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(digits)
+	return pid, err == nil && pid > 0
+}
+
+func isTemp(name string) bool {
+	_, ok := tempPid(name)
+	return ok
+}
+
+// stage writes data into a new temporary file beside the place, on the disk
+// once it returns. mode is given to a file that replaces old, or subject to the
+// umask when old is nil.
+func (h *held) stage(data io.Reader, old fs.FileInfo, mode fs.FileMode) (string, error) {
+	d, err := h.draft(data, old, mode)
+	if err != nil {
+		return "", err
+	}
+	if err := h.w.settle(d); err != nil {
+		h.dir.Remove(d.name)
+		return "", err
+	}
+	return d.name, nil
+}
+
+// draft is a temporary file that is written, but not on the disk for sure.
+type draft struct {
+	name   string
+	file   *os.File
+	synced bool        // with others
+	info   fs.FileInfo // once it is settled
+}
+
+// draft writes a temporary file as stage does.
+func (h *held) draft(data io.Reader, old fs.FileInfo, mode fs.FileMode) (*draft, error) {
+	name := tempName()
+	f, err := h.openName(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(old, mode))
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(f, data, old, mode); err != nil {
+		f.Close()
+		h.dir.Remove(name)
+		return nil, err
+	}
+	return &draft{name: name, file: f}, nil
+}
+
+// settle waits until the draft is on the disk, and closes it. No name of a file
+// may lead to a draft before: after a power cut the name could be on the disk
+// and the content not.
+func (c *core) settle(d *draft) error {
+	var err error
+	if !d.synced {
+		err = c.sync(d.file)
+	}
+	if err == nil {
+		d.info, err = d.file.Stat()
+	}
+	if closeErr := d.file.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func fill(f *os.File, data io.Reader, old fs.FileInfo, mode fs.FileMode) error {
+	if _, err := io.Copy(f, data); err != nil {
+		return err
+	}
+	if old == nil {
+		return nil
+	}
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	keepOwner(f, now, old)
+	if now.Mode().Perm() == mode.Perm() {
+		return nil // also on file systems that have no modes of their own
+	}
+	return f.Chmod(mode.Perm())
+}
+
+// firstMode keeps a replacement private until it has its owner and mode, unless
+// everybody may read the old file and may go on to.
+func firstMode(old fs.FileInfo, mode fs.FileMode) fs.FileMode {
+	switch perm := mode.Perm(); {
+	case old == nil:
+		return perm
+	case perm == old.Mode().Perm() && (perm == 0o644 || perm == 0o755):
+		return perm
+	}
+	return 0o600
+}
+
+// Sweep removes temporary files that killed processes left anywhere in the
+// workspace and the allowed directories, and says how many. Directories that
+// cannot be read are passed over.
+func (w *Workspace) Sweep(ctx context.Context) (removed int, err error) {
+	view := w.WithContext(ctx)
+	for _, t := range w.trees {
+		n, err := view.sweepTree(ctx, t.root, t.abs)
+		removed += n
+		if err != nil {
+			return removed, w.fail("sweep", t.abs, err)
+		}
+	}
+	return removed, nil
+}
+
+func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (removed int, err error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return 0, nil
+	}
+	items, _ := list(f, 0)
+	f.Close()
+	found := false
+	for _, i := range items {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
+		if found = found || isTemp(i.name); !i.mode.IsDir() {
+			continue
+		}
+		n, err := w.sweepBelow(ctx, dir, i.name, abs)
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	if !found {
+		return removed, nil
+	}
+	n, err := w.sweepLocked(dir, abs)
+	return removed + n, err
+}
+
+func (w *Workspace) sweepBelow(ctx context.Context, dir *os.Root, name, abs string) (removed int, err error) {
+	sub, err := plainfile.In(dir, name)
+	if err != nil {
+		return 0, nil
+	}
+	defer sub.Close()
+	return w.sweepTree(ctx, sub, filepath.Join(abs, name))
+}
+
+func (w *Workspace) sweepLocked(dir *os.Root, abs string) (removed int, err error) {
+	release, shared, err := w.lockDir(dir, abs)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return w.sweep(dir, shared, 0)
+}
+
+// sweepOnce sweeps the place's directory unless this workspace has done so
+// already. Failing to tidy up is no reason not to write.
+func (w *Workspace) sweepOnce(p *place, shared bool) {
+	if _, done := w.swept.LoadOrStore(p.parent(), true); !done && len(p.rest) == 0 {
+		_, _ = w.sweep(p.dir, shared, maxSweep)
+	}
+}
+
+// sweep removes stale temporary files from dir, whose lock is held. Anyone who
+// has a temporary file holds that lock, so with the lock all of them are
+// stale; without one their process has to be gone for long.
+func (w *Workspace) sweep(dir *os.Root, shared bool, limit int) (removed int, err error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	items, err := list(f, limit)
+	for _, i := range items {
+		if stale(dir, i.name, shared) && dir.Remove(i.name) == nil {
+			removed++
+		}
+	}
+	return removed, err
+}
+
+func stale(dir *os.Root, name string, shared bool) bool {
+	maker, ok := tempPid(name)
+	if !ok {
+		return false
+	}
+	info, err := dir.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
+		return false // a symlink that was about to be removed has such a name, too
+	}
+	return shared || !pid.Alive(maker) && time.Since(info.ModTime()) > tempAge
+}

@@ -1,0 +1,276 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+)
+
+// DefaultLockWait is how long a write waits for other writers of the same
+// directory, see Options.LockWait.
+const DefaultLockWait = 10 * time.Second
+
+// SymlinkPolicy says what happens at a symlink.
+type SymlinkPolicy int
+
+const (
+	// Inside follows symlinks while they stay inside the workspace.
+	Inside SymlinkPolicy = iota
+	// Block refuses every path with a symlink in it, with code blocked.
+	// Removing or renaming the symlink itself stays possible.
+	Block
+)
+
+// Access is what a caller is going to do with a path.
+type Access int
+
+const (
+	// Read looks only.
+	Read Access = iota
+	// Write creates or changes what is at the path, or something directly
+	// below it that is checked by itself.
+	Write
+	// Remove removes or renames what is at the path with everything below it.
+	// A symlink is meant itself, not its target.
+	Remove
+	// RemoveEmpty removes a directory that is empty: nothing in it is looked at.
+	RemoveEmpty
+)
+
+// follows reports whether a symlink at the end of the path stands for its target.
+func (a Access) follows() bool { return a == Read || a == Write }
+
+// Options shape a workspace. The zero value is a good default.
+type Options struct {
+	// Allow lists further directories whose files may be used, absolute or
+	// relative to the root.
+	Allow []string
+	// Protect lists globs of paths that are not to be written, relative to
+	// the root or to an allowed directory. Case does not matter. Nil means
+	// DefaultProtect; an empty list protects nothing.
+	Protect []string
+	// Symlinks says what happens at a symlink.
+	Symlinks SymlinkPolicy
+	// Recorder is told before every change of a file. Nil means nobody.
+	Recorder Recorder
+	// Hidden are absolute paths, with symlinks resolved, that may be used in no
+	// way, with all that is below them.
+	Hidden []string
+	// Identity is that of the root, by realpath.Identity, where another process
+	// has opened it first. Another directory in its place is refused.
+	Identity string
+	// LockWait bounds how long a write waits for other writers of the same
+	// directory. Zero means DefaultLockWait.
+	LockWait time.Duration
+}
+
+// Workspace gives access to the files of a directory tree. It may be used by
+// several goroutines at once.
+type Workspace struct {
+	*core
+	ctx context.Context
+}
+
+// core is what all views of one workspace share.
+type core struct {
+	trees    []*tree // the root first, then the allowed ones
+	symlinks SymlinkPolicy
+	protect  *protection
+	recorder Recorder
+	lockWait time.Duration
+	hidden   []string
+	escape   error // what os.Root answers for a path outside
+	locks    lockTable
+	swept    sync.Map // directories whose stale temporary files are gone
+
+	restoring bool // see Restoring
+	drafts    int  // how many new files of a batch are open at a time
+
+	// What the system does, for tests to put something else in its place.
+	sync         func(*os.File) error
+	syncTogether func([]*os.File) error
+	exchange     func(p *place, name string) error
+}
+
+// tree is one directory tree that may be used.
+type tree struct {
+	root  *os.Root
+	abs   string // absolute, symlinks resolved
+	given string // absolute, as it was named
+	main  bool   // the workspace root itself
+}
+
+// Open opens the workspace with the given root directory. Errors: not_found,
+// not_a_directory and permission_denied for the root or an allowed directory,
+// invalid_argument for a protect glob that does not parse.
+func Open(root string, opts Options) (*Workspace, error) {
+	protect, err := newProtection(opts.Protect)
+	if err != nil {
+		return nil, err
+	}
+	c := &core{
+		hidden:   opts.Hidden,
+		symlinks: opts.Symlinks, protect: protect, recorder: opts.Recorder, lockWait: opts.LockWait,
+		sync: (*os.File).Sync, syncTogether: syncTogether, exchange: exchange, drafts: draftsAtOnce(),
+	}
+	if c.lockWait <= 0 {
+		c.lockWait = DefaultLockWait
+	}
+	w := &Workspace{core: c, ctx: context.Background()}
+	if err := c.addTree(root); err != nil {
+		return nil, err
+	}
+	if now := w.Identity(); opts.Identity != "" && now != opts.Identity {
+		return nil, errors.Join(tool.Errorf(tool.Conflict, "another directory has taken the place of the workspace %s",
+			root).
+			Suggest("Put the workspace back, or start toolhost again in the directory that is meant."), w.Close())
+	}
+	for _, dir := range opts.Allow {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.trees[0].abs, dir)
+		}
+		if err := c.addTree(dir); err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+	}
+	c.escape = escapeError(c.trees[0].root)
+	return w, nil
+}
+
+// escapeError learns the value that os.Root returns for a path outside.
+func escapeError(root *os.Root) error {
+	_, err := root.Lstat("..")
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return fs.ErrInvalid
+}
+
+func (c *core) addTree(dir string) error {
+	given, err := filepath.Abs(dir)
+	if err != nil {
+		return openError(dir, err)
+	}
+	abs, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return openError(dir, err)
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return openError(dir, err)
+	}
+	c.trees = append(c.trees, &tree{root: root, abs: abs, given: given, main: len(c.trees) == 0})
+	return nil
+}
+
+func openError(dir string, err error) error {
+	code, what, _ := classify(err)
+	return tool.Errorf(code, "cannot use %s as a workspace directory: %s", dir, what).
+		Suggest("Name an existing directory, with --workspace or as workspace.root or workspace.allow in agent.hcl.")
+}
+
+// Close releases the directory handles. Operations that still run end first.
+func (w *Workspace) Close() error {
+	var errs []error
+	for _, t := range w.trees {
+		errs = append(errs, t.root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Root is the absolute path of the workspace's directory, with symlinks
+// resolved.
+func (w *Workspace) Root() string { return w.trees[0].abs }
+
+// Identity is that of the directory that is held, by realpath.Identity.
+func (w *Workspace) Identity() string {
+	info, err := w.trees[0].root.Stat(".")
+	if err != nil {
+		return ""
+	}
+	return realpath.Identity(info)
+}
+
+// Dir opens the workspace's directory for reading: the one that is held,
+// whatever its name leads to by now.
+func (w *Workspace) Dir() (*os.File, error) { return w.trees[0].root.Open(".") }
+
+// Hides reports whether an absolute path may not be used at all.
+func (c *core) Hides(abs string) bool {
+	return slices.ContainsFunc(c.hidden, func(hidden string) bool {
+		_, below := below(hidden, abs)
+		return below
+	})
+}
+
+func hiddenError(given string) *tool.Error {
+	return tool.Errorf(tool.PermissionDenied,
+		"%s is where secrets are known to lie, or is hidden by sandbox.mask: tools do not use it", given).
+		Suggest("Do without it, or ask the user for what is needed of it.").With("path", given)
+}
+
+// WithContext is a view of the same workspace whose waits for other writers
+// end with ctx too, as timeout or cancelled.
+func (w *Workspace) WithContext(ctx context.Context) *Workspace {
+	return &Workspace{core: w.core, ctx: ctx}
+}
+
+// below gives abs relative to dir, as a slash path, when it is dir or lies
+// in it. Both are clean.
+func below(dir, abs string) (string, bool) {
+	if dir == abs {
+		return ".", true
+	}
+	if !strings.HasSuffix(dir, string(filepath.Separator)) {
+		dir += string(filepath.Separator)
+	}
+	if len(abs) <= len(dir) || abs[:len(dir)] != dir {
+		return "", false
+	}
+	return filepath.ToSlash(abs[len(dir):]), true
+}
+
+// treeOf finds the tree in which the clean absolute path lies: the workspace
+// itself, else the innermost allowed directory.
+func (c *core) treeOf(abs string) (*tree, string, bool) {
+	var best *tree
+	var bestRel string
+	for _, t := range c.trees {
+		rel, ok := below(t.abs, abs)
+		if !ok {
+			rel, ok = below(t.given, abs)
+		}
+		if !ok {
+			continue
+		}
+		if t.main {
+			return t, rel, true
+		}
+		if best == nil || len(t.abs) > len(best.abs) {
+			best, bestRel = t, rel
+		}
+	}
+	return best, bestRel, best != nil
+}
+
+// path names rel of the tree as callers see it: relative to the workspace, or
+// absolute below an allowed directory.
+func (t *tree) path(rel string) string {
+	if t.main {
+		return rel
+	}
+	return filepath.ToSlash(t.join(rel))
+}
+
+// join is the absolute path of rel.
+func (t *tree) join(rel string) string { return filepath.Join(t.abs, filepath.FromSlash(rel)) }

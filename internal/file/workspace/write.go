@@ -1,0 +1,282 @@
+package workspace
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+const (
+	// newMode is the mode of new files, less the umask; newDirMode that of
+	// new directories.
+	newMode    fs.FileMode = 0o644
+	newDirMode fs.FileMode = 0o755
+	// appendInPlace is the size in bytes from which a file is appended to in
+	// place instead of being copied.
+	appendInPlace = 16 << 20
+)
+
+// WriteOptions shape WriteFile and Append.
+type WriteOptions struct {
+	// Parents makes missing directories above the file.
+	Parents bool
+	// Exclusive refuses, as already_exists, when there is anything already.
+	Exclusive bool
+	// Mode is the mode of a new file, permission bits only, less the umask.
+	// Zero means 0644. A file that exists keeps its own.
+	Mode fs.FileMode
+}
+
+// WriteFile makes data the content of the file at path, which is created or
+// replaced in one step: a reader, or a kill at any moment, finds the old or
+// the new content, whole. A replaced file keeps its mode, and its owner where
+// permitted; a symlink stays, its target is replaced; other hard links keep
+// the old content. created tells a new file from a replaced one.
+//
+// Errors: not_found when a directory is missing, already_exists with
+// Exclusive, is_directory, unsupported for a pipe, socket or device,
+// permission_denied for a protected or read-only file,
+// path_outside_workspace, timeout while other writers keep the directory
+// locked, unavailable for a full disk. After an error all is as it was.
+func (w *Workspace) WriteFile(path string, data []byte, opts WriteOptions) (created bool, err error) {
+	return w.writing(path, opts, func(h *held) error { return h.put(bytes.NewReader(data), opts) })
+}
+
+// writing calls write with the locked place of a file that can be written to,
+// and takes back the directories it made for it when that fails.
+func (w *Workspace) writing(path string, opts WriteOptions, write func(*held) error) (created bool, err error) {
+	var made []string
+	if opts.Parents {
+		made, err = w.parentsOf(path)
+	}
+	if err == nil {
+		created, err = w.writeHeld(path, opts, write)
+	}
+	if err != nil {
+		w.removeDirs(made)
+		return false, w.fail("write", path, err)
+	}
+	return created, nil
+}
+
+func (w *Workspace) writeHeld(path string, opts WriteOptions, write func(*held) error) (created bool, err error) {
+	h, err := w.hold(path, Write)
+	if err != nil {
+		return false, err
+	}
+	defer h.close()
+	if err := h.writable(opts.Exclusive); err != nil {
+		return false, err
+	}
+	return h.missing(), write(h)
+}
+
+// writable refuses a place that no file can be written to.
+func (p *place) writable(exclusive bool) error {
+	switch {
+	case len(p.rest) > 0:
+		return missingParent(p)
+	case p.missing() && p.slashed(), !p.missing() && p.info.IsDir():
+		return isDirectory(p.given)
+	case p.missing():
+		return nil
+	case p.slashed():
+		return slashedFile(p.given)
+	case exclusive:
+		return exists(p.given)
+	}
+	if err := p.regular(); err != nil {
+		return err
+	}
+	err := p.mayWrite()
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return readOnly(p.given)
+	case errors.Is(err, fs.ErrNotExist):
+		return changing(p.given)
+	}
+	return err
+}
+
+// put replaces or creates the file at the place.
+func (h *held) put(data io.Reader, opts WriteOptions) error {
+	kind, mode := Create, opts.Mode.Perm()
+	if !h.missing() {
+		kind, mode = Replace, h.info.Mode()
+	} else if mode == 0 {
+		mode = newMode
+	}
+	sum := sha256.New()
+	if h.w.recorder != nil {
+		data = io.TeeReader(data, sum)
+	}
+	temp, err := h.stage(data, h.info, mode)
+	if err != nil {
+		return err
+	}
+	if err := h.w.record(kind, h.place, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
+		h.dir.Remove(temp)
+		return err
+	}
+	if opts.Exclusive {
+		return h.publishNew(temp)
+	}
+	return h.publish(temp)
+}
+
+// publish makes the temporary file the file.
+func (h *held) publish(temp string) error {
+	err := h.dir.Rename(temp, h.name)
+	if err != nil {
+		h.dir.Remove(temp)
+	}
+	return err
+}
+
+// publishNew makes the temporary file the file unless there is one already.
+func (h *held) publishNew(temp string) error {
+	err := h.dir.Link(temp, h.name)
+	if err == nil {
+		return h.dir.Remove(temp)
+	}
+	defer h.dir.Remove(temp)
+	if errors.Is(err, fs.ErrExist) {
+		return exists(h.given)
+	}
+	// A file system without hard links.
+	return renameAt(h.beside(temp), h.place, false)
+}
+
+// Update replaces the content of an existing file by what change makes of it,
+// as one step: toolhosts exclude each other while it runs, and when any other
+// program has changed the file meanwhile, the error is a conflict and nothing
+// is written. Nothing is written either when change returns an error, which
+// Update hands on, or the same bytes. change gets up to DefaultReadLimit
+// bytes and must not write through the workspace itself. Other errors are
+// those of WriteFile, not_found and too_large.
+func (w *Workspace) Update(path string, change func(old []byte, info fs.FileInfo) ([]byte, error)) error {
+	h, err := w.hold(path, Write)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	old, info, err := h.readOld()
+	if err != nil {
+		return w.fail("read", path, err)
+	}
+	data, err := change(old, info)
+	if err != nil || bytes.Equal(old, data) {
+		return err
+	}
+	if err := h.writable(false); err != nil {
+		return w.fail("write", path, cmp.Or(h.unchanged(old, info), err))
+	}
+	return w.fail("write", path, h.replace(old, data, info))
+}
+
+func (h *held) readOld() ([]byte, fs.FileInfo, error) {
+	f, info, err := h.openFile()
+	if errors.Is(err, errRaced) {
+		return nil, nil, changing(h.given)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	data, err := readAll(f, info.Size(), h.given, 0)
+	return data, info, err
+}
+
+// replace puts data in the place of old, which has to be there still.
+func (h *held) replace(old, data []byte, info fs.FileInfo) error {
+	temp, err := h.stage(bytes.NewReader(data), info, info.Mode())
+	if err != nil {
+		return err
+	}
+	err = h.unchanged(old, info)
+	if err == nil {
+		err = h.w.record(Replace, h.place, after{hash: h.w.hash(data)})
+	}
+	if err != nil {
+		h.dir.Remove(temp)
+		return err
+	}
+	return h.publish(temp)
+}
+
+// unchanged compares the file with what was read from it.
+func (h *held) unchanged(old []byte, info fs.FileInfo) error {
+	f, now, err := h.openFile()
+	if err != nil {
+		return changing(h.given)
+	}
+	defer f.Close()
+	if !sameContent(info, now) {
+		return changing(h.given)
+	}
+	data, err := readAll(f, now.Size(), h.given, 0)
+	if err != nil || !bytes.Equal(data, old) {
+		return changing(h.given)
+	}
+	return nil
+}
+
+// Append adds data to the end of the file at path, or creates it. Files below
+// 16 MiB, and all that have other hard links, are replaced as WriteFile does,
+// so that nothing is written through a link and a kill leaves no half of
+// data. Larger ones are appended to in place. Errors are those of WriteFile.
+func (w *Workspace) Append(path string, data []byte, opts WriteOptions) (created bool, err error) {
+	return w.writing(path, opts, func(h *held) error {
+		switch {
+		case h.missing():
+			return h.put(bytes.NewReader(data), opts)
+		case len(data) == 0:
+			return nil
+		case h.info.Size() >= appendInPlace && links(h.info) == 1:
+			return h.extend(data)
+		default:
+			return h.appendCopy(data, opts)
+		}
+	})
+}
+
+func (h *held) appendCopy(data []byte, opts WriteOptions) error {
+	f, _, err := h.openFile()
+	if errors.Is(err, errRaced) {
+		return changing(h.given)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return h.put(io.MultiReader(f, bytes.NewReader(data)), opts)
+}
+
+// extend writes at the end of the file itself, and takes back what could not
+// be written whole.
+func (h *held) extend(data []byte) (err error) {
+	if err := h.w.record(Replace, h.place, after{more: data}); err != nil {
+		return err
+	}
+	f, err := h.dir.OpenFile(h.name, os.O_WRONLY|os.O_APPEND|openFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(info, h.info) || !info.Mode().IsRegular() || links(info) != 1 {
+		return changing(h.given)
+	}
+	if _, err := f.Write(data); err != nil {
+		return errors.Join(err, f.Truncate(info.Size()))
+	}
+	return f.Sync()
+}

@@ -1,7 +1,0 @@
-//go:build !windows
-
-package plainfile
-
-import "golang.org/x/sys/unix"
-
-const noWaiting = unix.O_NONBLOCK | unix.O_NOCTTY

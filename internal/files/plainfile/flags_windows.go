@@ -1,3 +1,0 @@
-package plainfile
-
-const noWaiting = 0

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package plugins
-
-// residentMemory is not known here.
-func residentMemory(int) int64 { return 0 }

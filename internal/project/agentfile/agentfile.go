@@ -1,0 +1,222 @@
+// Package agentfile decides which agent.hcl is in force for a directory: the
+// text that the user approved last, here or above. A file that was never
+// approved has no effect, except that only tools that read are offered beside
+// it; so nothing that somebody puts into a project loosens a run.
+package agentfile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/project/trust"
+)
+
+// Options say where to look, and what to believe.
+type Options struct {
+	// Dir is where the search begins; empty is the working directory.
+	Dir string
+	// File is a file that the user has named: it is in force as it is.
+	File string
+	// All has whatever file is found be in force as it is, for one run.
+	All bool
+	// Vars are values of variables.
+	Vars map[string]string
+	// Store is where approvals lie. Nil approves nothing.
+	Store *trust.Store
+	// Usable reports whether a configuration keeps tools away from the store; no
+	// other is approved by it. Nil takes that for granted.
+	Usable func(*config.Config) bool
+}
+
+// State is how an agent.hcl stands.
+type State string
+
+// The states.
+const (
+	None       State = "none"       // there is no file
+	Approved   State = "approved"   // it is in force
+	Unapproved State = "unapproved" // it was never approved, and has no effect
+	Changed    State = "changed"    // the text that was approved before is in force
+	Missing    State = "missing"    // it is gone, and the text that was approved is in force
+	Moved      State = "moved"      // it names paths that lead elsewhere than when it was approved
+)
+
+// Standing is what is in force for a directory, and why.
+type Standing struct {
+	// Config is in force.
+	Config *config.Config
+	State  State
+	// Path is the file that State is about, "" if there is none.
+	Path string
+	// Watch are the files whose change may change the standing.
+	Watch []string
+}
+
+// Find finds the standing of a directory. Diagnostics say what is wrong with a
+// file; with errors among them there is no standing.
+func Find(o Options) (*Standing, config.Diagnostics) {
+	if o.File != "" {
+		return o.whole(o.File)
+	}
+	if o.Dir == "" {
+		o.Dir = "."
+	}
+	if path, found := config.Find(o.Dir); o.All && found {
+		return o.whole(path)
+	}
+	return o.search()
+}
+
+// whole has a file that the user has named be in force.
+func (o Options) whole(path string) (*Standing, config.Diagnostics) {
+	cfg, diags := config.Load(path, config.LoadOptions{Vars: o.Vars})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	cfg.Judge()
+	return &Standing{State: Approved, Path: path, Config: cfg, Watch: []string{path}}, diags
+}
+
+// search goes from the directory upwards to the first file that the user has
+// approved. Above the repository only approved files count: a repository that
+// is made below one does not end its rules.
+func (o Options) search() (*Standing, config.Diagnostics) {
+	s := &Standing{State: None}
+	searched := make(map[string]string) // names of the directories where a file is looked for, by their real paths
+	for _, dir := range config.Dirs(o.Dir) {
+		if real, err := realpath.Of(dir); err == nil && searched[real] == "" {
+			searched[real] = dir
+		}
+	}
+	for _, dir := range upwards(o.Dir) {
+		key := filepath.Join(dir, config.FileName)
+		s.Watch = append(s.Watch, key)
+		name, within := searched[dir]
+		info, err := os.Stat(key)
+		found := err == nil && info.Mode().IsRegular()
+		path := filepath.Join(cmp.Or(name, dir), config.FileName)
+		if o.Store != nil {
+			s.Watch = append(s.Watch, o.Store.File(key))
+			if approval, known := o.Store.Get(key); known && (within || found) {
+				if done, diags := o.approved(s, path, approval); done {
+					return s, diags
+				}
+			}
+		}
+		if within && found && s.State == None {
+			s.State, s.Path = Unapproved, path
+		}
+	}
+	root, err := realpath.Of(o.Dir)
+	if err != nil {
+		root = o.Dir
+	}
+	s.Config = &config.Config{Workspace: config.Workspace{Root: root}, ReadOnly: s.State == Unapproved}
+	return s, nil
+}
+
+// approved puts the text of an approval in force. It reports false for one that
+// approves nothing.
+func (o Options) approved(s *Standing, path string, approval trust.Approval) (done bool, _ config.Diagnostics) {
+	cfg, diags := config.LoadText(path, approval.Content, config.LoadOptions{Vars: o.Vars})
+	if o.Usable != nil && !o.Usable(cfg) {
+		return false, nil
+	}
+	if diags.HasErrors() {
+		return true, diags
+	}
+	moved := !maps.Equal(approval.Leads, cfg.Judge())
+	cfg.Digests, cfg.Leads = approval.Files, approval.Leads // a path that leads elsewhere now is refused
+	cfg.ReadOnly = moved || s.State == Unapproved
+	switch {
+	case s.State == Unapproved: // a nearer file
+	case moved:
+		s.State, s.Path = Moved, path
+	default:
+		s.State, s.Path = state(approval), path
+	}
+	s.Config = cfg
+	return true, diags
+}
+
+// state compares a file with the text that was approved.
+func state(approval trust.Approval) State {
+	info, err := os.Stat(approval.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Missing
+	case err != nil, !info.Mode().IsRegular(), info.Size() != int64(len(approval.Content)):
+		return Changed
+	}
+	if content, err := os.ReadFile(approval.Path); err != nil || !bytes.Equal(content, approval.Content) {
+		return Changed
+	}
+	return Approved
+}
+
+// upwards lists a directory and those above it, with symlinks resolved.
+func upwards(dir string) (all []string) {
+	dir, err := realpath.Of(dir)
+	if err != nil {
+		return nil
+	}
+	for {
+		all = append(all, dir)
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return all
+		}
+		dir = parent
+	}
+}
+
+// Key is the name under which a file is approved: its directory's real path.
+func Key(path string) string {
+	dir, err := realpath.Of(filepath.Dir(path))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+// Approve approves a file with that content for good, and the files that its
+// blocks with a grant run as they are.
+func Approve(store *trust.Store, path string, content []byte, vars map[string]string) error {
+	return store.Approve(approval(path, content, vars))
+}
+
+// ApproveAgain approves what the user has had written into a file. Files that an
+// approval was for before are approved as they were then, because the user has
+// not looked at them since.
+func ApproveAgain(store *trust.Store, path string, content []byte, vars map[string]string) error {
+	next := approval(path, content, vars)
+	if before, known := store.Get(next.Path); known {
+		for file := range next.Files {
+			if was, known := before.Files[file]; known {
+				next.Files[file] = was
+			}
+		}
+	}
+	return store.Approve(next)
+}
+
+func approval(path string, content []byte, vars map[string]string) trust.Approval {
+	cfg, _ := config.LoadText(path, content, config.LoadOptions{Vars: vars})
+	next := trust.For(Key(path), content, cfg.Judge())
+	next.Files = cfg.FileDigests()
+	return next
+}
+
+// Holds reports whether a file is approved as a configuration read it and was
+// judged.
+func Holds(store *trust.Store, cfg *config.Config) bool {
+	approval, known := store.Get(Key(cfg.Path))
+	return known && approval.Holds(cfg.SHA256, cfg.Leads)
+}

@@ -1,0 +1,52 @@
+package agentfile
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+)
+
+// systemTrees are trees in which no project lies, systemDirs directories that
+// are none themselves.
+func systemTrees() []string {
+	return []string{"/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys",
+		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share", "/usr/include",
+		"/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/usr/local/go",
+		"/var/lib", "/var/cache", "/System", "/Library", "/Applications"}
+}
+
+func systemDirs() []string {
+	return []string{"/home", "/Users", "/root", "/tmp", "/private/tmp", "/var", "/var/tmp", "/opt", "/mnt", "/media",
+		"/srv", "/run", "/usr", "/usr/local", "/usr/src", "/Volumes"}
+}
+
+// NoProject says why a directory is not taken for a project unless the user
+// names it, "" for one that is: a client starts its servers wherever it runs
+// itself, and tools are not meant for all that a user has.
+func NoProject(dir string) string {
+	real, err := realpath.Of(dir)
+	if err != nil {
+		return "it cannot be looked into"
+	}
+	home, _ := os.UserHomeDir()
+	if h, err := realpath.Of(home); err == nil && home != "" {
+		home = h
+	}
+	in := func(tree string) bool { return realpath.Below(real, tree) }
+	switch {
+	case filepath.Dir(real) == real:
+		return "it is the root of the file system"
+	case home != "" && real == home:
+		return "it is your home directory"
+	case home != "" && realpath.Below(home, real):
+		return "your home directory lies in it"
+	case slices.ContainsFunc(systemTrees(), in), slices.Contains(systemDirs(), real):
+		return "it belongs to the system"
+	case sandbox.HoldsSecrets(real):
+		return "it is a place of secrets"
+	}
+	return ""
+}

@@ -1,0 +1,97 @@
+// Package trust remembers the text of each agent.hcl that a user has approved.
+// An approval is for a path, the file's content, and where the paths in it
+// lead. It is kept in the user's own configuration: a file in a project can be
+// written by anyone who can write the project.
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/atomicfile"
+	"github.com/toolhost/toolhost/internal/store/userdir"
+)
+
+// Store is where approvals are kept, one small file each.
+type Store struct{ dir string }
+
+// Open names the store in dir, an absolute path. It makes nothing.
+func Open(dir string) *Store { return &Store{dir: dir} }
+
+// Dir is where approvals are kept by default: a directory of the user's
+// configuration.
+func Dir() (string, error) { return userdir.Dir("approvals", "trust") }
+
+// Approval is what a user has approved.
+type Approval struct {
+	// Path is the file, absolute, and Content its text.
+	Path    string `json:"path"`
+	Content []byte `json:"content"`
+	// Leads says where symlinks in the paths that the file names led.
+	Leads map[string]string `json:"leads,omitempty"`
+	// Files are the SHA-256 hashes, in hex, of the files that blocks with a grant
+	// run, and "" for one that was not there.
+	Files map[string]string `json:"files,omitempty"`
+	Time  time.Time         `json:"time"`
+}
+
+// For is the approval of a file with that content.
+func For(path string, content []byte, leads map[string]string) Approval {
+	return Approval{Path: path, Content: content, Leads: leads}
+}
+
+// Holds reports whether the approval is for a content of the given hash, in hex,
+// and paths that lead there.
+func (a Approval) Holds(sum string, leads map[string]string) bool {
+	own := sha256.Sum256(a.Content)
+	return a.Content != nil && sum == hex.EncodeToString(own[:]) && maps.Equal(a.Leads, leads)
+}
+
+// Get returns the approval of the file at path, an absolute path, whatever the
+// file holds now. One that cannot be read, or has no text, does not count.
+func (s *Store) Get(path string) (a Approval, ok bool) {
+	data, err := os.ReadFile(s.File(path))
+	if err != nil || json.Unmarshal(data, &a) != nil || a.Path != path || a.Content == nil {
+		return Approval{}, false
+	}
+	return a, true
+}
+
+// Approve stores an approval. Its time is now.
+func (s *Store) Approve(a Approval) error {
+	a.Time = time.Now().UTC()
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return failed(err)
+	}
+	if err := atomicfile.Write(s.File(a.Path), tool.MustMarshal(a), 0o600); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// Revoke forgets the approval of a file; a missing one is no error.
+func (s *Store) Revoke(path string) error {
+	if err := os.Remove(s.File(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed(err)
+	}
+	return nil
+}
+
+func failed(err error) *tool.Error {
+	return tool.Errorf(tool.Unavailable, "the approval cannot be stored: %w", err).
+		Suggest("Make the directory writable, or trust this run alone with --trust.")
+}
+
+// File is where the approval of a path is kept. It need not exist.
+func (s *Store) File(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:])+".json")
+}

@@ -1,0 +1,257 @@
+package network
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MostEntries is how many entries a list may have.
+const MostEntries = 100
+
+// names is the range from which names get their addresses. It is for tests of
+// networks, and not used on any.
+var names = netip.MustParsePrefix("198.18.0.0/15")
+
+// webPorts are the ports of an entry that names none, askPorts those of AskEntry.
+var (
+	webPorts = []uint16{80, 443}
+	askPorts = []uint16{22, 80, 443}
+)
+
+// AskEntry is the entry with which a person decides on each host that the list does
+// not name. With a port it is for that one.
+const AskEntry = "ask"
+
+// List is what a process may reach by the network.
+type List struct{ entries []Entry }
+
+// Entry is one entry of a list. It has a name or an address.
+type Entry struct {
+	// Text is the entry as it was written.
+	Text string
+	// Name is a host name in lower case, without a final dot. With Below, it is
+	// one below which all names are meant, and not itself.
+	Name  string
+	Below bool
+	// Addr is a literal address, that of this machine for localhost.
+	Addr netip.Addr
+	// Ask is for every other name, of public addresses, once a person allows it.
+	Ask bool
+	// Ports are those that may be connected to.
+	Ports []uint16
+}
+
+// Mistake is what is wrong with an entry.
+type Mistake struct {
+	// Index is that of the entry, -1 for the list as a whole.
+	Index int
+	// What is wrong, and what to write instead.
+	What, Fix string
+}
+
+func (m *Mistake) Error() string { return m.What + ". " + m.Fix }
+
+// Parse reads a list. The error is a *Mistake.
+func Parse(texts []string) (List, error) {
+	var list List
+	switch {
+	case len(texts) == 0:
+		return list, &Mistake{-1, "The list names no host", `Write "deny" to reach nothing, or name hosts.`}
+	case len(texts) > MostEntries:
+		return list, &Mistake{-1, fmt.Sprintf("The list has %d entries, of %d at most", len(texts), MostEntries),
+			`Name a domain with all below it: "*.example.com".`}
+	}
+	for i, text := range texts {
+		e, what, fix := parseEntry(text)
+		if what != "" {
+			return List{}, &Mistake{i, fmt.Sprintf("%q %s", text, what), fix}
+		}
+		list.entries = append(list.entries, e)
+	}
+	return list, nil
+}
+
+// parseEntry reads one entry, or says what is wrong with it.
+func parseEntry(text string) (e Entry, what, fix string) {
+	e.Text, e.Ports = text, webPorts
+	host, port, what, fix := splitPort(text)
+	if what != "" {
+		return e, what, fix
+	}
+	if port != 0 {
+		e.Ports = []uint16{port}
+	}
+	if host == AskEntry {
+		e.Ask = true
+		if port == 0 {
+			e.Ports = askPorts
+		}
+		return e, "", ""
+	}
+	if host == "localhost" || host == "localhost." {
+		e.Addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		return e, "", ""
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		e.Addr = addr.Unmap()
+		what, fix = checkLiteral(e.Addr)
+		return e, what, fix
+	}
+	if below, ok := strings.CutPrefix(host, "*."); ok {
+		host, e.Below = below, true
+	}
+	name, err := HostName(host)
+	switch {
+	case strings.Contains(host, "*"):
+		return e, "has a * where none can be", `The * stands first, for the names below one: "*.example.com".`
+	case err != nil || !IsHostName(name):
+		return e, "is no host name", `Write a host and, unless it is a web server's, a port: "db.example.com:5432".`
+	case EndsInNumber(name):
+		return e, "is an unusual spelling of an address", "Write the address as four decimal numbers."
+	case name == "localhost" || strings.HasSuffix(name, ".localhost"):
+		return e, "means this machine", `Write "localhost:PORT".`
+	}
+	e.Name = name
+	return e, "", ""
+}
+
+// splitPort takes the port off an entry; 0 where it has none.
+func splitPort(text string) (host string, port uint16, what, fix string) {
+	switch {
+	case text == "":
+		return "", 0, "names no host", `Write a host: "example.com".`
+	case strings.Contains(text, "://"):
+		_, rest, _ := strings.Cut(text, "://")
+		rest, _, _ = strings.Cut(rest, "/")
+		return "", 0, "is a URL", fmt.Sprintf("Write the host alone: %q.", rest)
+	case strings.Contains(text, "/"):
+		return "", 0, "has a path, or is a range of addresses",
+			`Write hosts, one by one, without a path: "example.com", "10.1.2.3:5432".`
+	case text == "*":
+		return "", 0, "means every host", `Write network = "allow" for that, or a domain: "*.example.com".`
+	}
+	if _, err := netip.ParseAddr(text); err == nil {
+		return text, 0, "", ""
+	}
+	host = text
+	if at := strings.LastIndexByte(text, ':'); at >= 0 {
+		n, err := strconv.ParseUint(text[at+1:], 10, 16)
+		if err != nil || n == 0 {
+			return "", 0, "has a port that is not between 1 and 65535", "Write the port as a number, or leave it out."
+		}
+		host, port = text[:at], uint16(n)
+	}
+	if inner, ok := strings.CutPrefix(host, "["); ok && strings.HasSuffix(inner, "]") {
+		host = strings.TrimSuffix(inner, "]")
+		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is6() {
+			return "", 0, "has brackets around what is no IPv6 address", `Write "[2001:db8::1]:443".`
+		}
+	}
+	return host, port, "", ""
+}
+
+// checkLiteral says why an address cannot be an entry.
+func checkLiteral(addr netip.Addr) (what, fix string) {
+	switch {
+	case addr.Zone() != "":
+		return "has a zone", "Leave out the % and what follows it."
+	case addr.IsUnspecified() || addr.IsMulticast() || addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return "is not the address of one host", "Write the host's address."
+	case names.Contains(addr):
+		return "lies in 198.18.0.0/15, which stands for names", "Name the host instead."
+	}
+	return "", ""
+}
+
+// texts are the entries as they were written.
+func (l List) texts() (texts []string) {
+	for _, e := range l.entries {
+		texts = append(texts, e.Text)
+	}
+	return texts
+}
+
+// find gives the entry that lets a name be reached at a port, nil for none. An
+// exact name goes before the names below one, and both before any name.
+func (l List) find(name string, port uint16) (found *Entry) {
+	for i := range l.entries {
+		e := &l.entries[i]
+		if e.has(name) && slices.Contains(e.Ports, port) && (found == nil || e.rank() < found.rank()) {
+			found = e
+		}
+	}
+	return found
+}
+
+// knows reports whether a name may be reached at any port.
+func (l List) knows(name string) bool {
+	return slices.ContainsFunc(l.entries, func(e Entry) bool { return e.has(name) })
+}
+
+func (e *Entry) has(name string) bool {
+	switch {
+	case e.Ask:
+		return true
+	case e.Name == "":
+		return false
+	case e.Below:
+		return strings.HasSuffix(name, "."+e.Name)
+	}
+	return name == e.Name
+}
+
+func (e *Entry) rank() int {
+	switch {
+	case e.Ask:
+		return 2
+	case e.Below:
+		return 1
+	}
+	return 0
+}
+
+// literal gives the entry of an address and a port.
+func (l List) literal(addr netip.Addr, port uint16) *Entry {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Addr == addr && slices.Contains(e.Ports, port) {
+			return e
+		}
+	}
+	return nil
+}
+
+// Names reports whether a list names a host itself, at that port.
+func Names(texts []string, host string, port uint16) bool {
+	list, err := Parse(texts)
+	if err != nil {
+		return false
+	}
+	e := list.find(host, port)
+	return e != nil && !e.Below && !e.Ask
+}
+
+// Suggest gives the line of agent.hcl with which hosts could be reached, beside
+// those that a list has.
+func Suggest(list []string, hosts ...string) string {
+	all := make([]string, 0, len(list)+len(hosts))
+	for _, host := range append(slices.Clone(list), hosts...) {
+		if text := strconv.Quote(host); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return "network = [" + strings.Join(all, ", ") + "]"
+}
+
+// asEntry is a host and a port as they are written in a list.
+func asEntry(host string, port uint16) string {
+	if port == 0 || slices.Contains(webPorts, port) {
+		return host
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(int(port))
+}

@@ -1,0 +1,162 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/run/network"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+)
+
+// search looks for a text, which is given backwards, in the environments, memories and
+// files that a process sees. The error says where it is.
+func search(backwards string) error {
+	text := []byte(backwards)
+	slices.Reverse(text)
+	var found []string
+	searched := 0
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return err
+	}
+	for _, process := range processes {
+		for _, file := range []string{"environ", "cmdline"} {
+			if data, err := os.ReadFile(filepath.Join(process, file)); err == nil && bytes.Contains(data, text) {
+				found = append(found, filepath.Join(process, file))
+			}
+		}
+		if filepath.Base(process) == fmt.Sprint(os.Getpid()) {
+			continue // where it looks, the text is
+		}
+		n, err := searchMemory(process, text)
+		if searched += n; err != nil {
+			found = append(found, err.Error())
+		}
+	}
+	for _, dir := range []string{".", "/etc", "/tmp", "/dev", "/run", "/var/tmp"} {
+		_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if info, failed := os.Lstat(path); err != nil || failed != nil || !info.Mode().IsRegular() {
+				return nil // a device, though its directory says otherwise
+			}
+			if data, err := os.ReadFile(path); err == nil && bytes.Contains(data, text) {
+				found = append(found, path)
+			}
+			return nil
+		})
+	}
+	if len(found) > 0 {
+		return errors.New("found in " + strings.Join(found, ", "))
+	}
+	return nil
+}
+
+// searchMemory looks for a text in the memory of a process.
+func searchMemory(process string, text []byte) (searched int, err error) {
+	maps, err := os.ReadFile(filepath.Join(process, "maps"))
+	if err != nil {
+		return 0, nil
+	}
+	memory, err := os.Open(filepath.Join(process, "mem"))
+	if err != nil {
+		return 0, nil
+	}
+	defer memory.Close()
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		if _, err := fmt.Sscanf(line, "%x-%x ", &from, &to); err != nil || from < 0 || to-from > 64<<20 {
+			continue
+		}
+		data := make([]byte, to-from)
+		n, _ := memory.ReadAt(data, from)
+		if searched += n; bytes.Contains(data[:n], text) {
+			return searched, errors.New(filepath.Join(process, "mem"))
+		}
+	}
+	return searched, nil
+}
+
+// certified leads every name to one HTTPS server, which welcomes those who bring a
+// value, and whose certificate is in a file that SSL_CERT_FILE names.
+func certified(t *testing.T, header, value string, hosts ...string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: hosts,
+		IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(header) != value {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, "welcome")
+	}))
+	web.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	web.StartTLS()
+	t.Cleanup(web.Close)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		to, err := net.Dial("tcp", web.Listener.Addr().String())
+		if err != nil {
+			return
+		}
+		from, buffered, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(from, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(to, buffered); _ = to.Close() }()
+		_, _ = io.Copy(from, to)
+		_ = from.Close()
+	}))
+	t.Cleanup(proxy.Close)
+	file := filepath.Join(t.TempDir(), "trusted.pem")
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	for name, value := range map[string]string{"HTTPS_PROXY": proxy.URL, "HTTP_PROXY": proxy.URL, "NO_PROXY": "",
+		"no_proxy": "", "https_proxy": "", "http_proxy": "", "ALL_PROXY": "", "all_proxy": "", "SSL_CERT_FILE": file} {
+		t.Setenv(name, value)
+	}
+}
+
+// The host of a credential welcomes the process, which finds the credential nowhere.
+// The host's other name, which has none, turns it away.
+func TestACredentialIsNowhereInTheSandbox(t *testing.T) {
+	planted := "planted-" + rand.Text() // the program has it not
+	backwards := []byte(planted)
+	slices.Reverse(backwards)
+	certified(t, "X-Token", planted, "a.example", "b.example")
+	policy := sandbox.Policy{Hosts: []string{"a.example", "b.example"},
+		Credentials: []network.Credential{{Name: "registry", Host: "a.example", Port: 443, Header: "X-Token", Value: planted}}}
+	got, log := reachBy(t, policy, "https=a.example", "search="+string(backwards), "https=b.example")
+	assert.Empty(t, got["https=a.example"])
+	assert.Empty(t, got["search="+string(backwards)])
+	assert.Contains(t, got["https=b.example"], "401")
+	list, _ := log.Connections()
+	assert.NotContains(t, fmt.Sprint(list), planted)
+
+	t.Setenv("CARGO_HTTP_CAINFO", "/"+planted) // which every process gets
+	got, _ = reachBy(t, policy, "search="+string(backwards))
+	assert.Contains(t, got["search="+string(backwards)], "environ", "control: what is there is found")
+}

@@ -1,0 +1,257 @@
+// Package session runs programs that calls talk to: on a terminal or on pipes,
+// for as long as they are used. Each is a background task of its own kind: it is
+// confined as its command says, ends with the program that started it at the
+// latest, and shows in the list of tasks.
+//
+// One call at a time has a session (see [Session.Enter]). What its programs
+// change belongs to that call, and after it to the same one until the next.
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/store/effects"
+)
+
+// Defaults of Options, and the size of a terminal that was given none.
+const (
+	DefaultIdle   = 30 * time.Minute
+	DefaultUnread = 1 << 20
+	rows, columns = 24, 80
+)
+
+// writePatience is how long a program may take to read what is written to it.
+const writePatience = 5 * time.Second
+
+// Options shape Sessions. Zero values mean the defaults.
+type Options struct {
+	// Idle is how long a session may be left alone before it is ended.
+	Idle time.Duration
+	// Unread bounds what of its output is kept for the next read: the first half
+	// and the last half of what is longer.
+	Unread int
+}
+
+// Sessions are those that this process has started.
+type Sessions struct {
+	tasks   *background.Store
+	options Options
+
+	mu   sync.Mutex
+	live map[string]*Session
+}
+
+// New gives the sessions that are started among the tasks of a store, which
+// bounds their number.
+func New(tasks *background.Store, o Options) *Sessions {
+	if o.Idle <= 0 {
+		o.Idle = DefaultIdle
+	}
+	if o.Unread <= 0 {
+		o.Unread = DefaultUnread
+	}
+	return &Sessions{tasks: tasks, options: o, live: make(map[string]*Session)}
+}
+
+// Spec says what to run.
+type Spec struct {
+	background.Spec
+	// OnTerminal gives the program a terminal of that size, rather than pipes.
+	OnTerminal bool
+	Size       proc.Size
+}
+
+// Session is a program that runs, or has ended.
+type Session struct {
+	of       *Sessions
+	id       string
+	owner    string
+	terminal *proc.Terminal
+	input    *os.File
+	turns    *effects.Turns
+	turn     chan struct{} // holds a token while nobody has the turn
+	ended    chan struct{}
+	idle     *time.Timer
+
+	mu     sync.Mutex
+	pid    int
+	unread unread
+	news   chan struct{} // closed when there is more to read, and then replaced
+}
+
+// Start starts a session. The call that starts it has to Enter it for its turn.
+// The errors are those of [background.Store.Start].
+func (s *Sessions) Start(ctx context.Context, spec Spec) (*Session, error) {
+	n := &Session{
+		of: s, owner: spec.Session, turn: make(chan struct{}, 1), ended: make(chan struct{}),
+		news: make(chan struct{}), unread: unread{half: s.options.Unread / 2},
+	}
+	n.turn <- struct{}{}
+	n.turns = effects.NewTurns(func() []string { return proc.Writing(n.pid) })
+	leave := n.turns.Enter(ctx)
+	defer leave()
+	if err := n.connect(&spec); err != nil {
+		return nil, err
+	}
+	spec.Turns, spec.OnOutput, spec.OnEnd = n.turns, n.took, sync.OnceFunc(func() { close(n.ended) })
+	spec.OnStart = func(pid int) { n.pid = pid }
+	task, err := s.tasks.Start(ctx, spec.Spec)
+	if err != nil {
+		n.disconnect(&spec)
+		return nil, err
+	}
+	n.id = task.ID
+	n.idle = time.AfterFunc(s.options.Idle, func() { n.end("it was left alone for " + s.options.Idle.String()) })
+	s.mu.Lock()
+	s.live[n.id] = n
+	s.mu.Unlock()
+	go func() {
+		<-n.ended
+		n.idle.Stop()
+		_ = n.input.Close()
+		time.AfterFunc(s.options.Idle, func() { s.forget(n.id) })
+	}()
+	return n, nil
+}
+
+// connect makes the ends that the session is written to by.
+func (n *Session) connect(spec *Spec) (err error) {
+	if !spec.OnTerminal {
+		spec.Input, n.input, err = os.Pipe()
+		if err != nil {
+			return tool.Errorf(tool.Unavailable, "there is no pipe for the command: %w", err).
+				Suggest("Close programs, and try again.")
+		}
+		return nil
+	}
+	if spec.Size.Rows == 0 || spec.Size.Columns == 0 {
+		spec.Size = proc.Size{Rows: rows, Columns: columns}
+	}
+	n.terminal, err = proc.OpenTerminal(spec.Size)
+	if err == nil {
+		spec.Terminal, n.input = n.terminal, n.terminal.Host()
+	}
+	return err
+}
+
+func (n *Session) disconnect(spec *Spec) {
+	if n.terminal != nil {
+		n.terminal.Close()
+		return
+	}
+	_, _ = n.input.Close(), spec.Input.Close()
+}
+
+// Find gives the session of an id that a session of the host has started.
+func (s *Sessions) Find(id, owner string) (*Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.live[id]
+	if n == nil || n.owner != owner {
+		return nil, tool.Errorf(tool.NotFound, "there is no terminal session %q", id).
+			Suggest("Start the program again: a session ends with its program, and with the server.")
+	}
+	return n, nil
+}
+
+func (s *Sessions) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.live, id)
+}
+
+// ID names the session, and the task that it is.
+func (n *Session) ID() string { return n.id }
+
+// Enter waits for the turn, and gives it to the call of ctx until leave.
+func (n *Session) Enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case <-n.turn:
+	case <-ctx.Done():
+		return nil, tool.AsError(ctx.Err())
+	}
+	n.idle.Reset(n.of.options.Idle)
+	over := n.turns.Enter(ctx)
+	return func() {
+		over()
+		n.turn <- struct{}{}
+	}, nil
+}
+
+// Write writes to the program, as if it was typed where there is a terminal.
+func (n *Session) Write(ctx context.Context, text []byte) error {
+	_ = n.input.SetWriteDeadline(time.Now().Add(writePatience))
+	defer context.AfterFunc(ctx, func() { _ = n.input.SetWriteDeadline(time.Now()) })()
+	written, err := n.input.Write(text)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return tool.Errorf(tool.Timeout, "the program does not read its input: it has taken %d of %d bytes", written,
+			len(text)).Suggest("Wait until it does, interrupt it, or end it.")
+	}
+	return tool.Errorf(tool.Conflict, "the program reads no input any more").
+		Suggest("Read what it printed, and start it again if need be.")
+}
+
+// CloseInput tells a program on pipes that no more input comes.
+func (n *Session) CloseInput() {
+	if n.terminal == nil {
+		_ = n.input.Close()
+	}
+}
+
+// Resize gives the terminal another size.
+func (n *Session) Resize(size proc.Size) error {
+	if n.terminal == nil {
+		return tool.Errorf(tool.Unsupported, "the program runs without a terminal, which has no size").
+			Suggest("Start it on a terminal.")
+	}
+	return n.terminal.Resize(size)
+}
+
+// Silent reports whether what is typed is not shown, as at a prompt for a
+// password.
+func (n *Session) Silent() bool { return n.terminal != nil && !n.Ended() && n.terminal.Silent() }
+
+// Signal sends a signal to the programs in the foreground.
+func (n *Session) Signal(signal syscall.Signal) error {
+	if n.Ended() {
+		return nil
+	}
+	if n.terminal != nil {
+		return n.terminal.Signal(signal)
+	}
+	return syscall.Kill(-n.pid, signal)
+}
+
+// Ended reports whether the program and everything that it started have ended.
+func (n *Session) Ended() bool {
+	select {
+	case <-n.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Task is the session as a task: how it ended, for one that has.
+func (n *Session) Task() (*background.Task, error) { return n.of.tasks.Get(n.id) }
+
+// End ends the program and everything that it started.
+func (n *Session) End(ctx context.Context) error {
+	_, _, err := n.of.tasks.Kill(ctx, n.id)
+	return err
+}
+
+func (n *Session) end(reason string) {
+	_, _ = n.of.tasks.EndAll(context.Background(), func(t *background.Task) bool { return t.ID == n.id }, reason)
+}

@@ -1,0 +1,107 @@
+package command
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// Paths lets argv check paths against a workspace.
+func Paths(ctx context.Context, w *workspace.Workspace) argv.Paths { return paths{ctx, w} }
+
+type paths struct {
+	ctx       context.Context // of the call whose arguments are checked
+	workspace *workspace.Workspace
+}
+
+// Check implements argv.Paths.
+func (p paths) Check(path string, use argv.Kind) error {
+	access := workspace.Read
+	switch use {
+	case argv.Write, argv.Replace:
+		access = workspace.Write
+	case argv.Remove:
+		access = workspace.Remove
+	}
+	abs, err := p.workspace.Check(path, access)
+	if err != nil || use == argv.Replace || use == argv.Remove {
+		return err
+	}
+	if err := plain(path, abs); err != nil || use != argv.Write {
+		return err
+	}
+	return singleLink(path, abs)
+}
+
+// plain refuses pipes, sockets and devices: opening one can hang, and reading
+// or writing one does more than that.
+func plain(given, abs string) error {
+	info, err := os.Stat(abs)
+	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice|fs.ModeIrregular) == 0 {
+		return nil
+	}
+	return tool.Errorf(tool.Unsupported, "%s is a pipe, a socket or a device", given).
+		Suggest("Name a regular file or a directory.").With("path", given)
+}
+
+// singleLink refuses a file that has other names: what is written to it in
+// place may change a file outside.
+func singleLink(given, abs string) error {
+	info, err := os.Lstat(abs)
+	if err != nil || !info.Mode().IsRegular() || links(info) < 2 {
+		return nil
+	}
+	return tool.Errorf(tool.PermissionDenied,
+		"%s is a hard link: the file has further names, which may lie outside the workspace", given).
+		Suggest("Remove it first, or write a new file and move that to its place.").With("path", given)
+}
+
+// Glob implements argv.Paths. As in a shell, a leading dot has to be written.
+func (p paths) Glob(pattern string) ([]string, error) {
+	return p.workspace.Glob(p.ctx, pattern, workspace.GlobOptions{NoHidden: true})
+}
+
+// IsDir implements argv.Paths.
+func (p paths) IsDir(path string) bool {
+	info, err := p.workspace.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// CheckTree implements argv.Paths.
+func (p paths) CheckTree(source, target string) error {
+	look := p.workspace.Lstat
+	if strings.HasSuffix(source, "/") {
+		look = p.workspace.Stat
+	}
+	info, err := look(source)
+	if err != nil || !info.IsDir() {
+		return nil // target was checked, and there is nothing below it
+	}
+	var unseen error
+	options := workspace.WalkOptions{Hidden: true, OnSkip: func(_ string, err error) { unseen = err }}
+	base := ""
+	err = p.workspace.Walk(p.ctx, source, options, func(e workspace.Entry) error {
+		if base == "" {
+			base = path.Dir(e.Path) // the first entry lies directly in source
+		}
+		return p.Check(path.Join(target, below(e.Path, base)), argv.Write)
+	})
+	if err == nil {
+		err = unseen
+	}
+	return err
+}
+
+// below gives name relative to the directory base, which holds it.
+func below(name, base string) string {
+	if base == "." {
+		return name
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(name, base), "/")
+}

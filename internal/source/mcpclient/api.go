@@ -1,0 +1,282 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/store/pins"
+	"github.com/toolhost/toolhost/internal/text/nearest"
+)
+
+// Resource is something that a server lets be read.
+type Resource struct {
+	URI         string `json:"uri"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mime_type,omitempty"`
+	// Template is true when URI is a URI template (RFC 6570).
+	Template bool `json:"template,omitempty"`
+}
+
+// Prompt is a text with blanks that a server offers.
+type Prompt struct {
+	Name        string           `json:"name"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
+}
+
+// PromptArgument is a blank of a prompt.
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// PromptMessage is one message of a prompt that was filled in.
+type PromptMessage struct {
+	// Role is "user" or "assistant".
+	Role    string       `json:"role"`
+	Content tool.Content `json:"content"`
+}
+
+// Names gives the names of the servers, in the order in which they were added.
+func (c *Client) Names() []string {
+	names := []string{}
+	for _, s := range c.servers.All() {
+		names = append(names, s.spec.Name)
+	}
+	return names
+}
+
+// find gives the server of that name. The error is a *tool.Error of code
+// not_found.
+func (c *Client) find(name string) (*server, error) {
+	if s, ok := c.servers.Find(name); ok {
+		return s, nil
+	}
+	names := c.Names()
+	err := tool.Errorf(tool.NotFound, "there is no MCP server named %q", name)
+	switch near := nearest.Name(name, names); {
+	case near != "":
+		return nil, err.Suggest("Did you mean %q?", near)
+	case len(names) == 0:
+		return nil, err.Suggest("Declare one in an mcp block of agent.hcl.")
+	}
+	return nil, err.Suggest("The servers are %s.", strings.Join(names, ", "))
+}
+
+// connected gives the connection to the server of that name.
+func (c *Client) connected(ctx context.Context, name string) (*link, error) {
+	s, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.acquire(ctx)
+}
+
+// Tools describes the tools of a server under the server's own names,
+// connecting if they are not known. Include, exclude and prefix of the spec do
+// not apply to the names, include and exclude do to the choice. LeftOut says why
+// others are not offered.
+func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definition, leftOut []*tool.Error, err error) {
+	s, err := c.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, known := s.known(); !known {
+		if _, err := s.acquire(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	defs = []*tool.Definition{}
+	found, refused := s.admitted()
+	for i := range found.Tools {
+		t := &found.Tools[i]
+		switch {
+		case !s.spec.selects(t.Name):
+		case refused[t.Name] != nil:
+			leftOut = append(leftOut, refused[t.Name])
+		default:
+			defs = append(defs, s.definition(t.Name, t))
+		}
+	}
+	return defs, leftOut, nil
+}
+
+// admitted gives what the server says of itself, and why tools of it are not to
+// be used.
+func (s *server) admitted() (*listing, map[string]*tool.Error) {
+	s.Lock()
+	found := s.listing
+	s.Unlock()
+	store, refused := s.client.options.Pins, make(map[string]*tool.Error)
+	if store == nil {
+		return found, refused
+	}
+	for i := range found.Tools {
+		t := &found.Tools[i]
+		if err := store.Admit(s.source(), t.Name, pins.Definition(t)); err != nil {
+			refused[t.Name] = err
+		}
+	}
+	if _, err := store.Keep(); err != nil {
+		s.client.logger.Warn("what the tools of an MCP server say cannot be kept for the user", "server", s.spec.Name,
+			"error", err)
+	}
+	return found, refused
+}
+
+func (s *server) source() string { return "mcp " + s.spec.Name }
+
+// Call calls a tool of a server by the server's own name for it, with
+// arguments as a JSON object. What the server asks meanwhile goes to the
+// services of call.
+func (c *Client) Call(ctx context.Context, name, toolName string, arguments json.RawMessage,
+	call *tool.Call) (*tool.Result, error) {
+	s, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if !s.spec.selects(toolName) {
+		return nil, s.offersNone(toolName)
+	}
+	if c.options.Pins != nil {
+		if _, err := s.acquire(ctx); err != nil {
+			return nil, err
+		}
+		found, refused := s.admitted()
+		if err := refused[toolName]; err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(found.Tools, func(t upstreamTool) bool { return t.Name == toolName }) {
+			return nil, s.offersNone(toolName)
+		}
+	}
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	inner := *call
+	inner.Params = arguments
+	return s.call(ctx, toolName, &inner)
+}
+
+func (s *server) offersNone(toolName string) *tool.Error {
+	return tool.Errorf(tool.NotFound, "the MCP server %s offers no tool named %q", s.spec.Name,
+		toolName).Suggest("List the tools of the server.")
+}
+
+// Resources lists what a server lets be read: resources, then templates.
+func (c *Client) Resources(ctx context.Context, name string) (all []Resource, leftOut int, err error) {
+	l, err := c.connected(ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	all = []Resource{}
+	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Resources == nil {
+		return all, 0, nil
+	}
+	room := roomOfAList
+	add := func(r Resource) {
+		if r, ok := saidResource(r); ok && room.takes(r) {
+			all = append(all, r)
+		} else {
+			leftOut++
+		}
+	}
+	for r, err := range l.session.Resources(ctx, nil) {
+		if err != nil {
+			return nil, 0, l.callError(ctx, "the list of resources", err)
+		}
+		add(Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType})
+	}
+	for r, err := range l.session.ResourceTemplates(ctx, nil) {
+		if err != nil {
+			if l.answered("", err) != nil {
+				break // many servers have resources and no templates
+			}
+			return nil, 0, l.callError(ctx, "the list of resource templates", err)
+		}
+		add(Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType,
+			Template: true})
+	}
+	return all, leftOut, nil
+}
+
+// ReadResource reads a resource of a server.
+func (c *Client) ReadResource(ctx context.Context, name, uri string) ([]tool.Content, error) {
+	l, err := c.connected(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	result, err := l.session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		return nil, l.callError(ctx, "the resource "+uri, err)
+	}
+	l.server.Succeeded()
+	parts := []tool.Content{}
+	for _, part := range result.Contents {
+		parts = append(parts, resource(part))
+	}
+	return parts, nil
+}
+
+// Prompts lists the prompts of a server.
+func (c *Client) Prompts(ctx context.Context, name string) (all []Prompt, leftOut int, err error) {
+	l, err := c.connected(ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	all = []Prompt{}
+	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Prompts == nil {
+		return all, 0, nil
+	}
+	room := roomOfAList
+	for p, err := range l.session.Prompts(ctx, nil) {
+		if err != nil {
+			return nil, 0, l.callError(ctx, "the list of prompts", err)
+		}
+		if said, ok := saidPromptOf(p); ok && room.takes(said) {
+			all = append(all, said)
+		} else {
+			leftOut++
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all, leftOut, nil
+}
+
+// GetPrompt fills in a prompt of a server.
+func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]PromptMessage,
+	error) {
+	l, err := c.connected(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	result, err := l.session.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt, Arguments: arguments})
+	if err != nil {
+		return nil, l.callError(ctx, fmt.Sprintf("the prompt %q", prompt), err)
+	}
+	l.server.Succeeded()
+	messages := []PromptMessage{}
+	room := roomOfAList
+	for i, m := range result.Messages {
+		c := content(m.Content)
+		c.Text = show.Said(c.Text, saidPrompt)
+		message := PromptMessage{show.SaidLine(string(m.Role), show.MostName), c}
+		if !room.takes(message.Role + c.Text) {
+			return messages,
+				tool.Errorf(tool.TooLarge, "the prompt %q of the MCP server %s is longer than %d KiB", prompt,
+					name, roomOfAList>>10).Suggest("Its first %d messages fit; ask for a shorter prompt.", i)
+		}
+		messages = append(messages, message)
+	}
+	return messages, nil
+}

@@ -1,0 +1,209 @@
+//lint:file-ignore SA1019 sampling and logging are what servers of older revisions have
+
+package mcpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
+)
+
+// elicit puts a server's form, or the page that it names, to the user of the
+// call that it belongs to.
+func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name,
+		show.Said(request.Params.Message, show.MostMessage))}
+	if request.Params.Mode == "url" {
+		var err error
+		if form, err = l.server.visit(request.Params); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if form.Schema, err = formOf(request.Params.RequestedSchema); err != nil {
+		return nil, err
+	}
+	f := l.server.calls.asking(ctx, l)
+	if f == nil {
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	}
+	answer, err := f.askUser(ctx, form)
+	if err != nil {
+		return nil, err
+	}
+	return elicitResult(answer)
+}
+
+// askUser puts a question to the user of the call.
+func (f *pendingCall) askUser(ctx context.Context, form tool.Form) (tool.Answer, error) {
+	key := f.questionKey(form)
+	answer, err := f.put(ctx,
+		func(ctx context.Context, call *tool.Call) (any, error) { return call.Ask(ctx, key, form) })
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	return answer.(tool.Answer), nil
+}
+
+// questionKey names a question so that the same one, asked again by a server
+// that had to start over, has the same name.
+func (f *pendingCall) questionKey(form tool.Form) string {
+	sum := sha256.Sum256(tool.MustMarshal(form))
+	key := "mcp." + hex.EncodeToString(sum[:8])
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked[key]++
+	return fmt.Sprintf("%s.%d", key, f.asked[key])
+}
+
+func elicitResult(a tool.Answer) (*mcp.ElicitResult, error) {
+	out := &mcp.ElicitResult{Action: a.Action}
+	if !a.Accepted() || len(a.Content) == 0 {
+		return out, nil
+	}
+	out.Content = make(map[string]any)
+	if err := json.Unmarshal(a.Content, &out.Content); err != nil {
+		return nil, fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	return out, nil
+}
+
+// put hands a question to the caller that follows the pending call and waits for the answer.
+func (f *pendingCall) put(ctx context.Context, ask func(context.Context, *tool.Call) (any, error)) (any, error) {
+	q := &question{ask: ask, answer: make(chan any, 1)}
+	ended := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the call was ended"}
+	select {
+	case f.questions <- q:
+	case <-f.done:
+		return nil, ended
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case answer := <-q.answer:
+		return answer, nil
+	case <-f.done:
+		return nil, ended
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sample asks the language model of the call that the server's request belongs
+// to.
+func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	f := l.server.calls.asking(ctx, l)
+	if f == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "sampling is offered during a call only"}
+	}
+	if err := l.server.maySample(f); err != nil {
+		return nil, err
+	}
+	asked := tool.SampleRequest{System: request.Params.SystemPrompt,
+		MaxTokens: min(int(request.Params.MaxTokens), maxSampleTokens)}
+	prompt, texts := promptOf(request.Params.Messages)
+	if texts {
+		asked.Prompt = prompt
+	} else if asked.Messages = conversation(request.Params.Messages); asked.Messages == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "a model is asked with texts, images and audio only"}
+	}
+	type outcome struct {
+		response *tool.SampleResponse
+		err      error
+	}
+	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) {
+		response, err := call.Sample(ctx, asked)
+		if errors.Is(err, tool.ErrInputRequired) {
+			return nil, err // the client's model is asked the way the user is
+		}
+		return outcome{response, err}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := answer.(outcome)
+	if o.err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: o.err.Error()}
+	}
+	return &mcp.CreateMessageResult{
+		Role: "assistant", Model: o.response.Model, StopReason: "endTurn",
+		Content: &mcp.TextContent{Text: o.response.Text},
+	}, nil
+}
+
+// promptOf writes a conversation of texts as one prompt. It gives false for one
+// of which a part is no text.
+func promptOf(messages []*mcp.SamplingMessage) (prompt string, texts bool) {
+	var parts []string
+	for _, m := range messages {
+		text, ok := m.Content.(*mcp.TextContent)
+		if !ok {
+			return "", false
+		}
+		if len(messages) == 1 {
+			return text.Text, true
+		}
+		parts = append(parts, string(m.Role)+": "+text.Text)
+	}
+	return strings.Join(parts, "\n\n"), true
+}
+
+// conversation gives messages of texts, images and audio; nil when there is
+// something else among them.
+func conversation(messages []*mcp.SamplingMessage) []tool.Content {
+	all := make([]tool.Content, 0, len(messages))
+	for _, m := range messages {
+		switch m.Content.(type) {
+		case *mcp.TextContent, *mcp.ImageContent, *mcp.AudioContent:
+			made := content(m.Content)
+			made.Role, made.MCP = string(m.Role), nil
+			all = append(all, made)
+		default:
+			return nil
+		}
+	}
+	return all
+}
+
+// progress passes a server's progress on to its call.
+func (l *link) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
+	p := request.Params
+	if f := l.server.calls.byToken(p.ProgressToken); f != nil {
+		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: show.Said(p.Message, show.MostMessage)})
+	}
+}
+
+// levels are the log levels of MCP.
+func level(l mcp.LoggingLevel) slog.Level {
+	switch l {
+	case "debug":
+		return slog.LevelDebug
+	case "warning":
+		return slog.LevelWarn
+	case "error", "critical", "alert", "emergency":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+// log takes a server's log message.
+func (l *link) log(_ context.Context, request *mcp.LoggingMessageRequest) {
+	text, ok := request.Params.Data.(string)
+	if !ok {
+		text = string(tool.MustMarshal(request.Params.Data))
+	}
+	name := request.Params.Logger
+	l.say(level(request.Params.Level), l.server.client.hide(text), "logger", show.SaidLine(name, show.MostName))
+}

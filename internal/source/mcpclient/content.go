@@ -1,0 +1,97 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
+)
+
+// result turns the server's result into toolhost's form. Raw is the result as
+// the server wrote it; it may be empty.
+func (l *link) result(name string, r *mcp.CallToolResult, raw json.RawMessage) *tool.Result {
+	out := &tool.Result{Contents: contents(r.Content), Structured: structured(r, raw)}
+	if r.IsError {
+		message := strings.TrimSpace(out.Text())
+		if message == "" {
+			message = fmt.Sprintf("%s of the MCP server %s failed and does not say why", name, l.server.spec.Name)
+		}
+		out.Failed = tool.Errorf(tool.CommandFailed, "%s", message).
+			Suggest("This is what the MCP server %s says; see what it wants instead.", l.server.spec.Name)
+	}
+	return out
+}
+
+// structured gives the data as the server wrote it, with its order of keys and
+// all digits.
+func structured(r *mcp.CallToolResult, raw json.RawMessage) json.RawMessage {
+	if r.StructuredContent == nil {
+		return nil
+	}
+	var exact struct {
+		Structured json.RawMessage `json:"structuredContent"`
+	}
+	if json.Unmarshal(raw, &exact) == nil && len(exact.Structured) > 0 {
+		return exact.Structured
+	}
+	return tool.MustMarshal(r.StructuredContent)
+}
+
+func contents(parts []mcp.Content) []tool.Content {
+	out := make([]tool.Content, 0, len(parts))
+	for _, part := range parts {
+		out = append(out, content(part))
+	}
+	return out
+}
+
+func content(part mcp.Content) tool.Content {
+	switch p := part.(type) {
+	case *mcp.TextContent:
+		return tool.Content{Kind: tool.KindText, Text: p.Text,
+			MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
+	case *mcp.ImageContent:
+		return tool.Content{Kind: tool.KindImage, Data: p.Data, MIMEType: p.MIMEType,
+			MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
+	case *mcp.AudioContent:
+		return tool.Content{Kind: tool.KindAudio, Data: p.Data, MIMEType: p.MIMEType,
+			MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
+	case *mcp.ResourceLink:
+		more := extras{Meta: p.Meta, Annotations: p.Annotations, Title: show.SaidLine(p.Title, show.MostName),
+			Description: show.Said(p.Description, show.MostText), Size: p.Size, Icons: p.Icons}
+		return tool.Content{Kind: tool.KindLink, URI: p.URI, Name: p.Name, MIMEType: p.MIMEType, MCP: more.raw()}
+	case *mcp.EmbeddedResource:
+		if p.Resource != nil {
+			made := resource(p.Resource)
+			made.MCP = extras{Meta: p.Meta, Annotations: p.Annotations}.raw()
+			return made
+		}
+	}
+	return tool.Content{Kind: tool.KindText, Text: string(tool.MustMarshal(part))}
+}
+
+// extras are the members of a piece that tool.Content has no field for.
+type extras struct {
+	Meta        mcp.Meta         `json:"_meta,omitempty"`
+	Annotations *mcp.Annotations `json:"annotations,omitempty"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Size        *int64           `json:"size,omitempty"`
+	Icons       []mcp.Icon       `json:"icons,omitempty"`
+}
+
+// raw is nil when there are none.
+func (x extras) raw() json.RawMessage {
+	if raw := tool.MustMarshal(x); len(raw) > len("{}") {
+		return raw
+	}
+	return nil
+}
+
+func resource(r *mcp.ResourceContents) tool.Content {
+	return tool.Content{Kind: tool.KindResource, URI: r.URI, MIMEType: r.MIMEType, Text: r.Text, Data: r.Blob}
+}

@@ -1,0 +1,186 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/text/jsonlines"
+)
+
+// httpClient carries the requests to one URL. It adds the headers, bounds the
+// answers and notes results as they come.
+type httpClient struct {
+	spec       Spec
+	host       string
+	rawResults *rawResults
+	limit      int
+	base       *http.Transport
+	oauth      *oauth.Server // nil where no login is made
+
+	mu     sync.Mutex
+	status int // of the last answer; 0 when there was none
+	text   string
+	open   map[string]context.CancelFunc // requests under way, by id
+}
+
+func newHTTPClient(spec Spec, w *rawResults, limit int) *httpClient {
+	base := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 1 << 20,
+	}
+	c := &httpClient{spec: spec, rawResults: w, limit: limit, base: base, open: make(map[string]context.CancelFunc)}
+	if u, err := url.Parse(spec.URL); err == nil {
+		c.host = u.Host
+	}
+	return c
+}
+
+// client makes the http.Client for the SDK. Redirects to another host are not
+// followed: the headers are meant for this one.
+func (c *httpClient) client() *http.Client {
+	return &http.Client{Transport: c, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if r.URL.Host != c.host || len(via) > 5 {
+			return errors.New("the server redirects to " + r.URL.Host)
+		}
+		return nil
+	}}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *httpClient) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Host != c.host {
+		return nil, errors.New("a request to another host than the server's: " + request.URL.Host)
+	}
+	request = request.Clone(request.Context())
+	for name, value := range c.spec.Headers {
+		request.Header.Set(name, value)
+	}
+	message, err := sentIn(request)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(request.Context())
+	asked := c.noteSent(message, cancel)
+	body := boundedBody{client: c, asked: asked, ctx: ctx, cancel: cancel}
+	response, err := c.base.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		body.over()
+		return nil, err
+	}
+	body.ReadCloser = response.Body
+	c.note(response)
+	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if media == "text/event-stream" {
+		response.Body = &eventBody{boundedBody: body}
+	} else {
+		response.Body = &wholeBody{boundedBody: body}
+		response.ContentLength = -1
+	}
+	return response, nil
+}
+
+// sentIn reads the message that a request carries, nil when it is none.
+func sentIn(request *http.Request) (*jsonrpc.Request, error) {
+	if request.Method != http.MethodPost || request.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(request.Body)
+	_ = request.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	message, _ := jsonrpc.DecodeMessage(body)
+	r, _ := message.(*jsonrpc.Request)
+	return r, nil
+}
+
+// noteSent notes a message, and gives its id when it wants an answer. The
+// newest revision cancels a request by ending it, which the SDK does not do;
+// so what it says of cancelling is acted on here.
+func (c *httpClient) noteSent(r *jsonrpc.Request, cancel context.CancelFunc) *jsonrpc.ID {
+	if r == nil {
+		return nil
+	}
+	if r.IsCall() {
+		c.rawResults.sent(r.ID, r.Method, r.Params)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.open[key(r.ID)] = cancel
+		return &r.ID
+	}
+	var cancelled struct {
+		ID any `json:"requestId"`
+	}
+	if r.Method == "notifications/cancelled" && json.Unmarshal(r.Params, &cancelled) == nil {
+		if id, err := jsonrpc.MakeID(cancelled.ID); err == nil {
+			c.mu.Lock()
+			stop := c.open[key(id)]
+			c.mu.Unlock()
+			if stop != nil {
+				time.AfterFunc(cancelGrace, stop) // older revisions go by the message
+			}
+		}
+	}
+	return nil
+}
+
+// cancelGrace is how much later than the message that cancels it a request is
+// ended.
+const cancelGrace = 50 * time.Millisecond
+
+func (c *httpClient) note(response *http.Response) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status, c.text = response.StatusCode, response.Status
+}
+
+// refused is the status of the last answer when that was a refusal.
+func (c *httpClient) refused() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.status < 400 {
+		return ""
+	}
+	return c.text
+}
+
+// mayBeProtocol reports whether a failure may be due to the protocol version:
+// the server has answered, and not that we may not come in.
+func (c *httpClient) mayBeProtocol() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status != 0 && c.status != http.StatusUnauthorized && c.status != http.StatusForbidden
+}
+
+// clean takes the tokens that the server was sent out of what it answers.
+func (c *httpClient) clean(data []byte) []byte {
+	if c.oauth == nil {
+		return data
+	}
+	return c.oauth.Hide(data)
+}
+
+// messages notes the responses in data.
+func (c *httpClient) messages(data []byte) {
+	for _, part := range jsonlines.Split(bytes.TrimSpace(data)) {
+		message, err := jsonrpc.DecodeMessage(part)
+		if err != nil {
+			continue
+		}
+		if r, ok := message.(*jsonrpc.Response); ok {
+			c.rawResults.received(r.ID, json.RawMessage(bytes.Clone(r.Result)))
+		}
+	}
+}

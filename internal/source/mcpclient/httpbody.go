@@ -1,0 +1,158 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// boundedBody is the body of an answer that is given on message by message:
+// each is noted before the SDK sees it, and one that is too long is replaced
+// by an error for the request that it answers.
+type boundedBody struct {
+	io.ReadCloser
+	client *httpClient
+	asked  *jsonrpc.ID // the request that is answered, nil when none is
+	ctx    context.Context
+	cancel context.CancelFunc
+	ready  []byte // to be given on
+	err    error  // after that
+}
+
+// over ends the request.
+func (b *boundedBody) over() {
+	b.cancel()
+	if b.asked != nil {
+		b.client.mu.Lock()
+		defer b.client.mu.Unlock()
+		delete(b.client.open, key(*b.asked))
+	}
+}
+
+// Close implements io.Closer.
+func (b *boundedBody) Close() error {
+	defer b.over()
+	return b.ReadCloser.Close()
+}
+
+// stopped makes the end of a request that was cancelled a plain end of its
+// answer, which concerns no other request.
+func (b *boundedBody) stopped(err error) error {
+	if b.asked != nil && b.ctx.Err() != nil {
+		return io.EOF
+	}
+	return err
+}
+
+// give hands out what is ready.
+func (b *boundedBody) give(p []byte) (int, error) {
+	if len(b.ready) == 0 {
+		return 0, b.err
+	}
+	n := copy(p, b.ready)
+	b.ready = b.ready[n:]
+	return n, nil
+}
+
+// overflow makes the message that stands for one that is too long.
+func (b *boundedBody) overflow() []byte {
+	if b.asked == nil {
+		return nil
+	}
+	message, _ := jsonrpc.EncodeMessage(b.client.rawResults.tooLong(*b.asked))
+	return message
+}
+
+// wholeBody is a body that is one message.
+type wholeBody struct{ boundedBody }
+
+func (b *wholeBody) Read(p []byte) (int, error) {
+	if b.err == nil {
+		b.load()
+	}
+	return b.give(p)
+}
+
+func (b *wholeBody) load() {
+	data, err := io.ReadAll(io.LimitReader(b.ReadCloser, int64(b.client.limit)+1))
+	if b.err = io.EOF; err != nil {
+		b.err = err
+		return
+	}
+	if len(data) > b.client.limit {
+		b.ready = b.overflow()
+		return
+	}
+	data = b.client.clean(data)
+	b.client.messages(data)
+	b.ready = data
+}
+
+// eventBody is a stream of server-sent events.
+type eventBody struct {
+	boundedBody
+	pending []byte // an event that is not complete
+	scanned int    // bytes of pending that hold no end of the event
+}
+
+func (b *eventBody) Read(p []byte) (int, error) {
+	for len(b.ready) == 0 && b.err == nil {
+		b.fill()
+	}
+	return b.give(p)
+}
+
+// fill reads on until there is a whole event or no more to come.
+func (b *eventBody) fill() {
+	chunk := make([]byte, 16<<10)
+	n, err := b.ReadCloser.Read(chunk)
+	b.pending = append(b.pending, chunk[:n]...)
+	for {
+		end := eventEnd(b.pending, b.scanned)
+		if end < 0 {
+			break
+		}
+		event := b.client.clean(b.pending[:end])
+		b.pending, b.scanned = b.pending[end:], 0
+		b.client.messages(eventData(event))
+		b.ready = append(b.ready, event...)
+	}
+	b.scanned = max(0, len(b.pending)-3)
+	switch {
+	case len(b.pending) > b.client.limit:
+		if message := b.overflow(); message != nil {
+			b.ready = append(append(append(b.ready, "data: "...), message...), "\n\n"...)
+		}
+		b.pending, b.err = nil, io.EOF
+	case err != nil:
+		if errors.Is(err, io.EOF) {
+			b.ready = append(b.ready, b.pending...)
+		}
+		b.pending, b.err = nil, b.stopped(err)
+	}
+}
+
+// eventEnd finds the end of the first event in data, a blank line, looking
+// from a place on. It is -1 when there is none.
+func eventEnd(data []byte, from int) int {
+	end := -1
+	for _, blank := range []string{"\n\n", "\n\r\n", "\r\r"} {
+		if i := bytes.Index(data[from:], []byte(blank)); i >= 0 && (end < 0 || from+i+len(blank) < end) {
+			end = from + i + len(blank)
+		}
+	}
+	return end
+}
+
+// eventData joins the data lines of an event.
+func eventData(event []byte) (data []byte) {
+	for line := range bytes.Lines(event) {
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(data, bytes.TrimPrefix(value, []byte{' '})...)
+		}
+	}
+	return data
+}

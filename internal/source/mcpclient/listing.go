@@ -1,0 +1,227 @@
+package mcpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Bounds of what a server may list.
+const (
+	maxTools = 2000
+	maxPages = 200
+)
+
+// listing is what a server says of itself.
+type listing struct {
+	Server       string         `json:"server,omitempty"`
+	Version      string         `json:"version,omitempty"`
+	Protocol     string         `json:"protocol,omitempty"` // that was agreed on
+	Pinned       string         `json:"pinned,omitempty"`   // because the newest failed
+	Instructions string         `json:"instructions,omitempty"`
+	Tools        []upstreamTool `json:"tools"`
+}
+
+// upstreamTool is a tool as the server describes it.
+type upstreamTool struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"inputSchema,omitempty"`
+	Output      json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations annotations     `json:"annotations"`
+}
+
+// annotations are what the server says of a tool's effects. Absent means what
+// the protocol says: destructive, not idempotent, open to the world.
+type annotations struct {
+	Title       string `json:"title,omitempty"`
+	ReadOnly    bool   `json:"readOnlyHint,omitempty"`
+	Idempotent  bool   `json:"idempotentHint,omitempty"`
+	Destructive *bool  `json:"destructiveHint,omitempty"`
+	OpenWorld   *bool  `json:"openWorldHint,omitempty"`
+}
+
+// digest tells one list of tools from another.
+func (l *listing) digest() string {
+	sum := sha256.Sum256(tool.MustMarshal(l.Tools))
+	return hex.EncodeToString(sum[:16])
+}
+
+// list asks the server for its tools, page by page.
+func (l *link) list(ctx context.Context) (*listing, error) {
+	found := &listing{Tools: []upstreamTool{}}
+	if about := l.session.InitializeResult(); about != nil {
+		found.Protocol, found.Instructions = about.ProtocolVersion, about.Instructions
+		if about.ServerInfo != nil {
+			found.Server, found.Version = about.ServerInfo.Name, about.ServerInfo.Version
+		}
+		if about.Capabilities != nil && about.Capabilities.Tools == nil {
+			return found, nil
+		}
+	}
+	cursor := ""
+	for range maxPages {
+		page, next, err := l.listPage(ctx, cursor)
+		if err != nil {
+			return nil, err
+		}
+		found.Tools = append(found.Tools, page...)
+		if len(found.Tools) > maxTools {
+			return nil, fmt.Errorf("the server lists more than %d tools", maxTools)
+		}
+		if next == "" || next == cursor {
+			found.sanitize()
+			return found, nil
+		}
+		cursor = next
+	}
+	return nil, fmt.Errorf("the server's list of tools has more than %d pages", maxPages)
+}
+
+// listPage gives one page of tools, as the server wrote them.
+func (l *link) listPage(ctx context.Context, cursor string) (tools []upstreamTool, next string, err error) {
+	token := l.server.calls.newToken()
+	params := &mcp.ListToolsParams{Cursor: cursor}
+	params.SetProgressToken(token)
+	result, err := l.session.ListTools(ctx, params)
+	raw, large := l.rawResults.take(token)
+	switch {
+	case large:
+		return nil, "", l.tooLarge()
+	case err != nil:
+		return nil, "", err
+	}
+	var page struct {
+		Tools []upstreamTool `json:"tools"`
+	}
+	if len(raw) == 0 { // kept by the SDK from before
+		raw = tool.MustMarshal(result)
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return nil, "", fmt.Errorf("the server's list of tools cannot be read: %w", err)
+	}
+	return usable(page.Tools, result), result.NextCursor, nil
+}
+
+// usable leaves out the tools that the SDK has left out: those whose
+// parameters cannot be mirrored in headers as they ask for.
+func usable(tools []upstreamTool, result *mcp.ListToolsResult) []upstreamTool {
+	kept := make(map[string]bool, len(result.Tools))
+	for _, t := range result.Tools {
+		kept[t.Name] = true
+	}
+	return slices.DeleteFunc(tools, func(t upstreamTool) bool { return !kept[t.Name] })
+}
+
+// listAgain asks for the tools once more, because they have changed.
+func (l *link) listAgain() {
+	select {
+	case <-l.ready:
+	case <-l.ctx.Done():
+	}
+	if l.failure != nil || l.Gone() || l.ctx.Err() != nil {
+		return
+	}
+	l.relisting.Lock()
+	defer l.relisting.Unlock()
+	ctx, cancel := context.WithTimeout(l.ctx, DefaultStartTimeout)
+	defer cancel()
+	found, err := l.list(ctx)
+	if l.stopping.Load() || l.ctx.Err() != nil || l.Gone() {
+		return
+	}
+	if err != nil {
+		l.server.client.logger.Warn("the changed tools of an MCP server could not be listed", "server",
+			l.server.spec.Name, "error", err)
+		return
+	}
+	l.server.Lock()
+	if known := l.server.listing; known != nil {
+		found.Pinned = known.Pinned
+	}
+	l.server.Unlock()
+	l.server.learn(found)
+}
+
+// tools lists the server's tools; see Source.Tools.
+func (s *server) tools(ctx context.Context) ([]tool.Tool, error) {
+	found, ok := s.known()
+	if !ok {
+		var err error
+		if err = s.load(ctx); err == nil || found == nil {
+			s.Lock()
+			found = s.listing
+			s.Unlock()
+		}
+		if found == nil {
+			s.offer("none")
+			return nil, err
+		}
+	}
+	s.offer(found.digest())
+	return s.remoteTools(found), nil
+}
+
+// offer notes what was given out.
+func (s *server) offer(digest string) {
+	s.Lock()
+	defer s.Unlock()
+	s.offered = digest
+}
+
+// load connects, as long as the options' patience lasts. The connecting goes
+// on afterwards.
+func (s *server) load(ctx context.Context) error {
+	patience := s.client.options.Patience
+	if patience < 0 {
+		return s.whyUnknown()
+	}
+	s.Lock()
+	recent := s.recent
+	s.recent = nil
+	s.Unlock()
+	if recent != nil {
+		if patience > 0 {
+			go func() { _, _ = s.acquire(context.WithoutCancel(ctx)) }()
+		}
+		return recent
+	}
+	waiting := ctx
+	if patience > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	_, err := s.acquire(waiting)
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		return s.unknown(fmt.Sprintf("it is still starting after %s", patience.Round(time.Millisecond)))
+	}
+	return err
+}
+
+// whyUnknown is why there are no tools, without a try to get them.
+func (s *server) whyUnknown() *tool.Error {
+	s.Lock()
+	defer s.Unlock()
+	switch {
+	case s.Current != nil:
+		return s.unknown("it is still starting")
+	case s.LastError != nil:
+		return s.LastError
+	}
+	return s.unknown("its tools are not known yet")
+}
+
+func (s *server) unknown(why string) *tool.Error {
+	return tool.Errorf(tool.Unavailable, "the MCP server %s gives no tools yet: %s", s.spec.Name, why).
+		Suggest("List the tools again later; toolhost doctor says how it is.").With("server", s.spec.Name)
+}

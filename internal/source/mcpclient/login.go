@@ -1,0 +1,82 @@
+package mcpclient
+
+import (
+	"context"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
+)
+
+// authorized readies the server's authorization: for a URL whose headers do
+// not have one already.
+func (s *server) authorized() (err error) {
+	if s.spec.URL == "" {
+		return nil
+	}
+	for name := range s.spec.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return nil
+		}
+	}
+	options := s.client.options
+	s.oauth, err = oauth.New(oauth.Options{
+		Name: s.spec.Name, URL: s.spec.URL, Config: s.spec.OAuth, Headers: s.spec.Headers,
+		Store: options.Logins, Visit: options.Visit, Sensitive: s.client.keep, Logger: s.client.logger,
+	})
+	return err
+}
+
+// logins gives the authorization of the server of that name. The error is a
+// *tool.Error: not_found, or unsupported for a server that is not logged in to.
+func (c *Client) logins(name string) (*oauth.Server, error) {
+	s, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if s.oauth == nil && s.spec.URL == "" {
+		return nil, tool.Errorf(tool.Unsupported, "the MCP server %s is a program: there is no login to it", name).
+			Suggest("Give it what it needs in env of its mcp block.")
+	}
+	if s.oauth == nil {
+		return nil, tool.Errorf(tool.Unsupported,
+			"the MCP server %s gets its Authorization from the headers of its mcp block", name).
+			Suggest("Take Authorization out of headers to log in instead.")
+	}
+	return s.oauth, nil
+}
+
+// Login has a person log in to a server, with further scopes beside those that
+// it names, whether there is a login already or not. Errors are *tool.Errors.
+func (c *Client) Login(ctx context.Context, name string, scopes []string, visit oauth.Visit) error {
+	server, err := c.logins(name)
+	if err != nil {
+		return err
+	}
+	return server.Login(ctx, scopes, visit)
+}
+
+// Logout ends the login to a server; see oauth.Server.Logout.
+func (c *Client) Logout(ctx context.Context, name string) (was bool, err error) {
+	server, err := c.logins(name)
+	if err != nil {
+		return false, err
+	}
+	return server.Logout(ctx)
+}
+
+// LoginState tells how the login to a server stands, without asking it.
+func (c *Client) LoginState(name string) (oauth.State, error) {
+	server, err := c.logins(name)
+	if err != nil {
+		return oauth.State{}, err
+	}
+	return server.State()
+}
+
+// Check connects to a server, if it is not connected to yet. The error is a
+// *tool.Error that says why that failed.
+func (c *Client) Check(ctx context.Context, name string) error {
+	_, err := c.connected(ctx, name)
+	return err
+}

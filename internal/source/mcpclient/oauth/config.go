@@ -1,0 +1,102 @@
+package oauth
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Grant is the way in which tokens are got.
+type Grant string
+
+// The grants. The empty one is AuthorizationCode.
+const (
+	// AuthorizationCode has a person agree in a browser.
+	AuthorizationCode Grant = "authorization_code"
+	// ClientCredentials is for machines: the client's own secret is enough.
+	ClientCredentials Grant = "client_credentials"
+	// JWTBearer is for machines that somebody vouches for, such as the platform
+	// that they run on: what it has written and signed is enough (RFC 7523).
+	JWTBearer Grant = "jwt_bearer"
+)
+
+// Config is how toolhost is known to the authorization server of an MCP
+// server. The zero value is for servers where clients register themselves. Its
+// JSON form may travel to another process.
+type Config struct {
+	Grant Grant `json:"grant,omitempty"`
+	// ClientID is that of a client that was registered by hand.
+	ClientID string `json:"client_id,omitempty"`
+	// ClientSecret belongs to ClientID. ClientSecretFile names a file with it,
+	// which is read when it is needed.
+	ClientSecret     string `json:"client_secret,omitempty"`
+	ClientSecretFile string `json:"client_secret_file,omitempty"`
+	// PrivateKeyFile names a file with the private key of ClientID, in place of
+	// a secret: PEM (PKCS #8), P-256, Ed25519 or RSA.
+	PrivateKeyFile string `json:"private_key_file,omitempty"`
+	// AssertionFile names a file with what is written of the machine, for
+	// JWTBearer. It is read whenever a token is asked for.
+	AssertionFile string `json:"assertion_file,omitempty"`
+	// ClientMetadataURL is the https URL of a client ID metadata document,
+	// which stands for a registration where the server takes such.
+	ClientMetadataURL string `json:"client_metadata_url,omitempty"`
+	// Issuer is the one authorization server to deal with; empty takes the
+	// first that the MCP server names.
+	Issuer string `json:"issuer,omitempty"`
+	// Scopes are asked for in place of those that the server names.
+	Scopes []string `json:"scopes,omitempty"`
+	// RedirectPort is the port of 127.0.0.1 that the browser is sent back to;
+	// zero is any free one.
+	RedirectPort int `json:"redirect_port,omitempty"`
+	// Private lets the authorization server have an address that is not public
+	// and any port.
+	Private bool `json:"private,omitempty"`
+}
+
+// attended reports whether it takes a person to log in.
+func (c *Config) attended() bool { return c.Grant == "" || c.Grant == AuthorizationCode }
+
+// secret gives the secret of the configured client, "" for none.
+func (c *Config) secret() (string, error) {
+	if c.ClientSecretFile == "" {
+		return c.ClientSecret, nil
+	}
+	return readSecret("client_secret_file", c.ClientSecretFile, true)
+}
+
+// maxSecret bounds a file with a secret, in bytes.
+const maxSecret = 64 << 10
+
+// readSecret reads a file that holds a secret alone. One that others can read
+// is refused, where its owner decides on that.
+func readSecret(attribute, path string, owned bool) (string, error) {
+	wrong := func(why, next string) error {
+		return tool.Errorf(tool.Unavailable, "%s %s %s", attribute, path, why).Suggest("%s", next)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", wrong("cannot be read: "+err.Error(), "Write what is needed into it: umask 077; cat > FILE")
+	case !info.Mode().IsRegular() || info.Size() > maxSecret:
+		return "", wrong("is no file with a secret", "Name a file with the secret alone.")
+	case owned && info.Mode().Perm()&0o077 != 0:
+		return "", wrong("can be read by others", "Run chmod 600 on it.")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", wrong("cannot be read: "+err.Error(), "Make it readable for yourself.")
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// origin is scheme, host and port of a URL in one form.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}

@@ -1,0 +1,135 @@
+package oauth
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Page is what a person has to visit to agree to a login.
+type Page struct {
+	// Server is the name of the MCP server, Host who shows the page.
+	Server, Host string
+	// URL is where it is.
+	URL string
+	// Answer takes the URL that the page led to from a person whose browser
+	// cannot reach this machine. An error says what is wrong with it; another
+	// one may be given.
+	Answer func(redirected string) error
+}
+
+// Visit shows a person a page, or opens it in a browser, and returns; the
+// answer comes by itself. An error ends the login. The context ends with the
+// login.
+type Visit func(ctx context.Context, page Page) error
+
+// callback is the path that browsers are sent back to.
+const callback = "/callback"
+
+// answer is what a page led to.
+type answer struct{ code, iss string }
+
+// receiver waits for the browser to come back, on this machine's own address
+// (RFC 8252, section 7.3).
+type receiver struct {
+	state    string
+	listener net.Listener
+	server   *http.Server
+	came     chan url.Values
+}
+
+// listen opens a receiver at a port of 127.0.0.1, any free one for 0.
+func listen(port int, state string) (*receiver, error) {
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp4",
+		net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, tool.Errorf(tool.Unavailable, "the answer to a login cannot be received: %w", err).
+			Suggest("End what uses the port, or take another redirect_port.")
+	}
+	r := &receiver{state: state, listener: listener, came: make(chan url.Values, 1)}
+	r.server = &http.Server{
+		Handler: http.HandlerFunc(r.serve), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		MaxHeaderBytes: 32 << 10,
+	}
+	go func() { _ = r.server.Serve(listener) }()
+	return r, nil
+}
+
+// uri is the redirect URI.
+func (r *receiver) uri() string { return "http://" + r.listener.Addr().String() + callback }
+
+// close ends it. The page that the browser was answered with goes out first.
+func (r *receiver) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if r.server.Shutdown(ctx) != nil {
+		_ = r.server.Close()
+	}
+}
+
+// serve answers the browser. Anyone who does not know the state is not who was
+// sent here, and does not disturb the login.
+func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
+	header := w.Header()
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Connection", "close")
+	if request.Method != http.MethodGet || request.URL.Path != callback {
+		http.Error(w, "There is nothing here.", http.StatusNotFound)
+		return
+	}
+	if err := r.take(request.URL.Query()); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	_, _ = io.WriteString(w, "toolhost has the answer. Close this page; the terminal says how it went.\n")
+}
+
+// paste takes the URL that the browser was sent to.
+func (r *receiver) paste(redirected string) error {
+	u, err := url.Parse(strings.TrimSpace(redirected))
+	if err != nil || u.RawQuery == "" {
+		return errors.New("this is not the address that the page led to: it begins with " + r.uri() + "?")
+	}
+	return r.take(u.Query())
+}
+
+// take takes the first answer to this login.
+func (r *receiver) take(query url.Values) error {
+	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(r.state)) != 1 {
+		return errors.New("this is not the answer to the login that is under way")
+	}
+	select {
+	case r.came <- query:
+		return nil
+	default:
+		return errors.New("this login has its answer already")
+	}
+}
+
+// wait gives the answer.
+func (r *receiver) wait(ctx context.Context) (answer, error) {
+	select {
+	case query := <-r.came:
+		if code := query.Get("error"); code != "" {
+			return answer{}, &refusal{code, query.Get("error_description")}
+		}
+		if query.Get("code") == "" {
+			return answer{}, errors.New("the answer has no code")
+		}
+		return answer{query.Get("code"), query.Get("iss")}, nil
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	}
+}

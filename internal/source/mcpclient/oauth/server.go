@@ -1,0 +1,251 @@
+package oauth
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"golang.org/x/oauth2"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/store/redact"
+)
+
+// Options are what a Server is about.
+type Options struct {
+	// Name is the MCP server's name, for errors; URL its endpoint.
+	Name, URL string
+	Config    Config
+	// Headers go with requests to URL, beside the token.
+	Headers map[string]string
+	// Store keeps the login. Nil keeps it in memory.
+	Store *Store
+	// Visit shows a person the page of a login that a request turns out to
+	// need. Nil never asks anybody: such a request fails.
+	Visit Visit
+	// Sensitive is told about values that nobody is to see. Nil is not told.
+	Sensitive func(values []string)
+	// Logger is told what becomes of logins. Nil discards.
+	Logger *slog.Logger
+}
+
+// Server authorizes the requests to one MCP server; it is an OAuthHandler of
+// the SDK, and safe for use by several goroutines.
+//
+// The documents and endpoints of a login are read from https URLs with public
+// addresses only, the host of the MCP server and Config.Private aside, and
+// from this machine when the MCP server is on it. The token is sent to Options.URL
+// alone. A server that is not on this machine is sent none without TLS.
+type Server struct {
+	options Options
+	config  Config
+	url     *url.URL
+	store   *Store
+	logger  *slog.Logger
+	web     *web
+
+	turn    chan struct{} // held by the one Authorize that is under way; the next three are under it
+	visits  int           // in a row
+	visited time.Time     // the last time
+	failed  error         // why that came to nothing
+
+	mu    sync.Mutex
+	known map[string]bool // secrets that Sensitive was told
+}
+
+var _ auth.OAuthHandler = (*Server)(nil)
+
+// New makes a Server. It connects to nothing. A URL that cannot be used is an
+// invalid_argument error.
+func New(options Options) (*Server, error) {
+	s := &Server{options: options, config: options.Config, store: options.Store, logger: options.Logger}
+	var err error
+	if s.url, err = url.Parse(options.URL); err != nil || s.url.Host == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "the MCP server %s has no usable URL",
+			options.Name).Suggest("Write https://HOST/PATH.")
+	}
+	if s.web, err = newWeb(s.url, s.config.Private); err != nil {
+		return nil, err
+	}
+	if s.store == nil {
+		s.store = InMemory()
+	}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	s.turn, s.known = make(chan struct{}, 1), make(map[string]bool)
+	return s, nil
+}
+
+// errorf makes an error whose message begins with the server.
+func (s *Server) errorf(code tool.Code, format string, args ...any) *tool.Error {
+	return tool.Errorf(code, "the MCP server %s "+format, append([]any{s.options.Name}, args...)...).With("server",
+		s.options.Name)
+}
+
+// sensitive reports values that nobody is to see.
+func (s *Server) sensitive(values ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var fresh []string
+	for _, value := range values {
+		if value != "" && !s.known[value] {
+			s.known[value] = true
+			fresh = append(fresh, value)
+		}
+	}
+	if len(fresh) > 0 && s.options.Sensitive != nil {
+		s.options.Sensitive(fresh)
+	}
+}
+
+// Hide takes the tokens and secrets that have come up out of a text that the
+// server wrote. Data is not changed.
+func (s *Server) Hide(data []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	secrets := slices.DeleteFunc(slices.Collect(maps.Keys(s.known)), func(v string) bool { return len(v) < shortest })
+	return []byte(redact.New(secrets).String(string(data)))
+}
+
+// shortest is the least length of a value that is taken out: a shorter one is
+// no secret, and stands in many a text by chance.
+const shortest = 8
+
+// load gives the login, nil when there is none.
+func (s *Server) load() (*Login, error) {
+	l, err := s.store.load(s.options.URL, &s.config)
+	if l != nil {
+		s.sensitive(l.secrets()...)
+	}
+	return l, err
+}
+
+// TokenSource implements auth.OAuthHandler.
+func (s *Server) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
+	return source{s, ctx}, nil
+}
+
+// source gives the token for the next request.
+type source struct {
+	server *Server
+	ctx    context.Context
+}
+
+// Token implements oauth2.TokenSource. It gives nil where there is no login:
+// then the server has to say that it wants one. A login that is over is an
+// error, since a server that takes anybody would answer somebody else.
+func (t source) Token() (*oauth2.Token, error) {
+	s := t.server
+	l, err := s.load()
+	if err == nil && l != nil && !l.fresh() {
+		ctx, cancel := context.WithTimeout(t.ctx, requestTime)
+		defer cancel()
+		l, err = s.revive(ctx, l)
+	}
+	if err != nil || l == nil {
+		return nil, err
+	}
+	return &oauth2.Token{AccessToken: l.AccessToken, Expiry: l.Expires}, nil
+}
+
+// revive gets a fresh token in place of a login's that is over, without a
+// person's doing. It is nil when a person can be asked, later.
+func (s *Server) revive(ctx context.Context, old *Login) (*Login, error) {
+	l, err := s.renew(ctx, old.AccessToken)
+	if err != nil || l != nil || s.options.Visit != nil {
+		return l, err
+	}
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if l, err = s.load(); err != nil || l != nil && l.fresh() {
+		return l, err
+	}
+	if err := s.obtain(ctx, challenge{}, old.Scopes, old); err != nil {
+		return nil, err
+	}
+	return s.load()
+}
+
+// take waits for the turn to get a token.
+func (s *Server) take(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Server) leave() { <-s.turn }
+
+// State is how the login to a server stands.
+type State struct {
+	// LoggedIn is true while there is something to authorize requests with.
+	LoggedIn bool `json:"logged_in"`
+	// Expires is when the access token ends, where that is known. Renews is
+	// true when it is then replaced without anybody's doing.
+	Expires time.Time `json:"expires,omitzero"`
+	Renews  bool      `json:"renews"`
+	Issuer  string    `json:"issuer,omitempty"`
+	Scopes  []string  `json:"scopes,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+}
+
+// State tells how the login stands. It asks nobody but the store.
+func (s *Server) State() (State, error) {
+	l, err := s.load()
+	if err != nil || l == nil {
+		return State{}, err
+	}
+	return State{
+		LoggedIn: l.fresh() || l.RefreshToken != "", Expires: l.Expires,
+		Renews: l.RefreshToken != "" || !s.config.attended(),
+		Issuer: l.Issuer, Scopes: l.Scopes, At: l.At,
+	}, nil
+}
+
+// Authorize implements auth.OAuthHandler: it is called when the server refuses
+// a request, and gives nil when the request is worth another try.
+func (s *Server) Authorize(ctx context.Context, request *http.Request, response *http.Response) error {
+	_ = response.Body.Close()
+	c := challengeOf(response.Header)
+	used := bearer(request.Header)
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	l, err := s.load()
+	if err != nil {
+		return err
+	}
+	if l != nil && l.fresh() && l.AccessToken != used {
+		return nil // it has been renewed meanwhile
+	}
+	if response.StatusCode == http.StatusForbidden {
+		return s.more(ctx, c, l, response)
+	}
+	if l != nil && l.RefreshToken != "" {
+		if l, err := s.renew(ctx, used); err != nil || l != nil {
+			return err
+		}
+	}
+	return s.obtain(ctx, c, nil, l)
+}
+
+// bearer is the token that a request was sent with.
+func bearer(header http.Header) string {
+	const scheme = "Bearer "
+	if value := header.Get("Authorization"); len(value) > len(scheme) && value[:len(scheme)] == scheme {
+		return value[len(scheme):]
+	}
+	return ""
+}

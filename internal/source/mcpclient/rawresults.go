@@ -1,0 +1,126 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+)
+
+// rawResults keeps results as the server wrote them. The SDK decodes data into maps
+// and floats, which loses the order of keys and the digits of large numbers;
+// anyone who sends a request with a progress token expects its result here too.
+type rawResults struct {
+	mu      sync.Mutex
+	tokens  map[string]string // request id -> progress token
+	results map[string]json.RawMessage
+	long    map[string]bool // tokens whose answer was too long
+}
+
+func newRawResults() *rawResults {
+	return &rawResults{tokens: make(map[string]string), results: make(map[string]json.RawMessage),
+		long: make(map[string]bool)}
+}
+
+// kept are the methods whose results are kept.
+func kept(method string) bool { return method == "tools/call" || method == "tools/list" }
+
+// sent notes a request.
+func (w *rawResults) sent(id jsonrpc.ID, method string, params json.RawMessage) {
+	if !kept(method) {
+		return
+	}
+	var p struct {
+		Meta struct {
+			Token any `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	if token, ok := p.Meta.Token.(string); ok {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.tokens[key(id)] = token
+	}
+}
+
+func key(id jsonrpc.ID) string { return fmt.Sprint(id.Raw()) }
+
+// received notes a response.
+func (w *rawResults) received(id jsonrpc.ID, result json.RawMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if token, ok := w.tokens[key(id)]; ok && len(result) > 0 {
+		w.results[token] = result
+	}
+}
+
+// tooLong notes that the response to a request was too long, and makes one in
+// its place.
+func (w *rawResults) tooLong(id jsonrpc.ID) *jsonrpc.Response {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if token, ok := w.tokens[key(id)]; ok {
+		w.long[token] = true
+	}
+	return &jsonrpc.Response{ID: id,
+		Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errTooLong.Error()}}
+}
+
+// take gives the result of the request with that token and forgets it. Large
+// is true when it was longer than allowed.
+func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	result, large = w.results[token], w.long[token]
+	delete(w.results, token)
+	delete(w.long, token)
+	for id, t := range w.tokens {
+		if t == token {
+			delete(w.tokens, id)
+		}
+	}
+	return result, large
+}
+
+// tooLarge is the error of a call whose answer was too long.
+func (l *link) tooLarge() *tool.Error {
+	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", l.server.spec.Name,
+		l.server.client.options.MaxMessage).
+		Suggest("Ask for less in one call.").With("server", l.server.spec.Name)
+}
+
+// maxWords and maxWord bound the last words of a server that are kept: lines,
+// and bytes of a line.
+const (
+	maxWords = 12
+	maxWord  = 400
+)
+
+// words are the last lines that a server printed.
+type words struct {
+	mu   sync.Mutex
+	last []string
+}
+
+func (w *words) add(line string) {
+	if strings.TrimSpace(line) == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = append(w.last, excerpt.Shorten(line, maxWord))
+	w.last = w.last[max(0, len(w.last)-maxWords):]
+}
+
+func (w *words) lines() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string{}, w.last...)
+}

@@ -1,0 +1,82 @@
+package mcpclient
+
+import (
+	"encoding/json"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
+)
+
+// What a server says in texts that models and people read goes through package
+// show. The contents of results do not: those are data.
+const (
+	saidPrompt = 64 << 10 // one message of a prompt
+	saidForm   = 64 << 10
+)
+
+// sanitize makes what the server says of itself fit to be read. Names of tools stay:
+// they are what the server knows them by, and shown as portableName has them.
+func (l *listing) sanitize() {
+	l.Server, l.Version = show.SaidLine(l.Server, show.MostName), show.SaidLine(l.Version, show.MostName)
+	l.Protocol, l.Instructions = show.SaidLine(l.Protocol, show.MostName), show.Said(l.Instructions, show.MostText)
+	for i := range l.Tools {
+		t := &l.Tools[i]
+		t.Title, t.Annotations.Title = show.SaidLine(t.Title, show.MostName),
+			show.SaidLine(t.Annotations.Title, show.MostName)
+		t.Description = show.Said(t.Description, show.MostText)
+		t.Input, t.Output = show.SaidSchema(t.Input), show.SaidSchema(t.Output)
+	}
+}
+
+// formOf is the schema of a form that a person is to fill in. One that cannot be
+// shown as it is is refused: nobody knows what they would agree to.
+func formOf(schema any) (json.RawMessage, error) {
+	if schema == nil {
+		return nil, nil
+	}
+	said, clear := show.Schema(tool.MustMarshal(schema), show.MostMessage)
+	if !clear || len(said) > saidForm {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "the user is not asked: the form is too long, or holds characters that cannot be seen"}
+	}
+	return said, nil
+}
+
+// room is how many bytes of a list are still shown.
+type room int
+
+// roomOfAList is for all prompts or resources of a server, and for one prompt.
+const roomOfAList room = 256 << 10
+
+// takes reports whether there is room for an entry, and takes it.
+func (r *room) takes(entry any) bool {
+	*r -= room(len(tool.MustMarshal(entry)))
+	return *r >= 0
+}
+
+// seen reports whether a name, by which the server knows something, is seen for
+// what it is. One that is not cannot be written out: it would be another.
+func seen(name string, most int) bool { return show.SaidLine(name, most) == name }
+
+// saidResource is false for a resource whose name cannot be shown.
+func saidResource(r Resource) (said Resource, ok bool) {
+	r.Name, r.Description, r.MIMEType = show.SaidLine(r.Name, show.MostName), show.Said(r.Description, show.MostText),
+		show.SaidLine(r.MIMEType, show.MostName)
+	return r, seen(r.URI, show.MostMessage)
+}
+
+// saidPromptOf is false for a prompt whose name, or an argument's, cannot be
+// shown.
+func saidPromptOf(p *mcp.Prompt) (said Prompt, ok bool) {
+	ok = seen(p.Name, show.MostName)
+	said = Prompt{Name: p.Name, Description: show.Said(p.Description, show.MostText)}
+	for _, a := range p.Arguments {
+		ok = ok && seen(a.Name, show.MostName)
+		said.Arguments = append(said.Arguments,
+			PromptArgument{a.Name, show.Said(a.Description, show.MostMessage), a.Required})
+	}
+	return said, ok
+}

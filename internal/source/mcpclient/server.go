@@ -1,0 +1,185 @@
+package mcpclient
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/source/life"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
+)
+
+// A server that failed is tried again by the next call at once, after further
+// failures in a row only some time later. A call waits for its turn up to
+// longestWait and is refused where it would take longer.
+const (
+	freeFailures = 2
+	firstRest    = 500 * time.Millisecond
+	longestRest  = time.Minute
+	longestWait  = 500 * time.Millisecond
+)
+
+// failureKept is how long a listing takes another process's word for it that a
+// server cannot be reached, rather than try itself.
+const failureKept = time.Minute
+
+// server is one declared server: what is known of it, the connection if there
+// is one, and its history.
+type server struct {
+	client *Client
+	spec   Spec
+	calls  *pendingCalls
+	spent  samplingBudget
+
+	logLimiter logLimiter
+	oauth      *oauth.Server // nil where no login is made
+
+	life.Life[*link] // guards what follows
+
+	launched []stamp // of the program when it was started last
+	listing  *listing
+	offered  string      // digest of the tools that were given out last
+	loaded   bool        // from the cache, or tried
+	fresh    bool        // listing is of this very program
+	recent   *tool.Error // of another process, so lately that it still holds
+}
+
+func newServer(c *Client, spec Spec) *server {
+	s := &server{client: c, spec: spec, calls: newPendingCalls()}
+	s.Breaker = life.Breaker{Free: freeFailures, First: firstRest, Longest: longestRest}
+	s.Patience = longestWait
+	return s
+}
+
+// known gives what is known of the server without connecting: ok is true when
+// it holds for the server as it is now.
+func (s *server) known() (l *listing, ok bool) {
+	s.Lock()
+	defer s.Unlock()
+	if !s.loaded {
+		s.loaded = true
+		if entry, fresh := s.client.cache.load(s.spec, s.client.options.Dir); entry != nil {
+			s.listing, s.fresh, s.LastError = entry.Listing, fresh, entry.Failure
+			if fresh && entry.Failure != nil && time.Since(entry.At) < failureKept {
+				s.recent = entry.Failure
+			}
+		}
+	}
+	return s.listing, s.listing != nil && s.fresh
+}
+
+// acquire gives the open connection, opening one if need be.
+func (s *server) acquire(ctx context.Context) (*link, error) {
+	s.known()
+	return s.Acquire(ctx, s)
+}
+
+// Admit implements life.Peer.
+func (s *server) Admit() error {
+	if s.IsClosed {
+		return closedError(s.spec.Name)
+	}
+	return nil
+}
+
+// Begin implements life.Peer.
+func (s *server) Begin(context.Context) *link {
+	l := newLink(s)
+	s.launched = s.program()
+	go s.run(l)
+	return l
+}
+
+// run opens the connection, watches it and notes its end.
+func (s *server) run(l *link) {
+	began := time.Now()
+	found, err := l.open()
+	l.failure = err
+	s.Lock()
+	s.StartTook = time.Since(began)
+	if err != nil {
+		_, login := err.Details["login"]
+		s.Fail(l, err, !login) // which is over as soon as there is one
+		s.Unlock()
+		s.keepFailure(err)
+		close(l.ready)
+		return
+	}
+	s.Unlock()
+	s.learn(found)
+	close(l.ready)
+	s.client.logger.Debug("MCP server connected", "server", s.spec.Name, "protocol", found.Protocol, "took",
+		time.Since(began))
+	l.watch()
+	s.Lost(l)
+}
+
+// Lost implements life.Peer. The first to see it, be it a call or the watch,
+// notes it.
+func (s *server) Lost(l *link) { s.ended(l, "ended") }
+
+// ended notes the end of a connection that was open, at a time that when names.
+func (s *server) ended(l *link, when string) {
+	l.endOnce.Do(func() {
+		err := l.endError(when)
+		if !s.Lose(l, l.stopping.Load(), err) {
+			s.client.logger.Warn("MCP server ended unexpectedly", "server", s.spec.Name, "error", err.Message)
+		}
+		go l.release()
+	})
+}
+
+// abandon takes l out of use and ends it. Its other calls fail with it.
+func (s *server) abandon(l *link, err *tool.Error) {
+	l.stopping.Store(true)
+	s.Abandon(l, err)
+	s.client.logger.Warn("MCP server ended because it does not answer", "server", s.spec.Name)
+	l.release()
+}
+
+// Close ends the connection, if there is one, and the process behind it.
+func (s *server) Close() {
+	l := s.Shut()
+	s.calls.abort()
+	if l != nil {
+		l.stop()
+	}
+}
+
+func (s *server) isClosed() bool {
+	s.Lock()
+	defer s.Unlock()
+	return s.IsClosed
+}
+
+// learn keeps what a connection told about the tools, and tells who was given
+// others.
+func (s *server) learn(found *listing) {
+	s.Lock()
+	s.listing, s.fresh, s.LastError, s.recent = found, true, nil, nil
+	changed := s.offered != "" && s.offered != found.digest()
+	s.Unlock()
+	if err := s.client.cache.store(s.spec, s.client.options.Dir, found, nil); err != nil {
+		s.client.logger.Debug("the tools of an MCP server were not cached", "server", s.spec.Name, "error", err)
+	}
+	if notify := s.client.options.OnChange; changed && notify != nil {
+		notify(s.spec.Name)
+	}
+}
+
+// keepFailure notes in the cache why the server could not be reached, beside
+// what is known of it, so that a listing can tell without trying.
+func (s *server) keepFailure(err *tool.Error) {
+	if s.isClosed() {
+		return
+	}
+	s.Lock()
+	known := s.listing
+	s.Unlock()
+	if known != nil {
+		unpinned := *known
+		unpinned.Pinned = ""
+		known = &unpinned
+	}
+	_ = s.client.cache.store(s.spec, s.client.options.Dir, known, err)
+}

@@ -1,0 +1,77 @@
+package mcpclient
+
+import (
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/source/life"
+)
+
+// State is what a server is doing. Failed ones could not be reached, or were
+// lost, the last time.
+type State = life.State
+
+// The states of a server.
+const (
+	Idle     = life.Idle
+	Starting = life.Starting
+	Running  = life.Running
+	Failed   = life.Failed
+	Closed   = life.Closed
+)
+
+// Status is how a server is.
+type Status struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	// Server and Version are what the server calls itself, where it is known.
+	Server  string `json:"server,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Protocol is the revision that is spoken. Pinned is true when it is an
+	// older one because the server did not cope with the newest.
+	Protocol string `json:"protocol,omitempty"`
+	Pinned   bool   `json:"pinned,omitempty"`
+	// Tools counts the server's tools, before include and exclude.
+	Tools int `json:"tools"`
+	// PID is the process, 0 when there is none.
+	PID int `json:"pid,omitempty"`
+	// StartTook is how long connecting took the last time.
+	StartTook time.Duration `json:"start_took,omitempty"`
+	// Starts and Losses count since the client was made: connections that were
+	// begun, and those that broke by themselves.
+	Starts int `json:"starts"`
+	Losses int `json:"losses"`
+	// RetryAt is when a server that failed again and again is tried next.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	// LastError is why it could not be reached, or was lost, the last time.
+	LastError *tool.Error `json:"last_error,omitempty"`
+}
+
+// Status tells how each server is, in the order in which they were added. It
+// connects to none.
+func (c *Client) Status() []Status {
+	all := []Status{}
+	for _, s := range c.servers.All() {
+		s.known()
+		all = append(all, s.status())
+	}
+	return all
+}
+
+func (s *server) status() Status {
+	s.Lock()
+	defer s.Unlock()
+	out := Status{
+		Name: s.spec.Name, State: s.State(), StartTook: s.StartTook, Starts: s.Starts, Losses: s.Losses,
+		LastError: s.LastError,
+	}
+	if l := s.listing; l != nil {
+		out.Server, out.Version, out.Protocol, out.Pinned, out.Tools = l.Server, l.Version, l.Protocol, l.Pinned != "",
+			len(l.Tools)
+	}
+	out.RetryAt = s.RetryAt()
+	if out.State == Running && s.Current.process != nil {
+		out.PID = s.Current.process.PID()
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// pingWait is how long a server whose call ran out of time may take to say
+// that it is alive.
+const pingWait = 5 * time.Second
+
+// endWait is how long a failed request waits to see the connection end.
+const endWait = 200 * time.Millisecond
+
+// remoteTool is a tool that runs in an upstream server.
+type remoteTool struct {
+	server     *server
+	name       string // by which the server knows it
+	definition *tool.Definition
+	declared   *upstreamTool
+}
+
+// Declared is the server's own name for the tool, and the tool as the server
+// describes it, before what agent.hcl says of it.
+func (t *remoteTool) Declared() (string, any) { return t.name, t.declared }
+
+// Definition implements tool.Tool.
+func (t *remoteTool) Definition() *tool.Definition { return t.definition }
+
+// Unavailable gives the reason why a call would fail now, nil when none is
+// known.
+func (t *remoteTool) Unavailable() *tool.Error {
+	t.server.Lock()
+	defer t.server.Unlock()
+	return t.server.LastError
+}
+
+// Call implements tool.Tool. It connects if need be.
+func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	if _, err := t.server.acquire(ctx); err != nil {
+		return nil, err
+	}
+	if t.server.saysElse(t.declared) {
+		return nil, tool.Errorf(tool.NeedsConfirmation,
+			"the tool %q of the MCP server %s says something else of itself than when it was "+
+				"listed, so it was not called", t.name, t.server.spec.Name).
+			Suggest("List the tools again. Where it is left out, the user approves the change with toolhost trust tools.")
+	}
+	return t.server.call(ctx, t.name, call)
+}
+
+// saysElse reports whether the server now describes the tool in other words.
+func (s *server) saysElse(then *upstreamTool) bool {
+	s.Lock()
+	defer s.Unlock()
+	if s.listing == nil {
+		return false
+	}
+	i := slices.IndexFunc(s.listing.Tools, func(t upstreamTool) bool { return t.Name == then.Name })
+	return i >= 0 && &s.listing.Tools[i] != then && !bytes.Equal(s.listing.Tools[i].meaning(), then.meaning())
+}
+
+// meaning is the tool as the same bytes however the server writes it.
+func (t *upstreamTool) meaning() []byte {
+	text := tool.MustMarshal(t)
+	var plain any
+	if json.Unmarshal(text, &plain) != nil {
+		return text
+	}
+	return tool.MustMarshal(plain)
+}
+
+// call calls a tool of the server, or goes on with a call that had asked the
+// user something.
+func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.Result, error) {
+	f := s.calls.resume(name, call)
+	if f == nil {
+		l, err := s.acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var trace map[string]any
+		if s.client.options.Trace != nil {
+			trace = s.client.options.Trace(ctx)
+		}
+		f = s.calls.begin(l, name, call, trace)
+	}
+	return f.follow(ctx, call)
+}
+
+// roundTrip makes the call on the connection and waits for the result. It runs
+// until the pending call is over, however often the user is asked meanwhile.
+func (f *pendingCall) roundTrip(ctx context.Context) (*tool.Result, error) {
+	params := &mcp.CallToolParams{Meta: mcp.Meta(f.trace), Name: f.tool, Arguments: f.params}
+	params.SetProgressToken(f.token)
+	result, err := f.link.session.CallTool(ctx, params)
+	raw, large := f.link.rawResults.take(f.token)
+	if pages := required(err); len(pages) > 0 {
+		if err := f.visitAll(ctx, pages); err != nil {
+			return nil, err
+		}
+		result, err = f.link.session.CallTool(ctx, params)
+		raw, large = f.link.rawResults.take(f.token)
+		if pages := required(err); len(pages) > 0 {
+			return nil, f.link.stillRequired(pages)
+		}
+	}
+	switch {
+	case large:
+		return nil, f.link.tooLarge()
+	case err == nil:
+		f.link.server.Succeeded()
+		return f.link.result(f.tool, result, raw), nil
+	}
+	return nil, f.link.callError(ctx, f.tool, err)
+}
+
+// callError says why a request failed.
+func (l *link) callError(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			go l.checkAlive()
+		}
+		return ctx.Err()
+	}
+	if own, ok := errors.AsType[*tool.Error](err); ok && l.http != nil {
+		return l.hidden(own)
+	}
+	if answered := l.answered(what, err); answered != nil {
+		l.server.Succeeded()
+		return answered
+	}
+	if l.server.isClosed() {
+		return closedError(l.server.spec.Name)
+	}
+	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || l.endsSoon() {
+		failure := l.endError("broke off during the call")
+		l.server.ended(l, "ended")
+		return failure
+	}
+	return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer: %v", l.server.spec.Name, err),
+		unsure)
+}
+
+// endsSoon reports whether the connection has ended or is about to: a write
+// may fail before its end is seen.
+func (l *link) endsSoon() bool {
+	timer := time.NewTimer(endWait)
+	defer timer.Stop()
+	select {
+	case <-l.gone:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// checkAlive ends a server that does not even answer a ping: the next call
+// gets a fresh one.
+func (l *link) checkAlive() {
+	if l.Gone() || l.stopping.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, pingWait)
+	defer cancel()
+	err := l.ping(ctx)
+	if err != nil && l.ctx.Err() == nil && l.answered("a ping", err) == nil {
+		l.server.abandon(l, l.explain(tool.Unavailable,
+			fmt.Sprintf("the MCP server %s did not answer in time and was ended", l.server.spec.Name), unsure))
+	}
+}
+
+// ping asks for the least that the server has to answer. The newest revision
+// has no ping.
+func (l *link) ping(ctx context.Context) error {
+	if about := l.session.InitializeResult(); about != nil && about.ProtocolVersion <= olderProtocol {
+		return l.session.Ping(ctx, nil)
+	}
+	_, err := l.session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt"}})
+	return err
+}

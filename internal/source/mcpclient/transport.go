@@ -1,0 +1,163 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/text/jsonlines"
+)
+
+// writeWait is how long a write may go on after its caller has given up. A
+// server that does not read by then is beyond help.
+const writeWait = 3 * time.Second
+
+// transport makes the way to the server: it starts the program, or readies the
+// HTTP client.
+func (l *link) transport() (mcp.Transport, error) {
+	spec, options := l.server.spec, l.server.client.options
+	if spec.URL != "" {
+		l.http = newHTTPClient(spec, l.rawResults, options.MaxMessage)
+		transport := &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: l.http.client(), MaxRetries: 2,
+			MaxEventSize: options.MaxMessage}
+		if l.server.oauth != nil {
+			l.http.oauth, transport.OAuthHandler = l.server.oauth, l.server.oauth
+		}
+		return transport, nil
+	}
+	if err := l.start(spec, options); err != nil {
+		return nil, err
+	}
+	return &lineTransport{link: l, limit: options.MaxMessage}, nil
+}
+
+// start starts the program.
+func (l *link) start(spec Spec, options Options) error {
+	if err := spec.Files.Verify(); err != nil {
+		return err
+	}
+	path, err := proc.LookPath(spec.Command[0], "")
+	if err != nil {
+		return err
+	}
+	command := proc.Command{
+		Argv: append([]string{path}, spec.Command[1:]...), Dir: options.Dir, Env: proc.Environ(spec.Env),
+		Grace:  time.Second,
+		OnLine: func(_, line string) { l.hear(line) },
+	}
+	if options.Prepare != nil {
+		command.Prepare = func(cmd *exec.Cmd) error { return options.Prepare(cmd, spec) }
+	}
+	l.process, err = proc.Open(l.ctx, command)
+	return err
+}
+
+// program gives the absolute path of a server's program, "" when there is none.
+func program(spec Spec) string {
+	path, err := proc.LookPath(spec.Command[0], "")
+	if err != nil {
+		return ""
+	}
+	return filepath.Clean(path)
+}
+
+// hear takes a line of the program's standard error.
+func (l *link) hear(line string) {
+	line = l.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
+	l.words.add(show.SaidLine(line, maxLogLength))
+	l.say(slog.LevelInfo, line)
+}
+
+// lineTransport carries newline-delimited JSON-RPC to a program. Unlike the
+// SDK's own it outlives what programs print beside their messages, and a
+// message that is too long fails the call that it answers and no other.
+type lineTransport struct {
+	link  *link
+	limit int
+}
+
+// Connect implements mcp.Transport.
+func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
+	l := t.link
+	c := &lineConn{rawResults: l.rawResults, stdin: l.process.Stdin}
+	c.Reader = jsonlines.Reader[jsonrpc.Message]{
+		In: l.process.Stdout, Limit: t.limit, Decode: jsonrpc.DecodeMessage,
+		// It is somebody's forgotten print statement: it goes to the log.
+		Invalid:  func(data []byte, _ error) { l.hear("stdout: " + string(data[:min(len(data), maxWord)])) },
+		TooLong:  c.tooLong,
+		Received: c.received,
+	}
+	c.Start()
+	return c, nil
+}
+
+type lineConn struct {
+	jsonlines.Reader[jsonrpc.Message]
+	rawResults *rawResults
+	stdin      *os.File
+	writing    sync.Mutex
+}
+
+// SessionID implements mcp.Connection; a pipe has none.
+func (c *lineConn) SessionID() string { return "" }
+
+// Close implements mcp.Connection. A pending Read ends, and so does the
+// program's input.
+func (c *lineConn) Close() error {
+	if c.Reader.Close() {
+		_ = c.stdin.Close()
+	}
+	return nil
+}
+
+// Write implements mcp.Connection. A write that is stuck because the program
+// does not read ends soon after ctx.
+func (c *lineConn) Write(ctx context.Context, message jsonrpc.Message) error {
+	line, err := jsonrpc.EncodeMessage(message)
+	if err != nil {
+		return err
+	}
+	if request, ok := message.(*jsonrpc.Request); ok {
+		c.rawResults.sent(request.ID, request.Method, request.Params)
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	stop := context.AfterFunc(ctx, func() { _ = c.stdin.SetWriteDeadline(time.Now().Add(writeWait)) })
+	_, err = c.stdin.Write(append(line, '\n'))
+	if !stop() {
+		_ = c.stdin.SetWriteDeadline(time.Time{})
+	}
+	return err
+}
+
+func (c *lineConn) received(message jsonrpc.Message) {
+	if response, ok := message.(*jsonrpc.Response); ok {
+		c.rawResults.received(response.ID, response.Result)
+	}
+}
+
+var errTooLong = errors.New("the message is too long")
+
+// tooLong answers a request in the place of a response that was too long. Our
+// requests have numbers.
+func (c *lineConn) tooLong(raw json.RawMessage) (jsonrpc.Message, bool) {
+	number, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return nil, false
+	}
+	id, err := jsonrpc.MakeID(number)
+	return c.rawResults.tooLong(id), err == nil
+}

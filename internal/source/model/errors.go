@@ -1,0 +1,72 @@
+package model
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/store/redact"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+)
+
+// complaint is the body of a refusal, in the forms that endpoints use.
+type complaint struct {
+	Error json.RawMessage `json:"error"`
+}
+
+type complaintError struct {
+	Message string `json:"message"`
+	Param   string `json:"param"`
+}
+
+func parseComplaint(body []byte) complaintError {
+	var outer complaint
+	var inner complaintError
+	if json.Unmarshal(body, &outer) != nil {
+		return inner
+	}
+	if json.Unmarshal(outer.Error, &inner) != nil {
+		_ = json.Unmarshal(outer.Error, &inner.Message)
+	}
+	return inner
+}
+
+// refusesMaxTokens reports whether an endpoint wants the bound under its newer
+// name, as reasoning models do.
+func refusesMaxTokens(body []byte) bool { return parseComplaint(body).Param == "max_tokens" }
+
+// refused turns an answer that is no completion into an error.
+func (c *Client) refused(answer *netguard.Response) *tool.Error {
+	status := answer.StatusCode
+	code, suggestion := tool.Unavailable,
+		c.place("Try again later, or have the operator check the endpoint in the model block")
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		code, suggestion = tool.PermissionDenied,
+			c.place("The operator sets the environment variable that key in the model block reads")
+	case status == http.StatusNotFound:
+		code, suggestion = tool.NotFound, c.place("The operator corrects url or model in the model block")
+	case status == http.StatusTooManyRequests:
+		suggestion = "Wait, then try again."
+		if after := answer.Header.Get("Retry-After"); after != "" {
+			suggestion = "Try again after " + after + " (Retry-After)."
+		}
+	case status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge ||
+		status == http.StatusUnprocessableEntity:
+		code, suggestion = tool.InvalidArgument, "Ask for less, or ask in another way."
+	}
+	why := ""
+	if message := c.withoutKey(parseComplaint(answer.Body).Message); message != "" {
+		why = ": " + excerpt.Shorten(strings.TrimSpace(message), 500)
+	}
+	return tool.Errorf(code, "%s refused the question to the model %q with status %d%s", c.host, c.options.Model,
+		status, why).
+		Suggest("%s", suggestion).With("status", status)
+}
+
+// withoutKey takes the key out of what the endpoint says: some repeat it.
+func (c *Client) withoutKey(text string) string {
+	return redact.New([]string{c.options.Key}).String(text)
+}

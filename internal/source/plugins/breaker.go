@@ -1,0 +1,39 @@
+package plugins
+
+import (
+	"os"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// A plugin that failed is started again by the next call at once, after
+// further failures in a row only some time later. A call waits for its turn up
+// to maxBackoffWait and is refused where it would take longer.
+const (
+	freeFailures   = 1
+	firstBackoff   = 100 * time.Millisecond
+	maxBackoff     = 30 * time.Second
+	maxBackoffWait = 500 * time.Millisecond
+)
+
+// programIdentity tells one state of the plugin's program from another; it is
+// zero where that cannot be known.
+func (p *plugin) programIdentity() identity {
+	if p.spec.Shipped {
+		return identity{}
+	}
+	info, err := os.Stat(p.spec.Path)
+	if err != nil {
+		return identity{}
+	}
+	return identityOf(info)
+}
+
+// Resting is the error of a call that comes too early. The lock is held.
+func (p *plugin) Resting(wait time.Duration) *tool.Error {
+	e := tool.Errorf(tool.Unavailable,
+		"plugin %s failed %d times in a row; retrying in %s; the last failure: %s",
+		p.spec.Name, p.Breaker.Failures(), wait.Round(100*time.Millisecond), p.LastError.Message)
+	return e.Suggest("Fix the plugin, or call again later.").With("retry_after_ms", wait.Milliseconds())
+}

@@ -1,0 +1,187 @@
+package plugins
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/atomicfile"
+	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
+)
+
+// cacheFormat is raised when cacheEntry changes its meaning.
+const cacheFormat = 1
+
+// settleTime is how old a file's last change has to be, when it is hashed, for
+// a later change to be sure to show in its times.
+const settleTime = 50 * time.Millisecond
+
+// schemaCache keeps what plugins said of themselves, one file for each program
+// and configuration.
+type schemaCache struct {
+	dir string // empty keeps nothing
+}
+
+// cacheEntry is what is known of a plugin's program under one configuration.
+type cacheEntry struct {
+	Format      int                       `json:"format"`
+	Protocol    int                       `json:"protocol"`
+	Identity    identity                  `json:"identity"`
+	HashedAt    int64                     `json:"hashed_at"` // nanoseconds since 1970
+	SHA256      string                    `json:"sha256"`
+	Description *pluginclient.Description `json:"description"`
+}
+
+// vouchesFor reports whether a file of that identity has the checksum of e.
+func (e *cacheEntry) vouchesFor(id identity) bool {
+	return id.strong() && e.matches(id)
+}
+
+// matches is vouchesFor as far as the system can tell: enough to list tools.
+func (e *cacheEntry) matches(id identity) bool {
+	return e.Identity == id && id.changed() < e.HashedAt-int64(settleTime)
+}
+
+// cacheKey tells the entries of a cache apart. The configuration may hold
+// secrets, so it is only a hash.
+type cacheKey [16]byte
+
+func keyOf(spec *Spec) cacheKey {
+	sum := sha256.Sum256(tool.MustMarshal([]any{absolute(spec.Path), string(spec.Config), spec.Args, spec.Env}))
+	return cacheKey(sum[:16])
+}
+
+// path is the file of an entry.
+func (c *schemaCache) path(key cacheKey) string {
+	return filepath.Join(c.dir, hex.EncodeToString(key[:])+".json")
+}
+
+// absolute is a path as it is when the working directory changes.
+func absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	path, _ = filepath.Abs(path)
+	return path
+}
+
+// load gives the entry for spec, nil when there is none that can be read.
+func (c *schemaCache) load(spec *Spec) *cacheEntry {
+	if c.dir == "" {
+		return nil
+	}
+	data, err := readOwn(c.path(keyOf(spec)))
+	if err != nil {
+		return nil
+	}
+	var e cacheEntry
+	if json.Unmarshal(data, &e) != nil || e.Format != cacheFormat || e.Protocol != ProtocolVersion ||
+		e.Description == nil {
+		return nil
+	}
+	if checkDescription(spec.Name, e.Description) != nil {
+		return nil
+	}
+	return &e
+}
+
+// store keeps what the program b said.
+func (c *schemaCache) store(spec *Spec, b *binary, d *pluginclient.Description) error {
+	if c.dir == "" {
+		return nil
+	}
+	file, err := os.Open(b.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	id, err := identify(file)
+	if err != nil || id != b.identity {
+		return err // replaced since it was started: what d says is of the old one
+	}
+	hashed := &binary{path: b.path, file: file, identity: id, sha256: b.sha256}
+	now := time.Now()
+	if err := hashed.hash(); err != nil {
+		return err
+	}
+	return c.write(spec, &cacheEntry{Identity: id, HashedAt: now.UnixNano(), SHA256: hashed.sha256, Description: d})
+}
+
+func (c *schemaCache) write(spec *Spec, e *cacheEntry) error {
+	e.Format, e.Protocol = cacheFormat, ProtocolVersion
+	return atomicfile.WriteCache(c.path(keyOf(spec)), tool.MustMarshal(e))
+}
+
+// readOwn reads a file of the cache. One that somebody else could have
+// written is not believed: it would vouch for a program.
+func readOwn(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before opening: a FIFO would block
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fs.ErrInvalid
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if !own(info) {
+		return nil, fs.ErrPermission
+	}
+	data := make([]byte, info.Size())
+	_, err = io.ReadFull(f, data)
+	return data, err
+}
+
+// current gives the entry for spec where it holds for the program as it is now,
+// as far as can be told without reading the program.
+func (c *schemaCache) current(spec *Spec) (e *cacheEntry, ok bool) {
+	e = c.load(spec)
+	if e == nil {
+		return nil, false
+	}
+	info, err := os.Stat(absolute(spec.Path))
+	if err != nil || !info.Mode().IsRegular() || !e.matches(identityOf(info)) {
+		return e, false
+	}
+	return e, e.permitted(spec)
+}
+
+// permitted reports whether the program of e is the one that spec wants.
+func (e *cacheEntry) permitted(spec *Spec) bool {
+	return spec.SHA256 == "" || strings.EqualFold(spec.SHA256, e.SHA256)
+}
+
+// fresh is current for a program that may have new times and the same content:
+// it stays known.
+func (c *schemaCache) fresh(spec *Spec) (e *cacheEntry, ok bool) {
+	e, ok = c.current(spec)
+	if e == nil || ok || !e.permitted(spec) {
+		return e, ok
+	}
+	now := time.Now()
+	b, err := openProgram(*spec)
+	if err != nil {
+		return e, false
+	}
+	defer b.close()
+	if b.hash() != nil || b.sha256 != e.SHA256 {
+		return e, false
+	}
+	known := *e
+	known.Identity, known.HashedAt = b.identity, now.UnixNano()
+	_ = c.write(spec, &known) // only saves hashing next time
+	return &known, true
+}

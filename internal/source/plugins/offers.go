@@ -1,0 +1,107 @@
+package plugins
+
+import (
+	"context"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
+)
+
+// remote gives a tool of the plugin.
+func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
+	r := p.remoteTool(t.Definition)
+	if t.Normalizes {
+		r.normalize = r.askNormalize
+	}
+	r.commands = t.Commands
+	if t.RendersErrors {
+		return r.offering(t.Plans, r.askRenderError)
+	}
+	return r.offering(t.Plans, nil)
+}
+
+// remoteTool gives a tool under the name and with the timeout that the spec
+// says.
+func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
+	own := d.Name
+	if _, attached := p.attachment(); attached {
+		longer := *d
+		longer.Timeout, d = attachedCallTimeout, &longer
+	}
+	if p.spec.CallTimeout > 0 || p.spec.Prefix != "" {
+		changed := *d
+		changed.Name = p.spec.Prefix + d.Name
+		if p.spec.CallTimeout > 0 {
+			changed.Timeout = p.spec.CallTimeout
+		}
+		d = &changed
+	}
+	return &remoteTool{plugin: p, name: own, definition: d}
+}
+
+// shippedTools gives the tools of a shipped plugin. Only what acts on the
+// workspace happens in the plugin's process: what a tool says of itself, of
+// parameters and of errors is code of the host binary.
+func (p *plugin) shippedTools() []tool.Tool {
+	out := make([]tool.Tool, len(p.shipped.Tools))
+	for i, t := range p.shipped.Tools {
+		out[i] = p.shippedTool(t)
+	}
+	return out
+}
+
+func (p *plugin) shippedTool(t tool.Tool) tool.Tool {
+	r := p.remoteTool(t.Definition())
+	if own, ok := t.(tool.Normalizer); ok {
+		r.normalize = own.Normalize
+	}
+	_, r.commands = t.(tool.Commander)
+	_, plans := t.(tool.Planner)
+	if own, ok := t.(tool.ErrorRenderer); ok {
+		return r.offering(plans, own.RenderError)
+	}
+	return r.offering(plans, p.shipped.RenderError)
+}
+
+// planner and renderer are parts that a tool is made of: those interfaces that
+// callers look for to decide what to do. Normalizer and Commander are always
+// there and leave things as they are where the plugin has none.
+type (
+	planner  struct{ tool *remoteTool }
+	renderer struct {
+		render func(*tool.Call, *tool.Error) *tool.Result
+	}
+)
+
+// Plan implements tool.Planner.
+func (p planner) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	return p.tool.askPlan(ctx, call)
+}
+
+// RenderError implements tool.ErrorRenderer.
+func (r renderer) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
+	return r.render(call, err)
+}
+
+// offering gives t with the interfaces that the plugin declares for it.
+func (t *remoteTool) offering(plans bool, render func(*tool.Call, *tool.Error) *tool.Result) tool.Tool {
+	switch {
+	case plans && render != nil:
+		return struct {
+			*remoteTool
+			planner
+			renderer
+		}{t, planner{t}, renderer{render}}
+	case plans:
+		return struct {
+			*remoteTool
+			planner
+		}{t, planner{t}}
+	case render != nil:
+		return struct {
+			*remoteTool
+			renderer
+		}{t, renderer{render}}
+	}
+	return t
+}

@@ -1,0 +1,69 @@
+//go:build unix
+
+package plugins
+
+import (
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"github.com/toolhost/toolhost/internal/run/proc"
+)
+
+// processGroup is a process and everything that it starts.
+type processGroup struct {
+	mu   sync.Mutex
+	pid  int
+	gone bool // the process was waited for, so its id may be another's
+}
+
+// configure makes the process lead a group of its own.
+func (g *processGroup) configure(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	tieToHost(cmd.SysProcAttr)
+}
+
+func (g *processGroup) started(cmd *exec.Cmd) { g.pid = cmd.Process.Pid }
+
+// terminate asks the group to end. A stopped process is made to go on, so that
+// it can.
+func (g *processGroup) terminate() { g.signal(syscall.SIGTERM, syscall.SIGCONT) }
+
+// kill ends the group, and what left the group, for good.
+func (g *processGroup) kill(marker string) {
+	g.signal(syscall.SIGKILL)
+	proc.KillMarked(marker)
+}
+
+func (g *processGroup) signal(signals ...syscall.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.gone {
+		return
+	}
+	for _, s := range signals {
+		_ = syscall.Kill(-g.pid, s)
+	}
+}
+
+// reap waits for the process to end and kills what it left behind: the group
+// while the ended process still holds its id, so that no other group is hit.
+// ended, which may be nil, is called before it does not.
+func (g *processGroup) reap(cmd *exec.Cmd, marker string, ended func()) {
+	held := g.awaitExit()
+	if ended != nil {
+		ended()
+	}
+	if !held {
+		_ = cmd.Wait()
+	}
+	g.kill(marker)
+	g.mu.Lock()
+	g.gone = true
+	g.mu.Unlock()
+	if held {
+		_ = cmd.Wait()
+	}
+}
+
+func (g *processGroup) close() {}

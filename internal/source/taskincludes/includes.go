@@ -1,0 +1,187 @@
+// Package taskincludes finds the files that the commands of a Taskfile come from,
+// and runs nothing.
+package taskincludes
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
+)
+
+// DefaultPath is the Taskfile where agent.hcl names none.
+const DefaultPath = ".agent/Taskfile.yml"
+
+// mostIncludes bounds what is read to find includes.
+const mostIncludes = 256
+
+// Largest is how many bytes a Taskfile may have. A larger one is not read.
+const Largest = 1 << 20
+
+// defaultNames are what Task looks for in a directory, in this order.
+var defaultNames = [...]string{
+	"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml",
+	"Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml",
+}
+
+// Sources gives the slash paths, relative to root, of the Taskfile at name and
+// of all that it includes, whether they exist or not: anyone who changes one of
+// them changes the commands. Nothing is run for it. A path with a variable in
+// it is a glob; what lies outside of root is left out.
+func Sources(root, name string) []string {
+	handle, err := os.OpenRoot(root)
+	if err != nil {
+		return nil
+	}
+	defer handle.Close()
+	s := sources{root: handle, dir: root}
+	s.add(filepath.ToSlash(name))
+	return s.names
+}
+
+// Reader keeps the last answer of Sources until one of its files changes. The
+// zero value is ready. Its methods are safe for use by several goroutines.
+type Reader struct {
+	mu         sync.Mutex
+	root, name string
+	names      []string
+	files      []fs.FileInfo // of names, nil for one that is missing
+}
+
+// settleTime is how old a file's last change has to be for a later one to be
+// sure to show in its time.
+const settleTime = 50 * time.Millisecond
+
+// Sources returns the same as the function Sources. The caller may change it.
+func (r *Reader) Sources(root, name string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.root == root && r.name == name && slices.EqualFunc(r.files, stat(root, r.names), sameFile) {
+		return slices.Clone(r.names)
+	}
+	settled := time.Now().Add(-settleTime)
+	r.root, r.name, r.names = root, name, Sources(root, name)
+	r.files = stat(root, r.names)
+	if slices.ContainsFunc(r.files, func(f fs.FileInfo) bool { return f != nil && f.ModTime().After(settled) }) {
+		r.root = "" // read again the next time
+	}
+	return slices.Clone(r.names)
+}
+
+func stat(root string, names []string) []fs.FileInfo {
+	files := make([]fs.FileInfo, len(names))
+	for i, name := range names {
+		if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err == nil {
+			files[i] = info
+		}
+	}
+	return files
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return os.SameFile(a, b) && a.Mode() == b.Mode() && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+type sources struct {
+	root  *os.Root
+	dir   string
+	names []string
+}
+
+// add adds a Taskfile, or those that a directory may have.
+func (s *sources) add(name string) {
+	name = path.Clean(name)
+	if !filepath.IsLocal(filepath.FromSlash(name)) || slices.Contains(s.names, name) || len(s.names) >= mostIncludes {
+		return
+	}
+	if info, err := s.root.Stat(name); err == nil && info.IsDir() {
+		for _, file := range defaultNames {
+			s.add(path.Join(name, file))
+		}
+		return
+	}
+	s.names = append(s.names, name)
+	for _, include := range s.includes(name) {
+		s.add(s.resolve(path.Dir(name), include))
+	}
+}
+
+// leading are the variables with which a path may begin that stand for a
+// directory, and placed those elsewhere in it.
+var (
+	leading = matching.Lazy(`^\s*\{\{[^{}]*\}\}/+`)
+	placed  = matching.Lazy(`\{\{[^{}]*\}\}`)
+)
+
+// resolve makes the path of an include one that is relative to the root.
+func (s *sources) resolve(dir, include string) string {
+	if at := leading().FindString(include); at != "" {
+		include = include[len(at):]
+		if strings.Contains(at, "ROOT") {
+			dir = "."
+		}
+	}
+	include = placed().ReplaceAllString(include, "*")
+	if filepath.IsAbs(include) {
+		rel, err := filepath.Rel(s.dir, include)
+		if err != nil {
+			return ".."
+		}
+		return filepath.ToSlash(rel)
+	}
+	return path.Join(dir, filepath.ToSlash(include))
+}
+
+// includes lists the paths that a Taskfile names as its includes.
+func (s *sources) includes(name string) (paths []string) {
+	var parsed struct {
+		Includes map[string]yaml.Node `yaml:"includes"`
+	}
+	data, err := s.read(name)
+	if err != nil || yaml.Unmarshal(data, &parsed) != nil {
+		return nil // Task refuses it, too
+	}
+	for _, node := range parsed.Includes {
+		var long struct {
+			Taskfile string `yaml:"taskfile"`
+		}
+		if node.Kind == yaml.ScalarNode {
+			paths = append(paths, node.Value)
+		} else if node.Decode(&long) == nil && long.Taskfile != "" {
+			paths = append(paths, long.Taskfile)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+var errNoTaskfile = errors.New("not a Taskfile")
+
+func (s *sources) read(name string) ([]byte, error) {
+	if info, err := s.root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > Largest {
+		return nil, errNoTaskfile
+	}
+	file, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.Mode()&fs.ModeType != 0 {
+		return nil, errNoTaskfile
+	}
+	return io.ReadAll(io.LimitReader(file, Largest))
+}

@@ -1,0 +1,58 @@
+package taskincludes_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/source/taskincludes"
+)
+
+// A Reader gives what Sources gives, whatever has changed since it read.
+func TestReaderFollowsChanges(t *testing.T) {
+	root := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	write := func(name, content string) {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+		old = old.Add(time.Minute)
+		require.NoError(t, os.Chtimes(path, old, old))
+	}
+	var reader taskincludes.Reader
+	for _, step := range []struct {
+		name   string
+		change func()
+		want   []string
+	}{
+		{"no file", func() {}, []string{"Taskfile.yml"}},
+		{"a file appears", func() { write("Taskfile.yml", "includes: {a: a.yml}\n") }, []string{"Taskfile.yml", "a.yml"}},
+		{"nothing", func() {}, []string{"Taskfile.yml", "a.yml"}},
+		{"of the same size", func() { write("Taskfile.yml", "includes: {a: b.yml}\n") }, []string{"Taskfile.yml", "b.yml"}},
+		{"an include appears", func() { write("b.yml", "includes: {c: c.yml}\n") }, []string{"Taskfile.yml", "b.yml", "c.yml"}},
+		{"one becomes a directory", func() { write("c.yml/Taskfile.yml", "includes: {d: ../d.yml}\n") },
+			append([]string{"Taskfile.yml", "b.yml"}, directory("c.yml", "d.yml")...)},
+		{"a file goes", func() { require.NoError(t, os.Remove(filepath.Join(root, "b.yml"))) }, []string{"Taskfile.yml", "b.yml"}},
+	} {
+		step.change()
+		assert.Equal(t, step.want, reader.Sources(root, "Taskfile.yml"), step.name)
+		assert.Equal(t, taskincludes.Sources(root, "Taskfile.yml"), reader.Sources(root, "Taskfile.yml"), step.name)
+	}
+	assert.Equal(t, []string{"other.yml"}, reader.Sources(root, "other.yml"))
+}
+
+// directory lists the Taskfiles that a directory may have, the first with an include.
+func directory(dir, include string) (names []string) {
+	for i, name := range []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml",
+		"Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"} {
+		names = append(names, dir+"/"+name)
+		if i == 0 {
+			names = append(names, include)
+		}
+	}
+	return names
+}

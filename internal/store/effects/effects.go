@@ -1,0 +1,401 @@
+// Package effects keeps what the processes of a call change, so that it can be
+// listed and undone as what tools change themselves. The supervisor of the
+// sandbox reports every change to a [Call] before it happens, and when the call
+// ends it looks at what has become of the paths.
+package effects
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/run/watch"
+	"github.com/toolhost/toolhost/internal/store/undo"
+)
+
+// Bounds of what is kept of one call.
+const (
+	MaxPaths = 50_000
+	MaxBytes = 96 << 20
+)
+
+// patience is how long the end of a call waits for those who watch its
+// processes: they end with the last one.
+const patience = 5 * time.Second
+
+// Trees are where changes are kept: the root of the workspace, and the further
+// trees that file tools may use. All are absolute and without symlinks.
+type Trees struct {
+	Root  string
+	Allow []string
+	// Ignore are patterns, as in a .gitignore file, of what is counted and not
+	// kept, besides what is by default. One that begins with ! is kept.
+	Ignore []string
+}
+
+// name is what the undo store calls a path; false for one that lies elsewhere.
+func (t Trees) name(path string) (string, bool) {
+	if rest, ok := strings.CutPrefix(path, t.Root+"/"); ok {
+		return rest, true
+	}
+	for _, tree := range t.Allow {
+		if strings.HasPrefix(path, tree+"/") {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// path is the inverse of name.
+func (t Trees) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(t.Root, name)
+}
+
+// treeOf returns the tree in which a path lies.
+func (t Trees) treeOf(path string) string {
+	for _, tree := range t.Allow {
+		if strings.HasPrefix(path, tree+"/") {
+			return tree
+		}
+	}
+	return t.Root
+}
+
+// Call is what the processes of one call change. It implements watch.Watcher.
+type Call struct {
+	trees   Trees
+	rules   func() *rules // made once, before the first process runs
+	effects *undo.Effects
+	store   *undo.Store
+	own     undo.Call
+	running sync.WaitGroup
+	began   atomic.Bool
+
+	mu    sync.Mutex
+	paths map[string]*kept
+	// replaced are records of paths of which there is a later one.
+	replaced []string
+	links    map[undo.FileID][]string // the names of files that have several
+	bytes    int64
+	beyond   int             // paths past a bound
+	ignored  map[string]int  // changes, by what they were ignored for
+	objects  map[string]bool // that the call has made, of git
+	missed   []string
+	err      error
+	ended    bool
+	late     *Call // for processes that outlive the call; nil for none
+
+	patience  time.Duration
+	unlocking sync.Mutex // while modes are opened for a look
+}
+
+// kept is what is known of a path.
+type kept struct {
+	id    string
+	state undo.State
+	// whole is false where the content is not kept yet.
+	whole bool
+}
+
+// New gives the watcher of a call. Most calls start no process, and cost next to
+// nothing here.
+func New(store *undo.Store, call undo.Call, trees Trees) *Call {
+	return &Call{trees: trees, rules: sync.OnceValue(func() *rules { return newRules(trees) }), store: store, own: call,
+		effects: store.Effects(call), paths: make(map[string]*kept), ignored: make(map[string]int),
+		objects: make(map[string]bool), patience: patience}
+}
+
+// With gives a context whose processes the call watches; nil watches none.
+func With(ctx context.Context, c *Call) context.Context {
+	if c == nil {
+		return ctx
+	}
+	return watch.With(ctx, c)
+}
+
+// From gives the call that watches a context's processes, nil when there is none.
+func From(ctx context.Context) *Call {
+	c, _ := watch.From(ctx).(*Call)
+	return c
+}
+
+// Begin implements watch.Watcher.
+func (c *Call) Begin() (done func()) {
+	c.rules()
+	c.began.Store(true)
+	c.running.Add(1)
+	return c.running.Done
+}
+
+// Began implements watch.Watcher.
+func (c *Call) Began() bool { return c.began.Load() }
+
+// Missed implements watch.Watcher.
+func (c *Call) Missed(why string) { c.report(func(c *Call) { c.miss(why) }) }
+
+// report has the call take a report, or after its end what keeps changes of processes that outlive it. It is false
+// where neither does.
+func (c *Call) report(take func(*Call)) bool {
+	c.mu.Lock()
+	if !c.ended {
+		defer c.mu.Unlock()
+		take(c)
+		return true
+	}
+	late := c.late
+	c.mu.Unlock()
+	return late != nil && late.report(take)
+}
+
+func (c *Call) miss(why string) {
+	if !slices.Contains(c.missed, why) {
+		c.missed = append(c.missed, why)
+	}
+}
+
+// Wants implements watch.Watcher.
+func (c *Call) Wants(path string, what watch.What) bool {
+	wanted := true // where the call has ended, Before decides
+	c.report(func(c *Call) { _, wanted = c.wants(path, what) })
+	return wanted
+}
+
+func (c *Call) wants(path string, what watch.What) (name string, wanted bool) {
+	name, ok := c.trees.name(path)
+	if !ok || undo.OwnFile(name) {
+		return "", false
+	}
+	if k := c.paths[name]; k != nil {
+		return name, what == watch.Content && !k.whole
+	}
+	if dir := c.rules().ignore(name); dir != "" {
+		c.ignored[dir]++
+		return "", false
+	}
+	return name, true
+}
+
+// Before implements watch.Watcher.
+func (c *Call) Before(at watch.Place, what watch.What) { c.report(before(at, what)) }
+
+func before(at watch.Place, what watch.What) func(*Call) {
+	return func(c *Call) { c.before(at, what) }
+}
+
+// Rename implements watch.Watcher. What is in a directory goes and comes with it.
+func (c *Call) Rename(from, to watch.Place, exchange bool) { c.report(renamed(from, to, exchange)) }
+
+func renamed(from, to watch.Place, exchange bool) func(*Call) {
+	return func(c *Call) {
+		c.before(from, watch.Content)
+		c.before(to, watch.Content)
+		c.moveTree(from, to)
+		if exchange {
+			c.moveTree(to, from)
+		}
+	}
+}
+
+func (c *Call) before(at watch.Place, what watch.What) {
+	name, wanted := c.wants(at.Path, what)
+	if !wanted {
+		return
+	}
+	if len(c.paths) >= MaxPaths && c.paths[name] == nil {
+		c.beyond++
+		return
+	}
+	state := look(at, what == watch.Content, MaxBytes-c.bytes)
+	if state.Mode&undo.Unkept != 0 || c.objects[name] {
+		if state.Lost != "" {
+			c.miss("what " + name + " holds: " + state.Lost)
+		}
+		return
+	}
+	if !state.Exists && c.added(name) {
+		c.objects[name] = true
+		return
+	}
+	c.keep(name, state, what == watch.Content || !state.Mode.IsRegular())
+	if state.Links > 1 && state.Mode.IsRegular() && c.links == nil {
+		c.links = c.linked()
+	}
+	for _, other := range c.links[state.File] {
+		if c.paths[other] == nil {
+			c.beforeLink(other, what)
+		}
+	}
+}
+
+// added reports that a new path is an object of a repository that was there
+// before the call.
+func (c *Call) added(name string) bool {
+	dir := repository(name)
+	known := c.paths[dir]
+	return dir != "" && (known == nil || known.state.Exists)
+}
+
+// keep records what a path holds before it changes for the first time, and
+// again when its content is going to change too.
+func (c *Call) keep(name string, state undo.State, whole bool) {
+	if known := c.paths[name]; known != nil {
+		state.Mode = known.state.Mode // as it was at first
+		c.replaced = append(c.replaced, known.id)
+	}
+	c.began.Store(true)
+	id, err := c.effects.Before(name, state)
+	if err != nil {
+		c.err = err
+	}
+	c.bytes += int64(len(state.Content))
+	state.Content = nil
+	c.paths[name] = &kept{id, state, whole}
+}
+
+// Report is what became of a call.
+type Report struct {
+	// Files are the paths that have changed, sorted, as the undo store names them.
+	Files []string
+	// Lost are those whose old content is not kept, with the reason.
+	Lost map[string]string
+	// Ignored counts changes that nobody wants back, by directory.
+	Ignored map[string]int
+	// Beyond counts the paths past MaxPaths.
+	Beyond int
+	// Missed says why there may be more, and Err what failed.
+	Missed []string
+	Err    error
+}
+
+// End waits for the end of the call's processes and records what has become of
+// what they have changed.
+func (c *Call) End() *Report {
+	if !c.Began() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ended = true
+		return c.noted(&Report{Missed: c.missed})
+	}
+	outlived := !c.await()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	if outlived {
+		c.miss("a process of the call still runs")
+		if c.late = c.Detach(); c.late != nil {
+			go func() { c.running.Wait(); c.late.End() }()
+		}
+	}
+	r := &Report{Lost: make(map[string]string), Ignored: c.ignored, Beyond: c.beyond, Err: c.err}
+	ended, unchanged := make(map[string]undo.State), c.replaced
+	for name, state := range c.endOfAll() {
+		k := c.paths[name]
+		same := state.Same(k.state)
+		if state.Lost != "" {
+			c.miss("what " + name + " holds in the end: " + state.Lost)
+			state.Lost = ""
+		}
+		if was := k.state.Special; was != 0 && !same || was != state.Special && k.state.Exists {
+			c.miss("the set-user-ID, set-group-ID and sticky bits of " + name)
+		}
+		if same {
+			unchanged = append(unchanged, k.id)
+			continue
+		}
+		ended[k.id] = state
+		r.Files = append(r.Files, name)
+		if k.state.Lost != "" {
+			r.Lost[name] = k.state.Lost
+		}
+	}
+	slices.Sort(r.Files)
+	r.Missed = c.missed
+	if len(c.paths) > 0 {
+		if err := c.effects.After(ended, unchanged); err != nil && r.Err == nil {
+			r.Err = err
+		}
+	}
+	clear(c.paths)
+	return c.noted(r)
+}
+
+// noted tells undo too what is not kept.
+func (c *Call) noted(r *Report) *Report {
+	if note := r.Note(); note != "" {
+		if err := c.effects.Unkept(note); err != nil && r.Err == nil {
+			r.Err = err
+		}
+	}
+	c.effects.Close()
+	return r
+}
+
+// endOfAll looks at what all paths hold in the end.
+func (c *Call) endOfAll() map[string]undo.State {
+	names := slices.Collect(maps.Keys(c.paths))
+	states, reals := make([]undo.State, len(names)), make(map[string]bool)
+	for _, name := range names {
+		c.real(filepath.Dir(c.trees.path(name)), reals)
+	}
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), 1+len(names)/16) {
+		done.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
+				if reals[filepath.Dir(c.trees.path(names[i]))] {
+					states[i] = c.endOf(names[i])
+				}
+			}
+		})
+	}
+	done.Wait()
+	all := make(map[string]undo.State, len(names))
+	for i, name := range names {
+		all[name] = states[i]
+	}
+	return all
+}
+
+// real reports that a directory is one by its own path, and not through a symlink
+// that has taken the place of another. known has what was found before.
+func (c *Call) real(dir string, known map[string]bool) bool {
+	is, ok := known[dir]
+	if !ok {
+		is = true
+		if _, inside := c.trees.name(dir); inside {
+			now := c.now(dir)
+			is = (now.Mode.IsDir() || now.Lost != "") && c.real(filepath.Dir(dir), known)
+		}
+		known[dir] = is
+	}
+	return is
+}
+
+func (c *Call) endOf(name string) undo.State {
+	k, state := c.paths[name], c.now(c.trees.path(name))
+	if !k.whole && state.Exists && state.Mode.Type() == k.state.Mode.Type() {
+		state.Hash, state.Size, state.ModTime = "", k.state.Size, k.state.ModTime // nobody has written to it
+	}
+	return state
+}
+
+// await reports whether all processes have ended.
+func (c *Call) await() bool {
+	ended := make(chan struct{})
+	go func() { c.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(c.patience):
+		return false
+	}
+}

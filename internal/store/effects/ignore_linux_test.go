@@ -1,0 +1,65 @@
+package effects_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What git ignores is kept, but for directories of build output; agent.hcl names
+// more, and takes back what is by default.
+func TestWhatIsIgnored(t *testing.T) {
+	each(t, func(a *arena) {
+		a.outside(`printf '/target/\n.env\n*.log\ndata\n' >.gitignore; mkdir -p target data build sub/target raw node_modules/x
+echo 1 | tee target/o data/f build/f sub/target/o raw/big.iso raw/f node_modules/x/y .env a.log >/dev/null`)
+		change := `for f in target/o data/f build/f sub/target/o raw/big.iso raw/f node_modules/x/y .env a.log; do echo 2 >$f; done`
+		for _, c := range []struct {
+			ignore        []string
+			counted, kept string
+		}{
+			{nil, "node_modules target", ".env a.log build/f data/f raw/big.iso raw/f sub/target/o"},
+			{[]string{"*.iso", "/data/"}, "data node_modules raw/big.iso target",
+				".env a.log build/f raw/f sub/target/o"},
+			{[]string{"!target", "!node_modules", "raw"}, "raw",
+				".env a.log build/f data/f node_modules/x/y sub/target/o target/o"},
+		} {
+			a.ignore = c.ignore
+			before := a.tree()
+			report := a.sh(change)
+			require.NoError(a.t, report.Err)
+			var counted []string
+			for dir, changes := range report.Ignored {
+				counted = append(counted, dir)
+				assert.Positive(a.t, changes)
+				assert.Contains(a.t, report.Note(), dir+" (")
+			}
+			assert.ElementsMatch(a.t, strings.Fields(c.counted), counted)
+			assert.Equal(a.t, strings.Fields(c.kept), report.Files)
+			a.undo()
+			after := a.tree()
+			for _, file := range strings.Fields(c.kept) {
+				assert.Equal(a.t, before[file], after[file], file)
+			}
+			a.outside(strings.ReplaceAll(change, "echo 2", "echo 1"))
+		}
+	})
+}
+
+// A command cannot have what it changes ignored.
+func TestACommandIgnoresNothing(t *testing.T) {
+	each(t, func(a *arena) {
+		a.outside("mkdir build; echo 1 >build/f; echo nothing >.gitignore")
+		a.thereAndBack("", "echo build >.gitignore; rm -r build", ".gitignore", "build", "build/f")
+	})
+}
+
+// A rule that an earlier call made does not turn files that git tracks into build output.
+func TestTrackedFilesAreNoBuildOutput(t *testing.T) {
+	each(t, func(a *arena) {
+		a.outside("git init -q . && mkdir bin && echo 1 >bin/tool && git add bin/tool && echo 2 >bin/tool")
+		a.sh("echo /bin >>.git/info/exclude; echo /bin >.gitignore")
+		a.thereAndBack("", "rm -r bin", "bin", "bin/tool")
+	})
+}

@@ -1,0 +1,200 @@
+package effects
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/file/plainfile"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/run/watch"
+	"github.com/toolhost/toolhost/internal/store/undo"
+)
+
+// mostHashed is the size of a file up to which it is compared by its content.
+const mostHashed = workspace.DefaultReadLimit
+
+// look gives what is at a place, with its content if that is wanted and no
+// longer than room.
+func look(at watch.Place, content bool, room int64) undo.State {
+	file := at.Dir
+	if at.Name != "" {
+		fd, err := unix.Openat(at.Dir, at.Name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if at.Dir < 0 || absent(err) {
+			return undo.State{}
+		}
+		if err != nil { // what is there is not known: undo must not take it for nothing
+			return undo.State{Mode: fs.ModeIrregular, Lost: err.Error()}
+		}
+		defer unix.Close(fd)
+		file = fd
+	}
+	var stat unix.Stat_t
+	if unix.Fstat(file, &stat) != nil || at.Name == "" && stat.Nlink == 0 {
+		return undo.State{Mode: fs.ModeIrregular}
+	}
+	s := stateOf(&stat)
+	switch {
+	case s.Mode&fs.ModeSymlink != 0:
+		s.Content = linkAt(file)
+		s.Hash = workspace.Hash(s.Content)
+	case !s.Mode.IsRegular() || !content:
+	case s.Size > undo.DefaultMaxFile:
+		s.Lost = fmt.Sprintf("it had %d bytes, and at most %d are kept", s.Size, undo.DefaultMaxFile)
+	case s.Size > room:
+		s.Lost = fmt.Sprintf("the call has changed more than %d bytes", MaxBytes)
+	default:
+		data, err := contentOf(file, s.Size)
+		if err != nil {
+			s.Lost = "it could not be read: " + err.Error()
+			break
+		}
+		s.Content, s.Hash, s.Size = data, workspace.Hash(data), int64(len(data))
+	}
+	return s
+}
+
+// absent reports that there is nothing by a name, by what opening it said.
+func absent(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ENAMETOOLONG)
+}
+
+func stateOf(stat *unix.Stat_t) undo.State {
+	return undo.State{Exists: true, Mode: modeOf(uint32(stat.Mode)), Size: stat.Size,
+		ModTime: time.Unix(stat.Mtim.Unix()), Links: uint64(stat.Nlink),
+		Special: fs.FileMode(stat.Mode & (unix.S_ISUID | unix.S_ISGID | unix.S_ISVTX)),
+		File:    undo.FileID{Dev: uint64(stat.Dev), Ino: stat.Ino}}
+}
+
+func modeOf(raw uint32) fs.FileMode {
+	mode := fs.FileMode(raw & 0o777)
+	switch raw & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	default:
+		mode |= fs.ModeDevice
+	}
+	return mode
+}
+
+// contentOf reads what is open for no access.
+func contentOf(file int, size int64) ([]byte, error) {
+	fd, err := openForReading("/proc/self/fd/" + strconv.Itoa(file))
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	data := make([]byte, 0, size+1)
+	for {
+		if len(data) == cap(data) {
+			if int64(len(data)) > undo.DefaultMaxFile {
+				return nil, unix.EFBIG
+			}
+			data = append(data, 0)[:len(data)]
+		}
+		n, err := unix.Read(fd, data[len(data):cap(data)])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return data, nil
+		}
+		data = data[:len(data)+n]
+	}
+}
+
+// openForReading opens a file, and one whose mode keeps its owner from reading it while that mode is widened.
+func openForReading(path string) (fd int, err error) {
+	const flags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK
+	var stat unix.Stat_t
+	fd, err = unix.Open(path, flags, 0)
+	if err != unix.EACCES || unix.Stat(path, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFREG ||
+		unix.Chmod(path, stat.Mode&0o7777|unix.S_IRUSR) != nil {
+		return fd, err
+	}
+	defer func() { _ = unix.Chmod(path, stat.Mode&0o7777) }()
+	return unix.Open(path, flags, 0)
+}
+
+func linkAt(file int) []byte {
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(file, "", target)
+	if err != nil {
+		return nil
+	}
+	return target[:n]
+}
+
+// unlocked runs look, which reads what is at a path, as plainfile.Unlocked does.
+func (c *Call) unlocked(path string, look func() error) error {
+	err := look()
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	c.unlocking.Lock()
+	defer c.unlocking.Unlock()
+	return plainfile.UnlockedIn(c.trees.treeOf(path), path, look)
+}
+
+// now returns what a path holds, to compare it. Lost says why that is not known.
+func (c *Call) now(path string) (s undo.State) {
+	err := c.unlocked(filepath.Dir(path), func() error {
+		var stat unix.Stat_t
+		if err := unix.Lstat(path, &stat); err != nil {
+			return err
+		}
+		s = stateOf(&stat)
+		return nil
+	})
+	switch {
+	case absent(err):
+		return undo.State{}
+	case err != nil:
+		return undo.State{Exists: true, Mode: fs.ModeIrregular, Lost: err.Error()}
+	case s.Mode&fs.ModeSymlink != 0:
+		_ = c.unlocked(path, func() error {
+			target, err := os.Readlink(path)
+			s.Hash = workspace.Hash([]byte(target))
+			return err
+		})
+	case s.Mode.IsRegular() && s.Size <= mostHashed:
+		_ = c.unlocked(path, func() (err error) {
+			s.Hash, err = hashOf(path)
+			return err
+		})
+	}
+	return s
+}
+
+func hashOf(path string) (string, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return "", err
+	}
+	f := os.NewFile(uintptr(fd), filepath.Base(path))
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package effects
+
+import (
+	"github.com/toolhost/toolhost/internal/run/watch"
+	"github.com/toolhost/toolhost/internal/store/undo"
+)
+
+// Nothing watches processes here.
+
+func look(watch.Place, bool, int64) undo.State { return undo.State{} }
+
+func (c *Call) now(string) undo.State { return undo.State{} }
+
+func (c *Call) moveTree(_, _ watch.Place) {}
+
+func (c *Call) linked() map[undo.FileID][]string { return nil }
+
+func (c *Call) beforeLink(string, watch.What) {}

@@ -1,0 +1,57 @@
+package effects
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// mostNamed is how many paths and directories a note names of each kind.
+const mostNamed = 5
+
+// Note says what of a call's changes cannot be undone, "" when all can.
+func (r *Report) Note() string {
+	var parts []string
+	if len(r.Ignored) > 0 {
+		var dirs []string
+		for _, dir := range slices.Sorted(maps.Keys(r.Ignored)) {
+			dirs = append(dirs, fmt.Sprintf("%s (%d changes)", dir, r.Ignored[dir]))
+		}
+		parts = append(parts, "by rule, "+some(dirs))
+	}
+	if r.Beyond > 0 {
+		parts = append(parts, fmt.Sprintf("%d paths beyond the first %d of the call", r.Beyond, MaxPaths))
+	}
+	if len(r.Lost) > 0 {
+		var files []string
+		for _, file := range slices.Sorted(maps.Keys(r.Lost)) {
+			files = append(files, file+" ("+r.Lost[file]+")")
+		}
+		parts = append(parts, some(files))
+	}
+	parts = append(parts, r.Missed...)
+	if r.Err != nil {
+		parts = append(parts, r.Err.Error())
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Not kept for undo: " + strings.Join(parts, "; ") + "."
+}
+
+func some(texts []string) string {
+	if more := len(texts) - mostNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts[:mostNamed], ", "), more)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Detach returns a Call that keeps changes after the end of c, as those of a background task; nil where nothing is
+// kept.
+func (c *Call) Detach() *Call {
+	if c == nil || c.store.Dir() == "" {
+		return nil
+	}
+	return New(c.store, c.own, c.trees)
+}

@@ -1,0 +1,132 @@
+package effects
+
+import (
+	"context"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/run/watch"
+)
+
+// Turns watches a process that calls talk to one after the other, such as a
+// shell that goes on between them. What it changes belongs to the call whose
+// turn it is, and between two turns to the first of them. It implements
+// watch.Watcher.
+type Turns struct {
+	held func() []string
+
+	mu sync.RWMutex
+	// now is who gets the changes, nil for nobody. ours says that its end is
+	// for us to say.
+	now     *Call
+	ours    bool
+	changed bool
+	over    bool
+	missed  []string
+}
+
+// NewTurns gives the watcher of such a process. held lists the files that it has
+// open for writing at the time: what it writes to them later is not announced.
+func NewTurns(held func() []string) *Turns { return &Turns{held: held} }
+
+// Enter says that the call of a context has the turn, leave that it has no more.
+func (t *Turns) Enter(ctx context.Context) (leave func()) {
+	c := From(ctx)
+	if c == nil {
+		return func() {}
+	}
+	t.turn(c, false)
+	return func() { t.turn(c.Detach(), true) }
+}
+
+func (t *Turns) turn(next *Call, ours bool) {
+	t.mu.Lock()
+	changed, missed := t.changed, t.missed
+	t.mu.Unlock()
+	if next != nil {
+		next.Begin()()
+		for _, why := range missed {
+			next.Missed(why)
+		}
+	}
+	t.mu.Lock()
+	last, end := t.now, t.ours
+	if t.over && ours {
+		next = nil
+	}
+	t.now, t.ours = next, ours
+	t.mu.Unlock()
+	if changed && next != nil {
+		next.hold(t.held())
+	}
+	if last != nil && end {
+		last.End()
+	}
+}
+
+// hold keeps what files hold that are open for writing.
+func (c *Call) hold(paths []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, path := range paths {
+		if name, ok := c.trees.name(path); ok {
+			c.beforeLink(name, watch.Content)
+		}
+	}
+}
+
+// Begin implements watch.Watcher.
+func (t *Turns) Begin() (done func()) {
+	return func() {
+		t.mu.Lock()
+		last, end := t.now, t.ours
+		t.over = true
+		if end {
+			t.now = nil
+		}
+		t.mu.Unlock()
+		if last != nil && end {
+			last.End()
+		}
+	}
+}
+
+// Began implements watch.Watcher.
+func (t *Turns) Began() bool { return true }
+
+// with does something with the call that gets the changes.
+func (t *Turns) with(do func(c *Call)) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.now != nil {
+		do(t.now)
+	}
+}
+
+// Wants implements watch.Watcher.
+func (t *Turns) Wants(path string, what watch.What) (wanted bool) {
+	t.with(func(c *Call) { wanted = c.Wants(path, what) })
+	return wanted
+}
+
+// Before implements watch.Watcher.
+func (t *Turns) Before(at watch.Place, what watch.What) {
+	t.note(func() { t.changed = true })
+	t.with(func(c *Call) { c.Before(at, what) })
+}
+
+// Rename implements watch.Watcher.
+func (t *Turns) Rename(from, to watch.Place, exchange bool) {
+	t.with(func(c *Call) { c.Rename(from, to, exchange) })
+}
+
+// Missed implements watch.Watcher. It holds for all calls that follow.
+func (t *Turns) Missed(why string) {
+	t.note(func() { t.missed = append(t.missed, why) })
+	t.with(func(c *Call) { c.Missed(why) })
+}
+
+func (t *Turns) note(do func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	do()
+}

@@ -1,0 +1,134 @@
+package record
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/internal/store/redact"
+)
+
+// Bounds of what an entry holds: beyond inline it is a file of its own, and
+// beyond mostContent its long texts are cut.
+const (
+	inline      = 4 << 10
+	mostContent = 16 << 20
+	cutContent  = 1 << 20
+)
+
+// packed is a large content, ready to be stored.
+type packed struct {
+	blob  blob
+	whole json.RawMessage
+	data  []byte // compressed
+}
+
+// content gives what is kept of v, without secrets: as it is, or packed.
+func content(redactor *redact.Redactor, v any) (json.RawMessage, *packed, error) {
+	data, err := marshal(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	clean := redactor.JSON(data)
+	if len(clean) > mostContent {
+		clean = (*redact.Redactor)(nil).Rewrite(clean, cutContent)
+	}
+	if len(clean) <= inline {
+		return clean, nil, nil
+	}
+	p, err := pack(clean)
+	return nil, p, err
+}
+
+func pack(data []byte) (*packed, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &packed{blob{digest(data), int64(len(data))}, data, out.Bytes()}, nil
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// store writes a content to a segment's objects, once, and returns how many bytes
+// that took.
+func (l *eventLog) store(segment int64, p *packed) (int64, error) {
+	dir := l.objectDir(segment)
+	name := filepath.Join(dir, p.blob.Hash+".gz")
+	if there, err := os.ReadFile(name); err == nil {
+		if content, err := unpack(there, p.blob.Bytes); err == nil && digest(content) == p.blob.Hash {
+			return 0, nil
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, err
+	}
+	temporary := name + ".new"
+	err := os.WriteFile(temporary, p.data, 0o600)
+	if err == nil {
+		err = os.Rename(temporary, name)
+	}
+	if err != nil {
+		return 0, errors.Join(err, os.Remove(temporary))
+	}
+	return int64(len(p.data)), nil
+}
+
+// unpack gives a content of that size, and of a larger one no more.
+func unpack(data []byte, size int64) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(r, size+1))
+	return content, errors.Join(err, r.Close())
+}
+
+// errChanged says that a content is not what its entry says.
+var errChanged = errors.New("it has been changed")
+
+// load reads the content of an entry in a segment and checks it.
+func (l *eventLog) load(segment int64, e *entry) (json.RawMessage, error) {
+	if e.Blob == nil {
+		return e.Content, nil
+	}
+	data, err := os.ReadFile(filepath.Join(l.objectDir(segment), filepath.Base(e.Blob.Hash)+".gz"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("it is missing")
+	}
+	if err != nil {
+		return nil, err
+	}
+	content, err := unpack(data, e.Blob.Bytes)
+	if err != nil || digest(content) != e.Blob.Hash {
+		return nil, errChanged
+	}
+	return content, nil
+}
+
+// DiffName names the patch that a call applied, below the run directory.
+func DiffName(step int) string { return fmt.Sprintf("diffs/step_%04d.patch", step) }
+
+// LogName names the whole of one output stream ("stdout", "stderr") of a call,
+// below the run directory.
+func LogName(step int, stream string) string {
+	return fmt.Sprintf("logs/tool_step_%04d_%s.txt", step, stream)
+}

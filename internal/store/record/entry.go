@@ -1,0 +1,190 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// entry is one line of a segment.
+type entry struct {
+	N         int64           `json:"n"`
+	Workspace string          `json:"workspace,omitempty"` // of the first in a segment
+	At        string          `json:"at"`
+	Session   string          `json:"session,omitempty"`
+	Run       string          `json:"run,omitempty"` // the operator's directory for copies
+	Of        int64           `json:"of,omitempty"`  // the entry that the call began with
+	By        string          `json:"by,omitempty"`  // the process, where a call begins
+	Event     string          `json:"event"`
+	Body      json.RawMessage `json:"body,omitempty"`
+	More      json.RawMessage `json:"more,omitempty"`
+	Holds     string          `json:"holds,omitempty"` // the name of the content
+	Content   json.RawMessage `json:"content,omitempty"`
+	Blob      *blob           `json:"blob,omitempty"`   // in place of Content
+	Stored    int64           `json:"stored,omitempty"` // what the segment's objects take, in bytes
+}
+
+// blob says where the content of an entry lies: among its segment's objects,
+// under the hash of the content.
+type blob struct {
+	Hash  string `json:"sha256"`
+	Bytes int64  `json:"bytes"`
+}
+
+var errLine = errors.New("the line is not an entry")
+
+// format returns the line of an entry. What it holds is JSON already, which
+// encoding/json would read through again.
+func (e *entry) format() []byte {
+	line := make([]byte, 0, 512+len(e.Body)+len(e.More)+len(e.Content))
+	line = strconv.AppendInt(append(line, `{"n":`...), e.N, 10)
+	line = appendText(line, "workspace", e.Workspace)
+	line = appendMarshaled(append(line, `,"at":`...), e.At)
+	line = appendText(line, "session", e.Session)
+	line = appendText(line, "run", e.Run)
+	if e.Of != 0 {
+		line = strconv.AppendInt(append(line, `,"of":`...), e.Of, 10)
+	}
+	line = appendText(line, "by", e.By)
+	line = appendMarshaled(append(line, `,"event":`...), e.Event)
+	line = appendJSON(line, "body", e.Body)
+	line = appendJSON(line, "more", e.More)
+	line = appendText(line, "holds", e.Holds)
+	line = appendJSON(line, "content", e.Content)
+	if e.Blob != nil {
+		line = appendJSON(line, "blob", tool.MustMarshal(e.Blob))
+	}
+	if e.Stored != 0 {
+		line = strconv.AppendInt(append(line, `,"stored":`...), e.Stored, 10)
+	}
+	return append(line, '}', '\n')
+}
+
+// appendText adds a member to a line, where it is not empty.
+func appendText(line []byte, name, value string) []byte {
+	if value == "" {
+		return line
+	}
+	return appendMarshaled(append(append(append(line, `,"`...), name...), `":`...), value)
+}
+
+func appendJSON(line []byte, name string, value []byte) []byte {
+	if len(value) == 0 {
+		return line
+	}
+	line = append(append(append(line, `,"`...), name...), `":`...)
+	return append(line, value...)
+}
+
+// readEntry parses a line.
+func readEntry(line []byte) (e entry, err error) {
+	if err := json.Unmarshal(line, &e); err != nil || e.N <= 0 || e.Event == "" {
+		return e, errors.Join(errLine, err)
+	}
+	return e, nil
+}
+
+// header is the beginning of a line, which is read without the rest.
+type header struct {
+	n, of   int64
+	session string
+	run     string
+	at      string
+	event   string
+}
+
+// readHeader parses the beginning of a line. A text in it has no plain quote, so
+// that what follows one is a member.
+func readHeader(line []byte) (h header, ok bool) {
+	if !bytes.HasPrefix(line, []byte(`{"n":`)) || !bytes.HasSuffix(line, []byte("}\n")) {
+		return h, false
+	}
+	at := bytes.Index(line, []byte(`,"event":"`))
+	if at < 0 {
+		return h, false
+	}
+	start, rest := line[len(`{"n":`):at], line[at+len(`,"event":"`):]
+	end := bytes.IndexByte(rest, '"')
+	number, _, _ := bytes.Cut(start, []byte(","))
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	if err != nil || n <= 0 || end < 0 {
+		return h, false
+	}
+	h = header{n: n, event: string(rest[:end]), at: member(start, `,"at":"`), session: member(start, `,"session":"`)}
+	if run := member(start, `,"run":"`); run != "" && json.Unmarshal([]byte(`"`+run+`"`), &h.run) != nil {
+		return h, false
+	}
+	if _, of, ok := bytes.Cut(start, []byte(`,"of":`)); ok {
+		of, _, _ = bytes.Cut(of, []byte(","))
+		h.of, _ = strconv.ParseInt(string(of), 10, 64)
+	}
+	return h, true
+}
+
+// member is a text among the members of a header, as it is written.
+func member(start []byte, name string) string {
+	_, rest, ok := bytes.Cut(start, []byte(name))
+	if !ok {
+		return ""
+	}
+	for end := 0; end < len(rest); end++ {
+		switch rest[end] {
+		case '\\':
+			end++
+		case '"':
+			return string(rest[:end])
+		}
+	}
+	return ""
+}
+
+// call is the entry that the call of an entry began with, 0 for an entry of no call.
+func (h *header) call() int64 {
+	if h.of == 0 && h.event == startedEvent {
+		return h.n
+	}
+	return h.of
+}
+
+func (e *entry) time() time.Time {
+	t, _ := time.Parse(timeFormat, e.At)
+	return t
+}
+
+// line is the entry as an event: the fields of its body, and the parameters of a
+// call that begins, with long texts cut.
+func (e *entry) line(content json.RawMessage, withMore bool) []byte {
+	var out bytes.Buffer
+	out.WriteString(`{"event":`)
+	out.Write(marshalText(e.Event))
+	out.WriteString(`,"timestamp":"` + e.At + `"`)
+	member := func(fields []byte) {
+		if len(fields) > 0 {
+			out.WriteByte(',')
+			out.Write(fields)
+		}
+	}
+	member(inside(e.Body))
+	if e.Holds == shown && content != nil {
+		member(append([]byte(`"`+shown+`":`), cutTexts(content)...))
+	}
+	if withMore {
+		member(inside(e.More))
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+// shown is the content that is part of an event's line.
+const shown = "params"
+
+func inside(object json.RawMessage) []byte {
+	if len(object) < 2 {
+		return nil
+	}
+	return object[1 : len(object)-1]
+}

@@ -1,0 +1,48 @@
+package record
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+// Step counts a call of session and gives its number, from 1. The calls of
+// all processes are counted together: in the state, or beside the copies where
+// the operator names a directory for them, so that a new one begins again, and
+// where there is no state. The number is a name and nothing else.
+func (r *Recorder) Step(_ context.Context, session string) (int, error) {
+	if err := ValidSession(session); err != nil {
+		return 0, err
+	}
+	if r.log == nil || r.options.Single {
+		run, err := r.run(session)
+		if err != nil {
+			return 0, err
+		}
+		n, err := run.step()
+		return n, failure("count a call in", run.dir, err)
+	}
+	file, err := r.stepsOf(session)
+	if err != nil {
+		return 0, failure("count a call in", r.log.dir, err)
+	}
+	n, err := appendByte(file)
+	return int(n), failure("count a call in", r.log.dir, err)
+}
+
+// stepsOf is the open count of a session.
+func (r *Recorder) stepsOf(session string) (*os.File, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if file := r.steps[session]; file != nil {
+		return file, nil
+	}
+	if err := os.MkdirAll(r.log.path("steps"), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(r.log.path("steps"), session), stepsFlags, 0o600)
+	if err == nil {
+		r.steps[session] = file
+	}
+	return file, err
+}

@@ -1,0 +1,285 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// What processes change is recorded in two steps: a line with what a path held,
+// before the first change, and when the call ends one with what all of its
+// paths hold then. Between them lie the changes that nobody records one by one.
+const (
+	opBefore = "before"
+	opAfter  = "after"
+	opUnkept = "unkept" // the call changed more; Lost says what
+)
+
+// Unkept are the kinds of files that nobody puts anywhere or brings back: pipes,
+// sockets and devices.
+const Unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
+
+// State is what a path holds: nothing, where Mode is zero and Exists false, or a
+// file, directory or symlink.
+type State struct {
+	Exists  bool
+	Mode    fs.FileMode
+	Size    int64
+	ModTime time.Time
+	// Content is that of a file, or a symlink's target; Hash its digest. A state
+	// that is only compared needs no content.
+	Content []byte
+	Hash    string
+	// Lost says why the content is not kept; empty if it is.
+	Lost string
+	// Links is how many names a file has, and File which it is. They are not
+	// recorded.
+	Links uint64
+	File  FileID
+	// Special are the set-user-ID, set-group-ID and sticky bits, which undo gives
+	// to nothing. They are not recorded.
+	Special fs.FileMode
+}
+
+// FileID tells files apart.
+type FileID struct{ Dev, Ino uint64 }
+
+// Same reports that both are alike by kind, content and mode.
+func (s State) Same(other State) bool {
+	if s.Exists != other.Exists || !s.Exists {
+		return s.Exists == other.Exists
+	}
+	if s.Mode.Type() != other.Mode.Type() || s.Mode&fs.ModeSymlink == 0 && s.Mode.Perm() != other.Mode.Perm() {
+		return false
+	}
+	if s.Hash == "" || other.Hash == "" {
+		return s.Mode.IsDir() || s.Size == other.Size && s.ModTime.Equal(other.ModTime)
+	}
+	return s.Hash == other.Hash
+}
+
+// result is what a path held at the end of a call.
+type result struct {
+	ID      string      `json:"id"`
+	Exists  bool        `json:"exists,omitempty"`
+	Mode    fs.FileMode `json:"mode,omitempty"`
+	Hash    string      `json:"hash,omitempty"`
+	Size    int64       `json:"size,omitempty"`
+	ModTime time.Time   `json:"mtime,omitzero"`
+	// Same is for a path that has not changed in the end.
+	Same bool `json:"same,omitempty"`
+}
+
+// Effects records what the processes of a call change. Its methods may be
+// called from any goroutine, one at a time. Close it at the end.
+type Effects struct {
+	store         *Store
+	call          Call
+	journalWriter *journalWriter // nil before the first line
+}
+
+// Effects gives the recorder for the processes of a call. One without an ID is named when it changes something.
+func (s *Store) Effects(call Call) *Effects {
+	if call.Session == "" {
+		call.Session = "default"
+	}
+	return &Effects{store: s, call: call}
+}
+
+func (e *Effects) newLine(op string) *line {
+	if e.call.ID == "" {
+		e.call.ID = e.store.options.CallID()
+	}
+	return e.store.newLine(e.call, op)
+}
+
+// Before records what a path holds. Path is as workspace.Before has it. id is
+// for After.
+func (e *Effects) Before(path string, state State) (id string, err error) {
+	l := e.newLine(opBefore)
+	l.Path, l.Lost = pathName(path), state.Lost
+	if state.Exists {
+		l.Mode, l.Size, l.ModTime, l.Hash = state.Mode, state.Size, state.ModTime, state.Hash
+		l.Exists = true
+	}
+	err = e.write(l, func(v *storeDir) (added int64, err error) {
+		switch {
+		case !state.Exists:
+		case state.Mode&fs.ModeSymlink != 0:
+			target := pathName(state.Content)
+			l.Link = &target
+		case state.Mode.IsRegular() && state.Lost == "" && state.Hash != "":
+			return e.store.put(v, l, state.Content)
+		}
+		return 0, nil
+	})
+	return l.ID, e.store.storeError("keep what changes", "", err)
+}
+
+// After records what the paths hold in the end, by what Before gave.
+func (e *Effects) After(ended map[string]State, unchanged []string) error {
+	l := e.newLine(opAfter)
+	for id, state := range ended {
+		r := result{ID: id}
+		if state.Exists {
+			r.Exists, r.Mode, r.Hash, r.Size, r.ModTime = true, state.Mode, state.Hash, state.Size, state.ModTime
+		}
+		l.After = append(l.After, r)
+	}
+	for _, id := range unchanged {
+		l.After = append(l.After, result{ID: id, Same: true})
+	}
+	slices.SortFunc(l.After, func(a, b result) int { return cmp.Compare(a.ID, b.ID) })
+	return e.store.storeError("keep what has changed", "", e.writeAll(l))
+}
+
+// Unkept records what else the call changed that cannot be undone, as a person
+// reads it.
+func (e *Effects) Unkept(note string) error {
+	l := e.newLine(opUnkept)
+	l.Lost = note
+	return e.store.storeError("keep what is not kept", "", e.write(l, nil))
+}
+
+// mostResults is how many results go into one line.
+const mostResults = 4096
+
+func (e *Effects) writeAll(l *line) error {
+	for part := range slices.Chunk(l.After, mostResults) {
+		piece := *l
+		piece.ID, piece.After = e.newLine(opAfter).ID, part
+		if err := e.write(&piece, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write adds a line, and first what it names.
+func (e *Effects) write(l *line, content func(*storeDir) (int64, error)) error {
+	ctx := context.Background()
+	if e.journalWriter == nil {
+		journalWriter, err := e.store.take(e.call.Session)
+		if err != nil {
+			return err
+		}
+		e.journalWriter = journalWriter
+	}
+	if err := e.journalWriter.lock(ctx); err != nil {
+		return err
+	}
+	var added int64
+	var err error
+	if content != nil {
+		added, err = content(e.journalWriter.storeDir)
+	}
+	if err == nil {
+		var n int64
+		n, err = e.store.appendTo(e.journalWriter.journal, l)
+		added += n
+	}
+	e.journalWriter.unlock()
+	if err == nil {
+		e.store.account(ctx, e.journalWriter.storeDir, added)
+		clear(e.journalWriter.storeDir.small)
+	}
+	return err
+}
+
+// Close gives back what is open between two lines. The next line opens it again.
+func (e *Effects) Close() {
+	if e.journalWriter != nil {
+		e.journalWriter.close()
+		e.journalWriter = nil
+	}
+}
+
+// settled makes changes of what was recorded in two steps. What is made comes
+// behind what goes: where one thing has taken the place of another, undo removes
+// it first. A call that never ended, because toolhost was killed, has changed its
+// paths to nobody knows what.
+func settled(lines []*line) []*line {
+	if !slices.ContainsFunc(lines, func(l *line) bool { return l.Op == opBefore }) {
+		return lines
+	}
+	before := make(map[string]*line)
+	ended := make(map[string]bool)
+	for _, l := range lines {
+		switch l.Op {
+		case opBefore:
+			before[l.ID] = l
+		case opAfter:
+			for _, r := range l.After {
+				ended[r.ID] = true
+			}
+		}
+	}
+	var all []*line
+	for _, l := range lines {
+		switch {
+		case l.Op == opBefore && !ended[l.ID]:
+			all = append(all, l.torn())
+		case l.Op == opAfter:
+			var goes, comes []*line
+			for _, r := range l.After {
+				if b := before[r.ID]; b != nil && !r.Same {
+					g, c := b.become(r)
+					for _, change := range slices.Concat(g, c) {
+						change.ended = l.ID
+					}
+					goes, comes = append(goes, g...), append(comes, c...)
+				}
+			}
+			all = append(append(all, goes...), comes...)
+		case l.Op != opBefore:
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// torn is the change of a path whose call has not ended.
+func (l *line) torn() *line {
+	t := *l
+	t.unended = true
+	t.Op = string(workspace.Delete)
+	if !l.Exists {
+		t.Op = string(workspace.Create)
+	}
+	return &t
+}
+
+// become gives the changes from what a line has kept to a result: what goes,
+// and what comes.
+func (l *line) become(r result) (goes, comes []*line) {
+	was, is := l.Exists, r.Exists
+	same := was && is && l.Mode.Type() == r.Mode.Type()
+	if same {
+		c := *l
+		c.Op, c.NewHash, c.NewMode = string(workspace.Replace), r.Hash, r.Mode
+		c.newSize, c.newTime = r.Size, r.ModTime
+		if l.Mode.IsDir() || l.Hash == r.Hash && (l.Hash != "" || l.Size == r.Size && l.ModTime.Equal(r.ModTime)) {
+			c.Op = string(workspace.Chmod)
+		}
+		return []*line{&c}, nil
+	}
+	if was {
+		c := *l
+		c.Op = string(workspace.Delete)
+		goes = []*line{&c}
+	}
+	if is {
+		c := line{ID: l.ID + "+", Time: l.Time, Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool,
+			Path: l.Path, Op: string(workspace.Create), NewHash: r.Hash, NewMode: r.Mode,
+			newSize: r.Size, newTime: r.ModTime}
+		if r.Mode.IsDir() {
+			c.Op = string(workspace.Mkdir)
+		}
+		comes = []*line{&c}
+	}
+	return goes, comes
+}

@@ -1,0 +1,48 @@
+package undo
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// A process may have made a file while nothing kept it from that, in a repository
+// that the user has made again since, for example. What decides what runs does not
+// come back with the rest of a call.
+
+// holds refuses or leaves out a change whose undoing would bring something to a
+// path that is held and that nobody has named.
+func (p *planner) holds(l *line) bool {
+	path := string(l.Path)
+	brings := l.before().exists && !l.Mode.IsDir() || l.Op == string(workspace.Rename)
+	held := p.store.options.Held
+	if held == nil || !brings || !held(path) || p.sel.names(path, held) {
+		return false
+	}
+	if p.sel.Skip {
+		p.leave(l, path, "decides what runs, and was not named with --path")
+	} else {
+		p.held = append(p.held, path)
+	}
+	return true
+}
+
+// names reports whether the path is one of those given, or in one that is held as
+// a whole.
+func (s Selection) names(path string, held func(string) bool) bool {
+	return slices.ContainsFunc(s.Paths, func(given string) bool {
+		return given == path || lies(path, given) && held(given)
+	})
+}
+
+func (p *planner) heldError() error {
+	slices.Sort(p.held)
+	paths := slices.Compact(p.held)
+	return tool.Errorf(tool.PermissionDenied,
+		"cannot undo %s, nothing was changed: %s would come back, and programs outside of the sandbox or toolhost itself "+
+			"do what it says", p.callNames(), strings.Join(paths, ", ")).
+		Suggest("Look at it with toolhost diff. Leave it out with --skip, or bring it back by naming it: --path %s.",
+			paths[0]).With("paths", paths)
+}

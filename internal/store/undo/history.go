@@ -1,0 +1,539 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// Change is one change of a file that was recorded. It may have failed after
+// it was recorded.
+type Change struct {
+	ID      string         `json:"id"`
+	Time    time.Time      `json:"time"`
+	Session string         `json:"session"`
+	Call    string         `json:"call"`
+	Step    int            `json:"step,omitempty"`
+	Tool    string         `json:"tool,omitempty"`
+	Kind    workspace.Kind `json:"kind"`
+	// Path is relative to the workspace, or absolute in an allowed directory.
+	Path string `json:"path"`
+	// To is the new path of a rename.
+	To string `json:"to,omitempty"`
+	// Size is that of the old content in bytes, where there was one.
+	Size int64 `json:"size,omitempty"`
+	// Lost says why the old content cannot be brought back; empty if it can.
+	Lost string `json:"lost,omitempty"`
+	// UndoneBy is the call that undid the change; empty while it stands.
+	UndoneBy string `json:"undone_by,omitempty"`
+
+	line *line
+}
+
+// CallInfo is what one call changed.
+type CallInfo struct {
+	Session string    `json:"session"`
+	Call    string    `json:"call"`
+	Step    int       `json:"step,omitempty"`
+	Tool    string    `json:"tool,omitempty"`
+	Time    time.Time `json:"time"` // of the last change
+	// Files are the paths that changed, sorted.
+	Files []string `json:"files"`
+	// Lost counts the changes that cannot be undone.
+	Lost int `json:"lost,omitempty"`
+	// NotKept says what else it changed that cannot be undone; empty if nothing.
+	NotKept string `json:"not_kept,omitempty"`
+	// UndoneBy is the call that undid this one; empty while it stands.
+	UndoneBy string `json:"undone_by,omitempty"`
+	// Undoes lists the calls that this one undid, if it is an undo itself.
+	Undoes []string `json:"undoes,omitempty"`
+	// Summary counts what it changed, where Filter.Workspace is given.
+	Summary *change.Summary `json:"summary,omitempty"`
+}
+
+// Filter selects changes. The zero value selects all.
+type Filter struct {
+	Session string
+	Call    string
+	// Path selects one file, as Change.Path and Change.To name it.
+	Path string
+	// Limit is the largest number of changes or calls. Zero means all.
+	Limit int
+	// Workspace has the lines counted that calls changed; it has the contents that are not in the store.
+	Workspace *workspace.Workspace
+}
+
+func (f Filter) takes(l *line) bool {
+	return (f.Session == "" || l.Session == f.Session) && (f.Call == "" || l.Call == f.Call) &&
+		(f.Path == "" || string(l.Path) == f.Path || string(l.To) == f.Path)
+}
+
+// history is the journal, understood.
+type history struct {
+	lines []*line // oldest first within a session
+	// unkept are the remarks on what calls changed that cannot be undone.
+	unkept []*line
+	// undoneBy has the call that undid each change, by the change's ID.
+	undoneBy map[string]callRef
+	// undoes has the changes that each undo undid.
+	undoes map[callRef][]string
+	byID   map[string]*line
+	// cut are undos that were killed, and parts those that a later one has
+	// completed, by that one.
+	cut   []*line
+	parts map[callRef][]callRef
+}
+
+type callRef struct{ session, call string }
+
+func (l *line) ref() callRef { return callRef{l.Session, l.Call} }
+
+// newHistory finds which changes stand. An undo counts when it came to its end.
+func newHistory(lines []*line) *history {
+	lines = settled(lines)
+	mix(lines)
+	h := &history{undoneBy: make(map[string]callRef), undoes: make(map[callRef][]string), byID: make(map[string]*line),
+		parts: make(map[callRef][]callRef)}
+	ended, void := make(map[callRef]bool), make(map[callRef]bool)
+	for _, l := range lines {
+		switch {
+		case l.isChange():
+			h.lines = append(h.lines, l)
+			h.byID[l.ID] = l
+		case l.Op == opUnkept:
+			h.unkept = append(h.unkept, l)
+		case l.Op == opDone:
+			ended[l.ref()] = true
+		case l.Op == opVoid:
+			void[l.ref()] = true
+		}
+	}
+	inOrder(lines)
+	undos := slices.DeleteFunc(slices.Clone(lines), func(l *line) bool {
+		return l.Op != opUndo || void[l.ref()]
+	})
+	slices.SortStableFunc(undos, func(a, b *line) int { return cmp.Compare(a.order, b.order) })
+	for _, l := range undos {
+		h.note(l, ended[l.ref()])
+	}
+	return h
+}
+
+// inOrder gives lines an order across sessions that leaves those of one session
+// in theirs.
+func inOrder(lines []*line) {
+	last := make(map[string]string)
+	for _, l := range lines {
+		last[l.Session] = max(last[l.Session], l.ID)
+		l.order = last[l.Session]
+	}
+}
+
+// note takes account of one undo: what an undone undo had undone stands again. One
+// that was killed has undone nothing yet, whatever it has changed: the next does
+// the rest, and is undone with it.
+func (h *history) note(l *line, ended bool) {
+	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
+	if !ended {
+		h.cut = append(h.cut, l)
+		return
+	}
+	for _, id := range l.Of {
+		h.undoneBy[id] = l.ref()
+	}
+	h.turn(l.Of, false)
+	h.cut = slices.DeleteFunc(h.cut, func(cut *line) bool {
+		if !subset(cut.Of, l.Of) {
+			return false
+		}
+		h.parts[l.ref()] = append(h.parts[l.ref()], cut.ref())
+		return true
+	})
+}
+
+// turn has what the undos among the changes have undone stand again, or be undone
+// again; and so what that has undone, if it was an undo itself.
+func (h *history) turn(changes []string, undone bool) {
+	turned := make(map[callRef]bool)
+	for _, id := range changes {
+		change := h.byID[id]
+		if change == nil || turned[change.ref()] {
+			continue
+		}
+		turned[change.ref()] = true
+		for _, of := range h.undoes[change.ref()] {
+			if undone {
+				h.undoneBy[of] = change.ref()
+			} else {
+				delete(h.undoneBy, of)
+			}
+		}
+		h.turn(h.undoes[change.ref()], !undone)
+	}
+}
+
+// subset reports that all of some are among others.
+func subset(some, others []string) bool {
+	among := make(map[string]bool, len(others))
+	for _, id := range others {
+		among[id] = true
+	}
+	return !slices.ContainsFunc(some, func(id string) bool { return !among[id] })
+}
+
+func (h *history) change(v *storeDir, l *line) *Change {
+	c := &Change{
+		ID: l.ID, Time: l.Time, Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool,
+		Kind: workspace.Kind(l.Op), Path: string(l.Path), To: string(l.To), Size: l.Size,
+		Lost: l.Lost, UndoneBy: h.undoneBy[l.ID].call, line: l,
+	}
+	if c.Lost == "" && l.keepsContent() && !v.has(l.Hash) {
+		c.Lost = errLost.Error()
+	}
+	return c
+}
+
+// keepsContent reports that an object goes with the line.
+func (l *line) keepsContent() bool {
+	switch l.Op {
+	case string(workspace.Replace), string(workspace.Delete):
+		return l.Mode.IsRegular()
+	case opBefore:
+		return l.Exists && l.Mode.IsRegular() && l.Hash != ""
+	}
+	return false
+}
+
+// Changes lists recorded changes, the newest first.
+func (s *Store) Changes(ctx context.Context, filter Filter) ([]Change, error) {
+	v, h, err := s.load(ctx)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	defer v.close()
+	var list []Change
+	for _, l := range h.newestFirst() {
+		if filter.takes(l) {
+			list = append(list, *h.change(v, l))
+			if len(list) == filter.Limit {
+				break
+			}
+		}
+	}
+	return list, nil
+}
+
+// Calls lists the calls that changed anything, the newest first.
+func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
+	v, h, err := s.load(ctx)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	defer v.close()
+	calls := make(map[callRef]*CallInfo)
+	var order []*CallInfo
+	for _, l := range newestFirst(slices.Concat(h.lines, h.unkept)) {
+		if !filter.takes(l) {
+			continue
+		}
+		info := calls[l.ref()]
+		if info == nil {
+			if filter.Limit > 0 && len(order) == filter.Limit {
+				continue
+			}
+			info = &CallInfo{Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool, Time: l.Time,
+				Undoes: h.undoneCalls(l.ref()), Files: []string{}}
+			calls[l.ref()] = info
+			order = append(order, info)
+		}
+		if l.Op == opUnkept {
+			info.NotKept = l.Lost
+			continue
+		}
+		info.add(h.change(v, l))
+	}
+	list := make([]CallInfo, len(order))
+	compare, lines := &comparer{ws: filter.Workspace, storeDir: v}, map[callRef][]*line(nil)
+	if filter.Workspace != nil {
+		lines = h.byCall()
+	}
+	for i, info := range order {
+		if filter.Workspace != nil {
+			_, summary := compare.diff(changesOf(lines[callRef{info.Session, info.Call}]))
+			info.Summary = &summary
+		}
+		slices.Sort(info.Files)
+		info.Files = slices.Compact(info.Files)
+		list[i] = *info
+	}
+	return list, nil
+}
+
+func (i *CallInfo) add(c *Change) {
+	i.Files = append(i.Files, c.Path)
+	if c.To != "" {
+		i.Files = append(i.Files, c.To)
+	}
+	if c.Lost != "" {
+		i.Lost++
+	}
+	if i.UndoneBy == "" {
+		i.UndoneBy = c.UndoneBy
+	}
+}
+
+// undoneCalls lists the calls that ref undid.
+func (h *history) undoneCalls(ref callRef) []string {
+	var calls []string
+	for _, id := range h.undoes[ref] {
+		if l := h.byID[id]; l != nil && !slices.Contains(calls, l.Call) {
+			calls = append(calls, l.Call)
+		}
+	}
+	return calls
+}
+
+// newestFirst orders the lines of one session as they were written, and
+// sessions by time.
+func (h *history) newestFirst() []*line { return newestFirst(slices.Clone(h.lines)) }
+
+func newestFirst(lines []*line) []*line {
+	slices.Reverse(lines)
+	slices.SortStableFunc(lines, func(a, b *line) int { return cmp.Compare(b.order, a.order) })
+	return lines
+}
+
+// load reads the history of all sessions: what one did, another may have undone.
+// The directory is nil when nothing was ever recorded.
+func (s *Store) load(ctx context.Context) (*storeDir, *history, error) {
+	v, err := s.open(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, s.storeError("read", "", err)
+	}
+	lines, err := v.journal(ctx)
+	if err != nil {
+		v.close()
+		return nil, nil, s.storeError("read", "", err)
+	}
+	return v, newHistory(lines), nil
+}
+
+// Selection says what to undo. The zero value is the last call of the session
+// that changed something last.
+type Selection struct {
+	// Session is the session; empty means the one with the last change, or the one in which there is the call named;
+	// that several have it is an error.
+	Session string
+	// Call is the call; empty means the last one that stands and is not an
+	// undo itself.
+	Call string
+	// All selects every call of the session that stands, undos left out.
+	All bool
+	// To selects that call and every one since it began that stands, of all sessions, undos left out.
+	To string
+	// Since selects every call since then that stands, of all sessions when none
+	// is named, undos left out.
+	Since time.Time
+	// Paths leaves only changes of these files and of what lies below these
+	// directories, as Change.Path names them. "." is the workspace.
+	Paths []string
+	// Redo selects the last undo that stands instead, or with Call the one that
+	// has undone that call.
+	Redo bool
+	// Skip leaves out files that were changed since, and those whose old content was not kept, instead of refusing.
+	Skip bool
+	// Ours brings back files that somebody has changed since all the same. What
+	// is replaced is kept like any other content, and the undo can be undone.
+	Ours bool
+}
+
+// pick gives the selected changes that stand, the newest first.
+func (h *history) pick(sel Selection) ([]*line, error) {
+	var picked []*line
+	undone := ""
+	sel.Call = h.redone(sel)
+	parts := h.partsOf(sel)
+	for _, l := range h.newestFirst() {
+		if !sel.takes(l) && !(parts[l.ref()] && sel.takesPath(l)) {
+			continue
+		}
+		if by, ok := h.undoneBy[l.ID]; ok {
+			undone = by.call
+			continue
+		}
+		if (sel.Call == "" || sel.Redo) && !sel.wants(h.level(l.ref())) {
+			continue
+		}
+		if sel.Session == "" && sel.Since.IsZero() {
+			sel.Session = l.Session
+		}
+		if !sel.All && sel.Call == "" && sel.Since.IsZero() {
+			sel.Call = l.Call
+			parts = h.partsOf(sel)
+		}
+		picked = append(picked, l)
+	}
+	if len(picked) == 0 {
+		return nil, h.nothing(sel, undone)
+	}
+	return picked, nil
+}
+
+// resolve finds the one call that is named, and the time at which all that is taken back began.
+func (h *history) resolve(sel *Selection) error {
+	name := cmp.Or(sel.Call, sel.To)
+	if name == "" {
+		return nil
+	}
+	var sessions []string
+	var began time.Time
+	for _, l := range slices.Concat(h.lines, h.unkept) {
+		if l.Call != name || sel.Session != "" && l.Session != sel.Session {
+			continue
+		}
+		if !slices.Contains(sessions, l.Session) {
+			sessions = append(sessions, l.Session)
+		}
+		if began.IsZero() || l.Time.Before(began) {
+			began = l.Time
+		}
+	}
+	switch {
+	case len(sessions) > 1:
+		return AmbiguousCall(name, sessions)
+	case sel.To != "" && began.IsZero():
+		return nothing(Selection{Session: sel.Session, Call: sel.To}, "")
+	case sel.To != "":
+		sel.Since, sel.Session = began, ""
+	case len(sessions) == 1:
+		sel.Session = sessions[0]
+	}
+	return nil
+}
+
+// AmbiguousCall is the error for a name that calls of several sessions have.
+func AmbiguousCall(name string, sessions []string) error {
+	return tool.Errorf(tool.InvalidArgument, "calls of several sessions are named %s: %s", name,
+		strings.Join(sessions, ", ")).
+		Suggest("Say which session is meant, with --session.").With("sessions", sessions)
+}
+
+// takes tells whether a change is one of those meant, whether it stands or not.
+func (s Selection) takes(l *line) bool {
+	if s.Session != "" && l.Session != s.Session || s.Call != "" && l.Call != s.Call || l.Time.Before(s.Since) {
+		return false
+	}
+	return s.takesPath(l)
+}
+
+func (s Selection) takesPath(l *line) bool {
+	return len(s.Paths) == 0 || slices.ContainsFunc(s.Paths, func(dir string) bool {
+		return lies(string(l.Path), dir) || l.To != "" && lies(string(l.To), dir)
+	})
+}
+
+// lies reports whether path is dir or lies below it.
+func lies(path, dir string) bool {
+	if dir == "." {
+		return !filepath.IsAbs(path)
+	}
+	_, ok := within(path, dir)
+	return ok
+}
+
+// partsOf are the undos that were killed and that the selected one has completed:
+// they are one with it.
+func (h *history) partsOf(sel Selection) map[callRef]bool {
+	parts := make(map[callRef]bool)
+	for whole, cut := range h.parts {
+		if whole.call == sel.Call && (sel.Session == "" || sel.Session == whole.session) {
+			for _, ref := range cut {
+				parts[ref] = true
+			}
+		}
+	}
+	return parts
+}
+
+// level is 0 for a call, 1 for what undid it, 2 for what redid it, and so on.
+func (h *history) level(ref callRef) int {
+	for level := 0; ; level++ {
+		ids := h.undoes[ref]
+		if len(ids) == 0 || h.byID[ids[0]] == nil || level > len(h.undoes) {
+			return level + min(len(ids), 1)
+		}
+		ref = h.byID[ids[0]].ref()
+	}
+}
+
+// wants tells which calls are meant when none is named.
+func (s Selection) wants(level int) bool {
+	if s.Redo {
+		return level%2 == 1
+	}
+	return level == 0
+}
+
+// unkeptBy says by call what cannot be undone of those that are picked, and,
+// where no call is named, of those after the oldest of them.
+func (h *history) unkeptBy(sel Selection, picked []*line) map[string]string {
+	refs := make(map[callRef]bool)
+	for _, l := range picked {
+		refs[l.ref()] = true
+	}
+	if sel.Session == "" && sel.Since.IsZero() {
+		sel.Session = picked[0].Session
+	}
+	oldest := picked[len(picked)-1].order
+	unkept := make(map[string]string)
+	for _, l := range h.unkept {
+		if refs[l.ref()] || sel.Call == "" && !sel.Redo && l.order > oldest && sel.takes(l) {
+			unkept[l.Call] = l.Lost
+		}
+	}
+	return unkept
+}
+
+// nothing is the error when a selection has no change that stands.
+func (h *history) nothing(sel Selection, undone string) error {
+	for _, l := range h.unkept {
+		if sel.Call != "" && !sel.Redo && undone == "" && l.Call == sel.Call && sel.takes(l) {
+			return tool.Errorf(tool.NotFound, "nothing that the call %s changed was kept. %s", l.Call, l.Lost).
+				Suggest("Bring back by hand what it changed. docs/RECORD.md says what is kept, and when.")
+		}
+	}
+	return nothing(sel, undone)
+}
+
+func nothing(sel Selection, undone string) error {
+	where := "the workspace"
+	if sel.Session != "" {
+		where = "session " + sel.Session
+	}
+	if sel.Redo && sel.Call != "" && undone == "" {
+		return tool.Errorf(tool.NoChange, "no undo of the call %s in %s stands", sel.Call, where).
+			Suggest("List the calls and what has undone them.")
+	}
+	if sel.Call != "" && undone != "" {
+		return tool.Errorf(tool.NoChange, "the call %s in %s is undone already, by %s", sel.Call, where, undone).
+			Suggest("Undo %s to have the changes again.", undone)
+	}
+	if sel.Call != "" {
+		return tool.Errorf(tool.NotFound, "no change by a call %s is recorded in %s", sel.Call, where).
+			Suggest("List the changes with toolhost log --changed.")
+	}
+	return tool.Errorf(tool.NotFound, "nothing that can be undone is recorded in %s", where).
+		Suggest("List what was recorded; old changes are dropped, and commands that run without a sandbox are not watched.")
+}

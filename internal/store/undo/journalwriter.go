@@ -1,0 +1,80 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/toolhost/toolhost/internal/file/filelock"
+)
+
+// journalWriter is what is needed to add many lines to the journal of one session, open
+// all the time. The lock is held for each line alone, so that pruning comes in
+// between.
+type journalWriter struct {
+	store    *Store
+	session  string
+	storeDir *storeDir
+	journal  *os.File
+	locked   *os.File // the file of contentLock
+}
+
+func (s *Store) take(session string) (*journalWriter, error) {
+	p := &journalWriter{store: s, session: session}
+	if err := p.open(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *journalWriter) open() (err error) {
+	if p.storeDir, err = p.store.open(true); err != nil {
+		return err
+	}
+	if p.locked, err = p.storeDir.dir.OpenFile(contentLock, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
+		p.journal, err = p.storeDir.openJournal(p.session)
+	}
+	if err != nil {
+		p.close()
+	}
+	return err
+}
+
+// lock takes the lock for a line. Pruning replaces the journal and a person may
+// remove the whole store: then what is there now is opened.
+func (p *journalWriter) lock(ctx context.Context) error {
+	for tries := 0; ; tries++ {
+		if p.storeDir == nil {
+			if err := p.open(); err != nil {
+				return err
+			}
+		}
+		if _, err := await(ctx, p.locked, false, lockWait); err != nil {
+			return err
+		}
+		if !gone(p.journal) {
+			return nil
+		}
+		p.close() // which unlocks
+		if tries == mostReopened {
+			return errors.New("the undo store goes away again and again")
+		}
+	}
+}
+
+// mostReopened is how often a line finds the journal gone before it gives up.
+const mostReopened = 100
+
+func (p *journalWriter) unlock() { filelock.Unlock(p.locked) }
+
+func (p *journalWriter) close() {
+	for _, f := range []*os.File{p.journal, p.locked} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	if p.storeDir != nil {
+		p.storeDir.close()
+	}
+	p.storeDir, p.journal, p.locked = nil, nil, nil
+}

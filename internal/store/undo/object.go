@@ -1,0 +1,139 @@
+package undo
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// plainObject is the first byte of an object, which says how the rest is written.
+const plainObject = 'p'
+
+// maxSmall is the size in bytes up to which content goes into the journal.
+const maxSmall = 32 << 10
+
+// errLost says that an object is not there, or not what its name says.
+var errLost = errors.New("the content is no longer kept")
+
+func validHash(hash string) bool {
+	if len(hash) != 64 {
+		return false
+	}
+	for _, c := range []byte(hash) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// shelf opens the directory in which the object lies.
+func (v *storeDir) shelf(hash string, create bool) (*os.Root, error) {
+	objects, err := enter(v.dir, "objects", create)
+	if err != nil {
+		return nil, err
+	}
+	defer objects.Close()
+	return enter(objects, hash[:2], create)
+}
+
+// put keeps data as the object hash, and says how many bytes that added. A
+// small object goes into the line itself: making a file costs more than all
+// else.
+func (s *Store) put(v *storeDir, l *line, data []byte) (added int64, err error) {
+	if len(data) <= maxSmall {
+		l.Data = encode(data)
+		return 0, nil
+	}
+	hash := l.Hash
+	dir, err := v.shelf(hash, true)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	if sound(dir, hash[2:]) {
+		return 0, nil
+	}
+	object := encode(data)
+	return int64(len(object)), replaceFile(dir, hash[2:], object, false)
+}
+
+// sound reports that there is an object; an empty one was lost with the power.
+func sound(dir *os.Root, name string) bool {
+	info, err := dir.Lstat(name)
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}
+
+func encode(data []byte) []byte { return append([]byte{plainObject}, data...) }
+
+// has reports whether the object is there.
+func (v *storeDir) has(hash string) bool {
+	if v.small[hash] != nil {
+		return true
+	}
+	if !validHash(hash) {
+		return false
+	}
+	dir, err := v.shelf(hash, false)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	return sound(dir, hash[2:])
+}
+
+// get reads the object of at most workspace.DefaultReadLimit bytes. The error
+// is errLost when it is missing or damaged.
+func (v *storeDir) get(hash string) ([]byte, error) {
+	if small := v.small[hash]; small != nil {
+		return verified(bytes.NewReader(small), hash)
+	}
+	if !validHash(hash) {
+		return nil, errLost
+	}
+	dir, err := v.shelf(hash, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errLost
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	f, err := dir.OpenFile(hash[2:], os.O_RDONLY, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errLost
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return verified(f, hash)
+}
+
+// verified decodes an object that has to have that hash.
+func verified(f io.Reader, hash string) ([]byte, error) {
+	data, err := decode(f)
+	if err != nil || workspace.Hash(data) != hash {
+		return nil, errLost
+	}
+	return data, nil
+}
+
+func decode(f io.Reader) ([]byte, error) {
+	var method [1]byte
+	if _, err := io.ReadFull(f, method[:]); err != nil {
+		return nil, err
+	}
+	if method[0] != plainObject {
+		return nil, errLost
+	}
+	data, err := io.ReadAll(io.LimitReader(f, workspace.DefaultReadLimit+1))
+	if err == nil && len(data) > workspace.DefaultReadLimit {
+		err = errLost
+	}
+	return data, err
+}

@@ -1,0 +1,599 @@
+package undo
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// Plan is what an undo is going to do.
+type Plan struct {
+	Session string `json:"session"`
+	// Calls are those undone, the newest first.
+	Calls []string `json:"calls"`
+	// Redone are the calls that stand again after a redo, the newest first.
+	Redone []string `json:"redone,omitempty"`
+	// Files are the paths that will change, sorted.
+	Files []string `json:"files"`
+	// Summary counts what changes.
+	Summary change.Summary `json:"summary"`
+	// Preview shows the changes to a person, as unified diffs and lines that
+	// say what else happens.
+	Preview string `json:"preview,omitempty"`
+	// Skipped are changes left out: their content was not kept, or somebody has
+	// changed the file since. Lost says which.
+	Skipped []Change `json:"skipped,omitempty"`
+	// Over are the files that somebody has changed since, and that are replaced.
+	Over []string `json:"over,omitempty"`
+	// Special are pipes, sockets and devices, of which nothing is kept.
+	Special []Special `json:"special,omitempty"`
+	// NotKept says, by call, what else the calls changed that cannot be undone.
+	NotKept map[string]string `json:"not_kept,omitempty"`
+}
+
+// Special is a pipe, a socket or a device that stays where it is, or moves out of the way of what comes back.
+type Special struct {
+	Path string `json:"path"`
+	To   string `json:"to,omitempty"`
+}
+
+// Plan says what Undo would do and changes nothing. Errors are those of Undo.
+func (s *Store) Plan(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Plan, error) {
+	v, h, err := s.loadFor(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	p, err := s.plan(ctx, v, h, ws, sel)
+	if err != nil {
+		return nil, err
+	}
+	return p.public(), nil
+}
+
+// loadFor reads the history that sel needs; having none is an error.
+func (s *Store) loadFor(ctx context.Context, sel Selection) (*storeDir, *history, error) {
+	v, h, err := s.load(ctx)
+	if err == nil && v == nil {
+		err = nothing(sel, "")
+	}
+	return v, h, err
+}
+
+// planner works out an undo.
+type planner struct {
+	store    *Store
+	storeDir *storeDir
+	history  *history
+	sel      Selection
+	view     *view
+	lines    []*line
+	ops      []op
+	skipped  []Change
+	lost     []Change
+	problems []problem
+	held     []string
+	unkept   map[string]string
+	left     map[string]bool  // paths that are left as they are
+	picked   map[*line]bool   // what was selected
+	passed   map[*line]string // the first change undone of those that one is mixed with
+	cut      map[string]bool  // changes that an undo was about to undo when it was killed, by ID
+	byPath   map[pathName][]*line
+	over     []string
+	special  []Special
+}
+
+// problem is why a change cannot be undone.
+type problem struct {
+	line   *line
+	path   string
+	what   string
+	wanted state // what undo would have brought back
+}
+
+func (s *Store) plan(ctx context.Context, v *storeDir, h *history, ws *workspace.Workspace, sel Selection) (*planner,
+	error) {
+	if err := h.resolve(&sel); err != nil {
+		return nil, err
+	}
+	lines, err := h.pick(sel)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{
+		store: s, storeDir: v, history: h, sel: sel, lines: slices.Clone(lines),
+		view:   &view{ctx: ctx, ws: ws, entries: make(map[string]*entry), links: make(map[string]bool)},
+		left:   make(map[string]bool),
+		unkept: h.unkeptBy(sel, lines),
+		picked: make(map[*line]bool), passed: make(map[*line]string),
+		cut: make(map[string]bool), byPath: make(map[pathName][]*line),
+	}
+	for _, l := range lines {
+		p.picked[l] = true
+		p.byPath[l.Path] = append(p.byPath[l.Path], l)
+	}
+	for _, undo := range h.cut {
+		for _, id := range undo.Of {
+			p.cut[id] = true
+		}
+	}
+	for _, l := range lines {
+		if err := ctx.Err(); err != nil {
+			return nil, tool.Errorf(tool.Cancelled, "the undo was cancelled: %w", err).Suggest("Nothing was changed.")
+		}
+		if err := p.undo(l); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.finish(); err != nil {
+		return nil, err
+	}
+	if len(p.lines) == 0 {
+		return nil, p.allLeft()
+	}
+	return p, p.failure()
+}
+
+// finish plans what is left to do.
+func (p *planner) finish() error {
+	for range 2 { // what had to wait comes with the second
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(p.view.entries)) {
+		e := p.view.entries[path]
+		moved := slices.ContainsFunc(p.special, func(s Special) bool { return s.To == path })
+		if e.want.special() && !moved {
+			p.special = append(p.special, Special{Path: path})
+		}
+		if lines := p.byPath[pathName(path)]; len(lines) > 0 && p.waits(path) && len(e.ops(path)) > 0 {
+			p.conflict(lines[0], path, "has something in its way that is no directory", state{})
+		}
+	}
+	return nil
+}
+
+// look gives the entry of a path, nil where it cannot be read, which is a conflict.
+func (p *planner) look(l *line, path string) (*entry, error) {
+	e, err := p.view.at(path)
+	if tool.CodeOf(err) == tool.PermissionDenied {
+		p.conflict(l, path, "cannot be looked at: "+tool.AsError(err).Message, state{})
+		return nil, nil
+	}
+	return e, err
+}
+
+// setAside moves a pipe, a socket or a device out of the way of what comes back.
+func (p *planner) setAside(path string) (*entry, error) {
+	for n := 1; ; n++ {
+		to := path + ".left"
+		if n > 1 {
+			to += strconv.Itoa(n)
+		}
+		e, err := p.view.at(to)
+		if err != nil {
+			return nil, err
+		}
+		if e.base.exists || e.want.exists {
+			continue
+		}
+		if err := p.flush(); err != nil {
+			return nil, err
+		}
+		open, lock, err := p.openAbove(path, make(map[string]bool))
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(open) // the deepest last
+		p.ops = slices.Concat(p.ops, open, []op{{kind: opRename, path: path, to: to}}, lock)
+		p.view.setAside(path, to)
+		p.special = append(p.special, Special{path, to})
+		return p.view.at(path)
+	}
+}
+
+// allLeft is the error when there is nothing but what is left out.
+func (p *planner) allLeft() error {
+	paths := make([]string, len(p.skipped))
+	for i, c := range p.skipped {
+		paths[i] = c.Path
+	}
+	return tool.Errorf(tool.NoChange, "nothing is left to undo: somebody has changed %s since",
+		strings.Join(paths, ", ")).
+		Suggest("Bring the files back by hand, or replace the later changes too (--ours), which can be undone.").
+		With("paths", paths)
+}
+
+// undo works out one change.
+func (p *planner) undo(l *line) error {
+	if p.left[string(l.Path)] || p.left[string(l.To)] {
+		p.leave(l, string(l.Path), "a later change of it stays")
+		return nil
+	}
+	if p.holds(l) {
+		return nil
+	}
+	switch workspace.Kind(l.Op) {
+	case workspace.Rename:
+		return p.rename(l)
+	case workspace.Chmod:
+		return p.chmod(l)
+	case workspace.Mkdir:
+		return p.mkdir(l)
+	case workspace.Create, workspace.Replace, workspace.Delete:
+		return p.content(l)
+	}
+	return nil // of a later version
+}
+
+func (p *planner) conflict(l *line, path, what string, wanted state) {
+	if p.sel.Skip {
+		p.leave(l, path, what)
+		return
+	}
+	p.problems = append(p.problems, problem{l, path, what, wanted})
+}
+
+// leave has a path stay as it is, whatever older changes there are of it.
+func (p *planner) leave(l *line, path, why string) {
+	left := *p.history.change(p.storeDir, l)
+	left.Lost = why
+	p.skipped = append(p.skipped, left)
+	p.lines = slices.DeleteFunc(p.lines, func(other *line) bool { return other == l })
+	p.left[path], p.left[string(l.Path)] = true, true
+	if l.To != "" {
+		p.left[string(l.To)] = true
+	}
+}
+
+// replaces reports that what somebody has made of the path since is replaced.
+func (p *planner) replaces(path string) bool {
+	if p.sel.Ours && !slices.Contains(p.over, path) {
+		p.over = append(p.over, path)
+	}
+	return p.sel.Ours
+}
+
+func (p *planner) content(l *line) error {
+	path := string(l.Path)
+	e, err := p.look(l, path)
+	if e == nil {
+		return err
+	}
+	before := l.before()
+	if e.want.special() && !before.exists {
+		p.pass(l)
+		return nil // it stays
+	}
+	switch {
+	case p.passed[l] != "" && p.passed[l] < l.ID: // what it found was on the way already
+		p.pass(l)
+		return nil
+	case e.want.holds(before) && (!l.unended || !e.want.exists || e.want.mode.Perm() == before.mode.Perm()):
+		p.restoreMode(e, l)
+		return nil
+	case p.halfUndone(l, e):
+		return nil
+	case l.keepsContent() && (l.Lost != "" || !p.storeDir.has(l.Hash)):
+		p.drop(l)
+		return nil
+	case p.unsure(l) != "":
+		if !p.replaces(path) {
+			p.conflict(l, path, p.unsure(l), before)
+			return nil
+		}
+	case p.passed[l] != "", e.want.special(), e.want.holds(l.lastOfMixed().after()):
+	case e.want.isDir() || before.isDir() && e.want.exists, !p.replaces(path):
+		p.conflict(l, path, "has changed since", before)
+		return nil
+	}
+	p.pass(l)
+	switch {
+	case e.want.special():
+		if e, err = p.setAside(path); err != nil {
+			return err
+		}
+	case e.base.isDir() != before.isDir() && e.base.exists && before.exists:
+		e.want = state{}
+		if err := p.flush(); err != nil { // what is there has to go first
+			return err
+		}
+		e = p.view.entries[path]
+	}
+	if before.exists && e.want.exists && !changesMode(l) && !l.unended {
+		before.mode = before.mode.Type() | e.want.mode.Perm()
+	}
+	e.want = before
+	return nil
+}
+
+// changesMode reports that the change was one of the mode too. The mode after it is not always known.
+func changesMode(l *line) bool {
+	return (l.NewMode != 0 || l.ended != "") && l.NewMode.Perm() != l.Mode.Perm()
+}
+
+// halfUndone reports that an undo that was killed has brought the path further back
+// than this change did.
+func (p *planner) halfUndone(l *line, e *entry) bool {
+	return p.cut[l.ID] && slices.ContainsFunc(p.byPath[l.Path], func(older *line) bool {
+		return older.ID < l.ID && p.cut[older.ID] && e.want.holds(older.before())
+	})
+}
+
+// restoreMode is for a file whose content is what it was.
+func (p *planner) restoreMode(e *entry, l *line) {
+	if p.cut[l.ID] && l.Op == string(workspace.Delete) && !e.want.isLink() {
+		e.want.mode = l.Mode // the undo that was killed may not have come so far
+	}
+	if e.want.regular() && changesMode(l) && l.Op == string(workspace.Replace) &&
+		e.want.mode.Perm() == l.NewMode.Perm() {
+		e.want.mode = l.Mode
+	}
+}
+
+func (p *planner) drop(l *line) {
+	c := *p.history.change(p.storeDir, l)
+	if p.sel.Skip {
+		p.skipped = append(p.skipped, c)
+	} else {
+		p.lost = append(p.lost, c)
+	}
+}
+
+func (p *planner) chmod(l *line) error {
+	path := string(l.Path)
+	e, err := p.look(l, path)
+	if e == nil {
+		return err
+	}
+	switch {
+	case !e.want.exists:
+		p.conflict(l, path, "is gone", state{})
+	case e.want.mode.Type() != l.Mode.Type():
+		p.conflict(l, path, "is something else now", state{})
+	case e.want.mode.Perm() == l.Mode.Perm():
+	case e.want.mode.Perm() != l.NewMode.Perm() && !p.replaces(path):
+		p.conflict(l, path, "has another mode since", state{})
+	default:
+		e.want.mode = l.Mode
+	}
+	return nil
+}
+
+func (p *planner) mkdir(l *line) error {
+	path := string(l.Path)
+	e, err := p.look(l, path)
+	switch {
+	case e == nil:
+		return err
+	case !e.want.exists, p.halfUndone(l, e):
+	case !e.want.isDir():
+		p.conflict(l, path, "is no directory any more", state{})
+	default:
+		e.want = state{}
+	}
+	return nil
+}
+
+func (p *planner) rename(l *line) error {
+	from, to := string(l.Path), string(l.To)
+	old, err := p.look(l, from)
+	if old == nil {
+		return err
+	}
+	now, err := p.look(l, to)
+	if now == nil {
+		return err
+	}
+	switch {
+	case old.want.exists && !now.want.exists:
+		return nil // it never happened
+	case !now.want.exists:
+		p.conflict(l, to, "is gone", state{})
+		return nil
+	case old.want.exists && !sameFile(old.want, now.want):
+		p.conflict(l, from, "is there again", state{})
+		return nil
+	case now.want.mode.Type() != l.Mode.Type():
+		p.conflict(l, to, "is something else now", state{})
+		return nil
+	case l.Mode.IsRegular() && !now.want.holds(l.moved()) && !p.replaces(to):
+		p.conflict(l, to, "has changed since it was renamed", state{})
+		return nil
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	p.ops = append(p.ops, op{kind: opRename, path: to, to: from})
+	p.view.move(to, from)
+	return nil
+}
+
+// sameFile tells a rename that changed the case alone.
+func sameFile(a, b state) bool {
+	return a.info != nil && b.info != nil && os.SameFile(a.info, b.info) && a.mode.Type() != fs.ModeSymlink
+}
+
+// flush turns what is wanted by now into operations.
+func (p *planner) flush() error {
+	// Directories that are opened, modes that something else needs, directories, files, symlinks, files in their
+	// place, directories that go, and modes that keep something else from being done: of directories that their
+	// owner is not to look into, and of files, which may have further names that are yet to go.
+	var groups [8][]op
+	var flushed []*entry
+	opened := make(map[string]bool)
+	for _, path := range slices.Sorted(maps.Keys(p.view.entries)) {
+		e := p.view.entries[path]
+		if p.waits(path) {
+			continue
+		}
+		ops := e.ops(path)
+		for _, o := range ops {
+			group := map[opKind]int{opChmod: 1, opMkdir: 2, opFile: 3, opSymlink: 4, opFileLate: 5, opRmdir: 6}[o.kind]
+			if o.kind == opChmod && (o.want.isDir() && !o.want.unlocked() || o.want.regular() && len(ops) == 1) {
+				group = 7
+			}
+			groups[group] = append(groups[group], o)
+			open, lock, err := p.openAbove(path, opened)
+			if err != nil {
+				return err
+			}
+			groups[0], groups[7] = append(groups[0], open...), append(groups[7], lock...)
+		}
+		flushed = append(flushed, e)
+	}
+	for _, e := range flushed {
+		e.base = e.want
+	}
+	slices.SortFunc(groups[0], func(a, b op) int { return strings.Compare(a.path, b.path) })
+	slices.Reverse(groups[6]) // the deepest first
+	slices.SortFunc(groups[7], func(a, b op) int { return strings.Compare(b.path, a.path) })
+	p.ops = append(p.ops, slices.Concat(groups[:]...)...)
+	return nil
+}
+
+// openAbove opens the directories above a path to their owner, where they are not, and locks them again if they are
+// to stay so. done has those that are seen to.
+func (p *planner) openAbove(path string, done map[string]bool) (open, lock []op, err error) {
+	for dir := filepath.Dir(path); dir != "." && dir != "/" && !done[dir]; dir = filepath.Dir(dir) {
+		done[dir] = true
+		e, err := p.view.at(dir)
+		if tool.CodeOf(err) == tool.PathOutsideWorkspace {
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if !e.base.isDir() || e.base.unlocked() || e.want.unlocked() {
+			continue
+		}
+		opening := op{kind: opChmod, path: dir, base: e.base, want: e.base}
+		opening.want.mode |= 0o700
+		open = append(open, opening)
+		if e.want.holds(e.base) && e.want.mode.Perm() == e.base.mode.Perm() {
+			lock = append(lock, op{kind: opChmod, path: dir, base: opening.want, want: e.want})
+		}
+	}
+	return open, lock, nil
+}
+
+// waits reports that something else has to go from where a directory of the path
+// is to be, before anything can be made in it.
+func (p *planner) waits(path string) bool {
+	for dir := filepath.Dir(path); dir != "." && dir != "/"; dir = filepath.Dir(dir) {
+		e := p.view.entries[dir]
+		if e != nil && e.base.exists && !e.base.isDir() && (!e.want.exists || e.want.isDir() || e.base.special()) {
+			return true
+		}
+	}
+	return false
+}
+
+// ops are the operations that make of the entry what is wanted.
+func (e *entry) ops(path string) []op {
+	o := op{path: path, base: e.base, want: e.want}
+	away := op{kind: opFile, path: path, base: e.base}
+	gone := o
+	gone.base = state{}
+	open := o.as(opChmod) // what is to be read or written
+	open.want = e.base
+	open.want.mode |= 0o600
+	opening := []op{open}
+	if !e.base.regular() || e.base.mode.Perm()&0o400 != 0 && (!e.want.regular() || e.base.mode.Perm()&0o200 != 0) {
+		opening = nil
+	}
+	switch {
+	case e.want.holds(e.base):
+		if e.want.exists && !e.want.isLink() && e.want.mode.Perm() != e.base.mode.Perm() {
+			return []op{o.as(opChmod)}
+		}
+		return nil
+	case e.base.isDir():
+		return []op{o.as(opRmdir)} // nothing else is wanted before the next flush
+	case e.want.isDir() && !e.want.unlocked():
+		made := o
+		made.want.mode |= 0o700
+		return []op{made.as(opMkdir), o.as(opChmod)}
+	case e.want.isDir():
+		return []op{o.as(opMkdir)}
+	case e.want.isLink() && e.base.exists:
+		return append(opening, away, gone.as(opSymlink))
+	case e.want.isLink():
+		return []op{o.as(opSymlink)}
+	case e.want.exists && e.base.isLink():
+		return []op{away, gone.as(opFileLate)}
+	}
+	return append(opening, o.as(opFile))
+}
+
+// failure is the error when not all can be undone.
+func (p *planner) failure() error {
+	if len(p.held) > 0 {
+		return p.heldError()
+	}
+	if len(p.problems) > 0 {
+		return p.conflictError()
+	}
+	if len(p.lost) > 0 {
+		return p.lostError()
+	}
+	return nil
+}
+
+func (p *planner) lostError() error {
+	var texts, paths []string
+	for _, c := range p.lost {
+		texts = append(texts, c.Path+" ("+c.Lost+")")
+		paths = append(paths, c.Path)
+	}
+	return tool.Errorf(tool.Unavailable, "cannot undo %s: the old content of %s was not kept", p.callNames(),
+		strings.Join(texts, ", ")).
+		Suggest("Undo the rest without these files (--skip), or take them from version control.").With("paths", paths)
+}
+
+func (p *planner) calls() []string {
+	var calls []string
+	for _, l := range p.lines {
+		if !slices.Contains(calls, l.Call) {
+			calls = append(calls, l.Call)
+		}
+	}
+	return calls
+}
+
+func (p *planner) callNames() string {
+	if p.sel.All {
+		return "session " + p.lines[0].Session
+	}
+	return "the call " + strings.Join(p.calls(), ", ")
+}
+
+func (p *planner) public() *Plan {
+	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped, Over: p.over,
+		Special: p.special, NotKept: p.unkept}
+	if p.sel.Redo {
+		plan.Redone = p.history.redoneCalls(p.lines)
+	}
+	for _, o := range p.ops {
+		plan.Files = append(plan.Files, o.path)
+		if o.kind == opRename {
+			plan.Files = append(plan.Files, o.to)
+		}
+	}
+	slices.Sort(plan.Files)
+	plan.Files = slices.Compact(plan.Files)
+	plan.Preview = p.preview()
+	plan.Summary.Paths = len(plan.Files)
+	plan.Summary.CountDiff(plan.Preview)
+	return plan
+}

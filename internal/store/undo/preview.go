@@ -1,0 +1,168 @@
+package undo
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+)
+
+const (
+	diffContext = 3
+	maxDiff     = 1 << 20  // bytes of a file above which no diff is made
+	maxPreview  = 1 << 20  // bytes of a preview
+	maxShown    = 16 << 10 // bytes of a diff in an error
+)
+
+func (p *planner) preview() string {
+	var b strings.Builder
+	for _, o := range p.ops {
+		if b.Len() > maxPreview {
+			b.WriteString("(more changes are not shown)\n")
+			break
+		}
+		b.WriteString(p.describe(o))
+	}
+	return b.String()
+}
+
+func (p *planner) describe(o op) string {
+	switch o.kind {
+	case opRename:
+		return fmt.Sprintf("rename: %s -> %s\n", o.path, o.to)
+	case opMkdir:
+		return fmt.Sprintf("new directory: %s\n", o.path)
+	case opRmdir:
+		return fmt.Sprintf("remove directory: %s (if nothing else is in it)\n", o.path)
+	case opSymlink:
+		return fmt.Sprintf("new symbolic link: %s -> %s\n", o.path, o.want.link)
+	case opChmod:
+		return fmt.Sprintf("mode: %s %04o -> %04o\n", o.path, o.base.mode.Perm(), o.want.mode.Perm())
+	}
+	head := ""
+	switch {
+	case o.kind == opFile && o.base.isLink():
+		return fmt.Sprintf("remove symbolic link: %s -> %s\n", o.path, o.base.link)
+	case !o.base.exists:
+		head = "new file: " + o.path + "\n"
+	case !o.want.exists:
+		head = "remove file: " + o.path + "\n"
+	case o.base.mode.Perm() != o.want.mode.Perm():
+		head = fmt.Sprintf("mode: %s %04o -> %04o\n", o.path, o.base.mode.Perm(), o.want.mode.Perm())
+	}
+	return head + p.diff(o.path, o.base, o.want)
+}
+
+// diff shows what becomes of a file, where both contents can be had and are
+// not too large.
+func (p *planner) diff(path string, from, to state) string {
+	old, ok1 := p.text(path, from)
+	new, ok2 := p.text(path, to)
+	if !ok1 || !ok2 {
+		return fmt.Sprintf("(no diff of %s: %d -> %d bytes)\n", path, from.size, to.size)
+	}
+	oldName, newName := path, path
+	if !from.exists {
+		oldName = textedit.DevNull
+	}
+	if !to.exists {
+		newName = textedit.DevNull
+	}
+	return textedit.Diff(oldName, newName, old, new, diffContext)
+}
+
+// text gives the content of a state, from the store or from the file that has
+// it.
+func (p *planner) text(path string, s state) ([]byte, bool) {
+	switch {
+	case !s.exists:
+		return nil, true
+	case s.mode&fs.ModeSymlink != 0:
+		return []byte(s.link), true
+	case !s.regular() || s.size > maxDiff:
+		return nil, false
+	case s.info != nil:
+		real, ok := p.view.realFile(path, s.info)
+		if !ok {
+			return nil, false
+		}
+		data, _, err := p.view.ws.ReadFile(real, maxDiff)
+		return data, err == nil
+	}
+	data, err := p.storeDir.get(s.hash)
+	return data, err == nil && len(data) <= maxDiff
+}
+
+// conflictError names every file that stands in the way, with two diffs of the
+// first that has one: "since", from what the call left to what is there now, where
+// that is known, and "back", from there to what undo would have brought back. The
+// message shows the first of them, which is also the detail "diff".
+func (p *planner) conflictError() error {
+	var texts, paths []string
+	since, back := "", ""
+	for _, c := range p.problems {
+		texts = append(texts, c.path+" "+c.what+p.culprit(c))
+		paths = append(paths, c.path)
+		if since == "" && back == "" {
+			since, back = p.conflictDiffs(c)
+		}
+	}
+	slices.Sort(paths)
+	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(),
+		strings.Join(texts, "; ")).
+		Suggest("Undo the later changes first, leave these files out (--skip), or replace the later changes too "+
+			"(--ours), which can be undone.").With("paths", slices.Compact(paths))
+	if diff := cmp.Or(since, back); diff != "" {
+		e.Message += "\n" + diff
+		_ = e.With("diff", diff).With("since", since).With("back", back)
+	}
+	return e
+}
+
+func (p *planner) conflictDiffs(c problem) (since, back string) {
+	e := p.view.entries[c.path]
+	if e == nil || e.base.isDir() {
+		return "", ""
+	}
+	shown := func(from, to state) string {
+		diff := p.diff(c.path, from, to)
+		if len(diff) > maxShown {
+			diff = excerpt.Head(diff, maxShown) + "\n(the rest of the diff is not shown)\n"
+		}
+		return diff
+	}
+	left := c.line.after()
+	if left.exists && p.storeDir.has(left.hash) {
+		since = shown(left, e.base)
+	}
+	if since != "" || c.wanted.exists || left.exists {
+		back = shown(e.base, c.wanted)
+	}
+	return since, back
+}
+
+// culprit names a later call of which the file still is what it left, if there is one.
+func (p *planner) culprit(c problem) string {
+	e := p.view.entries[c.path]
+	for _, l := range slices.Backward(p.history.lines) {
+		if l.ID <= c.line.ID {
+			continue
+		}
+		_, undone := p.history.undoneBy[l.ID]
+		if undone || l.ref() == c.line.ref() || string(l.Path) != c.path && string(l.To) != c.path {
+			continue
+		}
+		content := l.Op != string(workspace.Rename) && l.Op != string(workspace.Chmod)
+		if content && e != nil && !e.base.holds(l.after()) {
+			return "" // by hand, after that call
+		}
+		return " (by the call " + l.Call + ")"
+	}
+	return ""
+}

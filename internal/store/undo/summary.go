@@ -1,0 +1,152 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// maxCompared bounds the contents that are compared for one list of calls, in bytes.
+const maxCompared = 64 << 20
+
+// comparer compares what calls found with what they left.
+type comparer struct {
+	ws       *workspace.Workspace
+	storeDir *storeDir
+	bytes    int
+}
+
+// pathChange is what a call found at a path and what it left there.
+type pathChange struct{ before, after state }
+
+// byCall returns the lines of each call, the oldest first.
+func (h *history) byCall() map[callRef][]*line {
+	lines := make(map[callRef][]*line)
+	for _, l := range slices.Backward(h.newestFirst()) {
+		lines[l.ref()] = append(lines[l.ref()], l)
+	}
+	return lines
+}
+
+// changesOf returns what a call changed by path, and the paths that were renamed, by their former names.
+func changesOf(lines []*line) (changes map[string]pathChange, renamed map[string]string) {
+	changes, renamed = make(map[string]pathChange), make(map[string]string)
+	note := func(path string, before, after state) {
+		if known, ok := changes[path]; ok {
+			before = known.before
+		}
+		changes[path] = pathChange{before, after}
+	}
+	for _, l := range lines {
+		path := string(l.Path)
+		switch workspace.Kind(l.Op) {
+		case workspace.Rename:
+			note(path, l.moved(), state{})
+			note(string(l.To), state{}, l.moved())
+		case workspace.Chmod:
+			note(path, state{exists: true, mode: l.Mode}, state{exists: true, mode: l.NewMode})
+		default:
+			note(path, l.before(), l.after())
+		}
+	}
+	gone := make(map[string]string) // by hash
+	for path, c := range changes {
+		if c.before.regular() && !c.after.exists && c.before.hash != "" {
+			gone[c.before.hash] = path
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(changes)) {
+		c := changes[path]
+		if from := gone[c.after.hash]; from != "" && !c.before.exists && c.after.regular() {
+			renamed[from] = path
+			delete(gone, c.after.hash)
+		}
+	}
+	return changes, renamed
+}
+
+// diff shows what a call changed, each file from what it held before to what the call left, and counts it.
+func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string) (string, change.Summary) {
+	summary := change.Summary{Paths: len(changes) - len(renamed), Renamed: len(renamed)}
+	var all strings.Builder
+	to := make(map[string]bool)
+	for _, from := range slices.Sorted(maps.Keys(renamed)) {
+		to[renamed[from]] = true
+		all.WriteString("rename: " + from + " -> " + renamed[from] + "\n")
+	}
+	for _, path := range slices.Sorted(maps.Keys(changes)) {
+		p := changes[path]
+		if to[path] || renamed[path] != "" || p.before.hash == p.after.hash {
+			continue
+		}
+		old, ok1 := c.text(path, p.before)
+		is, ok2 := c.text(path, p.after)
+		if !ok1 || !ok2 {
+			all.WriteString("(no diff of " + path + ")\n")
+			continue
+		}
+		oldName, newName := path, path
+		if !p.before.exists {
+			oldName = textedit.DevNull
+		}
+		if !p.after.exists {
+			newName = textedit.DevNull
+		}
+		diff := textedit.Diff(oldName, newName, old, is, diffContext)
+		summary.CountDiff(diff)
+		if all.Len() < maxPreview {
+			all.WriteString(diff)
+		}
+	}
+	return all.String(), summary
+}
+
+// text gives the content of a state, from the store or from the file that has it still.
+func (c *comparer) text(path string, s state) ([]byte, bool) {
+	switch {
+	case !s.exists:
+		return nil, true
+	case s.isLink():
+		return []byte(s.link), s.link != ""
+	case !s.regular() || s.hash == "" || s.size > maxDiff || c.bytes > maxCompared:
+		return nil, false
+	}
+	data, err := c.storeDir.get(s.hash)
+	if err != nil && c.ws != nil {
+		if data, _, err = c.ws.ReadFile(path, maxDiff); err == nil && workspace.Hash(data) != s.hash {
+			return nil, false
+		}
+	}
+	c.bytes += len(data)
+	return data, err == nil && len(data) <= maxDiff
+}
+
+// CallDiff shows what one call changed: from what each file held before to what the call left there, whatever has
+// become of it since. ws gives the contents that are not in the store. Errors: not_found, invalid_argument for a
+// name that several calls have.
+func (s *Store) CallDiff(ctx context.Context, ws *workspace.Workspace, session, call string) (string, change.Summary,
+	error) {
+	none := tool.Errorf(tool.NotFound, "no change by a call %s is recorded", call).Suggest("List the changes with toolhost log --changed.")
+	v, h, err := s.load(ctx)
+	if err != nil || v == nil {
+		return "", change.Summary{}, cmp.Or(err, error(none))
+	}
+	defer v.close()
+	sel := Selection{Session: session, Call: call}
+	if err := h.resolve(&sel); err != nil {
+		return "", change.Summary{}, err
+	}
+	changes, renamed := changesOf(h.byCall()[callRef{sel.Session, call}])
+	if len(changes) == 0 {
+		return "", change.Summary{}, none
+	}
+	diff, summary := (&comparer{ws: ws, storeDir: v}).diff(changes, renamed)
+	return diff, summary, nil
+}

@@ -1,0 +1,44 @@
+package undo
+
+import (
+	"context"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+)
+
+// OpenWorkspace opens a workspace in which every change of a file is kept in the
+// store in dir so that it can be undone; with an empty dir nothing is kept. It is how a program that serves tools from a process
+// of its own, such as a plugin, opens its workspace; together with [ForCall]
+// that is all it takes:
+//
+//	ws, err := undo.OpenWorkspace(dir, env.Workspace.Root, workspace.Options{...})
+//	...
+//	func (t *fileTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+//		ctx, ws := undo.ForCall(ctx, t.workspace, call)
+//		... // write through this ws, or through functions given this ctx
+//	}
+//
+// A change of which the old content cannot be kept is refused, unless the
+// operator says otherwise; see [Optional]. Any options.Recorder is replaced. Errors are those of workspace.Open.
+func OpenWorkspace(dir, root string, options workspace.Options) (*workspace.Workspace, error) {
+	if options.Recorder = nil; dir == "" {
+		return workspace.Open(root, options)
+	}
+	store, err := Open(dir, Options{BestEffort: Optional()})
+	if err != nil {
+		return nil, err
+	}
+	options.Recorder = store.Recorder("", "", 0)
+	return workspace.Open(root, options)
+}
+
+// ForCall gives a context and a view of ws in which changes belong to the
+// call. It costs nothing for workspaces without a recorder, and ws may be nil.
+func ForCall(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (context.Context, *workspace.Workspace) {
+	ctx = WithCall(ctx, Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
+	if ws == nil {
+		return ctx, nil
+	}
+	return ctx, ws.WithContext(ctx)
+}

@@ -1,0 +1,68 @@
+package userdir
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/plainfile"
+)
+
+// The newest formats that this program reads, of all that lies in a directory.
+// Who changes what an older toolhost would misread raises the number, and has
+// the number written into the file "format" of the directory before anything
+// else there is written in the new form. A directory without that file has
+// format 1.
+const (
+	ConfigFormat  = 1 // approvals, rules, pins, logins and keys of the user
+	StateFormat   = 1 // the record, undo, tasks and state of a workspace
+	PluginsFormat = 1 // installed plugins
+)
+
+const formatFile = "format"
+
+// Known refuses a directory that a newer toolhost wrote, and one of which that
+// cannot be told. One that does not exist is fine.
+func Known(what, dir string, newest int) error {
+	file := filepath.Join(dir, formatFile)
+	text, err := plainfile.Read(file, 64)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return tool.Errorf(tool.Unavailable, "the format of %s cannot be read: %w", what, err).
+			Suggest("Make %s readable for this user.", file)
+	}
+	have, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || have < 1 {
+		return tool.Errorf(tool.Unavailable, "the format of %s is not known: %s holds %q", what, file, text).
+			Suggest("Use the toolhost that wrote it, or move %s away to start over. Nothing in it was changed.", dir)
+	}
+	if have > newest {
+		return Newer(what, file, dir, have, newest)
+	}
+	return nil
+}
+
+// Newer is the error for what a newer toolhost wrote. File says so, and dir is
+// what a user can do without.
+func Newer(what, file, dir string, have, newest int) *tool.Error {
+	return tool.Errorf(tool.Unsupported,
+		"%s was written by a newer toolhost: %s says format %d, and this one reads up to %d",
+		what, file, have, newest).
+		Suggest("Install the newer toolhost again; nothing was changed. To start over with this one, move %s away.",
+			dir)
+}
+
+// Usable refuses to work with what the user decided where a newer toolhost wrote
+// it: an approval or a rule that is misread would allow too much.
+func Usable() error {
+	dir, err := configHome()
+	if err != nil {
+		return nil // there is nothing to misread
+	}
+	return Known("what you have decided in toolhost's configuration", dir, ConfigFormat)
+}

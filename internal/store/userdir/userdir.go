@@ -1,0 +1,233 @@
+// Package userdir says where toolhost keeps what the user has decided, what
+// nobody else may read, and what the host believes of a workspace: approvals,
+// rules, logins and keys in the user's own configuration; the record, undo,
+// todos and background tasks in the user's own state. Neither is used where
+// tools could write or read it.
+package userdir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/realpath"
+)
+
+// Dir is the directory of toolhost's in the user's configuration in which what
+// is kept, such as "approvals", lies under name. It need not exist. One that a
+// newer toolhost wrote is refused.
+func Dir(what, name string) (string, error) {
+	dir, err := configHome()
+	if err != nil {
+		return "", tool.Errorf(tool.Unavailable, "there is no place for %s: %w", what, err).
+			Suggest("Set HOME (or XDG_CONFIG_HOME).")
+	}
+	return filepath.Join(dir, name), Usable()
+}
+
+// configHome is toolhost's directory in the user's configuration.
+func configHome() (string, error) {
+	base, err := os.UserConfigDir()
+	return filepath.Join(base, "toolhost"), err
+}
+
+// Outside refuses a directory that lies in any tree that tools may use, wherever
+// symlinks lead.
+func Outside(what, dir string, trees ...string) error {
+	return outside(what, dir, "XDG_CONFIG_HOME", trees)
+}
+
+func outside(what, dir, variable string, trees []string) error {
+	for _, tree := range trees {
+		if realpath.Within(dir, tree) {
+			return tool.Errorf(tool.Unavailable, "%s cannot be kept in %s: it lies in %s, where tools could use it",
+				what, dir, tree).
+				Suggest("Set %s to a directory outside the workspace and what workspace.allow names.", variable)
+		}
+	}
+	return nil
+}
+
+// State is the directory of what the host believes of the workspace at root. It
+// need not exist: who writes there makes it, for the user alone. One that lies in
+// the workspace or in one of the further trees that tools may use, that others
+// can write to, or that cannot be made is refused. A tree that holds the whole
+// home directory is none that a repository could bring along, and what is
+// Private in it is out of the reach of tools.
+func State(root string, trees ...string) (string, error) {
+	const what = "the state of the workspace"
+	home, err := stateHome()
+	if err != nil {
+		return "", tool.Errorf(tool.Unavailable, "there is no place for %s: %w", what, err).
+			Suggest("Set HOME (or XDG_STATE_HOME).")
+	}
+	real, err := realpath.Of(root)
+	if err != nil {
+		return "", tool.Errorf(tool.Unavailable, "there is no place for %s: %w", what, err).
+			Suggest("Check the path of the workspace.")
+	}
+	dir := filepath.Join(home, workspaceID(real))
+	trees = slices.DeleteFunc(append([]string{root}, trees...), func(tree string) bool { return holdsHome(tree, home) })
+	if err := outside(what, home, "XDG_STATE_HOME", trees); err != nil {
+		return "", err
+	}
+	if err := usable(home, dir); err != nil {
+		return "", err
+	}
+	return dir, Known("the state of the workspace", dir, StateFormat)
+}
+
+// States are the directories of all workspaces that State has given and that
+// something was kept in.
+func States() (dirs []string, err error) {
+	home, err := stateHome()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if dir := filepath.Join(home, entry.Name()); entry.IsDir() && usable(home, dir) == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, err
+}
+
+// Watched is the file whose time says that somebody looks at the calls that wait.
+// It lies where no tool can write.
+func Watched() (string, error) {
+	home, err := stateHome()
+	return filepath.Join(home, "watched"), err
+}
+
+// holdsHome reports whether a tree holds the user's whole home directory, and the
+// state of toolhost in it.
+func holdsHome(tree, state string) bool {
+	home, err := os.UserHomeDir()
+	return err == nil && filepath.IsAbs(home) && realpath.Within(home, tree) && realpath.Within(state, home)
+}
+
+// usable refuses directories that somebody else can change, and those that the
+// user cannot write to or make.
+func usable(home, dir string) error {
+	for _, d := range []string{home, dir} {
+		info, err := os.Lstat(d)
+		if err == nil && (!info.IsDir() || othersWrite(info)) {
+			return tool.Errorf(tool.Blocked, "%s is not a directory that only you may write to", d).
+				Suggest("Remove it, or give it to yourself with mode 0700.")
+		}
+	}
+	nearest := dir
+	for {
+		if _, err := os.Stat(nearest); err == nil || nearest == filepath.Dir(nearest) {
+			break
+		}
+		nearest = filepath.Dir(nearest)
+	}
+	if err := writable(nearest); err != nil {
+		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", nearest, err).
+			Suggest("Make it writable, or set XDG_STATE_HOME to a directory that you may write to.")
+	}
+	return nil
+}
+
+// stateHome is toolhost's directory in the user's state.
+func stateHome() (string, error) {
+	base := os.Getenv("XDG_STATE_HOME")
+	if filepath.IsAbs(base) {
+		return filepath.Join(base, "toolhost"), nil
+	}
+	var err error
+	switch runtime.GOOS {
+	case "darwin", "ios":
+		base, err = os.UserConfigDir()
+		return filepath.Join(base, "toolhost", "state"), err
+	}
+	base, err = os.UserHomeDir()
+	if err == nil && !filepath.IsAbs(base) {
+		err = os.ErrInvalid
+	}
+	return filepath.Join(base, ".local", "state", "toolhost"), err
+}
+
+// workspaceID names a workspace: by its name, for people, and a digest of where
+// it lies.
+func workspaceID(real string) string {
+	name := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(real)))
+	sum := sha256.Sum256([]byte(real))
+	return name[:min(len(name), 32)] + "-" + hex.EncodeToString(sum[:10])
+}
+
+// Cache is a directory of toolhost's in the user's cache, "" where the user has
+// none. It need not exist.
+func Cache(name string) string {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(base, "toolhost", name)
+}
+
+// Data is toolhost's directory in the user's data, where installed plugins are.
+func Data() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "toolhost"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support", "toolhost"), nil
+	}
+	return filepath.Join(home, ".local", "share", "toolhost"), nil
+}
+
+// Fleet is where the hub of a fleet keeps its keys and what it knows. It is
+// Private.
+func Fleet() (string, error) {
+	dir, err := stateHome()
+	return filepath.Join(dir, "fleet"), err
+}
+
+// Console is where a file leads the user's browser to a console. It is Private, and
+// refused where others can write to it.
+func Console() (string, error) {
+	home, err := stateHome()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(home, "console")
+	return dir, usable(home, dir)
+}
+
+// Private are toolhost's directories in the user's configuration, state and
+// cache, of all workspaces. No tool and no confined command may read or change
+// them.
+func Private() (dirs []string) {
+	if dir := Cache(""); dir != "" {
+		dirs = append(dirs, dir)
+	}
+	if dir, err := configHome(); err == nil {
+		dirs = append(dirs, dir)
+	}
+	if dir, err := stateHome(); err == nil {
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}

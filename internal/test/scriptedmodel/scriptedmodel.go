@@ -1,0 +1,258 @@
+// Package scriptedmodel stands in for a language model: it speaks the APIs
+// that coding agents use, and instead of thinking it plays a script of tool
+// calls. With it a real client is driven through its MCP server to the end,
+// without a network, and what reached the model can be asserted on.
+//
+// # The APIs
+//
+// Anthropic messages (/v1/messages), OpenAI responses (/v1/responses), OpenAI
+// chat completions (/v1/chat/completions) and Gemini
+// (/v1beta/models/NAME:generateContent and :streamGenerateContent), streamed
+// or whole as the client asks, and the model lists and token counts that
+// clients ask for on the way.
+//
+// # The script
+//
+//	{"server": "toolhost", "steps": [
+//	  {"tool": "head", "arguments": {"args": "-n 1 notes.txt"}, "result": "first line"},
+//	  {"tool": "delete_file", "arguments": {"path": "old.txt"}},
+//	  {"say": "All done."}
+//	]}
+//
+// A step calls a tool, or says something, which ends the client's turn; behind
+// the last step the model says "The script is over.". A tool is named as its
+// server names it. The client's own name for it, such as
+// mcp__toolhost__head, is found among the tools that the client offers: by its
+// end, and one that has the server's name in it before any other. Tools that a
+// client hides behind a search (Claude Code, Qwen Code) are searched for first.
+// What stands in result must be in what the client hands back for the call.
+//
+// Which step comes next is read from the conversation that the client sends,
+// so a request that is repeated gets the same answer, and a new session plays
+// the script from its beginning. A request without tools, for a title or a
+// summary, is answered with a word and is no part of the script.
+//
+// # As a program
+//
+//	go run ./internal/test/scriptedmodel/play -script script.json -log log.jsonl -- \
+//	    env ANTHROPIC_BASE_URL={URL} ANTHROPIC_API_KEY=x claude -p 'Play the script.'
+//
+// serves on a free port of loopback, puts its address in place of {URL} in the
+// command's arguments and into SCRIPTEDMODEL_URL, runs the command with no
+// input, ends every process that it leaves, and exits with 0 only if the
+// command did, the script was played and every result was as expected. Without
+// a command it prints its address, serves until SIGTERM or SIGINT (-address
+// fixes the port), and judges then. The log has one JSON object a line, see
+// [Record]. With -requests DIR each request is kept.
+//
+// # In a test
+//
+//	model := scriptedmodel.New(script)
+//	server := httptest.NewServer(model)
+//	// start the client with the address of server
+//	require.NoError(t, model.Check())
+package scriptedmodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Script is what a model plays.
+type Script struct {
+	// Server is the name of the MCP server in the client.
+	Server string `json:"server"`
+	Steps  []Step `json:"steps"`
+}
+
+// Step is one act of a script: a call of a tool, or something said.
+type Step struct {
+	// Tool is the tool's name, as its server has it.
+	Tool string `json:"tool,omitempty"`
+	// Arguments are the call's arguments; none is an empty object.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Result must be in what comes back.
+	Result string `json:"result,omitempty"`
+	// Say is said instead of a call, and ends the turn.
+	Say string `json:"say,omitempty"`
+}
+
+// Parse reads a script.
+func Parse(text []byte) (*Script, error) {
+	script := &Script{Server: "toolhost"}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(script); err != nil {
+		return nil, fmt.Errorf("the script cannot be read: %w", err)
+	}
+	for i, step := range script.Steps {
+		if (step.Tool == "") == (step.Say == "") {
+			return nil, fmt.Errorf("step %d of the script needs a tool to call or something to say", i)
+		}
+	}
+	if len(script.Steps) == 0 {
+		return nil, errors.New("the script has no steps")
+	}
+	return script, nil
+}
+
+// Record is something that happened.
+type Record struct {
+	// Event is tools (what the client offers, once for each list), search or
+	// call (what the model asked for), result (what came back), say, missing
+	// (no tool fits the step) or unknown (a request of an API that is not known).
+	Event string `json:"event"`
+	// API is messages, responses, chat or gemini.
+	API string `json:"api,omitempty"`
+	// Step counts the script's steps from 0.
+	Step int `json:"step"`
+	// Tool is the client's name of a tool, Tools are all that it offers.
+	Tool  string   `json:"tool,omitempty"`
+	Tools []string `json:"tools,omitempty"`
+	// Arguments are those of a call.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Text is what was said or came back. Failed is true when the client says
+	// that the call failed, where its API has a word for that.
+	Text   string `json:"text,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+}
+
+// Model is the stand-in, an HTTP handler.
+type Model struct {
+	// Log gets every record as a line of JSON, Requests every request's body.
+	// Both may be nil; they are set before the first request.
+	Log      io.Writer
+	Requests func(number int, api string, body []byte)
+
+	script *Script
+
+	mu       sync.Mutex
+	requests int
+	records  []Record
+	offered  string // the list that was recorded last
+}
+
+// New makes a model that plays script.
+func New(script *Script) *Model { return &Model{script: script} }
+
+// Records gives what has happened so far.
+func (m *Model) Records() []Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.records)
+}
+
+// Check returns an error that says which calls of the script have not been
+// made, or came back with another result than expected.
+func (m *Model) Check() error {
+	records := m.Records()
+	var faults []error
+	for i, step := range m.script.Steps {
+		if step.Tool != "" {
+			faults = append(faults, step.check(i, records))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (s Step) check(number int, records []Record) error {
+	var last *Record
+	var missing string
+	for i, r := range records {
+		switch {
+		case r.Step != number:
+		case r.Event == "result":
+			last = &records[i]
+		case r.Event == "missing":
+			missing = ": the client offered " + strings.Join(r.Tools, ", ")
+		}
+	}
+	switch {
+	case last == nil:
+		return fmt.Errorf("step %d: no result of %s reached the model%s", number, s.Tool, missing)
+	case !strings.Contains(last.Text, s.Result):
+		return fmt.Errorf("step %d: the result of %s has no %q:\n%s", number, s.Tool, s.Result, last.Text)
+	}
+	return nil
+}
+
+// record notes a thing once: clients send the whole conversation each time.
+func (m *Model) record(r Record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	same := func(other Record) bool {
+		return other.Event == r.Event && other.Step == r.Step && other.Tool == r.Tool && other.Text == r.Text
+	}
+	switch r.Event {
+	case "tools":
+		list := strings.Join(r.Tools, " ")
+		if list == m.offered {
+			return
+		}
+		m.offered = list
+	case "result":
+		if slices.ContainsFunc(m.records, same) {
+			return
+		}
+	}
+	m.records = append(m.records, r)
+	if m.Log != nil {
+		line, _ := json.Marshal(r)
+		_, _ = m.Log.Write(append(line, '\n'))
+	}
+}
+
+// ServeHTTP answers a request of any of the APIs.
+func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	api, ok := apiOf(r.URL.Path)
+	if !ok {
+		m.other(w, r)
+		return
+	}
+	m.mu.Lock()
+	m.requests++
+	number := m.requests
+	m.mu.Unlock()
+	if m.Requests != nil {
+		m.Requests(number, api.name, body)
+	}
+	request, err := api.read(body)
+	if err != nil {
+		http.Error(w, `{"error":{"type":"invalid_request_error","message":`+quote(err.Error())+`}}`,
+			http.StatusBadRequest)
+		return
+	}
+	request.api, request.number, request.body = api.name, number, body
+	request.stream = request.stream || strings.HasSuffix(r.URL.Path, ":streamGenerateContent")
+	api.write(&answer{w: w, request: request, reply: m.next(request)})
+}
+
+// other answers what clients ask for beside conversations.
+func (m *Model) other(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch path := r.URL.Path; {
+	case strings.HasSuffix(path, "/count_tokens"):
+		fmt.Fprint(w, `{"input_tokens":100}`)
+	case strings.HasSuffix(path, ":countTokens"):
+		fmt.Fprint(w, `{"totalTokens":100}`)
+	case strings.HasSuffix(path, "/models"):
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"scripted","object":"model","created":1,"owned_by":"script"}]}`)
+	case path == "/":
+	default:
+		m.record(Record{Event: "unknown", Step: -1, Text: r.Method + " " + path})
+		http.Error(w, `{"error":{"type":"not_found_error","message":"the scripted model does not know this path"}}`,
+			http.StatusNotFound)
+	}
+}

@@ -1,0 +1,67 @@
+// Package matching compares texts that somebody else chose with regular
+// expressions, in bounded time, and makes globs of names. Go's expressions take
+// time in proportion to the text, but a short one may take seconds for a mebibyte.
+package matching
+
+import (
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Lazy gives an expression that is compiled when it is first used: most runs of
+// the program need few of them.
+func Lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// Literal is the glob that a path alone matches.
+func Literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
+}
+
+// Budget is the time that is left for comparisons. It is not for use by several
+// goroutines.
+type Budget struct{ left time.Duration }
+
+// NewBudget gives a budget of that time.
+func NewBudget(most time.Duration) *Budget { return &Budget{most} }
+
+// short is the length in bytes up to which a comparison is not interrupted, and
+// between two looks at the clock.
+const short = 4096
+
+// Match reports whether a text matches. It is not known where the time is over.
+func (b *Budget) Match(re *regexp.Regexp, text string) (matched, known bool) {
+	if b.left <= 0 {
+		return false, false
+	}
+	began := time.Now()
+	defer func() { b.left -= time.Since(began) }()
+	if len(text) <= short {
+		return re.MatchString(text), true
+	}
+	r := &limited{text: strings.NewReader(text), end: began.Add(b.left)}
+	matched = re.MatchReader(r)
+	return matched && !r.over, !r.over
+}
+
+// limited reads a text until its time is over.
+type limited struct {
+	text *strings.Reader
+	end  time.Time
+	read int
+	over bool
+}
+
+func (l *limited) ReadRune() (r rune, size int, err error) {
+	if l.read++; l.read%short == 0 && time.Now().After(l.end) {
+		l.over = true
+	}
+	if l.over {
+		return 0, 0, io.EOF
+	}
+	return l.text.ReadRune()
+}

@@ -1,0 +1,130 @@
+// Package agentbench is the plugin of the toolset agentbench: list_files,
+// read_file, search, apply_patch and run, whose results are the contract's
+// ToolResult object.
+package agentbench
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// Version is the plugin's version.
+const Version = "1.0.0"
+
+const (
+	// DefaultRunTimeout bounds a command unless the call or Deps say
+	// otherwise.
+	DefaultRunTimeout = 60 * time.Second
+	// grace is how much longer the host waits than the tool itself, so that
+	// the tool can answer with what it has.
+	grace = 10 * time.Second
+)
+
+// Deps is what the tools work with.
+type Deps struct {
+	// Workspace is where they work. With nil they can be described and not
+	// called.
+	Workspace *workspace.Workspace
+	// Prepare confines the process of run before it starts, and returns what
+	// the result's metadata says of it; its error is answered as
+	// sandbox_error. Nil means that there is no sandbox, and run refuses
+	// unless Unconfined is set.
+	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
+	// Denied says what of a failure that Prepare is behind, by what the command
+	// printed. May be nil.
+	Denied func(printed string) string
+	// Unconfined lets run work without a sandbox, as the operator's choice.
+	Unconfined bool
+	// RunTimeout bounds a command whose call names no timeout. Zero means
+	// DefaultRunTimeout.
+	RunTimeout time.Duration
+
+	patching chan struct{} // holds one, while a patch is applied
+}
+
+// New makes the five tools.
+func New(deps Deps) []tool.Tool {
+	if deps.RunTimeout <= 0 {
+		deps.RunTimeout = DefaultRunTimeout
+	}
+	deps.patching = make(chan struct{}, 1)
+	c := speech()
+	return []tool.Tool{
+		kit.Tool(c, deps, "list_files", list, nil), kit.Tool(c, deps, "read_file", read, nil),
+		kit.Tool(c, deps, "search", runSearch, nil),
+		kit.Tool(c, deps, "apply_patch", runPatch, planPatch),
+		kit.Commander(c, deps, runName, runCommand, nil, runInput.argv),
+	}
+}
+
+//go:embed tools
+var files embed.FS
+
+//go:embed envelope.json
+var envelopeSchema []byte
+
+// definitions are the tools' own words. A result is the envelope around what
+// they say of its data.
+var definitions = sync.OnceValue(func() map[string]*tool.Definition {
+	return definition.Read(files, func(data json.RawMessage) json.RawMessage {
+		return definition.Fill(envelopeSchema, `"$returns"`, string(data))
+	})
+})
+
+// speech is how the toolset speaks.
+func speech() *kit.Contract[Deps, *outcome] {
+	return &kit.Contract[Deps, *outcome]{
+		Definitions: definitions(),
+		Workspace:   func(d *Deps) **workspace.Workspace { return &d.Workspace },
+		Limit:       limit,
+		Success:     seal,
+		Failure:     fail,
+		Word:        unnamed,
+		Render:      renderError,
+		Normalize:   withoutNulls,
+	}
+}
+
+// limit is how long a tool may work.
+func limit(d *tool.Definition) time.Duration { return d.Timeout - grace }
+
+// outcome is what a call came to, before it is put into the envelope.
+type outcome struct {
+	kit.Outcome
+	// data is the tool's own part, nil for none.
+	data any
+	// failed is set when the call failed although there is more to tell.
+	failed *failure
+	// exitCode, stdout and stderr are for run only.
+	exitCode       *int
+	stdout, stderr *string
+}
+
+// withoutNulls takes out what is null, which stands for a parameter that is left
+// out.
+func withoutNulls(_ string, params json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if !bytes.Contains(params, []byte("null")) || json.Unmarshal(params, &fields) != nil || fields == nil {
+		return params
+	}
+	found := false
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+			found = true
+		}
+	}
+	if !found {
+		return params
+	}
+	return tool.MustMarshal(fields)
+}

@@ -1,0 +1,217 @@
+package agentbench
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/file/textedit/patch"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// patchTries is how often a patch is made again because somebody outside of
+// this process changed a file in the meantime, and patchPause how long that
+// waits at most, so that one of several gets ahead.
+const (
+	patchTries = 50
+	patchPause = 20 * time.Millisecond
+)
+
+type patchInput struct {
+	Diff string `json:"unified_diff"`
+}
+
+type patchData struct {
+	ChangedFiles []string `json:"changed_files"`
+	Size         int      `json:"patch_size_bytes"`
+}
+
+// patchEvent is the payload of PATCH_APPLIED.
+type patchEvent struct {
+	ChangedFiles []string `json:"changed_files"`
+	Size         int      `json:"patch_size_bytes"`
+	Artifact     *string  `json:"artifact"`
+}
+
+func runPatch(ctx context.Context, deps Deps, call *tool.Call, in patchInput) (*outcome, error) {
+	changes, err := applyTo(ctx, deps, in.Diff)
+	if err != nil {
+		return nil, err
+	}
+	files := changedFiles(deps.Workspace, changes)
+	out := &outcome{data: patchData{files, len(in.Diff)}, Outcome: kit.Outcome{Files: files}}
+	event := patchEvent{files, len(in.Diff), nil}
+	name := record.DiffName(call.Step)
+	artifact, err := saveArtifact(deps.Workspace, call, "patch", name, []byte(in.Diff))
+	if err != nil {
+		call.Log(ctx, slog.LevelWarn, "the patch was applied but not kept", slog.String("artifact", name),
+			slog.Any("error", err))
+	}
+	if artifact != nil {
+		out.Artifacts, event.Artifact = []tool.Artifact{*artifact}, &name
+	}
+	if err := call.Emit(ctx, "PATCH_APPLIED", event); err != nil {
+		call.Log(ctx, slog.LevelWarn, "an event was not recorded", slog.String("event", "PATCH_APPLIED"),
+			slog.Any("error", err))
+	}
+	return out, nil
+}
+
+// changedFiles lists what a patch changes, by names relative to the workspace
+// however the patch names it.
+func changedFiles(ws *workspace.Workspace, changes []patch.FileChange) []string {
+	files := []string{}
+	for _, name := range patch.Paths(changes) {
+		if rel, err := ws.Rel(name); err == nil {
+			name = rel
+		}
+		files = append(files, name)
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// applyTo changes the files. Calls at the same time are done one after the
+// other, each on what the one before has left. When somebody else changes a
+// file between its being read and being written, the patch is applied to what
+// it has become.
+func applyTo(ctx context.Context, deps Deps, diff string) ([]patch.FileChange, error) {
+	select {
+	case deps.patching <- struct{}{}:
+		defer func() { <-deps.patching }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	ws := deps.Workspace
+	for try := 1; ; try++ {
+		changes, err := prepare(ctx, ws, diff)
+		if err != nil {
+			return nil, err
+		}
+		err = ws.Batch(ctx, fileedit.Batch(changes))
+		if err == nil {
+			removeEmptied(ws, changes)
+			return changes, nil
+		}
+		switch code := tool.CodeOf(err); {
+		case code == tool.AlreadyExists, code == tool.IsDirectory, code == tool.NotADirectory:
+			return nil, as(typePatchHunk, err) // a directory where a file should be, or the other way round
+		case code != tool.Conflict || try == patchTries || ctx.Err() != nil:
+			return nil, err
+		}
+		time.Sleep(rand.N(patchPause))
+	}
+}
+
+// prepare applies the diff in memory.
+func prepare(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch.FileChange, error) {
+	set, err := patch.Parse([]byte(diff))
+	if err != nil {
+		return nil, as(typePatchParse, err)
+	}
+	reader := &patchReader{ctx: ctx, workspace: ws}
+	changes, err := patch.Apply(set, reader.read)
+	switch code := tool.CodeOf(err); {
+	case err == nil:
+		return changes, nil
+	case reader.err != nil:
+		return nil, reader.err
+	case code == tool.Conflict, code == tool.AlreadyExists:
+		return nil, as(typePatchHunk, err)
+	case code == tool.Unsupported && strings.Contains(diff, " mode 120000"):
+		return nil, as(typeSymlink, err)
+	case code == tool.Unsupported:
+		return nil, as(typePatchParse, err)
+	}
+	return nil, err
+}
+
+// patchReader reads the files that a patch is about.
+type patchReader struct {
+	ctx       context.Context // of the call
+	workspace *workspace.Workspace
+	err       error // what ended the reading
+}
+
+// read is a patch.ReadFunc. A directory counts as missing: the patch may mean
+// another file.
+func (r *patchReader) read(name string) ([]byte, fs.FileMode, error) {
+	data, info, err := r.workspace.ReadFile(name, 0)
+	if err == nil {
+		err = r.ctx.Err()
+	}
+	switch code := tool.CodeOf(err); {
+	case err == nil:
+		return data, info.Mode(), nil
+	case code == tool.NotFound, code == tool.NotADirectory:
+	case code == tool.IsDirectory:
+		err = fs.ErrNotExist
+	case code == tool.InvalidArgument:
+		r.err = as(typePatchParse, err) // no file can have this name
+	default:
+		r.err = err
+	}
+	return nil, 0, err
+}
+
+// removeEmptied removes the directories that the patch took the last file out
+// of, as git and patch do.
+func removeEmptied(ws *workspace.Workspace, changes []patch.FileChange) {
+	for _, c := range changes {
+		gone := c.Path
+		if c.Kind == patch.Rename {
+			gone = c.From
+		} else if c.Kind != patch.Delete {
+			continue
+		}
+		for dir := path.Dir(gone); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if ws.RemoveDir(dir) != nil {
+				break
+			}
+		}
+	}
+}
+
+// planPatch shows what a patch would change.
+func planPatch(ctx context.Context, deps Deps, in patchInput) (*tool.Plan, error) {
+	changes, err := prepare(ctx, deps.Workspace, in.Diff)
+	if err != nil {
+		return nil, err
+	}
+	plan := &tool.Plan{FilesAffected: changedFiles(deps.Workspace, changes)}
+	for _, c := range changes {
+		plan.Preview += preview(c)
+	}
+	return plan, nil
+}
+
+// preview shows one change as a diff, or in words when it has none.
+func preview(c patch.FileChange) string {
+	from, to := c.Path, c.Path
+	switch c.Kind {
+	case patch.Create:
+		from = textedit.DevNull
+	case patch.Delete:
+		to = textedit.DevNull
+	case patch.Rename, patch.Copy:
+		from = c.From
+	}
+	if diff := textedit.Diff(from, to, c.Old, c.Data, 3); diff != "" {
+		return diff
+	}
+	if from == to {
+		return fmt.Sprintf("%s: new mode %o\n", c.Path, c.Mode)
+	}
+	return fmt.Sprintf("%s %s -> %s\n", c.Kind, from, to)
+}

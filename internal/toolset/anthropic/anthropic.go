@@ -1,0 +1,163 @@
+// Package anthropic is the plugin of the toolset anthropic: the client tools that
+// Anthropic's API defines (bash_20250124, text_editor_20250728, memory_20250818)
+// and those of the agent toolset of 2026-04-01. Both have a tool bash, which takes
+// what either does.
+package anthropic
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/toolset/hands"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// Version is the plugin's version.
+const Version = "1.0.0"
+
+//go:embed tools
+var files embed.FS
+
+// Plugin is the tools as a plugin.
+func Plugin() sdk.Plugin { return hands.Plugin("anthropic", Version, New) }
+
+// New makes the tools.
+func New(deps hands.Deps) []tool.Tool {
+	c := hands.Contract(definition.Read(files, nil))
+	return []tool.Tool{
+		kit.Commander(c, deps, "bash", runBash, planBash, bashInput.argv),
+		kit.Tool(c, deps, "str_replace_based_edit_tool", runEditor, planEditor),
+		kit.Tool(c, deps, "memory", runMemory, nil),
+		kit.Tool(c, deps, "read", runRead, nil), kit.Tool(c, deps, "write", runWrite, planWrite),
+		kit.Tool(c, deps, "edit", runEdit, planEdit),
+		kit.Tool(c, deps, "glob", runGlob, nil), kit.Tool(c, deps, "grep", runGrep, nil),
+	}
+}
+
+// What the agent toolset's bash shows and how long it waits, in bytes and
+// milliseconds.
+const (
+	outputLimit     = 100 << 10
+	defaultTimeout  = 120_000
+	mostTimeout     = 600_000
+	truncatedNotice = "[output truncated]"
+)
+
+type bashInput struct {
+	Command string `json:"command"`
+	Restart bool   `json:"restart"`
+	Timeout int64  `json:"timeout_ms"`
+}
+
+// argv is the command for rules about commands.
+func (in bashInput) argv() []string {
+	if in.Command == "" {
+		return nil
+	}
+	return []string{"bash", "-c", in.Command}
+}
+
+func planBash(_ context.Context, _ hands.Deps, in bashInput) (*tool.Plan, error) {
+	return hands.PlanCommand(in.Command), nil
+}
+
+func runBash(ctx context.Context, deps hands.Deps, call *tool.Call, in bashInput) (*hands.Outcome, error) {
+	shell := deps.Shell(call)
+	if in.Restart {
+		shell.Restart()
+		if in.Command == "" {
+			return hands.Say("bash session restarted"), nil
+		}
+	}
+	if in.Command == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "bash: command is required")
+	}
+	if err := hands.CheckCommand(in.Command); err != nil {
+		return nil, err
+	}
+	ran, err := shell.Run(ctx, in.Command, hands.Milliseconds(in.Timeout, defaultTimeout, mostTimeout))
+	if err != nil {
+		return nil, err
+	}
+	out := hands.Say(strings.TrimLeft(ran.Text, "\n"))
+	if over := len(out.Text) - outputLimit; over > 0 || ran.Omitted > 0 {
+		out.Text = truncatedNotice + "\n" + excerpt.TrimStart(out.Text[max(over, 0):])
+		out.Truncated = true
+	}
+	switch {
+	case ran.TimedOut:
+		return out, tool.Errorf(tool.Timeout, "%s\n[timed out]\nsession restarted after timeout", out.Text)
+	case ran.Ended:
+		return out, tool.Errorf(tool.CommandFailed, "%sbash: bash session terminated", out.Text).
+			Suggest("The next command has a new shell; a command in parentheses, (exit 1), does not end it.")
+	case ran.ExitCode != 0:
+		return out, tool.Errorf(tool.CommandFailed, "%s\nexit code: %d", strings.TrimSuffix(out.Text, "\n"), ran.ExitCode)
+	}
+	return out, nil
+}
+
+// fileError gives an error of the workspace about a file the toolset's words.
+func fileError(what, name string, err error) error {
+	e := tool.AsError(err)
+	text := map[tool.Code]string{
+		tool.NotFound: "no such file or directory", tool.PermissionDenied: "permission denied",
+		tool.NotADirectory: "not a directory", tool.IsDirectory: "is a directory",
+	}[e.Code]
+	switch {
+	case e.Code == tool.PathOutsideWorkspace:
+		return tool.Errorf(e.Code, "%s: path %q is outside the session's working directory", what, name)
+	case text == "":
+		text = e.Message
+	}
+	return tool.Errorf(e.Code, "%s %s: %s", what, name, text).Suggest("%s", e.Suggestion).With("path", name)
+}
+
+// numbered are lines behind their numbers, the first of which is given.
+func numbered(lines []string, first int, format string) string {
+	var b strings.Builder
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, format, first+i, line)
+	}
+	return b.String()
+}
+
+// linesOf gives the lines where a text begins in another, from 1.
+func linesOf(text, part string) (lines []int) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], part)
+		if i < 0 || part == "" {
+			return lines
+		}
+		at += i + len(part)
+		lines = append(lines, 1+strings.Count(text[:at-len(part)], "\n"))
+	}
+}
+
+// inserted puts lines behind the line of a number, 0 for the beginning.
+func inserted(text, what string, line int) (string, error) {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	if line < 0 || line > len(lines) {
+		return "", tool.Errorf(tool.InvalidArgument,
+			"Invalid `insert_line` parameter: %d. It should be within the range [0, %d].", line, len(lines))
+	}
+	before, after := strings.Join(lines[:line], ""), strings.Join(lines[line:], "")
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		before += "\n"
+	}
+	if !strings.HasSuffix(what, "\n") {
+		what += "\n"
+	}
+	return before + what + after, nil
+}

@@ -1,0 +1,184 @@
+package anthropic
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/toolset/hands"
+)
+
+// input is what the text editor and the memory are told.
+type input struct {
+	Command    string `json:"command"`
+	Path       string `json:"path"`
+	Range      []int  `json:"view_range"`
+	FileText   string `json:"file_text"`
+	OldStr     string `json:"old_str"`
+	NewStr     string `json:"new_str"`
+	InsertLine int    `json:"insert_line"`
+	InsertText string `json:"insert_text"`
+	OldPath    string `json:"old_path"`
+	NewPath    string `json:"new_path"`
+}
+
+const maxView = 1 << 20
+
+func runEditor(ctx context.Context, deps hands.Deps, _ *tool.Call, in input) (o *hands.Outcome, err error) {
+	ws := deps.Workspace
+	switch in.Command {
+	case "view":
+		return in.view(ctx, ws)
+	case "create":
+		o, created, err := hands.Write(ctx, ws, in.Path, in.FileText)
+		if err != nil {
+			return nil, edited(in.Path, err)
+		}
+		o.Text = "Successfully created file " + in.Path
+		if !created {
+			o.Text = "Successfully overwrote file " + in.Path
+		}
+		return o, nil
+	case "str_replace", "insert":
+		if o, err = hands.Change(ctx, ws, in.Path, in.change); err != nil {
+			return nil, edited(in.Path, err)
+		}
+		o.Text = "Successfully replaced text at exactly one location."
+		if in.Command == "insert" {
+			o.Text = fmt.Sprintf("Successfully inserted text after line %d.", in.InsertLine)
+		}
+		return o, nil
+	}
+	return nil, tool.Errorf(tool.InvalidArgument, "Error: Unknown command: %s", in.Command).
+		Suggest("The commands are view, create, str_replace and insert.")
+}
+
+func planEditor(ctx context.Context, deps hands.Deps, in input) (*tool.Plan, error) {
+	switch in.Command {
+	case "create":
+		return hands.PlanWrite(ctx, deps.Workspace, in.Path, in.FileText)
+	case "str_replace", "insert":
+		return hands.PlanChange(ctx, deps.Workspace, in.Path, in.change)
+	}
+	return &tool.Plan{}, nil
+}
+
+// change is what str_replace and insert do to a text.
+func (in input) change(text string) (string, error) {
+	if in.Command == "insert" {
+		return inserted(text, in.InsertText, in.InsertLine)
+	}
+	switch found := linesOf(text, in.OldStr); len(found) {
+	case 1:
+		return strings.Replace(text, in.OldStr, in.NewStr, 1), nil
+	case 0:
+		return "", tool.Errorf(tool.NoMatch,
+			"Error: No match found for replacement. Please check your text and try again.").With("said", true)
+	default:
+		return "", tool.Errorf(tool.NotUnique, "Error: Found %d matches for replacement text. Please provide more context "+
+			"to make a unique match.", len(found)).Suggest("They begin in the lines %s.", listed(found)).With("said", true)
+	}
+}
+
+// edited gives an error the editor's words.
+func edited(name string, err error) error {
+	e := tool.AsError(err)
+	switch {
+	case e.Details["said"] != nil:
+		return err
+	case e.Code == tool.NotFound:
+		return tool.Errorf(e.Code, "Error: File not found").Suggest("There is no %s.", name).With("path", name)
+	case e.Code == tool.PermissionDenied || e.Code == tool.Blocked:
+		return tool.Errorf(e.Code, "Error: Permission denied. Cannot write to file.").
+			Suggest("%s. %s", e.Message, e.Suggestion).With("path", name)
+	}
+	return tool.Errorf(e.Code, "Error: %s", e.Message).Suggest("%s", e.Suggestion).With("path", name)
+}
+
+// view shows a file with the numbers of its lines, an image, or a directory two
+// levels deep.
+func (in input) view(ctx context.Context, ws *workspace.Workspace) (*hands.Outcome, error) {
+	info, err := ws.Stat(in.Path)
+	if err != nil {
+		return nil, edited(in.Path, err)
+	}
+	if info.IsDir() {
+		list, err := levels(ctx, ws, in.Path, in.Path, func(string, fs.FileInfo) string { return "" })
+		if err != nil {
+			return nil, edited(in.Path, err)
+		}
+		return hands.Say(strings.Join(list, "\n")), nil
+	}
+	if image, err := hands.Image(ws, in.Path); err != nil || image != nil {
+		return image, err
+	}
+	data, _, err := ws.ReadFile(in.Path, maxView)
+	if err != nil {
+		return nil, edited(in.Path, err)
+	}
+	lines, first, err := in.lines(string(data))
+	if err != nil {
+		return nil, err
+	}
+	return hands.Say(numbered(lines, first, "%d: %s")), nil
+}
+
+// lines are those of a text that are asked for, and the number of the first.
+func (in input) lines(text string) (lines []string, first int, err error) {
+	lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(in.Range) == 0 {
+		return lines, 1, nil
+	}
+	if len(in.Range) != 2 {
+		return nil, 0, tool.Errorf(tool.InvalidArgument, "Error: view_range must be [start_line, end_line]")
+	}
+	first, last := in.Range[0], in.Range[1]
+	if last == -1 {
+		last = len(lines)
+	}
+	if first < 1 || first > len(lines) || last < first {
+		return nil, 0, tool.Errorf(tool.InvalidArgument, "Error: Invalid view_range [%d, %d]: the file has %d lines",
+			in.Range[0], in.Range[1], len(lines)).Suggest("Lines count from 1, and an end of -1 is the last line.")
+	}
+	return lines[first-1 : min(last, len(lines))], first, nil
+}
+
+// levels lists a directory two levels deep, without hidden names and what
+// node_modules holds. Each entry has a margin before it.
+func levels(
+	ctx context.Context, ws *workspace.Workspace, dir, shown string, margin func(string, fs.FileInfo) string,
+) ([]string, error) {
+	var list []string
+	var add func(dir, shown string, depth int) error
+	add = func(dir, shown string, depth int) error {
+		entries, err := ws.WithContext(ctx).ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" {
+				continue
+			}
+			name := strings.TrimSuffix(shown, "/") + "/" + e.Name()
+			if !e.IsDir() {
+				list = append(list, margin(name, info)+name)
+				continue
+			}
+			list = append(list, margin(name, info)+name+"/")
+			if depth == 1 {
+				if err := add(strings.TrimSuffix(dir, "/")+"/"+e.Name(), name, 2); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	err := add(dir, shown, 1)
+	return list, err
+}

@@ -1,0 +1,218 @@
+package anthropic
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/search"
+	"github.com/toolhost/toolhost/internal/file/textedit/lines"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/toolset/hands"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// Limits of the agent toolset, in bytes and paths.
+const (
+	maxFile  = 256 << 10
+	maxPaths = 200
+)
+
+type readInput struct {
+	Path  string `json:"file_path"`
+	Range []int  `json:"view_range"`
+}
+
+func runRead(ctx context.Context, deps hands.Deps, _ *tool.Call, in readInput) (*hands.Outcome, error) {
+	if in.Path == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "read: file_path is required")
+	}
+	if len(in.Range) != 0 && len(in.Range) != 2 {
+		return nil, tool.Errorf(tool.InvalidArgument, "read: view_range must be [start_line, end_line]")
+	}
+	info, err := deps.Workspace.Stat(in.Path)
+	switch {
+	case err != nil:
+		return nil, fileError("read", in.Path, err)
+	case !info.Mode().IsRegular():
+		return nil, tool.Errorf(tool.Unsupported, "read: %s is not a regular file", in.Path)
+	case len(in.Range) == 0 && info.Size() > maxFile:
+		return nil, tool.Errorf(tool.TooLarge, "read: %s is %d bytes, exceeds %d-byte limit. Use the view_range parameter "+
+			"to read specific line ranges, e.g. view_range: [1, 500].", in.Path, info.Size(), maxFile)
+	case len(in.Range) == 2:
+		return in.part(ctx, deps)
+	}
+	data, _, err := deps.Workspace.ReadFile(in.Path, maxFile)
+	if err != nil {
+		return nil, fileError("read", in.Path, err)
+	}
+	return hands.Say(string(data)), nil
+}
+
+// part reads the lines that are asked for, of a file of any size.
+func (in readInput) part(ctx context.Context, deps hands.Deps) (*hands.Outcome, error) {
+	first, last := max(1, in.Range[0]), in.Range[1]
+	f, err := deps.Workspace.Open(in.Path)
+	if err != nil {
+		return nil, fileError("read", in.Path, err)
+	}
+	defer f.Close()
+	var text strings.Builder
+	long := false
+	err = lines.Each(ctx, f, maxFile+1, func(l lines.Line) {
+		if l.Number < first || last > 0 && l.Number > last || long {
+			return
+		}
+		if text.Len()+l.Size > maxFile+1 {
+			long = true
+			return
+		}
+		text.Write(l.Content())
+		text.WriteString("\r\n"[2-l.Ending:])
+	})
+	switch {
+	case err != nil:
+		return nil, fileError("read", in.Path, err)
+	case long && first == last:
+		return nil, tool.Errorf(tool.TooLarge, "read: line %d of %s alone exceeds %d-byte limit. The read tool cannot "+
+			"return part of a line, so view_range cannot narrow this further.", first, in.Path, maxFile)
+	case long:
+		return nil, tool.Errorf(tool.TooLarge, "read: view_range [%d, %d] of %s exceeds %d-byte limit. Narrow the "+
+			"view_range to read a smaller portion.", in.Range[0], in.Range[1], in.Path, maxFile)
+	case last > 0:
+		return hands.Say(strings.TrimSuffix(text.String(), "\n")), nil
+	}
+	return hands.Say(text.String()), nil
+}
+
+type writeInput struct {
+	Path    string `json:"file_path"`
+	Content string `json:"content"`
+}
+
+func runWrite(ctx context.Context, deps hands.Deps, _ *tool.Call, in writeInput) (*hands.Outcome, error) {
+	if in.Path == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "write: file_path is required")
+	}
+	o, _, err := hands.Write(ctx, deps.Workspace, in.Path, in.Content)
+	if err != nil {
+		return nil, fileError("write", in.Path, err)
+	}
+	o.Text = fmt.Sprintf("wrote %d bytes to %s", len(in.Content), in.Path)
+	return o, nil
+}
+
+func planWrite(ctx context.Context, deps hands.Deps, in writeInput) (*tool.Plan, error) {
+	return hands.PlanWrite(ctx, deps.Workspace, in.Path, in.Content)
+}
+
+type editInput struct {
+	Path string `json:"file_path"`
+	Old  string `json:"old_string"`
+	New  string `json:"new_string"`
+	All  bool   `json:"replace_all"`
+}
+
+func runEdit(ctx context.Context, deps hands.Deps, _ *tool.Call, in editInput) (*hands.Outcome, error) {
+	if in.Path == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "edit: file_path is required")
+	}
+	if in.Old == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "edit: old_string is required")
+	}
+	info, err := deps.Workspace.Stat(in.Path)
+	switch {
+	case err != nil:
+		return nil, fileError("edit", in.Path, err)
+	case !info.Mode().IsRegular():
+		return nil, tool.Errorf(tool.Unsupported, "edit: %s is not a regular file", in.Path)
+	case info.Size() > maxFile:
+		return nil, tool.Errorf(tool.TooLarge, "edit: %s is %d bytes, exceeds %d-byte limit. The edit tool loads the whole "+
+			"file and cannot modify a file this large.", in.Path, info.Size(), maxFile)
+	}
+	count := 0
+	o, err := hands.Change(ctx, deps.Workspace, in.Path, in.change(&count))
+	if err != nil {
+		if tool.AsError(err).Details["count"] != nil {
+			return nil, err
+		}
+		return nil, fileError("edit", in.Path, err)
+	}
+	o.Text = fmt.Sprintf("edited %s (%d replacement(s))", in.Path, count)
+	return o, nil
+}
+
+func (in editInput) change(count *int) func(string) (string, error) {
+	return func(text string) (string, error) {
+		switch *count = strings.Count(text, in.Old); {
+		case *count == 0:
+			return "", tool.Errorf(tool.NoMatch, "edit: old_string not found in %s", in.Path).With("count", 0)
+		case *count > 1 && !in.All:
+			return "", tool.Errorf(tool.NotUnique, "edit: old_string appears %d times in %s (must be unique)", *count, in.Path).
+				With("count", *count)
+		}
+		return strings.ReplaceAll(text, in.Old, in.New), nil
+	}
+}
+
+func planEdit(ctx context.Context, deps hands.Deps, in editInput) (*tool.Plan, error) {
+	return hands.PlanChange(ctx, deps.Workspace, in.Path, in.change(new(int)))
+}
+
+type globInput struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+}
+
+func runGlob(ctx context.Context, deps hands.Deps, _ *tool.Call, in globInput) (*hands.Outcome, error) {
+	switch {
+	case in.Pattern == "":
+		return nil, tool.Errorf(tool.InvalidArgument, "glob: pattern is required")
+	case filepath.IsAbs(in.Pattern):
+		return nil, tool.Errorf(tool.InvalidArgument,
+			"glob: absolute pattern not permitted; pass a relative pattern (and optionally path)")
+	case slices.Contains(strings.Split(filepath.ToSlash(in.Pattern), "/"), ".."):
+		return nil, tool.Errorf(tool.InvalidArgument, "glob: pattern %q must not contain a \"..\" segment", in.Pattern)
+	}
+	found, err := hands.Glob(ctx, deps.Workspace, in.Pattern, in.Path, false)
+	if err != nil {
+		return nil, fileError("glob", cmp.Or(in.Path, "."), err)
+	}
+	if len(found) == 0 {
+		return hands.Say("no matches"), nil
+	}
+	shown := found[:min(len(found), maxPaths)]
+	return &hands.Outcome{Text: strings.Join(shown, "\n"), Outcome: kit.Outcome{Truncated: len(shown) < len(found)}}, nil
+}
+
+func runGrep(ctx context.Context, deps hands.Deps, _ *tool.Call, in globInput) (*hands.Outcome, error) {
+	if in.Pattern == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "grep: pattern is required")
+	}
+	found, err := search.New(deps.Workspace).Grep(ctx, search.Query{
+		Pattern: in.Pattern, Dir: in.Path, MaxBytes: 2 * outputLimit, SkipDirs: kit.OwnDirs(),
+	})
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		return nil, fileError("grep", cmp.Or(in.Path, "."), err)
+	}
+	if len(found.Lines) == 0 {
+		return hands.Say("no matches"), nil
+	}
+	var b strings.Builder
+	for _, m := range found.Lines {
+		name := m.Path
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(deps.Workspace.Root(), name)
+		}
+		fmt.Fprintf(&b, "%s:%d:%s\n", name, m.Line, m.Text)
+	}
+	out := hands.Say(b.String())
+	if len(out.Text) > outputLimit || found.Truncated {
+		out.Text, out.Truncated = excerpt.Head(out.Text, outputLimit)+"\n"+truncatedNotice, true
+	}
+	return out, nil
+}

@@ -1,0 +1,221 @@
+package claude_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/toolset/claude"
+	"github.com/toolhost/toolhost/internal/toolset/hands"
+	"github.com/toolhost/toolhost/internal/toolset/hands/handstest"
+)
+
+type cases = []handstest.Case
+
+func TestBash(t *testing.T) {
+	testneed.Program(t, "bash")
+	b := handstest.New(t, claude.New, "d/f", "x")
+	b.Check(cases{
+		{Tool: "Bash", Params: `{"command":"cd d && V=1; echo hi"}`, Text: "hi"},
+		{Tool: "Bash", Params: `{"command":"pwd; echo $V","description":"look"}`, Text: "{{DIR}}/d\n1"},
+		{Tool: "Bash", Params: `{"command":"echo out; echo err >&2; (exit 3)"}`, Text: "Exit code 3\nout\nerr", Fails: true},
+		{Tool: "Bash", Params: `{"command":"echo a; sleep 9","timeout":200.0}`, Has: []string{"Command timed out", "a"}, Fails: true},
+		{Tool: "Bash", Params: `{"command":"exit 1"}`, Text: "*", Fails: true},
+		{Tool: "Bash", Params: `{"command":"pwd"}`, Text: "{{DIR}}"},
+		{Tool: "Bash", Params: `{"command":" "}`, Text: "*", Fails: true},
+		{Tool: "Bash", Params: `{"command":"id","dangerouslyDisableSandbox":true}`, Fails: true,
+			Has: []string{"no command runs outside the sandbox"}},
+		{Tool: "Bash", Params: `{"command":"seq 1 20000"}`, Has: []string{"1\n2\n", "lines truncated] ...", "\n20000"}},
+	})
+}
+
+func TestBackground(t *testing.T) {
+	testneed.Program(t, "bash")
+	b := handstest.New(t, claude.New)
+	start := func(command string) string {
+		r := b.Call(t.Context(), "Bash", map[string]any{"command": command, "run_in_background": true})
+		found := regexp.MustCompile(`^Command running in background with ID: (\w+)$`).FindStringSubmatch(r.Text())
+		require.NotNil(t, found, r.Text())
+		return found[1]
+	}
+	ended, running := start("echo done; exit 4"), start("echo begun; sleep 1000")
+	b.Check(cases{
+		{Tool: "TaskOutput", Params: `{"task_id":"` + ended + `","block":true,"timeout":60000}`, Text: "<retrieval_status>success" +
+			"</retrieval_status>\n\n<task_id>" + ended + "</task_id>\n\n<task_type>local_bash</task_type>\n\n<status>completed" +
+			"</status>\n\n<exit_code>4</exit_code>\n\n<output>\ndone\n</output>"},
+		{Tool: "TaskOutput", Params: `{"task_id":"` + running + `","block":false,"timeout":0}`,
+			Has: []string{"<retrieval_status>not_ready<", "<status>running<"}},
+		{Tool: "TaskOutput", Params: `{"task_id":"` + running + `","block":true,"timeout":100}`, Has: []string{">timeout<"}},
+		{Tool: "TaskStop", Params: `{"task_id":"` + running + `"}`, Has: []string{`"message":"Successfully stopped task: ` + running}},
+		{Tool: "TaskStop", Params: `{"shell_id":"` + running + `"}`, Has: []string{"is not running (status: killed)"}, Fails: true},
+		{Tool: "TaskStop", Params: `{"task_id":"nope"}`, Has: []string{"No task found with ID: nope"}, Fails: true},
+	})
+}
+
+func TestFiles(t *testing.T) {
+	b := handstest.New(t, claude.New, "a.go", "package a\n\nfunc f() {}\n", "empty", "", "bin", "\x00\x01\x02", "x", "x\nx\n",
+		"p.png", "\x89PNG", "p.pdf", "%PDF", "long", strings.Repeat("l\n", 3000))
+	testneed.Symlink(t, os.TempDir(), b.Path("out"))
+	b.Check(cases{
+		{Tool: "Read", Params: `{"file_path":"{{DIR}}/a.go"}`, Text: "     1→package a\n     2→\n     3→func f() {}"},
+		{Tool: "Read", Params: `{"file_path":"a.go","offset":3,"limit":1}`, Text: "     3→func f() {}"},
+		{Tool: "Read", Params: `{"file_path":"a.go","offset":9}`, Has: []string{"shorter than the provided offset (9)", "3 lines"}},
+		{Tool: "Read", Params: `{"file_path":"long"}`, Has: []string{"  2000→l\n[1000 more lines follow; read on with offset 2001]"}},
+		{Tool: "Read", Params: `{"file_path":"empty"}`, Has: []string{"contents are empty"}},
+		{Tool: "Read", Params: `{"file_path":"none"}`, Has: []string{"File does not exist."}, Fails: true},
+		{Tool: "Read", Params: `{"file_path":"bin"}`, Has: []string{"cannot read binary files"}, Fails: true},
+		{Tool: "Read", Params: `{"file_path":"p.pdf"}`, Has: []string{"PDF"}, Fails: true},
+		{Tool: "Read", Params: `{"file_path":"/etc/passwd"}`, Text: "*", Fails: true},
+		{Tool: "Read", Params: `{"file_path":"out/x"}`, Text: "*", Fails: true},
+		{Tool: "Write", Params: `{"file_path":"n/f","content":"1"}`, Text: "File created successfully at: n/f",
+			After: map[string]string{"n/f": "1"}},
+		{Tool: "Write", Params: `{"file_path":"n/f","content":"2"}`, Text: "The file n/f has been updated successfully.",
+			After: map[string]string{"n/f": "2"}},
+		{Tool: "Write", Params: `{"file_path":"../f","content":"2"}`, Text: "*", Fails: true, After: map[string]string{"../f": "<none>"}},
+		{Tool: "Write", Params: `{"file_path":"out/f","content":"2"}`, Text: "*", Fails: true},
+		{Tool: "Write", Params: `{"file_path":"agent.hcl","content":"2"}`, Text: "*", Fails: true,
+			After: map[string]string{"agent.hcl": "<none>"}},
+		{Tool: "Edit", Params: `{"file_path":"a.go","old_string":"f()","new_string":"g()"}`, Text: "The file a.go has been updated successfully.",
+			After: map[string]string{"a.go": "package a\n\nfunc g() {}\n"}},
+		{Tool: "Edit", Params: `{"file_path":"x","old_string":"x","new_string":"y"}`, Fails: true,
+			Has: []string{"Found 2 matches of the string to replace, but replace_all is false.", "String: x"}},
+		{Tool: "Edit", Params: `{"file_path":"x","old_string":"x","new_string":"y","replace_all":true}`,
+			Has: []string{"All occurrences of 'x' were successfully replaced with 'y'."}, After: map[string]string{"x": "y\ny\n"}},
+		{Tool: "Edit", Params: `{"file_path":"x","old_string":"z","new_string":"w"}`, Fails: true,
+			Text: "String to replace not found in file.\nString: z"},
+		{Tool: "Edit", Params: `{"file_path":"x","old_string":"y","new_string":"y"}`, Fails: true, Has: []string{"No changes to make"}},
+		{Tool: "Edit", Params: `{"file_path":"new","old_string":"","new_string":"n"}`, Text: "File created successfully at: new",
+			After: map[string]string{"new": "n"}},
+		{Tool: "Edit", Params: `{"file_path":"x","old_string":"","new_string":"n"}`, Fails: true, Has: []string{"already exists"}},
+		{Tool: "Edit", Params: `{"file_path":"out/x","old_string":"a","new_string":"n"}`, Text: "*", Fails: true},
+	})
+	r := b.Call(t.Context(), "Read", `{"file_path":"p.png"}`)
+	require.Len(t, r.Contents, 1)
+	assert.Equal(t, tool.KindImage, r.Contents[0].Kind)
+}
+
+func TestSearch(t *testing.T) {
+	b := handstest.New(t, claude.New, "a.go", "one\nfoo\nthree\n", "d/b.go", "foo foo\n", "c.txt", "Foo\n")
+	old := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(b.Path("a.go"), old, old))
+	b.Check(cases{
+		{Tool: "Glob", Params: `{"pattern":"**/*.go"}`, Text: "{{DIR}}/d/b.go\n{{DIR}}/a.go"},
+		{Tool: "Glob", Params: `{"pattern":"*.go","path":"d"}`, Text: "{{DIR}}/d/b.go"},
+		{Tool: "Glob", Params: `{"pattern":"*.none"}`, Text: "No files found"},
+		{Tool: "Glob", Params: `{"pattern":"*","path":"/etc"}`, Text: "*", Fails: true},
+		{Tool: "Glob", Params: `{"pattern":"../*"}`, Text: "*", Fails: true},
+		{Tool: "Grep", Params: `{"pattern":"foo"}`, Text: "Found 2 files\na.go\nd/b.go"},
+		{Tool: "Grep", Params: `{"pattern":"foo","-i":true,"glob":"*.txt"}`, Text: "Found 1 files\nc.txt"},
+		{Tool: "Grep", Params: `{"pattern":"foo","type":"go","path":"d"}`, Text: "Found 1 files\nd/b.go"},
+		{Tool: "Grep", Params: `{"pattern":"none"}`, Text: "No files found"},
+		{Tool: "Grep", Params: `{"pattern":"none","output_mode":"content"}`, Text: "No matches found"},
+		{Tool: "Grep", Params: `{"pattern":"foo","output_mode":"content","path":"a.go"}`, Text: "a.go:2:foo"},
+		{Tool: "Grep", Params: `{"pattern":"foo","output_mode":"content","path":"a.go","-n":false}`, Text: "a.go:foo"},
+		{Tool: "Grep", Params: `{"pattern":"foo","output_mode":"content","path":"a.go","-C":1}`, Text: "a.go-1-one\na.go:2:foo\na.go-3-three"},
+		{Tool: "Grep", Params: `{"pattern":"foo","output_mode":"count"}`,
+			Text: "a.go:1\nd/b.go:1\n\nFound 2 total occurrences across 2 files."},
+		{Tool: "Grep", Params: `{"pattern":"foo","head_limit":1}`, Has: []string{"Found 1 files\na.go", "limit: 1, offset: 0]"}},
+		{Tool: "Grep", Params: `{"pattern":"foo","head_limit":1,"offset":1}`, Text: "Found 1 files\nd/b.go"},
+		{Tool: "Grep", Params: `{"pattern":"foo","multiline":true}`, Text: "*", Fails: true},
+		{Tool: "Grep", Params: `{"pattern":"("}`, Text: "*", Fails: true},
+		{Tool: "Grep", Params: `{"pattern":"x","path":"/etc"}`, Text: "*", Fails: true},
+	})
+}
+
+const notebook = `{
+ "cells": [
+  {
+   "cell_type": "code",
+   "execution_count": 3,
+   "id": "one",
+   "metadata": {},
+   "outputs": [
+    {}
+   ],
+   "source": [
+    "1\n",
+    "2"
+   ]
+  },
+  {
+   "cell_type": "markdown",
+   "metadata": {},
+   "source": "text"
+  }
+ ],
+ "nbformat": 4
+}
+`
+
+func TestNotebook(t *testing.T) {
+	b := handstest.New(t, claude.New, "n.ipynb", notebook, "no.ipynb", "[]")
+	b.Check(cases{
+		{Tool: "Read", Params: `{"file_path":"n.ipynb"}`, Text: "<cell id=\"one\">1\n2</cell id=\"one\">\n" +
+			"<cell id=\"cell-1\"><cell_type>markdown</cell_type>text</cell id=\"cell-1\">"},
+		{Tool: "NotebookEdit", Params: `{"notebook_path":"n.ipynb","cell_id":"one","new_source":"3\n4"}`,
+			Text: "Updated cell one with 3\n4"},
+		{Tool: "NotebookEdit", Params: `{"notebook_path":"n.ipynb","new_source":"top","cell_type":"markdown","edit_mode":"insert"}`, Text: "*"},
+		{Tool: "NotebookEdit", Params: `{"notebook_path":"n.ipynb","cell_id":"cell-2","new_source":"","edit_mode":"delete"}`,
+			Text: "Deleted cell cell-2"},
+		{Tool: "NotebookEdit", Params: `{"notebook_path":"n.ipynb","cell_id":"zz","new_source":""}`, Fails: true,
+			Text: `Cell with ID "zz" not found in notebook.`},
+		{Tool: "NotebookEdit", Params: `{"notebook_path":"n.ipynb","new_source":"x","edit_mode":"insert"}`, Text: "*", Fails: true},
+		{Tool: "NotebookEdit", Params: `{"notebook_path":"n.txt","cell_id":"a","new_source":"x"}`, Text: "*", Fails: true},
+		{Tool: "NotebookEdit", Params: `{"notebook_path":"no.ipynb","cell_id":"a","new_source":"x"}`, Text: "*", Fails: true},
+		{Tool: "NotebookEdit", Params: `{"notebook_path":"../n.ipynb","cell_id":"a","new_source":"x"}`, Text: "*", Fails: true},
+	})
+	text := b.Read("n.ipynb")
+	assert.Contains(t, text, "\"execution_count\": null,\n   \"id\": \"one\"")
+	assert.Contains(t, text, "\"source\": [\n    \"3\\n\",\n    \"4\"\n   ]")
+	assert.NotContains(t, text, `"text"`)
+	assert.True(t, strings.HasSuffix(text, " ],\n \"nbformat\": 4\n}\n"), text)
+}
+
+func TestTodosAndPages(t *testing.T) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path != "/" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write([]byte("<h1>Title</h1><p>text</p>"))
+	}))
+	defer page.Close()
+	b := handstest.New(t, func(d hands.Deps) []tool.Tool {
+		d.WebAllow = []string{"127.0.0.1"}
+		return claude.New(d)
+	})
+	b.Check(cases{
+		{Tool: "TodoWrite", Params: `{"todos":[{"content":"a","status":"pending","activeForm":"b"}]}`,
+			Has: []string{"Todos have been modified successfully."}},
+		{Tool: "TodoWrite", Params: `{"todos":[{"content":"a","status":"new","activeForm":"b"}]}`, Text: "*", Fails: true},
+		{Tool: "WebFetch", Params: `{"url":"` + page.URL + `/","prompt":"p"}`, Has: []string{"# Title\n\ntext"}},
+		{Tool: "WebFetch", Params: `{"url":"` + page.URL + `/none","prompt":"p"}`, Has: []string{"status code 404"}, Fails: true},
+		{Tool: "WebFetch", Params: `{"url":"file:///etc/passwd","prompt":"p"}`, Text: "*", Fails: true},
+	})
+}
+
+func TestQuestions(t *testing.T) {
+	b := handstest.New(t, claude.New)
+	const params = `{"questions":[{"question":"Which?","header":"w","multiSelect":true,"options":[` +
+		`{"label":"A","description":"a"},{"label":"B","description":"b"},{"label":"C","description":"c"}]},` +
+		`{"question":"Why?","header":"y","multiSelect":false,"options":[{"label":"D","description":"d"},{"label":"E","description":"e"}]}]}`
+	b.Host.Answers = map[string]tool.Answer{
+		"answer0": {Action: "accept", Content: json.RawMessage(`{"answer":"1, 3"}`)},
+		"answer1": {Action: "accept", Content: json.RawMessage(`{"answer":"since"}`)},
+	}
+	b.Check(cases{{Tool: "AskUserQuestion", Params: params, Text: `User has answered your questions: "Which?"="A, C", ` +
+		`"Why?"="since". You can now continue with the user's answers in mind.`}})
+	b.Host.Answers["answer1"] = tool.Answer{Action: "decline"}
+	b.Check(cases{{Tool: "AskUserQuestion", Params: params, Has: []string{"declined"}, Fails: true}})
+	b.Check(cases{{Tool: "AskUserQuestion", Params: `{"questions":[]}`, Text: "*", Fails: true}})
+}

@@ -1,0 +1,128 @@
+// Package clemini is the plugin of the toolset clemini: thirteen tools whose
+// results are JSON objects, and whose failures are objects of error,
+// error_code and context.
+package clemini
+
+import (
+	"embed"
+	"encoding/json"
+	"os/exec"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/run/subagent"
+	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// Version is the plugin's version.
+const Version = "1.0.0"
+
+// Deps are what the tools work with. Without a Workspace they can be described
+// and not called.
+type Deps struct {
+	Workspace *workspace.Workspace
+	// Trees are further directories that commands may change.
+	Trees []string
+	// Confine is how commands and agents are confined.
+	Confine sandbox.Settings
+	// Tasks are the background tasks; nil starts none.
+	Tasks *background.Store
+	// Agents are the programs that work on tasks.
+	Agents subagent.Agents
+	// Web fetches and searches. Nil reaches public addresses only.
+	Web *netguard.Client
+	// SearchURL is what web_search asks; "" is DuckDuckGo.
+	SearchURL string
+	// OutputCap is how many bytes of each stream of a command are shown;
+	// proc.DefaultCap.
+	OutputCap int
+}
+
+// New makes the tools.
+func New(deps Deps) ([]tool.Tool, error) {
+	if deps.Workspace != nil && deps.Tasks == nil {
+		deps.Tasks = background.Open("", background.Options{})
+	}
+	if deps.SearchURL == "" {
+		deps.SearchURL = defaultSearchURL
+	}
+	if deps.Web == nil {
+		var err error
+		if deps.Web, err = netguard.New(netguard.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	c := speech()
+	return []tool.Tool{
+		kit.Tool(c, deps, "read_file", runRead, nil), kit.Tool(c, deps, "write_file", runWrite, planWrite),
+		kit.Tool(c, deps, "edit", runEdit, planEdit), kit.Tool(c, deps, "glob", runGlob, nil),
+		kit.Tool(c, deps, "grep", runGrep, nil),
+		kit.Commander(c, deps, "bash", runBash, planBash, bashInput.shown),
+		kit.Tool(c, deps, "kill_shell", runKill, nil),
+		kit.Tool(c, deps, "task", runTask, nil), kit.Tool(c, deps, "task_output", runTaskOutput, nil),
+		kit.Tool(c, deps, "ask_user", runAsk, nil), kit.Tool(c, deps, "todo_write", runTodo, nil),
+		kit.Tool(c, deps, "web_search", runSearch, nil), kit.Tool(c, deps, "web_fetch", runFetch, nil),
+	}, nil
+}
+
+//go:embed tools
+var files embed.FS
+
+//go:embed envelope.json
+var envelopeSchema []byte
+
+// definitions are the tools' own words. Of results they describe the object of a
+// success: its properties, and which of them there are at least, for each kind
+// of success.
+var definitions = sync.OnceValue(func() map[string]*tool.Definition {
+	return definition.Read(files, func(success json.RawMessage) json.RawMessage {
+		var s struct{ AnyOf, Properties json.RawMessage }
+		if err := json.Unmarshal(success, &s); err != nil {
+			panic(err) // a mistake of the programmer
+		}
+		return definition.Fill(envelopeSchema, `"$successes"`, definition.Members(s.AnyOf), `"$properties":0`,
+			definition.Members(s.Properties))
+	})
+})
+
+// speech is how the toolset speaks.
+func speech() *kit.Contract[Deps, *outcome] {
+	return &kit.Contract[Deps, *outcome]{
+		Definitions: definitions(),
+		Workspace:   func(d *Deps) **workspace.Workspace { return &d.Workspace },
+		Success:     succeeded,
+		Failure:     func(c kit.Call, _ *outcome, err error) *tool.Result { return failed(c.Definition.Name, err) },
+		Render:      func(c kit.Call, err *tool.Error) *tool.Result { return failed(c.Definition.Name, err) },
+	}
+}
+
+// outcome is what a call came to.
+type outcome struct {
+	kit.Outcome
+	// data is the contract's object.
+	data any
+}
+
+func succeeded(_ kit.Call, o *outcome) *tool.Result {
+	r := o.On(tool.JSON(o.data))
+	r.FilesAffected = o.Files
+	return r
+}
+
+// RenderError gives an error that a host made the contract's shape, for calls
+// that reach none of the tools.
+func RenderError(call *tool.Call, err *tool.Error) *tool.Result { return failed(call.Tool, err) }
+
+// confining confines the process of a command, and tells at which level.
+func (d Deps) confining() func(*exec.Cmd) (map[string]any, error) {
+	return d.Confine.ConfineTelling(d.Workspace.Root(), d.Trees...)
+}
+
+// integer is a number of the contract.
+type integer = schema.Integer

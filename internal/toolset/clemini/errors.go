@@ -1,0 +1,133 @@
+package clemini
+
+import (
+	"errors"
+	"maps"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// The contract's error codes.
+const (
+	codeAccessDenied      = "ACCESS_DENIED"
+	codeNotFound          = "NOT_FOUND"
+	codeIO                = "IO_ERROR"
+	codeInvalidArgument   = "INVALID_ARGUMENT"
+	codeNotUnique         = "NOT_UNIQUE"
+	codeBinaryFile        = "BINARY_FILE"
+	codeBlocked           = "BLOCKED"
+	codeTimeout           = "TIMEOUT"
+	codeNeedsConfirmation = "NEEDS_CONFIRMATION"
+)
+
+// failure is an error with what the contract shows beside it.
+type failure struct {
+	err  *tool.Error
+	code string
+	// extra are further fields of the object.
+	extra map[string]any
+}
+
+// Error is the error's message.
+func (f *failure) Error() string { return f.err.Error() }
+
+// Unwrap gives the *tool.Error.
+func (f *failure) Unwrap() error { return f.err }
+
+// coded gives an error the contract's code.
+func coded(code string, err *tool.Error) *failure { return &failure{err: err, code: code} }
+
+// with adds a field to the object.
+func (f *failure) with(name string, value any) *failure {
+	if f.extra == nil {
+		f.extra = make(map[string]any)
+	}
+	f.extra[name] = value
+	return f
+}
+
+// isQuestion reports what is no failure: the user has to be asked first.
+func isQuestion(err error) bool { return errors.Is(err, tool.ErrInputRequired) }
+
+// failed makes the result of a failure.
+func failed(name string, err error) *tool.Result {
+	var f *failure
+	if !errors.As(err, &f) {
+		own := tool.AsError(err)
+		f = coded(codeOf(name, own), own)
+	}
+	about := maps.Clone(f.err.Details)
+	if about == nil {
+		about = make(map[string]any)
+	}
+	about["hint"] = f.err.Suggestion
+	if f.err.Suggestion == "" {
+		about["hint"] = "Read the message, correct the call and try again."
+	}
+	object := map[string]any{}
+	maps.Copy(object, f.extra)
+	object["error"], object["error_code"], object["context"] = kit.Capital(f.err.Message), f.code, about
+	r := tool.JSON(object)
+	r.Failed = f.err
+	return r
+}
+
+// codeOf is the contract's code for an error that a tool or the host made.
+func codeOf(name string, err *tool.Error) string {
+	switch err.Code {
+	case tool.PathOutsideWorkspace, tool.PermissionDenied, tool.Blocked:
+		return codeAccessDenied
+	case tool.Denied:
+		if name == "bash" || name == "task" {
+			return codeBlocked
+		}
+		return codeAccessDenied
+	case tool.NotFound, tool.NoMatch:
+		return codeNotFound
+	case tool.NotUnique:
+		return codeNotUnique
+	case tool.BinaryFile:
+		return codeBinaryFile
+	case tool.NeedsConfirmation:
+		return codeNeedsConfirmation
+	case tool.Timeout:
+		return codeTimeout
+	case tool.InvalidArgument, tool.NoChange, tool.IsDirectory, tool.NotADirectory, tool.TooLarge, tool.Unsupported,
+		tool.AlreadyExists:
+		return codeInvalidArgument
+	}
+	return codeIO
+}
+
+// pathError puts an error of the workspace about path into the contract's
+// words.
+func pathError(err error, path, find string) error {
+	e := tool.AsError(err)
+	switch e.Code {
+	case tool.PathOutsideWorkspace:
+		return tool.Errorf(e.Code, "Access denied: %s is outside allowed paths", path).
+			Suggest("Name a path inside the workspace.").With("path", path)
+	case tool.NotFound:
+		return tool.Errorf(e.Code, "File not found: %s", path).Suggest("%s", find).With("path", path)
+	case tool.PermissionDenied, tool.Blocked:
+		return tool.Errorf(e.Code, "Access denied: %s", e.Message).Suggest("%s", e.Suggestion).With("path", path)
+	case tool.NotADirectory:
+		return tool.Errorf(tool.NotFound, "File not found: %s", path).
+			Suggest("%s is a file, and has nothing below it. %s", notADirectory(e, path), find).With("path", path)
+	case tool.IsDirectory:
+		return tool.Errorf(e.Code, "Is a directory: %s", path).
+			Suggest("Name a file; glob finds those in the directory.").With("path", path)
+	}
+	return err
+}
+
+// notADirectory is the part of a path that would have to be a directory.
+func notADirectory(e *tool.Error, path string) string {
+	if part, ok := e.Details["path"].(string); ok {
+		return part
+	}
+	return path
+}
+
+const findFile = "Check that the file exists, or use glob to search for it."

@@ -1,0 +1,67 @@
+// Package cliagent is the plugin of the cliagent toolset: ten tools with one
+// result object, which carries success, output, the files affected, the time
+// taken, metadata and, on failure, an error of code, message and suggestion.
+package cliagent
+
+import (
+	"os/exec"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// Deps are what the tools work with. The zero value of a field means its
+// default, except that tools without a Workspace can be described only.
+type Deps struct {
+	Workspace *workspace.Workspace
+	// Web fetches pages. Without it fetch_webpage fails as unavailable.
+	Web *netguard.Client
+	// Shell is the program that runs commands, an absolute path outside the
+	// workspace; the user's $SHELL, else /bin/sh.
+	Shell string
+	// OutputCap is how many bytes of each stream of a command are shown;
+	// proc.DefaultCap.
+	OutputCap int
+	// Prepare confines a child process before it starts, that of a command or
+	// of a search. It returns what the result's metadata says of it. Nil
+	// confines nothing.
+	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
+	// Denied says what of a failure that Prepare is behind, by what the command
+	// printed. May be nil.
+	Denied func(printed string) string
+	// SearchTimeout bounds file_search and grep_search, which then give what
+	// they have found; 30 seconds.
+	SearchTimeout time.Duration
+}
+
+// searchTimeout is the contract's.
+const searchTimeout = 30 * time.Second
+
+// complete gives fields their defaults.
+func (d Deps) complete() Deps {
+	if d.SearchTimeout <= 0 {
+		d.SearchTimeout = searchTimeout
+	}
+	return d
+}
+
+// New makes the ten tools.
+func New(deps Deps) []tool.Tool {
+	deps = deps.complete()
+	c := speech()
+	return []tool.Tool{
+		kit.Tool(c, deps, "create_file", runCreateFile, planCreateFile),
+		kit.Tool(c, deps, "read_file", runReadFile, nil),
+		kit.Tool(c, deps, "replace_string_in_file", runReplace, planReplace),
+		kit.Tool(c, deps, "list_dir", runListDir, nil),
+		kit.Tool(c, deps, "file_search", runFileSearch, nil),
+		kit.Tool(c, deps, "grep_search", runGrep, nil),
+		kit.Tool(c, deps, "run_in_terminal", runCommand, planCommand),
+		kit.Tool(c, deps, "terminal_last_command", runLastCommand, nil),
+		kit.Tool(c, deps, "create_directory", runCreateDirectory, planCreateDirectory),
+		kit.Tool(c, deps, "fetch_webpage", runFetch, nil),
+	}
+}

@@ -1,0 +1,81 @@
+package cliagent
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// shell is what runs commands: a program and its arguments before the command.
+type shell []string
+
+// shellOf gives the user's shell, or one that every system has.
+func shellOf(deps Deps) shell {
+	return kit.Shell(deps.Workspace.Root(), withShell(deps.Shell), withShell(os.Getenv("SHELL")))
+}
+
+// withShell leaves out the programs that keep accounts from having a shell.
+func withShell(path string) string {
+	if slices.Contains([]string{"nologin", "false", "true"}, filepath.Base(path)) {
+		return ""
+	}
+	return path
+}
+
+func (s shell) argv(command string) []string {
+	return append(slices.Clone(s), kit.ShellArgument(command))
+}
+
+// notFoundExit is the exit code by which shells tell that a command does not
+// exist.
+const notFoundExit = 127
+
+// missing names the command that the shell did not find; "" when that is not
+// why the command failed.
+func (s shell) missing(command string, ended *proc.Result) string {
+	stderr := string(ended.Stderr.Head) + string(ended.Stderr.Tail)
+	if ended.ExitCode != notFoundExit {
+		return ""
+	}
+	if name := namedMissing(stderr); name != "" {
+		return name
+	}
+	// The shell may speak another language, or be of another kind.
+	name, _, _ := strings.Cut(strings.TrimSpace(command), " ")
+	if name == "" || !strings.Contains(stderr, name) {
+		return ""
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		return name
+	}
+	return ""
+}
+
+// namedMissing reads the name from what the common shells say, the last one
+// first: it decided about the exit code.
+func namedMissing(stderr string) string {
+	forms := []*regexp.Regexp{
+		// bash, dash, busybox, ksh
+		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:command )?not found$`),
+		regexp.MustCompile(`^[^:]*:(?:\d+:)? ?command not found: (.+)$`), // zsh
+		regexp.MustCompile(`^fish: Unknown command: (\S+)`),
+		// a path, or dash with a directory of PATH that it cannot read
+		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:No such file or directory|Permission denied)$`),
+		regexp.MustCompile(`^'?([^']+)'? is not recognized as an internal or external command,?[^\n]*$`), // cmd
+	}
+	lines := strings.Split(strings.ReplaceAll(stderr, "\r\n", "\n"), "\n")
+	for _, line := range slices.Backward(lines) {
+		for _, form := range forms {
+			if m := form.FindStringSubmatch(line); m != nil {
+				return strings.TrimSpace(m[1])
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,74 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/toolset/hands"
+)
+
+// shellInput is the action of the Responses API's tool shell.
+type shellInput struct {
+	Commands []string `json:"commands"`
+	Timeout  number   `json:"timeout_ms"`
+	Most     number   `json:"max_output_length"`
+}
+
+// argv are the commands for rules about commands.
+func (in shellInput) argv() []string { return []string{"bash", "-c", strings.Join(in.Commands, "\n")} }
+
+func planShell(_ context.Context, _ hands.Deps, in shellInput) (*tool.Plan, error) {
+	return hands.PlanCommand(strings.Join(in.Commands, "\n$ ")), nil
+}
+
+// shellOutput is what one command came to, as the API has it.
+type shellOutput struct {
+	Stdout  string       `json:"stdout"`
+	Stderr  string       `json:"stderr"`
+	Outcome shellOutcome `json:"outcome"`
+}
+
+type shellOutcome struct {
+	Type string `json:"type"`
+	Code *int   `json:"exit_code,omitempty"`
+}
+
+// runShell runs commands one after the other, each in a shell of its own. After
+// one that took too long there is none.
+func runShell(ctx context.Context, deps hands.Deps, call *tool.Call, in shellInput) (*hands.Outcome, error) {
+	out := &hands.Outcome{}
+	outputs := []shellOutput{}
+	for _, command := range in.Commands {
+		if err := hands.CheckCommand(command); err != nil {
+			return nil, err
+		}
+		most := int(in.Most)
+		if most <= 0 {
+			most = outputTokens * bytesPerToken
+		}
+		ended, err := deps.Run(ctx, call, out, proc.Command{
+			Argv: deps.Bash(command, false), Dir: deps.Workspace.Root(), Cap: 2*most + 2,
+			Timeout: hands.Milliseconds(int64(in.Timeout), commandTimeout, mostTimeout),
+		})
+		if err != nil {
+			return nil, err
+		}
+		o := shellOutput{excerpt.Head(text(ended.Stdout), most), excerpt.Head(text(ended.Stderr), most),
+			shellOutcome{"exit", &ended.ExitCode}}
+		if ended.TimedOut || ended.Cancelled {
+			o.Outcome = shellOutcome{Type: "timeout"}
+		}
+		if outputs = append(outputs, o); ended.TimedOut || ended.Cancelled {
+			break
+		}
+	}
+	data, err := json.Marshal(outputs)
+	out.Text = string(data)
+	return out, err
+}
+
+func text(o proc.Output) string { return strings.ToValidUTF8(o.String(), "\uFFFD") }

@@ -1,0 +1,178 @@
+package data
+
+import (
+	"strings"
+
+	"github.com/theory/jsonpath/registry"
+	"github.com/theory/jsonpath/spec"
+)
+
+// ordered gives a valid query in which >, >= and <= are written by means of <
+// and ==, as RFC 9535 defines them. The library compares them in a way of its
+// own, by which false >= true, and nothing is not <= nothing. Its functions
+// match and search, which fail at an argument that is nothing, become
+// those of [functions]. ok is false for a query whose brackets do not pair,
+// which the library does not always see.
+func ordered(query string) (rewritten string, ok bool) {
+	r := rewriter{in: query}
+	rewritten = r.outside()
+	return rewritten, r.end() && !r.unpaired
+}
+
+// careful goes behind the names of functions that know nothing.
+const careful = "_or_nothing"
+
+// functions are the functions of RFC 9535, and those that ordered puts in the
+// place of two of them.
+func functions() (*registry.Registry, error) {
+	all := registry.New()
+	for _, name := range []string{"match", "search"} {
+		standard := all.Get(name)
+		err := all.Register(name+careful, spec.FuncLogical, standard.Validate,
+			func(args []spec.PathValue) spec.PathValue {
+				for _, arg := range args {
+					if spec.ValueFrom(arg) == nil {
+						return spec.LogicalFalse
+					}
+				}
+				return standard.Evaluate(args)
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// rewriter goes through a query once.
+type rewriter struct {
+	in       string
+	at       int
+	unpaired bool
+}
+
+// pair takes what stands between two brackets, with them.
+func (r *rewriter) pair(inner func() string) string {
+	open := r.take(1)
+	text := inner()
+	closing := r.take(1)
+	if open == "[" && closing != "]" || open == "(" && closing != ")" {
+		r.unpaired = true
+	}
+	return open + text + closing
+}
+
+func (r *rewriter) end() bool { return r.at >= len(r.in) }
+
+// take gives the next n bytes.
+func (r *rewriter) take(n int) string {
+	n = min(n, len(r.in)-r.at)
+	r.at += n
+	return r.in[r.at-n : r.at]
+}
+
+// literal takes a string literal.
+func (r *rewriter) literal() string {
+	quote := r.in[r.at]
+	for i := r.at + 1; i < len(r.in); i++ {
+		switch r.in[i] {
+		case '\\':
+			i++
+		case quote:
+			return r.take(i + 1 - r.at)
+		}
+	}
+	return r.take(len(r.in))
+}
+
+// outside rewrites the filters in a text up to the bracket that ends it.
+func (r *rewriter) outside() string {
+	var out strings.Builder
+	for !r.end() {
+		switch c := r.in[r.at]; c {
+		case ']', ')':
+			return out.String()
+		case '\'', '"':
+			out.WriteString(r.literal())
+		case '[', '(':
+			out.WriteString(r.pair(r.outside))
+		case '?':
+			out.WriteString(r.take(1) + r.logical())
+		default:
+			out.WriteString(r.take(1))
+		}
+	}
+	return out.String()
+}
+
+// logical rewrites a logical expression, up to what ends it.
+func (r *rewriter) logical() string {
+	var out strings.Builder
+	var c comparison
+	for !r.end() {
+		next := r.in[r.at]
+		two := r.in[r.at:min(r.at+2, len(r.in))]
+		switch {
+		case next == ']' || next == ')' || next == ',':
+			return out.String() + c.String()
+		case next == '\'' || next == '"':
+			c.add(r.literal())
+		case next == '[':
+			c.add(r.pair(r.outside))
+		case next == '(' && c.calls():
+			if name := c.function(); name == "match" || name == "search" {
+				c.add(careful)
+			}
+			c.add(r.pair(r.outside))
+		case next == '(':
+			c.add(r.pair(r.logical))
+		case two == "&&" || two == "||":
+			out.WriteString(c.String() + r.take(2))
+			c = comparison{}
+		case two == "==" || two == "!=" || two == "<=" || two == ">=":
+			c.operator = r.take(2)
+		case next == '<' || next == '>':
+			c.operator = r.take(1)
+		default:
+			c.add(r.take(1))
+		}
+	}
+	return out.String() + c.String()
+}
+
+// comparison is one, or a test that has no operator.
+type comparison struct{ left, operator, right string }
+
+func (c *comparison) add(text string) {
+	if c.operator == "" {
+		c.left += text
+	} else {
+		c.right += text
+	}
+}
+
+// function is the name that stands before a parenthesis, "" for none.
+func (c *comparison) function() string {
+	before := c.left
+	if c.operator != "" {
+		before = c.right
+	}
+	return before[len(strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyz0123456789_")):]
+}
+
+// calls reports whether a parenthesis that follows is that of a function.
+func (c *comparison) calls() bool { return c.function() != "" }
+
+// String writes the comparison again.
+func (c comparison) String() string {
+	a, b := strings.TrimSpace(c.left), strings.TrimSpace(c.right)
+	switch c.operator {
+	case ">":
+		return b + " < " + a
+	case "<=":
+		return "(" + a + " < " + b + " || " + a + " == " + b + ")"
+	case ">=":
+		return "(" + b + " < " + a + " || " + a + " == " + b + ")"
+	}
+	return c.left + c.operator + c.right
+}

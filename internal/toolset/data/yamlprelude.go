@@ -1,0 +1,149 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
+)
+
+// unknownDirective is a directive that YAML reserves: it is passed over, with a
+// note.
+type unknownDirective struct {
+	name string
+	line int
+}
+
+var (
+	versionDirective = matching.Lazy(`^%YAML[ \t]+[0-9]+\.[0-9]+[ \t]*([ \t]#.*)?\r?$`)
+	yaml1            = matching.Lazy(`^%YAML[ \t]+1\.`)
+)
+
+// readPrelude reads the directives before each document, and makes comments of
+// those that the library refuses: versions 1.x, of which it knows 1.1 alone,
+// and reserved names. A directive that no document follows, and a version that
+// is malformed or given twice, are errors.
+func readPrelude(text []byte) ([]byte, []unknownDirective, error) {
+	if text = bytes.Clone(text); !bytes.HasPrefix(text, []byte("%")) && !bytes.Contains(text, []byte("\n%")) {
+		return text, nil, nil
+	}
+	var unknown []unknownDirective
+	p := prelude{open: true}
+	for at, number := 0, 1; at < len(text); number++ {
+		end := len(text)
+		if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		name, err := p.line(strings.TrimSuffix(string(text[at:end]), "\n"), number)
+		if err != nil {
+			return nil, nil, err
+		}
+		if name != "" && name != "TAG" {
+			text[at] = '#'
+		}
+		if name != "" && name != "TAG" && name != "YAML" {
+			unknown = append(unknown, unknownDirective{name, number})
+		}
+		at = end
+	}
+	return text, unknown, p.close()
+}
+
+// prelude follows the lines of a text, and knows where directives may stand.
+type prelude struct {
+	// open is true before the content of a document.
+	open bool
+	// directive and version are the lines of the last directive and of the
+	// version, 0 without one.
+	directive, version int
+}
+
+// line gives the name of the directive in a line, "" for none and for one that
+// the library is to refuse.
+func (p *prelude) line(line string, number int) (string, error) {
+	switch {
+	case isMarker(line, "..."):
+		err := p.close()
+		*p = prelude{open: true}
+		return "", err
+	case !p.open:
+		return "", nil
+	case strings.HasPrefix(line, "%"):
+		return p.readDirective(line, number)
+	case isMarker(line, "---"):
+		*p = prelude{}
+		return "", nil
+	case strings.TrimLeft(line, " \t\r") == "" || strings.HasPrefix(strings.TrimLeft(line, " \t"), "#"):
+		return "", nil
+	}
+	p.open = false
+	return "", p.close()
+}
+
+func (p *prelude) readDirective(line string, number int) (string, error) {
+	p.directive = number
+	name := strings.FieldsFunc(line[1:]+" ", func(c rune) bool { return c == ' ' || c == '\t' || c == '\r' })
+	if len(name) == 0 || name[0] != "YAML" {
+		return strings.Join(name[:min(len(name), 1)], ""), nil
+	}
+	switch {
+	case !versionDirective().MatchString(line):
+		return "", broken(YAML, Place{number, 1}, "the directive %YAML needs a version and nothing more",
+			"Write %YAML 1.2, or remove the line.")
+	case p.version != 0:
+		return "", broken(YAML, Place{number, 1}, "the directive %YAML is given twice for one document",
+			"Remove one of them.")
+	}
+	p.version = number
+	if !yaml1().MatchString(line) {
+		return "", nil
+	}
+	return "YAML", nil
+}
+
+// close reports directives that no document follows.
+func (p *prelude) close() error {
+	if p.directive == 0 {
+		return nil
+	}
+	return broken(YAML, Place{p.directive, 1}, "no document follows the directive",
+		"Begin the document with a line --- below the directives, or remove them.")
+}
+
+// isMarker reports whether the line is "---" or "...", alone or before more.
+func isMarker(line, marker string) bool {
+	rest, ok := strings.CutPrefix(line, marker)
+	return ok && (rest == "" || strings.ContainsRune(" \t\r", rune(rest[0])))
+}
+
+// maxRenamed bounds how many anchors and aliases are renamed in one text, each
+// of which takes another reading of it.
+const maxRenamed = 64
+
+// renamed gives the text with the anchor or alias that the library's error is
+// about under another name: it knows letters and digits of ASCII alone, see
+// github.com/yaml/go-yaml issue 44. False for another error.
+func renamed(text []byte, err error) ([]byte, bool) {
+	var fault *yaml.LoadError
+	if !errors.As(err, &fault) || !strings.HasPrefix(fault.ContextMsg, "while scanning an a") {
+		return nil, false
+	}
+	s := newSource(text)
+	start := s.offset(Place{fault.Mark.Line, fault.Mark.Column})
+	for start > 0 && text[start] != '&' && text[start] != '*' {
+		start--
+	}
+	end := start + 1
+	for end < len(text) && !strings.ContainsRune(" \t\r\n[]{},", rune(text[end])) {
+		end++
+	}
+	if end <= start+1 || text[start] != '&' && text[start] != '*' {
+		return nil, false
+	}
+	name := fmt.Appendf(nil, "%cx%x", text[start], text[start+1:end])
+	return bytes.Join([][]byte{text[:start], text[end:]}, name), true
+}

@@ -1,0 +1,100 @@
+package data
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
+)
+
+// plain gives the value of a plain scalar by the core schema of YAML 1.2, in
+// which yes, no, on and off, dates, 1:30 and 0777 with a leading zero mean no
+// more than they say.
+func plain(s string) any {
+	switch s {
+	case "", "~", "null", "Null", "NULL":
+		return nil
+	case "true", "True", "TRUE":
+		return true
+	case "false", "False", "FALSE":
+		return false
+	}
+	if n, ok := number(s); ok {
+		return n
+	}
+	return s
+}
+
+var (
+	integers = matching.Lazy(`^[-+]?[0-9]+$`)
+	floats   = matching.Lazy(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	based    = matching.Lazy(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
+	special  = matching.Lazy(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+)
+
+// number reads a plain scalar as a number.
+func number(s string) (Number, bool) {
+	if strings.IndexByte("+-.0123456789", s[0]) < 0 {
+		return "", false
+	}
+	switch {
+	case integers().MatchString(s):
+		return decimal(s), true
+	case floats().MatchString(s):
+		return decimal(s), true
+	case based().MatchString(s):
+		n, ok := new(big.Int).SetString(strings.ToLower(s), 0)
+		if !ok {
+			return "", false
+		}
+		return Number(n.String()), true
+	case special().MatchString(s):
+		s = strings.TrimPrefix(strings.ToLower(s), "+")
+		return Number(s), true
+	}
+	return "", false
+}
+
+// decimal gives a decimal number JSON's form: without a plus sign and leading
+// zeros, with digits on both sides of the point. All digits are kept.
+func decimal(s string) Number {
+	sign := ""
+	if s[0] == '-' || s[0] == '+' {
+		if s[0] == '-' {
+			sign = "-"
+		}
+		s = s[1:]
+	}
+	mantissa, exponent := s, ""
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mantissa, exponent = s[:i], s[i:]
+	}
+	whole, fraction, pointed := strings.Cut(mantissa, ".")
+	whole = strings.TrimLeft(whole, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if pointed && fraction == "" {
+		fraction = "0"
+	}
+	if pointed {
+		whole += "." + fraction
+	}
+	return Number(sign + whole + exponent)
+}
+
+// old matches what YAML 1.1 took for something else than a string, so that a
+// reader of that version is not misled either.
+var old = matching.Lazy(`^(?i:y|yes|n|no|on|off|=|<<|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?0x[0-9a-f_]+|[-+]?` +
+	`[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
+	`|[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?` +
+	`|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([tT ].*)?)$`)
+
+// needsQuotes reports whether a string, written plain, would be read as
+// something else.
+func needsQuotes(s string) bool {
+	if _, isString := plain(s).(string); !isString {
+		return true
+	}
+	return old().MatchString(s)
+}

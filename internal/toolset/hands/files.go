@@ -1,0 +1,138 @@
+package hands
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// Write makes a file what it is to be, missing directories with it.
+func Write(ctx context.Context, ws *workspace.Workspace, name, text string) (o *Outcome, created bool, err error) {
+	rel, err := ws.Rel(name)
+	if err != nil {
+		return nil, false, err
+	}
+	created, err = ws.WithContext(ctx).WriteFile(name, []byte(text), workspace.WriteOptions{Parents: true})
+	if err != nil {
+		return nil, false, err
+	}
+	return &Outcome{Outcome: kit.Outcome{Files: []string{rel}}}, created, nil
+}
+
+// Change changes a file that exists, in one atomic step.
+func Change(
+	ctx context.Context, ws *workspace.Workspace, name string, change func(text string) (string, error),
+) (*Outcome, error) {
+	o, err := fileedit.Apply(ctx, ws, fileedit.Edit{Path: name, Change: func(old []byte) ([]byte, error) {
+		text, err := change(string(old))
+		return []byte(text), err
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &Outcome{Outcome: kit.Outcome{Files: o.Files()}}, nil
+}
+
+// PlanWrite tells what Write would do.
+func PlanWrite(ctx context.Context, ws *workspace.Workspace, name, text string) (*tool.Plan, error) {
+	_, err := ws.Stat(name)
+	o, err := fileedit.Preview(ctx, ws, fileedit.Edit{Path: name, Create: tool.CodeOf(err) == tool.NotFound,
+		Change: func([]byte) ([]byte, error) { return []byte(text), nil }})
+	if err != nil {
+		return nil, err
+	}
+	return o.Plan(), nil
+}
+
+// PlanChange tells what Change would do.
+func PlanChange(
+	ctx context.Context, ws *workspace.Workspace, name string, change func(text string) (string, error),
+) (*tool.Plan, error) {
+	o, err := fileedit.Preview(ctx, ws, fileedit.Edit{Path: name, Change: func(old []byte) ([]byte, error) {
+		text, err := change(string(old))
+		return []byte(text), err
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return o.Plan(), nil
+}
+
+// PlanCommand shows a command: what it changes cannot be known.
+func PlanCommand(command string) *tool.Plan { return &tool.Plan{Preview: "$ " + command + "\n"} }
+
+// Glob lists the files below a directory that match a pattern, newest first, by
+// their absolute paths.
+func Glob(ctx context.Context, ws *workspace.Workspace, pattern, dir string, gitignore bool) ([]string, error) {
+	if dir != "" {
+		if _, err := kit.Listed(ws, dir, "Name the directory to search in."); err != nil {
+			return nil, err
+		}
+		pattern = strings.TrimSuffix(escaped(filepath.ToSlash(dir)), "/") + "/" + pattern
+	}
+	names, err := ws.WithContext(ctx).Glob(ctx, pattern, workspace.GlobOptions{
+		FilesOnly: gitignore, Gitignore: gitignore, SkipDirs: kit.OwnDirs(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	type file struct {
+		name string
+		info fs.FileInfo
+	}
+	var files []file
+	for _, name := range names {
+		if info, err := ws.Lstat(name); err == nil {
+			files = append(files, file{name, info})
+		}
+	}
+	slices.SortStableFunc(files, func(a, b file) int { return b.info.ModTime().Compare(a.info.ModTime()) })
+	found := make([]string, len(files))
+	for i, f := range files {
+		if found[i] = f.name; !filepath.IsAbs(f.name) {
+			found[i] = filepath.Join(ws.Root(), f.name)
+		}
+	}
+	return found, nil
+}
+
+// escaped makes every character of a path stand for itself in a pattern.
+func escaped(p string) string {
+	var b strings.Builder
+	for _, c := range path.Clean(p) {
+		if strings.ContainsRune(`*?[]{}\!`, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// imageTypes are those that models take, by what files of them end with.
+var imageTypes = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+}
+
+// maxImage bounds an image, in bytes.
+const maxImage = 5 << 20
+
+// Image shows a file that is an image by its name, nil for another.
+func Image(ws *workspace.Workspace, name string) (*Outcome, error) {
+	kind := imageTypes[strings.ToLower(filepath.Ext(name))]
+	if kind == "" {
+		return nil, nil
+	}
+	data, _, err := ws.ReadFile(name, maxImage)
+	if err != nil {
+		return nil, err
+	}
+	return &Outcome{Image: &tool.Content{Kind: tool.KindImage, Data: data, MIMEType: kind}}, nil
+}

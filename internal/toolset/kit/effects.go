@@ -1,0 +1,112 @@
+package kit
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/change"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/store/effects"
+	"github.com/toolhost/toolhost/internal/store/undo"
+)
+
+// places are where what commands change is kept, by workspace.
+var places sync.Map // of place, by *workspace.Workspace
+
+type place struct {
+	store *undo.Store
+	trees effects.Trees
+}
+
+// watch has what commands change in a workspace kept in a store.
+func watch(ws *workspace.Workspace, store string, allow, ignore []string) {
+	if store == "" {
+		return
+	}
+	opened, err := undo.Open(store, undo.Options{})
+	if err != nil {
+		return
+	}
+	p := place{store: opened, trees: effects.Trees{Root: ws.Root(), Ignore: ignore}}
+	for _, tree := range allow {
+		if real, err := filepath.EvalSymlinks(tree); err == nil {
+			p.trees.Allow = append(p.trees.Allow, real)
+		}
+	}
+	places.Store(ws, p)
+}
+
+// watched gives what watches the processes of a call, nil where the host does or
+// nobody.
+func watched(ctx context.Context, ws *workspace.Workspace, call *tool.Call) *effects.Call {
+	found, ok := places.Load(ws)
+	if !ok || effects.From(ctx) != nil {
+		return nil
+	}
+	p := found.(place)
+	own := undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool}
+	return effects.New(p.store, own, p.trees)
+}
+
+// changes are what a call's processes have changed, as its result has them.
+type changes struct {
+	files    []string
+	metadata map[string]any
+}
+
+func changesOf(watching *effects.Call, call *tool.Call) changes {
+	if watching == nil {
+		return changes{}
+	}
+	report := watching.End()
+	found := changes{files: change.Bounded(report.Files), metadata: make(map[string]any)}
+	if len(report.Files) > 0 {
+		found.metadata[change.Key] = change.Told(report.Files, call.RequestID)
+	}
+	if note := report.Note(); note != "" {
+		found.metadata[change.NotKept] = note
+	}
+	return found
+}
+
+// on adds the changes to a result.
+func (c changes) on(r *tool.Result) *tool.Result {
+	if len(c.files) > 0 {
+		r.FilesAffected = Merged(r.FilesAffected, c.files)
+	}
+	if len(c.metadata) > 0 {
+		metadata := maps.Clone(r.Metadata)
+		if metadata == nil {
+			metadata = make(map[string]any, len(c.metadata))
+		}
+		maps.Copy(metadata, c.metadata)
+		r.Metadata = metadata
+	}
+	return r
+}
+
+// in adds the changes to an error.
+func (c changes) in(err error) error {
+	if len(c.metadata) == 0 {
+		return err
+	}
+	e := tool.AsError(err)
+	if len(c.files) > 0 {
+		e = e.With("files_affected", c.files)
+	}
+	if note := c.metadata[change.NotKept]; note != nil {
+		e = e.With(change.NotKept, note)
+	}
+	return e
+}
+
+// Merged are the paths of both lists, sorted and bounded, never nil.
+func Merged(a, b []string) []string {
+	all := append(append(make([]string, 0, len(a)+len(b)), a...), b...)
+	slices.Sort(all)
+	return change.Bounded(slices.Compact(all))
+}

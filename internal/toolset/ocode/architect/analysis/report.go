@@ -1,0 +1,57 @@
+package analysis
+
+import (
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
+)
+
+// Bounds of what a report lists. More is counted and said.
+const (
+	maxListed   = 40  // rows of a list
+	maxTree     = 400 // directories of a tree
+	maxDiagram  = 120 // boxes of a diagram
+	maxArrows   = 300 // arrows of a diagram; Mermaid itself stops at 500
+	maxJSONRows = 2000
+)
+
+// report is one kind of analysis, ready to be written in each format.
+type report interface {
+	text(w *page)
+	mermaid() string
+}
+
+// Report writes an analysis of p. Depth is how many levels of directories are
+// told apart, at least 1. Errors: invalid_argument for an unknown kind or
+// format.
+func (p *Project) Report(kind architect.Kind, format architect.Format, depth int) (string, error) {
+	depth = max(1, depth)
+	var r report
+	switch kind {
+	case architect.Overview:
+		r = p.overview()
+	case architect.Structure:
+		r = p.structure(depth)
+	case architect.Dependencies:
+		r = p.dependencies(depth)
+	case architect.Metrics:
+		r = p.metrics(depth)
+	default:
+		return "", tool.Errorf(tool.InvalidArgument, "there is no analysis %q", kind).
+			Suggest("Ask for overview, dependencies, structure or metrics.")
+	}
+	switch format {
+	case architect.Text, "":
+		w := new(page)
+		r.text(w)
+		return w.String(), nil
+	case architect.Mermaid:
+		return r.mermaid(), nil
+	case architect.JSON:
+		out, err := json.MarshalIndent(r, "", "  ")
+		return string(out), err
+	}
+	return "", tool.Errorf(tool.InvalidArgument, "there is no output format %q", format).
+		Suggest("Ask for text, json or mermaid.")
+}

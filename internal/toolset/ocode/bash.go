@@ -1,0 +1,166 @@
+package ocode
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+const (
+	// maxSeconds is the longest timeout.
+	maxSeconds = 3600
+)
+
+type bashParams struct {
+	Command    string         `json:"command"`
+	WorkingDir string         `json:"working_dir"`
+	Timeout    schema.Integer `json:"timeout"`
+	Env        map[string]any `json:"env"`
+}
+
+func (p bashParams) check() error {
+	switch {
+	case strings.TrimSpace(p.Command) == "":
+		return invalid("Give a command line.", "Command is required")
+	case strings.ContainsRune(p.Command, 0):
+		return invalid("Give a command line without it.", "Invalid command: it contains a NUL byte")
+	case p.Timeout < 1 || p.Timeout > maxSeconds:
+		return invalid(fmt.Sprintf("Give 1 to %d seconds.", maxSeconds), "Invalid timeout: %d", p.Timeout)
+	}
+	for name, value := range p.Env {
+		if !validName(name) {
+			return invalid("Use letters, digits and underscores.", "Invalid variable name: %q", name)
+		}
+		switch value.(type) {
+		case string, float64, bool:
+		default:
+			return invalid("Give text as its value.", "Invalid value of variable %s", name)
+		}
+	}
+	return nil
+}
+
+// planBash shows the command line: what it changes cannot be known.
+func planBash(_ context.Context, deps Deps, p bashParams) (*tool.Plan, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if _, err := p.dir(deps.Workspace); err != nil {
+		return nil, err
+	}
+	return &tool.Plan{Preview: "$ " + p.Command + "\n"}, nil
+}
+
+// dir is the absolute path of the working directory.
+func (p bashParams) dir(ws *workspace.Workspace) (string, error) {
+	if p.WorkingDir == "" {
+		return ws.Root(), nil
+	}
+	info, err := ws.Stat(p.WorkingDir)
+	if err == nil && !info.IsDir() {
+		err = tool.Errorf(tool.NotADirectory, "not a directory").Suggest("Name a directory.")
+	}
+	if err != nil {
+		return "", pathError(err, p.WorkingDir)
+	}
+	return ws.Check(p.WorkingDir, workspace.Read)
+}
+
+func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*outcome, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	dir, err := p.dir(deps.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	env, err := p.environment(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	o := &outcome{metadata: facts{"working_dir": dir}}
+	c := proc.Command{
+		Argv: append(kit.Shell(deps.Workspace.Root(), "", "bash", "sh"), kit.ShellArgument(p.Command)),
+		Dir:  dir, Env: proc.Environ(env),
+		Timeout: time.Duration(p.Timeout) * time.Second, Cap: deps.OutputCap, Prepare: o.Confining(deps.Prepare),
+	}
+	c.Spill(deps.Workspace.Root(), call.ArtifactDir, call.Step)
+	ended, err := proc.Run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	p.report(o, ended)
+	return o, p.failure(deps, ended)
+}
+
+// environment is what the command gets beyond the usual: the session's
+// variables, and the call's.
+func (p bashParams) environment(ctx context.Context, call *tool.Call) (map[string]string, error) {
+	env, err := sessionVariables(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range p.Env {
+		env[name] = fmt.Sprint(value)
+	}
+	return env, nil
+}
+
+// timeoutExit is the exit code of a command that was ended, as timeout(1)
+// gives it.
+const timeoutExit = 124
+
+func (p bashParams) report(o *outcome, ended *proc.Result) {
+	stdout, stderr := ended.Stdout.String(), ended.Stderr.String()
+	code := ended.ExitCode
+	if ended.TimedOut {
+		code = timeoutExit
+	}
+	o.set("exit_code", code)
+	o.set("stdout", strings.ToValidUTF8(stdout, "\uFFFD"))
+	o.set("stderr", strings.ToValidUTF8(stderr, "\uFFFD"))
+	o.set("duration", ended.Duration.Seconds())
+	o.output = stdout
+	if stderr != "" {
+		o.output = paragraph(stdout) + "stderr:\n" + stderr
+	}
+	o.Ran(ended)
+}
+
+// paragraph ends a text in a newline, unless there is none.
+func paragraph(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+// failure tells why a command failed, with what it printed; nil when it did
+// not.
+func (p bashParams) failure(deps Deps, ended *proc.Result) error {
+	printed := ""
+	for _, text := range []string{ended.Stderr.String(), ended.Stdout.String()} {
+		if text = strings.TrimRight(text, "\n"); text != "" {
+			printed += "\n" + text
+		}
+	}
+	switch {
+	case ended.Cancelled:
+		return tool.Errorf(tool.Cancelled, "Command was cancelled%s", printed).
+			Suggest("Call again if the result is still wanted.")
+	case ended.TimedOut:
+		return tool.Errorf(tool.Timeout, "Command timed out after %d seconds%s", p.Timeout, printed).
+			Suggest("Give it more time with timeout (up to %d), or do less in one command.", maxSeconds)
+	case ended.ExitCode != 0:
+		return tool.Errorf(tool.CommandFailed, "Command failed with exit code %d%s", ended.ExitCode, printed).
+			Suggest("%s", kit.Advise(deps.Denied, ended, "Check the output, correct the command and try again."))
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+// Package dotenv reads .env files, and changes single variables in them: all
+// other lines, comments and their order stay as they are.
+package dotenv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/joho/godotenv"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
+)
+
+// Read gives the variables of a file, as programs that load it see them.
+func Read(text []byte) (map[string]string, error) {
+	vars, err := godotenv.UnmarshalBytes(normal(text))
+	if err != nil {
+		return nil, fmt.Errorf("the file does not parse: %w", err)
+	}
+	return vars, nil
+}
+
+// normal takes out what the library does not know: a byte order mark and
+// carriage returns.
+func normal(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
+}
+
+// entry is an assignment in a file: the bytes from start to end, its last
+// newline included.
+type entry struct {
+	name       string
+	start, end int
+	// comment is what stands behind the value, with the blank before it.
+	comment string
+	export  bool
+}
+
+var assignment = matching.Lazy(`^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:][ \t]*`)
+
+// entries finds the assignments. A quoted value may go over several lines.
+func entries(text string) []entry {
+	var list []entry
+	for at := 0; at < len(text); {
+		end := lineEnd(text, at)
+		m := assignment().FindStringSubmatch(text[at:end])
+		if m == nil {
+			at = end
+			continue
+		}
+		e := entry{name: m[2], start: at, export: m[1] != ""}
+		value := at + len(m[0])
+		e.end = end
+		if value < len(text) && (text[value] == '"' || text[value] == '\'') {
+			if closing := closingQuote(text, value); closing > 0 {
+				e.end = lineEnd(text, closing)
+				e.comment = strings.TrimRight(text[closing+1:e.end], "\r\n")
+			}
+		} else if i := strings.Index(text[min(value, end):end], " #"); i >= 0 {
+			e.comment = strings.TrimRight(text[value+i:end], "\r\n")
+		}
+		list = append(list, e)
+		at = e.end
+	}
+	return list
+}
+
+// lineEnd is the offset behind the newline of the line that at lies in.
+func lineEnd(text string, at int) int {
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
+}
+
+// closingQuote is the offset of the quote that ends what begins at open, -1
+// when there is none.
+func closingQuote(text string, open int) int {
+	for i := open + 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			i++
+		case text[i] == text[open]:
+			return i
+		}
+	}
+	return -1
+}
+
+// ErrValue is wrapped by the error of Set for a value that no line of a file
+// can hold.
+var ErrValue = errors.New("the value cannot be written so that it reads the same")
+
+// Set gives a variable a value: in the last line that sets it, else in a new
+// line at the end. What stands behind the value as a comment stays. The value
+// is written in the first form in which it reads the same.
+func Set(text []byte, name, value string) ([]byte, error) {
+	if _, err := Read(text); err != nil {
+		return nil, err
+	}
+	for _, form := range forms(value) {
+		out := assign(string(text), name, form)
+		if vars, err := Read([]byte(out)); err == nil && vars[name] == value {
+			return []byte(out), nil
+		}
+	}
+	return nil, ErrValue
+}
+
+// assign puts the line that sets name into a file.
+func assign(old, name, form string) (out string) {
+	ending := endingOf(old)
+	line := name + "=" + form
+	if e, ok := last(entries(old), name); ok {
+		if e.export {
+			line = "export " + line
+		}
+		tail := ""
+		if strings.HasSuffix(old[e.start:e.end], "\n") {
+			tail = ending
+		}
+		out = old[:e.start] + line + e.comment + tail + old[e.end:]
+	} else {
+		if old != "" && !strings.HasSuffix(old, "\n") {
+			old += ending
+		}
+		out = old + line + ending
+	}
+	return out
+}
+
+// Delete removes all lines that set a variable. ok is false when there is
+// none.
+func Delete(text []byte, name string) (out []byte, ok bool, err error) {
+	old, kept, at := string(text), "", 0
+	for _, e := range entries(old) {
+		if e.name == name {
+			kept += old[at:e.start]
+			at = e.end
+			ok = true
+		}
+	}
+	if !ok {
+		return text, false, nil
+	}
+	out = []byte(kept + old[at:])
+	vars, err := Read(out)
+	if _, left := vars[name]; err == nil && left {
+		err = fmt.Errorf("a line that sets %s is not understood", name)
+	}
+	return out, true, err
+}
+
+func last(list []entry, name string) (found entry, ok bool) {
+	for _, e := range list {
+		if e.name == name {
+			found, ok = e, true
+		}
+	}
+	return found, ok
+}
+
+// endingOf is the line ending of a file.
+func endingOf(text string) string {
+	if i := strings.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+var plainValue = matching.Lazy(`^[A-Za-z0-9_./:@%+,-]*$`)
+
+// forms are the ways to write a value: bare where it is plain, in single
+// quotes where those keep it as it is, else in double quotes. A backslash at
+// its end escapes the quote behind it, for many who read such files, so that
+// such a value is best bare.
+func forms(value string) []string {
+	if plainValue().MatchString(value) {
+		return []string{value}
+	}
+	var list []string
+	if !strings.ContainsAny(value, "'\\\n\r") {
+		list = append(list, "'"+value+"'")
+	}
+	list = append(list, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "\n", `\n`, "\r",
+		`\r`).Replace(value)+`"`)
+	if !strings.ContainsAny(value, "\n\r") {
+		list = append(list, value)
+	}
+	return list
+}

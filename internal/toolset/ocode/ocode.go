@@ -1,0 +1,93 @@
+// Package ocode is the plugin of the ocode toolset: tools for files, text,
+// commands, development, memory, structured data, MCP servers and agents, with
+// one result object of success, output, error and metadata.
+package ocode
+
+import (
+	"os/exec"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/subagent"
+	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/toolset/kit"
+)
+
+// Deps are what the tools work with. The zero value of a field means its
+// default, except that tools without a Workspace can be described only.
+type Deps struct {
+	Workspace *workspace.Workspace
+	// Granted are the permissions that the operator gives. Nil is all.
+	Granted []tool.Permission
+	// OutputCap is how many bytes of each stream of a command are shown;
+	// proc.DefaultCap.
+	OutputCap int
+	// Prepare confines a child process before it starts, and tells what the
+	// result's metadata says of it. Nil confines nothing.
+	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
+	// Denied says what of a failure that Prepare is behind, by what the command
+	// printed. May be nil.
+	Denied func(printed string) string
+	// PrepareReading is Prepare for programs that only look.
+	PrepareReading func(cmd *exec.Cmd) error
+	// PrepareGit is Prepare for git on the work tree at top.
+	PrepareGit func(top string) func(*exec.Cmd) error
+	// Trees are further directories that belong to the workspace, absolute.
+	Trees []string
+	// Agents are the programs that the agent tool delegates to, Place is where
+	// they work, and Tasks are their processes.
+	Agents subagent.Agents
+	Place  subagent.Place
+	Tasks  *background.Store
+	// Servers are the MCP servers of the mcp tool. Nil is none.
+	Servers *mcpclient.Client
+	// Architect is the program toolhost-architect; one beside this program,
+	// else on PATH.
+	Architect string
+}
+
+// New makes the tools, in the order of the contract.
+func New(deps Deps) []tool.Tool {
+	c := speech()
+	return []tool.Tool{
+		kit.Tool(c, deps, "file_read", runFileRead, nil),
+		kit.Tool(c, deps, "file_write", runFileWrite, planFileWrite),
+		kit.Tool(c, deps, "file_edit", runFileEdit, planFileEdit),
+		kit.Tool(c, deps, "file_ops", runFileOps, planFileOps),
+		kit.Tool(c, deps, "grep", runGrep, nil),
+		kit.Tool(c, deps, "diff", runDiff, nil),
+		kit.Tool(c, deps, "bash", runBash, planBash),
+		kit.Tool(c, deps, "env", runEnv, nil),
+		kit.Tool(c, deps, "git_status", runGitStatus, nil),
+		kit.Tool(c, deps, "test_runner", runTestRunner, nil),
+		kit.Tool(c, deps, "architect", runArchitect, nil),
+		kit.Tool(c, deps, "think", runThink, nil),
+		kit.Tool(c, deps, "memory_read", runMemoryRead, nil),
+		kit.Tool(c, deps, "memory_write", runMemoryWrite, nil),
+		kit.Tool(c, deps, "json_yaml", runJSONYAML, nil),
+		kit.Tool(c, deps, "mcp", runMCP, nil),
+		kit.Tool(c, deps, "agent", runAgent, nil),
+	}
+}
+
+// require refuses what needs a permission that is not granted, in the
+// contract's words.
+func (d Deps) require(permissions ...tool.Permission) error {
+	if d.Granted == nil {
+		return nil
+	}
+	for _, p := range permissions {
+		if !slices.Contains(d.Granted, p) {
+			return notGranted(string(p))
+		}
+	}
+	return nil
+}
+
+func notGranted(permission string) *tool.Error {
+	return tool.Errorf(tool.Denied, "Permission denied: %s required", permission).
+		Suggest("The operator grants it in agent.hcl: permissions { grant = [..., %q] }.", permission).
+		With("permission", permission)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"strings"
+)
+
+// What is published, and how it presents itself.
+const (
+	name        = "toolhost"
+	module      = "github.com/toolhost/toolhost"
+	homepage    = "https://" + module
+	license     = "MIT"
+	author      = "The toolhost authors"
+	maintainer  = author + " <toolhost@users.noreply.github.com>"
+	summary     = "A project's tools for any AI agent: over MCP, on the command line, as schemas"
+	description = "toolhost turns a project's agent.hcl into tools that any AI agent can call: over MCP, from the\n" +
+		"command line, or through schemas for model APIs. Commands run in a sandbox, and the project's\n" +
+		"owner approves what they may do."
+	hubSummary     = "Runs toolhost's sessions on many machines"
+	hubDescription = "toolhost-hub is hub, worker and gateway of a fleet: clients speak MCP with one address, and\n" +
+		"their sessions run on many machines. toolhost starts it for the commands hub, worker and\n" +
+		"fleet, and for serve with --hub or --workers."
+	// imageName and npmName are where the image and the package would be found.
+	imageName = "ghcr.io/toolhost/toolhost"
+	npmName   = "@toolhost/toolhost"
+	mcpName   = "io.github.toolhost/toolhost"
+)
+
+// The limits of what people download and load. docs/DECISIONS.md says what makes
+// them up.
+const (
+	maxProgram = 40 << 20 // toolhost for linux/amd64
+	maxArchive = 50 << 20 // its archive, with all helper programs
+)
+
+// helpers are the programs that toolhost starts; they lie in libexec.
+var helpers = []string{"toolhost-architect", "toolhost-console", "toolhost-otel", "toolhost-task"}
+
+// hub is the program that runs fleets. It holds all of toolhost once more, for its
+// workers, so it is published by itself, for those who run a fleet.
+const hub = "toolhost-hub"
+
+// programs are those that are published as toolhost.
+func programs() []string { return append([]string{name}, helpers...) }
+
+// compiled are all programs.
+func compiled() []string { return append(programs(), hub) }
+
+// modules of the repository that have programs.
+var modules = []struct {
+	dir      string
+	programs []string
+}{{".", programs()}, {"fleet", []string{hub}}}
+
+// platform is a system that programs are built for.
+type platform struct{ os, arch string }
+
+var (
+	linuxAMD64 = platform{"linux", "amd64"}
+	platforms  = []platform{linuxAMD64, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
+)
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+// number is a version without the v of Go's.
+func number(version string) string { return strings.TrimPrefix(version, "v") }
