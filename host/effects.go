@@ -11,8 +11,8 @@ import (
 
 // affected adds what the processes of a call have changed to its result, or to
 // its error.
-func (c *call) affected(ended func() (files []string, note string), err error) error {
-	files, note := ended()
+func (c *call) affected(ended func() (files []string, note string, undo bool), err error) error {
+	files, note, undo := ended()
 	if len(files) == 0 && note == "" || errors.Is(err, tool.ErrInputRequired) {
 		return err
 	}
@@ -21,7 +21,11 @@ func (c *call) affected(ended func() (files []string, note string), err error) e
 		extra[change.NotKept] = note
 	}
 	if len(files) > 0 {
-		extra[change.Key] = change.Told(files, c.outcome.RequestID)
+		told := change.Told(files, c.outcome.RequestID)
+		if !undo {
+			told = change.WithoutUndo(told, c.outcome.RequestID)
+		}
+		extra[change.Key] = told
 	}
 	if err != nil {
 		e := tool.AsError(err)

@@ -63,8 +63,9 @@ type Options struct {
 	Ready func() error
 	// Effects is called before a tool runs in a context of CallContext. What it
 	// gives is asked afterwards which files the tool's processes have changed, and
-	// what the caller should know of that, "" for nothing. May be nil.
-	Effects func(ctx context.Context) (ended func() (files []string, note string))
+	// what the caller should know of that, "" for nothing, and whether it can be undone.
+	// May be nil.
+	Effects func(ctx context.Context) (ended func() (files []string, note string, undo bool))
 	// BeforeRun is asked right before a tool runs; an error keeps it from running.
 	// repeatable is true where a further run of the same call does no harm. May be
 	// nil.
@@ -122,6 +123,7 @@ type Host struct {
 	timeout    atomic.Int64 // of Limits
 	output     atomic.Int64 // of Limits
 	unrecorded atomic.Bool  // and it was told
+	weaker     atomic.Bool  // the sandbox, and it was told
 }
 
 // New makes a host and builds its catalog. It starts nothing. The error is a

@@ -52,6 +52,10 @@ func (c *call) run(ctx context.Context) (err error) {
 		return tool.Errorf(tool.Internal, "the tool %s gave neither a result nor an error", c.entry.Name).
 			Suggest("Tell its author.")
 	}
+	if why, ok := result.Metadata[tool.SandboxWeaker].(string); ok && !c.host.weaker.Swap(true) {
+		c.host.logger.WarnContext(ctx, "commands are confined, and not by the strongest level of the sandbox",
+			"level", result.Metadata[tool.SandboxLevel], "error", why, "help", "toolhost doctor says what would have the strongest work.")
+	}
 	if c.entry.foreign {
 		result = boundedResult(result, c.host.output.Load())
 	}

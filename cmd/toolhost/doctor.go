@@ -267,25 +267,26 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	case level == sandbox.Auto && report.Strongest != "":
 		found.OK, found.Detail = true, string(report.Strongest)+": "+holds
 		if !report.Full.Works && report.Around == "" {
-			found.Next = "Level full does not work here: " + report.Full.Reason + "." + remedy(report.Full)
+			found.Next = "Level full, which is stronger, does not work here: " + report.Full.Reason + ". " + report.Full.Remedy
 		}
 	case level == sandbox.Full && report.Full.Works, level == sandbox.Landlock && report.Landlock.Works:
 		found.OK = true
 	case level == sandbox.Full && report.Landlock.Works:
 		found.Detail = "commands, tasks and plugins are refused: level full does not work here: " + report.Full.Reason
-		found.Next = `Level landlock works: sandbox { level = "auto" } takes the strongest that does.` + remedy(report.Full)
+		found.Next = `Level landlock works: sandbox { level = "auto" } takes the strongest that does. ` + report.Full.Remedy
 	case level == sandbox.Auto, level == sandbox.Full, level == sandbox.Landlock:
 		found.Detail = "commands, tasks and plugins are refused, because no level works here: full: " + report.Full.Reason +
 			"; landlock: " + report.Landlock.Reason
-		found.Next = "To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { " +
-			"level = \"off\" } in an approved agent.hcl." + remedy(report.Full)
+		found.Next = remedies(report.Full, report.Landlock) + " To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { " +
+			"level = \"off\" } in an approved agent.hcl."
 	default:
 		found.Detail = fmt.Sprintf("commands, tasks and plugins are refused: there is no sandbox level %q", level)
 		found.Next = "Write auto, full, landlock or off, in agent.hcl or in TOOLHOST_SANDBOX."
 	}
 	if verbose && len(gaps) > 0 {
-		found.Next = strings.TrimSpace(found.Next + " Not covered: " + strings.Join(gaps, " "))
+		found.Next = strings.TrimSpace(strings.TrimSpace(found.Next) + " Not covered: " + strings.Join(gaps, " "))
 	}
+	found.Next = strings.TrimSpace(found.Next)
 	findings := []finding{found}
 	if report.Around != "" {
 		findings = append(findings, finding{Check: "sandbox around", OK: true,
@@ -294,12 +295,15 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	return findings
 }
 
-// remedy is a sentence about what would have a level work, "" if it is not known.
-func remedy(level sandbox.Verdict) string {
-	if level.Remedy == "" {
-		return ""
+// remedies are sentences about what would have levels work, as far as that is known.
+func remedies(levels ...sandbox.Verdict) string {
+	var all []string
+	for _, level := range levels {
+		if level.Remedy != "" && !slices.Contains(all, level.Remedy) {
+			all = append(all, level.Remedy)
+		}
 	}
-	return " To have level full, " + level.Remedy + "."
+	return strings.Join(all, " Or: ")
 }
 
 // gitFindings offers the setting by which the user's git obeys no directory that only

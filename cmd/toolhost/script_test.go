@@ -20,6 +20,7 @@ import (
 var binaries string
 
 func TestMain(m *testing.M) {
+	mainBehindFilter()
 	if filepath.Base(os.Args[0]) == "xdg-open" {
 		os.Exit(browse(os.Args[1:]))
 	}

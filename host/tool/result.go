@@ -30,6 +30,13 @@ type Result struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
+// Keys of a result's metadata: SandboxLevel is the level that the call's processes
+// were confined at, SandboxWeaker why that is not the strongest.
+const (
+	SandboxLevel  = "sandbox"
+	SandboxWeaker = "sandbox_weaker"
+)
+
 // Content is one piece of a result.
 type Content struct {
 	Kind ContentKind `json:"kind"`

@@ -74,8 +74,7 @@ func instructions(p *Project, s *standing) func(context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()
 		root := p.Workspace.Root()
 		lines := []string{fmt.Sprintf("toolhost offers tools for the project %.60q: they read, search, edit and "+
-			"run things in %.200q, and the user can take back what they did to files (toolhost undo).",
-			filepath.Base(root), root)}
+			"run things in %.200q%s.", filepath.Base(root), root, undone(p))}
 		if !catalog.Toolset().Envelope {
 			lines = append(lines, named("Tools of this project alone", toolsOfProject(p, cfg)),
 				named("Commands of its Taskfile, for run_command", taskCommands(ctx, p)))
@@ -88,6 +87,14 @@ func instructions(p *Project, s *standing) func(context.Context) string {
 		lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 		return strings.Join(lines, "\n")
 	}
+}
+
+// undone says whether the user can take back what calls have changed.
+func undone(p *Project) string {
+	if p.Undo.Kept() != nil {
+		return ", and what they do to files cannot be taken back here"
+	}
+	return ", and the user can take back what they did to files (toolhost undo)"
 }
 
 // toolsOfProject are the tools that come from agent.hcl, by their names here.

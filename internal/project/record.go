@@ -81,14 +81,17 @@ func (p *Project) trees() effects.Trees {
 }
 
 // effects tells what the processes of a call have changed.
-func (p *Project) effects(ctx context.Context) (ended func() (files []string, note string)) {
+func (p *Project) effects(ctx context.Context) (ended func() (files []string, note string, undo bool)) {
 	call := effects.From(ctx)
 	leave := p.calls.Enter(call)
-	return func() ([]string, string) {
+	return func() ([]string, string, bool) {
 		leave()
 		report := call.End()
 		p.lookAtUndo(ctx)
-		return report.Files, report.Note()
+		if err := p.Undo.Kept(); err != nil && len(report.Files) > 0 {
+			return report.Files, err.Error(), false
+		}
+		return report.Files, report.Note(), true
 	}
 }
 

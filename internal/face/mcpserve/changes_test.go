@@ -16,8 +16,8 @@ func TestWhatACallChanged(t *testing.T) {
 	const note = "generated files are not kept"
 	h := newHost(t, host.Options{
 		CallID: func() string { return "k7f2" },
-		Effects: func(context.Context) func() ([]string, string) {
-			return func() ([]string, string) { return []string{"a.txt", "b.txt"}, note }
+		Effects: func(context.Context) func() ([]string, string, bool) {
+			return func() ([]string, string, bool) { return []string{"a.txt", "b.txt"}, note, true }
 		},
 	}, newTool("change", tool.Dangerous, func(context.Context, *tool.Call) (*tool.Result, error) {
 		return tool.Text("done"), nil

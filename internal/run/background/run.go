@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/filelock"
+	"github.com/toolhost/toolhost/internal/run/fault"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/watch"
 	"github.com/toolhost/toolhost/internal/store/effects"
@@ -167,7 +168,7 @@ func (r *run) run(ctx context.Context, watched func()) {
 		r.started <- nil
 		go r.awaitStop(ctx, cancel)
 	}
-	result, err := proc.Run(ctx, command)
+	result, err := contained(ctx, command)
 	watched()
 	if !begun {
 		r.started <- tool.AsError(err)
@@ -189,6 +190,12 @@ func (r *run) run(ctx context.Context, watched func()) {
 		end.Reason = "output was lost: " + lost.Error()
 	}
 	_ = writeJSON(r.dir, statusFile, end)
+}
+
+// contained is proc.Run, with a panic as an error.
+func contained(ctx context.Context, command proc.Command) (result *proc.Result, err error) {
+	defer fault.Contain("ran a task", func(fault error) { err = fault })
+	return proc.Run(ctx, command)
 }
 
 // stopEvery is how often a task that runs looks whether it is to end.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/run/fault"
 )
 
 // mostSockets is how many descriptors one message carries.
@@ -102,6 +104,10 @@ func (s *Server) take(conn net.Conn, all *sync.WaitGroup) {
 	case s.slots <- struct{}{}:
 		all.Go(func() {
 			defer func() { <-s.slots }()
+			defer fault.Contain("passed on a connection", func(err error) {
+				s.log.refuse("a host", 0, err.Error())
+				reset(inside)
+			})
 			s.handle(inside, at(inside))
 		})
 	default:

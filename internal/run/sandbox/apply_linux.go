@@ -1,12 +1,14 @@
 package sandbox
 
 import (
+	"encoding/binary"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -73,8 +75,11 @@ func unconfinable(err error) error {
 	if err == nil {
 		return nil
 	}
-	return tool.Errorf(tool.Unavailable, "the command cannot be confined: %w", err).
-		Suggest("Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl.")
+	next := usedUp(err)
+	if next == "" {
+		next = "Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl."
+	}
+	return tool.Errorf(tool.Unavailable, "the command cannot be confined: %w", err).Suggest("%s", next)
 }
 
 func workingDirectory(dir string) (string, error) {
@@ -126,26 +131,19 @@ func (l Limits) resources(level Level) []launch.Limit {
 	return limits
 }
 
-// fullWorks tries level full alone: a program that runs one command has no time to spare.
-var fullWorks = sync.OnceValue(func() bool { return try(Full).Works })
-
-// detect tries both levels with a command that does nothing.
-func detect() Report {
-	full := try(Full)
-	if !full.Works {
-		full.Remedy = namespaceRemedy()
-	}
-	return Report{LandlockABI: launch.LandlockABI(), Landlock: try(Landlock), Full: full}
-}
+func landlockABI() int { return launch.LandlockABI() }
 
 // namespaceRemedy says which setting of the kernel keeps users from making
 // namespaces, which level full needs.
 func namespaceRemedy() string {
 	for _, s := range []struct{ name, forbids, remedy string }{
-		{"user/max_user_namespaces", "0", "set the sysctl user.max_user_namespaces to more than 0"},
-		{"kernel/unprivileged_userns_clone", "0", "set the sysctl kernel.unprivileged_userns_clone to 1"},
+		{"user/max_user_namespaces", "0", "Set the sysctl user.max_user_namespaces to more than 0."},
+		{"user/max_mnt_namespaces", "0", "Set the sysctl user.max_mnt_namespaces to more than 0."},
+		{"user/max_pid_namespaces", "0", "Set the sysctl user.max_pid_namespaces to more than 0."},
+		{"user/max_net_namespaces", "0", "Set the sysctl user.max_net_namespaces to more than 0."},
+		{"kernel/unprivileged_userns_clone", "0", "Set the sysctl kernel.unprivileged_userns_clone to 1."},
 		{"kernel/apparmor_restrict_unprivileged_userns", "1",
-			"load toolhost's AppArmor profile, as docs/INSTALL.md shows, or set the sysctl kernel.apparmor_restrict_unprivileged_userns to 0"},
+			"Load toolhost's AppArmor profile, as docs/INSTALL.md shows, or set the sysctl kernel.apparmor_restrict_unprivileged_userns to 0."},
 	} {
 		value, err := os.ReadFile("/proc/sys/" + s.name)
 		if err == nil && strings.TrimSpace(string(value)) == s.forbids {
@@ -155,26 +153,103 @@ func namespaceRemedy() string {
 	return ""
 }
 
-func try(level Level) Verdict {
-	if launch.LandlockABI() < launch.MinimumABI {
-		return Verdict{Reason: "the kernel's Landlock is missing or older than Linux 6.2"}
+// try starts a launcher that confines itself, has a file opened as a command would, if
+// it is supervised, and ends.
+func try(t trial) Verdict {
+	if errno := launch.LandlockMissing(); t.level == Landlock && errno != 0 {
+		return landlockMissing(errno)
 	}
-	p := Policy{Level: level}
-	cmd := &exec.Cmd{Env: []string{}, Dir: "/"} // without a program
-	err := p.apply(cmd, level)
-	defer closeFiles(cmd.ExtraFiles)
+	ours, theirs, err := os.Pipe()
 	if err != nil {
-		return Verdict{Reason: err.Error()}
+		return failedTrial("make a pipe", err)
 	}
-	out, err := cmd.CombinedOutput()
+	defer ours.Close()
+	p := Policy{Level: t.level, trial: t.supervised}
+	cmd := &exec.Cmd{Env: []string{statusName + "=3"}, Dir: "/", ExtraFiles: []*os.File{theirs}} // without a program
+	err = p.apply(cmd, t.level)
 	if err == nil {
+		err = cmd.Start()
+	}
+	closeFiles(cmd.ExtraFiles) // theirs, too
+	if err != nil {
+		var failed *tool.Error
+		if errors.As(err, &failed) && failed.Unwrap() != nil {
+			err = failed.Unwrap()
+		}
+		return failedTrial("start a process", err)
+	}
+	report, _ := io.ReadAll(io.LimitReader(ours, 16<<10))
+	if err = cmd.Wait(); err == nil {
 		return Verdict{Works: true}
 	}
-	if len(out) > 0 { // of the launcher, with its advice to ask toolhost doctor
-		reason, _, _ := strings.Cut(string(out), ". Run `toolhost doctor`")
-		return Verdict{Reason: strings.TrimSpace(strings.TrimPrefix(reason, "toolhost: "))}
+	// As proc.StatusEnv has it.
+	fields := strings.Split(string(report), "\x00")
+	if len(fields) < 4 || len(report) < 4 {
+		return failedTrial("confine a process", err)
 	}
-	return Verdict{Reason: err.Error()}
+	step := strings.TrimPrefix(fields[2], launch.Failure)
+	return failedTrial(step, syscall.Errno(binary.NativeEndian.Uint32(report[len(report)-4:])))
+}
+
+// landlockMissing is the verdict on level landlock without Landlock.
+func landlockMissing(errno syscall.Errno) Verdict {
+	switch errno {
+	case syscall.ENOSYS:
+		return Verdict{Reason: "this kernel has no Landlock", Remedy: "Landlock takes Linux 5.13 or later, built with it."}
+	case syscall.EOPNOTSUPP:
+		return Verdict{Reason: "Landlock was not enabled when this machine was booted",
+			Remedy: "Add landlock to the list lsm= of the kernel's command line (docs/INSTALL.md)."}
+	}
+	return Verdict{Reason: "a system call filter around toolhost refuses Landlock: " + errno.Error(),
+		Remedy: "Allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self in the container's seccomp profile (docs/INSTALL.md)."}
+}
+
+// failedTrial is the verdict where a step of the launcher, or one on the way to it,
+// failed.
+func failedTrial(step string, err error) Verdict {
+	v := Verdict{Reason: step + ": " + err.Error()}
+	namespaces := step == launch.MakeNamespaces
+	if namespaces {
+		v.Remedy = namespaceRemedy()
+	}
+	switch limit := usedUp(err); {
+	case v.Remedy != "":
+	case limit != "":
+		v.Passing, v.Remedy = true, limit
+	case step == launch.InstallFilter && errors.Is(err, syscall.EBUSY):
+		v.Reason = "a program around toolhost answers its system calls already, and the kernel takes one supervisor alone"
+		v.Remedy = "Run toolhost outside of that, or set watch = false in the sandbox block, so that changes of commands are not recorded at level full."
+	case namespaces && errors.Is(err, syscall.EPERM):
+		if level := around(); level != "" {
+			v.Reason = "this process is in " + level.Name() + " already, where nothing may make namespaces"
+			return v
+		}
+		v.Remedy = "In a container, allow unshare and mount in its seccomp profile (docs/INSTALL.md)."
+	case errors.Is(err, syscall.ENOSYS):
+		v.Remedy = "This kernel is too old for it, or a system call filter refuses it: docs/INSTALL.md has a table."
+	}
+	return v
+}
+
+// usedUp says what to do where an error is about a limit, "" for other errors.
+func usedUp(err error) string {
+	for _, limit := range []struct {
+		errno syscall.Errno
+		next  string
+	}{
+		{syscall.EAGAIN, "Too many processes run: end some, or raise ulimit -u or pids.max of the cgroup, and try again."},
+		{syscall.EMFILE, "Too many files are open: raise ulimit -n, and try again."},
+		{syscall.ENFILE, "Too many files are open on this machine: end programs, and try again."},
+		{syscall.ENOMEM, "The memory is used up: end other programs, and try again."},
+		{syscall.EUSERS, "Too many namespaces are in use: wait, or raise the sysctls user.max_*_namespaces, and try again."},
+		{syscall.ENOSPC, "Too many namespaces are in use, or the disk of the temporary files is full: wait, raise the sysctls " +
+			"user.max_*_namespaces, or set TMPDIR to another directory, and try again."},
+	} {
+		if errors.Is(err, limit.errno) {
+			return limit.next
+		}
+	}
+	return ""
 }
 
 func closeFiles(files []*os.File) {

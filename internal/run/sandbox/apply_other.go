@@ -15,10 +15,7 @@ func (p *Policy) apply(*exec.Cmd, Level) error {
 		Suggest("Use sandbox level \"off\", or Linux.")
 }
 
-func detect() Report {
-	verdict := Verdict{Reason: notHere}
-	return Report{Full: verdict, Landlock: verdict}
-}
+func try(trial) Verdict { return Verdict{Reason: notHere} }
 
 // watches says that the levels full and landlock can be watched.
 const watches = false

@@ -26,23 +26,22 @@ var confinedAlready = sync.OnceValue(func() bool {
 })
 
 // around finds out what Report.Around says, of the nearest where there are
-// several, and whether a supervisor answers system calls. One does at level
-// landlock; at level full the launcher is the first process that there is.
-func around() (level Level, held bool) {
+// several. A supervisor answers system calls at level landlock; at level full the
+// launcher is the first process that there is.
+var around = sync.OnceValue(func() Level {
 	if !confinedAlready() {
-		return "", false
+		return ""
 	}
-	held = supervised()
 	first, _ := os.ReadFile("/proc/1/cmdline")
 	inFull := strings.HasPrefix(string(first), launch.Name+"\x00")
 	switch {
-	case held && !(inFull && filters("self") == filters("1")):
-		return Landlock, true
+	case !(inFull && filters("self") == filters("1")) && supervised():
+		return Landlock
 	case inFull:
-		return Full, held
+		return Full
 	}
-	return Other, held
-}
+	return Other
+})
 
 // filters is how many system call filters a process has; 0 where the kernel
 // does not say so. Each of toolhost's sandboxes adds one, level full to its first

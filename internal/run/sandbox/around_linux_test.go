@@ -49,7 +49,8 @@ func TestHostInASandbox(t *testing.T) {
 				assert.Contains(t, got.Report.Landlock.Reason, "one supervisor")
 				return
 			}
-			assert.Equal(t, map[string]any{"sandbox": "landlock", "sandbox_around": "full"}, got.Metadata)
+			assert.Equal(t, map[string]any{"sandbox": "landlock", "sandbox_around": "full",
+				"sandbox_weaker": got.Report.Full.Reason}, got.Metadata)
 			assert.Equal(t, map[string]bool{
 				"inside": true, "inside mode": true, "outside": false, "outside mode": false,
 				"outside mode by a link": false, "farther": false,

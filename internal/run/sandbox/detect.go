@@ -3,11 +3,15 @@ package sandbox
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // Report is what works on this machine.
 type Report struct {
 	Full, Landlock Verdict
+	// Unwatched is level full for commands that nobody watches (watch = false), and
+	// for those that change nothing.
+	Unwatched Verdict
 	// Strongest is the level that Auto takes, empty when none works.
 	Strongest Level
 	// Around is the sandbox that the running program itself is in: Full or
@@ -27,9 +31,11 @@ type Report struct {
 type Verdict struct {
 	Works  bool
 	Reason string
-	// Remedy is what the machine's administrator can do, "" where that is not
-	// known.
+	// Remedy is what a person can do, a sentence or more, "" where that is not known.
 	Remedy string
+	// Passing says that a limit was used up when it was tried, which may be over the
+	// next time.
+	Passing bool
 }
 
 func (r Report) verdict(level Level) Verdict {
@@ -44,15 +50,12 @@ func (r Report) verdict(level Level) Verdict {
 
 // Detect tries what works on this machine. It starts confined processes the
 // first time, which takes some milliseconds, and remembers the answer.
-func Detect(context.Context) Report { return detected() }
-
-// detected holds for as long as the process runs: neither the kernel nor what
-// it allows this user changes under it.
-var detected = sync.OnceValue(func() Report {
-	report := detect()
-	var held bool
-	report.Around, held = around()
-	report.explain(held)
+func Detect(context.Context) Report {
+	report := Report{Full: on(Full, true), Landlock: on(Landlock, true), LandlockABI: landlockABI()}
+	if report.Unwatched = report.Full; !report.Full.Works {
+		report.Unwatched = on(Full, false)
+	}
+	report.Around = around()
 	switch {
 	case report.Full.Works:
 		report.Strongest = Full
@@ -61,20 +64,57 @@ var detected = sync.OnceValue(func() Report {
 	}
 	report.Promise, report.Gaps = report.Promised(Auto)
 	return report
-})
+}
 
-// explain says why a level does not work in a sandbox.
-func (r *Report) explain(held bool) {
-	if !r.Full.Works && r.Around != "" {
-		r.Full.Reason = "this process is in " + r.Around.Name() + " already, where nothing may make namespaces"
+// On is Detect's verdict on one level.
+func On(level Level) Verdict {
+	if level != Full && level != Landlock {
+		return Verdict{Works: level == Off}
 	}
-	if !r.Landlock.Works && held {
-		r.Landlock.Reason = "this process is in " + r.Around.Name() +
-			" already, and the kernel takes one supervisor of system calls alone"
-		if r.Around == Full {
-			r.Landlock.Reason += " (the sandbox block of the agent.hcl around it can say watch = false)"
+	return on(level, true)
+}
+
+// tried are the verdicts of this process.
+var tried struct {
+	sync.Mutex
+	verdicts map[trial]belief
+}
+
+// trial is what is tried: a level, with a supervisor or without one.
+type trial struct {
+	level      Level
+	supervised bool
+}
+
+// belief is a verdict. That a level works holds for as long as the process runs; that
+// it does not is looked at again after a while, and at once where a limit was used up.
+type belief struct {
+	Verdict
+	until time.Time
+}
+
+const believed = 10 * time.Second
+
+// on tries a level, unless that has been done.
+func on(level Level, supervised bool) Verdict {
+	if level == Landlock {
+		supervised = true
+	}
+	t := trial{level, supervised}
+	tried.Lock()
+	defer tried.Unlock()
+	known, found := tried.verdicts[t]
+	if found && (known.Works || time.Now().Before(known.until)) {
+		return known.Verdict
+	}
+	verdict := try(t)
+	if !verdict.Passing {
+		if tried.verdicts == nil {
+			tried.verdicts = make(map[trial]belief)
 		}
+		tried.verdicts[t] = belief{verdict, time.Now().Add(believed)}
 	}
+	return verdict
 }
 
 // Name names a sandbox of that level in a sentence.
@@ -83,12 +123,4 @@ func (l Level) Name() string {
 		return "a sandbox"
 	}
 	return "a sandbox of toolhost's level " + string(l)
-}
-
-// On is Detect's verdict on one level.
-func On(level Level) Verdict {
-	if level == Full && fullWorks() {
-		return Verdict{Works: true}
-	}
-	return detected().verdict(level)
 }

@@ -24,7 +24,7 @@ var devicesOpen = [...]string{
 func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
 	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets,
-		Guard: p.changes()}
+		Guard: p.changes() || p.trial || launch.LandlockABI() < launch.TruncateABI}
 	ruleset, writable, err := p.ruleset(plan, g)
 	if err != nil {
 		return err

@@ -2,7 +2,10 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -21,6 +24,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/run/watch"
+	"github.com/toolhost/toolhost/internal/test/testfilter"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -157,6 +161,60 @@ func TestSupervisedAmongSignals(t *testing.T) {
 		`i=0; while [ $i -lt 3000 ]; do echo $i > f && read got < f && [ "$got" = $i ] || { echo "file $i: $got"; `+
 			`exit 1; }; i=$((i + 1)); done; echo ok`)
 	assert.Equal(t, "ok\n", r.Stdout.String(), r.Stderr.String())
+}
+
+// Before Linux 6.0 a signal can interrupt a call that the supervisor makes, and the
+// program makes it again: it has happened once.
+func TestInterruptedCallsHappenOnce(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
+	if os.Getenv("SANDBOX_TEST_INTERRUPTED") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestInterruptedCallsHappenOnce$", "-test.v")
+		cmd.Env = append(os.Environ(), "SANDBOX_TEST_INTERRUPTED=1")
+		testfilter.Behind(t, cmd, testfilter.Rule{Call: unix.SYS_SECCOMP, Errno: syscall.EINVAL, Arg: 1,
+			Bits: unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV})
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return
+	}
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		self, err := os.Executable()
+		require.NoError(t, err)
+		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, self)
+		c.Env = append(c.Env, "SANDBOX_TEST_MAKER=1")
+		r := run(t, c)
+		assert.Zero(t, r.ExitCode, r.Stdout.String()+r.Stderr.String())
+	})
+}
+
+// makeAmongSignals makes and removes directories and files while signals come all the
+// time, and fails where a call says that it has been made before.
+func makeAmongSignals() error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	runtime.LockOSThread()
+	thread, ended := unix.Gettid(), make(chan struct{})
+	defer close(ended)
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-signals:
+			case <-time.After(200 * time.Microsecond):
+				_ = unix.Tgkill(os.Getpid(), thread, unix.SIGUSR1)
+			}
+		}
+	}()
+	for range 500 {
+		made, err := unix.Open("f", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY, 0o600)
+		if err == nil {
+			err = unix.Close(made)
+		}
+		if err := errors.Join(err, unix.Mkdir("d", 0o700), unix.Rename("d", "e"), unix.Rmdir("e"), unix.Unlink("f")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func TestKilledLauncher(t *testing.T) {

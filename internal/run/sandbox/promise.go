@@ -11,7 +11,7 @@ func (r Report) Promised(level Level) (sentence string, gaps []string) {
 		"and leaves no process behind, unless agent.hcl grants it"
 	switch level {
 	case Full:
-		return all + ".", fullGaps[:]
+		return all + ".", r.fullGaps()
 	case Landlock:
 		return all + ".", r.landlockGaps()
 	case Off:
@@ -23,15 +23,25 @@ func (r Report) Promised(level Level) (sentence string, gaps []string) {
 	return "Commands cannot be confined on this machine, and do not run unless agent.hcl sets sandbox level \"off\".", nil
 }
 
-var fullGaps = [...]string{
-	"Outside of the home directory, secrets are masked where they are known to be; what lies elsewhere and is readable " +
-		"for the user can be read.",
-	"A unix socket that a program outside makes while the command runs, and not below /tmp, /run or the home " +
-		"directory's secrets, can be reached.",
-	"Repositories that the workspace is a linked work tree of can be read and not written: git commit there needs " +
-		"a grant (write) for their .git directory.",
-	"Files of the workspace that belong to another user cannot be changed, also when toolhost runs as root.",
+func (r Report) fullGaps() []string {
+	gaps := []string{
+		"Outside of the home directory, secrets are masked where they are known to be; what lies elsewhere and is readable " +
+			"for the user can be read.",
+		"A unix socket that a program outside makes while the command runs, and not below /tmp, /run or the home " +
+			"directory's secrets, can be reached.",
+		"Repositories that the workspace is a linked work tree of can be read and not written: git commit there needs " +
+			"a grant (write) for their .git directory.",
+		othersFiles,
+	}
+	if r.LandlockABI < landlockScopes {
+		gaps = append(gaps, "With network = \"allow\", abstract unix sockets of programs outside can be reached (needs Linux 6.12).")
+	}
+	return gaps
 }
+
+// othersFiles is what the root user's commands do with files of others.
+const othersFiles = "Of files of the workspace that belong to another user, commands of root change content, names and modes, " +
+	"not owners and times, and they read none that only its owner may read."
 
 func (r Report) landlockGaps() []string {
 	gaps := []string{
@@ -39,6 +49,7 @@ func (r Report) landlockGaps() []string {
 		"Unix sockets, 127.0.0.1, POSIX and System V shared memory, semaphores and message queues cannot be used.",
 		"Programs cannot write to /tmp; TMPDIR names a directory in the workspace.",
 		"Names of files can be listed everywhere, and the names and command lines of other processes be seen.",
+		othersFiles,
 	}
 	if r.LandlockABI < landlockScopes {
 		gaps = append(gaps, "Processes of the same user outside can be signalled (needs Linux 6.12).")

@@ -24,11 +24,11 @@
 package sandbox
 
 import (
-	"context"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -115,6 +115,7 @@ type Policy struct {
 	Limits Limits
 
 	prepared *preparation
+	trial    bool // supervised without a workspace, to find out whether that works
 }
 
 // Prepared is the policy with a memory: what is found out for one command, such
@@ -227,6 +228,10 @@ func (p *Policy) unseen(cmd *exec.Cmd, level Level) {
 // changes reports whether the process may change the workspace.
 func (p *Policy) changes() bool { return p.Workspace != "" && (!p.Untouched || len(p.ReadWrite) > 0) }
 
+// supervised reports whether the process has a supervisor at level full. At level
+// landlock every one has.
+func (p *Policy) supervised() bool { return p.trial || !p.Unwatched && p.changes() }
+
 // watcher is who wants to know what the process changes, nil for nobody.
 func (p *Policy) watcher(cmd *exec.Cmd) watch.Watcher {
 	if p.Unwatched || !p.changes() || view.Of(cmd) != nil {
@@ -256,21 +261,30 @@ func (p *Policy) check() error {
 func (p *Policy) choose() (Level, error) {
 	switch p.Level {
 	case Auto, "":
-		if On(Full).Works {
+		full := on(Full, p.supervised())
+		if full.Works {
 			return Full, nil
 		}
-		report := Detect(context.Background())
-		if report.Strongest == "" {
-			return "", tool.Errorf(tool.Unavailable, "no sandbox works here: full: %s; landlock: %s",
-				report.Full.Reason, report.Landlock.Reason).
-				Suggest("Run `toolhost doctor`. To run commands unconfined all the same, set sandbox level \"off\" in agent.hcl.")
+		if full.Passing {
+			return "", passing(full)
 		}
-		return report.Strongest, nil
+		landlock := on(Landlock, true)
+		switch {
+		case landlock.Works:
+			return Landlock, nil
+		case landlock.Passing:
+			return "", passing(landlock)
+		}
+		return "", tool.Errorf(tool.Unavailable, "no sandbox works here: full: %s; landlock: %s", full.Reason, landlock.Reason).
+			Suggest("%s", advice(full, landlock))
 	case Full, Landlock:
-		if verdict := On(p.Level); !verdict.Works {
-			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work here: %s", p.Level,
-				verdict.Reason).
-				Suggest("Run `toolhost doctor`, or choose another level in agent.hcl.")
+		verdict := on(p.Level, p.supervised())
+		switch {
+		case verdict.Passing:
+			return "", passing(verdict)
+		case !verdict.Works:
+			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work here: %s", p.Level, verdict.Reason).
+				Suggest("%s", advice(verdict))
 		}
 		return p.Level, nil
 	case Off:
@@ -278,4 +292,24 @@ func (p *Policy) choose() (Level, error) {
 	}
 	return "", tool.Errorf(tool.InvalidArgument, "there is no sandbox level %q", p.Level).
 		Suggest("The levels are auto, full, landlock and off.")
+}
+
+// passing is the error of a call that came when a limit was used up.
+func passing(v Verdict) error {
+	return tool.Errorf(tool.Unavailable, "the command cannot be confined at this moment: %s", v.Reason).
+		Suggest("%s", v.Remedy)
+}
+
+// advice says what would have levels work that do not.
+func advice(levels ...Verdict) string {
+	var remedies []string
+	for _, v := range levels {
+		if v.Remedy != "" && !slices.Contains(remedies, v.Remedy) {
+			remedies = append(remedies, v.Remedy)
+		}
+	}
+	if len(remedies) > 0 {
+		return strings.Join(remedies, " Or: ")
+	}
+	return "Run `toolhost doctor` for more. To run commands unconfined all the same, a person can set TOOLHOST_SANDBOX=off."
 }

@@ -188,9 +188,12 @@ func (p Policy) ConfineTelling(cmd *exec.Cmd) (metadata map[string]any, err erro
 	if err != nil {
 		return nil, err
 	}
-	metadata = map[string]any{"sandbox": string(level)}
+	metadata = map[string]any{tool.SandboxLevel: string(level)}
+	if level == Landlock && (p.Level == Auto || p.Level == "") {
+		metadata[tool.SandboxWeaker] = on(Full, p.supervised()).Reason
+	}
 	if confinedAlready() {
-		metadata["sandbox_around"] = string(detected().Around)
+		metadata["sandbox_around"] = string(around())
 	}
 	return metadata, nil
 }

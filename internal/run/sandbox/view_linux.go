@@ -41,7 +41,7 @@ func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	plan.Write = append(slices.Clone(g.writable), v.scratches...)
 	plan.Device = []string{"/dev"}
 	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}
-	if p.Unwatched || !p.changes() {
+	if !p.supervised() {
 		return nil
 	}
 	plan.Filter.Guard = true

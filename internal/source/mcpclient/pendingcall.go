@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/fault"
 )
 
 const (
@@ -108,7 +109,10 @@ func (fs *pendingCalls) begin(l *link, name string, call *tool.Call, trace map[s
 	fs.mu.Unlock()
 	go func() {
 		defer cancel()
-		f.result, f.err = f.roundTrip(context.WithValue(ctx, pendingCallKey{}, f))
+		func() {
+			defer fault.Contain("called another MCP server", func(err error) { f.err = err })
+			f.result, f.err = f.roundTrip(context.WithValue(ctx, pendingCallKey{}, f))
+		}()
 		fs.mu.Lock()
 		delete(fs.all, f.token)
 		fs.mu.Unlock()

@@ -1,10 +1,14 @@
 package plugins
 
 import (
+	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // socketPathLimit is how long a socket's path may be on every unix. go-plugin
@@ -31,33 +35,41 @@ func (s *socketDir) path() (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
 	}
-	base := firstShort(s.base, os.TempDir(), "/tmp")
-	if err := os.MkdirAll(base, 0o700); err != nil {
-		return "", err
+	var failed error
+	cache, _ := os.UserCacheDir()
+	for _, base := range []string{s.base, os.TempDir(), "/tmp", os.Getenv("XDG_RUNTIME_DIR"), cache} {
+		if room := socketPathLimit - len(base) - len(socketDirPrefix) - 10; base == "" || room < socketNameRoom {
+			continue
+		}
+		dir, lock, err := makeSocketDir(base)
+		if err == nil {
+			s.dir, s.lock = dir, lock
+			return dir, nil
+		}
+		failed = cmp.Or(failed, err)
 	}
-	sweep(base)
-	dir, err := os.MkdirTemp(base, socketDirPrefix) // mode 0700
-	if err != nil {
-		return "", err
+	if failed == nil {
+		failed = errors.New("the names of all directories for temporary files are too long")
 	}
-	if s.lock, err = lockDir(dir); err != nil {
-		os.RemoveAll(dir)
-		return "", err
-	}
-	s.dir = dir
-	return dir, nil
+	return "", tool.Errorf(tool.Unavailable, "there is no directory for the sockets of plugins: %w", failed).
+		Suggest("Set TMPDIR to a directory with a short name that you may write to.")
 }
 
-// firstShort gives the first directory whose name leaves room for that of a
-// socket.
-func firstShort(dirs ...string) string {
-	for _, dir := range dirs {
-		room := socketPathLimit - len(dir) - len(socketDirPrefix) - 10
-		if dir != "" && room >= socketNameRoom {
-			return dir
-		}
+// makeSocketDir makes a directory below base, and removes what hosts that were killed
+// have left there.
+func makeSocketDir(base string) (dir string, lock *os.File, err error) {
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return "", nil, err
 	}
-	return dirs[len(dirs)-1]
+	sweep(base)
+	if dir, err = os.MkdirTemp(base, socketDirPrefix); err != nil { // mode 0700
+		return "", nil, err
+	}
+	if lock, err = lockDir(dir); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", nil, err
+	}
+	return dir, lock, nil
 }
 
 // sweep removes what hosts left behind that were killed: directories that

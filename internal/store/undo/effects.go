@@ -159,8 +159,11 @@ func (e *Effects) writeAll(l *line) error {
 	return nil
 }
 
-// write adds a line, and first what it names.
+// write adds a line, and first what it names, where anything is kept.
 func (e *Effects) write(l *line, content func(*storeDir) (int64, error)) error {
+	if e.store.why != nil {
+		return nil
+	}
 	ctx := context.Background()
 	if e.journalWriter == nil {
 		journalWriter, err := e.store.take(e.call.Session)

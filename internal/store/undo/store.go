@@ -82,28 +82,33 @@ func Open(dir string, options Options) (*Store, error) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the undo store needs an absolute directory, not %q", dir).
 			Suggest("Give the path of a directory in the user's own state.")
 	}
-	if options.MaxBytes <= 0 {
-		options.MaxBytes = DefaultMaxBytes
-	}
-	if options.MaxAge <= 0 {
-		options.MaxAge = DefaultMaxAge
-	}
-	if options.MaxFile <= 0 {
-		options.MaxFile = DefaultMaxFile
-	}
-	options.MaxFile = min(options.MaxFile, workspace.DefaultReadLimit, options.MaxBytes)
-	if options.CallID == nil {
-		options.CallID = callid.In("").Next
-	}
-	if options.Now == nil {
-		options.Now = time.Now
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
-	s := &Store{dir: filepath.Clean(dir), options: options}
+	s := &Store{dir: filepath.Clean(dir), options: options.complete()}
 	s.pending.Store(s.firstAllowance())
 	return s, nil
+}
+
+// complete gives the options with the defaults for those that are not set.
+func (o Options) complete() Options {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxAge <= 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	if o.MaxFile <= 0 {
+		o.MaxFile = DefaultMaxFile
+	}
+	o.MaxFile = min(o.MaxFile, workspace.DefaultReadLimit, o.MaxBytes)
+	if o.CallID == nil {
+		o.CallID = callid.In("").Next
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 // None is a store for where there is no place for one: files may change, nothing
@@ -111,7 +116,7 @@ func Open(dir string, options Options) (*Store, error) {
 func None(why error) *Store {
 	e := tool.AsError(why)
 	return &Store{why: tool.Errorf(tool.Unavailable, "changes cannot be undone here: %w", why).Suggest("%s",
-		e.Suggestion)}
+		e.Suggestion), options: Options{}.complete()}
 }
 
 // Kept says why nothing is kept, nil where changes can be undone.

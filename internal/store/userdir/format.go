@@ -34,7 +34,7 @@ func Known(what, dir string, newest int) error {
 	}
 	if err != nil {
 		return tool.Errorf(tool.Unavailable, "the format of %s cannot be read: %w", what, err).
-			Suggest("Make %s readable for this user.", file)
+			Suggest("Make %s readable for this user, or set HOME or XDG_CONFIG_HOME to directories of this user's own.", file)
 	}
 	have, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || have < 1 {

@@ -108,7 +108,7 @@ func TestRunAbnormalExit(t *testing.T) {
 	assert.Equal(t, "err\n", e.Error.Details["stderr_tail"])
 	assert.Equal(t, "out\n", e.Error.Details["stdout_tail"])
 	assert.Equal(t, tool.CommandFailed, e.result.Failed.Code)
-	e = f.fails(t, "abnormal_exit", "code 127", "run", `{"command":"no-such-program"}`)
+	e = f.fails(t, "abnormal_exit", "code 127", "run", `{"command":"./no-such-program"}`)
 	assert.Contains(t, e.Error.Details["stderr_tail"], "not found")
 	e = f.fails(t, "abnormal_exit", "signal", "run", `{"command":"kill -9 $$"}`)
 	assert.Equal(t, 137, *e.ExitCode)

@@ -101,12 +101,10 @@ func TestBashIsConfined(t *testing.T) {
 		testneed.Missing(t, "sandbox level full does not work here: "+full.Reason)
 	}
 	b := newBench(t)
-	home, err := os.UserHomeDir()
-	require.NoError(t, err)
-	got := b.ok("bash",
-		args{"command": "echo x > " + home + "/toolhost-clemini-test; echo $?; echo x > inside && echo wrote"})
+	outside := filepath.Join(testneed.VisibleDir(t), "file")
+	got := b.ok("bash", args{"command": "echo x > " + outside + "; echo $?; echo x > inside && echo wrote"})
 	assert.Contains(t, got["stdout"], "1\nwrote\n")
-	assert.NoFileExists(t, filepath.Join(home, "toolhost-clemini-test"))
+	assert.NoFileExists(t, outside)
 	_, result := b.call("bash", args{"command": "true"})
 	assert.Equal(t, "full", result.Metadata["sandbox"])
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/subagent"
 	"github.com/toolhost/toolhost/internal/test/testfile"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/clemini"
 )
@@ -154,8 +155,8 @@ func TestTaskTimeout(t *testing.T) {
 func TestAgentIsConfined(t *testing.T) {
 	b := newBenchOf(t, clemini.Deps{Agents: agents(t, subagent.Argument)})
 	t.Setenv("SECRET_OF_THE_HOST", "x")
-	got := b.ok("task", args{"prompt": "probe"})
-	assert.Equal(t, "input: empty\nsecret: none\nhome: closed\n", got["stdout"])
+	got := b.ok("task", args{"prompt": "probe " + filepath.Join(testneed.VisibleDir(t), "file")})
+	assert.Equal(t, "input: empty\nsecret: none\noutside: closed\n", got["stdout"])
 }
 
 // Another instance of the toolset sees the same tasks.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +12,11 @@ import (
 
 // answerOpen answers a call that opens a file.
 func (s *supervisor) answerOpen(n *notification, c caller, call openCall) {
-	fd, errno := s.openFile(c, call)
+	var fd int
+	errno := s.withRights(func() (errno syscall.Errno) {
+		fd, errno = s.openFile(c, call)
+		return errno
+	})
 	switch {
 	case errno == syscall.EAGAIN && fd >= 0:
 		if p := (waitingPipe{n.id, fd, call.flags}); s.openPipe(p) {
@@ -85,9 +90,14 @@ func (s *supervisor) hand(id uint64, fd, flags int) {
 		switch errno {
 		case 0:
 			reply := answer{id: id, value: int64(copied)}
-			_ = s.control(notifySend, unsafe.Pointer(&reply))
+			if s.control(notifySend, unsafe.Pointer(&reply)) == syscall.ENOENT {
+				s.interrupt(id, interrupted{fd: fd, flags: flags})
+			}
 			return
 		case syscall.EINTR:
+		case syscall.ENOENT, syscall.ESRCH:
+			s.interrupt(id, interrupted{fd: fd, flags: flags})
+			return
 		default:
 			s.answer(id, errno)
 			return
@@ -97,5 +107,78 @@ func (s *supervisor) hand(id uint64, fd, flags int) {
 
 func (s *supervisor) answer(id uint64, errno syscall.Errno) {
 	reply := answer{id: id, errno: -int32(errno)}
-	_ = s.control(notifySend, unsafe.Pointer(&reply))
+	if s.control(notifySend, unsafe.Pointer(&reply)) == syscall.ENOENT {
+		s.interrupt(id, interrupted{fd: -1, errno: errno})
+	}
+}
+
+// interrupted is an answer that did not reach its caller, since a signal came: the
+// caller makes the call again then, at once, and it has been made already. It happens
+// before Linux 6.0, see listenerFlags.
+type interrupted struct {
+	nr        int32
+	args      [6]uint64
+	until     time.Time
+	errno     syscall.Errno
+	fd, flags int // what was opened, or -1
+}
+
+// Answers that were interrupted are kept for a short time, and not many: the caller
+// may have ended.
+const (
+	repeatWithin    = time.Second
+	mostInterrupted = 64
+)
+
+// interrupt keeps an answer to the present call that did not reach the caller, unless
+// nothing was done since that was seen before.
+func (s *supervisor) interrupt(id uint64, answer interrupted) {
+	if id != s.now.id || answer.errno == syscall.ESRCH || listenerFlags()&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV != 0 {
+		return
+	}
+	answer.nr, answer.args, answer.until = s.now.nr, s.now.args, time.Now().Add(repeatWithin)
+	if answer.fd >= 0 {
+		fd, errno := duplicate(answer.fd)
+		if errno != 0 {
+			return
+		}
+		answer.fd = fd
+	}
+	if len(s.interrupted) == mostInterrupted {
+		s.forgetInterrupted()
+	}
+	if s.interrupted == nil {
+		s.interrupted = make(map[uint32]interrupted)
+	}
+	s.interrupted[s.now.pid] = answer
+}
+
+// repeated answers the present call if it is one that was interrupted.
+func (s *supervisor) repeated() bool {
+	kept, found := s.interrupted[s.now.pid]
+	if !found {
+		return false
+	}
+	delete(s.interrupted, s.now.pid)
+	if kept.fd >= 0 {
+		defer syscall.Close(kept.fd)
+	}
+	if kept.nr != s.now.nr || kept.args != s.now.args || time.Now().After(kept.until) {
+		return false
+	}
+	if kept.fd >= 0 {
+		s.hand(s.now.id, kept.fd, kept.flags)
+	} else {
+		s.answer(s.now.id, kept.errno)
+	}
+	return true
+}
+
+func (s *supervisor) forgetInterrupted() {
+	for _, kept := range s.interrupted {
+		if kept.fd >= 0 {
+			_ = syscall.Close(kept.fd)
+		}
+	}
+	s.interrupted = nil
 }

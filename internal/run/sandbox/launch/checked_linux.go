@@ -87,6 +87,9 @@ func writeNew(dir int, name, content string, mode os.FileMode) syscall.Errno {
 	}
 	file := os.NewFile(uintptr(fd), name)
 	_, err = file.WriteString(content)
+	if err == nil {
+		err = unix.Fchmod(fd, uint32(mode)) // of which the host's own umask may have left less
+	}
 	_ = file.Close()
 	return number(err)
 }

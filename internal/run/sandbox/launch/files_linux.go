@@ -336,7 +336,30 @@ func (s *supervisor) mkdir(c caller, at, path, mode uint64) syscall.Errno {
 		return errno
 	}
 	s.beforePlace(p, watch.Content)
-	return number(unix.Mkdirat(p.dir, p.name, uint32(mode)&^c.umask()&^setIDs))
+	wanted := uint32(mode) &^ c.umask() &^ setIDs
+	if err := unix.Mkdirat(p.dir, p.name, wanted); err != nil {
+		return number(err)
+	}
+	return s.withMode(p, wanted)
+}
+
+// withMode gives what was just made at a place the mode that it was made with, less of
+// which the host's own umask may have left.
+func (s *supervisor) withMode(p place, mode uint32) syscall.Errno {
+	if mode&s.umask == 0 {
+		return 0
+	}
+	fd, errno := step(p.dir, p.name)
+	if errno != 0 {
+		return errno
+	}
+	defer syscall.Close(fd)
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(fd, &stat); err != nil {
+		return number(err)
+	}
+	mode |= stat.Mode & syscall.S_ISGID // which a directory gives to those that are made in it
+	return number(syscall.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode&0o7777))
 }
 
 func (s *supervisor) mknod(c caller, at, path, mode uint64) syscall.Errno {
@@ -352,7 +375,11 @@ func (s *supervisor) mknod(c caller, at, path, mode uint64) syscall.Errno {
 		return errno
 	}
 	s.beforePlace(p, watch.Content)
-	return number(unix.Mknodat(p.dir, p.name, uint32(mode)&^c.umask(), 0))
+	wanted := uint32(mode) &^ c.umask()
+	if err := unix.Mknodat(p.dir, p.name, wanted, 0); err != nil {
+		return number(err)
+	}
+	return s.withMode(p, wanted)
 }
 
 // umask is the caller's, all bits if it has ended.

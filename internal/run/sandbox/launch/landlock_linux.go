@@ -34,22 +34,37 @@ const (
 	rulePath     = 1
 )
 
-// MinimumABI is the oldest Landlock that keeps files from being written, cut
-// and moved. UnixABI confines unix sockets with a path, ScopeABI signals and
-// abstract unix sockets.
+// Versions of Landlock. From referABI on a confined process may move files from one
+// directory to another, TruncateABI keeps files from being cut, ScopeABI confines
+// signals and abstract unix sockets, UnixABI unix sockets with a path.
 const (
-	MinimumABI = 3
-	ScopeABI   = 6
-	UnixABI    = 9
+	referABI    = 2
+	TruncateABI = 3
+	ScopeABI    = 6
+	UnixABI     = 9
 )
 
-// LandlockABI is the version of Landlock that the kernel offers, 0 for none.
+// LandlockABI is the version of Landlock that the kernel offers, 0 for none, which
+// LandlockMissing explains.
 func LandlockABI() int {
-	abi, _, errno := syscall.Syscall(sysLandlockCreateRuleset, 0, 0, 1)
+	abi, _ := landlockVersion()
+	return abi
+}
+
+// LandlockMissing says why the kernel offers no Landlock: ENOSYS where it has none,
+// EOPNOTSUPP where it was not enabled when it was booted, another error, EPERM most
+// often, where a filter around this process refuses it. It is 0 where there is one.
+func LandlockMissing() syscall.Errno {
+	_, errno := landlockVersion()
+	return errno
+}
+
+func landlockVersion() (abi int, errno syscall.Errno) {
+	version, _, errno := syscall.Syscall(sysLandlockCreateRuleset, 0, 0, 1)
 	if errno != 0 {
-		return 0
+		return 0, errno
 	}
-	return int(abi)
+	return int(version), 0
 }
 
 // fsHandled are all rights that Landlock of version abi knows.
@@ -59,8 +74,12 @@ func fsHandled(abi int) uint64 {
 		return 1<<17 - 1
 	case abi >= 5:
 		return 1<<16 - 1
-	default:
+	case abi >= TruncateABI:
 		return 1<<15 - 1
+	case abi >= referABI:
+		return 1<<14 - 1
+	default:
+		return 1<<13 - 1
 	}
 }
 
@@ -72,17 +91,20 @@ type pathBeneath struct {
 }
 
 // landlock confines the launcher to what the plan grants: by a ruleset of the
-// host's, or by one made inside, where the view is.
-func (p *Plan) landlock(s *script) error {
+// host's, or by one made inside, where the view is. A view confines without Landlock
+// too: what it shows read-only is mounted so. It does without the first Landlock,
+// under which nothing may be moved from one directory to another.
+func (p *Plan) landlock(s *script) {
 	if p.Ruleset != 0 {
 		s.call("landlock_restrict_self", sysLandlockRestrictSelf, p.Ruleset, 0)
 		s.try(unix.SYS_CLOSE, p.Ruleset)
-		return nil
+		return
 	}
-	attr, size, err := p.handles(LandlockABI())
-	if err != nil {
-		return err
+	abi := LandlockABI()
+	if abi < referABI {
+		return
 	}
+	attr, size := p.handles(abi)
 	ruleset := s.cell()
 	s.call("landlock_create_ruleset", sysLandlockCreateRuleset, s.words(attr.fs, attr.net, attr.scoped), int(size),
 		0).into(ruleset)
@@ -91,7 +113,6 @@ func (p *Plan) landlock(s *script) error {
 	}
 	s.call("landlock_restrict_self", sysLandlockRestrictSelf, ruleset, 0)
 	s.close(ruleset)
-	return nil
 }
 
 // addRule adds a rule. What is gone by now needs none.
@@ -155,10 +176,7 @@ func (p *Plan) grants(handled uint64) (grants []grant) {
 }
 
 // handles gives what a ruleset of the plan handles, and the size of that.
-func (p *Plan) handles(abi int) (attr rulesetAttr, size uintptr, err error) {
-	if abi < MinimumABI {
-		return attr, 0, failure("this kernel has no Landlock, or one that is too old", syscall.ENOSYS)
-	}
+func (p *Plan) handles(abi int) (attr rulesetAttr, size uintptr) {
 	attr.fs = fsHandled(abi)
 	if p.Namespaces {
 		// All of the view may be read, and mounts keep files from being cut.
@@ -167,19 +185,20 @@ func (p *Plan) handles(abi int) (attr rulesetAttr, size uintptr, err error) {
 		attr.fs &^= fsRead | fsTruncate
 	}
 	if abi < ScopeABI {
-		return attr, unsafe.Offsetof(attr.scoped), nil
+		return attr, unsafe.Offsetof(attr.scoped)
 	}
 	attr.scoped = scopeAll
-	return attr, unsafe.Sizeof(attr), nil
+	return attr, unsafe.Sizeof(attr)
 }
 
 // NewRuleset makes a Landlock ruleset of what the plan grants, and gives its
 // descriptor.
 func (p *Plan) NewRuleset() (int, error) {
-	attr, size, err := p.handles(LandlockABI())
-	if err != nil {
-		return -1, err
+	abi, errno := landlockVersion()
+	if errno != 0 {
+		return -1, failure("landlock_create_ruleset", errno)
 	}
+	attr, size := p.handles(abi)
 	fd, _, errno := syscall.Syscall(sysLandlockCreateRuleset, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return -1, failure("landlock_create_ruleset", errno)

@@ -9,6 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Failure is what the launcher's message begins with when a step fails, whose name
+// follows: MakeNamespaces and InstallFilter among them.
+const (
+	Failure        = "the command cannot be confined: "
+	MakeNamespaces = "make namespaces"
+	InstallFilter  = "seccomp"
+)
+
 // exitFailed is the launcher's exit code when it could not start the program.
 const exitFailed = 125
 
@@ -81,10 +89,16 @@ func (p *Plan) script() (*script, error) {
 		s.setLimit(limit)
 	}
 	s.dropRights()
-	if err := p.landlock(s); err != nil {
-		return nil, err
-	}
+	p.landlock(s)
 	p.installFilter(s)
+	if p.Path == "" && p.Supervisor != 0 {
+		// As a command writes: without a supervisor that works, it cannot. Of a
+		// process that is not dumpable the supervisor learns nothing.
+		s.try(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1)
+		fd := s.cell()
+		s.call("have a file opened", unix.SYS_OPENAT, unix.AT_FDCWD, os.DevNull, unix.O_WRONLY|unix.O_CLOEXEC).into(fd)
+		s.close(fd)
+	}
 	p.run(s)
 	if p.Namespaces {
 		s.here(&outside)
@@ -111,7 +125,7 @@ func (s *script) enterNamespaces(network bool, outside *label) (first cell) {
 	if network {
 		flags |= unix.CLONE_NEWNET
 	}
-	s.call("make namespaces", unix.SYS_UNSHARE, flags)
+	s.call(MakeNamespaces, unix.SYS_UNSHARE, flags)
 	s.write("/proc/self/setgroups", "deny")
 	s.write("/proc/self/uid_map", onlyID(os.Geteuid()))
 	s.write("/proc/self/gid_map", onlyID(os.Getegid()))
@@ -167,7 +181,7 @@ func (s *script) waitOutside(first cell) {
 
 // fail is where the launcher ends when a step fails.
 func (p *Plan) fail(s *script) {
-	const what, next = "the command cannot be confined: ",
+	const what, next = Failure,
 		"Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl."
 	s.here(&s.failure)
 	if p.Report == 0 {

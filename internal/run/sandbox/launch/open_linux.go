@@ -150,7 +150,16 @@ func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errn
 	}
 	s.beforePlace(p, watch.Content)
 	flags := call.flags | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY
-	fd, err := unix.Openat(p.dir, p.name, flags, call.mode&^c.umask())
+	return s.openNew(p.dir, p.name, flags, call.mode&^c.umask())
+}
+
+// openNew makes a file, and gives it its mode, less of which the host's own umask may
+// have left.
+func (s *supervisor) openNew(dir int, path string, flags int, mode uint32) (int, syscall.Errno) {
+	fd, err := unix.Openat(dir, path, flags, mode)
+	if err == nil && mode&s.umask != 0 {
+		err = unix.Fchmod(fd, mode&0o7777)
+	}
 	return fd, number(err)
 }
 
@@ -255,6 +264,5 @@ func (s *supervisor) reopen(c caller, file int, call openCall) (int, syscall.Err
 			s.beforeFile(file, watch.Content)
 		}
 	}
-	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(file), flags, mode)
-	return fd, number(err)
+	return s.openNew(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(file), flags, mode)
 }

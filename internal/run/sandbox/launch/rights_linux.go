@@ -47,17 +47,54 @@ func (s *script) dropRights() {
 	s.call("no_new_privs", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 }
 
-// dropThreadRights takes the capabilities of the calling thread of the host. It starts
-// no program; one would not have them again either, by the secure bits and
-// no_new_privs, so that the bounding set may stay.
-func dropThreadRights() error {
+// byPass are the capabilities by which the root user changes files of others: to pass
+// over permission bits, and over who owns a file.
+const byPass = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
+
+// limitRights takes the capabilities of the calling thread of the host, but for those
+// of byPass that it has, which are laid aside. It starts no program; one would not
+// have them again either, by the secure bits and no_new_privs, so that the bounding
+// set may stay.
+func (s *supervisor) limitRights() error {
 	_ = unix.Prctl(unix.PR_SET_SECUREBITS, secureAllLocked, 0, 0, 0) // fails where there is nothing to drop
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := unix.Capset(&header, &none[0]); err != nil {
+	var had [2]unix.CapUserData
+	if err := unix.Capget(&header, &had[0]); err != nil {
+		return failure("capget", err)
+	}
+	s.mighty = had[0].Effective&byPass != 0
+	if err := raiseRights(had[0].Effective&byPass, 0); err != nil {
 		return failure("capset", err)
 	}
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+}
+
+func raiseRights(permitted, effective uint32) error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	data := [2]unix.CapUserData{{Permitted: permitted, Effective: effective}}
+	return unix.Capset(&header, &data[0])
+}
+
+// withRights makes a call, and, where permission bits deny it, once more with the
+// rights that the root user has outside of the sandbox: what may be changed at all is
+// looked at in either case. The first error counts if that fails too, so that nothing
+// is learned of places that the program may not see.
+func (s *supervisor) withRights(call func() syscall.Errno) syscall.Errno {
+	errno := call()
+	if !s.mighty || errno != syscall.EACCES && errno != syscall.EPERM {
+		return errno
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var has [2]unix.CapUserData
+	if unix.Capget(&header, &has[0]) != nil || raiseRights(has[0].Permitted, has[0].Permitted) != nil {
+		return errno
+	}
+	defer func() { _ = raiseRights(has[0].Permitted, 0) }()
+	again := call()
+	if again == 0 || again == syscall.EAGAIN {
+		return again
+	}
+	return errno
 }
 
 func (s *script) setLimit(limit Limit) {

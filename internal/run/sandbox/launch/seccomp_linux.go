@@ -304,6 +304,19 @@ func (p program) bytes() []byte {
 	return data
 }
 
+// listenerFlags are those of a filter with a listener. Before Linux 6.0 the kernel
+// cannot keep signals from a call that the supervisor has begun with: the call is made
+// again then, for which the supervisor keeps its answer.
+var listenerFlags = sync.OnceValue(func() int {
+	const plain, uninterrupted = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	// The kernel looks at the flags first, and then fails for want of a filter.
+	_, _, errno := syscall.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, plain|uninterrupted, 0)
+	if errno == syscall.EINVAL {
+		return plain
+	}
+	return plain | uninterrupted
+})
+
 // installFilter puts the filter on the launcher. With a supervisor, the
 // listener goes to the host. A call that the supervisor has begun with is not
 // interrupted by a signal, after which it would be made again.
@@ -311,7 +324,7 @@ func (p *Plan) installFilter(s *script) {
 	code := p.Filter.bytes()
 	program := s.words(uint64(len(code)/instructionSize), uint64(s.data(code))) // struct sock_fprog
 	if p.Supervisor == 0 {
-		s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, program)
+		s.call(InstallFilter, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, program)
 		return
 	}
 	// A message with one byte and the listener, as in sendmsg(2).
@@ -319,8 +332,7 @@ func (p *Plan) installFilter(s *script) {
 	listener := cell(rights + unix.SizeofCmsghdr)
 	content := s.words(uint64(s.data([]byte{0})), 1)
 	message := s.words(0, 0, uint64(content), 1, uint64(rights), unix.SizeofCmsghdr+8, 0)
-	s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, program).into(listener)
+	s.call(InstallFilter, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, listenerFlags(), program).into(listener)
 	s.call("hand over the listener", unix.SYS_SENDMSG, p.Supervisor, message, unix.MSG_NOSIGNAL)
 	s.close(listener)
 	s.try(unix.SYS_CLOSE, p.Supervisor)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/internal/run/fault"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
@@ -76,6 +77,14 @@ type supervisor struct {
 	rootName string
 	pipes    []waitingPipe
 	drafts   []*draft
+	// umask is the host's own, which the kernel applies to what is made here.
+	umask uint32
+	// mighty says that the supervisor may do what the permission bits deny.
+	mighty bool
+	// now is the call that is being answered, interrupted the answers that did not
+	// reach their callers, by their thread.
+	now         notification
+	interrupted map[uint32]interrupted
 }
 
 // Supervise waits for a launcher's listener and answers the calls that come by
@@ -115,13 +124,10 @@ func (s *supervisor) supervise(socket *os.File) {
 		return
 	}
 	runtime.LockOSThread() // for good: the thread ends with the goroutine
-	if dropThreadRights() != nil {
+	if s.limitRights() != nil {
 		return // what nobody answers fails
 	}
-	if unix.Unshare(unix.CLONE_FS) != nil {
-		return
-	}
-	unix.Umask(0) // of this thread alone, now: the caller's counts
+	s.umask = caller{pid: os.Getpid()}.umask()
 	raw, err := listener.SyscallConn()
 	if err != nil {
 		return
@@ -138,6 +144,7 @@ func (s *supervisor) supervise(socket *os.File) {
 // close closes what the supervisor has open.
 func (s *supervisor) close() {
 	s.settle(true)
+	s.forgetInterrupted()
 	if s.root >= 0 {
 		_ = syscall.Close(s.root)
 	}
@@ -217,19 +224,31 @@ func (s *supervisor) serve() {
 		if events == 0 || s.control(notifyReceive, unsafe.Pointer(&n)) != nil {
 			continue // the caller has ended
 		}
-		c := caller{pid: int(n.pid), root: s.root, waits: func() bool { return s.waits(n.id) }}
-		if s.root < 0 {
-			if errno := s.enterRoot(&c); errno != 0 {
-				s.answer(n.id, errno)
-				continue
-			}
+		s.now = n
+		if !s.repeated() {
+			s.make(&n)
 		}
-		if call, ok := parseOpen(int(n.nr), n.args); ok {
-			s.answerOpen(&n, c, call)
-			continue
-		}
-		s.answer(n.id, s.handle(c, &n))
 	}
+}
+
+// make makes a call for the program and answers it.
+func (s *supervisor) make(n *notification) {
+	defer fault.Contain("made a call for a command", func(err error) {
+		s.watch.Missed(err.Error())
+		s.answer(n.id, syscall.EIO)
+	})
+	c := caller{pid: int(n.pid), root: s.root, waits: func() bool { return s.waits(n.id) }}
+	if s.root < 0 {
+		if errno := s.enterRoot(&c); errno != 0 {
+			s.answer(n.id, errno)
+			return
+		}
+	}
+	if call, ok := parseOpen(int(n.nr), n.args); ok {
+		s.answerOpen(n, c, call)
+		return
+	}
+	s.answer(n.id, s.withRights(func() syscall.Errno { return s.handle(c, n) }))
 }
 
 // waits reports whether a caller still waits for its answer. It may have ended, and

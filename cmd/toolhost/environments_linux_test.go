@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfilter"
+	"github.com/toolhost/toolhost/internal/test/testneed"
+)
+
+// inDocker are what the profile of Docker, containerd and CRI-O refuses, of what
+// toolhost uses.
+var inDocker = []testfilter.Rule{{Call: unix.SYS_UNSHARE, Errno: syscall.EPERM}, {Call: unix.SYS_MOUNT, Errno: syscall.EPERM}}
+
+func noLandlock(errno syscall.Errno) testfilter.Rule {
+	return testfilter.Rule{Call: unix.SYS_LANDLOCK_CREATE_RULESET, Errno: errno}
+}
+
+const makingTool = `tool "make" {
+  description = "Make files. Returns: nothing."
+  command { argv = ["sh", "-c", "umask 0; echo x > a; mkdir b; mkfifo c; umask 027; echo x > d; mkdir e"] }
+}
+`
+
+// TestEnvironments calls a command where the kernel, or a container, refuses a part of
+// what confines it.
+func TestEnvironments(t *testing.T) {
+	const none = "no sandbox works here: full: make namespaces: operation not permitted; landlock: "
+	strongest := sandbox.Detect(t.Context()).Strongest
+	if strongest == "" {
+		testneed.Missing(t, "no sandbox works on this machine")
+	}
+	for name, c := range map[string]struct {
+		rules []testfilter.Rule
+		level sandbox.Level
+		error string // and otherwise it works
+		next  string
+	}{
+		"as it is":             {level: strongest},
+		"in Docker":            {rules: inDocker, level: sandbox.Landlock},
+		"before Landlock":      {rules: []testfilter.Rule{noLandlock(syscall.ENOSYS)}, level: sandbox.Full},
+		"Landlock not enabled": {rules: []testfilter.Rule{noLandlock(syscall.EOPNOTSUPP)}, level: sandbox.Full},
+		"Landlock refused":     {rules: []testfilter.Rule{noLandlock(syscall.EPERM)}, level: sandbox.Full},
+		"before Linux 6.0": {rules: []testfilter.Rule{{Call: unix.SYS_SECCOMP, Errno: syscall.EINVAL, Arg: 1,
+			Bits: unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV}}, level: strongest},
+		"in Docker before Landlock": {rules: append(inDocker, noLandlock(syscall.ENOSYS)),
+			error: none + "this kernel has no Landlock", next: "Linux 5.13"},
+		"in Docker, Landlock not enabled": {rules: append(inDocker, noLandlock(syscall.EOPNOTSUPP)),
+			error: none + "Landlock was not enabled when this machine was booted", next: "lsm="},
+		"in Docker, Landlock refused": {rules: append(inDocker, noLandlock(syscall.EPERM)),
+			error: none + "a system call filter around toolhost refuses Landlock: operation not permitted", next: "seccomp profile"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.level == sandbox.Full && strongest != sandbox.Full {
+				testneed.Missing(t, "sandbox level full does not work on this machine")
+			}
+			dir := t.TempDir()
+			plant(t, dir, map[string]string{"agent.hcl": makingTool})
+			out, err := testfilter.Behind(t, program(t, dir, "call", "make", "--json", "--yes"), c.rules...).Output()
+			var got struct {
+				Success  bool
+				Metadata struct{ Sandbox sandbox.Level }
+				Error    struct{ Message, Suggestion string }
+			}
+			require.NoError(t, json.Unmarshal(out, &got), string(out))
+			if c.error != "" {
+				require.Error(t, err)
+				assert.Equal(t, c.error, got.Error.Message)
+				assert.Contains(t, got.Error.Suggestion, c.next)
+				return
+			}
+			require.True(t, got.Success, string(out))
+			assert.Equal(t, c.level, got.Metadata.Sandbox)
+			for file, mode := range map[string]fs.FileMode{"a": 0o666, "b": fs.ModeDir | 0o777, "c": fs.ModeNamedPipe | 0o666,
+				"d": 0o640, "e": fs.ModeDir | 0o750} {
+				info, err := os.Stat(filepath.Join(dir, file))
+				if assert.NoError(t, err) {
+					assert.Equal(t, mode, info.Mode(), file)
+				}
+			}
+		})
+	}
+}
+
+// A directory whose files have its group keeps that, also for directories in it.
+func TestGroupOfADirectory(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, map[string]string{"agent.hcl": makingTool})
+	require.NoError(t, os.Chmod(dir, fs.ModeSetgid|0o755))
+	out, err := program(t, dir, "call", "make", "--yes").CombinedOutput()
+	require.NoError(t, err, string(out))
+	info, err := os.Stat(filepath.Join(dir, "b"))
+	require.NoError(t, err)
+	assert.Equal(t, fs.ModeDir|fs.ModeSetgid|0o777, info.Mode())
+}
+
+// TestHomes calls commands that change a file where there is no place to keep what
+// they change.
+func TestHomes(t *testing.T) {
+	for name, c := range map[string]struct {
+		home string
+		kept bool
+	}{
+		"control":  {home: "own", kept: true},
+		"relative": {home: "HOME=somewhere"},
+		"empty":    {home: "HOME="},
+		"none":     {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			plant(t, dir, map[string]string{"agent.hcl": makingTool})
+			cmd := program(t, dir, "serve")
+			if !c.kept {
+				cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TOOLHOST_TRUST=1", "TMPDIR=" + os.TempDir()},
+					strings.Fields(c.home)...)
+			}
+			s := serveCommand(t, cmd)
+			s.hello()
+			for range 2 {
+				m := s.request("tools/call", map[string]any{"name": "make", "arguments": map[string]any{}})
+				require.NoError(t, os.RemoveAll(filepath.Join(dir, "e")))
+				assert.FileExists(t, filepath.Join(dir, "d"))
+				if c.kept {
+					assert.Contains(t, string(m.Result), "undo: toolhost undo")
+				} else {
+					assert.NotContains(t, string(m.Result), "undo: toolhost undo")
+				}
+				for _, file := range []string{"a", "b", "c", "d"} {
+					require.NoError(t, os.RemoveAll(filepath.Join(dir, file)))
+				}
+			}
+		})
+	}
+}
+
+// A machine and its containers may share a home: what was found out in one does not
+// count in the other.
+func TestHomeOfAMachineAndItsContainer(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	plant(t, dir, map[string]string{"a.txt": "one\n"})
+	call := func(rules ...testfilter.Rule) {
+		t.Helper()
+		cmd := program(t, dir, "call", "head", "args=a.txt")
+		cmd.Env = environment(home)
+		if len(rules) > 0 {
+			cmd = testfilter.Behind(t, cmd, rules...)
+		}
+		out, err := cmd.Output()
+		var failed *exec.ExitError
+		if assert.NoError(t, err) {
+			assert.Equal(t, "one\n", string(out))
+		} else if assert.ErrorAs(t, err, &failed) {
+			t.Log(string(failed.Stderr))
+		}
+	}
+	for range 2 {
+		call()
+		call(inDocker...)
+	}
+}
