@@ -157,6 +157,10 @@ type finishedEvent struct {
 	call              *call
 }
 
+// LeftFiles reports whether the call left files for its reader, which the record
+// bounds.
+func (e finishedEvent) LeftFiles() bool { return len(e.Artifacts) > 0 }
+
 // finishedFacts are what the record keeps of the end of a call beyond its
 // event.
 type finishedFacts struct {

@@ -21,7 +21,7 @@ func (a *app) pruneCommand() *cobra.Command {
 		Short: "Delete old records",
 		Long: `Delete old records: entries of the record, copies in .agent/runs, and the contents
 kept for undo. By default the limits of the record block apply. --max-mb limits the
-record; --older-than also limits undo. Copies that changed within the last hour
+record; --older-than also limits undo. Copies that changed within the last minute
 stay.`,
 		Example: `  toolhost prune
   toolhost prune --older-than 7d
@@ -56,13 +56,17 @@ func (a *app) prune(ctx context.Context, flags pruneFlags) error {
 		limits.Bytes = flags.maxMB << 20
 	}
 	before := p.Recorder.LogSize()
-	removed, err := p.Recorder.Prune(limits)
+	copies, err := p.Recorder.Prune(limits)
 	if err != nil {
 		return err
 	}
 	left := p.Recorder.LogSize()
-	fmt.Fprintf(a.out, "The record takes %s, before %s. Removed copies of %s.\n", megabytes(left),
-		megabytes(before), counted(len(removed), "session"))
+	fmt.Fprintf(a.out, "The record takes %s, before %s. Removed %s of long outputs; they take %s.\n", megabytes(left),
+		megabytes(before), counted(copies.Removed, "file"), megabytes(copies.Left))
+	if copies.Fresh > 0 {
+		fmt.Fprintf(a.out, "Not removed: %s, written within the last minute. Try again in a minute.\n",
+			counted(copies.Fresh, "file"))
+	}
 	changes, err := p.PruneUndo(ctx, limits.Age, !since.IsZero())
 	if err != nil {
 		return err

@@ -47,7 +47,11 @@ func (r *Recorder) Event(_ context.Context, session, event string, payload any) 
 	if r.log != nil {
 		err = failure("write an event to", r.log.dir, r.keep(e, call, large))
 	}
-	return errors.Join(err, r.copy(e, large))
+	err = errors.Join(err, r.copy(e, large))
+	if ended, ok := payload.(interface{ LeftFiles() bool }); ok && ended.LeftFiles() {
+		err = errors.Join(err, r.boundCopies())
+	}
+	return err
 }
 
 // hold takes over a payload, without secrets.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -269,40 +270,76 @@ func TestSingleRunDirectory(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, ".gitignore"))
 }
 
-func TestPrune(t *testing.T) {
+func TestPruneCopies(t *testing.T) {
 	now := time.Now()
 	r := recorder(t, func(o *record.Options) { o.Now = func() time.Time { return now } })
-	for i, name := range []string{"ancient", "old", "recent", "busy"} {
-		require.NoError(t, r.Event(t.Context(), name, "e", strings.Repeat("x", 1000)))
-		require.NoError(t, r.End(name))
-		age := []time.Duration{40 * 24 * time.Hour, 20 * 24 * time.Hour, 2 * time.Hour, time.Minute}[i]
-		for _, file := range []string{"", "events.jsonl"} {
-			require.NoError(t, os.Chtimes(filepath.Join(r.ArtifactDir(name), file), now, now.Add(-age)))
-		}
+	ages := map[string]time.Duration{"ancient/logs/a": 40 * 24 * time.Hour, "mixed/logs/old": 20 * 24 * time.Hour,
+		"mixed/logs/recent": 2 * time.Hour, "mixed/logs/busy": 30 * time.Second}
+	for name, age := range ages {
+		file := filepath.Join(filepath.Dir(r.ArtifactDir("x")), filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, make([]byte, 1000), 0o644))
+		require.NoError(t, os.Chtimes(file, now, now.Add(-age)))
 	}
-	removed, err := r.Prune(record.Limits{})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"ancient"}, removed)
-	removed, err = r.Prune(record.Limits{Bytes: 2500})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"old"}, removed)
-	removed, err = r.Prune(record.Limits{Bytes: 1})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"recent"}, removed, "what was just written stays")
-	runs, err := r.Runs()
-	require.NoError(t, err)
-	require.Len(t, runs, 1)
-	assert.Equal(t, "busy", runs[0].Session)
+	left := func() (names []string) {
+		dir := filepath.Dir(r.ArtifactDir("x"))
+		require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				name, _ := filepath.Rel(dir, path)
+				names = append(names, filepath.ToSlash(name))
+			}
+			return err
+		}))
+		return names
+	}
+	for _, step := range []struct {
+		limits record.Limits
+		want   record.Copies
+		left   []string
+	}{
+		{record.Limits{}, record.Copies{Removed: 1, Left: 3000}, []string{"mixed/logs/busy", "mixed/logs/old", "mixed/logs/recent"}},
+		{record.Limits{Bytes: 2000}, record.Copies{Removed: 1, Left: 2000}, []string{"mixed/logs/busy", "mixed/logs/recent"}},
+		{record.Limits{Bytes: 1999}, record.Copies{Removed: 1, Left: 1000}, []string{"mixed/logs/busy"}},
+		{record.Limits{Bytes: 1}, record.Copies{Fresh: 1, Left: 1000}, []string{"mixed/logs/busy"}},
+		{record.Limits{Bytes: 1, Quiet: time.Second}, record.Copies{Removed: 1}, nil},
+	} {
+		got, err := r.Prune(step.limits)
+		require.NoError(t, err)
+		assert.Equal(t, step.want, got)
+		assert.Equal(t, step.left, left())
+	}
+	assert.NoDirExists(t, r.ArtifactDir("mixed"), "nothing is in it")
 }
 
-func TestNoRuns(t *testing.T) {
-	r := recorder(t)
-	runs, err := r.Runs()
+// leaving is the end of a call that left files.
+type leaving map[string]any
+
+func (leaving) LeftFiles() bool { return true }
+
+func TestCopiesAreBoundedAtEachCall(t *testing.T) {
+	now := time.Now()
+	r := recorder(t, func(o *record.Options) {
+		o.Now = func() time.Time { return now }
+		o.Keep = record.Limits{Bytes: 2500}
+	})
+	for i := range 5 {
+		file := filepath.Join(r.ArtifactDir("s"), "logs", strconv.Itoa(i))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, make([]byte, 1000), 0o644))
+		require.NoError(t, os.Chtimes(file, now, now))
+		require.NoError(t, r.Event(t.Context(), "s", "tool_call_finished", leaving{"request_id": strconv.Itoa(i)}))
+		now = now.Add(2 * time.Minute)
+	}
+	files, err := os.ReadDir(filepath.Join(r.ArtifactDir("s"), "logs"))
 	require.NoError(t, err)
-	assert.Empty(t, runs)
-	removed, err := r.Prune(record.Limits{})
+	require.Len(t, files, 2)
+	assert.Equal(t, "3", files[0].Name())
+}
+
+func TestNoCopies(t *testing.T) {
+	got, err := recorder(t).Prune(record.Limits{})
 	require.NoError(t, err)
-	assert.Empty(t, removed)
+	assert.Zero(t, got)
 }
 
 func BenchmarkOneShot(b *testing.B) {

@@ -20,8 +20,8 @@ type Limits struct {
 	// Bytes is what all may take together; the oldest goes first. Zero means
 	// 1 GiB.
 	Bytes int64
-	// Quiet protects runs of copies that changed so recently, because another
-	// process may be writing to them. Zero means an hour.
+	// Quiet protects copies that changed so recently, because another process may
+	// be writing to them. Zero means a minute.
 	Quiet time.Duration
 }
 
@@ -33,7 +33,7 @@ func (l Limits) withDefaults() Limits {
 		l.Bytes = 1 << 30
 	}
 	if l.Quiet == 0 {
-		l.Quiet = time.Hour
+		l.Quiet = time.Minute
 	}
 	return l
 }
@@ -142,16 +142,14 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// Prune drops what is beyond the limits: old entries of the record, and old
-// runs of copies, whose sessions it names. Runs that this recorder has open
-// stay.
-func (r *Recorder) Prune(limits Limits) (removed []string, err error) {
+// Prune drops what is beyond the limits: old entries of the record, and old copies.
+func (r *Recorder) Prune(limits Limits) (copies Copies, err error) {
 	limits = limits.withDefaults()
-	removed, err = r.pruneRuns(limits)
+	copies, err = r.pruneCopies(limits)
 	if r.log == nil {
-		return removed, err
+		return copies, err
 	}
-	return removed, errors.Join(err, failure("prune", r.log.dir, r.log.pruneNow(limits)))
+	return copies, errors.Join(err, failure("prune", r.log.dir, r.log.pruneNow(limits)))
 }
 
 // pruneNow prunes what is there, and what else is of the past.

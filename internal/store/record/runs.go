@@ -4,42 +4,26 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Run is a directory of copies as it lies there.
-type Run struct {
-	// Session is the session's name.
-	Session string
-	// Changed is when a file of it was last written.
-	Changed time.Time
-	// Bytes is the size of all its files.
-	Bytes int64
+// Copies says what became of the copies in the run directories: how many files were
+// removed, how many bytes are left, and how many of these files would have gone, had
+// they not been changed a moment ago.
+type Copies struct {
+	Removed, Fresh int
+	Left           int64
 }
 
-// Runs lists the run directories, the least recently changed first. There is
-// none before the first event, and never one with [Options.Single].
-func (r *Recorder) Runs() ([]Run, error) {
-	root, err := r.openRuns()
-	if root == nil {
-		return nil, err
-	}
-	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return nil, failure("list", r.options.Root, err)
-	}
-	runs := []Run{}
-	for _, entry := range entries {
-		if entry.IsDir() && ValidSession(entry.Name()) == nil {
-			runs = append(runs, measure(root, entry.Name()))
-		}
-	}
-	slices.SortStableFunc(runs, func(a, b Run) int { return a.Changed.Compare(b.Changed) })
-	return runs, nil
+// copied is a file in a run directory.
+type copied struct {
+	path    string // below the directory of run directories
+	changed time.Time
+	bytes   int64
 }
 
 // openRuns opens the directory of run directories, nil where there is none.
@@ -59,66 +43,84 @@ func (r *Recorder) openRuns() (*os.Root, error) {
 	return runs, failure("open", r.options.Dir, err)
 }
 
-// measure adds up a run. Files that vanish meanwhile count nothing.
-func measure(root *os.Root, session string) Run {
-	run := Run{Session: session}
-	fs.WalkDir(root.FS(), session, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return nil
-		}
-		if info.Mode().IsRegular() {
-			run.Bytes += info.Size()
-		}
-		if info.ModTime().After(run.Changed) {
-			run.Changed = info.ModTime()
-		}
-		return nil
-	})
-	return run
-}
-
-// pruneRuns removes old runs of copies and names their sessions.
-func (r *Recorder) pruneRuns(limits Limits) (removed []string, err error) {
-	runs, err := r.Runs()
-	if err != nil {
-		return nil, err
+// pruneCopies removes the oldest files of the run directories beyond the limits, those of
+// sessions under way too, but none that is being written to.
+func (r *Recorder) pruneCopies(limits Limits) (done Copies, err error) {
+	runs, err := r.openRuns()
+	if runs == nil {
+		return done, err
 	}
-	var total int64
-	for _, run := range runs {
-		total += run.Bytes
+	defer runs.Close()
+	files, err := copies(runs)
+	if err != nil {
+		return done, failure("list", r.options.Dir, err)
+	}
+	for _, file := range files {
+		done.Left += file.bytes
 	}
 	now := r.options.Now()
 	var errs []error
-	for _, run := range runs {
-		idle := now.Sub(run.Changed)
-		if idle <= limits.Age && total <= limits.Bytes || idle < limits.Quiet || r.isOpen(run.Session) {
-			continue
+	for _, file := range files {
+		age := now.Sub(file.changed)
+		switch {
+		case age <= limits.Age && done.Left <= limits.Bytes:
+		case age < limits.Quiet || r.writes(file.path):
+			done.Fresh++
+		default:
+			if err := runs.Remove(file.path); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			done.Removed++
+			done.Left -= file.bytes
+			for dir := path.Dir(file.path); dir != "." && runs.Remove(dir) == nil; dir = path.Dir(dir) {
+			} // an empty directory goes as well
 		}
-		if err := r.remove(run.Session); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		total -= run.Bytes
-		removed = append(removed, run.Session)
 	}
-	return removed, errors.Join(errs...)
+	return done, failure("remove", r.options.Dir, errors.Join(errs...))
 }
 
-func (r *Recorder) isOpen(session string) bool {
+// copies lists the files of the run directories, the least recently changed first.
+// Files that vanish meanwhile are left out.
+func copies(runs *os.Root) (files []copied, err error) {
+	entries, err := fs.ReadDir(runs.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() || ValidSession(entry.Name()) != nil {
+			continue
+		}
+		_ = fs.WalkDir(runs.FS(), entry.Name(), func(name string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return nil
+			}
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+				files = append(files, copied{name, info.ModTime(), info.Size()})
+			}
+			return nil
+		})
+	}
+	slices.SortStableFunc(files, func(a, b copied) int { return a.changed.Compare(b.changed) })
+	return files, nil
+}
+
+// writes reports whether a file is the copy of events of a session that is open.
+func (r *Recorder) writes(name string) bool {
+	dir, file := path.Split(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.runs[session] != nil
+	return file == eventsFile && r.runs[path.Clean(dir)] != nil
 }
 
-func (r *Recorder) remove(session string) error {
-	runs, err := r.openRuns()
-	if runs == nil {
-		return err
+// boundCopies keeps the copies within their bound after a call has left one.
+func (r *Recorder) boundCopies() error {
+	limits := r.options.Keep
+	if r.log != nil {
+		r.log.mu.Lock()
+		limits = r.log.limits
+		r.log.mu.Unlock()
 	}
-	defer runs.Close()
-	return failure("remove", session, runs.RemoveAll(session))
+	_, err := r.pruneCopies(limits)
+	return err
 }
