@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,14 +44,18 @@ func Running(t testing.TB, text string) []Process {
 	require.NoError(t, err)
 	var found []Process
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		line := strings.TrimSuffix(strings.ReplaceAll(string(data), "\x00", " "), " ")
-		if err == nil && strings.Contains(line, text) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if line := commandLine(pid); strings.Contains(line, text) && line != "" {
 			found = append(found, Process{pid, line})
 		}
 	}
 	return found
+}
+
+// commandLine returns the arguments of a process with spaces between them, nothing for one that has ended.
+func commandLine(pid int) string {
+	data, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	return strings.TrimSuffix(strings.ReplaceAll(string(data), "\x00", " "), " ")
 }
 
 // OpenFiles counts the files that this process has open. It is 0 but on Linux.
@@ -62,6 +67,16 @@ func OpenFiles(t testing.TB) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(entries)
+}
+
+// openFiles returns what each descriptor of this process leads to.
+func openFiles() (lines []string) {
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		to, _ := os.Readlink(link)
+		lines = append(lines, filepath.Base(link)+" "+to)
+	}
+	return lines
 }
 
 // Unchanged has a test fail that leaves behind what there was not when it was called: open files, goroutines, child
@@ -80,15 +95,15 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	if r, w, err := os.Pipe(); err == nil { // has Go's runtime open what it keeps for all pipes
 		_, _ = r.Close(), w.Close()
 	}
-	files, goroutines, before := OpenFiles(t), runtime.NumGoroutine(), children()
+	files, goroutines, before, open := OpenFiles(t), runtime.NumGoroutine(), children(), openFiles()
 	t.Cleanup(func() {
 		left := func() (text string) {
 			if now := OpenFiles(t); now > files {
-				text += fmt.Sprintf("%d open files, before %d\n", now, files)
+				more := slices.DeleteFunc(openFiles(), func(line string) bool { return slices.Contains(open, line) })
+				text += fmt.Sprintf("%d open files, before %d, others than before:\n%s\n", now, files, strings.Join(more, "\n"))
 			}
 			if now := runtime.NumGoroutine(); now > goroutines {
-				stacks := make([]byte, 1<<20)
-				text += fmt.Sprintf("%d goroutines, before %d\n%s\n", now, goroutines, stacks[:runtime.Stack(stacks, true)])
+				text += fmt.Sprintf("%d goroutines, before %d\n%s\n", now, goroutines, stacks())
 			}
 			if now := children(); now > before {
 				text += fmt.Sprintf("%d child processes, before %d\n", now, before)
