@@ -25,6 +25,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/session"
 	"github.com/toolhost/toolhost/internal/store/effects"
 	"github.com/toolhost/toolhost/internal/store/undo"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -156,23 +157,15 @@ func TestGitAddInPieces(t *testing.T) {
 	git := testneed.Program(t, "git")
 	each(t, session.Options{}, func(a *arena) {
 		require.NoError(a.t, os.WriteFile(filepath.Join(a.root, "f"), []byte("1\n"), 0o600))
-		for _, line := range []string{"init -q", "add f", "-c user.name=n -c user.email=e commit -qm m"} {
-			cmd := exec.Command(git, strings.Fields(line)...)
-			cmd.Dir = a.root
-			cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
-			out, err := cmd.CombinedOutput()
-			require.NoError(a.t, err, "%s", out)
+		for _, line := range []string{"init -q", "add f", "commit -qm m"} {
+			testgit.Run(a.t, a.root, strings.Fields(line)...)
 		}
 		require.NoError(a.t, os.WriteFile(filepath.Join(a.root, "f"), []byte("1\n2\n"), 0o600))
 		s := a.start(true, git, "add", "-p")
 		a.until(s, "]? ")
 		a.write(s, "y\n")
 		a.ends(s)
-		cmd := exec.Command(git, "diff", "--cached", "--stat")
-		cmd.Dir = a.root
-		out, err := cmd.CombinedOutput()
-		require.NoError(a.t, err)
-		assert.Contains(a.t, string(out), "1 insertion")
+		assert.Contains(a.t, testgit.Run(a.t, a.root, "diff", "--cached", "--stat"), "1 insertion")
 	})
 }
 
