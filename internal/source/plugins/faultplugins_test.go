@@ -148,7 +148,7 @@ func ofPlugin(t *testing.T, program string) []testproc.Process {
 func TestRandomFaults(t *testing.T) {
 	testneed.NotShort(t, "makes random faults for seconds")
 	linuxOnly(t)
-	rounds := 60
+	rounds, seed := 60, testneed.Seed(t)
 	if testneed.Long() {
 		rounds = 1000
 	}
@@ -165,7 +165,7 @@ func TestRandomFaults(t *testing.T) {
 		for _, c := range faults() {
 			f.declare(t, program, fmt.Sprint(c.name, w), c)
 		}
-		running.Go(func() { f.suffer(t, w, rounds/workers+1) })
+		running.Go(func() { f.suffer(t, seed, w, rounds/workers+1) })
 	}
 	running.Wait()
 	require.NoError(t, f.Close())
@@ -179,8 +179,7 @@ func TestRandomFaults(t *testing.T) {
 }
 
 // suffer provokes faults at random, and sees that the host answers in between.
-func (f *fixture) suffer(t *testing.T, worker, rounds int) {
-	seed := uint64(time.Now().UnixNano())
+func (f *fixture) suffer(t *testing.T, seed uint64, worker, rounds int) {
 	random, all := rand.New(rand.NewPCG(seed, uint64(worker))), faults()
 	for i := range rounds {
 		c := all[random.IntN(len(all))]
