@@ -3,6 +3,7 @@ package testproc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -153,6 +154,30 @@ func WhenExists(t testing.TB, path string, do func()) {
 			}
 		}
 	}()
+}
+
+// Overdue returns a context that runs out of time as soon as there is a file at path: the way to have a call time out
+// when its process has come so far, however long that takes. Nothing knows of the time limit before.
+func Overdue(t testing.TB, path string) context.Context {
+	ctx := overdue{t.Context(), make(chan struct{})}
+	WhenExists(t, path, func() { close(ctx.done) })
+	return ctx
+}
+
+type overdue struct {
+	context.Context
+	done chan struct{}
+}
+
+func (o overdue) Done() <-chan struct{} { return o.done }
+
+func (o overdue) Err() error {
+	select {
+	case <-o.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 // LongEnough runs something with ever longer time limits, from the first, until it

@@ -1,6 +1,7 @@
 package testproc_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -126,10 +127,20 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
+func TestOverdue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	ctx, cancel := context.WithCancel(testproc.Overdue(t, path))
+	defer cancel()
+	assert.NoError(t, ctx.Err())
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	testproc.Receive(t, ctx.Done())
+	assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+}
+
 func TestWhenExists(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	done := make(chan struct{})
 	testproc.WhenExists(t, path, func() { close(done) })
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	<-done
+	testproc.Receive(t, done)
 }
