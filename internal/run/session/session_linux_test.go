@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -406,10 +405,10 @@ func TestDeathOfTheHost(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock} {
 		t.Run(string(level), func(t *testing.T) {
 			a := newArena(t, level, session.Options{})
-			mark := strconv.FormatInt(time.Now().UnixNano(), 10)
+			sleep := testproc.Sleep(t)
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "SESSION_TEST_ROOT="+a.root, "SESSION_TEST_LEVEL="+string(level),
-				"SESSION_TEST_LINE=sleep 1000."+mark+" & touch ready; exec sleep 1000."+mark)
+				"SESSION_TEST_LINE="+string(sleep)+" & touch ready; exec "+string(sleep))
 			out, err := cmd.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())
@@ -418,11 +417,10 @@ func TestDeathOfTheHost(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "<nil>\n", said)
 			require.Eventually(t, func() bool { return a.read("ready") == "" }, patience, 5*time.Millisecond)
-			require.NotEmpty(t, testproc.Running(t, mark))
+			require.NotEmpty(t, sleep.Running(t))
 			require.NoError(t, cmd.Process.Kill())
 			_ = cmd.Wait()
-			require.Eventually(t, func() bool { return len(testproc.Running(t, mark)) == 0 }, patience,
-				5*time.Millisecond, "nothing is left")
+			sleep.Gone(t)
 		})
 	}
 }
