@@ -38,6 +38,7 @@ func kill(pid int) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = p.Release() }() // which may be an open file
 	return p.Kill()
 }
 

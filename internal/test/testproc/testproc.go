@@ -96,7 +96,8 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	if r, w, err := os.Pipe(); err == nil { // has Go's runtime open what it keeps for all pipes
 		_, _ = r.Close(), w.Close()
 	}
-	files, goroutines, before, open := OpenFiles(t), runtime.NumGoroutine(), children(), openFiles()
+	files, goroutines, before := settled(t)
+	open := openFiles()
 	t.Cleanup(func() {
 		left := func() (text string) {
 			if now := OpenFiles(t); now > files {
@@ -121,6 +122,20 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 			t.Errorf("the test leaves behind: %s", text)
 		}
 	})
+}
+
+// settled counts open files, goroutines and child processes when what earlier tests have left has ended: when the
+// counts stay the same for a while.
+func settled(t testing.TB) (files, goroutines, processes int) {
+	runtime.GC() // closes files that nobody has any longer
+	for same, end := 0, time.Now().Add(leftFor); same < 10 && time.Now().Before(end); same++ {
+		f, g, p := OpenFiles(t), runtime.NumGoroutine(), children()
+		if f != files || g != goroutines || p != processes {
+			files, goroutines, processes, same = f, g, p, 0
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return files, goroutines, processes
 }
 
 // leftFor is how long Unchanged waits for what ends by itself.
