@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -91,7 +92,7 @@ func probeBase(t *testing.T) string {
 	require.NoError(t, err, string(out))
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(base, "host"), self, 0o755))
+	testfile.Program(t, filepath.Join(base, "host"), string(self))
 	return base
 }
 

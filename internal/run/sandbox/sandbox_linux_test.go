@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -273,7 +274,7 @@ func TestProgramInAHiddenPlace(t *testing.T) {
 	data, err := os.ReadFile("/bin/echo")
 	require.NoError(t, err)
 	program := filepath.Join(t.TempDir(), "my-echo")
-	require.NoError(t, os.WriteFile(program, data, 0o755))
+	testfile.Program(t, program, string(data))
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		p := sandbox.Policy{Level: level, Workspace: t.TempDir()}
 		assert.Equal(t, "hello\n", run(t, command(p, program, "hello")).Stdout.String())

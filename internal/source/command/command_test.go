@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/source/command"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
@@ -132,7 +133,7 @@ func TestMissingProgram(t *testing.T) {
 func TestProgramsInTheWorkspaceAreNotRun(t *testing.T) {
 	ws := open(t)
 	evil := filepath.Join(ws.Root(), "ls")
-	require.NoError(t, os.WriteFile(evil, []byte("#!/bin/sh\necho evil\n"), 0o755))
+	testfile.Program(t, evil, "#!/bin/sh\necho evil\n")
 	t.Setenv("PATH", ws.Root()+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	spec := argv.Spec{Name: "ls", Risk: tool.ReadOnly, Passthrough: &argv.Wrapper{Command: "ls"}}
 	result, err := run(t, spec, command.Deps{Workspace: ws}, `{"args":""}`)
