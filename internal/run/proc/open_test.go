@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 func openShell(t *testing.T, script string, lines chan<- string) *proc.Process {
@@ -49,7 +50,8 @@ func TestOpenTalks(t *testing.T) {
 }
 
 func TestOpenStopEndsWhatIgnoresIt(t *testing.T) {
-	p := openShell(t, `trap '' TERM; sh -c 'trap "" TERM; echo $$; exec sleep 1000' & wait; sleep 1000`, nil)
+	sleep := string(testproc.Sleep(t))
+	p := openShell(t, `trap '' TERM; sh -c 'trap "" TERM; echo $$; exec `+sleep+`' & wait; `+sleep, nil)
 	pid, err := bufio.NewReader(p.Stdout).ReadString('\n')
 	require.NoError(t, err)
 	p.Stop()

@@ -246,7 +246,7 @@ func ended(s *session.Session) <-chan struct{} {
 
 func TestIdleTime(t *testing.T) {
 	a := newArena(t, sandbox.Off, session.Options{Idle: 50 * time.Millisecond})
-	s := a.start(true, "/bin/sh", "-c", "sleep 1000")
+	s := a.start(true, "/bin/sh", "-c", string(testproc.Sleep(t)))
 	_, task := a.ends(s)
 	assert.Equal(t, background.Killed, task.State)
 	assert.Equal(t, "it was left alone for 50ms", task.Reason)
@@ -331,7 +331,7 @@ func TestShell(t *testing.T) {
 		ran, err = sh.Run(a.t.Context(), "echo ${V-none}; pwd", patience)
 		require.NoError(a.t, err)
 		assert.Equal(a.t, "none\n"+a.root+"\n", ran.Text, "another shell")
-		ran, err = sh.Run(a.t.Context(), "V=1; echo begun; sleep 1000", 300*time.Millisecond)
+		ran, err = sh.Run(a.t.Context(), "V=1; echo begun; "+string(testproc.Sleep(a.t)), 300*time.Millisecond)
 		require.NoError(a.t, err)
 		assert.True(a.t, ran.TimedOut)
 		assert.Equal(a.t, "begun\n", ran.Text)

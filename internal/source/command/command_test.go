@@ -81,7 +81,8 @@ func TestFailureHasBothStreams(t *testing.T) {
 func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
 	var e *tool.Error
 	testproc.LongEnough(200*time.Millisecond, func(limit time.Duration) bool {
-		_, err := run(t, script(`echo begun; sleep 600`, argv.Settings{Timeout: limit}), command.Deps{Workspace: open(t)},
+		line := `echo begun; ` + string(testproc.Sleep(t))
+		_, err := run(t, script(line, argv.Settings{Timeout: limit}), command.Deps{Workspace: open(t)},
 			`{}`)
 		e = tool.AsError(err)
 		require.NotNil(t, e)
@@ -93,7 +94,7 @@ func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	ws := open(t)
-	tl, err := command.New(script(`touch begun; sleep 60`, argv.Settings{}), command.Deps{Workspace: ws})
+	tl, err := command.New(script(`touch begun; `+string(testproc.Sleep(t)), argv.Settings{}), command.Deps{Workspace: ws})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	testproc.WhenExists(t, filepath.Join(ws.Root(), "begun"), cancel)

@@ -3,11 +3,13 @@ package testproc_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,4 +145,22 @@ func TestWhenExists(t *testing.T) {
 	testproc.WhenExists(t, path, func() { close(done) })
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	testproc.Receive(t, done)
+}
+
+// Another run on the machine, or one that was killed, has the same process where the number is written down.
+func TestNumbersOfSleepAreDrawn(t *testing.T) {
+	const root = "../../.."
+	fixed, read := regexp.MustCompile(`\bsleep [1-9]\d+`), 0
+	for _, dir := range []string{"internal", "taskfile", "builtin", "host", "config", "plugins", "examples"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			read++
+			text, err := os.ReadFile(path)
+			assert.Empty(t, fixed.FindAllString(string(text), -1), "%s: testproc.Sleep draws a number", path)
+			return err
+		}))
+	}
+	assert.Greater(t, read, 200, "control: the tests are there")
 }

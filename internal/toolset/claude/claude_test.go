@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/claude"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 	"github.com/toolhost/toolhost/internal/toolset/hands/handstest"
@@ -48,7 +49,7 @@ func TestBackground(t *testing.T) {
 		require.NotNil(t, found, r.Text())
 		return found[1]
 	}
-	ended, running := start("echo done; exit 4"), start("echo begun; sleep 1000")
+	ended, running := start("echo done; exit 4"), start("echo begun; "+string(testproc.Sleep(t)))
 	b.Check(cases{
 		{Tool: "TaskOutput", Params: `{"task_id":"` + ended + `","block":true,"timeout":60000}`, Text: "<retrieval_status>success" +
 			"</retrieval_status>\n\n<task_id>" + ended + "</task_id>\n\n<task_type>local_bash</task_type>\n\n<status>completed" +

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/codex"
 	"github.com/toolhost/toolhost/internal/toolset/hands/handstest"
 )
@@ -60,7 +61,7 @@ func TestSessions(t *testing.T) {
 		{Tool: "write_stdin", Params: `{"session_id":` + found[1] + `,"chars":"two\n","yield_time_ms":30000}`,
 			Has: []string{"Process exited with code 6"}},
 	})
-	r = b.Call(t.Context(), "exec_command", `{"cmd":"sleep 100","yield_time_ms":250}`)
+	r = b.Call(t.Context(), "exec_command", `{"cmd":"`+string(testproc.Sleep(t))+`","yield_time_ms":250}`)
 	found = regexp.MustCompile(`session ID (\d+)\n`).FindStringSubmatch(r.Text())
 	require.NotNil(t, found, r.Text())
 	b.Check(cases{{Tool: "write_stdin", Params: `{"session_id":` + found[1] + `,"chars":"x"}`, Fails: true,

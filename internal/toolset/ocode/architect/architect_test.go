@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
 )
 
@@ -84,7 +85,7 @@ func TestProgramThatBreaks(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "child")
-	testfile.Program(t, binary, "#!/bin/sh\nsleep 600\n")
+	testfile.Program(t, binary, "#!/bin/sh\n"+string(testproc.Sleep(t))+"\n")
 	_, err := analyzer(t, architect.Options{Binary: binary,
 		Timeout: 50 * time.Millisecond}).Analyze(context.Background(),
 		architect.Request{Path: ".", Kind: architect.Overview})
