@@ -33,7 +33,7 @@ func openShell(t *testing.T, script string, lines chan<- string) *proc.Process {
 func TestOpenTalks(t *testing.T) {
 	lines := make(chan string, 1)
 	p := openShell(t, `echo ready >&2; while read -r line; do echo "got $line"; done; exit 3`, lines)
-	require.Equal(t, "ready", <-lines)
+	require.Equal(t, "ready", testproc.Receive(t, lines))
 	out := bufio.NewReader(p.Stdout)
 	for _, word := range []string{"one", "two"} {
 		_, err := p.Stdin.WriteString(word + "\n")

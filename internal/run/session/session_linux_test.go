@@ -222,7 +222,7 @@ func TestCharacterCutInTwo(t *testing.T) {
 func TestFlood(t *testing.T) {
 	a := newArena(t, sandbox.Off, session.Options{Unread: 1000})
 	s := a.start(true, "/bin/sh", "-c", `echo first; yes äöü | head -n 200000; echo last`)
-	<-ended(s)
+	testproc.Receive(t, ended(s))
 	o, _ := a.ends(s)
 	assert.Less(t, len(o.Text), 1100)
 	assert.Greater(t, o.Omitted, int64(1_000_000))
@@ -268,7 +268,7 @@ func TestBoundsAndOwners(t *testing.T) {
 	assert.Equal(t, tool.NotFound, tool.CodeOf(err), "of another session")
 	_, _, err = a.tasks.Kill(t.Context(), tasks[0].ID)
 	require.NoError(t, err)
-	<-ended(found)
+	testproc.Receive(t, ended(found))
 	_, err = a.all.Start(t.Context(), a.spec(true, "/no/such/program"))
 	assert.Equal(t, tool.CommandNotFound, tool.CodeOf(err))
 }

@@ -148,7 +148,7 @@ func TestCrashFailsItsCallsAndTheNextCallRestarts(t *testing.T) {
 	}()
 	eventually(t, "both calls run", func() bool { return f.status(t, "faulty").Calls == 2 })
 	_, err := do(t.Context(), tools["do"], "exit", "")
-	for _, err := range []error{err, <-waiting} {
+	for _, err := range []error{err, testproc.Receive(t, waiting)} {
 		assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 		assert.ErrorContains(t, err,
 			"plugin faulty died during the call: exit status 7; its last words:\nmy last words")
