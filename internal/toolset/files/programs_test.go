@@ -52,6 +52,7 @@ func TestRipgrep(t *testing.T) {
 }
 
 func TestRipgrepShowsWhatItFoundBesideWhatItCouldNotRead(t *testing.T) {
+	testneed.NotShort(t, "compares the words of another program")
 	testneed.Program(t, "rg")
 	f := newFixture(t)
 	f.write(t, "a.txt", "hit\n")
