@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 func TestSettleWaitsForTheCallsThatRun(t *testing.T) {
@@ -24,7 +25,7 @@ func TestSettleWaitsForTheCallsThatRun(t *testing.T) {
 	result := make(chan *host.Outcome, 2)
 	call := func() { result <- h.Session("s").Call(t.Context(), host.Request{Tool: "wait"}) }
 	go call()
-	<-entered
+	testproc.Receive(t, entered)
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	assert.ErrorIs(t, h.Settle(short, "another", source), context.DeadlineExceeded)
@@ -32,6 +33,6 @@ func TestSettleWaitsForTheCallsThatRun(t *testing.T) {
 	settled := make(chan error, 1)
 	go func() { settled <- h.Settle(t.Context(), source) }()
 	release <- struct{}{}
-	assert.Equal(t, "old", (<-result).Result.Text())
-	assert.NoError(t, <-settled)
+	assert.Equal(t, "old", testproc.Receive(t, result).Result.Text())
+	assert.NoError(t, testproc.Receive(t, settled))
 }

@@ -244,6 +244,7 @@ func TestTimeLimit(t *testing.T) {
 	var p *project
 	var r run
 	var result *tool.Result
+	sleep := string(testproc.Sleep(t))
 	testproc.LongEnough(1500*time.Millisecond, func(limit time.Duration) bool {
 		p = newProject(t, "", func(o *taskfile.Options) { o.Timeout = limit })
 		p.write(".agent/Taskfile.yml", `version: '3'
@@ -253,8 +254,8 @@ tasks:
     silent: true
     cmds:
       - echo started
-      - sh -c 'sleep 300 & echo $! >> pids; setsid sleep 300 & sh -c "trap \"\" TERM; sleep 300" & echo $! >> pids; wait'
-      - sleep 300
+      - sh -c '`+sleep+` & echo $! >> pids; setsid `+sleep+` & sh -c "trap \"\" TERM; `+sleep+`" & echo $! >> pids; wait'
+      - `+sleep+`
 `)
 		began := time.Now()
 		r, result = p.run("hang", "")
@@ -284,7 +285,7 @@ func TestCancelledRun(t *testing.T) {
 	p.write(".agent/Taskfile.yml",
 		"version: '3'\ntasks:\n  hang:\n    desc: x\n    silent: true\n    cmds:\n"+
 			"      - defer: echo cleaned > cleaned\n      - echo here; echo $$ > ready; sh -c 'echo $$ >> "+
-			"pids; exec sleep 300'\n")
+			"pids; exec "+string(testproc.Sleep(t))+"'\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	testproc.WhenExists(t, filepath.Join(p.dir, "pids"), cancel)
 	result, err := p.call(ctx, "run_command", map[string]any{"command": "hang"})
@@ -300,7 +301,7 @@ func TestBackgroundProcessesEnd(t *testing.T) {
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml",
 		"version: '3'\ntasks:\n  spawn:\n    desc: x\n    silent: true\n    cmds:\n"+
-			"      - sh -c 'sleep 300 & echo $! > pids'\n      - echo done\n")
+			"      - sh -c '"+string(testproc.Sleep(t))+" & echo $! > pids'\n      - echo done\n")
 	began := time.Now()
 	r, result := p.run("spawn", "")
 	assert.Less(t, time.Since(began), time.Minute)

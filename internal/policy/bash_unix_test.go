@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/policy"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -102,8 +103,7 @@ func (c *comparison) prepare(t *testing.T) {
 	bin := filepath.Join(c.dir, "bin")
 	require.NoError(t, os.Mkdir(bin, 0o755))
 	for _, name := range []string{"p1", "p2"} {
-		require.NoError(t,
-			os.WriteFile(filepath.Join(bin, name), []byte(strings.ReplaceAll(program, "NAME", name)), 0o755))
+		testfile.Program(t, filepath.Join(bin, name), strings.ReplaceAll(program, "NAME", name))
 	}
 	for _, name := range []string{"env", "nice", "nohup", "timeout", "xargs", "sh", "bash", "setsid", "stdbuf", "find",
 		"cat"} {

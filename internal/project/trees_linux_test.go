@@ -222,11 +222,7 @@ func trees() int {
 func TestTreesOfGit(t *testing.T) {
 	testneed.NotShort(t, "makes many repositories")
 	testneed.Program(t, "git")
-	seed := uint64(time.Now().UnixNano())
-	if given, err := strconv.ParseUint(os.Getenv("TOOLHOST_TEST_SEED"), 10, 64); err == nil {
-		seed = given
-	}
-	t.Logf("seed %d", seed)
+	seed := testneed.Seed(t)
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	g := newTreeMaker(t)
 	for n := range trees() {

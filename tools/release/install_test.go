@@ -118,9 +118,9 @@ func TestInstall(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			root := t.TempDir()
+			root, project := t.TempDir(), testProject(t) // which builds a program
 			began := time.Now()
-			p := installedProgram{t: t, argv: tt.install(t, root), project: testProject(t), home: t.TempDir()}
+			p := installedProgram{t: t, argv: tt.install(t, root), project: project, home: t.TempDir()}
 			p.call("list_files")
 			assert.Less(t, time.Since(began), time.Minute, "from the install line to the first call")
 			p.answers(tt.channel)

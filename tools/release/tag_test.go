@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,14 @@ import (
 func TestTags(t *testing.T) {
 	script, err := filepath.Abs("../../.ci/tag")
 	require.NoError(t, err)
+	for _, entry := range os.Environ() { // no repository and no setting of the caller's counts
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GIT_") {
+			t.Setenv(name, value)
+			require.NoError(t, os.Unsetenv(name))
+		}
+	}
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	for _, tt := range []struct {
 		name, heading string
 		tags          []string

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // forbidden are commands that a confined process must not get done. Whether
@@ -150,6 +151,7 @@ func TestSandboxProbe(t *testing.T) {
 		"HostTmp": a.tmp, "Protected": a.ws + "/agent.hcl", "Pid": os.Getpid(), "SharedMemory": -1,
 		"TCP4": a.canary.Addr().String(), "TCP6": "[::1]:1", "UDP": a.canary.Addr().String(),
 		"Unix": a.base + "/none.sock", "Abstract": "none",
+		"Sleep": string(testproc.Sleep(t)),
 	})
 	require.NoError(t, err)
 	h := a.serve(nil, "--toolset", "cliagent")

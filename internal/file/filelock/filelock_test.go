@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/file/filelock"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 func TestLock(t *testing.T) {
@@ -60,6 +61,6 @@ func TestAwait(t *testing.T) {
 	got := make(chan error)
 	go func() { got <- filelock.Await(t.Context(), second, true) }()
 	filelock.Unlock(first)
-	require.NoError(t, <-got)
+	require.NoError(t, testproc.Receive(t, got))
 	assert.ErrorIs(t, filelock.Try(first, true), filelock.ErrLocked)
 }

@@ -22,6 +22,7 @@ import (
 
 // TestLikeRipgrep searches generated trees, and compares with what ripgrep finds.
 func TestLikeRipgrep(t *testing.T) {
+	testneed.NotShort(t, "compares with another program")
 	rg := testneed.Program(t, "rg")
 	trees, queries := 4, 120
 	if os.Getenv("TOOLHOST_TEST_LONG") != "" {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -20,7 +20,7 @@ func run(t testing.TB, dir string, stdin []byte, argv ...string) string {
 	t.Helper()
 	cmd := exec.Command(testneed.Program(t, argv[0]), argv[1:]...)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
+	cmd.Env = testgit.Env(t)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,29 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // gitFiles is what git takes for the files of the working tree.
-func gitFiles(t *testing.T, git, dir string) []string {
+func gitFiles(t *testing.T, dir string) []string {
 	t.Helper()
-	cmd := exec.Command(git, "-C", dir, "ls-files", "-co", "--exclude-standard", "-z")
-	cmd.Env = gitEnv(dir)
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-}
-
-func gitEnv(dir string) []string {
-	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir,
-		"XDG_CONFIG_HOME="+dir, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
-}
-
-func gitInit(t *testing.T, git, dir string) {
-	t.Helper()
-	cmd := exec.Command(git, "init", "-q", dir)
-	cmd.Env = gitEnv(dir)
-	require.NoError(t, cmd.Run())
+	out := testgit.Run(t, dir, "ls-files", "-co", "--exclude-standard", "-z")
+	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 }
 
 // walkFiles is what Walk takes for them.
@@ -55,7 +40,6 @@ func walkFiles(t *testing.T, w *workspace.Workspace) []string {
 }
 
 func TestGitignoreOfKnownPatterns(t *testing.T) {
-	git := testneed.Program(t, "git")
 	names := []string{
 		"a", "b.txt", "c.o", "d.O", "#hash", "!bang", "sp ace", "trail ", "back\\slash", "br[a]ck", "star*", "-", "]",
 		"^",
@@ -69,7 +53,7 @@ func TestGitignoreOfKnownPatterns(t *testing.T) {
 	for _, name := range names {
 		plant(t, dir, name, "x")
 	}
-	gitInit(t, git, dir)
+	testgit.Run(t, dir, "init", "-q")
 	w := open(t, dir, workspace.Options{})
 	for _, patterns := range []string{
 		"*.o", "*.[oO]", "build/", "/build", "build", "src/build/", "*/build", "**/build", "build/**",
@@ -86,7 +70,7 @@ func TestGitignoreOfKnownPatterns(t *testing.T) {
 		"foo/bar/**/baz", "x**/c", "d*/**/c", "*\n!a\n", "UP", "up", "src/*\n!src/deep\nsrc/deep/*",
 	} {
 		plant(t, dir, ".gitignore", patterns)
-		require.Equal(t, gitFiles(t, git, dir), walkFiles(t, w), "%q", patterns)
+		require.Equal(t, gitFiles(t, dir), walkFiles(t, w), "%q", patterns)
 	}
 }
 
@@ -159,19 +143,18 @@ func (r words) grow(t *testing.T, dir string, depth int) {
 
 func TestGitignoreOfGeneratedTrees(t *testing.T) {
 	testneed.NotShort(t, "compares with git")
-	git := testneed.Program(t, "git")
 	ignored := 0
 	for seed := range uint64(60) {
 		r := words{rand.New(rand.NewPCG(seed, 7))}
 		dir := realTemp(t)
-		gitInit(t, git, dir)
+		testgit.Run(t, dir, "init", "-q")
 		r.grow(t, dir, 3)
 		if r.IntN(3) == 0 {
 			plant(t, dir, ".git/info/exclude", r.patterns())
 		}
 		w := open(t, dir, workspace.Options{})
 		got := walkFiles(t, w)
-		require.Equal(t, gitFiles(t, git, dir), got, "seed %d\n%s", seed, tree(t, dir))
+		require.Equal(t, gitFiles(t, dir), got, "seed %d\n%s", seed, tree(t, dir))
 		ignored += count(t, w) - len(got)
 	}
 	require.Greater(t, ignored, 200, "the patterns hit too little to prove anything")

@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 const patience = time.Minute
@@ -123,7 +124,7 @@ func TestTaskRunsToItsEnd(t *testing.T) {
 
 func TestTaskIsReadWhileItRuns(t *testing.T) {
 	s, root := open(t, Options{})
-	task := start(t, s, shell(root, "echo first; sleep 1000"))
+	task := start(t, s, shell(root, "echo first; "+string(testproc.Sleep(t))))
 	assert.Equal(t, Running, task.State)
 	assert.Nil(t, task.ExitCode)
 	require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "first\n" }, patience,
@@ -138,7 +139,7 @@ func TestTaskIsReadWhileItRuns(t *testing.T) {
 // Another program lists, reads and ends what this one runs.
 func TestATaskOfAnotherProgram(t *testing.T) {
 	s, root := open(t, Options{})
-	_, id := other(t, root, sandbox.Off, "echo begun; sleep 1000")
+	_, id := other(t, root, sandbox.Off, "echo begun; "+string(testproc.Sleep(t)))
 	require.Eventually(t, func() bool { return output(t, s, id).Stdout.String() == "begun\n" }, patience,
 		5*time.Millisecond)
 	tasks, err := s.List()
@@ -178,7 +179,7 @@ func TestProgramThatDoesNotExist(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	s, root := open(t, Options{})
-	spec := shell(root, "sleep 1000")
+	spec := shell(root, string(testproc.Sleep(t)))
 	spec.Timeout = 50 * time.Millisecond
 	ended := wait(t, s, start(t, s, spec).ID)
 	assert.Equal(t, TimedOut, ended.State)
@@ -187,8 +188,8 @@ func TestTimeout(t *testing.T) {
 
 func TestBoundOnRunningTasksOfASession(t *testing.T) {
 	s, root := open(t, Options{MaxRunning: 2})
-	first := start(t, s, shell(root, "sleep 1000"))
-	start(t, s, shell(root, "sleep 1000"))
+	first := start(t, s, shell(root, string(testproc.Sleep(t))))
+	start(t, s, shell(root, string(testproc.Sleep(t))))
 	_, err := s.Start(context.Background(), shell(root, "true"))
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 	another := shell(root, "true")
@@ -214,9 +215,9 @@ func TestOldTasksAreRemoved(t *testing.T) {
 
 func TestEndOfASession(t *testing.T) {
 	s, root := open(t, Options{})
-	spec := shell(root, "sleep 1000")
+	spec := shell(root, string(testproc.Sleep(t)))
 	spec.Session = "ending"
-	theirs, others := start(t, s, spec), start(t, s, shell(root, "sleep 1000"))
+	theirs, others := start(t, s, spec), start(t, s, shell(root, string(testproc.Sleep(t))))
 	assert.True(t, theirs.Ours())
 	ended, err := s.EndAll(context.Background(), func(t *Task) bool { return t.Session == "ending" }, "its session ended")
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,13 +16,13 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// stubborn are commands whose processes do not want to end. %s marks them;
+// stubborn are commands whose processes do not want to end. SLEEP marks them;
 // each prints "ready" when all are there.
 var stubborn = map[string]string{
-	"ignores SIGTERM":    `trap "" TERM INT HUP; echo ready; while :; do sleep 0.%s; done`,
-	"double fork":        `( ( trap "" TERM; exec sleep 1000.%s ) & ) ; echo ready; exec sleep 1000.%s`,
-	"session of its own": `setsid sh -c 'trap "" TERM; sleep 1000.%s; true' & echo ready; exec sleep 1000.%s`,
-	hider:                `setsid sh -c 'env -i sh -c "trap \"\" TERM; sleep 1000.%s; true" &' ; echo ready; exec sleep 1000.%s`,
+	"ignores SIGTERM":    `trap "" TERM INT HUP; echo ready; while :; do sleep 0.1; done # SLEEP`,
+	"double fork":        `( ( trap "" TERM; exec SLEEP ) & ) ; echo ready; exec SLEEP`,
+	"session of its own": `setsid sh -c 'trap "" TERM; SLEEP; true' & echo ready; exec SLEEP`,
+	hider:                `setsid sh -c 'env -i sh -c "trap \"\" TERM; echo ready; SLEEP; true" &' ; exec SLEEP`,
 }
 
 // hider clears its environment, leaves the session and loses its parent.
@@ -42,18 +41,18 @@ func TestKillLeavesNothing(t *testing.T) {
 				t.Parallel()
 				needLevel(t, level)
 				s, root := open(t, Options{})
-				mark := strconv.FormatInt(time.Now().UnixNano(), 10)
-				spec := shell(root, strings.ReplaceAll(line, "%s", mark))
+				sleep := testproc.Sleep(t)
+				spec := shell(root, strings.ReplaceAll(line, "SLEEP", string(sleep)))
 				spec.Confine = policy(root, level)
 				task := start(t, s, spec)
 				require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" },
 					patience, 5*time.Millisecond)
-				require.NotEmpty(t, testproc.Running(t, mark))
+				require.NotEmpty(t, sleep.Running(t))
 				killed, already, err := s.Kill(context.Background(), task.ID)
 				require.NoError(t, err)
 				assert.False(t, already)
 				assert.Equal(t, Killed, killed.State)
-				assert.Empty(t, testproc.Running(t, mark))
+				sleep.Gone(t)
 				assert.Equal(t, "ready\n", output(t, s, task.ID).Stdout.String())
 			})
 		}
@@ -86,24 +85,23 @@ func TestDeathOfTheServer(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			needLevel(t, level)
 			s, root := open(t, Options{})
-			mark := strconv.FormatInt(time.Now().UnixNano(), 10)
-			server, id := other(t, root, level, "setsid sleep 1000."+mark+" & echo ready; exec sleep 1000."+mark)
+			sleep := testproc.Sleep(t)
+			server, id := other(t, root, level, "setsid "+string(sleep)+" & echo ready; exec "+string(sleep))
 			require.Eventually(t, func() bool { return output(t, s, id).Stdout.String() == "ready\n" }, patience,
 				5*time.Millisecond)
-			require.NotEmpty(t, testproc.Running(t, mark))
+			require.NotEmpty(t, sleep.Running(t))
 			require.NoError(t, server.Process.Kill())
 			_ = server.Wait()
 			most := 1
 			if level == sandbox.Full {
 				most = 0
 			}
-			require.Eventually(t, func() bool { return len(testproc.Running(t, mark)) <= most }, patience,
+			require.Eventually(t, func() bool { return len(sleep.Running(t)) <= most }, patience,
 				5*time.Millisecond, "the command is ended by the kernel")
 			lost := wait(t, s, id)
 			assert.Equal(t, Lost, lost.State)
 			assert.Equal(t, "the program that ran it was killed", lost.Reason)
-			require.Eventually(t, func() bool { return len(testproc.Running(t, mark)) == 0 }, patience,
-				5*time.Millisecond, "nothing is left")
+			sleep.Gone(t)
 			_, already, err := s.Kill(context.Background(), id)
 			require.NoError(t, err)
 			assert.True(t, already)

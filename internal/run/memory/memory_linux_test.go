@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/memory"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // takes has the test's own program take that many bytes, and start another that does where it is told twice.
@@ -80,7 +81,7 @@ func TestWatch(t *testing.T) {
 				require.NoError(t, cmd.Wait())
 				return
 			}
-			<-over
+			testproc.Receive(t, over)
 			err = cmd.Wait()
 			var exit *exec.ExitError
 			require.ErrorAs(t, err, &exit)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // logged waits until the log has n connections.
@@ -94,7 +95,7 @@ func TestWhoNeverReads(t *testing.T) {
 	_, err := io.ReadFull(conn, got)
 	require.NoError(t, err)
 	reset(conn)
-	assert.Error(t, <-ended)
+	assert.Error(t, testproc.Receive(t, ended))
 	assert.Less(t, logged(t, log, 1)[0].Received, int64(64<<20), "what nobody reads is not read on")
 }
 
@@ -118,7 +119,7 @@ func TestHalfClosedConnections(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, conn.CloseWrite())
-	assert.Equal(t, "later later later ", <-got)
+	assert.Equal(t, "later later later ", testproc.Receive(t, got))
 	logged(t, log, 1)
 }
 
@@ -134,7 +135,7 @@ func TestAResetInsideIsPassedOut(t *testing.T) {
 	_, err := conn.Write([]byte("x"))
 	require.NoError(t, err)
 	reset(conn)
-	assert.ErrorIs(t, <-ended, syscall.ECONNRESET)
+	assert.ErrorIs(t, testproc.Receive(t, ended), syscall.ECONNRESET)
 }
 
 // The connections of a process that has ended end.
@@ -147,7 +148,7 @@ func TestConnectionsEndWithTheProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, conn.CloseWrite())
 	s.end()
-	<-ended
+	testproc.Receive(t, ended)
 	logged(t, log, 1)
 }
 

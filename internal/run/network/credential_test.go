@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 const planted = "planted-5f2c1e"
@@ -133,7 +135,7 @@ func TestACredentialIsAdded(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "hello", string(body))
 		assert.Equal(t, protocol2, response.ProtoMajor == 2)
-		seen := <-g.seen
+		seen := testproc.Receive(t, g.seen)
 		assert.Equal(t, []string{"Bearer " + planted}, seen["Authorization"])
 		assert.Empty(t, seen["X-Forwarded-For"])
 
@@ -189,7 +191,7 @@ func TestWebSocketsPass(t *testing.T) {
 	response, err := http.ReadResponse(reader, nil)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
-	assert.Equal(t, "Bearer "+planted, (<-g.seen).Get("Authorization"))
+	assert.Equal(t, "Bearer "+planted, testproc.Receive(t, g.seen).Get("Authorization"))
 	_, err = io.WriteString(conn, "ping")
 	require.NoError(t, err)
 	got, err := io.ReadAll(reader)
@@ -255,7 +257,7 @@ func TestACredentialGoesNowhereElse(t *testing.T) {
 	response, err := client.Do(request)
 	require.NoError(t, err)
 	_ = response.Body.Close()
-	assert.Empty(t, (<-g.seen).Get("Authorization"))
+	assert.Empty(t, testproc.Receive(t, g.seen).Get("Authorization"))
 	said := fmt.Sprint(g.log.Connections()) + g.log.Explain()
 	assert.NotContains(t, said, planted)
 	assert.Contains(t, said, "the request names another host")
@@ -265,7 +267,7 @@ func TestACredentialGoesNowhereElse(t *testing.T) {
 	response, err = g.client(t, false).Get("https://example.com/echo")
 	require.NoError(t, err)
 	_ = response.Body.Close()
-	assert.Equal(t, "Bearer "+planted, (<-g.seen).Get("Authorization"))
+	assert.Equal(t, "Bearer "+planted, testproc.Receive(t, g.seen).Get("Authorization"))
 }
 
 // The host's own certificate is verified, and its addresses are checked, as ever.

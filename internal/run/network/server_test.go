@@ -21,6 +21,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // newServer is a server whose names all lead to a server on this machine.
@@ -290,7 +292,7 @@ func TestTLSNamesTheHost(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, c.sni, <-reached)
+			assert.Equal(t, c.sni, testproc.Receive(t, reached))
 			_, err = client.Write([]byte("ping"))
 			require.NoError(t, err)
 			got := make([]byte, 4)
@@ -449,7 +451,7 @@ func TestAConnectionIsAskedAbout(t *testing.T) {
 	}
 	answer <- nil
 	for range 20 {
-		assert.NoError(t, <-results)
+		assert.NoError(t, testproc.Receive(t, results))
 	}
 	assert.Equal(t, []string{"a.example:443"}, asked)
 

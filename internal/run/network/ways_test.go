@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // Names that look like those of the list are not: each is refused, nothing is looked
@@ -84,7 +86,7 @@ func TestLiesInTLS(t *testing.T) {
 			assert.Empty(t, reached, "%s at %d", sni, port)
 		}
 		hello(s, port, "A.example.org")
-		assert.Equal(t, "A.example.org", <-reached, "control")
+		assert.Equal(t, "A.example.org", testproc.Receive(t, reached), "control")
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 // killRounds bounds the hunt for processes that fork faster than they die.
 const killRounds = 1000
 
+// execLooks is how often a process in the middle of an exec is looked at again.
+const execLooks = 100
+
 // KillMarked ends every process with the entry NAME=value in its environment,
 // and returns when none is left that can be ended. Processes that made a group
 // or session of their own are found all the same, those that cleared their
@@ -20,9 +23,19 @@ const killRounds = 1000
 func KillMarked(entry string) {
 	mark := []byte("\x00" + entry + "\x00")
 	for range killRounds {
-		found := false
-		for _, pid := range Processes() {
-			found = pid != os.Getpid() && killIfMarked(pid, mark) || found
+		found, pids := false, Processes()
+		for look := 0; len(pids) > 0 && look < execLooks; look++ {
+			var inExec []int
+			for _, pid := range pids {
+				killed, unsure := killIfMarked(pid, mark)
+				found = found || killed
+				if unsure {
+					inExec = append(inExec, pid)
+				}
+			}
+			if pids = inExec; len(pids) > 0 {
+				time.Sleep(time.Millisecond)
+			}
 		}
 		if !found {
 			return
@@ -31,18 +44,35 @@ func KillMarked(entry string) {
 	}
 }
 
-// killIfMarked makes sure that the process it looks at is the one it ends.
-func killIfMarked(pid int, mark []byte) bool {
+// killIfMarked makes sure that the process it looks at is the one it ends. It is
+// unsure of one in the middle of an exec.
+func killIfMarked(pid int, mark []byte) (killed, unsure bool) {
 	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return false
+	if err != nil || pid == os.Getpid() {
+		return false, false
 	}
 	defer unix.Close(fd)
-	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ") // empty for one that has ended
+	environ, unsure := environOf(pid)
 	if !bytes.Contains(append([]byte{0}, environ...), mark) {
-		return false
+		return false, unsure
 	}
-	return unix.PidfdSendSignal(fd, syscall.SIGKILL, nil, 0) == nil
+	return unix.PidfdSendSignal(fd, syscall.SIGKILL, nil, 0) == nil, false
+}
+
+// environOf returns the environment of a process. In the middle of an exec it has
+// neither environment nor arguments for a moment.
+func environOf(pid int) (environ []byte, unsure bool) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	environ, _ = os.ReadFile(dir + "/environ") // empty for one that has ended
+	if len(environ) > 0 {
+		return environ, false
+	}
+	if arguments, err := os.ReadFile(dir + "/cmdline"); err != nil || len(arguments) > 0 {
+		environ, _ = os.ReadFile(dir + "/environ") // the exec may just have ended
+		return environ, false
+	}
+	_, alive := relationsOf(pid)
+	return nil, alive
 }
 
 // Processes lists the numbers of all processes that /proc shows.

@@ -1,7 +1,6 @@
 package proc_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -28,17 +28,40 @@ func TestKillMarked(t *testing.T) {
 			time.Millisecond)
 		return cmd
 	}
-	// Its own: the test may run twice at once on a machine.
-	mark, sleep := fmt.Sprintf("MARK=one%d", os.Getpid()), fmt.Sprintf("sleep 472%d", 10_000_000+os.Getpid())
-	marked := start(mark, `trap "" TERM; setsid sh -c 'touch "$READY"; `+sleep+`' & `+sleep)
-	others := []*exec.Cmd{
-		start(mark+"andmore", `touch "$READY"; exec sleep 4720002`),
-		start("NO"+mark, `touch "$READY"; exec sleep 4720003`),
+	sleep, others := testproc.Sleep(t), testproc.Sleep(t)
+	mark := "MARK=" + sleep.Number()
+	marked := start(mark, `trap "" TERM; setsid sh -c 'touch "$READY"; `+string(sleep)+`' & `+string(sleep))
+	unmarked := []*exec.Cmd{
+		start(mark+"andmore", `touch "$READY"; exec `+string(others)),
+		start("NO"+mark, `touch "$READY"; exec `+string(others)),
 	}
 	proc.KillMarked(mark)
 	assert.Error(t, marked.Wait())
-	assert.Empty(t, testproc.Running(t, sleep), "not even in a session of its own")
-	for _, cmd := range others {
+	assert.Empty(t, sleep.Running(t), "not even in a session of its own")
+	for _, cmd := range unmarked {
 		assert.True(t, testproc.Alive(cmd.Process.Pid))
+	}
+}
+
+// A process has no environment for a moment when it becomes another program.
+func TestKillMarkedInTheMiddleOfAnExec(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "again")
+	testfile.Program(t, script, "#!/bin/sh\nexec \"$0\"\n")
+	for range 20 {
+		mark := "MARK=" + testproc.Sleep(t).Number()
+		var ends []chan error
+		for range 4 {
+			cmd := exec.Command(script)
+			cmd.Env = append(os.Environ(), mark)
+			require.NoError(t, cmd.Start())
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			end := make(chan error, 1)
+			go func() { end <- cmd.Wait() }()
+			ends = append(ends, end)
+		}
+		proc.KillMarked(mark)
+		for _, end := range ends {
+			assert.ErrorContains(t, testproc.Receive(t, end), "killed")
+		}
 	}
 }

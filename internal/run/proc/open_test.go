@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 func openShell(t *testing.T, script string, lines chan<- string) *proc.Process {
@@ -32,7 +33,7 @@ func openShell(t *testing.T, script string, lines chan<- string) *proc.Process {
 func TestOpenTalks(t *testing.T) {
 	lines := make(chan string, 1)
 	p := openShell(t, `echo ready >&2; while read -r line; do echo "got $line"; done; exit 3`, lines)
-	require.Equal(t, "ready", <-lines)
+	require.Equal(t, "ready", testproc.Receive(t, lines))
 	out := bufio.NewReader(p.Stdout)
 	for _, word := range []string{"one", "two"} {
 		_, err := p.Stdin.WriteString(word + "\n")
@@ -49,7 +50,8 @@ func TestOpenTalks(t *testing.T) {
 }
 
 func TestOpenStopEndsWhatIgnoresIt(t *testing.T) {
-	p := openShell(t, `trap '' TERM; sh -c 'trap "" TERM; echo $$; exec sleep 1000' & wait; sleep 1000`, nil)
+	sleep := string(testproc.Sleep(t))
+	p := openShell(t, `trap '' TERM; sh -c 'trap "" TERM; echo $$; exec `+sleep+`' & wait; `+sleep, nil)
 	pid, err := bufio.NewReader(p.Stdout).ReadString('\n')
 	require.NoError(t, err)
 	p.Stop()

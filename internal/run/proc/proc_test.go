@@ -32,8 +32,6 @@ func run(t *testing.T, c proc.Command) *proc.Result {
 	return r
 }
 
-// processes lists the pids whose command line holds text.
-
 func TestResult(t *testing.T) {
 	r := run(t, sh(`printf out; printf err >&2; exit 3`))
 	assert.Equal(t, 3, r.ExitCode)
@@ -81,17 +79,18 @@ func TestNULCannotBePassed(t *testing.T) {
 
 func TestTimeoutEndsEverything(t *testing.T) {
 	tests := map[string]string{
-		"a plain child":             `echo begun; sleep 4711`,
-		"one that ignores SIGTERM":  `trap '' TERM; echo begun; while :; do sleep 4711; done`,
-		"a background child":        `sleep 4711 & echo begun; wait`,
-		"one in its own session":    `setsid sleep 4711 & echo begun; wait`,
-		"a double fork on the pipe": `(setsid sh -c 'sleep 4711 & exit' &); echo begun; sleep 4711`,
+		"a plain child":             `echo begun; SLEEP`,
+		"one that ignores SIGTERM":  `trap '' TERM; echo begun; while :; do SLEEP; done`,
+		"a background child":        `SLEEP & echo begun; wait`,
+		"one in its own session":    `setsid SLEEP & echo begun; wait`,
+		"a double fork on the pipe": `(setsid sh -c 'SLEEP & exit' &); echo begun; SLEEP`,
 	}
 	for name, script := range tests {
 		t.Run(name, func(t *testing.T) {
+			sleep := testproc.Sleep(t)
 			var r *proc.Result
 			testproc.LongEnough(300*time.Millisecond, func(limit time.Duration) bool {
-				c := sh(script)
+				c := sh(strings.ReplaceAll(script, "SLEEP", string(sleep)))
 				c.Timeout, c.Grace = limit, 200*time.Millisecond
 				r = run(t, c)
 				return strings.Contains(r.Stdout.String(), "begun")
@@ -99,36 +98,31 @@ func TestTimeoutEndsEverything(t *testing.T) {
 			assert.True(t, r.TimedOut)
 			assert.Contains(t, r.Stdout.String(), "begun", "what was printed until then is kept")
 			assert.Less(t, r.Duration, 5*time.Minute)
-			if runtime.GOOS == "linux" {
-				require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4711")) == 0 }, time.Minute,
-					5*time.Millisecond)
-			}
+			sleep.Gone(t)
 		})
 	}
 }
 
 func TestNothingIsLeftAfterANormalEnd(t *testing.T) {
 	for name, script := range map[string]string{
-		"in the group":  `sleep 4712 & echo done`,
-		"in a session":  `setsid sleep 4712 & echo done`,
-		"without pipes": `setsid sleep 4712 >/dev/null 2>&1 </dev/null & echo done`,
+		"in the group":  `SLEEP & echo done`,
+		"in a session":  `setsid SLEEP & echo done`,
+		"without pipes": `setsid SLEEP >/dev/null 2>&1 </dev/null & echo done`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, sh(script))
+			sleep := testproc.Sleep(t)
+			r := run(t, sh(strings.ReplaceAll(script, "SLEEP", string(sleep))))
 			assert.Zero(t, r.ExitCode)
 			assert.Equal(t, "done\n", r.Stdout.String())
 			assert.Less(t, r.Duration, time.Minute, "a grandchild on the pipe does not hold the call")
-			if runtime.GOOS == "linux" {
-				require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4712")) == 0 }, time.Minute,
-					5*time.Millisecond)
-			}
+			sleep.Gone(t)
 		})
 	}
 }
 
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	c := sh(`echo begun; sleep 4713`)
+	c := sh(`echo begun; ` + string(testproc.Sleep(t)))
 	c.OnLine = func(string, string) { cancel() }
 	r, err := proc.Run(ctx, c)
 	require.NoError(t, err)
@@ -296,10 +290,7 @@ func TestPrepareCanRefuse(t *testing.T) {
 
 func TestManyRunsLeaveNothing(t *testing.T) {
 	run(t, sh(`true`))
-	goroutines, files := runtime.NumGoroutine(), 1<<20
-	if runtime.GOOS == "linux" {
-		files = testproc.OpenFiles(t)
-	}
+	testproc.Unchanged(t)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -310,32 +301,21 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, time.Minute,
-		5*time.Millisecond)
-	if runtime.GOOS == "linux" {
-		require.Eventually(t, func() bool { return testproc.OpenFiles(t) <= files }, time.Minute, 5*time.Millisecond)
-		children, err := filepath.Glob("/proc/self/task/*/children")
-		require.NoError(t, err)
-		for _, file := range children {
-			left, _ := os.ReadFile(file)
-			assert.Empty(t, string(left), "no child is left, not even an unreaped one")
-		}
-	}
 }
 
 // A process that clears its environment is found by its kin while the command
 // runs.
 func TestCleanEnvironmentDoesNotHide(t *testing.T) {
 	testneed.OnlyOn(t, "linux", "only Linux lists processes with their kin")
-	sleep := fmt.Sprintf("sleep 471%d", 10_000_000+os.Getpid()) // the test may run twice at once on a machine
+	sleep := testproc.Sleep(t)
 	testproc.LongEnough(200*time.Millisecond, func(limit time.Duration) bool {
-		c := sh(`env -i setsid ` + sleep + ` & echo begun; wait`)
+		c := sh(`env -i setsid ` + string(sleep) + ` & echo begun; wait`)
 		c.Timeout, c.Grace = limit, 100*time.Millisecond
 		r := run(t, c)
 		assert.True(t, r.TimedOut)
 		return strings.Contains(r.Stdout.String(), "begun")
 	})
-	assert.Empty(t, testproc.Running(t, sleep))
+	assert.Empty(t, sleep.Running(t))
 }
 
 func TestTerminatedProcessesMayCleanUp(t *testing.T) {
@@ -420,7 +400,7 @@ func TestSpillFollowsNoLinkOut(t *testing.T) {
 func TestLimit(t *testing.T) {
 	limit := proc.NewLimit(1)
 	begun, end := make(chan struct{}), make(chan struct{})
-	first := sh(`echo begun; exec sleep 4715`)
+	first := sh(`echo begun; exec ` + string(testproc.Sleep(t)))
 	first.Limit = limit
 	first.OnLine = func(string, string) { close(begun) }
 	ctx, cancel := context.WithCancel(t.Context())
@@ -428,7 +408,7 @@ func TestLimit(t *testing.T) {
 		defer close(end)
 		_, _ = proc.Run(ctx, first)
 	}()
-	<-begun
+	testproc.Receive(t, begun)
 	second := sh(`echo second`)
 	second.Limit = limit
 	short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -436,7 +416,7 @@ func TestLimit(t *testing.T) {
 	_, err := proc.Run(short, second)
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 	cancel()
-	<-end
+	testproc.Receive(t, end)
 	assert.Equal(t, "second\n", run(t, second).Stdout.String())
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -85,7 +86,7 @@ func runInner(t *testing.T, outer sandbox.Level, workspace string, env ...string
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
 	host := filepath.Join(workspace, "host")
-	require.NoError(t, os.WriteFile(host, self, 0o755))
+	testfile.Program(t, host, string(self))
 	require.NoError(t, os.MkdirAll(filepath.Join(workspace, "part"), 0o755))
 	c := command(sandbox.Policy{Level: outer, Workspace: workspace, Unwatched: true}, host, "-test.run=^TestInnerHost$", "-test.v")
 	c.Env = append(append(c.Env, "INNER_HOST=1"), env...)

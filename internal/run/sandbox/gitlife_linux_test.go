@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/test/testfile"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -73,8 +74,7 @@ func TestOwnRepositoryStaysOne(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		require.NoError(t, err)
-		out, err := exec.Command("git", "init", "-q", dir).CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		testgit.Run(t, dir, "init", "-q")
 		r := sh(t, sandbox.Policy{Level: level, Workspace: dir}, `for f in HEAD refs objects; do
 			rm -r .git/$f; rmdir .git/$f/*; rmdir .git/$f; mv .git/$f gone; test -e .git/$f && echo $f; done 2>/dev/null; true`)
 		assert.Equal(t, "HEAD\nrefs\nobjects\n", r.Stdout.String())

@@ -21,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -42,7 +43,7 @@ func reachBy(t *testing.T, policy sandbox.Policy, places ...string) (got map[str
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
 	program := filepath.Join(dir, "program")
-	require.NoError(t, os.WriteFile(program, self, 0o755))
+	testfile.Program(t, program, string(self))
 	policy.Level, policy.Workspace = sandbox.Full, dir
 	log = &network.Log{}
 	r, err := proc.Run(network.With(t.Context(), log), proc.Command{

@@ -1,8 +1,10 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -26,21 +28,16 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 	"github.com/toolhost/toolhost/internal/test/testfilter"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
-
-func openFiles(t *testing.T) int {
-	t.Helper()
-	files, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
-	return len(files)
-}
 
 // What a command needs of the host ends with it, however it ends.
 func TestHostKeepsNothingOfACommand(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}.Prepared()
-		scripts := []string{"true", "touch a && chmod 600 a", "kill -9 $$", "sleep 4729 &"}
+		sleep := testproc.Sleep(t)
+		scripts := []string{"true", "touch a && chmod 600 a", "kill -9 $$", string(sleep) + " &"}
 		round := func() {
 			for _, script := range scripts {
 				sh(t, policy, script)
@@ -52,17 +49,11 @@ func TestHostKeepsNothingOfACommand(t *testing.T) {
 			assert.Equal(t, tool.TooLarge, tool.CodeOf(err))
 		}
 		round()
-		files, goroutines := openFiles(t), runtime.NumGoroutine()
+		testproc.Unchanged(t)
 		for range 5 {
 			round()
 		}
-		more := func() bool { return openFiles(t) > files || runtime.NumGoroutine() > goroutines }
-		for end := time.Now().Add(time.Minute); more() && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond)
-		}
-		assert.LessOrEqual(t, openFiles(t), files)
-		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
-		gone(t, "sleep\x004729")
+		sleep.Gone(t)
 	})
 }
 
@@ -76,11 +67,10 @@ func TestWatchedCommandsKeepNoDescriptor(t *testing.T) {
 			require.NoError(t, err)
 		}
 		run()
-		files := openFiles(t)
+		testproc.Unchanged(t)
 		for range 50 {
 			run()
 		}
-		assert.Eventually(t, func() bool { return openFiles(t) <= files }, time.Minute, 10*time.Millisecond)
 	})
 }
 
@@ -219,15 +209,16 @@ func makeAmongSignals() error {
 
 func TestKilledLauncher(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		sleep := testproc.Sleep(t)
 		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c",
-			`echo begun; sleep 4731 & setsid sleep 4731 & sleep 4731`)
+			fmt.Sprintf(`echo begun; %[1]s & setsid %[1]s & %[1]s`, sleep))
 		launcher := make(chan int, 1)
 		c.OnStart = func(pid int) { launcher <- pid }
 		c.OnLine = func(string, string) { assert.NoError(t, syscall.Kill(<-launcher, syscall.SIGKILL)) }
 		r := run(t, c)
 		assert.Equal(t, 137, r.ExitCode)
 		assert.Equal(t, "killed", r.Signal)
-		gone(t, "sleep\x004731")
+		sleep.Gone(t)
 	})
 }
 
@@ -244,10 +235,11 @@ func TestWhatIsLeftBehind(t *testing.T) {
 			return sh(t, policy, "cat f").Stdout.String()
 		})
 
-		many := `for i in $(seq ` + strconv.Itoa(20) +
-			`); do (exec env -i setsid sh -c 'sleep 4733 & sleep 4733') >&- 2>&- & done; exit 5`
+		sleep := testproc.Sleep(t)
+		many := fmt.Sprintf(`for i in $(seq 20); do (exec env -i setsid sh -c '%[1]s & %[1]s') >&- 2>&- & done; exit 5`,
+			sleep)
 		assert.Equal(t, 5, sh(t, policy, many).ExitCode)
-		gone(t, "sleep\x004733")
+		sleep.Gone(t)
 	})
 }
 
@@ -259,7 +251,7 @@ func TestLauncherShowsItsCommand(t *testing.T) {
 		p, err := proc.Open(t.Context(), c)
 		require.NoError(t, err)
 		defer p.Stop()
-		_, err = p.Stdout.Read(make([]byte, 16))
+		_, err = bufio.NewReader(p.Stdout).ReadString('\n')
 		require.NoError(t, err)
 		dir := "/proc/" + strconv.Itoa(p.PID())
 		line, err := os.ReadFile(dir + "/cmdline")

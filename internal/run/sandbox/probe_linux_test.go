@@ -20,7 +20,9 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // matrix is what the probe printed: by level and act, "allowed", "denied WHY"
@@ -90,7 +92,7 @@ func probeBase(t *testing.T) string {
 	require.NoError(t, err, string(out))
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(base, "host"), self, 0o755))
+	testfile.Program(t, filepath.Join(base, "host"), string(self))
 	return base
 }
 
@@ -155,23 +157,8 @@ func probe(t *testing.T, program string, s scene, level sandbox.Level) map[strin
 		name, outcome, _ := strings.Cut(strings.TrimSpace(line), " ")
 		lines[name] = outcome
 	}
-	lines["outlive"] = map[bool]string{true: "allowed", false: "denied"}[killHidden(t)]
+	lines["outlive"] = map[bool]string{true: "allowed", false: "denied"}[len(testproc.Running(t, s.Sleep)) > 0]
 	return lines
-}
-
-// killHidden reports whether the process that hid from its kin is alive.
-func killHidden(t *testing.T) (found bool) {
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	require.NoError(t, err)
-	for _, file := range files {
-		if data, _ := os.ReadFile(file); string(data) == "sleep\x0047110815\x00" {
-			var pid int
-			_, err := fmt.Sscanf(file, "/proc/%d/cmdline", &pid)
-			require.NoError(t, err)
-			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
-		}
-	}
-	return found
 }
 
 // scene is the probe's Scene.
@@ -184,6 +171,7 @@ type scene struct {
 	SharedMemory       int
 	TCP4, TCP6, UDP    string
 	Unix, Abstract     string
+	Sleep              string
 }
 
 func newScene(t *testing.T, dir string) scene {
@@ -192,8 +180,9 @@ func newScene(t *testing.T, dir string) scene {
 		Workspace: filepath.Join(dir, "workspace"), Outside: filepath.Join(dir, "outside"),
 		Secret: filepath.Join(home, ".ssh", "id_ed25519"), Masked: filepath.Join(dir, "masked"),
 		Protected: filepath.Join(dir, "workspace", "config", "hooks"),
-		Abstract:  "toolhost-probe-" + filepath.Base(dir) + fmt.Sprint(os.Getpid()),
+		Sleep:     string(testproc.Sleep(t)),
 	}
+	s.Abstract = "toolhost-probe-" + s.Sleep
 	for _, d := range []string{s.Outside, s.Protected, filepath.Dir(s.Secret), filepath.Join(s.Outside, "rmdir")} {
 		require.NoError(t, os.MkdirAll(d, 0o700))
 	}

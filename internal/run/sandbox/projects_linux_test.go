@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/test/testfile"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -112,7 +112,7 @@ mvn -o -q -B -Dmaven.repo.local="$PWD/.m2" validate && echo valid`, "valid\n", f
 				}
 				p := sandbox.Policy{Level: level, Workspace: project(t)}
 				if test.name == "git" { // no command makes a repository
-					require.NoError(t, exec.Command("git", "init", "-q", p.Workspace).Run())
+					testgit.Run(t, p.Workspace, "init", "-q")
 				}
 				c := command(p, "/bin/sh", "-c", test.script)
 				if cache := goCache(t); cache != "" {

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -103,30 +105,16 @@ func TestSignals(t *testing.T) {
 		assert.Equal(t, 7, r.ExitCode, "SIGTERM reaches the program, and it has time")
 		assert.Equal(t, "begun\ncleaned\n", r.Stdout.String())
 
+		sleep := testproc.Sleep(t)
 		testproc.LongEnough(300*time.Millisecond, func(limit time.Duration) bool {
-			c := command(p, "/bin/sh", "-c", `trap '' TERM; setsid sleep 4721 & echo begun; sleep 4721`)
+			c := command(p, "/bin/sh", "-c", fmt.Sprintf(`trap '' TERM; setsid %[1]s & echo begun; %[1]s`, sleep))
 			c.Timeout, c.Grace = limit, 200*time.Millisecond
 			r = run(t, c)
 			return strings.Contains(r.Stdout.String(), "begun")
 		})
 		assert.True(t, r.TimedOut)
-		gone(t, "sleep\x004721")
+		sleep.Gone(t)
 	})
-}
-
-// gone waits until no process has text in its command line.
-func gone(t *testing.T, text string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-		require.NoError(t, err)
-		for _, file := range files {
-			if data, _ := os.ReadFile(file); strings.Contains(string(data), text) {
-				return false
-			}
-		}
-		return true
-	}, time.Minute, 10*time.Millisecond)
 }
 
 func TestOutputOfAProcessLeftBehind(t *testing.T) {
@@ -137,9 +125,10 @@ func TestOutputOfAProcessLeftBehind(t *testing.T) {
 			return sh(t, p, `(sleep 0.05; echo late) & echo first`).Stdout.String()
 		})
 		began := time.Now()
-		sh(t, sandbox.Policy{Level: level, Workspace: t.TempDir()}, `(exec env -i setsid sleep 4722) & exit 0`)
+		sleep := testproc.Sleep(t)
+		sh(t, sandbox.Policy{Level: level, Workspace: t.TempDir()}, `(exec env -i setsid `+string(sleep)+`) & exit 0`)
 		assert.Less(t, time.Since(began), time.Minute)
-		gone(t, "sleep\x004722")
+		sleep.Gone(t)
 	})
 }
 
@@ -157,8 +146,9 @@ func eventuallyGives(t *testing.T, want string, try func() string) {
 // A host that is killed has no chance to tidy up.
 func TestKilledHostLeavesNothing(t *testing.T) {
 	need(t, sandbox.Full)
+	sleep := testproc.Sleep(t)
 	host := exec.Command("/proc/self/exe", "-test.run=^TestHostToKill$")
-	host.Env = append(os.Environ(), "HOST_TO_KILL=1")
+	host.Env = append(os.Environ(), "HOST_TO_KILL="+string(sleep), "TMPDIR="+t.TempDir())
 	out, err := host.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, host.Start())
@@ -166,14 +156,14 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, host.Process.Kill())
 	_ = host.Wait()
-	gone(t, "sleep\x004723")
+	sleep.Gone(t)
 }
 
 // TestHostToKill is no test by itself: TestKilledHostLeavesNothing runs it.
 func TestHostToKill(t *testing.T) {
-	testneed.Child(t, "HOST_TO_KILL", "TestKilledHostLeavesNothing")
+	sleep := testneed.Child(t, "HOST_TO_KILL", "TestKilledHostLeavesNothing")
 	c := command(sandbox.Policy{Level: sandbox.Full, Workspace: t.TempDir()},
-		"/bin/sh", "-c", `(exec env -i setsid sleep 4723) & sleep 4723 & echo begun; sleep 4723`)
+		"/bin/sh", "-c", fmt.Sprintf(`(exec env -i setsid %[1]s) & %[1]s & echo begun; %[1]s`, sleep))
 	c.OnLine = func(string, string) { _, _ = os.Stdout.WriteString("x") }
 	run(t, c)
 }
@@ -284,7 +274,7 @@ func TestProgramInAHiddenPlace(t *testing.T) {
 	data, err := os.ReadFile("/bin/echo")
 	require.NoError(t, err)
 	program := filepath.Join(t.TempDir(), "my-echo")
-	require.NoError(t, os.WriteFile(program, data, 0o755))
+	testfile.Program(t, program, string(data))
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		p := sandbox.Policy{Level: level, Workspace: t.TempDir()}
 		assert.Equal(t, "hello\n", run(t, command(p, program, "hello")).Stdout.String())

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,6 +24,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/session"
 	"github.com/toolhost/toolhost/internal/store/effects"
 	"github.com/toolhost/toolhost/internal/store/undo"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -156,23 +156,15 @@ func TestGitAddInPieces(t *testing.T) {
 	git := testneed.Program(t, "git")
 	each(t, session.Options{}, func(a *arena) {
 		require.NoError(a.t, os.WriteFile(filepath.Join(a.root, "f"), []byte("1\n"), 0o600))
-		for _, line := range []string{"init -q", "add f", "-c user.name=n -c user.email=e commit -qm m"} {
-			cmd := exec.Command(git, strings.Fields(line)...)
-			cmd.Dir = a.root
-			cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
-			out, err := cmd.CombinedOutput()
-			require.NoError(a.t, err, "%s", out)
+		for _, line := range []string{"init -q", "add f", "commit -qm m"} {
+			testgit.Run(a.t, a.root, strings.Fields(line)...)
 		}
 		require.NoError(a.t, os.WriteFile(filepath.Join(a.root, "f"), []byte("1\n2\n"), 0o600))
 		s := a.start(true, git, "add", "-p")
 		a.until(s, "]? ")
 		a.write(s, "y\n")
 		a.ends(s)
-		cmd := exec.Command(git, "diff", "--cached", "--stat")
-		cmd.Dir = a.root
-		out, err := cmd.CombinedOutput()
-		require.NoError(a.t, err)
-		assert.Contains(a.t, string(out), "1 insertion")
+		assert.Contains(a.t, testgit.Run(a.t, a.root, "diff", "--cached", "--stat"), "1 insertion")
 	})
 }
 
@@ -230,7 +222,7 @@ func TestCharacterCutInTwo(t *testing.T) {
 func TestFlood(t *testing.T) {
 	a := newArena(t, sandbox.Off, session.Options{Unread: 1000})
 	s := a.start(true, "/bin/sh", "-c", `echo first; yes äöü | head -n 200000; echo last`)
-	<-ended(s)
+	testproc.Receive(t, ended(s))
 	o, _ := a.ends(s)
 	assert.Less(t, len(o.Text), 1100)
 	assert.Greater(t, o.Omitted, int64(1_000_000))
@@ -254,7 +246,7 @@ func ended(s *session.Session) <-chan struct{} {
 
 func TestIdleTime(t *testing.T) {
 	a := newArena(t, sandbox.Off, session.Options{Idle: 50 * time.Millisecond})
-	s := a.start(true, "/bin/sh", "-c", "sleep 1000")
+	s := a.start(true, "/bin/sh", "-c", string(testproc.Sleep(t)))
 	_, task := a.ends(s)
 	assert.Equal(t, background.Killed, task.State)
 	assert.Equal(t, "it was left alone for 50ms", task.Reason)
@@ -276,7 +268,7 @@ func TestBoundsAndOwners(t *testing.T) {
 	assert.Equal(t, tool.NotFound, tool.CodeOf(err), "of another session")
 	_, _, err = a.tasks.Kill(t.Context(), tasks[0].ID)
 	require.NoError(t, err)
-	<-ended(found)
+	testproc.Receive(t, ended(found))
 	_, err = a.all.Start(t.Context(), a.spec(true, "/no/such/program"))
 	assert.Equal(t, tool.CommandNotFound, tool.CodeOf(err))
 }
@@ -339,7 +331,7 @@ func TestShell(t *testing.T) {
 		ran, err = sh.Run(a.t.Context(), "echo ${V-none}; pwd", patience)
 		require.NoError(a.t, err)
 		assert.Equal(a.t, "none\n"+a.root+"\n", ran.Text, "another shell")
-		ran, err = sh.Run(a.t.Context(), "V=1; echo begun; sleep 1000", 300*time.Millisecond)
+		ran, err = sh.Run(a.t.Context(), "V=1; echo begun; "+string(testproc.Sleep(a.t)), 300*time.Millisecond)
 		require.NoError(a.t, err)
 		assert.True(a.t, ran.TimedOut)
 		assert.Equal(a.t, "begun\n", ran.Text)
@@ -413,10 +405,10 @@ func TestDeathOfTheHost(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock} {
 		t.Run(string(level), func(t *testing.T) {
 			a := newArena(t, level, session.Options{})
-			mark := strconv.FormatInt(time.Now().UnixNano(), 10)
+			sleep := testproc.Sleep(t)
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "SESSION_TEST_ROOT="+a.root, "SESSION_TEST_LEVEL="+string(level),
-				"SESSION_TEST_LINE=sleep 1000."+mark+" & touch ready; exec sleep 1000."+mark)
+				"SESSION_TEST_LINE="+string(sleep)+" & touch ready; exec "+string(sleep))
 			out, err := cmd.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())
@@ -425,11 +417,10 @@ func TestDeathOfTheHost(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "<nil>\n", said)
 			require.Eventually(t, func() bool { return a.read("ready") == "" }, patience, 5*time.Millisecond)
-			require.NotEmpty(t, testproc.Running(t, mark))
+			require.NotEmpty(t, sleep.Running(t))
 			require.NoError(t, cmd.Process.Kill())
 			_ = cmd.Wait()
-			require.Eventually(t, func() bool { return len(testproc.Running(t, mark)) == 0 }, patience,
-				5*time.Millisecond, "nothing is left")
+			sleep.Gone(t)
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/source/command"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
@@ -80,7 +81,8 @@ func TestFailureHasBothStreams(t *testing.T) {
 func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
 	var e *tool.Error
 	testproc.LongEnough(200*time.Millisecond, func(limit time.Duration) bool {
-		_, err := run(t, script(`echo begun; sleep 600`, argv.Settings{Timeout: limit}), command.Deps{Workspace: open(t)},
+		line := `echo begun; ` + string(testproc.Sleep(t))
+		_, err := run(t, script(line, argv.Settings{Timeout: limit}), command.Deps{Workspace: open(t)},
 			`{}`)
 		e = tool.AsError(err)
 		require.NotNil(t, e)
@@ -92,7 +94,7 @@ func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	ws := open(t)
-	tl, err := command.New(script(`touch begun; sleep 60`, argv.Settings{}), command.Deps{Workspace: ws})
+	tl, err := command.New(script(`touch begun; `+string(testproc.Sleep(t)), argv.Settings{}), command.Deps{Workspace: ws})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	testproc.WhenExists(t, filepath.Join(ws.Root(), "begun"), cancel)
@@ -132,7 +134,7 @@ func TestMissingProgram(t *testing.T) {
 func TestProgramsInTheWorkspaceAreNotRun(t *testing.T) {
 	ws := open(t)
 	evil := filepath.Join(ws.Root(), "ls")
-	require.NoError(t, os.WriteFile(evil, []byte("#!/bin/sh\necho evil\n"), 0o755))
+	testfile.Program(t, evil, "#!/bin/sh\necho evil\n")
 	t.Setenv("PATH", ws.Root()+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	spec := argv.Spec{Name: "ls", Risk: tool.ReadOnly, Passthrough: &argv.Wrapper{Command: "ls"}}
 	result, err := run(t, spec, command.Deps{Workspace: ws}, `{"args":""}`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/life"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 type attempt struct {
@@ -151,7 +152,7 @@ func TestWhatNobodyUsesEnds(t *testing.T) {
 	ended := make(chan struct{})
 	p.Release(a, func() { assert.Fail(t, "it is in use") })
 	p.Release(a, func() { close(ended) })
-	<-ended
+	testproc.Receive(t, ended)
 	p.Wait()
 	next, err := p.Acquire(t.Context(), p)
 	require.NoError(t, err)

@@ -161,6 +161,7 @@ type Client struct {
 	logger  *slog.Logger
 	cache   listingCache
 	hiding  atomic.Pointer[redact.Redactor] // takes secrets out; nil when there are none
+	now     func() time.Time
 
 	servers roster.Roster[*server]
 
@@ -177,7 +178,7 @@ func New(options Options) *Client {
 	if options.MaxMessage <= 0 {
 		options.MaxMessage = DefaultMaxMessage
 	}
-	c := &Client{options: options, logger: logger, cache: listingCache{dir: options.CacheDir}}
+	c := &Client{options: options, logger: logger, cache: listingCache{dir: options.CacheDir}, now: time.Now}
 	c.keep(options.Secrets)
 	return c
 }

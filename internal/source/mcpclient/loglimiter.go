@@ -39,7 +39,7 @@ func (c *logLimiter) allow(now time.Time) (ok, first bool) {
 // say logs what the server printed or logged, as far as that is not too much.
 func (l *link) say(level slog.Level, text string, more ...any) {
 	logger, name := l.server.client.logger, l.server.spec.Name
-	ok, first := l.server.logLimiter.allow(time.Now())
+	ok, first := l.server.logLimiter.allow(l.server.client.now())
 	if first {
 		logger.Warn("an MCP server says too much: lines are left out", "server", name, "a_period", logPeriod)
 	}

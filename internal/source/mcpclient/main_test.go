@@ -272,8 +272,8 @@ func registerTool() mcp.ToolHandler {
 	var calls atomic.Int64
 	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if calls.Add(1) == 1 {
+			// The host may hear of it before or after the refusal.
 			go func() {
-				time.Sleep(100 * time.Millisecond)
 				_ = r.Session.NotifyElicitationComplete(context.Background(),
 					&mcp.ElicitationCompleteParams{ElicitationID: "reg"})
 			}()

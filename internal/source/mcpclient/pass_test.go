@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/mcpclient"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // caller is the host's side of a call, as a test wants it.
@@ -126,11 +127,11 @@ func TestProgressPasses(t *testing.T) {
 			_, err := client.Call(ctx, "up", "progress", json.RawMessage(`{"steps":5000}`), call)
 			ended <- err
 		}()
-		p := <-user.progress
+		p := testproc.Receive(t, user.progress)
 		require.Equal(t, 3.0, p.Total)
 		require.Equal(t, "step", p.Message)
 		cancel()
-		require.ErrorIs(t, <-ended, context.Canceled)
+		require.ErrorIs(t, testproc.Receive(t, ended), context.Canceled)
 	})
 }
 
@@ -180,14 +181,14 @@ func TestQuestionsReachNobodyElse(t *testing.T) {
 		_, err := client.Call(ctx, "up", "cancelled", nil, other)
 		ended <- err
 	}()
-	<-other.Host.(*caller).progress
+	testproc.Receive(t, other.Host.(*caller).progress)
 	call := newCall("{}")
 	call.Host = &caller{}
 	result, err := client.Call(t.Context(), "up", "ask", nil, call)
 	require.NoError(t, err, "nobody is asked")
 	require.Equal(t, "cancel <nil>", result.Text())
 	cancel()
-	require.ErrorIs(t, <-ended, context.Canceled)
+	require.ErrorIs(t, testproc.Receive(t, ended), context.Canceled)
 }
 
 func TestCancellationPasses(t *testing.T) {
@@ -203,9 +204,9 @@ func TestCancellationPasses(t *testing.T) {
 			_, err := client.Call(ctx, "up", "cancelled", tool.MustMarshal(map[string]string{"mark": mark}), call)
 			ended <- err
 		}()
-		<-user.progress
+		testproc.Receive(t, user.progress)
 		cancel()
-		require.ErrorIs(t, <-ended, context.Canceled)
+		require.ErrorIs(t, testproc.Receive(t, ended), context.Canceled)
 		require.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, time.Minute,
 			5*time.Millisecond)
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // TestToolsAreWaitedFor has a server that is not ready before it is told to be:
@@ -39,15 +40,15 @@ func TestToolsAreWaitedFor(t *testing.T) {
 			require.Eventually(t, func() bool { return exists(starts) }, time.Minute, 5*time.Millisecond,
 				"the server is started")
 			if name == "impatient" {
-				assert.Empty(t, (<-first).tools, "the list does not wait")
+				assert.Empty(t, testproc.Receive(t, first).tools, "the list does not wait")
 				require.NoError(t, os.WriteFile(gate, nil, 0o600))
-				assert.Equal(t, "up", <-changed)
+				assert.Equal(t, "up", testproc.Receive(t, changed))
 				assert.NotEmpty(t, toolsOf(t, client.Sources()[0]))
 				return
 			}
 			assert.Empty(t, first, "the list waits")
 			require.NoError(t, os.WriteFile(gate, nil, 0o600))
-			got := <-first
+			got := testproc.Receive(t, first)
 			require.NoError(t, got.err)
 			assert.NotEmpty(t, got.tools)
 		})

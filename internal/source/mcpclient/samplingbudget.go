@@ -48,7 +48,7 @@ func (s *server) maySample(f *pendingCall) error {
 	}
 	s.spent.mu.Lock()
 	defer s.spent.mu.Unlock()
-	file, today := s.samplesFile(), time.Now().UTC().Format(time.DateOnly)
+	file, today := s.samplesFile(), s.client.now().UTC().Format(time.DateOnly)
 	spent := s.spent.last
 	if data, err := os.ReadFile(file); err == nil {
 		_ = json.Unmarshal(data, &spent)

@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/mcpclient"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // lives reports whether there is a process, zombies aside that nobody waits for.
@@ -82,7 +83,7 @@ func TestACallOutlivesTheClientItCameFrom(t *testing.T) {
 			}
 			ended <- err
 		}()
-		<-user.progress
+		testproc.Receive(t, user.progress)
 
 		broken := client.Succeed(mcpclient.Options{})
 		require.NoError(t, broken.Add(upstream("exit")))
@@ -100,7 +101,7 @@ func TestACallOutlivesTheClientItCameFrom(t *testing.T) {
 		if kept {
 			require.NoError(t, client.Close())
 		}
-		require.NoError(t, <-ended)
+		require.NoError(t, testproc.Receive(t, ended))
 		result, err := next.Call(t.Context(), "up", "grow", nil, newCall("{}"))
 		require.NoError(t, err)
 		assert.Equal(t, "ok", result.Text())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -130,14 +131,19 @@ func (l *link) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
 		Suggest("Call again when the user has done it.").With("server", l.server.spec.Name)
 }
 
+// mostEarly bounds the ends of visits that are remembered before somebody expects them.
+const mostEarly = 100
+
 // visits are the pages that users have been sent to and that a server may
 // report as done.
 type visits struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{} // by elicitation id
+	early   []string                 // those done that nobody has expected, the newest last
 }
 
-// expect gives a channel that is closed when the visit is done.
+// expect gives a channel that is closed when the visit is done, which it may be
+// already: a server's word can overtake its refusal.
 func (v *visits) expect(id string) (done <-chan struct{}, forget func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,6 +151,11 @@ func (v *visits) expect(id string) (done <-chan struct{}, forget func()) {
 		v.waiting = make(map[string]chan struct{})
 	}
 	c := make(chan struct{})
+	if i := slices.Index(v.early, id); i >= 0 {
+		v.early = slices.Delete(v.early, i, i+1)
+		close(c)
+		return c, func() {}
+	}
 	v.waiting[id] = c
 	return c, func() {
 		v.mu.Lock()
@@ -162,6 +173,8 @@ func (v *visits) done(id string) {
 	if c, ok := v.waiting[id]; ok {
 		close(c)
 		delete(v.waiting, id)
+	} else if len(id) <= maxURL && !slices.Contains(v.early, id) {
+		v.early = append(v.early[max(0, len(v.early)+1-mostEarly):], id)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -63,18 +63,23 @@ func faults() []fault {
 	}
 }
 
-// declare adds the plugin with the fault under a name.
-func (f *fixture) declare(t *testing.T, program, name string, c fault) {
+// declare adds the plugin with the fault under a name. What it leaves behind is leaked.
+func (f *fixture) declare(t *testing.T, program, name string, c fault, leaked testproc.Sleeper) {
 	t.Helper()
-	spec := plugins.Spec{Name: name, Path: program, Args: []string{c.name}, StartTimeout: time.Minute}
+	spec := plugins.Spec{Name: name, Path: program, Args: []string{c.name}, StartTimeout: time.Minute,
+		Env: map[string]string{"FAULT_BEGUN": f.begun(name), "FAULT_SLEEP": leaked.Number()}}
 	if c.name == "start_slow" || c.name == "wrong_handshake" {
 		spec.StartTimeout = 200 * time.Millisecond
 	}
 	require.NoError(t, f.Add(spec))
 }
 
+// begun is the file by which a call that is to time out says that it has begun.
+func (f *fixture) begun(name string) string { return filepath.Join(f.options.CacheDir, name+".begun") }
+
 // provoke calls the tool that goes wrong.
-func (f *fixture) provoke(ctx context.Context, name string, c fault) (*tool.Result, error) {
+func (f *fixture) provoke(t *testing.T, name string, c fault) (*tool.Result, error) {
+	ctx := t.Context()
 	tools, err := f.Source(name).Tools(ctx)
 	if err != nil {
 		return nil, err
@@ -83,9 +88,8 @@ func (f *fixture) provoke(ctx context.Context, name string, c fault) (*tool.Resu
 		if r, err := callNamed(ctx, tools, "ok"); err != nil {
 			return r, err
 		}
-		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-		defer cancel()
-		ctx = short
+		_ = os.Remove(f.begun(name))
+		ctx = testproc.Overdue(t, f.begun(name))
 	}
 	return callNamed(ctx, tools, "go")
 }
@@ -104,12 +108,12 @@ func quick(o *plugins.Options) {
 func TestEveryFaultHasItsAnswer(t *testing.T) {
 	testneed.NotShort(t, "makes random faults for seconds")
 	program := buildProgram(t, "faults")
-	f := newFixture(t, quick)
+	f, leaked := newFixture(t, quick), testproc.Sleep(t)
 	healthy := faults()[0]
 	for _, c := range faults() {
 		t.Run(c.name, func(t *testing.T) {
-			f.declare(t, program, c.name, c)
-			r, err := f.provoke(t.Context(), c.name, c)
+			f.declare(t, program, c.name, c, leaked)
+			r, err := f.provoke(t, c.name, c)
 			if c.code == "" {
 				assert.Equal(t, c.says, text(t, r, err))
 			} else {
@@ -128,19 +132,14 @@ func TestEveryFaultHasItsAnswer(t *testing.T) {
 				r, err := f.tools(t, c.name)["ok"].Call(t.Context(), &tool.Call{Tool: "ok", Params: []byte("{}")})
 				assert.Equal(t, "fine", text(t, r, err))
 			}
-			r, err = f.provoke(t.Context(), "none", healthy)
+			r, err = f.provoke(t, "none", healthy)
 			assert.Equal(t, "fine", text(t, r, err))
 		})
 	}
-	assert.NotEmpty(t, ofPlugin(t, program))
+	assert.NotEmpty(t, testproc.Running(t, program))
 	require.NoError(t, f.Close())
-	assert.Empty(t, ofPlugin(t, program), "no process is left")
-}
-
-// ofPlugin lists the processes that run a program, and those it leaves behind.
-func ofPlugin(t *testing.T, program string) []testproc.Process {
-	t.Helper()
-	return append(testproc.Running(t, program), testproc.Running(t, "sleep 4242")...)
+	assert.Empty(t, testproc.Running(t, program), "no process is left")
+	leaked.Gone(t)
 }
 
 // After faults in any order the host still answers, and nothing is left: no
@@ -148,7 +147,7 @@ func ofPlugin(t *testing.T, program string) []testproc.Process {
 func TestRandomFaults(t *testing.T) {
 	testneed.NotShort(t, "makes random faults for seconds")
 	linuxOnly(t)
-	rounds := 60
+	rounds, seed := 60, testneed.Seed(t)
 	if testneed.Long() {
 		rounds = 1000
 	}
@@ -156,40 +155,38 @@ func TestRandomFaults(t *testing.T) {
 	dir, err := os.MkdirTemp("", "th")
 	require.NoError(t, err)
 	defer os.RemoveAll(dir)
-	goroutines, files := runtime.NumGoroutine(), testproc.OpenFiles(t)
+	testproc.Unchanged(t)
 
+	leaked := testproc.Sleep(t)
 	f := newFixture(t, quick, func(o *plugins.Options) { o.Dir = dir })
 	const workers = 6 // most faults are waiting
 	var running sync.WaitGroup
 	for w := range workers {
 		for _, c := range faults() {
-			f.declare(t, program, fmt.Sprint(c.name, w), c)
+			f.declare(t, program, fmt.Sprint(c.name, w), c, leaked)
 		}
-		running.Go(func() { f.suffer(t, w, rounds/workers+1) })
+		running.Go(func() { f.suffer(t, seed, w, rounds/workers+1) })
 	}
 	running.Wait()
 	require.NoError(t, f.Close())
-	assert.Empty(t, ofPlugin(t, program))
+	assert.Empty(t, testproc.Running(t, program))
+	leaked.Gone(t)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, left)
-	eventually(t, "goroutines and files are gone", func() bool {
-		return runtime.NumGoroutine() <= goroutines+2 && testproc.OpenFiles(t) <= files+1
-	})
 }
 
 // suffer provokes faults at random, and sees that the host answers in between.
-func (f *fixture) suffer(t *testing.T, worker, rounds int) {
-	seed := uint64(time.Now().UnixNano())
+func (f *fixture) suffer(t *testing.T, seed uint64, worker, rounds int) {
 	random, all := rand.New(rand.NewPCG(seed, uint64(worker))), faults()
 	for i := range rounds {
 		c := all[random.IntN(len(all))]
-		r, err := f.provoke(t.Context(), fmt.Sprint(c.name, worker), c)
+		r, err := f.provoke(t, fmt.Sprint(c.name, worker), c)
 		ok := err == nil && c.code == "" && r.Text() == c.says ||
 			err != nil && c.code == tool.CodeOf(err) && strings.Contains(err.Error(), c.says)
 		assert.True(t, ok, "seed %d, worker %d, round %d, %s: %v, %v", seed, worker, i, c.name, r, err)
 		if i%10 == 9 {
-			r, err := f.provoke(t.Context(), fmt.Sprint("none", worker), all[0])
+			r, err := f.provoke(t, fmt.Sprint("none", worker), all[0])
 			assert.True(t, err == nil && r.Text() == "fine", "seed %d, round %d: %v", seed, i, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -50,7 +51,7 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 			f := newFixture(t)
 			healthy := f.add(t, plugins.Spec{Name: "faulty", Shipped: true})
 			spec := testPlugin(t, kind)
-			spec.StartTimeout = time.Minute
+			spec.StartTimeout, spec.Env["TEST_ELSEWHERE"] = time.Minute, t.TempDir()
 			if strings.HasPrefix(want, "was not ready") {
 				spec.StartTimeout = time.Second
 			}
@@ -147,7 +148,7 @@ func TestCrashFailsItsCallsAndTheNextCallRestarts(t *testing.T) {
 	}()
 	eventually(t, "both calls run", func() bool { return f.status(t, "faulty").Calls == 2 })
 	_, err := do(t.Context(), tools["do"], "exit", "")
-	for _, err := range []error{err, <-waiting} {
+	for _, err := range []error{err, testproc.Receive(t, waiting)} {
 		assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 		assert.ErrorContains(t, err,
 			"plugin faulty died during the call: exit status 7; its last words:\nmy last words")
@@ -220,23 +221,31 @@ func TestStartIsSharedAndSurvivesACallerWhoLeaves(t *testing.T) {
 }
 
 func TestEndedCallStillHasItsResult(t *testing.T) {
-	f := newFixture(t)
+	f := newFixture(t, func(o *plugins.Options) { o.CancelGrace = time.Minute })
 	tools := f.add(t, testPlugin(t, "faulty"))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	r, err := do(ctx, tools["do"], "wait", "")
+	limited := func(what string) (r *tool.Result, err error) {
+		testproc.LongEnough(300*time.Millisecond, func(limit time.Duration) bool {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			begun := t.TempDir() + "/begun"
+			r, err = do(ctx, tools["do"], what, begun)
+			_, missing := os.Stat(begun)
+			return missing == nil
+		})
+		return r, err
+	}
+	r, err := limited("wait")
 	assert.Equal(t, "stopped by context deadline exceeded", text(t, r, err))
 
-	late, cancelLate := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancelLate()
-	_, err = do(late, tools["do"], "fail", "")
+	_, err = limited("fail")
 	assert.Equal(t, tool.Timeout, tool.CodeOf(err))
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 
 	left, leave := context.WithCancel(t.Context())
 	defer leave()
-	time.AfterFunc(300*time.Millisecond, leave)
-	_, err = do(left, tools["do"], "fail", "")
+	begun := t.TempDir() + "/begun"
+	testproc.WhenExists(t, begun, leave)
+	_, err = do(left, tools["do"], "fail", begun)
 	assert.Equal(t, tool.Cancelled, tool.CodeOf(err))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 1, f.status(t, "faulty").Starts)
@@ -247,10 +256,9 @@ func TestCallThatIgnoresItsEndTakesThePluginDown(t *testing.T) {
 		f := newFixture(t, func(o *plugins.Options) { o.CancelGrace = 300 * time.Millisecond })
 		tools := f.add(t, testPlugin(t, "faulty"))
 		pid := pidOf(t, tools["do"])
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		begun := t.TempDir() + "/begun"
 		began := time.Now()
-		_, err := do(ctx, tools["do"], what, "")
-		cancel()
+		_, err := do(testproc.Overdue(t, begun), tools["do"], what, begun)
 		assert.Equal(t, tool.Timeout, tool.CodeOf(err))
 		assert.ErrorContains(t, err, "plugin faulty did not stop, so it was ended")
 		assert.Less(t, time.Since(began), time.Minute)
@@ -280,12 +288,12 @@ func TestStaleToolsStayListedWhenThePluginIsBroken(t *testing.T) {
 	path := t.TempDir() + "/plugin"
 	program, err := os.Executable()
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nexec "+program+"\n"), 0o755))
+	testfile.Program(t, path, "#!/bin/sh\nexec "+program+"\n")
 	spec := plugins.Spec{Name: "p", Path: path, Env: map[string]string{"TEST_PLUGIN": "faulty"}}
 	first := newFixture(t)
 	first.add(t, spec)
 
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nexit 9\n"), 0o755))
+	testfile.Program(t, path, "#!/bin/sh\nexit 9\n")
 	second := newFixture(t, func(o *plugins.Options) { o.CacheDir = first.options.CacheDir })
 	tools := second.add(t, spec)
 	assert.Len(t, tools, 2)

@@ -61,8 +61,10 @@ func servePlugin(kind string) {
 		fmt.Printf("1|99|unix|%s/x|grpc|\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
 		stall()
 	case "elsewhere":
-		l, _ := net.Listen("unix", filepath.Join(os.TempDir(), "elsewhere-"+strconv.Itoa(os.Getpid())))
-		fmt.Printf("1|1|unix|%s|grpc|\n", l.Addr())
+		dir := os.Getenv("TEST_ELSEWHERE")
+		_ = os.Chdir(dir) // whose name may be too long for a socket
+		l, _ := net.Listen("unix", "s")
+		fmt.Printf("1|1|unix|%s/s|grpc|\n", dir)
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		l.Close()
 	case "tcp":
@@ -203,6 +205,11 @@ func (doTool) Call(ctx context.Context, call *sdk.Call) (*sdk.Result, error) {
 	if err := call.Decode(&in); err != nil {
 		return nil, err
 	}
+	begun := func() {
+		if in.Arg != "" {
+			_ = os.WriteFile(in.Arg, nil, 0o600)
+		}
+	}
 	switch in.What {
 	case "pid":
 		return sdk.Text(strconv.Itoa(os.Getpid())), nil
@@ -239,14 +246,18 @@ func (doTool) Call(ctx context.Context, call *sdk.Call) (*sdk.Result, error) {
 		}
 		return sdk.Text("flooded"), w.Flush()
 	case "wait":
+		begun()
 		<-ctx.Done()
 		return sdk.Text("stopped by " + ctx.Err().Error()), nil
 	case "fail":
+		begun()
 		<-ctx.Done()
 		return nil, ctx.Err()
 	case "hang":
+		begun()
 		select {}
 	case "stop":
+		begun()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		select {} // the signal may take a moment
 	case "child":
@@ -269,17 +280,16 @@ var realStdout, realStderr = os.NewFile(1, "stdout"), os.NewFile(2, "stderr")
 
 // startChildren starts one child in the group and one that hides in a session
 // of its own, both with the plugin's pipes open.
-func startChildren(dir string) (*sdk.Result, error) {
+func startChildren(number string) (*sdk.Result, error) {
 	var pids []string
-	for i, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
-		cmd := exec.Command("sleep", "1000")
+	for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
+		cmd := exec.Command("sleep", number)
 		cmd.SysProcAttr = attr
 		cmd.Stdout, cmd.Stderr = realStdout, realStderr
 		if err := cmd.Start(); err != nil {
 			return nil, err
 		}
 		pids = append(pids, strconv.Itoa(cmd.Process.Pid))
-		_ = i
 	}
 	return sdk.Text(strings.Join(pids, " ")), nil
 }

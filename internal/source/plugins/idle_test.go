@@ -3,7 +3,6 @@
 package plugins_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -80,7 +80,7 @@ func TestToolThatAsksForMoreThanItWasGranted(t *testing.T) {
 // What a plugin prints is handed on, without secrets.
 func TestWhatAPluginSays(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "plugin")
-	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho hello secret >&2\nexit 4\n"), 0o755))
+	testfile.Program(t, program, "#!/bin/sh\necho hello secret >&2\nexit 4\n")
 	said := make(chan string, 10)
 	f := newFixture(t, func(o *plugins.Options) {
 		o.Said = func(plugin, line string) { said <- plugin + ": " + line }
@@ -89,5 +89,5 @@ func TestWhatAPluginSays(t *testing.T) {
 	require.NoError(t, f.Add(plugins.Spec{Name: "chatty", Path: program}))
 	_, err := f.Source("chatty").Tools(t.Context())
 	require.ErrorContains(t, err, "exit status 4")
-	assert.Equal(t, "chatty: hello [REDACTED]", <-said)
+	assert.Equal(t, "chatty: hello [REDACTED]", testproc.Receive(t, said))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 type lifeKey struct{}
@@ -54,9 +55,8 @@ func TestLifeIsTold(t *testing.T) {
 	assert.NoError(t, err)
 	cancel()
 
-	short, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer stop()
-	_, err = do(short, tools["do"], "hang", "")
+	begun := t.TempDir() + "/begun"
+	_, err = do(testproc.Overdue(t, begun), tools["do"], "hang", begun)
 	assert.Equal(t, tool.Timeout, tool.CodeOf(err))
 	_, err = do(t.Context(), tools["do"], "pid", "")
 	assert.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
@@ -28,7 +29,7 @@ func ownProgram(t *testing.T) string {
 
 func replaceScript(t *testing.T, path, text string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(path+".new", []byte(text), 0o755))
+	testfile.Program(t, path+".new", text)
 	require.NoError(t, os.Rename(path+".new", path))
 }
 
@@ -160,7 +161,7 @@ func TestAChangeIsTriedFirst(t *testing.T) {
 	require.NoError(t, good.TryChanged(t.Context()))
 	assert.ElementsMatch(t, []string{"configured", "faulty"}, f.HandOver(good.Manager))
 	f.Remove("configured")
-	assert.Equal(t, "slept", <-ended)
+	assert.Equal(t, "slept", testproc.Receive(t, ended))
 	old := f.status(t, "faulty").PID
 	f.Remove("faulty")
 	assert.False(t, testproc.Alive(old))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -58,7 +59,7 @@ func TestCloseDuringTheStart(t *testing.T) {
 			began := time.Now()
 			require.NoError(t, f.Close())
 			assert.Less(t, time.Since(began), time.Minute)
-			if err := <-done; err != nil || kind != "faulty" {
+			if err := testproc.Receive(t, done); err != nil || kind != "faulty" {
 				assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 				assert.ErrorContains(t, err, "was ended with the host")
 			}
@@ -76,9 +77,11 @@ func TestCloseLeavesNoFile(t *testing.T) {
 	pidOf(t, tools["do"])
 	_, _ = do(t.Context(), tools["do"], "exit", "")
 	pidOf(t, tools["do"])
-	inner, err := filepath.Glob(dir + "/*/plugin-dir*")
-	require.NoError(t, err)
-	assert.Len(t, inner, 1, "the crashed one is gone")
+	var inner []string
+	eventually(t, "the directory of the crashed one is gone", func() bool {
+		inner, err = filepath.Glob(dir + "/*/plugin-dir*")
+		return err == nil && len(inner) == 1
+	})
 	info, err := os.Stat(filepath.Dir(inner[0]))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -122,7 +125,7 @@ func TestWhatAPluginStartedEndsWithIt(t *testing.T) {
 	for _, end := range []string{"close", "crash"} {
 		f := newFixture(t)
 		tools := f.add(t, testPlugin(t, "faulty"))
-		r, err := do(t.Context(), tools["do"], "child", "")
+		r, err := do(t.Context(), tools["do"], "child", testproc.Sleep(t).Number())
 		var pids []int
 		for _, s := range strings.Fields(text(t, r, err)) {
 			pid, err := strconv.Atoi(s)
@@ -136,9 +139,7 @@ func TestWhatAPluginStartedEndsWithIt(t *testing.T) {
 			_, err := do(t.Context(), tools["do"], "exit", "")
 			require.ErrorContains(t, err, "exit status 7")
 		}
-		for _, pid := range pids {
-			eventually(t, fmt.Sprintf("child %d ends after %s", pid, end), func() bool { return !testproc.Alive(pid) })
-		}
+		testproc.Gone(t, pids...)
 	}
 }
 
@@ -161,14 +162,14 @@ func TestNoPluginOutlivesTheHost(t *testing.T) {
 	require.NoError(t, err)
 	for _, env := range [][]string{{"TEST_HOST=faulty"}, {"TEST_HOST=deaf"}, {"TEST_HOST=deaf", "TEST_STOPPED=1"}} {
 		host := exec.Command(program, "-test.run=^TestHostThatIsKilled$")
-		host.Env = append(os.Environ(), env...)
+		host.Env = append(append(os.Environ(), env...), "TMPDIR="+t.TempDir()) // it removes nothing when it is killed
 		out, err := host.Output()
 		require.Error(t, err)
 		_, after, ok := strings.Cut(string(out), "plugin ")
 		require.True(t, ok, string(out))
 		pid, err := strconv.Atoi(strings.Fields(after)[0])
 		require.NoError(t, err)
-		eventually(t, "the plugin ends", func() bool { return !testproc.Alive(pid) })
+		testproc.Gone(t, pid)
 	}
 }
 
@@ -203,9 +204,7 @@ func copyProgram(t *testing.T, to string) {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
-	data, err := os.ReadFile(program)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(to, data, 0o755))
+	testfile.Program(t, to, testfile.Read(t, program))
 }
 
 func TestChecksumIsOfTheProgramThatRuns(t *testing.T) {
@@ -303,11 +302,6 @@ func TestPrepareMayRefuse(t *testing.T) {
 func TestNoGoroutineAndNoFileIsLeft(t *testing.T) {
 	testneed.NotShort(t, "starts many plugins")
 	linuxOnly(t)
-	count := func() (int, int) {
-		files, err := os.ReadDir("/proc/self/fd")
-		require.NoError(t, err)
-		return runtime.NumGoroutine(), len(files)
-	}
 	round := func() {
 		f := newFixture(t)
 		tools := f.add(t, testPlugin(t, "faulty"))
@@ -319,12 +313,8 @@ func TestNoGoroutineAndNoFileIsLeft(t *testing.T) {
 		require.NoError(t, f.Close())
 	}
 	round()
-	goroutines, files := count()
+	testproc.Unchanged(t)
 	for range 10 {
 		round()
 	}
-	eventually(t, "all is as it was", func() bool {
-		g, f := count()
-		return g <= goroutines+2 && f <= files+1
-	})
 }

@@ -3,6 +3,7 @@
 package plugins_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"os"
@@ -124,11 +125,10 @@ func TestAttach(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	defer func() { _ = cmd.Wait() }()
 	defer func() { _ = cmd.Process.Signal(os.Interrupt) }()
-	line := make([]byte, 4096)
-	n, err := out.Read(line)
+	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	value, ok := strings.CutPrefix(strings.TrimSpace(string(line[:n])), plugins.AttachVariable+"='")
-	require.True(t, ok, string(line[:n]))
+	value, ok := strings.CutPrefix(strings.TrimSpace(line), plugins.AttachVariable+"='")
+	require.True(t, ok, line)
 	attach, err := plugins.ParseAttach(strings.TrimSuffix(value, "'"))
 	require.NoError(t, err)
 	assert.Equal(t, cmd.Process.Pid, attach["services"].PID)

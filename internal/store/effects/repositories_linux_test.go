@@ -232,7 +232,7 @@ func newRepository(t *testing.T, r repository, level sandbox.Level, cache string
 // TestSequencesInRepositories is TestSequences with what people run in
 // repositories of five kinds.
 func TestSequencesInRepositories(t *testing.T) {
-	run := newSequences()
+	run := newSequences(t)
 	cache, err := filepath.EvalSymlinks(testneed.VisibleDir(t))
 	require.NoError(t, err)
 	for _, r := range repositories {

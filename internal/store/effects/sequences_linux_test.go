@@ -16,15 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// SequencesEnv is how many sequences are made, and SeedEnv the seed of the first
-// tree of each level.
-const (
-	SequencesEnv = "TOOLHOST_TEST_SEQUENCES"
-	SeedEnv      = "TOOLHOST_TEST_SEED"
-)
+// SequencesEnv is how many sequences are made.
+const SequencesEnv = "TOOLHOST_TEST_SEQUENCES"
 
 // patience is how long the sequences of a level may take where no number is asked for.
 const patience = 5 * time.Second
@@ -36,7 +33,7 @@ const perTree = 25
 // undo it is as before, after redo as after them.
 func TestSequences(t *testing.T) {
 	testproc.Unchanged(t)
-	run := newSequences()
+	run := newSequences(t)
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock} {
 		t.Run(string(level), func(t *testing.T) {
 			run.all(run.count/2, patience, func() *arena { return newArena(t, level) }, generator.command)
@@ -48,24 +45,21 @@ func TestSequences(t *testing.T) {
 // sequences are those of one test.
 type sequences struct {
 	count, done, left int
-	seed              uint64
-	asked             bool // for a number
+	seed              uint64 // of the first tree of each level
+	asked             bool   // for a number
 }
 
-func newSequences() *sequences {
-	run := &sequences{count: 500, seed: uint64(time.Now().UnixNano())}
+func newSequences(t *testing.T) *sequences {
+	run := &sequences{count: 500, seed: testneed.Seed(t)}
 	if text := os.Getenv(SequencesEnv); text != "" {
 		run.count, _ = strconv.Atoi(text)
 		run.asked = true
-	}
-	if text := os.Getenv(SeedEnv); text != "" {
-		run.seed, _ = strconv.ParseUint(text, 10, 64)
 	}
 	return run
 }
 
 func (run *sequences) report(t *testing.T) {
-	t.Logf("%d sequences, %d of them left out, %s=%d", run.done, run.left, SeedEnv, run.seed)
+	t.Logf("%d sequences, %d of them left out", run.done, run.left)
 }
 
 // all makes sequences, with a new tree now and then.
@@ -104,7 +98,7 @@ func (a *arena) sequence(seed, tree uint64, command func(generator) string) bool
 	before := a.withoutObjects()
 	report := a.sh(script)
 	after := a.withoutObjects()
-	said := fmt.Sprintf("%s=%d, sequence %d of its tree, changed %q:\n%s", SeedEnv, tree,
+	said := fmt.Sprintf("%s=%d, sequence %d of its tree, changed %q:\n%s", testneed.SeedVariable, tree,
 		seed-tree, report.Files, script)
 	require.NoError(a.t, report.Err, said)
 	report.Ignored = nil // is left out of trees, too

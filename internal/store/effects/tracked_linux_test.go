@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -38,9 +39,7 @@ func TestTrackedDirectories(t *testing.T) {
 			}
 			script := exec.Command("sh", "-c", "set -e; "+c.setup+"; git add -A . ; git update-index -q --refresh; "+c.then)
 			script.Dir = dir
-			script.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-				"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a",
-				"GIT_COMMITTER_EMAIL=a@example.org", "HOME="+t.TempDir())
+			script.Env = testgit.Env(t)
 			out, err := script.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			found := openTracked(dir)

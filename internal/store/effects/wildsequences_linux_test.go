@@ -25,7 +25,7 @@ import (
 func TestWildSequences(t *testing.T) {
 	testproc.Unchanged(t)
 	testneed.Program(t, "python3")
-	run := newSequences()
+	run := newSequences(t)
 	differ, unkept := 0, 0
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock} {
 		t.Run(string(level), func(t *testing.T) {
@@ -71,7 +71,7 @@ func (a *arena) wild(seed uint64) (differs, unkept bool) {
 	// A pipe that nobody reads would be opened for ever.
 	report := a.run(append([]string{"/bin/sh", "-c", `for c; do timeout 5 sh -c "$c" >/dev/null 2>&1; done; true`, "sh"}, commands...))
 	after := a.withoutObjects()
-	about := SeedEnv + "=" + strconv.FormatUint(seed, 10) + " changed " + strings.Join(report.Files, " ") + "; " +
+	about := testneed.SeedVariable + "=" + strconv.FormatUint(seed, 10) + " changed " + strings.Join(report.Files, " ") + "; " +
 		report.Note() + "\n" + strings.Join(commands, "\n")
 	require.NoError(t, report.Err, about)
 	var left []string

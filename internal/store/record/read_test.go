@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 func read(t *testing.T, r *record.Recorder, f record.Filter) []record.Event {
@@ -99,10 +100,10 @@ func TestFollow(t *testing.T) {
 		name := string(rune('a' + i))
 		require.NoError(t, writer.Event(ctx, "s", name, map[string]string{"pad": strings.Repeat("0123456789", 2000)}))
 		want = append(want, name)
-		event := <-got
+		event := testproc.Receive(t, got)
 		assert.Equal(t, name, event.Name)
 	}
 	require.Len(t, want, 12)
 	cancel()
-	assert.NoError(t, <-done)
+	assert.NoError(t, testproc.Receive(t, done))
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -243,16 +244,11 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 }
 
 func TestRunsIgnoreThemselvesInGit(t *testing.T) {
-	git := testneed.Program(t, "git")
 	r := recorder(t)
 	require.NoError(t, r.Event(t.Context(), "s", "e", nil))
 	root := filepath.Dir(filepath.Dir(filepath.Dir(r.ArtifactDir("s"))))
 	for _, args := range [][]string{{"init", "-q"}, {"status", "--porcelain", "--untracked-files=all"}} {
-		cmd := exec.Command(git, args...)
-		cmd.Dir = root
-		out, err := cmd.Output()
-		require.NoError(t, err)
-		assert.Empty(t, string(out))
+		assert.Empty(t, testgit.Run(t, root, args...))
 	}
 }
 

@@ -28,11 +28,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// SequencesEnv is how many sequences are made, and SeedEnv the seed of the first.
-const (
-	SequencesEnv = "TOOLHOST_TEST_SEQUENCES"
-	SeedEnv      = "TOOLHOST_TEST_SEED"
-)
+// SequencesEnv is how many sequences are made.
+const SequencesEnv = "TOOLHOST_TEST_SEQUENCES"
 
 // arena is a workspace whose commands run in views.
 type arena struct {
@@ -171,13 +168,10 @@ func TestSequences(t *testing.T) {
 }
 
 func sequences(t *testing.T, copies bool) {
-	count, seed, limit := 200, uint64(time.Now().UnixNano()), 4*time.Second
+	count, seed, limit := 200, testneed.Seed(t), 4*time.Second
 	if text := os.Getenv(SequencesEnv); text != "" {
 		count, _ = strconv.Atoi(text)
 		limit = 24 * time.Hour
-	}
-	if text := os.Getenv(SeedEnv); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
 	}
 	const perTree = 20
 	end := time.Now().Add(limit)
@@ -200,8 +194,7 @@ func sequences(t *testing.T, copies bool) {
 		}
 		done++
 	}
-	t.Logf("%d sequences, %s=%d; of those with a command, these came apart at files with several names:", done, SeedEnv,
-		seed)
+	t.Logf("%d sequences; of those with a command, these came apart at files with several names:", done)
 	for _, name := range slices.Sorted(maps.Keys(ran)) {
 		t.Logf("%-6s %4d of %d", name, apart[name], ran[name])
 	}
@@ -237,7 +230,7 @@ func (a *arena) sequence(real *arena, seed uint64) (script string, linked, diffe
 		lines = append(lines, "( "+g.command()+" ) 2>/dev/null || true")
 	}
 	script = strings.Join(lines, "\n")
-	said := fmt.Sprintf("%s=%d:\n%s", SeedEnv, seed, script)
+	said := fmt.Sprintf("%s=%d:\n%s", testneed.SeedVariable, seed, script)
 	linked = strings.Contains(script, "( ln ") && strings.Count(script, "( ln -s") < strings.Count(script, "( ln ")
 	before := tree(a.t, a.root)
 	changes := a.try(script)

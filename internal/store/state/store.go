@@ -28,8 +28,9 @@ const (
 // and number, which the file system may use again.
 const settled = 2 * time.Second
 
-// lockWait is how long a writer waits for its turn among other processes.
-const lockWait = 10 * time.Second
+// lockWait is how long a writer waits for its turn among other processes. Tests
+// of many have longer.
+var lockWait = 10 * time.Second
 
 // Store is the state of one workspace. Its methods may be called from any
 // goroutine.

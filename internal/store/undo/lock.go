@@ -11,7 +11,8 @@ import (
 )
 
 // lockWait bounds how long anything waits for a lock: another toolhost may hang.
-const lockWait = 10 * time.Second
+// Tests of many at once have longer.
+var lockWait = 10 * time.Second
 
 // The files that are locked: the store's content, shared by all who use it and
 // alone for pruning, and undoing, one at a time.

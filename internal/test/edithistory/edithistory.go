@@ -8,15 +8,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 )
 
 // File is a file of a commit.
@@ -105,15 +103,7 @@ func Generate(t testing.TB, opts Options) []Commit {
 // Git runs git in dir, without the configuration of user and system.
 func Git(t testing.TB, dir string, stdin []byte, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(testneed.Program(t, "git"), args...)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
-	cmd.Stdin = bytes.NewReader(stdin)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	require.NoError(t, err, "git %v: %s", args, errs.String())
-	return string(out)
+	return testgit.Feed(t, dir, stdin, args...)
 }
 
 func readTree(t testing.TB, dir, id string) map[string]File {

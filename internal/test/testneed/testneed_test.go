@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // A skip says of which kind it is, so that no machine that should have
@@ -76,4 +78,14 @@ func TestSkipsAreFound(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip(\"why\")\n"+
 		"\ttestneed.Skip(t, \"why\")\n\t_ = \"t.Skip()\"\n}\n"), 0o600))
 	assert.Equal(t, []string{file + ":4:2"}, skips(t, file))
+}
+
+func TestSeed(t *testing.T) {
+	t.Setenv(testneed.SeedVariable, "")
+	t.Setenv("TOOLHOST_TEST_LONG", "")
+	assert.EqualValues(t, 1, testneed.Seed(t))
+	t.Setenv("TOOLHOST_TEST_LONG", "1")
+	assert.NotEqual(t, testneed.Seed(t), testneed.Seed(t))
+	t.Setenv(testneed.SeedVariable, "18446744073709551615")
+	assert.Equal(t, ^uint64(0), testneed.Seed(t))
 }

@@ -3,10 +3,12 @@ package testproc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,14 +45,18 @@ func Running(t testing.TB, text string) []Process {
 	require.NoError(t, err)
 	var found []Process
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		line := strings.TrimSuffix(strings.ReplaceAll(string(data), "\x00", " "), " ")
-		if err == nil && strings.Contains(line, text) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if line := commandLine(pid); strings.Contains(line, text) && line != "" {
 			found = append(found, Process{pid, line})
 		}
 	}
 	return found
+}
+
+// commandLine returns the arguments of a process with spaces between them, nothing for one that has ended.
+func commandLine(pid int) string {
+	data, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	return strings.TrimSuffix(strings.ReplaceAll(string(data), "\x00", " "), " ")
 }
 
 // OpenFiles counts the files that this process has open. It is 0 but on Linux.
@@ -62,6 +68,16 @@ func OpenFiles(t testing.TB) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(entries)
+}
+
+// openFiles returns what each descriptor of this process leads to.
+func openFiles() (lines []string) {
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		to, _ := os.Readlink(link)
+		lines = append(lines, filepath.Base(link)+" "+to)
+	}
+	return lines
 }
 
 // Unchanged has a test fail that leaves behind what there was not when it was called: open files, goroutines, child
@@ -80,15 +96,16 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	if r, w, err := os.Pipe(); err == nil { // has Go's runtime open what it keeps for all pipes
 		_, _ = r.Close(), w.Close()
 	}
-	files, goroutines, before := OpenFiles(t), runtime.NumGoroutine(), children()
+	files, goroutines, before := settled(t)
+	open := openFiles()
 	t.Cleanup(func() {
 		left := func() (text string) {
 			if now := OpenFiles(t); now > files {
-				text += fmt.Sprintf("%d open files, before %d\n", now, files)
+				more := slices.DeleteFunc(openFiles(), func(line string) bool { return slices.Contains(open, line) })
+				text += fmt.Sprintf("%d open files, before %d, others than before:\n%s\n", now, files, strings.Join(more, "\n"))
 			}
 			if now := runtime.NumGoroutine(); now > goroutines {
-				stacks := make([]byte, 1<<20)
-				text += fmt.Sprintf("%d goroutines, before %d\n%s\n", now, goroutines, stacks[:runtime.Stack(stacks, true)])
+				text += fmt.Sprintf("%d goroutines, before %d\n%s\n", now, goroutines, stacks())
 			}
 			if now := children(); now > before {
 				text += fmt.Sprintf("%d child processes, before %d\n", now, before)
@@ -105,6 +122,20 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 			t.Errorf("the test leaves behind: %s", text)
 		}
 	})
+}
+
+// settled counts open files, goroutines and child processes when what earlier tests have left has ended: when the
+// counts stay the same for a while.
+func settled(t testing.TB) (files, goroutines, processes int) {
+	runtime.GC() // closes files that nobody has any longer
+	for same, end := 0, time.Now().Add(leftFor); same < 10 && time.Now().Before(end); same++ {
+		f, g, p := OpenFiles(t), runtime.NumGoroutine(), children()
+		if f != files || g != goroutines || p != processes {
+			files, goroutines, processes, same = f, g, p, 0
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return files, goroutines, processes
 }
 
 // leftFor is how long Unchanged waits for what ends by itself.
@@ -138,6 +169,30 @@ func WhenExists(t testing.TB, path string, do func()) {
 			}
 		}
 	}()
+}
+
+// Overdue returns a context that runs out of time as soon as there is a file at path: the way to have a call time out
+// when its process has come so far, however long that takes. Nothing knows of the time limit before.
+func Overdue(t testing.TB, path string) context.Context {
+	ctx := overdue{t.Context(), make(chan struct{})}
+	WhenExists(t, path, func() { close(ctx.done) })
+	return ctx
+}
+
+type overdue struct {
+	context.Context
+	done chan struct{}
+}
+
+func (o overdue) Done() <-chan struct{} { return o.done }
+
+func (o overdue) Err() error {
+	select {
+	case <-o.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 // LongEnough runs something with ever longer time limits, from the first, until it

@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
@@ -89,7 +90,7 @@ func TestPluginUnconfinedByTheOperator(t *testing.T) {
 	e := answer(t, r, err)
 	assert.Equal(t, 0, *e.ExitCode)
 	assert.Equal(t, "off", r.Metadata["sandbox"])
-	r, err = p.Call(t.Context(), "run", map[string]any{"command": "sleep 30"})
+	r, err = p.Call(t.Context(), "run", map[string]any{"command": string(testproc.Sleep(t))})
 	assert.Equal(t, "timeout", answer(t, r, err).Error.Type)
 }
 

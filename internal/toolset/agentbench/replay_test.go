@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/test/edithistory"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
@@ -55,11 +56,9 @@ func TestReplayGeneratedHistories(t *testing.T) {
 // file is part of; every one with make long.
 func TestReplayThisRepository(t *testing.T) {
 	testneed.NotShort(t, "needs the history of this repository")
-	git, dir := testneed.Program(t, "git"), "."
+	dir := "."
 	try := func(args ...string) (string, error) {
-		cmd := exec.Command(git, args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
-		out, err := cmd.Output()
+		out, err := testgit.Command(t, dir, append([]string{"-c", "safe.directory=*"}, args...)...).Output()
 		return string(out), err
 	}
 	run := func(args ...string) string {

@@ -120,7 +120,7 @@ func TestRunTimeout(t *testing.T) {
 	testproc.LongEnough(time.Second, func(limit time.Duration) bool {
 		started, seconds := time.Now(), limit.Seconds()
 		e = f.fails(t, "timeout", fmt.Sprintf("did not end within %gs", seconds), "run",
-			map[string]any{"command": "echo before; sleep 600; echo after", "timeout_sec": seconds})
+			map[string]any{"command": "echo before; " + string(testproc.Sleep(t)) + "; echo after", "timeout_sec": seconds})
 		assert.Less(t, time.Since(started), limit+50*time.Second)
 		assert.Equal(t, seconds, e.Error.Details["timeout_sec"])
 		stdout, _ := f.output(t, e)
@@ -140,7 +140,7 @@ func TestRunDefaultTimeout(t *testing.T) {
 	testneed.NotShort(t, "waits for time limits")
 	assert.Equal(t, 60*time.Second, agentbench.DefaultRunTimeout)
 	f := newFixtureOf(t, workspace.Options{}, agentbench.Deps{Unconfined: true, RunTimeout: 300 * time.Millisecond})
-	f.fails(t, "timeout", "did not end within 300ms", "run", `{"command":"sleep 60"}`)
+	f.fails(t, "timeout", "did not end within 300ms", "run", `{"command":"`+string(testproc.Sleep(t))+`"}`)
 	assert.Equal(t, "success", f.call(t, "run", `{"command":"sleep 1","timeout_sec":30}`).Status,
 		"timeout_sec overrides it")
 }
@@ -149,12 +149,13 @@ func TestRunDefaultTimeout(t *testing.T) {
 // group, each of which would write a file if it lived on.
 func TestRunTimeoutLeavesNobody(t *testing.T) {
 	testneed.NotShort(t, "waits for time limits")
+	sleep := string(testproc.Sleep(t))
 	for name, command := range map[string]string{
-		"grandchild":      `sh -c 'sh -c "echo $$ >> pids; sleep 300"' & wait`,
+		"grandchild":      `sh -c 'sh -c "echo $$ >> pids; ` + sleep + `"' & wait`,
 		"ignores TERM":    `trap '' TERM; echo $$ >> pids; while :; do sleep 1; done`,
-		"background":      `(echo $$ >> pids; sleep 300) & sleep 300`,
-		"left the group":  `setsid sh -c 'echo $$ >> pids; sleep 300' & sleep 300`,
-		"holds the pipes": `nohup sh -c 'echo $$ >> pids; sleep 300' & sleep 300`,
+		"background":      `(echo $$ >> pids; ` + sleep + `) & ` + sleep,
+		"left the group":  `setsid sh -c 'echo $$ >> pids; ` + sleep + `' & ` + sleep,
+		"holds the pipes": `nohup sh -c 'echo $$ >> pids; ` + sleep + `' & ` + sleep,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -179,7 +180,8 @@ func TestRunCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f.ctx = ctx
 	testproc.WhenExists(t, filepath.Join(f.root, "started"), cancel)
-	e := f.fails(t, "cancelled", "cancelled", "run", `{"command":"echo before; touch started; sleep 60"}`)
+	e := f.fails(t, "cancelled", "cancelled", "run",
+		`{"command":"echo before; touch started; `+string(testproc.Sleep(t))+`"}`)
 	stdout, _ := f.output(t, e)
 	assert.Equal(t, "before\n", stdout)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/anthropic"
 	"github.com/toolhost/toolhost/internal/toolset/hands/handstest"
 )
@@ -23,7 +24,7 @@ type cases = []handstest.Case
 // toolset of anthropic-sdk-go 1.84.0 is tested by, as far as they are about tools.
 func TestBash(t *testing.T) {
 	testneed.Program(t, "bash")
-	b := handstest.New(t, anthropic.New)
+	b, sleep := handstest.New(t, anthropic.New), string(testproc.Sleep(t))
 	b.Check(cases{
 		{Tool: "bash", Params: `{"command":"export FOO=bar; echo set"}`, Text: "set\n"},
 		{Tool: "bash", Params: `{"command":"echo $FOO"}`, Text: "bar\n"},
@@ -34,7 +35,7 @@ func TestBash(t *testing.T) {
 		{Tool: "bash", Params: `{"command":"(exit 7)"}`, Text: "\nexit code: 7", Fails: true},
 		{Tool: "bash", Params: `{"command":"echo x; false"}`, Text: "x\nexit code: 1", Fails: true},
 		{Tool: "bash", Params: `{}`, Has: []string{"command is required"}, Fails: true},
-		{Tool: "bash", Params: `{"command":"echo before; sleep 5","timeout_ms":200}`, Fails: true,
+		{Tool: "bash", Params: `{"command":"echo before; ` + sleep + `","timeout_ms":{{LIMIT}}}`, Fails: true,
 			Has: []string{"before", "[timed out]", "session restarted after timeout"}},
 		{Tool: "bash", Params: `{"command":"echo after"}`, Text: "after\n"},
 		{Name: "no input", Tool: "bash", Params: `{"command":"cat; echo done"}`, Text: "done\n"},
@@ -50,7 +51,7 @@ func TestBash(t *testing.T) {
 	assert.True(t, strings.HasSuffix(r.Text(), "\n200000\n"))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	r = b.Call(ctx, "bash", `{"command":"echo before; sleep 5","timeout_ms":30000}`)
+	r = b.Call(ctx, "bash", `{"command":"echo before; `+sleep+`","timeout_ms":30000}`)
 	require.NotNil(t, r.Failed)
 	assert.Equal(t, "after\n", b.Call(t.Context(), "bash", `{"command":"echo after"}`).Text())
 }

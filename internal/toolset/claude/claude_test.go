@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/claude"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 	"github.com/toolhost/toolhost/internal/toolset/hands/handstest"
@@ -29,7 +30,8 @@ func TestBash(t *testing.T) {
 		{Tool: "Bash", Params: `{"command":"cd d && V=1; echo hi"}`, Text: "hi"},
 		{Tool: "Bash", Params: `{"command":"pwd; echo $V","description":"look"}`, Text: "{{DIR}}/d\n1"},
 		{Tool: "Bash", Params: `{"command":"echo out; echo err >&2; (exit 3)"}`, Text: "Exit code 3\nout\nerr", Fails: true},
-		{Tool: "Bash", Params: `{"command":"echo a; sleep 9","timeout":200.0}`, Has: []string{"Command timed out", "a"}, Fails: true},
+		{Tool: "Bash", Params: `{"command":"echo a; ` + string(testproc.Sleep(t)) + `","timeout":{{LIMIT}}.0}`,
+			Has: []string{"Command timed out", "a"}, Fails: true},
 		{Tool: "Bash", Params: `{"command":"exit 1"}`, Text: "*", Fails: true},
 		{Tool: "Bash", Params: `{"command":"pwd"}`, Text: "{{DIR}}"},
 		{Tool: "Bash", Params: `{"command":" "}`, Text: "*", Fails: true},
@@ -48,7 +50,7 @@ func TestBackground(t *testing.T) {
 		require.NotNil(t, found, r.Text())
 		return found[1]
 	}
-	ended, running := start("echo done; exit 4"), start("echo begun; sleep 1000")
+	ended, running := start("echo done; exit 4"), start("echo begun; "+string(testproc.Sleep(t)))
 	b.Check(cases{
 		{Tool: "TaskOutput", Params: `{"task_id":"` + ended + `","block":true,"timeout":60000}`, Text: "<retrieval_status>success" +
 			"</retrieval_status>\n\n<task_id>" + ended + "</task_id>\n\n<task_type>local_bash</task_type>\n\n<status>completed" +

@@ -40,7 +40,7 @@ func taskCases() []provingCase {
 		{"kill_shell example 1; kill_shell parameter task_id; kill_shell result task_id; kill_shell result status; " +
 			"kill_shell result success", func(t *testing.T) {
 			b := newBench(t)
-			id := b.ok("bash", args{"command": "sleep 1000", "run_in_background": true})["task_id"].(string)
+			id := b.ok("bash", args{"command": string(testproc.Sleep(t)), "run_in_background": true})["task_id"].(string)
 			b.gives(`{"task_id":"`+id+`","status":"killed","success":true}`, "kill_shell", args{"task_id": id})
 			assert.Equal(t, "killed", b.ok("task_output", args{"task_id": id})["status"])
 		}},
@@ -96,7 +96,7 @@ func taskCases() []provingCase {
 		{"task_output example 1; task_output parameter task_id; task_output default wait; task_output result " +
 			"task_id; task_output result status; task_output result stdout; task_output result stderr", func(t *testing.T) {
 			b := newBench(t)
-			id := b.ok("bash", args{"command": "echo Building...; echo warn >&2; sleep 1000",
+			id := b.ok("bash", args{"command": "echo Building...; echo warn >&2; " + string(testproc.Sleep(t)),
 				"run_in_background": true})["task_id"].(string)
 			want := `{"task_id":"` + id + `","status":"running","stdout":"Building...\n","stderr":"warn\n"}`
 			require.Eventually(t, func() bool {
@@ -117,7 +117,7 @@ func taskCases() []provingCase {
 			}},
 		{"task_output example 3; task_output parameter timeout", func(t *testing.T) {
 			b := newBench(t)
-			id := b.ok("bash", args{"command": "echo 'Still building...'; sleep 1000",
+			id := b.ok("bash", args{"command": "echo 'Still building...'; " + string(testproc.Sleep(t)),
 				"run_in_background": true})["task_id"].(string)
 			started := time.Now()
 			got := b.ok("task_output", args{"task_id": id, "wait": true, "timeout": 1})
@@ -162,7 +162,8 @@ func TestAgentIsConfined(t *testing.T) {
 // Another instance of the toolset sees the same tasks.
 func TestTasksOfAnotherBench(t *testing.T) {
 	b := newBench(t)
-	id := b.ok("bash", args{"command": "echo here; sleep 1000", "run_in_background": true})["task_id"].(string)
+	line := "echo here; " + string(testproc.Sleep(t))
+	id := b.ok("bash", args{"command": line, "run_in_background": true})["task_id"].(string)
 	other := b.another()
 	require.Eventually(t, func() bool { return other.ok("task_output", args{"task_id": id})["stdout"] == "here\n" },
 		patience, 5*time.Millisecond)

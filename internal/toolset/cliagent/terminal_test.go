@@ -116,7 +116,8 @@ func TestRunInTerminal(t *testing.T) {
 		var want string
 		testproc.LongEnough(time.Second, func(limit time.Duration) bool {
 			started, seconds := time.Now(), limit.Seconds()
-			g = b.call(name, args{"command": "echo until then; echo bad >&2; sleep 600 & sleep 600",
+			sleep := string(testproc.Sleep(t))
+			g = b.call(name, args{"command": "echo until then; echo bad >&2; " + sleep + " & " + sleep,
 				"timeout_seconds": seconds})
 			require.False(t, g.Success)
 			assert.Equal(t, "timeout", g.Error.Code)
@@ -127,7 +128,7 @@ func TestRunInTerminal(t *testing.T) {
 		assert.Equal(t, want, g.result.Text())
 		assert.JSONEq(t, `{"exit_code":124,"stdout_lines":1,"stderr_lines":1}`, g.meta())
 		b.fails("timeout", "Error: Command timed out after 1 seconds", name,
-			args{"command": "sleep 60", "timeout_seconds": 1})
+			args{"command": string(testproc.Sleep(t)), "timeout_seconds": 1})
 	})
 	t.Run("timeout ends the whole group", func(t *testing.T) {
 		b := newBench(t)
@@ -181,7 +182,7 @@ func TestRunInTerminal(t *testing.T) {
 		b := newBench(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		testproc.WhenExists(t, b.path("started"), cancel)
-		g := b.callContext(ctx, name, run("echo before; touch started; sleep 60"))
+		g := b.callContext(ctx, name, run("echo before; touch started; "+string(testproc.Sleep(t))))
 		assert.Equal(t, "cancelled", g.Error.Code)
 		assert.Equal(t, "Error: Command was cancelled\nOutput:\nbefore", g.result.Text())
 	})
@@ -274,10 +275,11 @@ func TestTerminalLastCommand(t *testing.T) {
 	})
 	t.Run("timed out command", func(t *testing.T) {
 		b := newBench(t)
-		const want = "Last command: echo a; sleep 600\nOutput: a"
+		line := "echo a; " + string(testproc.Sleep(t))
+		want := "Last command: " + line + "\nOutput: a"
 		var g got
 		testproc.LongEnough(time.Second, func(limit time.Duration) bool {
-			b.call("run_in_terminal", args{"command": "echo a; sleep 600", "timeout_seconds": limit.Seconds()})
+			b.call("run_in_terminal", args{"command": line, "timeout_seconds": limit.Seconds()})
 			g = b.ok(name, args{})
 			return g.Output == want
 		})

@@ -2,13 +2,16 @@ package codex_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/codex"
 	"github.com/toolhost/toolhost/internal/toolset/hands/handstest"
 )
@@ -19,6 +22,7 @@ func TestCommands(t *testing.T) {
 	testneed.Program(t, "bash")
 	b := handstest.New(t, codex.New, "d/f", "x")
 	testneed.Symlink(t, "/tmp", b.Path("out"))
+	sleep := string(testproc.Sleep(t))
 	b.Check(cases{
 		{Tool: "exec_command", Params: `{"cmd":"echo hi; exit 3"}`, Has: []string{
 			"Wall time: 0.", "Process exited with code 3\nOutput:\nhi\n"}},
@@ -37,9 +41,9 @@ func TestCommands(t *testing.T) {
 		{Tool: "shell_command", Params: `{"command":"echo out; echo err >&2"}`, Has: []string{
 			"Exit code: 0\nWall time: ", " seconds\nOutput:\nout\nerr\n"}},
 		{Tool: "shell_command", Params: `{"command":"exit 4"}`, Has: []string{"Exit code: 4\n"}, Fails: true},
-		{Tool: "shell_command", Params: `{"command":"echo a; sleep 9","timeout_ms":200.0}`, Fails: true,
-			Has: []string{"command timed out after 200 milliseconds\na\n"}},
-		{Tool: "shell", Params: `{"commands":["echo a; echo b >&2","exit 5","sleep 9","echo never"],"timeout_ms":300}`,
+		{Tool: "shell_command", Params: `{"command":"echo a; ` + sleep + `","timeout_ms":{{LIMIT}}.0}`, Fails: true,
+			Has: []string{"command timed out after {{LIMIT}} milliseconds\na\n"}},
+		{Tool: "shell", Params: `{"commands":["echo a; echo b >&2","exit 5","` + sleep + `","echo never"],"timeout_ms":{{LIMIT}}}`,
 			Text: `[{"stdout":"a\n","stderr":"b\n","outcome":{"type":"exit","exit_code":0}},` +
 				`{"stdout":"","stderr":"","outcome":{"type":"exit","exit_code":5}},` +
 				`{"stdout":"","stderr":"","outcome":{"type":"timeout"}}]`},
@@ -53,14 +57,19 @@ func TestSessions(t *testing.T) {
 	r := b.Call(t.Context(), "exec_command", `{"cmd":"read a; echo got $a; read b; exit 6","tty":true,"yield_time_ms":250}`)
 	found := regexp.MustCompile(`Process running with session ID (\d+)\n`).FindStringSubmatch(r.Text())
 	require.NotNil(t, found, r.Text())
+	said := ""
+	end := time.Now().Add(handstest.Patience)
+	for chars := `one\n`; !strings.Contains(said, "got one") && time.Now().Before(end); chars = "" {
+		said = b.Call(t.Context(), "write_stdin", `{"session_id":`+found[1]+`,"chars":"`+chars+`"}`).Text()
+		assert.Contains(t, said, "Process running with session ID "+found[1])
+	}
+	assert.Contains(t, said, "got one")
 	b.Check(cases{
-		{Tool: "write_stdin", Params: `{"session_id":` + found[1] + `,"chars":"one\n"}`,
-			Has: []string{"got one", "Process running with session ID " + found[1]}},
 		{Tool: "write_stdin", Params: `{"session_id":` + found[1] + `,"chars":""}`, Hasnt: []string{"got"}, Text: "*"},
 		{Tool: "write_stdin", Params: `{"session_id":` + found[1] + `,"chars":"two\n","yield_time_ms":30000}`,
 			Has: []string{"Process exited with code 6"}},
 	})
-	r = b.Call(t.Context(), "exec_command", `{"cmd":"sleep 100","yield_time_ms":250}`)
+	r = b.Call(t.Context(), "exec_command", `{"cmd":"`+string(testproc.Sleep(t))+`","yield_time_ms":250}`)
 	found = regexp.MustCompile(`session ID (\d+)\n`).FindStringSubmatch(r.Text())
 	require.NotNil(t, found, r.Text())
 	b.Check(cases{{Tool: "write_stdin", Params: `{"session_id":` + found[1] + `,"chars":"x"}`, Fails: true,

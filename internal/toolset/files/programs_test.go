@@ -2,7 +2,6 @@ package files_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -52,6 +52,7 @@ func TestRipgrep(t *testing.T) {
 }
 
 func TestRipgrepShowsWhatItFoundBesideWhatItCouldNotRead(t *testing.T) {
+	testneed.NotShort(t, "compares the words of another program")
 	testneed.Program(t, "rg")
 	f := newFixture(t)
 	f.write(t, "a.txt", "hit\n")
@@ -84,24 +85,16 @@ func TestRipgrepRefusesWhatLeadsOut(t *testing.T) {
 // repo is a git repository with one file committed.
 func repo(t *testing.T) *fixture {
 	t.Helper()
-	testneed.Program(t, "git")
+	testgit.Isolate(t) // the tools run it, too
 	f := newFixture(t)
-	f.git(t, "init", "-q")
-	f.git(t, "config", "user.email", "a@example.org")
-	f.git(t, "config", "user.name", "A")
 	f.write(t, "f.txt", "one\ntwo\n")
-	f.git(t, "add", ".")
-	f.git(t, "commit", "-qm", "first")
+	testgit.Init(t, f.root)
 	return f
 }
 
 func (f *fixture) git(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = f.root
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "git %v: %s", args, out)
-	return string(out)
+	return testgit.Run(t, f.root, args...)
 }
 
 func TestGitDiff(t *testing.T) {
@@ -199,9 +192,7 @@ func TestGitDiffRunsNothing(t *testing.T) {
 			if name == "pager" || name == "hook" {
 				return // plain git runs these on a terminal, or when it writes the index
 			}
-			cmd := exec.Command("git", "diff") // the attack is one
-			cmd.Dir = f.root
-			_ = cmd.Run()
+			_ = testgit.Command(t, f.root, "diff").Run() // the attack is one
 			assert.FileExists(t, marker)
 			require.NoError(t, os.Remove(marker))
 		})

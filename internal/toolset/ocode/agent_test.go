@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/subagent"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/ocode"
 )
 
@@ -19,7 +20,7 @@ func team(t *testing.T) *bench {
 	posix(t)
 	b := newBenchWith(t, ocode.Deps{Agents: subagent.Agents{
 		{Command: []string{"sh", "-c",
-			`echo "I was told:"; cat; test -f fail && exit 3; test -f wait && sleep 60; exit 0`}},
+			`echo "I was told:"; cat; test -f fail && exit 3; test -f wait && ` + string(testproc.Sleep(t)) + `; exit 0`}},
 		{Role: "reviewer", Command: []string{"sh", "-c", `echo "review of $0"`}, Prompt: subagent.Argument},
 	}})
 	t.Cleanup(func() {

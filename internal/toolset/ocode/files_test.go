@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testgit"
 )
 
 func TestFileRead(t *testing.T) {
@@ -257,6 +259,7 @@ func TestFileEdit(t *testing.T) {
 }
 
 func TestFileOps(t *testing.T) {
+	testgit.Isolate(t)
 	t.Run("operation copy", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a.sh", "hi\n")

@@ -2,7 +2,6 @@ package ocode_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,19 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testgit"
 )
 
 // git runs git in a directory, as a user would.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	testneed.Program(t, "git")
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull,
-		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A",
-		"GIT_COMMITTER_EMAIL=a@example.org")
-	out, err := cmd.CombinedOutput()
+	out, err := testgit.Command(t, dir, args...).CombinedOutput()
 	if err != nil && !strings.Contains(string(out), "CONFLICT") {
 		require.NoError(t, err, "git %v: %s", args, out)
 	}
@@ -41,6 +34,7 @@ func repository(t *testing.T) *bench {
 }
 
 func TestGitStatus(t *testing.T) {
+	testgit.Isolate(t) // the tool runs it, too
 	t.Run("example", func(t *testing.T) {
 		b := repository(t)
 		b.write("file.py", "changed\n")

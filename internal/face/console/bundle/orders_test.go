@@ -31,7 +31,7 @@ const watched = `window.sent = []; window.pressed = null;
 // decided than the one on the screen when the key was pressed, and none by a double click.
 // TOOLHOST_TEST_ORDERS is how many orders are tried, and TOOLHOST_TEST_SEED the seed of the first.
 func TestRandomOrders(t *testing.T) {
-	orders, seed := 6, uint64(time.Now().UnixNano())
+	orders, seed := 6, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("TOOLHOST_TEST_ORDERS")); err == nil {
 		orders = n
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/source/plugins"
 	"github.com/toolhost/toolhost/internal/source/plugins/install"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
@@ -145,7 +146,7 @@ func TestSources(t *testing.T) {
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, data, 0o755))
+		testfile.Program(t, path, string(data))
 		return path
 	}
 	p := program("weather", "1.2.0")
@@ -401,8 +402,7 @@ func TestSignatures(t *testing.T) {
 
 func TestVerifySeesChanges(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t,
-		os.WriteFile(filepath.Join(dir, "toolhost-plugin-weather"), []byte(program("weather", "1.2.0")), 0o755))
+	testfile.Program(t, filepath.Join(dir, "toolhost-plugin-weather"), program("weather", "1.2.0"))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), []byte("x"), 0o644))
 	in := newInstaller(t, nil)
 	got, err := in.Install(t.Context(), install.Request{Source: dir})
@@ -484,7 +484,7 @@ func TestDirectoriesAreBounded(t *testing.T) {
 func TestNobodyGoesBackUnawares(t *testing.T) {
 	source := t.TempDir()
 	program := filepath.Join(source, "toolhost-plugin-x")
-	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755))
+	testfile.Program(t, program, "#!/bin/sh\n")
 	says := func(context.Context, string) (*plugins.Description, error) {
 		return &plugins.Description{Name: "x", Version: "1.2.0"}, nil
 	}

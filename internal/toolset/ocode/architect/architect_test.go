@@ -13,7 +13,9 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
 )
 
@@ -73,7 +75,7 @@ func TestProgramThatBreaks(t *testing.T) {
 	for name, script := range map[string]string{"dies": "exit 3", "talks nonsense": "echo hello"} {
 		t.Run(name, func(t *testing.T) {
 			binary := filepath.Join(t.TempDir(), "child")
-			require.NoError(t, os.WriteFile(binary, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+			testfile.Program(t, binary, "#!/bin/sh\n"+script+"\n")
 			_, err := analyzer(t, architect.Options{Binary: binary}).Analyze(context.Background(),
 				architect.Request{Path: ".", Kind: architect.Overview})
 			assert.Equal(t, tool.Internal, tool.CodeOf(err))
@@ -83,7 +85,7 @@ func TestProgramThatBreaks(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "child")
-	require.NoError(t, os.WriteFile(binary, []byte("#!/bin/sh\nsleep 600\n"), 0o755))
+	testfile.Program(t, binary, "#!/bin/sh\n"+string(testproc.Sleep(t))+"\n")
 	_, err := analyzer(t, architect.Options{Binary: binary,
 		Timeout: 50 * time.Millisecond}).Analyze(context.Background(),
 		architect.Request{Path: ".", Kind: architect.Overview})

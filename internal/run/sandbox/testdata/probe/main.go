@@ -25,6 +25,7 @@ type Scene struct {
 	SharedMemory       int
 	TCP4, TCP6, UDP    string
 	Unix, Abstract     string
+	Sleep              string // the command line of a process that is to be left behind
 }
 
 // errAbsent tells that the kernel or machine does not have what an act needs.

@@ -89,11 +89,11 @@ func (s Scene) processes() acts {
 			return passed(call(unix.SYS_IOCTL, f.Fd(), unix.TIOCSTI, uintptr(unsafe.Pointer(&c))), unix.ENOTTY)
 		},
 		"outlive": func() error {
-			hidden := exec.Command("/bin/sh", "-c", "(exec env -i setsid sleep 47110815) & sleep 0.05")
+			hidden := exec.Command("/bin/sh", "-c", "(exec env -i setsid "+s.Sleep+") & sleep 0.05")
 			if err := hidden.Run(); err != nil {
 				return err
 			}
-			for end := time.Now().Add(patience()); !hides("sleep\x0047110815\x00") && time.Now().Before(end); {
+			for end := time.Now().Add(patience()); !hides(strings.ReplaceAll(s.Sleep, " ", "\x00")+"\x00") && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
 			return nil

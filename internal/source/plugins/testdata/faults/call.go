@@ -26,7 +26,10 @@ func crash() {
 
 // hang never answers, and ignores that it is cancelled.
 func hang() {
-	serve(func(context.Context) (*sdk.Result, error) { select {} })
+	serve(func(context.Context) (*sdk.Result, error) {
+		_ = os.WriteFile(os.Getenv("FAULT_BEGUN"), nil, 0o600)
+		select {}
+	})
 }
 
 // deaf hangs, ignores SIGTERM and the end of its standard input.
@@ -67,7 +70,7 @@ func stdoutNoise() {
 func leak() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}, {Setpgid: true}} {
-			cmd := exec.Command("sleep", "4242")
+			cmd := exec.Command("sleep", os.Getenv("FAULT_SLEEP"))
 			cmd.SysProcAttr = attr
 			if err := cmd.Start(); err != nil {
 				return nil, err

@@ -1,0 +1,119 @@
+package testproc
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is how long anything is waited for. What a busy machine does late comes well before it.
+const patience = time.Minute
+
+// Sleeper is a command line, sleep with a number that nobody else on the machine has. It can stand in a script, and
+// as a comment it marks another.
+type Sleeper string
+
+// Sleep returns the command line of a test. What still runs of it when the test ends is killed.
+func Sleep(t testing.TB) Sleeper {
+	t.Helper()
+	s := Sleeper(fmt.Sprintf("sleep %d", 100_000_000_000+rand.Int64N(900_000_000_000)))
+	t.Cleanup(func() {
+		for _, p := range Running(t, string(s)) {
+			_ = kill(p.PID)
+		}
+	})
+	return s
+}
+
+func kill(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Release() }() // which may be an open file
+	return p.Kill()
+}
+
+// Number returns the number, for who passes the arguments one by one.
+func (s Sleeper) Number() string { return strings.TrimPrefix(string(s), "sleep ") }
+
+// Running lists the processes with it in their command lines.
+func (s Sleeper) Running(t testing.TB) []Process {
+	t.Helper()
+	return Running(t, string(s))
+}
+
+// Gone waits until no process has it in its command line.
+func (s Sleeper) Gone(t testing.TB) {
+	t.Helper()
+	awaitEmpty(t, patience, func() (left []string) {
+		for _, p := range s.Running(t) {
+			left = append(left, describe(p))
+		}
+		return left
+	})
+}
+
+// Gone waits until none of the processes is alive: one that is killed takes a moment to end.
+func Gone(t testing.TB, pids ...int) {
+	t.Helper()
+	awaitEmpty(t, patience, func() (left []string) {
+		for _, pid := range slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return !Alive(pid) }) {
+			left = append(left, describe(Process{PID: pid, Line: commandLine(pid)}))
+		}
+		return left
+	})
+}
+
+// awaitEmpty waits until left lists nothing, and ends the test with what it lists.
+func awaitEmpty(t testing.TB, while time.Duration, left func() []string) {
+	t.Helper()
+	list := left()
+	for end := time.Now().Add(while); len(list) > 0 && time.Now().Before(end); list = left() {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if len(list) > 0 {
+		t.Fatalf("still running after %s:\n%s", while, strings.Join(list, "\n"))
+	}
+}
+
+// describe returns what a person wants to know of a process that is left.
+func describe(p Process) string {
+	stat, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "stat"))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 2 {
+		return fmt.Sprintf("%d: %s", p.PID, p.Line)
+	}
+	return fmt.Sprintf("%d, state %s, child of %s: %s", p.PID, fields[0], fields[1], p.Line)
+}
+
+// Receive returns what comes out of a channel, or its zero value when it is closed. Where nothing comes within a
+// minute the test ends with what all goroutines do.
+func Receive[T any](t testing.TB, channel <-chan T) T {
+	t.Helper()
+	return receiveWithin(t, patience, channel)
+}
+
+func receiveWithin[T any](t testing.TB, while time.Duration, channel <-chan T) (value T) {
+	t.Helper()
+	select {
+	case value = <-channel:
+	case <-time.After(while):
+		t.Fatalf("nothing was received for %s\n%s", while, stacks())
+	}
+	return value
+}
+
+// stacks returns what all goroutines do.
+func stacks() []byte {
+	text := make([]byte, 1<<20)
+	return text[:runtime.Stack(text, true)]
+}
