@@ -123,8 +123,11 @@ type Host struct {
 	timeout    atomic.Int64 // of Limits
 	output     atomic.Int64 // of Limits
 	unrecorded atomic.Bool  // and it was told
-	weaker     atomic.Bool  // the sandbox, and it was told
+	tellWeaker atomic.Bool  // once, that the sandbox is not the strongest
 }
+
+// Serves says that the host serves many calls: its log tells of what holds for all.
+func (h *Host) Serves() { h.tellWeaker.Store(true) }
 
 // New makes a host and builds its catalog. It starts nothing. The error is a
 // *tool.Error of code conflict when two tools of one name are selected.

@@ -52,7 +52,7 @@ func (c *call) run(ctx context.Context) (err error) {
 		return tool.Errorf(tool.Internal, "the tool %s gave neither a result nor an error", c.entry.Name).
 			Suggest("Tell its author.")
 	}
-	if why, ok := result.Metadata[tool.SandboxWeaker].(string); ok && !c.host.weaker.Swap(true) {
+	if why, ok := result.Metadata[tool.SandboxWeaker].(string); ok && c.host.tellWeaker.Swap(false) {
 		c.host.logger.WarnContext(ctx, "commands are confined, and not by the strongest level of the sandbox",
 			"level", result.Metadata[tool.SandboxLevel], "error", why, "help", "toolhost doctor says what would have the strongest work.")
 	}

@@ -65,6 +65,7 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 		return nil, err
 	}
 	p.OwnSessions()
+	p.Host.Serves()
 	settled := make(chan struct{})
 	server := mcpserve.New(p.Host, mcpserve.Options{
 		Name: cmp.Or(serving.Name, "toolhost"), Version: o.Version, Logger: o.Logger, SessionEnded: p.SessionEnded,
