@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"aead.dev/minisign"
@@ -148,14 +147,10 @@ func release(t *testing.T, version string) (program, archive []byte) {
 }
 
 // overwrite writes over a program that has run just now: as long as it is ending
-// still nobody can. The lock is that of testfile.Program.
+// still nobody can.
 func overwrite(t *testing.T, path string, data []byte) {
 	t.Helper()
-	eventually(t, path+" can be written", func() bool {
-		syscall.ForkLock.RLock()
-		defer syscall.ForkLock.RUnlock()
-		return os.WriteFile(path, data, 0o755) == nil
-	})
+	eventually(t, path+" can be written", func() bool { return testfile.WriteWhole(path, data, 0o755) == nil })
 }
 
 // publisher is an author's site, over TLS.

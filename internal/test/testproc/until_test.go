@@ -64,6 +64,14 @@ func TestReceive(t *testing.T) {
 	assert.Zero(t, Receive(t, c, "the end"))
 }
 
+func TestQuickly(t *testing.T) {
+	times := 0
+	Quickly(time.Minute, func() { times++ })
+	assert.Equal(t, 1, times)
+	Quickly(0, func() { times++ })
+	assert.Equal(t, 21, times)
+}
+
 func TestSaid(t *testing.T) {
 	r, w := io.Pipe()
 	s := Listen(r)
