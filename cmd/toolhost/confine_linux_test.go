@@ -218,7 +218,9 @@ func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 	needsFull(t)
 	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `level = "off"`, "")
 	for _, p := range []confinedProject{confined, off} {
-		out, err := exec.Command("git", "init", "-q", p.root).CombinedOutput()
+		git := exec.Command("git", "init", "-q", p.root)
+		git.Env = environment(p.home)
+		out, err := git.CombinedOutput()
 		require.NoError(t, err, string(out))
 		require.NoError(t, os.MkdirAll(filepath.Join(p.root, ".git", "hooks"), 0o755))
 		if p == off {

@@ -27,6 +27,7 @@ func Replace(t testing.TB, path, content string) {
 // what has gone meanwhile is left out.
 func Files(t testing.TB, dir string, visit func(path string, content []byte)) {
 	t.Helper()
+	require.DirExists(t, dir)
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			var content []byte
