@@ -186,7 +186,8 @@ func TestTaskIsCancelled(t *testing.T) {
 // A call that needs approval is a question in the foreground: the agent waits for its answer.
 func TestApprovalIsNoTask(t *testing.T) {
 	dir, _ := slowProject(t)
-	s := taskServer{serveCommand(t, program(t, dir, "serve", "--task-after", "10m"))} // the answer is no task, however slow
+	// The answer is no task, however slow the machine.
+	s := taskServer{serveCommand(t, program(t, dir, "serve", "--task-after", "10m"))}
 	asked := s.call("quick", asksAndKnowsTasks())
 	require.Equal(t, "input_required", asked.ResultType)
 	assert.Empty(t, asked.TaskID)

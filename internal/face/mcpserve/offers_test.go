@@ -250,7 +250,7 @@ func TestWatchedResources(t *testing.T) {
 		}})
 	require.NoError(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://note"}))
 	assert.Error(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://unknown"}))
-	testproc.Until(t, "word of an update", func() (bool, string) { // once more, until the stream for notifications is open
+	testproc.Until(t, "word of an update", func() (bool, string) { // once more, until the stream is open
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "note.md"), []byte(time.Now().String()), 0o644))
 		look()
 		return updates.Load() > 0, ""

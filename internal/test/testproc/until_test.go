@@ -123,7 +123,8 @@ func TestReplaceAndFiles(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	for _, name := range []string{"TOOLHOST_TRUST", "OTEL_SERVICE_NAME", "XDG_STATE_HOME", "NO_COLOR", "HTTPS_PROXY", "LANG"} {
+	for _, name := range []string{"TOOLHOST_TRUST", "OTEL_SERVICE_NAME", "XDG_STATE_HOME", "NO_COLOR", "HTTPS_PROXY",
+		"LANG"} {
 		t.Setenv(name, "of the caller")
 	}
 	env := Environment("/home", "MORE=1")

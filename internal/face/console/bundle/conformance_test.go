@@ -19,7 +19,8 @@ func TestFormsOfTheConformanceProject(t *testing.T) {
 		}
 		u.write(name, string(data))
 	}
-	if err := goBuild("", filepath.Join(u.dir, "toolhost-plugin-conformance"), "./examples/conformance/plugin"); err != nil {
+	plugin := filepath.Join(u.dir, "toolhost-plugin-conformance")
+	if err := goBuild("", plugin, "./examples/conformance/plugin"); err != nil {
 		t.Fatal(err)
 	}
 	space := u.openTools(ctx)

@@ -101,7 +101,8 @@ func TestSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.WriteString(w, "rd c\n"); w.Close() }()
-	for _, x := range [][2]string{{`^first (\w)`, "a"}, {`^second (\w)$`, "b"}, {"^first .$", "first a"}, {`^third (\w)`, "c"}} {
+	for _, x := range [][2]string{{`^first (\w)`, "a"}, {`^second (\w)$`, "b"}, {"^first .$", "first a"},
+		{`^third (\w)`, "c"}} {
 		if got := s.find(t, x[0]); got != x[1] {
 			t.Errorf("%s: %q", x[0], got)
 		}

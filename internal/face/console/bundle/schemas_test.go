@@ -389,7 +389,8 @@ func tryPublic(t *testing.T, ctx context.Context, space string, tool publicTool)
 		t.Errorf("%s: %s cannot be sent: %s", tool.Name, params,
 			value[string](t, ctx, `JSON.stringify(window.tried)`))
 	}
-	do(t, ctx, press("Clear"), until(`!document.querySelector(".outcome")`), press("As JSON"), typeJSON(string(wrong(schema))), tries)
+	do(t, ctx, press("Clear"), until(`!document.querySelector(".outcome")`), press("As JSON"),
+		typeJSON(string(wrong(schema))), tries)
 	found := value[[]struct{ Path, Message string }](t, ctx, `window.tried.violations || []`)
 	shown := value[[]string](t, ctx, `[...document.querySelectorAll(".form .wrong div")].map(d =>
 		(d.closest("[data-path]")?.dataset.path ?? "") + ": " + d.innerText)`)

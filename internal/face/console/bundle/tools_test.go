@@ -158,7 +158,8 @@ func (u *user) openTools(ctx context.Context) (space string) {
 	do(u.t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
 		until(`document.querySelector("nav")`),
 		chromedp.Evaluate[chromedp.Void](`location.hash = "#/tools"`),
-		until(`document.querySelectorAll("header select option").length > 1 && document.querySelector(".row a")`), answers)
+		until(`document.querySelectorAll("header select option").length > 1 && document.querySelector(".row a")`),
+		answers)
 	return value[string](u.t, ctx, `document.querySelectorAll("header select option")[1].value`)
 }
 
