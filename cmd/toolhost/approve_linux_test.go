@@ -66,8 +66,7 @@ func TestAnApprovalOutlivesItsConnection(t *testing.T) {
 	s := serve(t, dir)
 	edit := `{"path":"a.txt","old_str":"old","new_str":"new"}`
 	id := waiting(t, s, edit)
-	s.stdin.Close()
-	<-s.done
+	s.end()
 	screen, code := onTerminal(t, dir, "y\n", homeOf(s), "approve", id)
 	assert.Zero(t, code, screen)
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -65,7 +66,7 @@ func TestWithoutToolhostTaskTheReasonIsTold(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(binaries, "toolhost"))
 	require.NoError(t, err)
 	alone := filepath.Join(home, "toolhost")
-	require.NoError(t, os.WriteFile(alone, data, 0o755))
+	testfile.Program(t, alone, string(data))
 	plant(t, dir, texts{".agent/Taskfile.yml": sampleTaskfile})
 	for _, args := range [][]string{{"call", "list_commands"}, {"call", "run_command", "command=build"}} {
 		cmd := program(t, dir, args...)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,11 +13,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// deadline bounds every wait of these tests; what is waited for comes within
-// milliseconds.
-const deadline = time.Minute
+// deadline bounds every wait of these tests.
+const deadline = testproc.Patience
 
 // rpcMessage is one line of the protocol.
 type rpcMessage struct {
@@ -79,14 +79,8 @@ func pipes(cmd *exec.Cmd) *mcp.CommandTransport {
 
 // environment is a clean one for the program, with a home of its own.
 func environment(home string, more ...string) []string {
-	env := []string{
-		"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
-		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + stateHome(),
-		"PATH=" + os.Getenv("PATH"), "TOOLHOST_TRUST=1", "TMPDIR=" + os.TempDir(),
-		"SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
-		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see tools/mutate
-	}
-	return append(env, more...)
+	return append(testproc.Environment(home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
+		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "XDG_STATE_HOME="+stateHome(), "TOOLHOST_TRUST=1"), more...)
 }
 
 // program is a command that runs toolhost in a directory.
@@ -138,6 +132,12 @@ func (s *stderrOf) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	defer s.cond.Broadcast()
 	return s.stderr.Write(p)
+}
+
+func (s *rpcServer) log() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stderr.String()
 }
 
 func (s *rpcServer) read(stdout io.Reader) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -39,7 +40,7 @@ func newConfinedProject(t *testing.T, settings, grants string) confinedProject {
 	p.prober = filepath.Join(base, "prober")
 	program, err := os.ReadFile(prober(t))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(p.prober, program, 0o755))
+	testfile.Program(t, p.prober, string(program))
 	require.NoError(t, os.Mkdir(p.root, 0o755))
 	require.NoError(t, os.Mkdir(p.outside, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(p.home, ".ssh"), 0o700))
@@ -217,7 +218,9 @@ func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 	needsFull(t)
 	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `level = "off"`, "")
 	for _, p := range []confinedProject{confined, off} {
-		out, err := exec.Command("git", "init", "-q", p.root).CombinedOutput()
+		git := exec.Command("git", "init", "-q", p.root)
+		git.Env = environment(p.home)
+		out, err := git.CombinedOutput()
 		require.NoError(t, err, string(out))
 		require.NoError(t, os.MkdirAll(filepath.Join(p.root, ".git", "hooks"), 0o755))
 		if p == off {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // contractCase is one line of the agent toolset's contract: what lies in the
@@ -130,10 +131,8 @@ func plant(t *testing.T, dir string, files map[string]string) {
 			continue
 		}
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && filepath.Base(name) == "agent.hcl" {
-			// At once: a server that looks in between would see an empty file.
-			require.NoError(t, os.WriteFile(path+".planted", []byte(content), 0o644))
-			require.NoError(t, os.Rename(path+".planted", path))
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			testproc.Replace(t, path, content) // a server may look at any time
 			continue
 		}
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))

@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // kitchen gives a project with one recipe of the cookbook as its approved
@@ -34,7 +36,7 @@ func kitchen(t *testing.T, recipe string, files texts, more ...string) *exampleP
 func (p *exampleProject) standIn(name, script string) {
 	p.t.Helper()
 	dir := testneed.VisibleDir(p.t)
-	require.NoError(p.t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755))
+	testfile.Program(p.t, filepath.Join(dir, name), "#!/bin/sh\n"+script)
 	p.env = append(p.env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -178,15 +180,9 @@ func (p *exampleProject) keeps(secret string, printed ...string) {
 		printed = append(printed, stdout, stderr)
 	}
 	assert.NotContains(p.t, strings.Join(printed, "\n"), secret)
-	require.NoError(p.t,
-		filepath.WalkDir(filepath.Join(p.dir, ".agent"), func(path string, entry os.DirEntry, err error) error {
-			if err != nil || !entry.Type().IsRegular() {
-				return err
-			}
-			data, err := os.ReadFile(path)
-			assert.NotContains(p.t, string(data), secret, path)
-			return err
-		}))
+	testproc.Files(p.t, filepath.Join(p.dir, ".agent"), func(path string, content []byte) {
+		assert.NotContains(p.t, string(content), secret, path)
+	})
 }
 
 func TestCookbookSecrets(t *testing.T) {

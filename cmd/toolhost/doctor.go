@@ -277,8 +277,8 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	case level == sandbox.Auto, level == sandbox.Full, level == sandbox.Landlock:
 		found.Detail = "commands, tasks and plugins are refused, because no level works here: full: " + report.Full.Reason +
 			"; landlock: " + report.Landlock.Reason
-		found.Next = remedies(report.Full, report.Landlock) + " To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { " +
-			"level = \"off\" } in an approved agent.hcl."
+		found.Next = remedies(report.Full, report.Landlock) + " To run them unconfined all the same, set TOOLHOST_SANDBOX=off " +
+			"for toolhost, or sandbox { level = \"off\" } in an approved agent.hcl."
 	default:
 		found.Detail = fmt.Sprintf("commands, tasks and plugins are refused: there is no sandbox level %q", level)
 		found.Next = "Write auto, full, landlock or off, in agent.hcl or in TOOLHOST_SANDBOX."

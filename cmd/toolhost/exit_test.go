@@ -15,9 +15,7 @@ import (
 // runIn runs the built program in a directory and gives what it printed.
 func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(binaries, "toolhost"), args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME="+stateHome())
+	cmd := program(t, dir, args...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

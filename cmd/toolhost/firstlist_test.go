@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // gatedHCL declares an MCP server that does not speak before the file open is
@@ -106,22 +107,17 @@ func (s *served) begin() {
 // next is the next answer.
 func (s *served) next() map[string]any {
 	s.t.Helper()
-	select {
-	case answer, open := <-s.answers:
-		require.True(s.t, open, "the server goes on")
-		return answer
-	case <-time.After(2 * time.Minute):
-		require.FailNow(s.t, "nothing is answered")
-		return nil
-	}
+	answer := testproc.Receive(s.t, s.answers, "an answer")
+	require.NotNil(s.t, answer, "the server goes on")
+	return answer
 }
 
 // hangUp lets the server end.
 func (s *served) hangUp() {
 	_ = s.in.Close()
-	for range s.answers { //nolint:revive // what was still on its way
+	for testproc.Receive(s.t, s.answers, "the end") != nil { //nolint:revive // what was still on its way
 	}
-	<-s.ended
+	testproc.Receive(s.t, s.ended, "the end")
 }
 
 // end hangs up and has the server end well.

@@ -170,7 +170,7 @@ func TestServingWhereItCannotStart(t *testing.T) {
 				assert.Contains(t, r.text(), want)
 			}
 			assert.Equal(t, 2, s.end())
-			assert.Contains(t, s.stderr.String(), strings.SplitN(r.text(), "\n", 2)[0])
+			assert.Contains(t, s.log(), strings.SplitN(r.text(), "\n", 2)[0])
 		})
 	}
 }

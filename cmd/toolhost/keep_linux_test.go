@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // neighbours is a project with two plugins and two MCP servers, which are
@@ -29,7 +31,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	n := &neighbours{t: t, dir: t.TempDir(), mark: fmt.Sprintf("keep-%d-%d-", os.Getpid(), time.Now().UnixNano())}
 	plant(t, n.dir, texts{"elsewhere/": ""})
 	script := "#!/bin/sh\nexec '" + filepath.Join(binaries, "toolhost") + "' internal plugin cliagent\n"
-	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "plug"), []byte(script), 0o755))
+	testfile.Program(t, filepath.Join(n.dir, "plug"), script)
 	return n
 }
 
@@ -57,13 +59,8 @@ func (n *neighbours) change(s *rpcServer, hcl string) {
 // attempt writes agent.hcl and waits for what the log says of it.
 func (n *neighbours) attempt(s *rpcServer, hcl, says string) {
 	n.t.Helper()
-	s.mu.Lock()
-	before := strings.Count(s.stderr.String(), says)
-	s.mu.Unlock()
-	// Half a file could be one without plugins.
-	next := filepath.Join(n.dir, "next.hcl")
-	require.NoError(n.t, os.WriteFile(next, []byte(hcl), 0o644))
-	require.NoError(n.t, os.Rename(next, filepath.Join(n.dir, "agent.hcl")))
+	before := strings.Count(s.log(), says)
+	testproc.Replace(n.t, filepath.Join(n.dir, "agent.hcl"), hcl)
 	s.until("the change", func() bool { return strings.Count(s.stderr.String(), says) > before })
 }
 
@@ -127,7 +124,7 @@ func TestAReloadLeavesAloneWhatDidNotChange(t *testing.T) {
 	assert.Equal(t, told, s.noted(listChanged), "the list is the same")
 
 	n.change(s, n.hcl("b", extra("more")))
-	s.until("the list", func() bool { return s.notedLocked(listChanged) == told+1 })
+	s.until("the list", func() bool { return s.notedLocked(listChanged) > told })
 	assert.Contains(t, s.offered(), "more")
 	changed := n.pids()
 	assert.Equal(t, before["plugin-one"], changed["plugin-one"])
@@ -135,8 +132,10 @@ func TestAReloadLeavesAloneWhatDidNotChange(t *testing.T) {
 	assert.False(t, s.call("two_run_in_terminal", `{"command":"echo hi"}`).IsError)
 	assert.Equal(t, changed, n.pids())
 
+	told = s.noted(listChanged)
 	n.change(s, "sandbox {\n  level = \"off\"\n}\n"+extra("more"))
-	s.until("the list", func() bool { return s.notedLocked(listChanged) == told+2 })
+	s.until("the list", func() bool { return s.notedLocked(listChanged) > told })
+	assert.NotContains(t, s.offered(), "one_run_in_terminal")
 	eventually(t, "what was taken out has ended", func() bool { return len(marked(n.mark)) == 0 })
 	assert.Zero(t, s.end())
 }
@@ -175,7 +174,7 @@ func TestReloadsLeaveNothingBehind(t *testing.T) {
 	assert.Equal(t, before["server-one"], n.pids()["server-one"])
 	eventually(t, "one process of each is left", func() bool { return len(marked(n.mark)) <= 4 })
 	p.Close()
-	assert.Empty(t, marked(n.mark))
+	eventually(t, "none is left", func() bool { return len(marked(n.mark)) == 0 })
 }
 
 // What cannot be used leaves everything as it was, with the reason in the log
@@ -215,10 +214,8 @@ func TestAChangeThatDoesNotWorkIsNotMade(t *testing.T) {
 	replaceFile := func(data []byte, says string) {
 		t.Helper()
 		next := filepath.Join(n.dir, "next")
-		require.NoError(t, os.WriteFile(next, data, 0o755))
-		s.mu.Lock()
-		seen := strings.Count(s.stderr.String(), says)
-		s.mu.Unlock()
+		testfile.Program(t, next, string(data))
+		seen := strings.Count(s.log(), says)
 		require.NoError(t, os.Rename(next, filepath.Join(n.dir, "plug")))
 		s.until("the replaced program", func() bool { return strings.Count(s.stderr.String(), says) > seen })
 	}

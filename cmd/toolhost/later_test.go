@@ -56,7 +56,7 @@ func TestThePromptThatComesLaterIsOffered(t *testing.T) {
 
 	plant(t, dir, texts{"agent.hcl": extra("one") + laterOffers})
 	for _, list := range []string{"prompts", "resources"} {
-		s.until(list, func() bool { return s.notedLocked("notifications/"+list+"/list_changed") == 1 })
+		s.until(list, func() bool { return s.notedLocked("notifications/"+list+"/list_changed") >= 1 })
 	}
 	assert.Zero(t, s.noted(listChanged), "the tools are the same")
 	assert.Contains(t, string(s.request("prompts/list", nil).Result), `"greet"`)
@@ -102,7 +102,7 @@ func TestThePromptThatComesLaterIsOfferedOverHTTP(t *testing.T) {
 				list, err := session.ListPrompts(t.Context(), nil)
 				return err == nil && len(list.Prompts) == 1
 			})
-			eventually(t, "the word of it", func() bool { return told.Load() == 1 })
+			eventually(t, "the word of it", func() bool { return told.Load() >= 1 })
 			r, err := session.Complete(t.Context(), &mcp.CompleteParams{
 				Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "greet"},
 				Argument: mcp.CompleteParamsArgument{Name: "who", Value: "A"},

@@ -7,13 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/oauthtest"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // TestServeSeesALogin has a server of tools run while its user logs in to one
@@ -30,9 +30,7 @@ func TestServeSeesALogin(t *testing.T) {
 	toolhost := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(filepath.Join(binaries, "toolhost"), args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
-			"XDG_CONFIG_HOME="+home,
-			"PATH="+home+string(os.PathListSeparator)+os.Getenv("PATH"))
+		cmd.Env = environment(home, "PATH="+home+string(os.PathListSeparator)+os.Getenv("PATH"))
 		return cmd
 	}
 	changed := make(chan struct{}, 8)
@@ -46,11 +44,7 @@ func TestServeSeesALogin(t *testing.T) {
 
 	out, err := toolhost("mcp", "login", "docs").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	select {
-	case <-changed:
-	case <-time.After(deadline):
-		t.Fatal("nobody was told about the tools")
-	}
+	testproc.Receive(t, changed, "word of the tools")
 	assert.Contains(t, toolNames(t, session), " whoami ")
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "whoami"})
 	require.NoError(t, err)

@@ -149,7 +149,7 @@ func TestOcodeMemorySurvivesKills(t *testing.T) {
 			}
 			confirmed = append(confirmed, key)
 		}
-		<-s.done
+		s.exit()
 	}
 	require.Greater(t, len(confirmed), 20)
 	intact(t, dir)
@@ -170,11 +170,9 @@ func serveKilled(t *testing.T, dir string) *rpcServer {
 
 // confirms waits for a result, and gives false when the server has ended.
 func (s *rpcServer) confirms(id string) bool {
+	s.until("the answer to "+id, func() bool { return s.answers[id] != nil || s.ended })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.answers[id] == nil && !s.ended {
-		s.cond.Wait()
-	}
 	m := s.answers[id]
 	return m != nil && strings.Contains(string(m.Result), `"success":true`)
 }

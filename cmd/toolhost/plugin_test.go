@@ -22,7 +22,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // pluginUser is a user with a home, who runs toolhost in a directory.
@@ -36,9 +38,11 @@ type pluginUser struct {
 func newPluginUser(t *testing.T) *pluginUser {
 	t.Helper()
 	home := t.TempDir()
-	env := append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home+"/data", "XDG_CONFIG_HOME="+home+"/config",
-		"XDG_CACHE_HOME="+home+"/cache",
-		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "TOOLHOST_TRUST=")
+	env := testproc.Environment(home, "XDG_DATA_HOME="+home+"/data", "XDG_CONFIG_HOME="+home+"/config",
+		"XDG_CACHE_HOME="+home+"/cache")
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOTOOLCHAIN", "CGO_ENABLED"} {
+		env = append(env, name+"="+goEnv(t, name))
+	}
 	return &pluginUser{t: t, home: home, dir: t.TempDir(), env: env}
 }
 
@@ -146,7 +150,7 @@ func release(t *testing.T, version string) (program, archive []byte) {
 // still nobody can.
 func overwrite(t *testing.T, path string, data []byte) {
 	t.Helper()
-	eventually(t, path+" can be written", func() bool { return os.WriteFile(path, data, 0o755) == nil })
+	eventually(t, path+" can be written", func() bool { return testfile.WriteWhole(path, data, 0o755) == nil })
 }
 
 // publisher is an author's site, over TLS.
@@ -279,7 +283,7 @@ func TestUpdateUnderTheSameVersion(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
 	source := filepath.Join(u.dir, "toolhost-plugin-tell")
-	require.NoError(t, os.WriteFile(source, program, 0o755))
+	testfile.Program(t, source, string(program))
 	u.must("plugin", "install", source)
 	assert.Contains(t, u.read("agent.lock.hcl"), `from       = "./toolhost-plugin-tell"`)
 	assert.Contains(t, u.must("plugin", "update", "tell"), "tell: still 1.0.0")
@@ -297,10 +301,9 @@ func TestUpdateUnderTheSameVersion(t *testing.T) {
 	assert.NotEqual(t, locked, u.read("agent.lock.hcl"))
 
 	script := filepath.Join(u.dir, "script")
-	require.NoError(t, os.Mkdir(script, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(script, "real"), program, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(script, "toolhost-plugin-tell"),
-		[]byte("#!/bin/sh\nexec \"$(dirname \"$0\")/real\" \"$@\"\n"), 0o755))
+	testfile.Program(t, filepath.Join(script, "real"), string(program))
+	testfile.Program(t, filepath.Join(script, "toolhost-plugin-tell"),
+		"#!/bin/sh\nexec \"$(dirname \"$0\")/real\" \"$@\"\n")
 	require.NoError(t, os.WriteFile(filepath.Join(script, "data"), nil, 0o644))
 	out = u.must("plugin", "install", script)
 	assert.Contains(t, out, "not locked: 2 other files of the plugin, the interpreter /bin/sh")
@@ -310,7 +313,7 @@ func TestUpdateUnderTheSameVersion(t *testing.T) {
 func TestPluginTest(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
-	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "tell"), program, 0o755))
+	testfile.Program(t, filepath.Join(u.dir, "tell"), string(program))
 	out := u.must("plugin", "test", "./tell", "--plugin-config", `{"units":"imperial"}`)
 	assert.Contains(t, out, "✓ tell_version {}")
 	assert.Contains(t, out, "1 passed, 0 failed")
@@ -318,7 +321,7 @@ func TestPluginTest(t *testing.T) {
 	u.fails(1, "nautical", "plugin", "test", "./tell", "--plugin-config", `{"units":"nautical"}`)
 	u.fails(1, "nothing cannot be run", "plugin", "test", "./nothing")
 	u.fails(2, "no JSON", "plugin", "test", "./tell", "--plugin-config", "{")
-	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "other"), []byte("#!/bin/sh\necho hello\nexit 1\n"), 0o755))
+	testfile.Program(t, filepath.Join(u.dir, "other"), "#!/bin/sh\necho hello\nexit 1\n")
 	u.fails(1, "ended before it was ready", "plugin", "test", "./other")
 }
 
@@ -327,7 +330,7 @@ func TestPluginTest(t *testing.T) {
 func TestPluginSettings(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
-	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "tell"), program, 0o755))
+	testfile.Program(t, filepath.Join(u.dir, "tell"), string(program))
 	u.write("agent.hcl", "plugin \"tell\" {\n  source = \"./tell\"\n  config {\n    unit  = \"metric\"\n    units = \"nautical\"\n  }\n}\n")
 	u.must("trust", "--yes")
 	u.fails(1, "agent.hcl:5", "plugin", "describe", "tell")
@@ -364,7 +367,7 @@ func TestLockedPath(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
 	path := filepath.Join(u.dir, "tell")
-	require.NoError(t, os.WriteFile(path, program, 0o755))
+	testfile.Program(t, path, string(program))
 	u.write("agent.hcl", "plugin \"tell\" {\n  source = \"./tell\"\n}\n")
 	u.must("trust", "--yes")
 	assert.Equal(t, "version 1.0.0\n", u.must("call", "tell_version"))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -88,10 +89,9 @@ func TestAHelperOfAnotherVersionIsRefused(t *testing.T) {
 func TestDoctorTellsHowToolhostWasInstalled(t *testing.T) {
 	dir := t.TempDir()
 	self := filepath.Join(dir, "bin", "toolhost")
-	require.NoError(t, os.MkdirAll(filepath.Dir(self), 0o755))
 	data, err := os.ReadFile(filepath.Join(binaries, "toolhost"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(self, data, 0o755))
+	testfile.Program(t, self, string(data))
 	installed := func() finding {
 		cmd := withPath(program(t, t.TempDir(), "doctor", "--json"), t.TempDir())
 		cmd.Path = self

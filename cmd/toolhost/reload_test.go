@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -104,9 +105,9 @@ func TestAReplacedPluginIsNoticed(t *testing.T) {
 	testneed.NotShort(t, "waits for watchers of files")
 	dir := t.TempDir()
 	become := func(name string) {
-		next := filepath.Join(dir, "next")
 		script := "#!/bin/sh\nexec '" + filepath.Join(binaries, "toolhost") + "' internal plugin " + name + "\n"
-		require.NoError(t, os.WriteFile(next, []byte(script), 0o755))
+		next := filepath.Join(dir, "next")
+		testfile.Program(t, next, script)
 		require.NoError(t, os.Rename(next, filepath.Join(dir, "plug")))
 	}
 	become("files")
@@ -137,12 +138,14 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 	assert.NotContains(t, healthy, "! Taskfile")
 
 	plant(t, dir, texts{".agent/more.yml": "version: '3'\ntasks:\n  two:\n    cmds: 3\n"})
-	s.until("the reason in the log",
-		func() bool { return strings.Contains(s.stderr.String(), "the changed Taskfile cannot be used") })
+	s.until("the reason in the log", func() bool {
+		log := s.stderr.String()
+		return strings.Contains(log, "the changed Taskfile cannot be used") && strings.Contains(log, "more.yml:4")
+	})
 	broken := s.call("list_commands", `{}`)
 	assert.True(t, broken.IsError)
 	findings, _, _ := runIn(t, dir, "doctor")
-	for where, text := range map[string]string{"log": s.stderr.String(), "answer": broken.text(), "doctor": findings} {
+	for where, text := range map[string]string{"answer": broken.text(), "doctor": findings} {
 		assert.Contains(t, text, "more.yml:4", where)
 	}
 	assert.Contains(t, findings, "! Taskfile")

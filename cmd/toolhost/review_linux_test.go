@@ -27,8 +27,7 @@ func needsViews(t *testing.T) {
 	require.NoError(t, os.Mkdir(work, 0o755))
 	cmd := exec.Command(filepath.Join(binaries, "toolhost"), "call", "--dry-run", "touch", "args=x")
 	cmd.Dir = work
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir+"/state", "XDG_CACHE_HOME="+dir+"/cache",
-		"XDG_CONFIG_HOME="+dir+"/config")
+	cmd.Env = environment(dir, "XDG_STATE_HOME="+dir+"/state", "TOOLHOST_TRUST=")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	if strings.Contains(string(out), "is not known") {

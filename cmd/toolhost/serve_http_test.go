@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/ecdsa"
@@ -28,6 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // httpServer is a running toolhost serve --http.
@@ -36,9 +36,7 @@ type httpServer struct {
 	url    string
 	client *http.Client
 	stop   func() int
-
-	mu     sync.Mutex
-	stderr strings.Builder
+	said   *testproc.Said
 }
 
 func serveHTTP(t *testing.T, dir string, env []string, args ...string) *httpServer {
@@ -48,51 +46,27 @@ func serveHTTP(t *testing.T, dir string, env []string, args ...string) *httpServ
 	pipe, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	s := &httpServer{t: t, client: http.DefaultClient}
-	found, ended := make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(ended)
-		lines := bufio.NewScanner(pipe)
-		for lines.Scan() {
-			if m := regexp.MustCompile(`serves MCP at (\S+)`).FindStringSubmatch(lines.Text()); m != nil {
-				found <- m[1]
-			}
-			s.mu.Lock()
-			s.stderr.WriteString(lines.Text() + "\n")
-			s.mu.Unlock()
-		}
-	}()
+	s := &httpServer{t: t, client: http.DefaultClient, said: testproc.Listen(pipe)}
 	s.stop = sync.OnceValue(func() int {
 		_ = cmd.Process.Signal(os.Interrupt)
-		<-ended
+		select {
+		case <-s.said.Ended():
+		case <-time.After(deadline):
+			t.Error("the server does not end: " + s.log())
+			_ = cmd.Process.Kill()
+		}
 		_ = cmd.Wait()
 		return cmd.ProcessState.ExitCode()
 	})
 	t.Cleanup(func() { s.stop() })
-	select {
-	case s.url = <-found:
-	case <-ended:
-		require.Fail(t, "the server ended", s.log())
-	case <-time.After(deadline):
-		require.Fail(t, "the server says nothing")
-	}
+	s.url = s.said.Find(t, `serves MCP at (\S+)`)
 	return s
 }
 
-func (s *httpServer) log() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stderr.String()
-}
+func (s *httpServer) log() string { return s.said.Text() }
 
-// made is the token that the server made for its run, "" for none.
-func (s *httpServer) made() string {
-	bearer := regexp.MustCompile(`Authorization: Bearer (\S+)`)
-	var m []string
-	require.Eventually(s.t, func() bool { m = bearer.FindStringSubmatch(s.log()); return m != nil }, deadline,
-		10*time.Millisecond)
-	return m[1]
-}
+// made is the token that the server made for its run.
+func (s *httpServer) made() string { return s.said.Find(s.t, `Authorization: Bearer (\S+)`) }
 
 // connect opens a session with the SDK's client at a path below the URL.
 func (s *httpServer) connect(path string, o *mcp.ClientOptions) *mcp.ClientSession {
@@ -206,7 +180,7 @@ func TestTokens(t *testing.T) {
 		assert.NotEmpty(t, offeredTo(t, s.connect("", nil)), name)
 		assert.NotContains(t, s.log(), token)
 		if name == "for other machines" {
-			eventually(t, "the advice", func() bool { return strings.Contains(s.log(), "--tls-cert") })
+			s.said.Shows(t, "--tls-cert")
 		}
 	}
 }
@@ -230,8 +204,7 @@ func TestTokenOfARun(t *testing.T) {
 	open := serveHTTP(t, t.TempDir(), nil, "--http", "0", "--no-token")
 	assert.NotEmpty(t, offeredTo(t, open.connect("", nil)))
 	assert.NotContains(t, open.log(), "Bearer")
-	require.Eventually(t, func() bool { return strings.Contains(open.log(), "every program on this machine") },
-		deadline, 10*time.Millisecond)
+	open.said.Shows(t, "every program on this machine")
 }
 
 func TestWrongUseOfServe(t *testing.T) {
@@ -337,7 +310,7 @@ func TestCurlOfTheDocs(t *testing.T) {
 	shown := string(block[1])
 	require.Contains(t, shown, "http://127.0.0.1:8123/mcp")
 	curl := exec.Command("sh", "-c", strings.ReplaceAll(shown, "http://127.0.0.1:8123/mcp", s.url))
-	curl.Env = append(os.Environ(), "TOKEN="+s.made())
+	curl.Env = environment(t.TempDir(), "TOKEN="+s.made())
 	out, err := curl.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Contains(t, string(out), `"text":"[\"a.txt\",\"agent.hcl\"]"`)

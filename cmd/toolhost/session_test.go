@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 const sleepers = `tool "nap" {
@@ -63,7 +64,7 @@ func inside(dir string) []string {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	require.Eventually(t, ok, deadline, 10*time.Millisecond, what)
+	testproc.Until(t, what, func() (bool, string) { return ok(), "" })
 }
 
 func exists(parts ...string) bool {
@@ -73,7 +74,10 @@ func exists(parts ...string) bool {
 
 func noneLeft(t *testing.T, dir string) {
 	t.Helper()
-	assert.Eventually(t, func() bool { return len(inside(dir)) == 0 }, time.Minute, 20*time.Millisecond)
+	testproc.Until(t, "no process is left", func() (bool, string) {
+		left := inside(dir)
+		return len(left) == 0, strings.Join(left, "\n")
+	})
 	assert.Empty(t, inside(dir), "processes left over")
 }
 
@@ -88,7 +92,7 @@ func TestEOFEndsTheServerAtOnceWithNothingLeftRunning(t *testing.T) {
 	assert.Less(t, time.Since(ended), time.Minute)
 	noneLeft(t, dir)
 	assert.Empty(t, s.noise)
-	assert.NotContains(t, s.stderr.String(), "✗")
+	assert.NotContains(t, s.log(), "✗")
 }
 
 func TestRequestsBeforeTheEndOfInputAreAnswered(t *testing.T) {
@@ -275,7 +279,7 @@ func TestListChangedOnAgentHCL(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "agent.hcl")))
 	s.until(changed, func() bool { return s.notedLocked(changed) > before })
 	// A write is not one step: what was told may have been of the file before.
-	require.Eventually(t, func() bool { return !slices.Contains(s.offered(), "extra") }, deadline, 20*time.Millisecond)
+	eventually(t, "the tool is gone", func() bool { return !slices.Contains(s.offered(), "extra") })
 }
 
 func TestListChangedOnTheTaskfile(t *testing.T) {

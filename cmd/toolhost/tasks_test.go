@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,10 +102,10 @@ func (s taskServer) get(id string) *taskAnswer {
 func (s taskServer) settled(id string) *taskAnswer {
 	s.t.Helper()
 	var answer *taskAnswer
-	require.Eventually(s.t, func() bool {
+	eventually(s.t, "the task has ended", func() bool {
 		answer = s.get(id)
 		return answer.Status != "working"
-	}, deadline, 20*time.Millisecond)
+	})
 	return answer
 }
 
@@ -154,7 +153,7 @@ func TestTaskOfAKilledServerIsLost(t *testing.T) {
 	created := s.call("slow", nil)
 	require.Equal(t, "task", created.ResultType)
 	require.NoError(t, s.cmd.Process.Kill())
-	<-s.done
+	s.exit()
 
 	again := serveTasks(t, dir)
 	lost := again.settled(created.TaskID)
@@ -187,7 +186,8 @@ func TestTaskIsCancelled(t *testing.T) {
 // A call that needs approval is a question in the foreground: the agent waits for its answer.
 func TestApprovalIsNoTask(t *testing.T) {
 	dir, _ := slowProject(t)
-	s := serveTasks(t, dir)
+	// The answer is no task, however slow the machine.
+	s := taskServer{serveCommand(t, program(t, dir, "serve", "--task-after", "10m"))}
 	asked := s.call("quick", asksAndKnowsTasks())
 	require.Equal(t, "input_required", asked.ResultType)
 	assert.Empty(t, asked.TaskID)
@@ -210,13 +210,13 @@ func TestTaskWaitsForApproval(t *testing.T) {
 	created := s.call("ordered", asksAndKnowsTasks())
 	assert.Equal(t, "task", created.ResultType)
 	var key string
-	require.Eventually(t, func() bool {
+	eventually(t, "a question", func() bool {
 		for name, request := range s.get(created.TaskID).InputRequests {
 			assert.Equal(t, "elicitation/create", request.Method)
 			key = name
 		}
 		return key != ""
-	}, deadline, 20*time.Millisecond)
+	})
 	respond := func(key string, decision host.Verdict) {
 		t.Helper()
 		answer, failure := s.ask("tasks/update", map[string]any{"taskId": created.TaskID, "inputResponses": map[string]any{

@@ -81,8 +81,7 @@ func TestTaskAsksTwoThings(t *testing.T) {
 	created := s.call("asks", map[string]any{"elicitation": map[string]any{},
 		"extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}})
 	require.Equal(t, "task", created.ResultType)
-	require.Eventually(t, func() bool { return len(s.get(created.TaskID).InputRequests) == 2 }, deadline,
-		20*time.Millisecond)
+	eventually(t, "two questions", func() bool { return len(s.get(created.TaskID).InputRequests) == 2 })
 	for key, content := range map[string]map[string]any{"user": {"name": "Ada"}, "place": {"city": "Turin"}} {
 		open := s.get(created.TaskID)
 		assert.Equal(t, "input_required", open.Status)
@@ -163,7 +162,7 @@ func TestTaskAfterAReconnect(t *testing.T) {
 	assert.Equal(t, "working", get().Status)
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	var done *taskAnswer
-	require.Eventually(t, func() bool { done = get(); return done.Status != "working" }, deadline, 20*time.Millisecond)
+	eventually(t, "the task has ended", func() bool { done = get(); return done.Status != "working" })
 	assert.Equal(t, "completed", done.Status)
 	require.Equal(t, 0, s.stop())
 
@@ -194,7 +193,7 @@ func TestKillsOfTasks(t *testing.T) {
 			before = s.get(created.TaskID)
 		}
 		require.NoError(t, s.cmd.Process.Kill())
-		<-s.done
+		s.exit()
 
 		s = serveTasks(t, dir)
 		after := s.settled(created.TaskID)

@@ -13,6 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // upstreamServer is an MCP server over HTTP with one tool, echo, and gives the
@@ -43,11 +45,12 @@ func TestTraceGoesUpstream(t *testing.T) {
 	m := s.request("tools/call",
 		map[string]any{"name": "echo", "arguments": map[string]any{"a": 1}, "_meta": tracedMeta})
 	require.Nil(t, m.Error)
-	meta := (<-calls).Params.Meta
+	meta := testproc.Receive(t, calls, "the call").Params.Meta
 	assert.Equal(t, tracedMeta["traceparent"], meta["traceparent"])
 	assert.Equal(t, tracedMeta["tracestate"], meta["tracestate"])
 	assert.NotContains(t, meta, "baggage")
 
 	s.request("tools/call", map[string]any{"name": "echo", "arguments": map[string]any{"a": 2}})
-	assert.NotContains(t, (<-calls).Params.Meta, "traceparent", "no trace where the caller names none")
+	meta = testproc.Receive(t, calls, "the call").Params.Meta
+	assert.NotContains(t, meta, "traceparent", "no trace where the caller names none")
 }

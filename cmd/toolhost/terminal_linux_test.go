@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,6 +50,7 @@ func onTerminalWhen(
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
+	late := time.AfterFunc(deadline, func() { _ = cmd.Process.Kill() })
 	var seen strings.Builder
 	buffer := make([]byte, 4096)
 	for asked := false; ; {
@@ -64,6 +66,7 @@ func onTerminalWhen(
 	}
 	stdin.Close()
 	_ = cmd.Wait()
+	require.True(t, late.Stop(), "the program does not end, and shows: %s", seen.String())
 	return strings.ReplaceAll(seen.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode()
 }
 

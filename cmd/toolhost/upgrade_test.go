@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // userOf is a person who works in one project and has everything in one home.
@@ -30,13 +30,7 @@ func newUser(t *testing.T) *userOf {
 		toolhost: filepath.Join(home, "bin", "toolhost")}
 	require.NoError(t, os.MkdirAll(u.project, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Dir(u.toolhost), 0o755))
-	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); !strings.HasPrefix(name, "XDG_") &&
-			!strings.HasPrefix(name, "TOOLHOST_") {
-			u.env = append(u.env, entry)
-		}
-	}
-	u.env = append(u.env, "HOME="+home, "TOOLHOST_UNDO=")
+	u.env = testproc.Environment(home)
 	return u
 }
 
@@ -96,15 +90,11 @@ func (u *userOf) kept() {
 func (u *userOf) everything() map[string][32]byte {
 	u.t.Helper()
 	all := make(map[string][32]byte)
-	require.NoError(u.t, filepath.WalkDir(u.home, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || strings.Contains(path, "/.cache/") ||
-			strings.Contains(path, "/.agent/") {
-			return err
+	testproc.Files(u.t, u.home, func(path string, content []byte) {
+		if !strings.Contains(path, "/.cache/") && !strings.Contains(path, "/.agent/") {
+			all[strings.TrimPrefix(path, u.home)] = sha256.Sum256(content)
 		}
-		data, err := os.ReadFile(path)
-		all[strings.TrimPrefix(path, u.home)] = sha256.Sum256(data)
-		return err
-	}))
+	})
 	return all
 }
 

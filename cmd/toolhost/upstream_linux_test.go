@@ -22,6 +22,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // upstreamProject is a project with the reference servers of the Model Context
@@ -47,8 +48,8 @@ func upstreamProject(t *testing.T) (dir, mark string) {
 }
 
 // marked lists the living processes that have mark in their environment, the
-// oldest first. Their numbers say nothing of that: they begin again at the limit
-// of the system, which may be 32,768.
+// oldest first. Their numbers say that only of those of one tick of the clock: they
+// begin again at the limit of the system, which may be 32,768.
 func marked(mark string) (pids []int) {
 	began := make(map[int]uint64)
 	entries, _ := os.ReadDir("/proc")
@@ -63,7 +64,7 @@ func marked(mark string) (pids []int) {
 		began[pid], _ = strconv.ParseUint(string(bytes.Fields(afterName)[19]), 10, 64) // proc_pid_stat(5), starttime
 		pids = append(pids, pid)
 	}
-	slices.SortFunc(pids, func(a, b int) int { return cmp.Compare(began[a], began[b]) })
+	slices.SortFunc(pids, func(a, b int) int { return cmp.Or(cmp.Compare(began[a], began[b]), cmp.Compare(a, b)) })
 	return pids
 }
 
@@ -74,9 +75,7 @@ func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress c
 	t.Helper()
 	cmd := exec.Command(filepath.Join(binaries, "toolhost"), "serve")
 	cmd.Dir = dir
-	home := t.TempDir()
-	cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
-		"XDG_CONFIG_HOME="+home)
+	cmd.Env = environment(t.TempDir())
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			select {
@@ -174,21 +173,20 @@ func TestUpstreamReferenceServers(t *testing.T) {
 		assert.NoError(t, err)
 		ended <- result
 	}()
-	<-progress
+	testproc.Receive(t, progress, "the call's progress")
 	for _, pid := range marked(mark) {
 		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(line,
 			[]byte("server-everything")) {
-			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
 		}
 	}
-	result := <-ended
+	result := testproc.Receive(t, ended, "the end of the call")
 	assert.True(t, result.IsError)
 	assert.Contains(t, text(result), "the MCP server everything broke off during the call")
 	assert.Equal(t, "Echo: again", text(call("ev_echo", map[string]any{"message": "again"})))
 
 	require.NoError(t, session.Close())
-	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, time.Minute, 20*time.Millisecond,
-		"no server outlives toolhost")
+	eventually(t, "no server outlives toolhost", func() bool { return len(marked(mark)) == 0 })
 }
 
 // TestUpstreamDiesWithAKilledHost has no MCP server outlive toolhost, even one
@@ -197,10 +195,9 @@ func TestUpstreamDiesWithAKilledHost(t *testing.T) {
 	testneed.NotShort(t, "needs other programs and packages")
 	dir, mark := upstreamProject(t)
 	_, cmd := connectUpstream(t, dir, nil, nil)
-	require.Eventually(t, func() bool { return len(marked(mark)) >= 3 }, time.Minute, 20*time.Millisecond)
+	eventually(t, "all servers run", func() bool { return len(marked(mark)) >= 3 })
 	require.NoError(t, cmd.Process.Kill())
-	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, time.Minute, 20*time.Millisecond, "left: %v",
-		marked(mark))
+	eventually(t, "no server outlives toolhost", func() bool { return len(marked(mark)) == 0 })
 }
 
 func kinds(r *mcp.CallToolResult) string {

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // A person decides on what will run, sees all of it, and decides once.
@@ -160,7 +161,10 @@ func TestOnlyAnExplicitChoiceApproves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tally.note(tally.cases, "approval", name)
-			text := c.call("write_file", `{"path":"h.txt","content":"x"}`, u)
+			var text string
+			testproc.Quickly(900*time.Millisecond, func() { // later it would be a person who declines
+				text = c.call("write_file", `{"path":"h.txt","content":"x"}`, u)
+			})
 			assert.NoFileExists(t, filepath.Join(a.ws, "h.txt"), "%s", text)
 			if name != "Enter on No" {
 				assert.Regexp(t, "toolhost approve [a-z0-9]+", text, "nobody has decided, so it waits")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ import (
 	"crypto/rand"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testfile"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // arena is where one or more attacks take place: a workspace, and around it
@@ -87,7 +91,7 @@ func (a *arena) write(dir, name, content string, mode fs.FileMode) {
 	a.t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	require.NoError(a.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(a.t, writeWhole(path, []byte(content), mode))
+	require.NoError(a.t, testfile.WriteWhole(path, []byte(content), mode))
 	require.NoError(a.t, os.Chmod(path, mode))
 	if a.before != nil && a.stance.uid != os.Geteuid() {
 		require.NoError(a.t, os.Lchown(path, a.stance.uid, a.stance.uid))
@@ -102,11 +106,16 @@ func (a *arena) link(target, name string) {
 	require.NoError(a.t, os.Symlink(target, path))
 }
 
-// listen opens the canary server.
+// listen opens the canary server, on a port that the system gives nobody by itself: who
+// looks for a server that has ended, and had such a port, does not knock here.
 func (a *arena) listen() {
 	a.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(a.t, err)
+	var l net.Listener
+	testproc.Until(a.t, "a free port", func() (bool, string) {
+		var err error
+		l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", 20000+mathrand.IntN(12000)))
+		return err == nil, fmt.Sprint(err)
+	})
 	a.canary = l
 	go func() {
 		for {

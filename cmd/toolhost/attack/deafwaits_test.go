@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // SIGTERM also ends waits that nothing can break off: for a pipe that nobody
@@ -46,7 +47,7 @@ func TestDeafWaitsEndAtSIGTERM(t *testing.T) {
 			case <-time.After(patience):
 				t.Error("it goes on after SIGTERM")
 				require.NoError(t, h.cmd.Process.Kill())
-				<-h.done
+				testproc.Receive(h.a.t, h.done, "the end of the host")
 			}
 			tally.note(tally.controls, "processes", "the pipe has the program wait")
 			assert.NotContains(t, h.stderr.String(), "serves MCP")

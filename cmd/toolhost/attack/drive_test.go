@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // patience bounds a wait for what comes soon unless something is broken.
@@ -51,12 +52,9 @@ func (a *arena) env(more ...string) []string {
 		!bytes.Contains(chosen, []byte("level = ")) {
 		more = append([]string{"TOOLHOST_SANDBOX=" + string(a.stance.level)}, more...) // which a case may overrule
 	}
-	return append([]string{
-		"HOME=" + a.home, "XDG_CACHE_HOME=" + a.home + "/cache", "XDG_CONFIG_HOME=" + a.home + "/config",
-		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + a.tmp, "TOOLHOST_TRUST=1", "PLANTED=" + a.secret,
-		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see tools/mutate
-		"http_proxy=http://" + a.canary.Addr().String(), "HTTP_PROXY=http://" + a.canary.Addr().String(),
-	}, more...)
+	return append(testproc.Environment(a.home, "XDG_CACHE_HOME="+a.home+"/cache", "XDG_CONFIG_HOME="+a.home+"/config",
+		"TMPDIR="+a.tmp, "TOOLHOST_TRUST=1", "PLANTED="+a.secret,
+		"http_proxy=http://"+a.canary.Addr().String(), "HTTP_PROXY=http://"+a.canary.Addr().String()), more...)
 }
 
 func (a *arena) program(more []string, args ...string) *exec.Cmd {
@@ -396,7 +394,7 @@ func (h *host) stop() []violation {
 	case <-h.done:
 	case <-time.After(patience):
 		_ = h.cmd.Process.Kill()
-		<-h.done
+		testproc.Receive(h.a.t, h.done, "the end of the host")
 		found = append(found, violation{checkAlive, "the host did not end after its input had"})
 	}
 	return append(append(found, h.a.inspect(h.stdout.String(), h.stderr.String())...), h.a.ended()...)

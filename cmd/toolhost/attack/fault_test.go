@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // Whatever was planted where toolhost keeps its own, nothing goes outside.
@@ -110,7 +111,7 @@ func TestFaultsOfConcurrentWriters(t *testing.T) {
 				for _, h := range running {
 					assert.Empty(t, h.inspect(new(result)))
 					_ = h.in.Close()
-					<-h.done
+					testproc.Receive(h.a.t, h.done, "the end of the host")
 				}
 				assert.Empty(t, append(a.inspect(), a.ended()...))
 				data, err := os.ReadFile(filepath.Join(a.ws, "f.txt"))

@@ -3,14 +3,12 @@
 package attack
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // webHost is a running toolhost serve --http.
@@ -35,12 +34,7 @@ func (a *arena) serveHTTP(args ...string) *webHost {
 	require.NoError(a.t, err)
 	require.NoError(a.t, cmd.Start())
 	a.t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() })
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	for lines := bufio.NewScanner(errs); h.url == "" && lines.Scan(); {
-		h.url = address.FindString(lines.Text())
-	}
-	require.NotEmpty(a.t, h.url)
-	go func() { _, _ = io.Copy(io.Discard, errs) }()
+	h.url = testproc.Listen(errs).Find(a.t, `http://127\.0\.0\.1:\d+`)
 	return h
 }
 

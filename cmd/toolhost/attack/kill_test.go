@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // The two contents between which files change. They are long enough for a
@@ -117,7 +118,7 @@ func killOnce(t *testing.T, a *arena, edit func(string) (string, string)) {
 	}
 	time.Sleep(rand.N(15 * time.Millisecond))
 	_ = h.cmd.Process.Kill()
-	<-h.done
+	testproc.Receive(h.a.t, h.done, "the end of the host")
 	writer.Wait()
 }
 

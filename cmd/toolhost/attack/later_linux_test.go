@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // TestWhatIsPlantedLater has a background task, and a server between calls, try all
@@ -52,10 +52,10 @@ func TestWhatIsPlantedLater(t *testing.T) {
 				} else {
 					h.awaitTool("own")
 				}
-				require.Eventually(t, func() bool {
+				testproc.Until(t, "all is planted", func() (bool, string) {
 					_, err := os.Stat(filepath.Join(a.ws, "planted"))
-					return err == nil
-				}, patience, 20*time.Millisecond)
+					return err == nil, fmt.Sprint(err)
+				})
 				for name, c := range plantings {
 					tally.note(tally.cases, "protect", s.String()+" "+way+" plants "+name)
 					_, err := os.Lstat(filepath.Join(a.ws, filepath.FromSlash(c.made)))

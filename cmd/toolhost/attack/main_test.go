@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -116,15 +117,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(to, data, 0o755)
-}
-
-// writeWhole writes a file that may be a program. The lock keeps what starts meanwhile
-// from inheriting the open file: a program that somebody has open for writing cannot run.
-func writeWhole(path string, data []byte, mode os.FileMode) error {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(path, data, mode)
+	return testfile.WriteWhole(to, data, 0o755)
 }
 
 // all is true where the long forms of tests are to run.

@@ -3,13 +3,11 @@
 package attack
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // rawLines are what a client must not send. After each the host answers still.
@@ -185,16 +184,8 @@ func (a *arena) overHTTP(token string) (url string, stop func()) {
 	errs, err := cmd.StderrPipe()
 	require.NoError(a.t, err)
 	require.NoError(a.t, cmd.Start())
-	lines := bufio.NewScanner(errs)
-	address := regexp.MustCompile(`127\.0\.0\.1:\d+`)
-	for lines.Scan() {
-		if m := address.FindString(lines.Text()); m != "" {
-			go func() { _, _ = io.Copy(io.Discard, errs) }()
-			return "http://" + m, func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() }
-		}
-	}
-	require.Fail(a.t, "the server named no address")
-	return "", nil
+	address := testproc.Listen(errs).Find(a.t, `127\.0\.0\.1:\d+`)
+	return "http://" + address, func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() }
 }
 
 const helloHTTP = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
@@ -301,5 +292,5 @@ func TestMCPControls(t *testing.T) {
 	h.noise = nil
 	control(t, "mcp", "two answers to one request", checkResult, h.inspect(new(result)))
 	_ = h.in.Close()
-	<-h.done
+	testproc.Receive(h.a.t, h.done, "the end of the host")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // slow is longer than reading anything may take, however hostile, also on a
@@ -279,7 +280,7 @@ func TestParserControls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(self)
-			cmd.Env = append(os.Environ(), "ATTACK_ROLE=hcl")
+			cmd.Env = testproc.Environment(t.TempDir(), "ATTACK_ROLE=hcl")
 			cmd.Stdin = strings.NewReader(text)
 			out, err := cmd.CombinedOutput()
 			var found []violation

@@ -16,7 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // evil declares this program as a plugin in a role.
@@ -157,7 +159,7 @@ func TestPluginsLeaveNoProcess(t *testing.T) {
 			require.False(t, r.failed, r.text)
 			require.True(t, within(patience, func() bool { return len(a.marked()) > 0 }))
 			end(h)
-			<-h.done
+			testproc.Receive(h.a.t, h.done, "the end of the host")
 			assert.Empty(t, a.inspect(h.stdout.String(), h.stderr.String()))
 		})
 	}
@@ -193,13 +195,13 @@ func TestPluginsThatWereTamperedWith(t *testing.T) {
 		"changed since it was pinned": {fmt.Sprintf("%x", sha256.Sum256(program)),
 			func(path string) error { return appendTo(path, "x") }},
 		"a script in place of the binary": {fmt.Sprintf("%x", sha256.Sum256(program)),
-			func(path string) error { return os.WriteFile(path, []byte("#!/bin/sh\ntouch ran\n"), 0o755) }},
+			func(path string) error { return testfile.WriteWhole(path, []byte("#!/bin/sh\ntouch ran\n"), 0o755) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, nil)
 			path := filepath.Join(a.base, "plugin-evil")
-			require.NoError(t, writeWhole(path, program, 0o755))
+			require.NoError(t, testfile.WriteWhole(path, program, 0o755))
 			hcl := strings.Replace(evil(a, "plugin", "  sha256 = \""+x.sum+"\"\n"), player(), path, 1)
 			a.write(a.ws, "agent.hcl", hcl, 0o644)
 			a.whole["ran"] = []string{"(missing)"}
@@ -213,13 +215,11 @@ func TestPluginsThatWereTamperedWith(t *testing.T) {
 }
 
 func appendTo(path, text string) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	_, err = f.WriteString(text)
-	return err
+	return testfile.WriteWhole(path, append(data, text...), 0)
 }
 
 func TestPluginControls(t *testing.T) {

@@ -123,9 +123,8 @@ func outlive(t *testing.T, s stance, face string, list []stubbornCommand) {
 		if face == "cliagent" || face == "command" {
 			one.wantText = x.text
 		}
-		began := time.Now()
-		oneOverMCP(t, h, one)
-		assert.Less(t, time.Since(began), time.Minute, "%s held the call up", x.name)
+		r := oneOverMCPResult(t, h, one)
+		assert.Less(t, r.elapsed, time.Minute, "%s held the call up", x.name)
 	}
 	for _, v := range h.stop() {
 		t.Errorf("after the end: %s: %s", v.check, v.what)

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // An agent.hcl that is not approved has no effect, and only tools that read are
@@ -194,10 +194,10 @@ func TestPolicyIsDropped(t *testing.T) {
 // awaitChange waits until a server has seen a change of its agent.hcl.
 func (h *host) awaitChange() {
 	h.a.t.Helper()
-	require.Eventually(h.a.t, func() bool {
+	testproc.Until(h.a.t, "word of the change", func() (bool, string) {
 		log := h.stderr.String()
-		return strings.Contains(log, "approv") || strings.Contains(log, "read again")
-	}, patience, 20*time.Millisecond)
+		return strings.Contains(log, "approv") || strings.Contains(log, "read again"), log
+	})
 }
 
 // The workspace is opened once, when the server starts.
@@ -239,7 +239,7 @@ func TestWorkspaceIsReplaced(t *testing.T) {
 			assert.NoFileExists(t, filepath.Join(a.out, "pwned"))
 			assert.NoDirExists(t, filepath.Join(a.out, ".agent"))
 			_ = h.in.Close()
-			<-h.done
+			testproc.Receive(h.a.t, h.done, "the end of the host")
 			require.NoError(t, os.Remove(a.ws))
 			require.NoError(t, os.Rename(a.ws+".old", a.ws))
 		})

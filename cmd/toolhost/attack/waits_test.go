@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // dies bounds how long the program may go on after SIGTERM. Every wait below is
@@ -160,7 +161,7 @@ func TestWaitsEndAtSIGTERM(t *testing.T) {
 			case <-time.After(dies):
 				t.Errorf("it goes on %s after SIGTERM", dies)
 				require.NoError(t, h.cmd.Process.Kill())
-				<-h.done
+				testproc.Receive(h.a.t, h.done, "the end of the host")
 			}
 			assert.True(t, within(dies, func() bool { return a.children() == 0 }), "it leaves processes")
 		})

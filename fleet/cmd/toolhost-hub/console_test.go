@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -23,6 +22,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/hub"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // consolePage asks a console as its page does.
@@ -41,12 +41,8 @@ func (f *inside) console() *consolePage {
 	require.NoError(f.t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(f.t, err)
-	r := f.run(cmd)
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		require.NoError(f.t, err, r.said())
-	}
-	base, code, _ := strings.Cut(strings.TrimSpace(address), "/#code=")
+	f.run(cmd)
+	base, code, _ := strings.Cut(testproc.Listen(out).Find(f.t, `^(http://\S+)$`), "/#code=")
 	p := &consolePage{f: f, base: base}
 	answer, body := p.send("POST", "/api/session", map[string]string{"code": code})
 	var told struct{ Key string }
@@ -210,12 +206,15 @@ func TestConsoleFromAnywhere(t *testing.T) {
 	third := waitingCall(t, s, "three") // what somebody decides elsewhere is gone from the page
 	p.waits(now, is(third))
 	o := f.operator(hub.RoleOperator)
-	var call fleet.Waiting
-	f.waitFor(func() bool { call, err = o.Find(t.Context(), third); return err == nil })
-	require.NoError(t, o.Deny(t.Context(), call, ""))
+	require.NoError(t, o.Deny(t.Context(), f.find(o, third), ""))
 	f.waitFor(func() bool { return len(now()) == 1 })
 
-	logged := strings.Join(f.recorded("operator_decided"), "")
+	var logged string
+	f.waitFor(func() bool {
+		all := f.recorded("operator_decided")
+		logged = strings.Join(all, "")
+		return len(all) >= 3
+	})
 	assert.Contains(t, logged, `"decision":"approve"`)
 	assert.Contains(t, logged, `"operator":"operator"`)
 	assert.Contains(t, logged, `"reason":"not today"`)

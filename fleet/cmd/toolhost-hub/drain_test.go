@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/fleet/internal/worker"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // A worker that is drained while it packs a workspace lets go of it when all of it
@@ -66,12 +67,8 @@ func TestDrainedTwice(t *testing.T) {
 	case <-time.After(500 * time.Millisecond):
 	}
 	f.release("go")
-	assert.Contains(t, <-called, "held")
+	assert.Contains(t, testproc.Receive(t, called, "the answer"), "held")
 	for _, end := range []chan struct{}{closed, ended} {
-		select {
-		case <-end:
-		case <-time.After(waits):
-			t.Fatal("the worker does not end")
-		}
+		testproc.Receive(t, end, "the end of the worker")
 	}
 }

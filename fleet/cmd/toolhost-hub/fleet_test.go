@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -12,16 +11,15 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // runAs has the test binary be the program.
@@ -60,9 +58,7 @@ type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	ended chan struct{}
-
-	mu  sync.Mutex
-	log strings.Builder
+	log   *testproc.Said
 }
 
 func (p *place) command(args ...string) *exec.Cmd {
@@ -75,7 +71,7 @@ func (p *place) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = p.home
-	cmd.Env = append(os.Environ(), runAs+"=1", "HOME="+p.home, "XDG_STATE_HOME="+filepath.Join(p.home, "state"),
+	cmd.Env = testproc.Environment(p.home, runAs+"=1", "XDG_STATE_HOME="+filepath.Join(p.home, "state"),
 		"XDG_DATA_HOME="+filepath.Join(p.home, "data"), "XDG_CONFIG_HOME="+filepath.Join(p.home, "config"),
 		"XDG_CACHE_HOME="+filepath.Join(p.home, "cache"))
 	return cmd
@@ -91,16 +87,10 @@ func (p *place) run(cmd *exec.Cmd) *process {
 	pipe, err := cmd.StderrPipe()
 	require.NoError(p.t, err)
 	require.NoError(p.t, cmd.Start())
-	r := &process{t: p.t, cmd: cmd, ended: make(chan struct{})}
+	r := &process{t: p.t, cmd: cmd, ended: make(chan struct{}), log: testproc.Listen(pipe)}
 	go func() {
 		defer close(r.ended)
-		lines := bufio.NewScanner(pipe)
-		for lines.Scan() {
-			r.mu.Lock()
-			r.log.WriteString(lines.Text() + "\n")
-			r.mu.Unlock()
-		}
-		_, _ = io.Copy(io.Discard, pipe)
+		<-r.log.Ended()
 		_ = cmd.Wait()
 	}()
 	p.t.Cleanup(r.kill)
@@ -119,44 +109,26 @@ func (p *place) output(args ...string) string {
 func (r *process) kill() {
 	_ = r.cmd.Process.Signal(syscall.SIGCONT)
 	_ = r.cmd.Process.Kill()
-	<-r.ended
+	testproc.Receive(r.t, r.ended, "the end of a killed program")
 }
 
-func (r *process) said() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.log.String()
-}
+func (r *process) said() string { return r.log.Text() }
 
 // waits is how long the programs of a test may take for a step on a machine that
 // has much else to do.
-const waits = 90 * time.Second
+const waits = testproc.Patience
 
 // find waits for the program to say something.
 func (r *process) find(pattern string) string {
 	r.t.Helper()
-	re := regexp.MustCompile(pattern)
-	deadline := time.Now().Add(waits)
-	for {
-		if m := re.FindStringSubmatch(r.said()); m != nil {
-			return m[len(m)-1]
-		}
-		select {
-		case <-r.ended:
-			require.Regexp(r.t, re, r.said(), "the program ended")
-		case <-time.After(10 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			require.Regexp(r.t, re, r.said(), "the program does not say it")
-		}
-	}
+	return r.log.Find(r.t, pattern)
 }
 
 func (p *place) write(name, text string) string {
 	p.t.Helper()
 	file := filepath.Join(p.home, name)
 	require.NoError(p.t, os.MkdirAll(filepath.Dir(file), 0o755))
-	require.NoError(p.t, os.WriteFile(file, []byte(text), 0o644))
+	testproc.Replace(p.t, file, text) // a program may look at any time
 	return file
 }
 

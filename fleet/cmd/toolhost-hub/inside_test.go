@@ -21,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/hub"
 	"github.com/toolhost/toolhost/fleet/internal/worker"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // inside is a fleet within the test: hub, gateway and workers are its own.
@@ -107,5 +108,5 @@ func (f *inside) start1(logger *slog.Logger, change func(*worker.Options)) *work
 
 func (f *inside) waitFor(what func() bool) {
 	f.t.Helper()
-	require.Eventually(f.t, what, waits, 10*time.Millisecond)
+	testproc.Until(f.t, "what the test waits for", func() (bool, string) { return what(), "" })
 }

@@ -10,10 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // What results link to, and tasks, after their worker, a program, was ended by a signal
@@ -78,10 +79,10 @@ func TestKilledGatewayProgram(t *testing.T) {
 		knows(t, strings.TrimSuffix(url, "/mcp"), 1)
 	}
 	running := func(is string) {
-		require.Eventually(t, func() bool {
+		testproc.Until(t, is+" calls run", func() (bool, string) {
 			_, text := ask(strings.TrimSuffix(url2, "/mcp") + "/metrics")
-			return strings.Contains(text, "toolhost_fleet_running "+is+"\n")
-		}, waits, 20*time.Millisecond)
+			return strings.Contains(text, "toolhost_fleet_running "+is+"\n"), text
+		})
 	}
 	send := func(method, url, session, event, body string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

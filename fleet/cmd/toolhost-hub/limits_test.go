@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 	"github.com/toolhost/toolhost/fleet/internal/worker"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // limited is a fleet.hcl with limits for tenant a.
@@ -102,10 +103,10 @@ tool "look" {
 		post(t, f.url, name, `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`)
 	}
 	f.release("go")
-	assert.Contains(t, <-ended, "seen")
+	assert.Contains(t, testproc.Receive(t, ended, "the answer"), "seen")
 	key := f.session()
 	f.waitFor(func() bool {
 		all, err := f.gateway.Sessions(t.Context())
-		return assert.NoError(t, err) && all[key].Pack != ""
+		return err == nil && all[key].Pack != ""
 	})
 }

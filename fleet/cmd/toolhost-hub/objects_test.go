@@ -99,9 +99,12 @@ func (f *inside) end(token, session string) {
 }
 
 // began counts the calls that ran in all workspaces.
-func (f *inside) began() (n int) {
+func (f *inside) began() (n int) { return f.lines("began") }
+
+// lines counts the lines of a file in all workspaces.
+func (f *inside) lines(name string) (n int) {
 	for _, dir := range f.workspaces() {
-		data, err := os.ReadFile(filepath.Join(dir, "began"))
+		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err == nil {
 			n += bytes.Count(data, []byte("x"))
 		}

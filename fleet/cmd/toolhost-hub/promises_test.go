@@ -10,13 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // theFleet is one of programs on this machine.
@@ -129,7 +129,7 @@ func TestLostCall(t *testing.T) {
 			}()
 			f.waitFor(func() bool { return f.contains("notes.txt", "lost") })
 			require.NoError(t, w.cmd.Process.Signal(how.stop))
-			result := <-ended
+			result := testproc.Receive(t, ended, "the answer")
 			assert.True(t, result.IsError)
 			assert.Equal(t, "lost", result.Meta[fleet.OutcomeMeta], text(result))
 			assert.Contains(t, text(result), "may have run")
@@ -166,11 +166,7 @@ func TestDrain(t *testing.T) {
 	}
 	lines := strings.Fields(text(callTool(t, s, "note", note("end"), nil)))
 	assert.Len(t, lines, 22, "%s", lines)
-	select {
-	case <-w.ended:
-	case <-time.After(waits):
-		t.Error("the worker does not end")
-	}
+	testproc.Receive(t, w.ended, "the end of the worker")
 }
 
 // Every gateway serves every session, and a session of a revision that has
@@ -213,5 +209,5 @@ func (f *theFleet) packed(file string) (w *process) {
 
 func (f *theFleet) waitFor(what func() bool) {
 	f.t.Helper()
-	require.Eventually(f.t, what, waits, 10*time.Millisecond)
+	testproc.Until(f.t, "what the test waits for", func() (bool, string) { return what(), "" })
 }

@@ -16,12 +16,12 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // balancer gives the gateway that is in front, as a service of Kubernetes does of
@@ -91,12 +91,12 @@ func (b *backend) knows(workers int) {
 // only after that says that it takes sessions.
 func knows(t *testing.T, url string, workers int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	testproc.Until(t, fmt.Sprint(workers, " workers are known"), func() (bool, string) {
 		status, _ := ask(url + "/readyz")
 		_, text := ask(url + "/metrics")
 		return (status == http.StatusOK) == (workers > 0) &&
-			strings.Contains(text, fmt.Sprintf("toolhost_fleet_workers %d\n", workers))
-	}, waits, 20*time.Millisecond)
+			strings.Contains(text, fmt.Sprintf("toolhost_fleet_workers %d\n", workers)), text
+	})
 }
 
 // chosen has clients send to the gateway that is in front.
@@ -168,7 +168,7 @@ func rollingUpdate(t *testing.T, through func(*balancer, *testing.T) func() (str
 	}
 	more := func() {
 		from := calls.Load()
-		require.Eventually(t, func() bool { return t.Failed() || calls.Load() > from+10 }, waits, 10*time.Millisecond)
+		testproc.Until(t, "calls go on", func() (bool, string) { return t.Failed() || calls.Load() > from+10, "" })
 	}
 	for n := range 2 {
 		more()
@@ -177,13 +177,13 @@ func rollingUpdate(t *testing.T, through func(*balancer, *testing.T) func() (str
 		balance.front.knows(3)
 		old := f.workers[n]
 		require.NoError(t, old.cmd.Process.Signal(syscall.SIGTERM))
-		<-old.ended
+		testproc.Receive(t, old.ended, "the end of the worker")
 		balance.front.knows(2)
 		more()
 		before := balance.replace(f.ready(2))
 		before.passing.Wait()
 		require.NoError(t, before.process.cmd.Process.Signal(syscall.SIGTERM))
-		<-before.process.ended
+		testproc.Receive(t, before.process.ended, "the end of the gateway")
 	}
 	more()
 	over.Store(true)

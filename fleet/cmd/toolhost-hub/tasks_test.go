@@ -26,7 +26,7 @@ tool "slow" {
   risk        = "dangerous"
   param "file" {}
   command {
-    argv = ["sh", "-c", "echo before; echo x >> began; while [ ! -e \"$1\" ]; do sleep 0.05; done; echo after",
+    argv = ["sh", "-c", "echo before; echo x >> began; while [ ! -e \"$1\" ]; do sleep 0.05; done; echo x >> ended; echo after",
       "sh", param.file]
   }
 }
@@ -94,6 +94,7 @@ func TestMoveWaitsForTasks(t *testing.T) {
 	f.waitFor(f.left(key))
 	isLost(t, f.url, task)
 	assert.Equal(t, 1, f.began())
+	assert.Equal(t, 1, f.lines("ended"), "also what the task did after the workspace was packed first")
 }
 
 // isLost checks that a task is not known any more, and that its call does not run again.
@@ -109,7 +110,7 @@ func isLost(t *testing.T, url string, task *taskState) {
 func (f *inside) left(key string) func() bool {
 	return func() bool {
 		all, err := f.gateway.Sessions(f.t.Context())
-		return assert.NoError(f.t, err) && (all[key].Worker == "" || all[key].Epoch > 1)
+		return err == nil && (all[key].Worker == "" || all[key].Epoch > 1)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // holds is an agent.hcl with a tool that runs until a file is there.
@@ -175,7 +176,7 @@ func TestTenantsLimit(t *testing.T) {
 	status, _, _ := send(t, f.url, tokenB, other, `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`)
 	assert.Equal(t, http.StatusOK, status)
 	f.release("go")
-	assert.Contains(t, <-ended, "held")
+	assert.Contains(t, testproc.Receive(t, ended, "the answer"), "held")
 	_, _, text = send(t, f.url, tokenA, name, holdMessage("go"))
 	assert.Contains(t, text, "held", "there is room again")
 }

@@ -51,7 +51,7 @@ type session struct {
 	quiet     sync.RWMutex // held for reading while a call runs
 	changed   atomic.Int64 // counts calls that may have changed something
 	packed    int64        // changed at the newest pack
-	unsettled bool         // background tasks ran at the newest pack
+	unsettled bool         // tasks ran at the newest pack
 	packing   sync.Mutex
 	packNext  atomic.Bool // a pack waits for the one that is under way
 	unpacked  atomic.Bool // a call ran when it was to be packed
@@ -391,18 +391,18 @@ func (s *session) packAll(ctx context.Context) error {
 	return s.keep(ctx)
 }
 
-// tasksPackEvery is how often a workspace is packed while background tasks run.
+// tasksPackEvery is how often a workspace is packed while tasks run.
 const tasksPackEvery = time.Minute
 
-// keep packs the workspace where it has changed, or background tasks that ran when it was
-// packed may have changed it since. It unlocks quiet.
+// keep packs the workspace where it has changed, or tasks that ran when it was packed may
+// have changed it since. It unlocks quiet.
 func (s *session) keep(ctx context.Context) error {
 	at := s.changed.Load()
 	if at == s.packed && !s.unsettled {
 		s.quiet.Unlock()
 		return nil
 	}
-	now, runs := time.Now(), s.offer.Project.RunningTasks() > 0
+	now, runs := time.Now(), s.hasTasks()
 	file, digest, err := packed(s.workspace.dir, s.worker.options.Dir)
 	s.quiet.Unlock()
 	if err == nil {

@@ -13,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testfile"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // opener puts a program that stands for the user's browser first in PATH.
@@ -20,7 +23,7 @@ func opener(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"xdg-open", "open"} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700))
+		testfile.Program(t, filepath.Join(dir, name), "#!/bin/sh\n"+script)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
@@ -57,7 +60,7 @@ func TestLeads(t *testing.T) {
 			s.OpenBrowser(address, func(err error) { t.Errorf("nothing was opened: %v", err) })
 			path := leadOf(t)
 			require.NotEmpty(t, path)
-			assert.Equal(t, path, <-opened)
+			assert.Equal(t, path, testproc.Receive(t, opened, "the browser"))
 			for at, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
 				info, err := os.Lstat(at)
 				require.NoError(t, err)
@@ -117,12 +120,7 @@ func TestBrowserThatFails(t *testing.T) {
 			start(t)
 			address, failed := s.Address(), make(chan error, 1)
 			s.OpenBrowser(address, func(err error) { failed <- err })
-			select {
-			case err := <-failed:
-				assert.NotContains(t, err.Error(), "code=")
-			case <-time.After(time.Minute):
-				t.Fatal("nobody is told that nothing was opened")
-			}
+			assert.NotContains(t, testproc.Receive(t, failed, "word that nothing was opened").Error(), "code=")
 			_, code, _ := strings.Cut(address, "#code=")
 			_, _, ok := s.guard.redeem(code)
 			assert.True(t, ok)

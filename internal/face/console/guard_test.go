@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // at is a console of a user who has nothing yet.
@@ -33,7 +35,7 @@ func at(t *testing.T) *Server {
 		defer close(ended)
 		_ = s.Serve(ctx)
 	}()
-	t.Cleanup(func() { stop(); <-ended }) // before the home is removed
+	t.Cleanup(func() { stop(); testproc.Receive(t, ended, "the end of the console") }) // before the home is removed
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 const elicitation = `{"elicitation":{}}`
@@ -82,7 +84,7 @@ func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 	body, signature, _ := strings.Cut(q.RequestState, ".")
 	decoded, err := base64.RawURLEncoding.DecodeString(body)
 	require.NoError(t, err)
-	forged := strings.Replace(string(decoded), `"expires":1`, `"expires":9`, 1)
+	forged := regexp.MustCompile(`"expires":\d+`).ReplaceAllString(string(decoded), `"expires":99999999999`)
 	require.NotEqual(t, string(decoded), forged)
 	restarted, _ := dangerous(t)
 	another := serveWeb(t, restarted, mcpserve.HTTPOptions{})
@@ -151,9 +153,10 @@ func TestAQuestionExpires(t *testing.T) {
 		result, _ := w.reply("write", `{}`, key, q.RequestState, answer)["result"].(map[string]any)
 		return fmt.Sprint(result["content"])
 	}
-	require.Eventually(t, func() bool {
-		return strings.Contains(late("none", `{"action":"accept"}`), "did not answer within 1s")
-	}, time.Minute, 50*time.Millisecond)
+	testproc.Until(t, "it expires", func() (bool, string) {
+		text := late("none", `{"action":"accept"}`)
+		return strings.Contains(text, "did not answer within 1s"), text
+	})
 	for _, answer := range []string{yes, always} {
 		text := late(key, answer)
 		assert.Contains(t, text, "did not answer within 1s")
@@ -165,10 +168,10 @@ func TestAQuestionExpires(t *testing.T) {
 	tools := serveServer(t, mcpserve.New(newHost(t, host.Options{}, twice()),
 		mcpserve.Options{Name: "t", Version: "1", AskTimeout: time.Second}))
 	q, _ = tools.ask("twice", `{}`)
-	require.Eventually(t, func() bool {
-		return strings.Contains(protocolError(tools.reply("twice", `{}`, "none", q.RequestState,
-			`{"action":"accept"}`)), "does not belong")
-	}, time.Minute, 50*time.Millisecond)
+	testproc.Until(t, "it expires", func() (bool, string) {
+		text := protocolError(tools.reply("twice", `{}`, "none", q.RequestState, `{"action":"accept"}`))
+		return strings.Contains(text, "does not belong"), text
+	})
 }
 
 // twice asks two questions and tells the answers.

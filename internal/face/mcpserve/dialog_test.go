@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -20,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 	"github.com/toolhost/toolhost/internal/source/command"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // samples asks a model and counts how often it began.
@@ -228,11 +228,11 @@ func TestLogLinesReachTheClient(t *testing.T) {
 	require.NoError(t, session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}))
 	_, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "talks"})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	testproc.Until(t, "both are heard", func() (bool, string) {
 		mu.Lock()
 		defer mu.Unlock()
-		return len(heard) >= 2
-	}, time.Minute, 5*time.Millisecond)
+		return len(heard) >= 2, fmt.Sprint(heard)
+	})
 	mu.Lock()
 	defer mu.Unlock()
 	assert.Equal(t, map[string]string{"told": "info talks", "the key is [redacted]": "error talks"}, heard)

@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // listening is a server that listens by itself, and raw sockets to it.
@@ -44,7 +45,7 @@ func listen(t *testing.T, o mcpserve.HTTPOptions, tools ...tool.Tool) *listening
 	l.stop = func() {
 		cancel()
 		if done != nil {
-			assert.NoError(t, <-done)
+			assert.NoError(t, testproc.Receive(t, done, "the end of the server"))
 			done = nil
 		}
 	}
@@ -207,7 +208,7 @@ func TestManyLargeMessagesAtOnceShareABudget(t *testing.T) {
 	}
 	refused := 0
 	for range 15 {
-		if <-statuses == http.StatusServiceUnavailable {
+		if testproc.Receive(t, statuses, "an answer") == http.StatusServiceUnavailable {
 			refused++
 		}
 	}

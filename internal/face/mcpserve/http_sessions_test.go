@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 func TestSessionsEnd(t *testing.T) {
@@ -33,9 +34,9 @@ func TestSessionsEnd(t *testing.T) {
 		headers := w.initialize("2025-11-25", "{}")
 		name := textOf(t, answer(t, w.post(callMessage(1, "session", "{}"), headers...)))
 		w.start(callMessage(2, "wait", "{}"), headers...)
-		<-entered
+		testproc.Receive(t, entered, "a call")
 		assert.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, nil, headers...).StatusCode)
-		assert.Equal(t, name, <-w.ended)
+		assert.Equal(t, name, testproc.Receive(t, w.ended, "the end of a session"))
 		response := w.post(callMessage(3, "session", "{}"), headers...)
 		assert.Equal(t, http.StatusNotFound, response.StatusCode)
 		assert.Contains(t, fmt.Sprint(answer(t, response)["error"]), "initialize")
@@ -44,7 +45,7 @@ func TestSessionsEnd(t *testing.T) {
 		w := serveWeb(t, newHost(t, host.Options{}, sessionTool()),
 			mcpserve.HTTPOptions{SessionIdle: 50 * time.Millisecond})
 		headers := w.open("2025-11-25")
-		<-w.ended
+		testproc.Receive(t, w.ended, "the end of a session")
 		assert.Equal(t, http.StatusNotFound, w.post(callMessage(3, "session", "{}"), headers...).StatusCode)
 	})
 	t.Run("not while an event stream is open", func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestSessionsEnd(t *testing.T) {
 		stream := w.do(http.MethodGet, nil, w.open("2025-11-25")...)
 		for stream.StatusCode != http.StatusOK { // on a busy machine it may end before
 			require.Equal(t, http.StatusNotFound, stream.StatusCode)
-			<-w.ended
+			testproc.Receive(t, w.ended, "the end of a session")
 			stream = w.do(http.MethodGet, nil, w.open("2025-11-25")...)
 		}
 		select {
@@ -61,15 +62,15 @@ func TestSessionsEnd(t *testing.T) {
 		case <-time.After(2500 * time.Millisecond):
 		}
 		require.NoError(t, stream.Body.Close())
-		<-w.ended
+		testproc.Receive(t, w.ended, "the end of a session")
 	})
 	t.Run("with the server", func(t *testing.T) {
 		w := serveWeb(t, newHost(t, host.Options{}, wait), mcpserve.HTTPOptions{})
 		headers := w.initialize("2025-11-25", "{}")
 		w.start(callMessage(2, "wait", "{}"), headers...)
-		<-entered
+		testproc.Receive(t, entered, "a call")
 		w.handler.Close()
-		<-w.ended
+		testproc.Receive(t, w.ended, "the end of a session")
 		assert.Equal(t, http.StatusServiceUnavailable, w.post(fmt.Sprintf(hello, "2025-11-25", "{}")).StatusCode)
 	})
 }
@@ -85,14 +86,14 @@ func TestSessionsAreBounded(t *testing.T) {
 	message, headers := stateless("session", "{}", "{}", "")
 	assert.Equal(t, http.StatusServiceUnavailable, w.post(message, headers...).StatusCode)
 	assert.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, nil, first...).StatusCode)
-	<-w.ended
+	testproc.Receive(t, w.ended, "the end of a session")
 	w.initialize("2025-11-25", "{}")
 
 	idle := serveWeb(t, newHost(t, host.Options{}, sessionTool()),
 		mcpserve.HTTPOptions{Sessions: 1, SessionIdle: 50 * time.Millisecond})
 	for range 3 {
 		headers := idle.open("2025-11-25")
-		<-idle.ended
+		testproc.Receive(t, idle.ended, "the end of a session")
 		assert.Equal(t, http.StatusNotFound, idle.post(callMessage(1, "session", "{}"), headers...).StatusCode)
 	}
 }
@@ -117,9 +118,9 @@ func TestACallEndsWithItsRequestWhereThereAreNoSessions(t *testing.T) {
 		request.Header.Set(name, value)
 	}
 	go func() { _, _ = http.DefaultClient.Do(request) }()
-	<-entered
+	testproc.Receive(t, entered, "a call")
 	cancel()
-	<-left
+	testproc.Receive(t, left, "the end of the call")
 }
 
 func TestOneSessionDoesNotTakeThePlacesOfOthers(t *testing.T) {
@@ -135,7 +136,7 @@ func TestOneSessionDoesNotTakeThePlacesOfOthers(t *testing.T) {
 		w.start(callMessage(n, "wait", "{}"), greedy...)
 	}
 	for range 32 {
-		<-entered
+		testproc.Receive(t, entered, "a call")
 	}
 	assert.Equal(t, `{"text":"x"}`, textOf(t, answer(t, w.post(callMessage(1, "echo", `{"text":"x"}`), other...))))
 	assert.Empty(t, entered, "the others wait")
@@ -157,9 +158,10 @@ func TestAClientThatLeavesWhileItOpensASession(t *testing.T) {
 		}
 		cancel()
 	}
-	require.Eventually(t, func() bool {
-		return w.post(message).StatusCode == http.StatusOK
-	}, time.Minute, 20*time.Millisecond, "what they have left behind expires")
+	testproc.Until(t, "what they have left behind expires", func() (bool, string) {
+		response := w.post(message)
+		return response.StatusCode == http.StatusOK, response.Status
+	})
 }
 
 func TestTheLogDoesNotTellSessionIDs(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -20,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // web serves a host over HTTP for a test.
@@ -325,22 +327,16 @@ func (w *web) clientOf(o *mcp.ClientOptions) *mcp.ClientSession {
 func TestAllSessionsAreToldOfChanges(t *testing.T) {
 	h := newHost(t, host.Options{}, echoTool())
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
-	streams := make([]*bufio.Reader, 5)
+	streams := make([]*testproc.Said, 5)
 	for i := range streams {
 		headers := w.initialize("2025-11-25", "{}")
-		streams[i] = bufio.NewReader(w.do(http.MethodGet, nil, headers...).Body)
+		streams[i] = testproc.Listen(w.do(http.MethodGet, nil, headers...).Body)
 	}
 	require.NoError(t,
 		h.Reload(t.Context(), []host.Source{source{newTool("fresh", tool.ReadOnly, nil)}}, host.Toolset{}))
 	w.server.Refresh()
 	for _, stream := range streams {
-		for {
-			line, err := stream.ReadString('\n')
-			require.NoError(t, err)
-			if strings.Contains(line, "notifications/tools/list_changed") {
-				break
-			}
-		}
+		stream.Find(t, "notifications/tools/list_changed")
 	}
 	session := w.clientOf(nil)
 	list, err := session.ListTools(t.Context(), nil)
@@ -359,6 +355,8 @@ func TestSubscribersWithoutASessionAreToldOfChanges(t *testing.T) {
 		"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	stream := bufio.NewReader(response.Body)
+	late := time.AfterFunc(testproc.Patience, func() { _ = response.Body.Close() })
+	defer late.Stop()
 	for _, want := range []string{"notifications/subscriptions/acknowledged", "notifications/tools/list_changed"} {
 		for line := ""; !strings.Contains(line, want); {
 			var err error

@@ -23,6 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/source/command"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // revisions are one of each era.
@@ -249,11 +250,11 @@ func TestWatchedResources(t *testing.T) {
 		}})
 	require.NoError(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://note"}))
 	assert.Error(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://unknown"}))
-	require.Eventually(t, func() bool { // once more, until the stream for notifications is open
+	testproc.Until(t, "word of an update", func() (bool, string) { // once more, until the stream is open
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "note.md"), []byte(time.Now().String()), 0o644))
 		look()
-		return updates.Load() > 0
-	}, time.Minute, 20*time.Millisecond)
+		return updates.Load() > 0, ""
+	})
 }
 
 func TestResourcesComeAndGo(t *testing.T) {

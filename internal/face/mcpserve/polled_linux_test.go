@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // A pipe is read by a description of its own: what a client and its other programs
@@ -33,7 +35,7 @@ func TestAPipeIsPolled(t *testing.T) {
 	}()
 	_, err = client.WriteString("a line\n")
 	require.NoError(t, err)
-	assert.Equal(t, "a line\n", <-first)
+	assert.Equal(t, "a line\n", testproc.Receive(t, first, "a line"))
 	require.NoError(t, client.Close())
 	rest, err := io.ReadAll(in)
 	assert.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 	"github.com/toolhost/toolhost/internal/test/testneed"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 type fake struct {
@@ -71,6 +72,7 @@ type wire struct {
 	in   *io.PipeWriter
 	out  *bufio.Reader
 	done chan error
+	end  func() error // nothing more is received
 }
 
 func dial(t *testing.T, h *host.Host) *wire {
@@ -83,7 +85,7 @@ func dialWith(t *testing.T, h *host.Host, o mcpserve.Options) *wire {
 	o.Name, o.Version = "toolhost", "test"
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	w := &wire{t: t, in: inW, out: bufio.NewReaderSize(outR, 1<<20), done: make(chan error, 1)}
+	w := &wire{t: t, in: inW, out: bufio.NewReaderSize(outR, 1<<20), done: make(chan error, 1), end: outR.Close}
 	s := mcpserve.New(h, o)
 	go func() {
 		err := s.ServeStdio(context.Background(), inR, outW)
@@ -101,7 +103,9 @@ func (w *wire) send(line string) {
 
 func (w *wire) receive() map[string]any {
 	w.t.Helper()
+	late := time.AfterFunc(testproc.Patience, func() { _ = w.end() })
 	line, err := w.out.ReadString('\n')
+	require.True(w.t, late.Stop(), "nothing comes")
 	require.NoError(w.t, err)
 	var m map[string]any
 	require.NoError(w.t, json.Unmarshal([]byte(line), &m), line)
@@ -188,15 +192,10 @@ func TestEndOfInputEndsRunningCalls(t *testing.T) {
 	w.initialize("2025-11-25")
 	go func() { _, _ = io.Copy(io.Discard, w.out) }()
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}`)
-	<-started
+	testproc.Receive(t, started, "a call")
 	require.NoError(t, w.in.Close())
-	select {
-	case err := <-w.done:
-		require.NoError(t, err)
-	case <-time.After(time.Minute):
-		t.Fatal("the server did not end")
-	}
-	<-ended
+	require.NoError(t, testproc.Receive(t, w.done, "the end of the server"))
+	testproc.Receive(t, ended, "the end of the call")
 }
 
 // connect gives a client of the SDK.
@@ -265,7 +264,7 @@ func TestCancellationReachesTheTool(t *testing.T) {
 	go func() { <-started; cancel() }()
 	_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "wait"})
 	require.Error(t, err)
-	<-ended
+	testproc.Receive(t, ended, "the end of the call")
 }
 
 // A request that the client has cancelled is not answered; one whose cancellation comes late was.
@@ -281,10 +280,10 @@ func TestACancelledRequestIsNotAnswered(t *testing.T) {
 	w := dial(t, h)
 	w.initialize("2025-11-25")
 	w.send(callMessage(1, "wait", "{}"))
-	<-started
+	testproc.Receive(t, started, "a call")
 	cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`
 	w.send(fmt.Sprintf(cancel, 1))
-	<-ended
+	testproc.Receive(t, ended, "the end of the call")
 	for id := 2; id < 4; id++ {
 		w.send(callMessage(id, "echo", `{"text":"a"}`))
 		assert.EqualValues(t, id, w.receive()["id"])
@@ -293,7 +292,7 @@ func TestACancelledRequestIsNotAnswered(t *testing.T) {
 	require.NoError(t, w.in.Close())
 	_, err := w.out.ReadString('\n')
 	require.ErrorIs(t, err, io.EOF, "nothing else was sent")
-	require.NoError(t, <-w.done, "and nothing is waited for")
+	require.NoError(t, testproc.Receive(t, w.done, "the end of the server"), "and nothing is waited for")
 }
 
 func TestProgressIsReported(t *testing.T) {
@@ -314,7 +313,7 @@ func TestProgressIsReported(t *testing.T) {
 	params := &mcp.CallToolParams{Name: "work"}
 	params.SetProgressToken("p1")
 	go func() { _, _ = session.CallTool(ctx, params) }()
-	p := <-seen
+	p := testproc.Receive(t, seen, "progress")
 	assert.Equal(t, "p1", p.ProgressToken)
 	assert.Equal(t, "half", p.Message)
 }
@@ -363,7 +362,7 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	outR, outW := io.Pipe()
 	s := mcpserve.New(h, mcpserve.Options{Name: "toolhost", Version: "test"})
 	go func() { _ = s.ServeStdio(t.Context(), inR, outW) }()
-	changed := make(chan struct{}, 10)
+	changed := make(chan struct{}, 1000)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
@@ -371,20 +370,15 @@ func TestRefreshTellsTheClient(t *testing.T) {
 		&mcp.ClientSessionOptions{})
 	require.NoError(t, err)
 	defer session.Close()
-	require.Eventually(t, func() bool { // a client that is connected may not listen yet
+	testproc.Until(t, "word of a change", func() (bool, string) { // a client that is connected may not listen yet
 		s.Announce()
-		select {
-		case <-changed:
-			return true
-		case <-time.After(50 * time.Millisecond):
-			return false
-		}
-	}, time.Minute, time.Millisecond)
+		return len(changed) > 0, ""
+	})
 
 	require.NoError(t,
 		h.Reload(t.Context(), []host.Source{source{newTool("other", tool.ReadOnly, nil)}}, host.Toolset{}))
 	s.Refresh()
-	<-changed
+	testproc.Receive(t, changed, "word of the change")
 	list, err := session.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, list.Tools, 1)

@@ -75,12 +75,13 @@ func TestNothingGrowsInAHundredSessions(t *testing.T) {
 		all.Wait()
 		client.CloseIdleConnections()
 	}
+	few := goroutines() + 10
 	round()
-	settled(t, "goroutines", 40, goroutines)
+	settled(t, "goroutines", few, goroutines)
 	memory := heap()
 	for range 2 {
 		round()
 	}
-	settled(t, "goroutines", 40, goroutines)
+	settled(t, "goroutines", few, goroutines)
 	settled(t, "heap", memory+8<<20, heap)
 }

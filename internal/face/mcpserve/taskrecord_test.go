@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
+	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
 // failsAt is a record to which one kind of event cannot be written.
@@ -63,12 +64,12 @@ func TestTaskThatIsNotRecorded(t *testing.T) {
 				}
 				assert.Equal(t, c.want, result["resultType"], result)
 				var state map[string]any
-				assert.Eventually(t, func() bool {
+				testproc.Until(t, "the task has ended", func() (bool, string) {
 					w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":%q,%s}}`,
 						result["taskId"], meta))
 					state, _ = w.receive()["result"].(map[string]any)
-					return state["status"] != "working"
-				}, time.Minute, 10*time.Millisecond)
+					return state["status"] != "working", fmt.Sprint(state)
+				})
 				assert.Equal(t, c.status, state["status"])
 				if c.status == "failed" {
 					assert.NotContains(t, state, "result")

@@ -38,16 +38,6 @@ type Verdict struct {
 	Passing bool
 }
 
-func (r Report) verdict(level Level) Verdict {
-	switch level {
-	case Full:
-		return r.Full
-	case Landlock:
-		return r.Landlock
-	}
-	return Verdict{Works: level == Off}
-}
-
 // Detect tries what works on this machine. It starts confined processes the
 // first time, which takes some milliseconds, and remembers the answer.
 func Detect(context.Context) Report {

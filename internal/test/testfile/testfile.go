@@ -5,7 +5,6 @@ package testfile
 import (
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,15 +17,11 @@ func Write(t testing.TB, path, content string) {
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 }
 
-// Program makes a file that can be run, with the directories above it. The lock keeps
-// what other tests start meanwhile from inheriting the open file: a program that
-// somebody has open for writing cannot run.
+// Program makes a file that can be run, with the directories above it.
 func Program(t testing.TB, path, content string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o755))
+	require.NoError(t, WriteWhole(path, []byte(content), 0o755))
 }
 
 // WriteAll writes files, contents by their paths with slashes, below dir.

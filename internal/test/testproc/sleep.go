@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,27 +92,4 @@ func describe(p Process) string {
 		return fmt.Sprintf("%d: %s", p.PID, p.Line)
 	}
 	return fmt.Sprintf("%d, state %s, child of %s: %s", p.PID, fields[0], fields[1], p.Line)
-}
-
-// Receive returns what comes out of a channel, or its zero value when it is closed. Where nothing comes within a
-// minute the test ends with what all goroutines do.
-func Receive[T any](t testing.TB, channel <-chan T) T {
-	t.Helper()
-	return receiveWithin(t, patience, channel)
-}
-
-func receiveWithin[T any](t testing.TB, while time.Duration, channel <-chan T) (value T) {
-	t.Helper()
-	select {
-	case value = <-channel:
-	case <-time.After(while):
-		t.Fatalf("nothing was received for %s\n%s", while, stacks())
-	}
-	return value
-}
-
-// stacks returns what all goroutines do.
-func stacks() []byte {
-	text := make([]byte, 1<<20)
-	return text[:runtime.Stack(text, true)]
 }

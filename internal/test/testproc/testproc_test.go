@@ -56,17 +56,6 @@ func TestGone(t *testing.T) {
 		testproc.Describe(os.Getpid()))
 }
 
-func TestReceive(t *testing.T) {
-	values := make(chan int, 1)
-	values <- 7
-	assert.Equal(t, 7, testproc.Receive(t, values))
-	f := &failing{TB: t}
-	testproc.ReceiveWithin(f, time.Millisecond, values)
-	assert.Regexp(t, `(?s)^nothing was received for 1ms\n.*TestReceive`, f.said)
-	close(values)
-	assert.Zero(t, testproc.Receive(t, values))
-}
-
 func TestOpenFiles(t *testing.T) {
 	testneed.OnlyOn(t, "linux", "only Linux tells")
 	before := testproc.OpenFiles(t)

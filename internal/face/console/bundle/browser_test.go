@@ -26,14 +26,20 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/toolhost", "./cmd/toolhost-console")
-	build.Dir = filepath.Join("..", "..", "..", "..")
-	build.Env = append(os.Environ(), "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("%w: %s", err, out)
-	}
-	return dir, nil
+	return dir, goBuild("", dir+string(filepath.Separator), "./cmd/toolhost", "./cmd/toolhost-console")
 })
+
+// goBuild builds programs of a module of toolhost in the way of the Makefile: what it has
+// built is not built again.
+func goBuild(module, to string, packages ...string) error {
+	build := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s", "-o", to}, packages...)...)
+	build.Dir = filepath.Join("..", "..", "..", "..", module)
+	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv("CONSOLE_TEST_TOOLS"); path != "" { // in the sandbox of toolhost
@@ -77,9 +83,7 @@ func newUser(t *testing.T) *user {
 
 func (u *user) write(name, text string) {
 	u.t.Helper()
-	if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
-		u.t.Fatal(err)
-	}
+	replace(u.t, filepath.Join(u.dir, name), text)
 }
 
 func (u *user) read(name string) string {
@@ -100,6 +104,8 @@ type session struct {
 	out *bufio.Reader
 	id  int
 	end func()
+	// kill ends what does not answer.
+	kill func()
 }
 
 func (u *user) connect(name string) *session {
@@ -129,7 +135,8 @@ func (u *user) connectTo(c *exec.Cmd, name string) *session {
 	if err := c.Start(); err != nil {
 		u.t.Fatal(err)
 	}
-	s := &session{t: u.t, in: in, out: bufio.NewReader(out), end: sync.OnceFunc(func() { in.Close(); _ = c.Wait() })}
+	s := &session{t: u.t, in: in, out: bufio.NewReader(out), end: sync.OnceFunc(func() { in.Close(); _ = c.Wait() }),
+		kill: func() { _ = c.Process.Kill() }}
 	u.t.Cleanup(s.end)
 	s.ask("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{},
 		"clientInfo": map[string]any{"name": name, "version": "1"}})
@@ -141,6 +148,8 @@ func (s *session) ask(method string, params any) string {
 	s.id++
 	data, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.id, "method": method, "params": params})
 	fmt.Fprintf(s.in, "%s\n", data)
+	late := time.AfterFunc(3*time.Minute, s.kill) // a call may wait for a person
+	defer late.Stop()
 	for {
 		line, err := s.out.ReadString('\n')
 		if err != nil {
@@ -159,8 +168,7 @@ func (s *session) call(tool string, args map[string]any) string {
 // console starts a console and gives the address that it prints.
 func (u *user) console() (address string) {
 	u.t.Helper()
-	address, stop := u.startConsole()
-	u.t.Cleanup(stop)
+	address, _ = u.startConsole()
 	return address
 }
 
@@ -184,16 +192,8 @@ func (u *user) started(c *exec.Cmd) (address string, stop func()) {
 		u.t.Fatal(err)
 	}
 	stop = sync.OnceFunc(func() { in.Close(); _ = c.Process.Signal(os.Interrupt); _ = c.Wait() })
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "http://") {
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return lines.Text(), stop
-		}
-	}
-	stop()
-	u.t.Fatal("the console prints no address")
-	return "", nil
+	u.t.Cleanup(stop)
+	return listen(out).find(u.t, `^http://\S+`), stop
 }
 
 // missing skips a test for what this machine lacks, and fails it where
@@ -220,13 +220,14 @@ func browser(t *testing.T) context.Context {
 		missing(t, "no browser is installed (chromium-headless-shell)")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute))
+		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("lang", "en-US"),
+		chromedp.Env("LANG=C.UTF-8", "LC_ALL=", "LANGUAGE=", "TZ=UTC"))
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
 	if err := chromedp.Listen(ctx, func(e any) {
-		if e, ok := e.(*runtime.EventExceptionThrown); ok {
+		if e, ok := e.(*runtime.EventExceptionThrown); ok && t.Context().Err() == nil {
 			t.Errorf("the page fails: %+v", e.ExceptionDetails)
 		}
 	}); err != nil {
@@ -260,18 +261,21 @@ func value[T any](t *testing.T, ctx context.Context, script string) T {
 	return v
 }
 
-// until waits for a condition of the page.
+// until waits for a condition of the page. One that fails may be asked of a page that is
+// drawn anew, or of one that the browser leaves.
 func until(condition string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for {
 			ok, err := chromedp.Evaluate[bool]("!!("+condition+")")(ctx, target)
-			if err != nil && ctx.Err() == nil || ok {
-				return err
+			if err == nil && ok {
+				return nil
 			}
 			select {
 			case <-ctx.Done():
-				text, _ := chromedp.Evaluate[string]("document.body.innerText")(context.WithoutCancel(ctx), target)
-				return fmt.Errorf("never true: %s\n%s", condition, text)
+				ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+				defer stop()
+				text, _ := chromedp.Evaluate[string]("document.body.innerText")(ctx, target)
+				return fmt.Errorf("never true: %s, %v\n%s", condition, err, text)
 			case <-time.After(20 * time.Millisecond):
 			}
 		}

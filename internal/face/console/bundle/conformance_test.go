@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -20,11 +19,9 @@ func TestFormsOfTheConformanceProject(t *testing.T) {
 		}
 		u.write(name, string(data))
 	}
-	build := exec.Command("go", "build", "-o", filepath.Join(u.dir, "toolhost-plugin-conformance"), "./examples/conformance/plugin")
-	build.Dir = filepath.Join("..", "..", "..", "..")
-	build.Env = append(os.Environ(), "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	plugin := filepath.Join(u.dir, "toolhost-plugin-conformance")
+	if err := goBuild("", plugin, "./examples/conformance/plugin"); err != nil {
+		t.Fatal(err)
 	}
 	space := u.openTools(ctx)
 	var all struct {

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -22,11 +20,7 @@ var hubBuilt = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/toolhost-hub")
-	build.Dir = filepath.Join("..", "..", "..", "..", "fleet")
-	build.Env = append(os.Environ(), "GOWORK=off")
-	build.Stderr = os.Stderr
-	return build.Run()
+	return goBuild("fleet", dir+string(filepath.Separator), "./cmd/toolhost-hub")
 })
 
 // runs starts a program that runs until the test ends, and gives what follows the
@@ -42,31 +36,8 @@ func (u *user) runs(words string, args ...string) string {
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	u.t.Cleanup(func() { _ = c.Process.Signal(os.Interrupt); <-ended })
-	found := make(chan string, 1)
-	go func() {
-		defer close(ended)
-		for lines := bufio.NewScanner(log); lines.Scan(); {
-			if _, rest, ok := strings.Cut(lines.Text(), words); ok {
-				select {
-				case found <- strings.TrimRight(strings.Fields(rest + " .")[0], ","):
-				default:
-				}
-			}
-		}
-		_, _ = io.Copy(io.Discard, log)
-		_ = c.Wait()
-	}()
-	select {
-	case what := <-found:
-		return what
-	case <-ended:
-		u.t.Fatalf("%q has ended", args)
-	case <-time.After(time.Minute):
-		u.t.Fatalf("%q does not say %q", args, words)
-	}
-	return ""
+	u.t.Cleanup(func() { _ = c.Process.Signal(os.Interrupt); _ = c.Wait() })
+	return listen(log).find(u.t, regexp.QuoteMeta(words)+`([^\s,]*)`)
 }
 
 // mcp is a client of a fleet.
@@ -124,8 +95,7 @@ func TestConsoleOfAFleet(t *testing.T) {
 	if told := client.send(call); !strings.Contains(told, "toolhost fleet approve ") {
 		t.Fatal(told)
 	}
-	address, stop := here.started(here.command("console", "--hub", hub, "--key", key("operator")))
-	t.Cleanup(stop)
+	address, _ := here.started(here.command("console", "--hub", hub, "--key", key("operator")))
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(address), settled, looks("fleet"))
 	text := value[string](t, ctx, `document.querySelector("main").innerText`)
 	for _, part := range []string{"<b>new</b>", "a.txt", "the word of the worker worker.", "tenant default", "edits"} {

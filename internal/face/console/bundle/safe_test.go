@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"strings"
@@ -117,22 +116,13 @@ func TestFreshAddressKeepsOtherTabs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); _ = c.Process.Signal(os.Interrupt); _ = c.Wait() })
-	lines := bufio.NewScanner(out)
-	address := func() string {
-		t.Helper()
-		for lines.Scan() {
-			if strings.HasPrefix(lines.Text(), "http://") {
-				return lines.Text()
-			}
-		}
-		t.Fatal("the console prints no address")
-		return ""
-	}
-	do(t, first, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(address()), settled)
+	shown := listen(out)
+	do(t, first, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(shown.find(t, `^http://\S+`)), settled)
 	fmt.Fprintln(in)
 	second, stop := chromedp.NewContext(first)
 	t.Cleanup(stop)
-	if err := chromedp.Do(second, chromedp.Navigate(address())); err != nil { // the tab lives as long as this context
+	fresh := shown.find(t, `^http://\S+\n(?s:.*?)^(http://\S+)`)
+	if err := chromedp.Do(second, chromedp.Navigate(fresh)); err != nil { // the tab lives as long as this context
 		t.Fatal(err)
 	}
 	do(t, second, until(`document.title == "(1) toolhost"`))

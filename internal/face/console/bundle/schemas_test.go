@@ -352,8 +352,6 @@ func TestFormsOfPublicServers(t *testing.T) {
 	u.write("tools.json", string(data))
 	u.servePublic()
 	space := u.openTools(ctx)
-	do(t, ctx, chromedp.Evaluate[chromedp.Void](`{ const ask = window.fetch; window.tried = null; window.fetch = async (...a) => {
-		const answer = await ask(...a); if (a[0] === "/api/try") window.tried = await answer.clone().json(); return answer; }; }`))
 	for i := 0; i < len(all); i += step {
 		tryPublic(t, ctx, space, all[i])
 	}
@@ -368,12 +366,10 @@ func (u *user) servePublic() {
 	if err == nil {
 		data, err = os.ReadFile(self)
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(u.dir, "server"), data, 0o700)
-	}
 	if err != nil {
 		u.t.Fatal(err)
 	}
+	program(u.t, filepath.Join(u.dir, "server"), data)
 	u.write("agent.hcl", "mcp \"public\" {\n  command = [\"./server\"]\n  env = { CONSOLE_TEST_TOOLS = \"tools.json\" }\n}\n")
 }
 
@@ -387,19 +383,14 @@ func tryPublic(t *testing.T, ctx context.Context, space string, tool publicTool)
 		press("As JSON"), until(`document.querySelector("textarea.json")`), typeJSON(string(params)), press("As a form"),
 		until(`document.querySelector(".detail .form")`), press("As JSON"), until(`document.querySelector("textarea.json")`))
 	same(t, tool.Name, value[string](t, ctx, `document.querySelector("textarea.json").value`), params)
-	check := func() {
-		t.Helper()
-		do(t, ctx, press("As a form"), until(`document.querySelector(".detail .form")`),
-			chromedp.Evaluate[chromedp.Void](`window.tried = null`), press("Check"),
-			until(`window.tried && document.querySelector(".detail :is(.outcome, .wrong, .problem)")`))
-	}
-	check()
+	tries := chromedp.Steps(press("As a form"), until(`document.querySelector(".detail .form")`), check)
+	do(t, ctx, tries)
 	if value[bool](t, ctx, `!document.querySelector(".outcome")`) {
 		t.Errorf("%s: %s cannot be sent: %s", tool.Name, params,
 			value[string](t, ctx, `JSON.stringify(window.tried)`))
 	}
-	do(t, ctx, press("Clear"), until(`!document.querySelector(".outcome")`), press("As JSON"), typeJSON(string(wrong(schema))))
-	check()
+	do(t, ctx, press("Clear"), until(`!document.querySelector(".outcome")`), press("As JSON"),
+		typeJSON(string(wrong(schema))), tries)
 	found := value[[]struct{ Path, Message string }](t, ctx, `window.tried.violations || []`)
 	shown := value[[]string](t, ctx, `[...document.querySelectorAll(".form .wrong div")].map(d =>
 		(d.closest("[data-path]")?.dataset.path ?? "") + ": " + d.innerText)`)

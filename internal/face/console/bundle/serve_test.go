@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -28,19 +27,15 @@ func TestServeWithConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	address, err := bufio.NewReader(out).ReadString('\n')
-	base, code, ok := strings.Cut(strings.TrimSpace(address), "/#code=")
-	if err != nil || !ok {
-		t.Fatal(address, err)
+	base, code, ok := strings.Cut(listen(out).find(t, `^http://\S+`), "/#code=")
+	if !ok {
+		t.Fatal(base)
 	}
-	server := ""
-	for lines := bufio.NewScanner(told); server == "" && lines.Scan(); {
-		_, server, _ = strings.Cut(lines.Text(), "serves MCP at ")
-		if strings.Contains(lines.Text(), code) {
-			t.Error("the code is in the log")
-		}
+	log := listen(told)
+	server := strings.TrimSuffix(log.find(t, `serves MCP at (\S+)`), "/mcp")
+	if text, _ := log.now(); strings.Contains(text, code) {
+		t.Error("the code is in the log")
 	}
-	server = strings.TrimSuffix(server, "/mcp")
 	if server == "" || server == base {
 		t.Fatalf("the server is at %q, the console at %q", server, base)
 	}
@@ -68,11 +63,7 @@ func TestServeWithConsole(t *testing.T) {
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(time.Minute); answers(strings.TrimPrefix(console, "http://")); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the console runs on")
-		}
-	}
+	eventually(t, "the console ends", func() bool { return !answered(console) })
 }
 
 // Without a server over HTTP there is nothing that it could be beside.

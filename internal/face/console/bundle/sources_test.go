@@ -67,7 +67,7 @@ func TestLogInFromThePage(t *testing.T) {
 	u.env = append(u.env, "TOOLHOST_TRUST=1")
 	u.write("agent.hcl", "mcp \"tracker\" {\n  url = \"http://127.0.0.1:1/mcp\"\n}\n")
 	u.connect("one").call("list_files", map[string]any{})
-	notes, program := t.TempDir(), filepath.Join(t.TempDir(), "toolhost")
+	notes, stand := t.TempDir(), filepath.Join(t.TempDir(), "toolhost")
 	script := `#!/bin/sh
 case "$*" in
 *"mcp login"*)
@@ -82,26 +82,18 @@ case "$*" in
 esac
 exec ` + filepath.Join(u.bin, "toolhost") + ` "$@"
 `
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program(t, stand, []byte(script))
 	c := u.command()
 	c.Path = filepath.Join(u.bin, "toolhost-console")
-	c.Args = []string{c.Path, "--toolhost", program}
-	address, stop := u.started(c)
-	t.Cleanup(stop)
+	c.Args = []string{c.Path, "--toolhost", stand}
+	address, _ := u.started(c)
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(address), until(`document.querySelector("nav")`),
 		chromedp.Evaluate[chromedp.Void](`location.hash = "#/sources"`),
 		until(`[...document.querySelectorAll("summary")].some(s => s.innerText.startsWith("tracker"))`),
 		chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll("details")].find(d => d.innerText.startsWith("tracker")).open = true`))
 	answer := func(word string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(notes, "answer.new"), []byte(word), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(filepath.Join(notes, "answer.new"), filepath.Join(notes, "answer")); err != nil {
-			t.Fatal(err)
-		}
+		replace(t, filepath.Join(notes, "answer"), word)
 	}
 	link := `document.querySelector('a[href="https://example.com/authorize?state=first"][rel="noopener noreferrer"][target]')`
 	do(t, ctx, press("Log in to tracker"), until(link), looks("sources-login"))

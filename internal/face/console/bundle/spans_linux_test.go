@@ -23,7 +23,7 @@ func TestTasksInTheTimeline(t *testing.T) {
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()), until(`document.querySelector("nav")`),
 		chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`), clickSummary("Tasks and plugins: "),
 		until(line+`?.innerText.includes("· running")`), looks("spans"),
-		until(line+`.querySelector("a")?.innerText == "bash"`))
+		until(line+`?.querySelector("a")?.innerText == "bash"`))
 	if found := value[[]string](t, ctx, harm); len(found) > 0 {
 		t.Errorf("%q", found)
 	}
@@ -34,7 +34,7 @@ func TestTasksInTheTimeline(t *testing.T) {
 	}
 	u.write("go", "")
 	do(t, ctx, until(line+`?.innerText.includes("· completed")`),
-		chromedp.Evaluate[chromedp.Void](line+`.querySelector("a").click()`),
+		until(`(a => { a?.click(); return a; })(`+line+`?.querySelector("a"))`),
 		until(`document.querySelector("h1")?.innerText.startsWith("bash")`))
 	if got := value[string](t, ctx, `document.querySelector("main").innerText`); !strings.Contains(got, "while [ ! -e go ]") {
 		t.Error(got)

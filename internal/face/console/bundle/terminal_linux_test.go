@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/chromedp/chromedp"
@@ -55,15 +52,13 @@ func (u *user) asOpener(script string) (notes string) {
 	notes = filepath.Join(u.t.TempDir(), "notes")
 	text := "#!/bin/sh\n{ echo \"$#\"; echo \"$1\"; env; cat \"$1\"; } >" + notes + ".new\n" + script +
 		"mv " + notes + ".new " + notes + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(text), 0o700); err != nil {
-		u.t.Fatal(err)
-	}
+	program(u.t, filepath.Join(dir, "xdg-open"), []byte(text))
 	u.env[0] = "PATH=" + dir + ":" + os.Getenv("PATH")
 	return notes
 }
 
-// consoleIn starts a console in a terminal and gives the lines that it shows.
-func (u *user) consoleIn(args ...string) (lines <-chan string, stop func()) {
+// consoleIn starts a console in a terminal and gives what it shows.
+func (u *user) consoleIn(args ...string) (shown *said, stop func()) {
 	u.t.Helper()
 	screen, tty := terminal(u.t)
 	c := u.command(append([]string{"console"}, args...)...)
@@ -75,12 +70,7 @@ func (u *user) consoleIn(args ...string) (lines <-chan string, stop func()) {
 	if err := c.Start(); err != nil {
 		u.t.Fatal(err)
 	}
-	shown := make(chan string, 100)
-	go func() {
-		for lines := bufio.NewScanner(screen); lines.Scan(); {
-			shown <- strings.TrimRight(lines.Text(), "\r")
-		}
-	}()
+	tty.Close() // the console has it: the screen ends with that
 	ended := false
 	stop = func() {
 		if !ended {
@@ -91,37 +81,7 @@ func (u *user) consoleIn(args ...string) (lines <-chan string, stop func()) {
 		}
 	}
 	u.t.Cleanup(stop)
-	return shown, stop
-}
-
-// next are the next lines that begin so, whichever is shown first.
-func next(t *testing.T, lines <-chan string, begins ...string) []string {
-	t.Helper()
-	found := make([]string, len(begins))
-	for late, left := time.After(time.Minute), len(begins); left > 0; {
-		select {
-		case line := <-lines:
-			for i, begin := range begins {
-				if found[i] == "" && strings.HasPrefix(line, begin) {
-					found[i] = line
-					left--
-				}
-			}
-		case <-late:
-			t.Fatalf("what is shown begins with %q, not with each of %q", found, begins)
-		}
-	}
-	return found
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for until := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("never: " + what)
-		}
-	}
+	return listen(screen), stop
 }
 
 func exists(path string) bool {
@@ -141,31 +101,14 @@ func whoHas(text string) (found []string) {
 	return found
 }
 
-// arrived waits for a condition of a page that the browser is on its way to.
-func arrived(condition string) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		for {
-			there, err := chromedp.Evaluate[bool]("!!("+condition+")")(ctx, target)
-			if err == nil && there {
-				return nil
-			}
-			select {
-			case <-ctx.Done():
-				return fmt.Errorf("never true: %s, %w", condition, err)
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	})
-}
-
 // The console opens the user's browser by a file: what it is told on its command
 // line is the path. A browser that opens the file has the console, once.
 func TestConsoleOpensABrowser(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	notes := u.asOpener("")
 	u.env = append(u.env, "DISPLAY=:99")
-	lines, stop := u.consoleIn()
-	address := next(t, lines, "http://")[0]
+	shown, stop := u.consoleIn()
+	address := shown.find(t, `^http://\S+`)
 	base, code, ok := strings.Cut(address, "/#code=")
 	if !ok {
 		t.Fatal(address)
@@ -197,7 +140,7 @@ func TestConsoleOpensABrowser(t *testing.T) {
 		t.Error("processes cannot be looked at")
 	}
 	inIt := `document.querySelector("nav") && location.hash == "#/inbox"`
-	do(t, ctx, chromedp.Navigate("file://"+path), arrived(inIt))
+	do(t, ctx, chromedp.Navigate("file://"+path), until(inIt))
 	if at := value[string](t, ctx, "location.href + document.referrer"); at != base+"/#/inbox" {
 		t.Errorf("the page is at %s", at)
 	}
@@ -205,11 +148,11 @@ func TestConsoleOpensABrowser(t *testing.T) {
 		t.Error("the file is there after its code was used")
 	}
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`window.before = 1; setTimeout(() => location.reload()); 0`),
-		arrived("!window.before && "+inIt))
+		until("!window.before && "+inIt))
 	stop()
 
-	lines, stop = u.consoleIn()
-	next(t, lines, "http://")
+	shown, stop = u.consoleIn()
+	shown.find(t, "^http://")
 	var second string
 	eventually(t, "the browser is opened again", func() bool {
 		data, _ := os.ReadFile(notes)
@@ -245,13 +188,9 @@ func TestConsoleOpensNoBrowser(t *testing.T) {
 			u.env = append(u.env, c.env)
 			var address string
 			if c.terminal {
-				lines, _ := u.consoleIn(c.args...)
-				begins := []string{"http://"}
-				if c.told != "" {
-					begins = append(begins, "No browser") // of another stream
-				}
-				shown := next(t, lines, begins...)
-				if address = shown[0]; c.told != "" && shown[1] != c.told {
+				shown, _ := u.consoleIn(c.args...)
+				address = shown.find(t, `^http://\S+`)
+				if c.told != "" && shown.find(t, "^No browser.*") != c.told { // of another stream
 					t.Error("it does not say why")
 				}
 			} else {

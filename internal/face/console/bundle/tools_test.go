@@ -39,8 +39,22 @@ func press(name string) chromedp.Action[chromedp.Void] {
 	quoted, _ := json.Marshal(name)
 	find := `[...document.querySelectorAll("button")].find(b => b.innerText.startsWith(` + string(quoted) +
 		`) && !b.disabled)`
-	return chromedp.Steps(until(find), chromedp.Evaluate[chromedp.Void](find+".click()"))
+	return until(`(b => { b?.click(); return b; })(` + find + `)`)
 }
+
+// answers has the page count, as window.answers, what it was answered to Check and has
+// drawn; window.tried is the last of it.
+var answers = chromedp.Evaluate[chromedp.Void](`{ const ask = window.fetch; window.fetch = async (...a) => {
+	const answer = await ask(...a);
+	if (a[0] === "/api/try") {
+		window.tried = await answer.clone().json();
+		requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { window.answers++; })));
+	}
+	return answer; }; }`)
+
+// check presses Check, and waits until the answer is drawn.
+var check = chromedp.Steps(chromedp.Evaluate[chromedp.Void](`window.tried = null; window.answers = 0`), press("Check"),
+	until(`window.answers && document.querySelector(".detail :is(.outcome, .wrong, .problem)")`))
 
 // typeJSON puts a text into the box of JSON mode.
 func typeJSON(text string) chromedp.Action[chromedp.Void] {
@@ -87,8 +101,7 @@ func tryForm(t *testing.T, ctx context.Context, u *user, space, toolset, name st
 		do(t, ctx, press(fmt.Sprintf("Example %d", i+1)), press("As JSON"),
 			until(`document.querySelector("textarea.json")`))
 		same(t, what, value[string](t, ctx, `document.querySelector("textarea.json").value`), example.Params)
-		do(t, ctx, press("As a form"), press("Check"),
-			until(`document.querySelector(".detail :is(.outcome, .wrong, .problem)")`))
+		do(t, ctx, press("As a form"), check)
 		if value[bool](t, ctx, `!document.querySelector(".outcome")`) {
 			t.Errorf("%s: example %d cannot be sent: %s", what, i+1,
 				value[string](t, ctx, `document.querySelector(".detail").innerText`))
@@ -104,8 +117,7 @@ func tryForm(t *testing.T, ctx context.Context, u *user, space, toolset, name st
 	}
 	u.told(&found, "explain", "--json", "--toolset="+toolset, "--params="+bad, "--", name)
 	do(t, ctx, press("Clear"), until(`!document.querySelector(".outcome")`), press("As JSON"), typeJSON(bad),
-		press("As a form"), press("Check"),
-		until(`document.querySelector(".detail :is(.outcome, .wrong, .problem)")`))
+		press("As a form"), check)
 	shown := value[[]string](t, ctx, `[...document.querySelectorAll(".form .wrong div")].map(d =>
 		(d.closest("[data-path]")?.dataset.path ?? "") + ": " + d.innerText)`)
 	if len(shown) != len(found.Error.Details.Violations) {
@@ -146,7 +158,8 @@ func (u *user) openTools(ctx context.Context) (space string) {
 	do(u.t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
 		until(`document.querySelector("nav")`),
 		chromedp.Evaluate[chromedp.Void](`location.hash = "#/tools"`),
-		until(`document.querySelectorAll("header select option").length > 1 && document.querySelector(".row a")`))
+		until(`document.querySelectorAll("header select option").length > 1 && document.querySelector(".row a")`),
+		answers)
 	return value[string](u.t, ctx, `document.querySelectorAll("header select option")[1].value`)
 }
 

@@ -1,0 +1,91 @@
+package testproc
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Said keeps all that a program says, whoever has looked for it already: what comes in
+// no promised order is waited for one after the other.
+type Said struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	ended chan struct{}
+}
+
+// Listen reads a stream to its end.
+func Listen(stream io.Reader) *Said {
+	s := &Said{ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		_, _ = io.Copy((*keeper)(s), stream)
+	}()
+	return s
+}
+
+type keeper Said
+
+func (k *keeper) Write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.text.Write(p)
+}
+
+// Text returns what has been said until now.
+func (s *Said) Text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// Ended is closed when the stream has ended.
+func (s *Said) Ended() <-chan struct{} { return s.ended }
+
+// Find waits for a whole line that matches, and returns what the pattern's last group
+// has matched.
+func (s *Said) Find(t testing.TB, pattern string) (found string) {
+	t.Helper()
+	re := regexp.MustCompile("(?m)" + pattern)
+	s.until(t, "a line with "+pattern, func(text string, ended bool) bool {
+		if !ended {
+			text = text[:strings.LastIndexByte(text, '\n')+1]
+		}
+		m := re.FindStringSubmatch(text)
+		if m != nil {
+			found = m[len(m)-1]
+		}
+		return m != nil
+	})
+	return found
+}
+
+// Shows waits for a text, which may stand in a line that has not ended.
+func (s *Said) Shows(t testing.TB, part string) {
+	t.Helper()
+	s.until(t, fmt.Sprintf("%q", part), func(text string, _ bool) bool { return strings.Contains(text, part) })
+}
+
+// until fails at once when the stream ends without what is waited for.
+func (s *Said) until(t testing.TB, what string, found func(text string, ended bool) bool) {
+	t.Helper()
+	Until(t, what, func() (bool, string) {
+		ended := false
+		select {
+		case <-s.ended:
+			ended = true
+		default:
+		}
+		text := s.Text()
+		if found(text, ended) {
+			return true, ""
+		}
+		if ended {
+			t.Fatalf("the program ended without %s; it said:\n%s", what, text)
+		}
+		return false, "it said:\n" + text
+	})
+}
