@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/test/handstest"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 	"github.com/toolhost/toolhost/internal/toolset/claude"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
-	"github.com/toolhost/toolhost/internal/toolset/hands/handstest"
 )
 
 type cases = []handstest.Case

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/toolhost/toolhost/internal/test/handstest"
 	"github.com/toolhost/toolhost/internal/toolset/codex"
-	"github.com/toolhost/toolhost/internal/toolset/hands/handstest"
 )
 
 // scenario is a patch in a directory: files before, the lines between the first
