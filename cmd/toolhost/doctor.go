@@ -266,7 +266,7 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 		found.Next = "Take the sandbox block out of agent.hcl, and TOOLHOST_SANDBOX out of the environment, if that is not meant."
 	case level == sandbox.Auto && report.Strongest != "":
 		found.OK, found.Detail = true, string(report.Strongest)+": "+holds
-		if !report.Full.Works && report.Around == "" {
+		if !report.Full.Works && (report.Around == "" || report.Around == sandbox.Other) {
 			found.Next = "Level full, which is stronger, does not work here: " + report.Full.Reason + ". " + report.Full.Remedy
 		}
 	case level == sandbox.Full && report.Full.Works, level == sandbox.Landlock && report.Landlock.Works:

@@ -220,7 +220,7 @@ func failedTrial(step string, err error) Verdict {
 		v.Reason = "a program around toolhost answers its system calls already, and the kernel takes one supervisor alone"
 		v.Remedy = "Run toolhost outside of that, or set watch = false in the sandbox block, so that changes of commands are not recorded at level full."
 	case namespaces && errors.Is(err, syscall.EPERM):
-		if level := around(); level != "" {
+		if level := around(); level == Full || level == Landlock {
 			v.Reason = "this process is in " + level.Name() + " already, where nothing may make namespaces"
 			return v
 		}
