@@ -14,6 +14,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
 // FileName is the name under which the file is looked for.
@@ -70,11 +72,11 @@ func Dirs(dir string) (dirs []string) {
 	if err != nil {
 		return nil
 	}
-	home, _ := os.UserHomeDir()
+	homes := homedir.All()
 	for {
 		dirs = append(dirs, dir)
 		parent := filepath.Dir(dir)
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == home || parent == dir {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || slices.Contains(homes, dir) || parent == dir {
 			return dirs
 		}
 		dir = parent

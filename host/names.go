@@ -1,10 +1,9 @@
 package host
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
-	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // maxName is the length that model APIs allow for a tool's name.
@@ -14,7 +13,7 @@ const maxName = 64
 // has at most 64 of the characters A-Z a-z 0-9 _ and -, which every model API
 // takes. Otherwise it is as much of it as fits, and 8 characters that depend
 // on the whole name, so that it is always the same and no other tool's.
-func PortableName(name string) string { return portable(name, maxName) }
+func PortableName(name string) string { return tool.PortableName(name, maxName) }
 
 // MaxForeignName is how long a name may be that clients put a prefix before:
 // the longest there is, "mcp__toolhost__", has 15 characters, and model APIs
@@ -23,24 +22,9 @@ const MaxForeignName = 48
 
 // foreignName is PortableName for a tool that the project's agent.hcl does not
 // name itself.
-func foreignName(name string) string { return portable(name, MaxForeignName) }
+func foreignName(name string) string { return tool.PortableName(name, MaxForeignName) }
 
 // Offered reports whether a tool that a toolset names so can be one of known.
 func Offered(name string, known []string) bool {
 	return slices.Contains(known, PortableName(name)) || slices.Contains(known, foreignName(name))
-}
-
-func portable(name string, most int) string {
-	plain := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, name)
-	if plain == name && len(name) <= most && name != "" {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	suffix := "_" + hex.EncodeToString(sum[:4])
-	return plain[:min(len(plain), most-len(suffix))] + suffix
 }

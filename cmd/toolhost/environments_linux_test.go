@@ -169,3 +169,46 @@ func TestHomeOfAMachineAndItsContainer(t *testing.T) {
 		call(inDocker...)
 	}
 }
+
+// TestHomeOfTheUserDatabase reads a key in the home that the user database names, which
+// lies where homes are not looked for, with and without a variable that names it.
+func TestHomeOfTheUserDatabase(t *testing.T) {
+	testneed.NotShort(t, "mounts a user database")
+	if !testneed.Superuser() {
+		testneed.Missing(t, "only the superuser may mount a user database")
+	}
+	unshare := testneed.Program(t, "unshare")
+	const script = `set -e
+mount -t tmpfs none /srv
+mkdir -p /srv/ci/.ssh /srv/w /srv/bin
+echo KEY > /srv/ci/.ssh/id
+cp /etc/passwd /srv/passwd
+echo "ci:x:23456:23456::/srv/ci:/bin/sh" >> /srv/passwd
+mount --bind /srv/passwd /etc/passwd
+cp "$BINARIES"/toolhost* /srv/bin/
+chown -R 23456:23456 /srv/ci /srv/w
+cd /srv/w
+setpriv --reuid 23456 --regid 23456 --clear-groups env "$@" TOOLHOST_TRUST=1 /srv/bin/toolhost call --toolset clemini bash "command=cat $KEY" 2>/dev/null
+`
+	for name, c := range map[string]struct {
+		env    []string
+		leaked bool
+	}{
+		"control, unconfined": {env: []string{"HOME=/srv/ci", "TOOLHOST_SANDBOX=off"}, leaked: true},
+		"HOME":                {env: []string{"HOME=/srv/ci"}},
+		"no HOME":             {env: []string{"-u", "HOME"}},
+		"empty":               {env: []string{"HOME="}},
+		"relative":            {env: []string{"HOME=ci"}},
+		"another":             {env: []string{"HOME=/var"}},
+		"landlock, no HOME":   {env: []string{"-u", "HOME", "TOOLHOST_SANDBOX=landlock"}},
+		"landlock, another":   {env: []string{"TOOLHOST_SANDBOX=landlock", "HOME=/var"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(unshare, append([]string{"--mount", "--propagation", "private", "sh", "-c", script, "sh"}, c.env...)...)
+			cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "BINARIES=" + binaries, "KEY=/srv/ci/.ssh/id"}
+			out, _ := cmd.CombinedOutput()
+			assert.Contains(t, string(out), "stdout", "it ran")
+			assert.Equal(t, c.leaked, strings.Contains(string(out), "KEY"), string(out))
+		})
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
 // mostOfConfig bounds how much of a configuration is read.
@@ -49,7 +51,7 @@ func Relative(root string) (names []string) {
 	if elsewhere := Repository(root); elsewhere != "" {
 		files = append(files, filepath.Join(elsewhere, "config"))
 	}
-	if home, err := os.UserHomeDir(); err == nil {
+	for _, home := range homedir.All() {
 		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"))
 	}
 	for _, file := range files {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
 // personal are the files and directories of a home directory that shells, git, ssh
@@ -20,23 +22,29 @@ func Opens(path string, write bool) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	home, _ := os.UserHomeDir()
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
+	homes := homedir.All()
+	for i, home := range homes {
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			homes[i] = real
+		}
 	}
-	parts := split(path)
+	holds := func(home string) bool { return within(home, path) }
 	switch {
-	case filepath.IsAbs(home) && within(home, path) && write:
+	case slices.ContainsFunc(homes, holds) && write:
 		return "it is or holds your home directory: a process can change your shell's settings and your keys, " +
 			"and so what you run"
-	case filepath.IsAbs(home) && within(home, path):
+	case slices.ContainsFunc(homes, holds):
 		return "it is or holds your home directory: a process can read your keys and passwords"
 	case !write:
 		return ""
-	case ByName(parts) || Git(path, present):
+	case ByName(split(path)) || Git(path, present):
 		return "git, an editor or an agent obeys it: a process can make your own programs run anything"
 	}
-	if rel, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rel) {
+	for _, home := range homes {
+		rel, err := filepath.Rel(home, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
 		if first, _, _ := strings.Cut(rel, string(filepath.Separator)); slices.Contains(personal, first) {
 			return "your shell, git, ssh or another program of yours obeys " + filepath.Join(home, first)
 		}

@@ -1,10 +1,10 @@
 package agentfile
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/toolhost/toolhost/internal/file/homedir"
 	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
@@ -31,18 +31,22 @@ func NoProject(dir string) string {
 	if err != nil {
 		return "it cannot be looked into"
 	}
-	home, _ := os.UserHomeDir()
-	if h, err := realpath.Of(home); err == nil && home != "" {
-		home = h
-	}
 	in := func(tree string) bool { return realpath.Below(real, tree) }
-	switch {
-	case filepath.Dir(real) == real:
+	if filepath.Dir(real) == real {
 		return "it is the root of the file system"
-	case home != "" && real == home:
-		return "it is your home directory"
-	case home != "" && realpath.Below(home, real):
-		return "your home directory lies in it"
+	}
+	for _, home := range homedir.All() {
+		if h, err := realpath.Of(home); err == nil {
+			home = h
+		}
+		switch {
+		case real == home:
+			return "it is your home directory"
+		case realpath.Below(home, real):
+			return "your home directory lies in it"
+		}
+	}
+	switch {
 	case slices.ContainsFunc(systemTrees(), in), slices.Contains(systemDirs(), real):
 		return "it belongs to the system"
 	case sandbox.HoldsSecrets(real):

@@ -63,6 +63,11 @@ func (p *Policy) grants() (g grants, err error) {
 		return g, err
 	}
 	home := homeDirectory()
+	if home == "" {
+		return g, tool.Errorf(tool.Unavailable, "it is not known which home directory to hide from commands: HOME is not set, "+
+			"and the user database has no entry for user %d", os.Geteuid()).
+			Suggest("Set HOME to the absolute path of this user's home directory.")
+	}
 	secrets, shown := p.prepared.places(home)
 	g.secrets, g.shown = slices.Concat(secrets, existing(p.MaskSecrets)), shown
 	for _, path := range p.ReadOnly {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/homedir"
 	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
@@ -75,7 +76,29 @@ func Secrets(home string) []string {
 			s.add(path)
 		}
 	}
+	for _, path := range secretsInOtherHomes(home) {
+		s.add(path)
+	}
 	return s.found
+}
+
+// secretsInOtherHomes are the places of secrets in home directories of the user beside
+// home. One that belongs to the user is a place of secrets as a whole; another may be a
+// directory of the system, as some accounts have it.
+func secretsInOtherHomes(home string) (paths []string) {
+	for _, other := range homedir.All() {
+		real := resolved(other)
+		if real == home || real == "/" {
+			continue
+		}
+		for _, name := range secretsInHome {
+			paths = append(paths, filepath.Join(real, name))
+		}
+		if ownedByUser(real) {
+			paths = append(paths, real)
+		}
+	}
+	return paths
 }
 
 // knownSecrets are the places that Secrets looks for, whether they exist or not.
@@ -85,7 +108,7 @@ func knownSecrets(home string) (all []string) {
 			all = append(all, filepath.Join(home, name))
 		}
 	}
-	all = append(all, userdir.Private()...)
+	all = append(append(all, userdir.Private()...), secretsInOtherHomes(home)...)
 	for _, path := range secretsInSystem {
 		if path != home {
 			all = append(all, path)
@@ -199,12 +222,17 @@ func readable(path string) bool {
 
 // homeDirectory is the user's, "" when it is not known.
 func homeDirectory() string {
-	home, err := os.UserHomeDir()
-	if err != nil || !filepath.IsAbs(home) {
+	homes := homedir.All()
+	if len(homes) == 0 {
 		return ""
 	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
+	return resolved(homes[0])
+}
+
+// resolved follows the symlinks of a path, if there is something.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
-	return filepath.Clean(home)
+	return filepath.Clean(path)
 }

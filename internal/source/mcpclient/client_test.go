@@ -71,8 +71,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	assert.Equal(t, time.Minute, echo.Timeout)
 	assert.Equal(t, `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}}`,
 		string(echo.Parameters), "as the server wrote it")
-	assert.Equal(t, tool.Dangerous, tools["up_add_note"].Definition().Risk, "overridden")
-	assert.True(t, tools["up_add_note"].Definition().Idempotent)
+	assert.Equal(t, tool.Dangerous, tools[tool.PortableName("up_add.note", 48)].Definition().Risk, "overridden")
+	assert.True(t, tools[tool.PortableName("up_add.note", 48)].Definition().Idempotent)
 	wipe := tools["up_wipe"].Definition()
 	assert.Equal(t, tool.SafeWrite, wipe.Risk)
 	assert.JSONEq(t,
@@ -86,7 +86,7 @@ func TestToolsAreDescribed(t *testing.T) {
 func TestRiskComesFromAnnotations(t *testing.T) {
 	tools := toolsOf(t, open(t, mcpclient.Options{}, upstream("raw")).Sources()[0])
 	assert.Equal(t, tool.ReadOnly, tools["echo"].Definition().Risk)
-	assert.Equal(t, tool.SafeWrite, tools["add_note"].Definition().Risk)
+	assert.Equal(t, tool.SafeWrite, tools[tool.PortableName("add.note", 48)].Definition().Risk)
 	assert.Equal(t, tool.Dangerous, tools["wipe"].Definition().Risk)
 }
 

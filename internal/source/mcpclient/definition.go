@@ -1,10 +1,7 @@
 package mcpclient
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -16,27 +13,39 @@ import (
 const maxName = 48
 
 // remoteTools gives the tools that the spec selects, under names that every
-// client accepts. Of two that would get one name the second is told apart by a
-// digest.
+// client accepts. A name depends on that of the tool alone, not on the others or
+// their order: policy, approvals and pins go by it. Of two that have one name all
+// the same, the one whose own name comes first in the alphabet is offered.
 func (s *server) remoteTools(found *listing) []tool.Tool {
-	taken := make(map[string]bool)
-	var tools []tool.Tool
+	offered := make(map[string]*upstreamTool)
 	for i := range found.Tools {
 		t := &found.Tools[i]
 		if t.Name == "" || !s.spec.selects(t.Name) {
 			continue
 		}
-		name := portableName(s.spec.Prefix, t.Name)
-		if taken[name] {
-			name = withDigest(name, t.Name)
+		name := s.portable(t)
+		other := offered[name]
+		if other == nil || t.Name < other.Name {
+			offered[name] = t
 		}
-		if taken[name] {
-			continue
+		if other != nil {
+			s.client.logger.Warn("an MCP server lists two tools of one name, of which one is offered", "server", s.spec.Name,
+				"name", name, "tools", []string{other.Name, t.Name})
 		}
-		taken[name] = true
-		tools = append(tools, &remoteTool{server: s, name: t.Name, definition: s.definition(name, t), declared: t})
+	}
+	var tools []tool.Tool
+	for i := range found.Tools {
+		t := &found.Tools[i]
+		if name := s.portable(t); offered[name] == t {
+			tools = append(tools, &remoteTool{server: s, name: t.Name, definition: s.definition(name, t), declared: t})
+		}
 	}
 	return tools
+}
+
+// portable is the name under which a tool is offered.
+func (s *server) portable(t *upstreamTool) string {
+	return tool.PortableName(s.spec.Prefix+t.Name, maxName)
 }
 
 // selects reports whether a tool is included and not excluded.
@@ -51,28 +60,6 @@ func matchesAny(globs []string, name string) bool {
 		}
 	}
 	return false
-}
-
-// portableName makes a name of letters, digits, "_" and "-", at most maxName
-// long.
-func portableName(prefix, name string) string {
-	full := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, prefix+name)
-	if len(full) > maxName {
-		return withDigest(full, prefix+name)
-	}
-	return full
-}
-
-// withDigest ends name in a digest of what it stands for.
-func withDigest(name, of string) string {
-	sum := sha256.Sum256([]byte(of))
-	suffix := "_" + hex.EncodeToString(sum[:4])
-	return name[:min(len(name), maxName-len(suffix))] + suffix
 }
 
 // definition is a tool as toolhost describes it.

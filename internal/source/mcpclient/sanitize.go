@@ -18,7 +18,7 @@ const (
 )
 
 // sanitize makes what the server says of itself fit to be read. Names of tools stay:
-// they are what the server knows them by, and shown as portableName has them.
+// they are what the server knows them by, and shown as tool.PortableName has them.
 func (l *listing) sanitize() {
 	l.Server, l.Version = show.SaidLine(l.Server, show.MostName), show.SaidLine(l.Version, show.MostName)
 	l.Protocol, l.Instructions = show.SaidLine(l.Protocol, show.MostName), show.Said(l.Instructions, show.MostText)

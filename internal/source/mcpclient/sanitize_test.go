@@ -8,6 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 func TestFormsThatNobodyCouldRead(t *testing.T) {
@@ -42,7 +44,7 @@ func TestWhatAServerListsIsSaid(t *testing.T) {
 	assert.Equal(t, `a\nb`, l.Tools[0].Title)
 	assert.Equal(t, `{"description":"\\u200b"}`, string(l.Tools[0].Input))
 	assert.Nil(t, l.Tools[0].Output)
-	assert.Equal(t, "t_", portableName("", l.Tools[0].Name), "the name that is shown")
+	assert.Regexp(t, "^t__[0-9a-f]{8}$", tool.PortableName(l.Tools[0].Name, maxName), "the name that is shown")
 	p, _ := saidPromptOf(&mcp.Prompt{Name: "p", Description: "\u202e",
 		Arguments: []*mcp.PromptArgument{{Name: "a", Description: "\x1b"}}})
 	assert.Equal(t, `\u202e`, p.Description)

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/homedir"
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
@@ -113,8 +114,9 @@ func Watched() (string, error) {
 // holdsHome reports whether a tree holds the user's whole home directory, and the
 // state of toolhost in it.
 func holdsHome(tree, state string) bool {
-	home, err := os.UserHomeDir()
-	return err == nil && filepath.IsAbs(home) && realpath.Within(home, tree) && realpath.Within(state, home)
+	return slices.ContainsFunc(homedir.All(), func(home string) bool {
+		return realpath.Within(home, tree) && realpath.Within(state, home)
+	})
 }
 
 // usable refuses directories that somebody else can change, and those that the

@@ -1,0 +1,26 @@
+package tool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// PortableName is the name itself, where it has at most so many bytes of A-Z a-z 0-9
+// _ and -, which every model API takes. Otherwise it is as much of it as fits, with _
+// for other characters, and 8 hexadecimal digits that depend on the whole name: the
+// same whatever else is offered.
+func PortableName(name string, most int) string {
+	plain := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+	if plain == name && len(name) <= most && name != "" {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	suffix := "_" + hex.EncodeToString(sum[:4])
+	return plain[:min(len(plain), most-len(suffix))] + suffix
+}

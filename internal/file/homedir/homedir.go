@@ -1,0 +1,35 @@
+// Package homedir finds the home directories of the user. What is kept in them from
+// commands must not depend on a variable of whoever starts toolhost, so that the user
+// database counts as well.
+package homedir
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+)
+
+// All returns the absolute paths of the user's home directories: the one that HOME
+// names, if that is absolute, and the one of the user database, if there is an entry
+// and it names another. It is empty where neither is known.
+func All() []string {
+	var homes []string
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		homes = append(homes, filepath.Clean(home))
+	}
+	if home := registered(); home != "" && (len(homes) == 0 || homes[0] != home) {
+		homes = append(homes, home)
+	}
+	return homes
+}
+
+// registered is the home directory in the user database, "" for none.
+var registered = sync.OnceValue(func() string {
+	entry, err := user.LookupId(strconv.Itoa(os.Geteuid()))
+	if err != nil || !filepath.IsAbs(entry.HomeDir) {
+		return ""
+	}
+	return filepath.Clean(entry.HomeDir)
+})
