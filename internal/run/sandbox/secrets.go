@@ -76,27 +76,33 @@ func Secrets(home string) []string {
 			s.add(path)
 		}
 	}
-	for _, path := range secretsInOtherHomes(home) {
-		s.add(path)
+	for _, other := range otherHomes(home) {
+		if ownedByUser(other) {
+			s.add(other)
+		}
+		for _, path := range secretsOf(other) {
+			s.add(path)
+		}
 	}
 	return s.found
 }
 
-// secretsInOtherHomes are the places of secrets in home directories of the user beside
-// home. One that belongs to the user is a place of secrets as a whole; another may be a
+// otherHomes are the home directories of the user beside home. One that belongs to the
+// user is hidden from commands as a whole, but for what is granted; another may be a
 // directory of the system, as some accounts have it.
-func secretsInOtherHomes(home string) (paths []string) {
+func otherHomes(home string) (others []string) {
 	for _, other := range homedir.All() {
-		real := resolved(other)
-		if real == home || real == "/" {
-			continue
+		if other = resolved(other); other != home && other != "/" {
+			others = append(others, other)
 		}
-		for _, name := range secretsInHome {
-			paths = append(paths, filepath.Join(real, name))
-		}
-		if ownedByUser(real) {
-			paths = append(paths, real)
-		}
+	}
+	return others
+}
+
+// secretsOf are the places of secrets in a home directory.
+func secretsOf(home string) (paths []string) {
+	for _, name := range secretsInHome {
+		paths = append(paths, filepath.Join(home, name))
 	}
 	return paths
 }
@@ -104,11 +110,12 @@ func secretsInOtherHomes(home string) (paths []string) {
 // knownSecrets are the places that Secrets looks for, whether they exist or not.
 func knownSecrets(home string) (all []string) {
 	if home != "" {
-		for _, name := range secretsInHome {
-			all = append(all, filepath.Join(home, name))
-		}
+		all = secretsOf(home)
 	}
-	all = append(append(all, userdir.Private()...), secretsInOtherHomes(home)...)
+	for _, other := range otherHomes(home) {
+		all = append(all, secretsOf(other)...)
+	}
+	all = append(all, userdir.Private()...)
 	for _, path := range secretsInSystem {
 		if path != home {
 			all = append(all, path)
