@@ -18,10 +18,23 @@ type Fixed struct {
 	Err error
 }
 
-func (f *Fixed) Error() string { return fmt.Sprintf("%s: %v", f.Why, f.Err) }
+func (f *Fixed) Error() string { return fmt.Sprintf("%s: %v", f.Why, Bare(f.Err)) }
 
 // Unwrap gives what the system said.
 func (f *Fixed) Unwrap() error { return f.Err }
+
+// Bare gives what the system said, without a name that is no use to a reader.
+func Bare(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
 
 // NotBeside gives a *Fixed where err, of making a file beside another, says
 // that there can be none, and err otherwise.
