@@ -153,7 +153,7 @@ func over(path string, data []byte, mode fs.FileMode, info fs.FileInfo, sync fun
 		return errors.New("another program has changed it meanwhile")
 	}
 	if st, ok := now.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
-		return errors.New("it has other hard links, and is not written in place")
+		return errors.New("it has other hard links")
 	}
 	var old bytes.Buffer
 	if _, err := io.Copy(&old, f); err != nil {
