@@ -20,7 +20,8 @@ import (
 // file says 0660.
 func accessList() []byte {
 	list := binary.LittleEndian.AppendUint32(nil, 2)
-	for _, e := range [][3]uint32{{1, 6, 1<<32 - 1}, {2, 6, 2000}, {4, 4, 1<<32 - 1}, {16, 6, 1<<32 - 1}, {32, 0, 1<<32 - 1}} {
+	const anyone = 1<<32 - 1
+	for _, e := range [][3]uint32{{1, 6, anyone}, {2, 6, 2000}, {4, 4, anyone}, {16, 6, anyone}, {32, 0, anyone}} {
 		list = binary.LittleEndian.AppendUint16(list, uint16(e[0]))
 		list = binary.LittleEndian.AppendUint16(list, uint16(e[1]))
 		list = binary.LittleEndian.AppendUint32(list, e[2])
@@ -84,7 +85,8 @@ func requireRights(t *testing.T, config string, call []string) {
 	require.NoError(t, unix.Setxattr(path, "user.note", []byte("a note"), 0))
 	home := t.TempDir()
 	texts := []string{content(t, path)}
-	for _, args := range [][]string{append([]string{"call", call[0], "--params", call[1]}, call[2:]...), {"undo"}, {"redo"}} {
+	call = append([]string{"call", call[0], "--params", call[1]}, call[2:]...)
+	for _, args := range [][]string{call, {"undo"}, {"redo"}} {
 		cmd := program(t, dir, args...)
 		cmd.Env = environment(home)
 		out, err := cmd.CombinedOutput()
@@ -134,10 +136,11 @@ $t install claude-code --name two >&2 || echo refused; ls -d ../home/.claude.jso
 	cmd.Stderr = &says
 	out, err := cmd.Output()
 	require.NoError(t, err, "%s\n%s", out, says.String())
-	assert.Regexp(t, `(?s)^a: 2\na: 1\na: 2\na: 3\na: 2\n\d+\n\{\}\nrefused\nrefused\n\.\./home/\.claude\.json\n$`, string(out), "%s", says.String())
+	assert.Regexp(t, `(?s)^a: 2\na: 1\na: 2\na: 3\na: 2\n\d+\n\{\}\nrefused\nrefused\n\.\./home/\.claude\.json\n$`,
+		string(out), "%s", says.String())
 	assert.Contains(t, says.String(), "cannot remove app.yml: it is a mount")
-	assert.Contains(t, says.String(), "no new file can take its place (it is a mount), and it cannot be written in place: "+
-		"read-only file system")
+	assert.Contains(t, says.String(), "no new file can take its place (it is a mount), and it cannot be written "+
+		"in place: read-only file system")
 	assert.Equal(t, "a: 2\n", content(t, filepath.Join(dir, "host.yml")), "control: it was the mounted file")
 	left, err := filepath.Glob(filepath.Join(dir, "w", ".toolhost-tmp-*"))
 	require.NoError(t, err)
@@ -150,9 +153,10 @@ func TestNewFilesHeedTheUmask(t *testing.T) {
 		"write_file":  {"write_file", `{"path":"d/new","content":"x"}`},
 		"append_file": {"append_file", `{"path":"d/new","content":"x"}`},
 		"edit_file":   {"edit_file", `{"path":"d/new","old_str":"","new_str":"x"}`},
-		"apply_patch": {"apply_patch", `{"unified_diff":"--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n"}`, "--toolset", "agentbench"},
-		"git patch": {"apply_patch", `{"unified_diff":"diff --git a/d/new b/d/new\nnew file mode 100644\n--- /dev/null\n+++ b/d/new\n` +
-			`@@ -0,0 +1 @@\n+x\n"}`, "--toolset", "agentbench"},
+		"apply_patch": {"apply_patch", `{"unified_diff":"--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n"}`,
+			"--toolset", "agentbench"},
+		"git patch": {"apply_patch", `{"unified_diff":"diff --git a/d/new b/d/new\nnew file mode 100644\n` +
+			`--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n"}`, "--toolset", "agentbench"},
 		"create_file": {"create_file", `{"path":"d/new","content":"x"}`, "--toolset", "cliagent"},
 		"control":     {},
 	} {

@@ -129,7 +129,7 @@ func failed(what, file string, err error) *tool.Error {
 	var damaged *inplace.Damaged
 	switch {
 	case errors.As(err, &damaged):
-		next = "Repair what is wrong with the disk, and put the old content back from the copy that ends in " + BackupSuffix + "."
+		next = "Repair what is wrong with the disk, and put back the copy that ends in " + BackupSuffix + "."
 	case errors.As(err, &fixed):
 		next = "Nothing was changed. Make the directory writable, where the old file is kept too."
 	}

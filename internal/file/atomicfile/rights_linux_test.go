@@ -25,7 +25,8 @@ func planted(t *testing.T, path string) (list []byte) {
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 	require.NoError(t, os.Chmod(path, 0o660))
 	list = binary.LittleEndian.AppendUint32(nil, 2)
-	for _, e := range [][3]uint32{{1, 6, 1<<32 - 1}, {2, 6, 2000}, {4, 4, 1<<32 - 1}, {16, 6, 1<<32 - 1}, {32, 0, 1<<32 - 1}} {
+	const anyone = 1<<32 - 1
+	for _, e := range [][3]uint32{{1, 6, anyone}, {2, 6, 2000}, {4, 4, anyone}, {16, 6, anyone}, {32, 0, anyone}} {
 		list = binary.LittleEndian.AppendUint16(list, uint16(e[0]))
 		list = binary.LittleEndian.AppendUint16(list, uint16(e[1]))
 		list = binary.LittleEndian.AppendUint32(list, e[2])

@@ -79,13 +79,15 @@ func TestReasons(t *testing.T) {
 		err  error
 		want string // "" where it is the error itself
 	}{
-		"beside, denied":    {inplace.NotBeside(denied), "its directory is not writable: permission denied"},
-		"beside, read-only": {inplace.NotBeside(syscall.EROFS), "its directory is on a read-only file system: read-only file system"},
-		"beside, full":      {inplace.NotBeside(syscall.ENOSPC), ""},
-		"over, busy":        {inplace.NotOver(syscall.EBUSY), "it is a mount: device or resource busy"},
-		"over, sticky":      {inplace.NotOver(syscall.EPERM), "its directory does not let it be replaced: operation not permitted"},
-		"over, full":        {inplace.NotOver(syscall.ENOSPC), ""},
-		"once":              {inplace.NotOver(inplace.NotBeside(denied)), "its directory is not writable: permission denied"},
+		"beside, denied": {inplace.NotBeside(denied), "its directory is not writable: permission denied"},
+		"beside, read-only": {inplace.NotBeside(syscall.EROFS),
+			"its directory is on a read-only file system: read-only file system"},
+		"beside, full": {inplace.NotBeside(syscall.ENOSPC), ""},
+		"over, busy":   {inplace.NotOver(syscall.EBUSY), "it is a mount: device or resource busy"},
+		"over, sticky": {inplace.NotOver(syscall.EPERM),
+			"its directory does not let it be replaced: operation not permitted"},
+		"over, full": {inplace.NotOver(syscall.ENOSPC), ""},
+		"once":       {inplace.NotOver(inplace.NotBeside(denied)), "its directory is not writable: permission denied"},
 	} {
 		var fixed *inplace.Fixed
 		if assert.Equal(t, c.want != "", errors.As(c.err, &fixed), name) && c.want != "" {

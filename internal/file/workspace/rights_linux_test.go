@@ -22,7 +22,8 @@ const accessList = "system.posix_acl_access"
 // 0660.
 func sharedList() []byte {
 	list := binary.LittleEndian.AppendUint32(nil, 2)
-	for _, e := range [][3]uint32{{1, 6, 1<<32 - 1}, {2, 6, 2000}, {4, 4, 1<<32 - 1}, {16, 6, 1<<32 - 1}, {32, 0, 1<<32 - 1}} {
+	const anyone = 1<<32 - 1
+	for _, e := range [][3]uint32{{1, 6, anyone}, {2, 6, 2000}, {4, 4, anyone}, {16, 6, anyone}, {32, 0, anyone}} {
 		list = binary.LittleEndian.AppendUint16(list, uint16(e[0]))
 		list = binary.LittleEndian.AppendUint16(list, uint16(e[1]))
 		list = binary.LittleEndian.AppendUint32(list, e[2])
@@ -86,7 +87,8 @@ func TestAttributesGoWithTheFile(t *testing.T) {
 	require.NoError(t, w.Batch(context.Background(),
 		[]workspace.Change{{Kind: workspace.Rename, Path: "f", To: "sub/g", Data: []byte("new")}}))
 	assert.Equal(t, sharedList(), attribute(t, filepath.Join(dir, "sub/g"), accessList))
-	require.NoError(t, w.Batch(context.Background(), []workspace.Change{{Kind: workspace.Chmod, Path: "sub/g", Mode: 0o600}}))
+	require.NoError(t, w.Batch(context.Background(),
+		[]workspace.Change{{Kind: workspace.Chmod, Path: "sub/g", Mode: 0o600}}))
 	want := sharedList()
 	want[4+3*8+2] = 0 // the mask, as chmod has it
 	assert.Equal(t, want, attribute(t, filepath.Join(dir, "sub/g"), accessList))

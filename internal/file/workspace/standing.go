@@ -172,8 +172,8 @@ func (s *standing) failed(err error) error {
 			With("path", s.given), err)
 	}
 	_, back, _ := classify(damaged.Back)
-	return wrap(tool.Errorf(code, "%s was damaged when it was written in place (%s): %s, and its old content could not be "+
-		"written back: %s", s.given, s.why.Why, what, back).
+	return wrap(tool.Errorf(code, "%s was damaged when it was written in place (%s): %s, and its old content could "+
+		"not be written back: %s", s.given, s.why.Why, what, back).
 		Suggest("Repair what is wrong with the disk; then toolhost undo brings the old content back.").
 		With("path", s.given), err)
 }

@@ -184,11 +184,11 @@ func TestInPlaceRefused(t *testing.T) {
 		message string
 	}{
 		"several names": {func(t *testing.T, path string) { require.NoError(t, os.Link(path, path+"2")) }, nil,
-			tool.Unsupported, "cannot write f: it is a mount, so that no new file can take its place, and it cannot be written " +
-				"in place either: it has other hard links"},
+			tool.Unsupported, "cannot write f: it is a mount, so that no new file can take its place, and it cannot be " +
+				"written in place either: it has other hard links"},
 		"too large": {func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, 64<<20+1)) }, nil,
-			tool.Unsupported, "cannot write f: it is a mount, so that no new file can take its place, and it cannot be written " +
-				"in place: f has 67108865 bytes, more than the limit of 67108864"},
+			tool.Unsupported, "cannot write f: it is a mount, so that no new file can take its place, and it cannot be " +
+				"written in place: f has 67108865 bytes, more than the limit of 67108864"},
 		"list": {func(*testing.T, string) {}, &rights.Lost{What: "its access control list", Err: syscall.EPERM},
 			tool.Unsupported, "cannot write f: its access control list cannot be kept: operation not permitted"},
 	} {
