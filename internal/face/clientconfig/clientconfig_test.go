@@ -367,6 +367,12 @@ func TestWrite(t *testing.T) {
 
 	err = change.Write()
 	require.ErrorIs(t, err, &tool.Error{Code: tool.Conflict}, "the file is no longer as it was read")
+	old, err = os.ReadFile(real + clientconfig.BackupSuffix)
+	require.NoError(t, err)
+	require.Equal(t, "{}\n", string(old), "the copy is that of the change that was made")
+	require.NoError(t, os.Remove(real+clientconfig.BackupSuffix))
+	require.ErrorIs(t, change.Write(), &tool.Error{Code: tool.Conflict})
+	require.NoFileExists(t, real+clientconfig.BackupSuffix, "nothing was changed")
 
 	fresh := filepath.Join(dir, "new", "deep", "mcp.json")
 	change, err = client.Install(fresh, nil, server)

@@ -151,12 +151,14 @@ func (o *OwnTools) SwitchOff() error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return failed("write", o.File, err)
 	}
+	takeBack := func(error) {}
 	if _, err := os.Stat(file + ownSuffix); err != nil { // one is that of the first time
-		if err := atomicfile.Write(file+ownSuffix, text, mode); err != nil {
+		if takeBack, err = keep(file, ownSuffix, text); err != nil {
 			return failed("write", o.File+ownSuffix, err)
 		}
 	}
 	if err := atomicfile.Write(file, off, mode); err != nil {
+		takeBack(err)
 		return failed("write", o.File, err)
 	}
 	return nil

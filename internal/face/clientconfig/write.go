@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
+	"github.com/toolhost/toolhost/internal/file/inplace"
 )
 
 // BackupSuffix ends the name of the copy that Write leaves of the file as it
@@ -63,19 +64,44 @@ func (c *Change) Write() error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return failed("write", c.File, err)
 	}
+	takeBack := func(error) {}
 	if c.Before != nil {
-		if err := atomicfile.Write(file+BackupSuffix, c.Before, mode); err != nil {
+		if takeBack, err = keep(file, BackupSuffix, c.Before); err != nil {
 			return failed("write", c.File+BackupSuffix, err)
 		}
 	}
 	if now, err := Read(file); err != nil || string(now) != string(c.Before) {
+		takeBack(err)
 		return tool.Errorf(tool.Conflict, "%s has been changed meanwhile", c.File).
 			Suggest("Nothing was written. Close the client if it is running, and try again.")
 	}
 	if err := atomicfile.Write(file, c.After, mode); err != nil {
+		takeBack(err)
 		return failed("write", c.File, err)
 	}
 	return nil
+}
+
+// keep leaves a copy of a file beside it. takeBack makes that as if it had not
+// been called, unless the error that the file could not be written with says that
+// the copy is needed.
+func keep(file, suffix string, text []byte) (takeBack func(error), err error) {
+	backup := file + suffix
+	was, readErr := os.ReadFile(backup)
+	if err := atomicfile.WriteBeside(backup, text, file); err != nil {
+		return nil, err
+	}
+	return func(err error) {
+		var damaged *inplace.Damaged
+		if errors.As(err, &damaged) {
+			return
+		}
+		if readErr != nil {
+			_ = os.Remove(backup)
+			return
+		}
+		_ = atomicfile.WriteBeside(backup, was, file)
+	}, nil
 }
 
 // target follows symlinks, to a file that need not exist.
@@ -95,9 +121,17 @@ func target(file string) (string, error) {
 }
 
 func failed(what, file string, err error) *tool.Error {
-	code := tool.Unavailable
+	code, next := tool.Unavailable, "Check the path and its permissions."
 	if errors.Is(err, fs.ErrPermission) {
 		code = tool.PermissionDenied
 	}
-	return tool.Errorf(code, "cannot %s %s: %w", what, file, err).Suggest("Check the path and its permissions.")
+	var fixed *inplace.Fixed
+	var damaged *inplace.Damaged
+	switch {
+	case errors.As(err, &damaged):
+		next = "Repair what is wrong with the disk, and put back the copy that ends in " + BackupSuffix + "."
+	case errors.As(err, &fixed):
+		next = "Nothing was changed. Make the directory writable, where the old file is kept too."
+	}
+	return tool.Errorf(code, "cannot %s %s: %w", what, file, err).Suggest("%s", next)
 }

@@ -25,7 +25,7 @@ type Change struct {
 	// once, when the file is written, and may be called at once with those of others.
 	Read func() ([]byte, error)
 	// Mode is the new mode, permission bits only. Zero keeps the old one, or
-	// for Create means 0644. A created file's mode is subject to the umask.
+	// for Create means 0666. A created file's mode is subject to the umask.
 	Mode fs.FileMode
 	// Expect is the Hash that the old content has to have, or the target of a
 	// symlink that goes. Empty means any.
@@ -128,8 +128,9 @@ type batchStep struct {
 	data   []byte
 	read   func() ([]byte, error) // gives data; may be nil
 	hash   string                 // of data, for the recorder
-	like   fs.FileInfo            // whose owner the new file gets; nil for a new one
+	like   *held                  // whose rights the new file gets; nil for a new one
 	mode   fs.FileMode
+	stands *standing   // the file itself, where no other can take its place
 	temp   string      // the name of the new content until it is in place
 	backup string      // the name of what was there, once it is not
 	expect string      // the Hash that what was there has to have
@@ -183,10 +184,10 @@ func (b *batch) add(c Change, helds []*held, old []byte) error {
 	}
 	switch c.Kind {
 	case Replace:
-		return b.step(&batchStep{held: h, put: true, data: c.Data, read: c.Read, mode: mode, like: h.info,
+		return b.step(&batchStep{held: h, put: true, data: c.Data, read: c.Read, mode: mode, like: h,
 			expect: c.Expect})
 	case Chmod:
-		return b.step(&batchStep{held: h, put: true, data: old, mode: mode, like: h.info})
+		return b.step(&batchStep{held: h, put: true, data: old, mode: mode, like: h})
 	case Delete:
 		return b.step(&batchStep{held: h, drop: true, expect: c.Expect})
 	}
@@ -197,7 +198,7 @@ func (b *batch) add(c Change, helds []*held, old []byte) error {
 	if err := b.step(&batchStep{held: h, drop: true}); err != nil {
 		return err
 	}
-	return b.step(&batchStep{held: helds[1], put: true, fresh: true, data: data, mode: mode, like: h.info})
+	return b.step(&batchStep{held: helds[1], put: true, fresh: true, data: data, mode: mode, like: h})
 }
 
 // old refuses what c cannot change, and gives the present content where a new file

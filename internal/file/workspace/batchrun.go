@@ -13,7 +13,11 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/file/inplace"
+	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
 const (
@@ -170,9 +174,20 @@ func (s *batchStep) draft() (*draft, error) {
 			return nil, err
 		}
 	}
-	d, err := s.held.draft(bytes.NewReader(s.data), s.like, s.mode)
+	var like *rights.Rights
+	var err error
+	if s.like != nil {
+		if like, err = s.like.likeOld(); err != nil {
+			return nil, err
+		}
+	}
+	d, err := s.held.draft(bytes.NewReader(s.data), like, s.mode)
+	if why := unplaced(err); why != nil {
+		s.hash = s.w.hash(s.data)
+		return nil, s.standFor(why)
+	}
 	if err != nil {
-		return nil, err
+		return nil, s.unkept(err)
 	}
 	s.temp, s.hash, s.data = d.name, s.w.hash(s.data), nil
 	startWriting(d.file) // while the others are made
@@ -266,14 +281,60 @@ func awaitWriters(f *os.File, atMost time.Duration) {
 // swap exchanges the old file and the new one. Where the system cannot, the old
 // one gets a second name before the new one takes its place.
 func (s *batchStep) swap(patience *atomic.Int64) error {
-	if s.w.exchange(s.place, s.temp) == nil {
+	if s.stands != nil {
+		return s.inPlace(s.data)
+	}
+	err := s.w.exchange(s.place, s.temp)
+	if err == nil {
 		_ = s.applied(nil, s.temp)
 		return s.unraced(patience)
 	}
-	if err := s.keep(); err != nil {
+	if !errors.Is(err, syscall.EBUSY) {
+		if err = s.keep(); err == nil {
+			err = s.w.rename(s.dir, s.temp, s.name)
+		}
+	}
+	if why := unplaced(inplace.NotOver(err)); why != nil {
+		return s.settleInPlace(why)
+	}
+	return s.applied(err, s.backup)
+}
+
+// settleInPlace writes in place what no temporary file can bring there.
+func (s *batchStep) settleInPlace(why *inplace.Fixed) error {
+	if s.backup != "" {
+		_ = s.dir.Remove(s.backup)
+		s.backup = ""
+	}
+	if err := s.standFor(why); err != nil {
 		return err
 	}
-	return s.applied(s.dir.Rename(s.temp, s.name), s.backup)
+	data, err := s.takeTemp(s.temp)
+	if err != nil {
+		return err
+	}
+	return s.inPlace(data)
+}
+
+// standFor looks at the file itself. One that goes for another is not written in
+// place: it would have the one's content and the other's rights.
+func (s *batchStep) standFor(why *inplace.Fixed) (err error) {
+	if s.drop {
+		return s.fixed(why, "another cannot be moved there", "Nothing was changed. Change the content instead.")
+	}
+	s.stands, err = s.stand(why, s.held.data)
+	return err
+}
+
+// inPlace writes into the file itself, and refuses what was there when it is not
+// what was looked at.
+func (s *batchStep) inPlace(data []byte) error {
+	if s.expect != "" && Hash(s.stands.old) != s.expect {
+		return changing(s.given)
+	}
+	err := s.stands.write(data, s.mode)
+	s.done = err == nil
+	return err
 }
 
 // keep gives the old file a second name, or copies it where there are no hard
@@ -292,8 +353,14 @@ func (s *batchStep) keep() error {
 		return err
 	}
 	defer f.Close()
-	s.backup, err = s.stage(io.Reader(f), info, info.Mode())
-	return err
+	like, err := rights.Of(f, info)
+	if err == nil {
+		s.backup, err = s.stage(io.Reader(f), like, info.Mode())
+	}
+	if why := unplaced(err); why != nil {
+		return why // it cannot be replaced without a second one
+	}
+	return s.unkept(err)
 }
 
 // rollBack takes back what was applied, the last first. What another program has
@@ -302,6 +369,8 @@ func (b *batch) rollBack() {
 	for _, s := range slices.Backward(b.steps) {
 		switch {
 		case !s.done:
+		case s.stands != nil:
+			s.stands.writeBack()
 		case s.backup != "" && s.put:
 			s.swapBack()
 		case s.backup != "":

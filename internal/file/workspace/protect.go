@@ -89,7 +89,7 @@ func (w *Workspace) Restoring() *Workspace {
 	}
 	c := &core{trees: w.trees, symlinks: w.symlinks, protect: lifted, recorder: w.recorder, lockWait: w.lockWait,
 		hidden: w.hidden, escape: w.escape, sync: w.sync, syncTogether: w.syncTogether, exchange: w.exchange,
-		drafts: w.drafts, restoring: true}
+		drafts: w.drafts, rename: w.rename, give: w.give, restoring: true}
 	return &Workspace{core: c, ctx: w.ctx}
 }
 

@@ -32,20 +32,6 @@ func mostOpen() int {
 	return int(min(limit.Cur, math.MaxInt32))
 }
 
-// keepOwner gives f the owner of the file that it is going to replace, where
-// that is permitted.
-func keepOwner(f *os.File, now, old fs.FileInfo) {
-	st, ok := old.Sys().(*syscall.Stat_t)
-	if !ok {
-		return
-	}
-	if mine, ok := now.Sys().(*syscall.Stat_t); ok && (mine.Uid != st.Uid || mine.Gid != st.Gid) {
-		if f.Chown(int(st.Uid), int(st.Gid)) != nil {
-			_ = f.Chown(-1, int(st.Gid)) // the group alone may be permitted
-		}
-	}
-}
-
 // mayWrite asks the system whether the file at the place may be written to. A
 // file without any write bit is read-only for the superuser too.
 func (p *place) mayWrite() error {

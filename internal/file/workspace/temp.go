@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/file/inplace"
 	"github.com/toolhost/toolhost/internal/file/plainfile"
+	"github.com/toolhost/toolhost/internal/file/rights"
 	"github.com/toolhost/toolhost/internal/run/pid"
 )
 
@@ -55,10 +57,11 @@ func isTemp(name string) bool {
 }
 
 // stage writes data into a new temporary file beside the place, on the disk
-// once it returns. mode is given to a file that replaces old, or subject to the
-// umask when old is nil.
-func (h *held) stage(data io.Reader, old fs.FileInfo, mode fs.FileMode) (string, error) {
-	d, err := h.draft(data, old, mode)
+// once it returns. mode is given to a file that replaces one with the rights
+// like, or subject to the umask when like is nil. data is not read when the error
+// is one of unplaced.
+func (h *held) stage(data io.Reader, like *rights.Rights, mode fs.FileMode) (string, error) {
+	d, err := h.draft(data, like, mode)
 	if err != nil {
 		return "", err
 	}
@@ -78,13 +81,26 @@ type draft struct {
 }
 
 // draft writes a temporary file as stage does.
-func (h *held) draft(data io.Reader, old fs.FileInfo, mode fs.FileMode) (*draft, error) {
-	name := tempName()
-	f, err := h.openName(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(old, mode))
-	if err != nil {
-		return nil, err
+func (h *held) draft(data io.Reader, like *rights.Rights, mode fs.FileMode) (*draft, error) {
+	first := mode.Perm()
+	if like != nil {
+		first = like.FirstMode(mode)
 	}
-	if err := fill(f, data, old, mode); err != nil {
+	name := tempName()
+	f, err := h.openName(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, first)
+	if err != nil {
+		return nil, inplace.NotBeside(err)
+	}
+	fill := func() error {
+		_, err := io.Copy(f, data)
+		return err
+	}
+	if like != nil {
+		err = h.w.give(like, f, mode, fill)
+	} else {
+		err = fill()
+	}
+	if err != nil {
 		f.Close()
 		h.dir.Remove(name)
 		return nil, err
@@ -107,36 +123,6 @@ func (c *core) settle(d *draft) error {
 		err = closeErr
 	}
 	return err
-}
-
-func fill(f *os.File, data io.Reader, old fs.FileInfo, mode fs.FileMode) error {
-	if _, err := io.Copy(f, data); err != nil {
-		return err
-	}
-	if old == nil {
-		return nil
-	}
-	now, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	keepOwner(f, now, old)
-	if now.Mode().Perm() == mode.Perm() {
-		return nil // also on file systems that have no modes of their own
-	}
-	return f.Chmod(mode.Perm())
-}
-
-// firstMode keeps a replacement private until it has its owner and mode, unless
-// everybody may read the old file and may go on to.
-func firstMode(old fs.FileInfo, mode fs.FileMode) fs.FileMode {
-	switch perm := mode.Perm(); {
-	case old == nil:
-		return perm
-	case perm == old.Mode().Perm() && (perm == 0o644 || perm == 0o755):
-		return perm
-	}
-	return 0o600
 }
 
 // Sweep removes temporary files that killed processes left anywhere in the

@@ -135,19 +135,38 @@ func TestModeOwnerAndLinksSurvive(t *testing.T) {
 }
 
 func TestNewFilesHaveTheUmask(t *testing.T) {
-	old := syscall.Umask(0o027)
+	old := syscall.Umask(0)
 	defer syscall.Umask(old)
-	dir := realTemp(t)
-	w := open(t, dir, workspace.Options{})
-	for name, c := range map[string][2]fs.FileMode{
-		"plain": {0, 0o640}, "exec": {0o777, 0o750}, "private": {0o600, 0o600},
-		"setuid": {fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky | 0o755, 0o750},
+	for umask, files := range map[int]map[string][2]fs.FileMode{
+		0o027: {
+			"plain": {0, 0o640}, "exec": {0o777, 0o750}, "private": {0o600, 0o600},
+			"setuid": {fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky | 0o755, 0o750},
+		},
+		0o002: {"plain": {0, 0o664}, "exec": {0o777, 0o775}, "private": {0o600, 0o600}},
+		0o022: {"plain": {0, 0o644}, "exec": {0o777, 0o755}},
 	} {
-		_, err := w.WriteFile(name, nil, workspace.WriteOptions{Mode: c[0]})
+		syscall.Umask(umask)
+		dir := realTemp(t)
+		w := open(t, dir, workspace.Options{})
+		check := func(path string, mode fs.FileMode) {
+			t.Helper()
+			info, err := os.Stat(filepath.Join(dir, path))
+			require.NoError(t, err)
+			assert.Equal(t, mode, info.Mode(), "%s with umask %o", path, umask)
+		}
+		for name, c := range files {
+			_, err := w.WriteFile("d/"+name, nil, workspace.WriteOptions{Mode: c[0], Parents: true})
+			require.NoError(t, err)
+			check("d/"+name, c[1])
+			require.NoError(t, w.Batch(context.Background(),
+				[]workspace.Change{{Kind: workspace.Create, Path: "b/" + name, Mode: c[0]}}))
+			check("b/"+name, c[1])
+		}
+		_, err := w.Append("appended", []byte("x"), workspace.WriteOptions{})
 		require.NoError(t, err)
-		info, err := os.Stat(filepath.Join(dir, name))
-		require.NoError(t, err)
-		assert.Equal(t, c[1], info.Mode(), name)
+		check("appended", files["plain"][1])
+		check("b", fs.ModeDir|files["exec"][1])
+		check("d", fs.ModeDir|files["exec"][1])
 	}
 }
 

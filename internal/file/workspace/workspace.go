@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
 // DefaultLockWait is how long a write waits for other writers of the same
@@ -99,6 +100,8 @@ type core struct {
 	sync         func(*os.File) error
 	syncTogether func([]*os.File) error
 	exchange     func(p *place, name string) error
+	rename       func(dir *os.Root, from, to string) error
+	give         func(like *rights.Rights, f *os.File, mode fs.FileMode, fill func() error) error
 }
 
 // tree is one directory tree that may be used.
@@ -121,6 +124,7 @@ func Open(root string, opts Options) (*Workspace, error) {
 		hidden:   opts.Hidden,
 		symlinks: opts.Symlinks, protect: protect, recorder: opts.Recorder, lockWait: opts.LockWait,
 		sync: (*os.File).Sync, syncTogether: syncTogether, exchange: exchange, drafts: draftsAtOnce(),
+		rename: (*os.Root).Rename, give: (*rights.Rights).Give,
 	}
 	if c.lockWait <= 0 {
 		c.lockWait = DefaultLockWait

@@ -9,13 +9,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/toolhost/toolhost/internal/file/inplace"
+	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
 const (
 	// newMode is the mode of new files, less the umask; newDirMode that of
 	// new directories.
-	newMode    fs.FileMode = 0o644
-	newDirMode fs.FileMode = 0o755
+	newMode    fs.FileMode = 0o666
+	newDirMode fs.FileMode = 0o777
 	// appendInPlace is the size in bytes from which a file is appended to in
 	// place instead of being copied.
 	appendInPlace = 16 << 20
@@ -28,15 +31,21 @@ type WriteOptions struct {
 	// Exclusive refuses, as already_exists, when there is anything already.
 	Exclusive bool
 	// Mode is the mode of a new file, permission bits only, less the umask.
-	// Zero means 0644. A file that exists keeps its own.
+	// Zero means 0666. A file that exists keeps its own.
 	Mode fs.FileMode
 }
 
 // WriteFile makes data the content of the file at path, which is created or
 // replaced in one step: a reader, or a kill at any moment, finds the old or
-// the new content, whole. A replaced file keeps its mode, and its owner where
-// permitted; a symlink stays, its target is replaced; other hard links keep
-// the old content. created tells a new file from a replaced one.
+// the new content, whole. A replaced file keeps its owner, its mode, its access
+// control list and its extended attributes; a symlink stays, its target is
+// replaced; other hard links keep the old content. created tells a new file from
+// a replaced one.
+//
+// A file that no other can take the place of is written in place: a mount, one
+// in a directory that is not writable, one whose owner a new file cannot have. A
+// reader or a kill may find it half written then. It is refused where it is
+// larger than DefaultReadLimit or has other hard links.
 //
 // Errors: not_found when a directory is missing, already_exists with
 // Exclusive, is_directory, unsupported for a pipe, socket or device,
@@ -115,9 +124,24 @@ func (h *held) put(data io.Reader, opts WriteOptions) error {
 	if h.w.recorder != nil {
 		data = io.TeeReader(data, sum)
 	}
-	temp, err := h.stage(data, h.info, mode)
+	like, err := h.likeOld()
 	if err != nil {
 		return err
+	}
+	temp, err := h.stage(data, like, mode)
+	if why := unplaced(err); why != nil {
+		s, err := h.stand(why, nil)
+		if err != nil {
+			return err
+		}
+		all, err := io.ReadAll(data)
+		if err != nil {
+			return err
+		}
+		return s.recordAndWrite(all)
+	}
+	if err != nil {
+		return h.unkept(err)
 	}
 	if err := h.w.record(kind, h.place, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
 		h.dir.Remove(temp)
@@ -129,13 +153,44 @@ func (h *held) put(data io.Reader, opts WriteOptions) error {
 	return h.publish(temp)
 }
 
-// publish makes the temporary file the file.
-func (h *held) publish(temp string) error {
-	err := h.dir.Rename(temp, h.name)
-	if err != nil {
-		h.dir.Remove(temp)
+// likeOld gives the rights of the file that is to be replaced, nil for none.
+func (h *held) likeOld() (*rights.Rights, error) {
+	if h.missing() {
+		return nil, nil
+	}
+	like, err := h.original()
+	return like, h.unkept(err)
+}
+
+// unkept says what rights are that a new file cannot have.
+func (h *held) unkept(err error) error {
+	var lost *rights.Lost
+	if errors.As(err, &lost) {
+		return unkept(h.given, lost)
 	}
 	return err
+}
+
+// publish makes the temporary file the file, or its content the file's.
+func (h *held) publish(temp string) error {
+	err := inplace.NotOver(h.w.rename(h.dir, temp, h.name))
+	if err == nil {
+		return nil
+	}
+	defer h.dir.Remove(temp)
+	why := unplaced(err)
+	if why == nil || h.missing() {
+		return err
+	}
+	s, err := h.stand(why, h.data)
+	if err != nil {
+		return err
+	}
+	data, err := h.takeTemp(temp)
+	if err != nil {
+		return err
+	}
+	return s.write(data, h.info.Mode())
 }
 
 // publishNew makes the temporary file the file unless there is one already.
@@ -194,9 +249,21 @@ func (h *held) readOld() ([]byte, fs.FileInfo, error) {
 
 // replace puts data in the place of old, which has to be there still.
 func (h *held) replace(old, data []byte, info fs.FileInfo) error {
-	temp, err := h.stage(bytes.NewReader(data), info, info.Mode())
+	h.info, h.data = info, old
+	like, err := h.likeOld()
 	if err != nil {
 		return err
+	}
+	temp, err := h.stage(bytes.NewReader(data), like, info.Mode())
+	if why := unplaced(err); why != nil {
+		s, err := h.stand(why, old)
+		if err != nil {
+			return err
+		}
+		return s.recordAndWrite(data)
+	}
+	if err != nil {
+		return h.unkept(err)
 	}
 	err = h.unchanged(old, info)
 	if err == nil {

@@ -27,7 +27,7 @@ func saveArtifact(ws *workspace.Workspace, call *tool.Call, kind, name string, d
 	}
 	base, rel := artifactPlace(ws, call.ArtifactDir, name)
 	if base == call.ArtifactDir {
-		if err := os.MkdirAll(base, 0o755); err != nil {
+		if err := os.MkdirAll(base, 0o777); err != nil {
 			return nil, err
 		}
 	}
@@ -64,7 +64,7 @@ func writeNew(root *os.Root, name string, data []byte) error {
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func writeNew(root *os.Root, name string, data []byte) error {
 // plainDirs makes the directory and all above it, and refuses symbolic links
 // among them.
 func plainDirs(root *os.Root, dir string) error {
-	if err := root.MkdirAll(dir, 0o755); err != nil {
+	if err := root.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	for at := dir; at != "."; at = filepath.Dir(at) {

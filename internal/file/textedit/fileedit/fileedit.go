@@ -173,6 +173,9 @@ func Batch(changes []patch.FileChange) []workspace.Change {
 		switch c.Kind {
 		case patch.Create, patch.Copy:
 			w.Kind, w.Old = workspace.Create, nil
+			if c.Kind == patch.Create && w.Mode != 0 {
+				w.Mode |= 0o022 // git says whether it may be run; the rest is for the umask to say
+			}
 		case patch.Delete:
 			w.Kind, w.Data = workspace.Delete, nil
 		case patch.Rename:

@@ -108,7 +108,7 @@ func writeFiles(options Options) error {
 	// Not text/template: it keeps the linker from dropping methods that nobody calls.
 	fill := strings.NewReplacer("{{.Name}}", options.Name,
 		"{{.Tool}}", strings.ReplaceAll(options.Name, "-", "_")+"_greet")
-	if err := os.MkdirAll(options.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(options.Dir, 0o777); err != nil {
 		return err
 	}
 	for source, name := range map[string]string{
@@ -120,7 +120,7 @@ func writeFiles(options Options) error {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(options.Dir, name), []byte(fill.Replace(string(text))),
-			0o644); err != nil {
+			0o666); err != nil {
 			return err
 		}
 	}
@@ -154,8 +154,8 @@ func fromCheckout(ctx context.Context, options Options) error {
 		return err
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(options.Dir, "go.mod"), []byte(mod.String()), 0o644),
-		os.WriteFile(filepath.Join(options.Dir, "go.sum"), sums, 0o644))
+		os.WriteFile(filepath.Join(options.Dir, "go.mod"), []byte(mod.String()), 0o666),
+		os.WriteFile(filepath.Join(options.Dir, "go.sum"), sums, 0o666))
 }
 
 // quoted is a path for go.mod, in quotes where it needs them.

@@ -1,0 +1,6 @@
+package rights
+
+import "golang.org/x/sys/unix"
+
+// errNone is what the system says of an attribute that is not there.
+const errNone = unix.ENODATA

@@ -1,0 +1,221 @@
+package workspace
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/inplace"
+	"github.com/toolhost/toolhost/internal/file/rights"
+)
+
+// original gives the rights of the file at the place, which a new one is to have.
+func (h *held) original() (*rights.Rights, error) {
+	if err := h.regular(); err != nil {
+		return nil, err
+	}
+	f, err := h.openName(h.name, openFlags, 0)
+	if errors.Is(err, fs.ErrPermission) { // it may be written and not read
+		f, err = h.openName(h.name, os.O_WRONLY|openFlags, 0)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, h.w.escape), errors.Is(err, syscall.ELOOP):
+		return nil, changing(h.given) // a symlink by now
+	case err != nil:
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(info, h.info) {
+		return nil, changing(h.given)
+	}
+	return rights.Of(f, info)
+}
+
+// unkept is the error of a file whose rights a new one cannot have.
+func unkept(path string, lost *rights.Lost) error {
+	e := tool.Errorf(tool.Unsupported, "cannot write %s: %s", path, lost.Error()).
+		Suggest("Nothing was changed. Have it changed where that can be kept, by its owner for example.").
+		With("path", path)
+	return wrap(e, lost)
+}
+
+// standing is a file that stays itself and is to have another content, since no
+// other file can take its place.
+type standing struct {
+	*held
+	why *inplace.Fixed
+	old []byte // what it holds
+	new []byte // once it is written
+}
+
+// stand looks at a file that no other can take the place of, and refuses what
+// cannot be written in place so that it is whole again after a failure. was is
+// what it has to hold; nil for anything.
+func (h *held) stand(why *inplace.Fixed, was []byte) (*standing, error) {
+	var lost *rights.Lost
+	switch {
+	case h.missing() && errors.As(why, &lost):
+		return nil, unkept(h.given, lost)
+	case h.missing():
+		return nil, h.fixed(why, "", "Make the directory writable, or write to another place.")
+	}
+	f, info, err := h.openStanding()
+	if err != nil {
+		return nil, h.notInPlace(why, err)
+	}
+	defer f.Close()
+	if links(info) > 1 {
+		return nil, h.fixed(why, "it cannot be written in place either: it has other hard links",
+			"Nothing was changed. Copy the file to another name, and change the copy.")
+	}
+	old, err := readAll(f, h.info.Size(), h.given, 0)
+	if err != nil {
+		return nil, h.notInPlace(why, err)
+	}
+	if was != nil && !bytes.Equal(was, old) {
+		return nil, changing(h.given)
+	}
+	h.data = old
+	return &standing{held: h, why: why, old: old}, nil
+}
+
+// fixed is the error of a file that no other can take the place of, and that
+// cannot be written in place for the other reason.
+func (h *held) fixed(why *inplace.Fixed, other, suggestion string) error {
+	text := why.Why
+	if other != "" {
+		text += ", so that no new file can take its place, and " + other
+	}
+	code, _, _ := classify(why.Err)
+	if code == tool.Internal {
+		code = tool.Unsupported
+	}
+	e := tool.Errorf(code, "cannot write %s: %s", h.given, text).Suggest("%s", suggestion).With("path", h.given)
+	return wrap(e, why)
+}
+
+func (h *held) notInPlace(why *inplace.Fixed, err error) error {
+	if errors.Is(err, &tool.Error{Code: tool.Conflict}) {
+		return err
+	}
+	_, what, _ := classify(err)
+	var own *tool.Error
+	if errors.As(err, &own) {
+		what = own.Message
+	}
+	return h.fixed(why, "it cannot be written in place: "+what,
+		"Nothing was changed. Have it changed by a user who may.")
+}
+
+// openStanding opens the file as it was found for reading and writing.
+func (h *held) openStanding() (*os.File, fs.FileInfo, error) {
+	f, err := h.openName(h.name, os.O_RDWR|openFlags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, changing(h.given)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !sameContent(info, h.info) {
+		err = changing(h.given)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// write makes data the content of the file, which holds what it held when it was
+// looked at.
+func (s *standing) write(data []byte, mode fs.FileMode) error {
+	f, _, err := s.openStanding()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	now, err := readAll(f, s.info.Size(), s.given, 0)
+	if err != nil || !bytes.Equal(now, s.old) {
+		return changing(s.given)
+	}
+	if err := inplace.Write(f, s.old, data, mode, s.w.sync); err != nil {
+		return s.failed(err)
+	}
+	s.new = data
+	return nil
+}
+
+// recordAndWrite is write that can be undone.
+func (s *standing) recordAndWrite(data []byte) error {
+	if err := s.w.record(Replace, s.place, after{hash: s.w.hash(data)}); err != nil {
+		return err
+	}
+	return s.write(data, s.info.Mode())
+}
+
+// failed says what became of a file that could not be written in place.
+func (s *standing) failed(err error) error {
+	var damaged *inplace.Damaged
+	code, what, _ := classify(err)
+	if !errors.As(err, &damaged) {
+		return wrap(tool.Errorf(code, "cannot write %s in place (%s): %s", s.given, s.why.Why, what).
+			Suggest("Nothing was changed: what was there has been written back. See what keeps it from being written.").
+			With("path", s.given), err)
+	}
+	_, back, _ := classify(damaged.Back)
+	return wrap(tool.Errorf(code, "%s was damaged when it was written in place (%s): %s, and its old content could "+
+		"not be written back: %s", s.given, s.why.Why, what, back).
+		Suggest("Repair what is wrong with the disk; then toolhost undo brings the old content back.").
+		With("path", s.given), err)
+}
+
+// writeBack takes a write back, unless somebody has written there since.
+func (s *standing) writeBack() {
+	f, err := s.openName(s.name, os.O_RDWR|openFlags, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !os.SameFile(info, s.info) {
+		return
+	}
+	now, err := readAll(f, info.Size(), s.given, 0)
+	if err == nil && bytes.Equal(now, s.new) {
+		_ = inplace.Write(f, now, s.old, s.info.Mode(), s.w.sync)
+	}
+}
+
+// unplaced gives the *inplace.Fixed in an error of a new file: it cannot be made
+// beside, cannot have the owner, or cannot take the place.
+func unplaced(err error) *inplace.Fixed {
+	var fixed *inplace.Fixed
+	var lost *rights.Lost
+	switch {
+	case errors.As(err, &fixed):
+		return fixed
+	case errors.As(err, &lost) && lost.Owner:
+		return &inplace.Fixed{Why: lost.What + " cannot be kept", Err: lost}
+	}
+	return nil
+}
+
+// takeTemp gives the content of a temporary file, which goes.
+func (h *held) takeTemp(temp string) ([]byte, error) {
+	f, err := h.openName(temp, openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer h.dir.Remove(temp)
+	defer f.Close()
+	return io.ReadAll(f)
+}
