@@ -58,6 +58,9 @@ type Entry struct {
 	schema    *schema.Schema
 	invalid   error
 
+	findingSecrets sync.Once
+	secrets        *schema.Secrets
+
 	compilingReturns sync.Once
 	returns          *schema.Schema
 	invalidReturns   error
@@ -81,6 +84,13 @@ func (e *Entry) Foreign() bool { return e.foreign }
 func (e *Entry) Schema() (*schema.Schema, error) {
 	e.compiling.Do(func() { e.schema, e.invalid = schema.Compile(e.Tool.Definition().Parameters) })
 	return e.schema, e.invalid
+}
+
+// secretParameters finds what the schema of the parameters marks as writeOnly,
+// nil where that is nothing.
+func (e *Entry) secretParameters() *schema.Secrets {
+	e.findingSecrets.Do(func() { e.secrets = schema.SecretsOf(e.Tool.Definition().Parameters) })
+	return e.secrets
 }
 
 // Returns is the compiled schema of structured results; nil where the tool has
