@@ -117,6 +117,7 @@ type Catalog struct {
 	byName   map[string]*Entry
 	problems []Problem
 	leftOut  []LeftOut
+	warnings []LeftOut
 	hidden   []string
 
 	resources []*Entry
@@ -270,6 +271,9 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	e := &Entry{Name: name, Source: source, Tool: t, foreign: isForeign(from)}
 	c.entries = append(c.entries, e)
 	c.byName[name] = e
+	if w, ok := t.(interface{ Warning() *tool.Error }); ok && w.Warning() != nil {
+		c.warnings = append(c.warnings, LeftOut{name, source, w.Warning()})
+	}
 	return nil
 }
 

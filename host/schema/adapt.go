@@ -2,10 +2,12 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"math/big"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +33,17 @@ func (l Loss) String() string {
 		return l.Place + " " + l.Why
 	}
 	return fmt.Sprintf("%s at %s %s", l.Keyword, l.Place, l.Why)
+}
+
+// Mistake is the first loss of what no draft of JSON Schema allows, nil for none:
+// who writes a schema wants to hear of it before it is used.
+func Mistake(losses []Loss) error {
+	for _, l := range losses {
+		if !l.Valid {
+			return errors.New(l.String())
+		}
+	}
+	return nil
 }
 
 // protected is the schema of parameters of which nothing is known, not even
@@ -139,10 +152,10 @@ func (a *adapter) lose(at, keyword, why string, valid bool) {
 }
 
 // drop leaves a keyword out. What it may have protected is protected as a whole.
-func (a *adapter) drop(o *object, at, keyword, why string) {
+func (a *adapter) drop(o *object, at, keyword, why string, valid bool) {
 	value, _ := o.get(keyword)
 	o.remove(keyword)
-	a.lose(at, keyword, why, keyword == "pattern" || keyword == "$ref")
+	a.lose(at, keyword, why, valid)
 	if a.secrets && a.hides(value) {
 		o.set("writeOnly", true)
 	}
@@ -168,10 +181,12 @@ const (
 )
 
 var holders = map[string]int{
-	"additionalProperties": oneSchema, "items": oneSchema, "not": oneSchema, "if": oneSchema, "then": oneSchema, "else": oneSchema, "contains": oneSchema,
-	"propertyNames": oneSchema, "unevaluatedProperties": oneSchema, "unevaluatedItems": oneSchema, "contentSchema": oneSchema,
+	"additionalProperties": oneSchema, "items": oneSchema, "not": oneSchema, "if": oneSchema, "then": oneSchema,
+	"else": oneSchema, "contains": oneSchema, "propertyNames": oneSchema, "unevaluatedProperties": oneSchema,
+	"unevaluatedItems": oneSchema, "contentSchema": oneSchema,
 	"allOf": listOfSchemas, "anyOf": listOfSchemas, "oneOf": listOfSchemas, "prefixItems": listOfSchemas,
-	"properties": namedSchemas, "patternProperties": namedSchemas, "$defs": namedSchemas, "definitions": namedSchemas, "dependentSchemas": namedSchemas,
+	"properties": namedSchemas, "patternProperties": namedSchemas, "$defs": namedSchemas,
+	"definitions": namedSchemas, "dependentSchemas": namedSchemas,
 }
 
 // schema adapts one schema, which stands at a JSON pointer.
@@ -189,7 +204,7 @@ func (a *adapter) schema(value any, at string) any {
 	a.spelling(o, at)
 	for _, m := range slices.Clone(o.members) {
 		if a.known && !known[m.key] {
-			a.drop(o, at, m.key, "cannot be read beside the rest")
+			a.drop(o, at, m.key, "cannot be read beside the rest", false)
 		} else {
 			a.inner(o, m, at)
 		}
@@ -203,7 +218,9 @@ func (a *adapter) schema(value any, at string) any {
 		if a.targets[o] != nil {
 			a.referring = append(a.referring, o)
 		} else {
-			a.drop(o, at, "$ref", fmt.Sprintf("leads nowhere within the schema: %v", ref))
+			text, _ := ref.(string)
+			a.drop(o, at, "$ref", "leads nowhere within the schema: "+excerpt.Shorten(text, 80),
+				text != "" && text[0] != '#')
 		}
 	}
 	return o
@@ -218,7 +235,7 @@ func (a *adapter) inner(o *object, m member, at string) {
 	case listOfSchemas:
 		schemas, ok := m.value.([]any)
 		if !ok {
-			a.drop(o, here, m.key, "is no list of schemas")
+			a.drop(o, here, m.key, "is no list of schemas", false)
 		}
 		for i := range schemas {
 			schemas[i] = a.schema(schemas[i], at+"/"+strconv.Itoa(i))
@@ -226,7 +243,7 @@ func (a *adapter) inner(o *object, m member, at string) {
 	case namedSchemas:
 		schemas, ok := m.value.(*object)
 		if !ok {
-			a.drop(o, here, m.key, "is no object of schemas")
+			a.drop(o, here, m.key, "is no object of schemas", false)
 			return
 		}
 		for i := range schemas.members {
@@ -278,9 +295,9 @@ func (a *adapter) names(o *object, at string) {
 				a.changed = true
 			}
 		case m.key != k:
-			a.drop(o, at, m.key, "is no keyword; JSON Schema has "+k)
+			a.drop(o, at, m.key, "is no keyword; JSON Schema has "+k, true)
 		case m.value == nil && !dataKeywords[k]:
-			a.drop(o, at, k, "is null")
+			a.drop(o, at, k, "is null", true)
 		}
 	}
 }
@@ -310,7 +327,7 @@ func (a *adapter) spelling(o *object, at string) {
 			}
 			a.changed = true
 		} else if isList {
-			a.drop(o, at, "items", "is a list beside prefixItems")
+			a.drop(o, at, "items", "is a list beside prefixItems", false)
 		}
 	}
 	a.dependencies(o)
@@ -434,16 +451,21 @@ func (a *adapter) judge(o *object, m member, at string) {
 			return
 		}
 	}
-	why := err.Error()
-	if i := strings.Index(why, "error parsing regexp"); i >= 0 {
-		why = "cannot be read: " + why[i:]
-	} else {
-		why = "cannot be " + excerpt.Shorten(string(mustMarshal(m.value)), 80)
-		if text := strings.TrimPrefix(err.Error(), "not a JSON Schema: "); !strings.Contains(text, "json:") {
-			why = "cannot be read: " + text
-		}
+	why := "cannot be " + excerpt.Shorten(string(mustMarshal(m.value)), 80)
+	if bad, ok := errors.AsType[*syntax.Error](err); ok {
+		why = "cannot be read: " + bad.Error()
+	} else if text := strings.TrimPrefix(err.Error(), "not a JSON Schema: "); !strings.Contains(text, "json: ") {
+		why = "cannot be read: " + text
 	}
-	a.drop(o, at, m.key, why)
+	a.drop(o, at, m.key, why, foreignPattern(err))
+}
+
+// foreignPattern reports whether a pattern may be one for other readers of
+// regular expressions, and not just wrong.
+func foreignPattern(err error) bool {
+	bad, ok := errors.AsType[*syntax.Error](err)
+	return ok && slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidPerlOp, syntax.ErrInvalidCharRange,
+		syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrInvalidNamedCapture, syntax.ErrLarge}, bad.Code)
 }
 
 // readable tries a keyword alone, with schemas in it that take anything.
@@ -483,12 +505,14 @@ func (a *adapter) patterns(o, byPattern *object, at string) {
 	}
 	either := []any{rest}
 	for _, m := range slices.Clone(byPattern.members) {
-		if readable(member{"patternProperties", &object{[]member{{m.key, true}}}}) == nil {
+		err := readable(member{"patternProperties", &object{[]member{{m.key, true}}}})
+		if err == nil {
 			continue
 		}
 		byPattern.remove(m.key)
 		either = append(either, m.value)
-		a.lose(at, "patternProperties", fmt.Sprintf("has a pattern that cannot be read: %s", excerpt.Shorten(m.key, 80)), true)
+		a.lose(at, "patternProperties", "has a pattern that cannot be read: "+excerpt.Shorten(m.key, 80),
+			foreignPattern(err))
 	}
 	o.set("additionalProperties", &object{[]member{{"anyOf", either}}})
 	for i, schema := range either {
