@@ -67,6 +67,7 @@ func Parameters(raw json.RawMessage) (json.RawMessage, []Loss) {
 		if given && kind != nil && !slices.Contains(kinds, any("object")) {
 			a.lose("", "type", "is not the type of an object, which parameters are", false)
 		}
+		a.protect(root, kind)
 		root.remove("type")
 		root.members = slices.Insert(root.members, 0, member{"type", "object"})
 		a.changed = true
@@ -133,7 +134,11 @@ func (a *adapter) adapt(raw json.RawMessage) (json.RawMessage, []Loss) {
 		a.places, a.referring = make(map[*object]string), nil
 		a.schema(a.root, "")
 		a.refer()
-		if draft, _ := a.root.get("$schema"); a.changed && draft != nil {
+		if a.judging {
+			a.end()
+		}
+		draft, _ := a.root.get("$schema")
+		if _, isText := draft.(string); isText && a.changed {
 			a.root.set("$schema", "https://json-schema.org/draft/2020-12/schema")
 		}
 		if a.changed {
@@ -156,7 +161,12 @@ func (a *adapter) drop(o *object, at, keyword, why string, valid bool) {
 	value, _ := o.get(keyword)
 	o.remove(keyword)
 	a.lose(at, keyword, why, valid)
-	if a.secrets && a.hides(value) {
+	a.protect(o, value)
+}
+
+// protect marks what goes without a value that may have held a mark.
+func (a *adapter) protect(o *object, without any) {
+	if a.secrets && a.hides(without) {
 		o.set("writeOnly", true)
 	}
 }
@@ -197,7 +207,9 @@ func (a *adapter) schema(value any, at string) any {
 	o, ok := value.(*object)
 	if !ok {
 		a.lose(at, "", "is no schema, so anything is taken there", false)
-		return new(object)
+		o = new(object)
+		a.protect(o, value)
+		return o
 	}
 	a.places[o] = at
 	a.names(o, at)
@@ -214,10 +226,11 @@ func (a *adapter) schema(value any, at string) any {
 			a.judge(o, m, at)
 		}
 	}
+	if slices.ContainsFunc(refKeywords, func(key string) bool { return o.index(key) >= 0 }) {
+		a.referring = append(a.referring, o)
+	}
 	if ref, given := o.get("$ref"); given {
-		if a.targets[o] != nil {
-			a.referring = append(a.referring, o)
-		} else {
+		if a.targets[o] == nil {
 			text, _ := ref.(string)
 			a.drop(o, at, "$ref", "leads nowhere within the schema: "+excerpt.Shorten(text, 80),
 				text != "" && text[0] != '#')
@@ -350,7 +363,8 @@ func (a *adapter) spelling(o *object, at string) {
 		o.rename("$recursiveRef", "$ref", ref)
 		a.changed = true
 	}
-	if id, _ := o.get("$id"); at != "" && id != nil { // references no longer need it
+	id, _ := o.get("$id")
+	if _, isText := id.(string); at != "" && isText { // references no longer need it
 		o.remove("$id")
 		a.changed = true
 	}
@@ -394,6 +408,7 @@ func (a *adapter) dependencies(o *object) {
 		sorted, ok := o.get(key)
 		into, isObject := sorted.(*object)
 		if ok && !isObject {
+			a.protect(o, m.value)
 			continue
 		} else if !ok {
 			into = new(object)
@@ -442,6 +457,7 @@ func (a *adapter) judge(o *object, m member, at string) {
 		if m.key == "required" {
 			left := slices.DeleteFunc(slices.Clone(value), func(name any) bool { _, ok := name.(string); return !ok })
 			o.set(m.key, left)
+			a.protect(o, value)
 			a.lose(at, m.key, "holds what is no name", false)
 			return
 		}
@@ -538,7 +554,10 @@ func (a *adapter) move(o *object, to string) {
 func (a *adapter) refer() {
 	for i := 0; i < len(a.referring); i++ {
 		o := a.referring[i]
-		written, _ := o.get("$ref")
+		written, given := o.get("$ref")
+		if !given {
+			continue
+		}
 		text, _ := written.(string)
 		target, isObject := a.targets[o].(*object)
 		if !isObject {
@@ -555,6 +574,18 @@ func (a *adapter) refer() {
 		if now, ok := inRoot(a.root, text); !ok || now != target {
 			o.set("$ref", refTo(a.places[target]))
 			a.changed = true
+		}
+	}
+}
+
+// end leaves out the references that never end.
+func (a *adapter) end() {
+	refs := newReferences(a.root)
+	for _, o := range a.referring {
+		for _, key := range refKeywords {
+			if o.index(key) >= 0 && refs.endless(o) {
+				a.drop(o, a.places[o], key, "leads to itself", false)
+			}
 		}
 	}
 }

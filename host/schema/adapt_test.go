@@ -2,12 +2,15 @@ package schema_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // TestAdaptSpellings has what each draft says of a keyword: what it means in
@@ -168,4 +171,74 @@ func FuzzAdapt(f *testing.F) {
 			assert.NotNil(t, schema.SecretsOf(out))
 		}
 	})
+}
+
+// TestAdaptRandom has schemas of all keywords with all kinds of values.
+func TestAdaptRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(uint64(testneed.Seed(t)), 0))
+	keywords := strings.Fields(`type properties required additionalProperties items enum const default minimum maximum
+		exclusiveMinimum exclusiveMaximum minLength maxLength pattern minItems maxItems uniqueItems anyOf oneOf allOf not
+		$ref $defs definitions description title examples $schema $id id $anchor format writeOnly readOnly prefixItems
+		additionalItems contains minContains patternProperties propertyNames dependencies dependentSchemas
+		dependentRequired if then else unevaluatedProperties unevaluatedItems multipleOf $dynamicRef $dynamicAnchor
+		$recursiveRef $vocabulary contentSchema Type x`)
+	var schemaOf, valueOf func(depth int) any
+	valueOf = func(depth int) any {
+		texts := []string{"a", "object", "array", "(?=x)", "(", "#", "#/$defs/a", "#/properties/a", "#a", "https://e.example/a",
+			"#/allOf/0", "#/items/0", "#/x"}
+		switch n := r.IntN(12); {
+		case n < 4 && depth > 0:
+			return schemaOf(depth - 1)
+		case n < 6 && depth > 0:
+			return []any{schemaOf(depth - 1), valueOf(depth - 1)}
+		case n < 8 && depth > 0:
+			return map[string]any{"a": schemaOf(depth - 1), "^(?!x)": valueOf(depth - 1)}
+		case n < 9:
+			return r.IntN(2) == 0
+		case n < 10:
+			return []any{nil, -1, 1.5, 3, 1e300}[r.IntN(5)]
+		}
+		return texts[r.IntN(len(texts))]
+	}
+	schemaOf = func(depth int) any {
+		out := make(map[string]any)
+		for range r.IntN(4) {
+			out[keywords[r.IntN(len(keywords))]] = valueOf(depth)
+			if _, given := out["writeOnly"]; given {
+				out["writeOnly"] = true
+			}
+		}
+		return out
+	}
+	for range 2_000 {
+		raw, err := json.Marshal(schemaOf(3))
+		require.NoError(t, err)
+		out, losses := schema.Parameters(raw)
+		s, err := schema.Compile(out)
+		require.NoError(t, err, "%s\n%s", raw, out)
+		if schema.SecretsOf(raw) != nil {
+			require.NotNil(t, schema.SecretsOf(out), "%s\n%s\n%v", raw, out, losses)
+		}
+		if len(losses) > 0 {
+			require.NotEqual(t, schema.Loss{Place: "#", Why: "cannot be read"}, losses[len(losses)-1], "%s", raw)
+		}
+		again, none := schema.Parameters(out)
+		require.Empty(t, none, "%s\n%s", raw, out)
+		require.JSONEq(t, string(out), string(again))
+		s.Check(json.RawMessage(`{"a":{"a":["a",1]},"x":null}`))
+	}
+}
+
+// TestEndlessReferences has schemas that never end for one value: checking with
+// them would end the program.
+func TestEndlessReferences(t *testing.T) {
+	for _, in := range []string{`{"if":{"$ref":"#"}}`, `{"dependentSchemas":{"a":{"$ref":"#"}}}`, `{"multipleOf":2,"$ref":"#"}`,
+		`{"then":{"$ref":"#/$defs/a"},"if":true,"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`} {
+		_, err := schema.Compile(json.RawMessage(in))
+		assert.ErrorContains(t, err, "leads to itself", in)
+		out, losses := schema.Parameters(json.RawMessage(in))
+		require.NotEmpty(t, losses)
+		compile(t, string(out)).Check(json.RawMessage(`{"a":1}`))
+	}
+	compile(t, `{"if":{"properties":{"a":{"$ref":"#"}}}}`).Check(json.RawMessage(`{"a":{"a":1}}`))
 }

@@ -1,7 +1,11 @@
 package schema
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -90,6 +94,81 @@ func (r *references) target(from *object, ref string) (target any, ok bool) {
 	}
 	return nil, false
 }
+
+// forItself are the keywords whose schemas hold for the same value.
+var forItself = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
+
+// next gives the schemas that hold where o does.
+func (r *references) next(o *object) (more []any, unknown bool) {
+	for _, m := range o.members {
+		switch {
+		case slices.Contains(forItself, m.key):
+			more = append(more, elements(m.value)...)
+		case m.key == "dependentSchemas" || m.key == "dependencies":
+			if named, ok := m.value.(*object); ok {
+				for _, dependent := range named.members {
+					more = append(more, dependent.value)
+				}
+			}
+		case slices.Contains(refKeywords, m.key):
+			ref, _ := m.value.(string)
+			target, found := r.target(o, ref)
+			more, unknown = append(more, target), unknown || !found
+		}
+	}
+	return more, unknown
+}
+
+func elements(value any) []any {
+	if all, ok := value.([]any); ok {
+		return all
+	}
+	return []any{value}
+}
+
+// endless reports whether a schema refers, for the same value, to itself. No check
+// of a value would come to an end.
+func (r *references) endless(o *object) bool {
+	queue, _ := r.next(o)
+	seen := make(map[*object]bool)
+	for i := 0; i < len(queue); i++ {
+		next, ok := queue[i].(*object)
+		if next == o {
+			return true
+		}
+		if !ok || seen[next] {
+			continue
+		}
+		seen[next] = true
+		more, _ := r.next(next)
+		queue = append(queue, more...)
+	}
+	return false
+}
+
+// endlessRef is a reference of a schema that never ends, "" for none.
+func endlessRef(raw json.RawMessage) string {
+	if !bytes.Contains(raw, []byte(`Ref"`)) && !bytes.Contains(raw, []byte(`$ref"`)) {
+		return ""
+	}
+	tree, _ := parseTree(raw)
+	root, ok := tree.(*object)
+	if !ok {
+		return ""
+	}
+	refs := newReferences(root)
+	for o := range refs.within {
+		for _, key := range refKeywords {
+			if ref, _ := o.get(key); ref != nil && refs.endless(o) {
+				return fmt.Sprint(ref)
+			}
+		}
+	}
+	return ""
+}
+
+// refKeywords are those that refer.
+var refKeywords = []string{"$ref", "$dynamicRef", "$recursiveRef"}
 
 // inRoot is what a reference leads to that is a JSON pointer from the root.
 func inRoot(root any, ref string) (any, bool) {

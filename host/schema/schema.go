@@ -94,6 +94,9 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	}
 	s := &Schema{root: root}
 	if beyond(raw) {
+		if ref := endlessRef(raw); ref != "" {
+			return nil, fmt.Errorf("not a usable JSON Schema: reference %q leads to itself", ref)
+		}
 		full, err := resolve(raw)
 		if err != nil {
 			return nil, err

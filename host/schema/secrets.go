@@ -122,13 +122,11 @@ func isContainer(value any) bool {
 	return false
 }
 
-// The keywords behind which schemas hold for parts of a value, by its kind, and
-// for the value itself.
+// The keywords behind which schemas hold for parts of a value, by its kind.
 var (
 	forProperties = []string{"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"}
 	forItems      = []string{"prefixItems", "items", "additionalItems", "unevaluatedItems", "contains"}
 	forText       = []string{"contentSchema"}
-	forItself     = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
 )
 
 // inPlace gives all schemas that say something of a value for which the given
@@ -141,39 +139,11 @@ func (w *hider) inPlace(schemas []any) (all []*object, secret bool) {
 			continue
 		}
 		all = append(all, o)
-		more, unknown := w.next(o)
+		more, unknown := w.refs.next(o)
 		secret = secret || unknown || marked(o)
 		queue = append(queue, more...)
 	}
 	return all, secret
-}
-
-// next gives the schemas that hold where o does.
-func (w *hider) next(o *object) (more []any, unknown bool) {
-	for _, m := range o.members {
-		switch {
-		case slices.Contains(forItself, m.key):
-			more = append(more, elements(m.value)...)
-		case m.key == "dependentSchemas" || m.key == "dependencies":
-			if named, ok := m.value.(*object); ok {
-				for _, dependent := range named.members {
-					more = append(more, dependent.value)
-				}
-			}
-		case m.key == "$ref" || m.key == "$dynamicRef" || m.key == "$recursiveRef":
-			ref, _ := m.value.(string)
-			target, found := w.refs.target(o, ref)
-			more, unknown = append(more, target), unknown || !found
-		}
-	}
-	return more, unknown
-}
-
-func elements(value any) []any {
-	if all, ok := value.([]any); ok {
-		return all
-	}
-	return []any{value}
 }
 
 // below reports whether there may be something secret behind these keywords,
@@ -196,7 +166,7 @@ func (w *hider) holds(value any, seen map[*object]bool) bool {
 			return false
 		}
 		seen[value] = true
-		more, unknown := w.next(value)
+		more, unknown := w.refs.next(value)
 		return unknown || marked(value) || w.holds(more, seen) ||
 			slices.ContainsFunc(value.members, func(m member) bool { return w.holds(m.value, seen) })
 	}
