@@ -23,15 +23,20 @@ func (c *call) recordable() any {
 	if n, ok := entry.Tool.(tool.Normalizer); ok {
 		params = n.Normalize(params) // an old name may stand for a secret one
 	}
-	return jsonOrText(withoutWriteOnly(secrets, params))
+	clean, hidden := withoutWriteOnly(secrets, params)
+	c.hidden = newRedactor(hidden)
+	return jsonOrText(clean)
 }
 
-// withoutWriteOnly hides what is secret in params. What cannot be read is
-// hidden whole.
-func withoutWriteOnly(secrets *schema.Secrets, params json.RawMessage) json.RawMessage {
-	clean, err := secrets.Hide(params, func(any) any { return redact.Mark })
+// withoutWriteOnly hides what is secret in params, and gives it. What cannot be
+// read is hidden whole.
+func withoutWriteOnly(secrets *schema.Secrets, params json.RawMessage) (clean json.RawMessage, hidden []string) {
+	clean, err := secrets.Hide(params, func(secret any) any {
+		hidden = append(hidden, schema.TextsIn(secret)...)
+		return redact.Mark
+	})
 	if err != nil {
-		return tool.MustMarshal(redact.Mark)
+		return tool.MustMarshal(redact.Mark), nil
 	}
-	return clean
+	return clean, hidden
 }

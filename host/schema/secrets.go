@@ -68,7 +68,7 @@ func (s *Secrets) Texts(raw json.RawMessage) (found []string) {
 		return nil
 	}
 	w := hider{Secrets: s, fits: true, hide: func(secret any) any {
-		found = append(found, texts(secret)...)
+		found = append(found, TextsIn(secret)...)
 		return nil
 	}}
 	w.value([]any{s.root}, value)
@@ -239,8 +239,8 @@ func itemSchemas(all []*object, i int) (schemas []any) {
 	return schemas
 }
 
-// texts are those in a value.
-func texts(value any) (found []string) {
+// TextsIn are the texts in a decoded value.
+func TextsIn(value any) (found []string) {
 	switch value := value.(type) {
 	case string:
 		if value != "" {
@@ -248,11 +248,11 @@ func texts(value any) (found []string) {
 		}
 	case []any:
 		for _, inner := range value {
-			found = append(found, texts(inner)...)
+			found = append(found, TextsIn(inner)...)
 		}
 	case map[string]any:
 		for _, inner := range value {
-			found = append(found, texts(inner)...)
+			found = append(found, TextsIn(inner)...)
 		}
 	}
 	return found
