@@ -77,16 +77,19 @@ func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnosti
 		object, _ := c.object(nil)
 		return object, nil
 	}
-	var s *shape
-	compiled, err := hostschema.Compile(declared)
+	declared, losses := hostschema.Adapt(declared)
+	err := hostschema.Mistake(losses)
+	var compiled *hostschema.Schema
 	if err == nil {
-		err = json.Unmarshal(declared, &s)
+		compiled, err = hostschema.Compile(declared)
 	}
 	if err != nil {
 		return nil, c.problem(c.at, "Unusable schema",
 			"The plugin declares a schema of its config that cannot be used: "+err.Error()+".",
 			"Report it to the plugin's author.")
 	}
+	s := new(shape)
+	_ = json.Unmarshal(declared, s) // what is not of this form gives blocks none
 	object, diags := c.object(s)
 	normalized, _, violations := compiled.Decode(object)
 	for _, v := range violations {

@@ -28,17 +28,23 @@ func (b block) objectSchema(name string) json.RawMessage {
 		return nil
 	}
 	var object struct {
-		Type string `json:"type"`
+		Type       any             `json:"type"`
+		Properties json.RawMessage `json:"properties"`
 	}
-	if err := json.Unmarshal(raw, &object); err != nil || object.Type != "object" {
+	err := json.Unmarshal(raw, &object)
+	if err != nil || object.Type != "object" && (object.Type != nil || object.Properties == nil) {
 		b.fail(b.where(name), "Schema of something else", `Write a schema with "type": "object".`,
 			"%s must be the schema of an object.", name)
 		return nil
 	}
-	if _, err := hostschema.Compile(raw); err != nil {
-		b.fail(b.where(name), "Invalid schema", "Correct it; it has to be JSON Schema 2020-12.",
-			"%s cannot be used: %s.", name, err)
+	raw, losses := hostschema.Parameters(raw)
+	if err := hostschema.Mistake(losses); err != nil {
+		b.fail(b.where(name), "Invalid schema", "Correct it.", "%s cannot be used: %s.", name, err)
 		return nil
+	}
+	for _, loss := range losses {
+		b.warn(b.where(name), "Schema in part not understood", "Say it otherwise; the rest of the schema is used.",
+			"%s goes without %s.", name, loss)
 	}
 	return raw
 }

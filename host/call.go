@@ -98,6 +98,7 @@ type call struct {
 	tool       tool.Call
 	outcome    Outcome
 	asking     asking
+	hidden     *redactor      // of the parameters that are kept out of the record
 	unrecorded error          // of its beginning
 	changed    []string       // by the processes of a call that failed
 	told       map[string]any // metadata about the same

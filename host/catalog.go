@@ -58,6 +58,9 @@ type Entry struct {
 	schema    *schema.Schema
 	invalid   error
 
+	findingSecrets sync.Once
+	secrets        *schema.Secrets
+
 	compilingReturns sync.Once
 	returns          *schema.Schema
 	invalidReturns   error
@@ -81,6 +84,13 @@ func (e *Entry) Foreign() bool { return e.foreign }
 func (e *Entry) Schema() (*schema.Schema, error) {
 	e.compiling.Do(func() { e.schema, e.invalid = schema.Compile(e.Tool.Definition().Parameters) })
 	return e.schema, e.invalid
+}
+
+// secretParameters finds what the schema of the parameters marks as writeOnly,
+// nil where that is nothing.
+func (e *Entry) secretParameters() *schema.Secrets {
+	e.findingSecrets.Do(func() { e.secrets = schema.SecretsOf(e.Tool.Definition().Parameters) })
+	return e.secrets
 }
 
 // Returns is the compiled schema of structured results; nil where the tool has
@@ -107,6 +117,7 @@ type Catalog struct {
 	byName   map[string]*Entry
 	problems []Problem
 	leftOut  []LeftOut
+	warnings []LeftOut
 	hidden   []string
 
 	resources []*Entry
@@ -260,6 +271,9 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	e := &Entry{Name: name, Source: source, Tool: t, foreign: isForeign(from)}
 	c.entries = append(c.entries, e)
 	c.byName[name] = e
+	if w, ok := t.(interface{ Warning() *tool.Error }); ok && w.Warning() != nil {
+		c.warnings = append(c.warnings, LeftOut{name, source, w.Warning()})
+	}
 	return nil
 }
 

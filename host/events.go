@@ -12,7 +12,7 @@ import (
 func (c *call) record(ctx context.Context) {
 	o := &c.outcome
 	if o.Input != nil {
-		c.event(ctx, "input_required", inputEvent{o.RequestID, o.Tool, o.Input.Form.Message})
+		c.event(ctx, "input_required", inputEvent{o.RequestID, o.Tool, c.hidden.string(o.Input.Form.Message)})
 		return
 	}
 	finished := finishedEvent{RequestID: o.RequestID, Tool: o.Tool, Status: "success", Duration: o.Duration.Seconds(),
@@ -20,10 +20,10 @@ func (c *call) record(ctx context.Context) {
 		Connections: c.connections, ConnectionsMissed: c.connectionsMissed}
 	if o.Result != nil {
 		finished.Files, finished.Artifacts, finished.Metadata = o.Result.FilesAffected, o.Result.Artifacts,
-			o.Result.Metadata
+			c.hidden.details(o.Result.Metadata)
 	}
 	if o.Err != nil {
-		finished.Status, finished.Error, finished.Message = "error", o.Err.Code, o.Err.Message
+		finished.Status, finished.Error, finished.Message = "error", o.Err.Code, c.hidden.string(o.Err.Message)
 		if finished.Files == nil {
 			finished.Files = c.changed
 		}

@@ -6,7 +6,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// LeftOut is a tool, resource or prompt that is not offered, and why.
+// LeftOut is a tool, resource or prompt that is not offered, or not as its source
+// declares it, and why.
 type LeftOut struct {
 	// Name is the one that it would have.
 	Name   string
@@ -87,6 +88,9 @@ func ownFirst(a, b Source) int {
 func (c *Catalog) leaveOut(name string, from Source, why *tool.Error) {
 	c.leftOut = append(c.leftOut, LeftOut{name, from.Name(), why})
 }
+
+// Warnings lists what is to be known of tools that are offered.
+func (c *Catalog) Warnings() []LeftOut { return c.warnings }
 
 func (c *Catalog) isLeftOut(name string) bool {
 	return slices.ContainsFunc(c.leftOut, func(l LeftOut) bool { return l.Name == name })

@@ -313,7 +313,7 @@ type Outcome struct {
 	Params json.RawMessage
 	Argv   []string
 	// Given are the parameters as the record keeps them: without the values of
-	// those that the tool's schema marks as writeOnly.
+	// what the tool's schema marks as writeOnly.
 	Given any
 
 	foreign bool // the tool is somebody else's, see Foreign

@@ -83,7 +83,7 @@ func (d *redactor) error(e *tool.Error) *tool.Error {
 // details gives the map itself when there is nothing to take out, since its
 // values lose their types on the way through JSON.
 func (d *redactor) details(details map[string]any) map[string]any {
-	if len(details) == 0 {
+	if d == nil || len(details) == 0 {
 		return details
 	}
 	data, err := json.Marshal(details)

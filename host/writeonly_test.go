@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/host/schema"
 )
 
 func TestWithoutWriteOnly(t *testing.T) {
-	schema := json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"value":{"type":"string",` +
+	raw := json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"value":{"type":"string",` +
 		`"writeOnly":true},"env":{"type":"object","writeOnly":true}}}`)
 	for params, want := range map[string]string{
 		`{"name":"a","value":"hush","env":{"A":"hush"}}`: `{"name":"a","value":"[redacted]","env":"[redacted]"}`,
@@ -16,6 +18,7 @@ func TestWithoutWriteOnly(t *testing.T) {
 		`{"value":`:    `"[redacted]"`,
 		`["hush"]`:     `"[redacted]"`,
 	} {
-		assert.JSONEq(t, want, string(withoutWriteOnly(schema, json.RawMessage(params))))
+		clean, _ := withoutWriteOnly(schema.SecretsOf(raw), json.RawMessage(params))
+		assert.JSONEq(t, want, string(clean))
 	}
 }

@@ -233,6 +233,9 @@ func (c *checker) plugins() {
 	for _, left := range c.project.Host.Catalog().LeftOut() {
 		c.warn(c.declaredAt(left.Source), "Tool is not offered", left.Err.Message, left.Err.Suggestion)
 	}
+	for _, w := range c.project.Host.Catalog().Warnings() {
+		c.warn(c.declaredAt(w.Source), "Schema in part not understood", w.Err.Message, w.Err.Suggestion)
+	}
 }
 
 // declaredAt is where the plugin or the MCP server of a source is declared.

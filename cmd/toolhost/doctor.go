@@ -139,7 +139,7 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 				finding{Check: problem.Source, Detail: show.Text(indented(problem.Err.Message)),
 					Next: problem.Err.Suggestion})
 		}
-		for _, left := range p.Host.Catalog().LeftOut() {
+		for _, left := range slices.Concat(p.Host.Catalog().LeftOut(), p.Host.Catalog().Warnings()) {
 			findings = append(findings,
 				finding{Check: left.Source, Warning: true, Detail: show.Line(left.Err.Message),
 					Next: show.Line(left.Err.Suggestion)})

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -70,9 +71,13 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 	for _, l := range catalog.LeftOut() {
 		left = append(left, map[string]any{"name": l.Name, "source": l.Source, "error": l.Err})
 	}
+	warnings := []map[string]any{}
+	for _, w := range catalog.Warnings() {
+		warnings = append(warnings, map[string]any{"name": w.Name, "source": w.Source, "error": w.Err})
+	}
 	return writeIndented(a.out, map[string]any{
 		"tools": tools, "resources": listedResources(catalog), "prompts": listedPrompts(catalog), "problems": problems,
-		"left_out": left,
+		"left_out": left, "warnings": warnings,
 	})
 }
 
@@ -102,7 +107,7 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source,
 			show.Text(indented(p.Err.Message)), show.Text(indented(p.Err.Suggestion)))
 	}
-	for _, l := range catalog.LeftOut() {
+	for _, l := range slices.Concat(catalog.LeftOut(), catalog.Warnings()) {
 		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), show.Line(l.Err.Message),
 			show.Line(l.Err.Suggestion))
 	}

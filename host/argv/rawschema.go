@@ -11,22 +11,26 @@ import (
 // number, bool or list of these is handed on as compact JSON.
 func SchemaParams(raw json.RawMessage) []Param {
 	var object struct {
-		Properties map[string]struct {
-			Type  json.RawMessage `json:"type"`
-			Items struct {
-				Type json.RawMessage `json:"type"`
-			} `json:"items"`
-		} `json:"properties"`
-		Required []string `json:"required"`
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
 	}
 	if json.Unmarshal(raw, &object) != nil {
 		return nil
 	}
 	params := make([]Param, 0, len(object.Properties))
-	for name, property := range object.Properties {
+	for name, raw := range object.Properties {
+		var property struct {
+			Type  json.RawMessage `json:"type"`
+			Items json.RawMessage `json:"items"`
+		}
+		_ = json.Unmarshal(raw, &property) // true and false are schemas too
 		p := Param{Name: name, Type: paramType(property.Type)}
 		if p.Type == TypeList {
-			p.Item = paramType(property.Items.Type)
+			var items struct {
+				Type json.RawMessage `json:"type"`
+			}
+			_ = json.Unmarshal(property.Items, &items)
+			p.Item = paramType(items.Type)
 		}
 		if !slices.Contains(object.Required, name) {
 			p.Default = json.RawMessage("null")

@@ -170,11 +170,10 @@ func fillValue(n *node, value any) bool {
 		}
 		filled = nested(n, value) || filled
 	case []any:
-		if n.Items == nil {
-			return false
-		}
-		for _, item := range value {
-			filled = fillValue(n.Items.resolved(), item) || filled
+		for i, item := range value {
+			if schema := n.item(i); schema != nil {
+				filled = fillValue(schema.resolved(), item) || filled
+			}
 		}
 	}
 	return filled
@@ -350,12 +349,11 @@ func plainInteger(n *node, value any) (plain any, changed bool) {
 	case map[string]any:
 		return value, plainIntegers(n, value)
 	case []any:
-		if n.Items == nil {
-			return value, false
-		}
 		for i, item := range value {
-			plain, was := plainInteger(n.Items.resolved(), item)
-			value[i], changed = plain, changed || was
+			if schema := n.item(i); schema != nil {
+				plain, was := plainInteger(schema.resolved(), item)
+				value[i], changed = plain, changed || was
+			}
 		}
 	case json.Number:
 		if slices.Contains(n.Type, "integer") && strings.ContainsAny(string(value), ".eE") {

@@ -41,7 +41,7 @@ func relax(n *node, value any) (_ any, changed bool) {
 		}
 	case []any:
 		for i, inner := range value {
-			read, was := relax(n.Items, inner)
+			read, was := relax(n.item(i), inner)
 			value[i], changed = read, changed || was
 		}
 	}

@@ -31,36 +31,39 @@ type Schema struct {
 
 // node is one schema object. Pointers distinguish absent from zero.
 type node struct {
-	Type                 types                 `json:"type"`
-	Properties           map[string]*node      `json:"properties"`
-	Required             []string              `json:"required"`
-	AdditionalProperties *node                 `json:"additionalProperties"`
-	Items                *node                 `json:"items"`
-	Enum                 []json.RawMessage     `json:"enum"`
-	Const                json.RawMessage       `json:"const"`
-	Default              json.RawMessage       `json:"default"`
-	Minimum              *bound                `json:"minimum"`
-	Maximum              *bound                `json:"maximum"`
-	ExclusiveMinimum     *bound                `json:"exclusiveMinimum"`
-	ExclusiveMaximum     *bound                `json:"exclusiveMaximum"`
-	MinLength            *int                  `json:"minLength"`
-	MaxLength            *int                  `json:"maxLength"`
-	Pattern              string                `json:"pattern"`
-	MinItems             *int                  `json:"minItems"`
-	MaxItems             *int                  `json:"maxItems"`
-	UniqueItems          bool                  `json:"uniqueItems"`
-	AnyOf                []*node               `json:"anyOf"`
-	OneOf                []*node               `json:"oneOf"`
-	AllOf                []*node               `json:"allOf"`
-	Not                  *node                 `json:"not"`
-	Ref                  string                `json:"$ref"`
-	Defs                 map[string]*node      `json:"$defs"`
-	Description          string                `json:"description"`
-	order                []string              // property names as written
-	never                bool                  // the schema false
-	pattern              *regexp.Regexp        // compiled Pattern
-	target               *node                 // what Ref points to
-	limits               map[*bound]*big.Float // parsed numbers
+	Type                 types                     `json:"type"`
+	Properties           map[string]*node          `json:"properties"`
+	Required             []string                  `json:"required"`
+	AdditionalProperties *node                     `json:"additionalProperties"`
+	PatternProperties    map[string]*node          `json:"patternProperties"`
+	Items                *node                     `json:"items"`
+	PrefixItems          []*node                   `json:"prefixItems"`
+	Enum                 []json.RawMessage         `json:"enum"`
+	Const                json.RawMessage           `json:"const"`
+	Default              json.RawMessage           `json:"default"`
+	Minimum              *bound                    `json:"minimum"`
+	Maximum              *bound                    `json:"maximum"`
+	ExclusiveMinimum     *bound                    `json:"exclusiveMinimum"`
+	ExclusiveMaximum     *bound                    `json:"exclusiveMaximum"`
+	MinLength            *int                      `json:"minLength"`
+	MaxLength            *int                      `json:"maxLength"`
+	Pattern              string                    `json:"pattern"`
+	MinItems             *int                      `json:"minItems"`
+	MaxItems             *int                      `json:"maxItems"`
+	UniqueItems          bool                      `json:"uniqueItems"`
+	AnyOf                []*node                   `json:"anyOf"`
+	OneOf                []*node                   `json:"oneOf"`
+	AllOf                []*node                   `json:"allOf"`
+	Not                  *node                     `json:"not"`
+	Ref                  string                    `json:"$ref"`
+	Defs                 map[string]*node          `json:"$defs"`
+	Description          string                    `json:"description"`
+	order                []string                  // property names as written
+	never                bool                      // the schema false
+	pattern              *regexp.Regexp            // compiled Pattern
+	patterns             map[string]*regexp.Regexp // of PatternProperties
+	target               *node                     // what Ref points to
+	limits               map[*bound]*big.Float     // parsed numbers
 }
 
 // known are the keywords that node checks or that check nothing.
@@ -71,7 +74,8 @@ var known = map[string]bool{
 	"pattern": true, "minItems": true, "maxItems": true, "uniqueItems": true, "anyOf": true,
 	"oneOf": true, "allOf": true, "not": true, "$ref": true, "$defs": true, "description": true,
 	"title": true, "examples": true, "$schema": true, "$id": true, "$comment": true, "format": true,
-	"deprecated": true, "readOnly": true, "writeOnly": true,
+	"deprecated": true, "readOnly": true, "writeOnly": true, "prefixItems": true, "patternProperties": true,
+	"definitions": true,
 }
 
 // Compile reads a schema. Empty raw is the schema of a tool without
@@ -84,11 +88,15 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	if err := json.Unmarshal(raw, root); err != nil {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
 	}
-	if err := root.link(root, ""); err != nil {
+	l := linker{root: root, raw: raw, found: make(map[string]*node)}
+	if err := l.link(root, ""); err != nil {
 		return nil, err
 	}
 	s := &Schema{root: root}
 	if beyond(raw) {
+		if ref := endlessRef(raw); ref != "" {
+			return nil, fmt.Errorf("not a usable JSON Schema: reference %q leads to itself", ref)
+		}
 		full, err := resolve(raw)
 		if err != nil {
 			return nil, err
@@ -104,6 +112,7 @@ func resolve(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(raw, &js); err != nil {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
 	}
+	js.Schema = "" // the library refuses drafts that it does not know, whatever the schema says
 	full, err := js.Resolve(nil)
 	if err != nil {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
@@ -138,9 +147,17 @@ func (n *node) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// linker compiles the nodes of a schema.
+type linker struct {
+	root  *node
+	raw   json.RawMessage
+	tree  any              // of raw, once a reference needs it
+	found map[string]*node // what references lead to
+}
+
 // link checks what the keywords hold, compiles patterns and numbers and finds
 // what references point to. path is the place of n in the schema.
-func (n *node) link(root *node, path string) error {
+func (l *linker) link(n *node, path string) error {
 	if n == nil {
 		return nil
 	}
@@ -154,8 +171,18 @@ func (n *node) link(root *node, path string) error {
 		}
 		n.pattern = re
 	}
+	for pattern := range n.PatternProperties {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return fmt.Errorf("not a JSON Schema: patternProperties %q: %w", pattern, err)
+		}
+		if n.patterns == nil {
+			n.patterns = make(map[string]*regexp.Regexp)
+		}
+		n.patterns[pattern] = re
+	}
 	if n.Ref != "" {
-		target, err := root.find(n.Ref)
+		target, err := l.find(n.Ref)
 		if err != nil {
 			return err
 		}
@@ -164,7 +191,58 @@ func (n *node) link(root *node, path string) error {
 	if err := n.parseLimits(); err != nil {
 		return err
 	}
-	return n.eachChild(func(name string, c *node) error { return c.link(root, join(path, name)) })
+	return n.eachChild(func(name string, c *node) error { return l.link(c, join(path, name)) })
+}
+
+// property gives the schemas that hold for a property.
+func (n *node) property(name string) []*node {
+	var found []*node
+	if p := n.Properties[name]; p != nil {
+		found = append(found, p)
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(n.patterns)) {
+		if n.patterns[pattern].MatchString(name) {
+			found = append(found, n.PatternProperties[pattern])
+		}
+	}
+	if found == nil && n.AdditionalProperties != nil {
+		found = append(found, n.AdditionalProperties)
+	}
+	return found
+}
+
+// item is the schema of an item of a list, nil for any value.
+func (n *node) item(i int) *node {
+	if i < len(n.PrefixItems) {
+		return n.PrefixItems[i]
+	}
+	return n.Items
+}
+
+// find follows a reference that is a JSON pointer from the root.
+func (l *linker) find(ref string) (*node, error) {
+	if ref == "#" {
+		return l.root, nil
+	}
+	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok && l.root.Defs[unescape(name)] != nil {
+		return l.root.Defs[unescape(name)], nil
+	}
+	if n := l.found[ref]; n != nil {
+		return n, nil
+	}
+	if l.tree == nil {
+		l.tree, _ = parseTree(l.raw)
+	}
+	value, ok := inRoot(l.tree, ref)
+	if !ok {
+		return nil, fmt.Errorf("not a usable JSON Schema: reference %q leads nowhere within it", ref)
+	}
+	n := new(node)
+	if err := json.Unmarshal(mustMarshal(value), n); err != nil {
+		return nil, fmt.Errorf("not a JSON Schema: reference %q leads to what is none: %w", ref, err)
+	}
+	l.found[ref] = n // before its own references are followed
+	return n, l.link(n, ref)
 }
 
 // typeNames are the types of JSON Schema.
@@ -234,35 +312,21 @@ func (n *node) eachChild(fn func(path string, child *node) error) error {
 	for _, name := range n.order {
 		visit("properties."+name, n.Properties[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.Defs)) {
-		visit("$defs."+name, n.Defs[name])
+	for keyword, named := range map[string]map[string]*node{"$defs": n.Defs, "patternProperties": n.PatternProperties} {
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			visit(keyword+"."+name, named[name])
+		}
 	}
 	visit("additionalProperties", n.AdditionalProperties)
 	visit("items", n.Items)
 	visit("not", n.Not)
-	for keyword, list := range map[string][]*node{"anyOf": n.AnyOf, "oneOf": n.OneOf, "allOf": n.AllOf} {
+	for keyword, list := range map[string][]*node{"anyOf": n.AnyOf, "oneOf": n.OneOf, "allOf": n.AllOf,
+		"prefixItems": n.PrefixItems} {
 		for i, child := range list {
 			visit(fmt.Sprintf("%s[%d]", keyword, i), child)
 		}
 	}
 	return failed
-}
-
-// find follows a reference of the form "#" or "#/$defs/NAME".
-func (n *node) find(ref string) (*node, error) {
-	if ref == "#" {
-		return n, nil
-	}
-	name, ok := strings.CutPrefix(ref, "#/$defs/")
-	if !ok {
-		return nil, fmt.Errorf("not a usable JSON Schema: reference %q leads outside $defs", ref)
-	}
-	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-	target := n.Defs[name]
-	if target == nil {
-		return nil, fmt.Errorf("not a JSON Schema: reference %q leads nowhere", ref)
-	}
-	return target, nil
 }
 
 // bound is a number as it was written. A json.Number would take one in quotes.
@@ -299,7 +363,7 @@ func beyond(raw json.RawMessage) bool {
 			return true
 		}
 		switch key {
-		case "properties", "$defs":
+		case "properties", "patternProperties", "$defs", "definitions":
 			var inner map[string]json.RawMessage
 			_ = json.Unmarshal(value, &inner)
 			for _, v := range inner {
@@ -307,7 +371,7 @@ func beyond(raw json.RawMessage) bool {
 					return true
 				}
 			}
-		case "anyOf", "oneOf", "allOf":
+		case "anyOf", "oneOf", "allOf", "prefixItems":
 			var inner []json.RawMessage
 			_ = json.Unmarshal(value, &inner)
 			for _, v := range inner {

@@ -126,15 +126,12 @@ func (v *validator) checkObject(n *node, object map[string]any, path string) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		property := n.Properties[name]
-		switch {
-		case property != nil:
-			v.check(property, object[name], join(path, name))
-		case n.AdditionalProperties == nil:
-		case n.AdditionalProperties.never:
-			v.add(join(path, name), "is not a known parameter%s", n.suggest(name))
-		default:
-			v.check(n.AdditionalProperties, object[name], join(path, name))
+		for _, property := range n.property(name) {
+			if property == n.AdditionalProperties && property.never {
+				v.add(join(path, name), "is not a known parameter%s", n.suggest(name))
+			} else {
+				v.check(property, object[name], join(path, name))
+			}
 		}
 	}
 }
@@ -172,9 +169,9 @@ func (v *validator) checkArray(n *node, array []any, path string) {
 	if n.MaxItems != nil && len(array) > *n.MaxItems {
 		v.add(path, "must have at most %s, not %d", count(*n.MaxItems, "item"), len(array))
 	}
-	if n.Items != nil {
-		for i, item := range array {
-			v.check(n.Items, item, fmt.Sprintf("%s[%d]", path, i))
+	for i, item := range array {
+		if schema := n.item(i); schema != nil {
+			v.check(schema, item, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
 	if n.UniqueItems {

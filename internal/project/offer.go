@@ -116,9 +116,7 @@ func (o *Offer) connectServers(ctx context.Context) {
 		o.Server.Refresh()
 		return
 	}
-	for _, left := range p.Host.Catalog().LeftOut() {
-		logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
-	}
+	p.logLeftOut(ctx, logger)
 }
 
 // reload takes over a changed agent.hcl. A broken one changes nothing.

@@ -121,6 +121,7 @@ type Project struct {
 
 	swapping sync.Mutex    // one change of the tools at a time
 	upstream chan struct{} // holds a token when an MCP server has other tools
+	warned   sync.Map      // messages about tools that were logged
 
 	life        context.Context // until Close
 	endLife     context.CancelFunc

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os/exec"
 	"slices"
 	"sync"
@@ -196,8 +197,19 @@ func (p *Project) regather(ctx context.Context) {
 		p.options.Logger.ErrorContext(ctx, "the changed tools of an MCP server are not used", "error", err)
 	}
 	p.keepPins()
+	p.logLeftOut(ctx, p.options.Logger)
+}
+
+// logLeftOut logs which tools are not offered, and, once, what is to be known of
+// those that are.
+func (p *Project) logLeftOut(ctx context.Context, logger *slog.Logger) {
 	for _, left := range p.Host.Catalog().LeftOut() {
-		p.options.Logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
+		logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
+	}
+	for _, w := range p.Host.Catalog().Warnings() {
+		if _, logged := p.warned.LoadOrStore(w.Err.Message, true); !logged {
+			logger.WarnContext(ctx, "not offered as it is declared", "name", w.Name, "source", w.Source, "error", w.Err)
+		}
 	}
 }
 

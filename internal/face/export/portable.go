@@ -4,14 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxInline bounds how deep references are written out.
-const maxInline = 8
+// maxInline bounds how deep references are written out, and mostInlined how many:
+// those of a tree that branches would fill the memory.
+const (
+	maxInline   = 8
+	mostInlined = 1000
+)
 
 // portable gives a tool's parameter schema in words that the API of the form
 // understands.
@@ -28,8 +34,7 @@ func portable(def *tool.Definition, format Format) (object, error) {
 	if !ok {
 		return nil, fmt.Errorf("it is no object schema")
 	}
-	defs, _ := root.get("$defs").(object)
-	r := rewriter{format: format, defs: defs}
+	r := rewriter{format: format, root: root, inlined: new(int)}
 	out, _ := r.schema(root, 0).(object)
 	if out.get("type") == nil {
 		out = append(object{{"type", "object"}}, out...)
@@ -42,8 +47,9 @@ func portable(def *tool.Definition, format Format) (object, error) {
 
 // rewriter makes schemas portable.
 type rewriter struct {
-	format Format
-	defs   object
+	format  Format
+	root    object
+	inlined *int
 }
 
 // geminiKeywords are the keywords of Gemini's Schema type
@@ -66,7 +72,7 @@ func (r rewriter) schema(value any, depth int) any {
 		return value
 	}
 	if target := r.target(in); target != nil {
-		if depth >= maxInline {
+		if *r.inlined++; depth >= maxInline || *r.inlined > mostInlined {
 			return object{{"type", "object"}}
 		}
 		return r.schema(target, depth+1)
@@ -81,11 +87,11 @@ func (r rewriter) schema(value any, depth int) any {
 // target is what a reference points to, with the reference's own description.
 func (r rewriter) target(in object) any {
 	ref, _ := in.get("$ref").(string)
-	name, ok := strings.CutPrefix(ref, "#/$defs/")
+	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil
 	}
-	target, ok := r.defs.get(name).(object)
+	target, ok := r.at(pointer).(object)
 	if !ok {
 		return object{}
 	}
@@ -95,10 +101,32 @@ func (r rewriter) target(in object) any {
 	return target
 }
 
+// at is what a JSON pointer in a reference leads to, nil for nothing.
+func (r rewriter) at(pointer string) any {
+	var value any = r.root
+	if pointer, err := url.PathUnescape(pointer); err == nil && pointer != "" {
+		for _, step := range strings.Split(pointer, "/")[1:] {
+			switch v := value.(type) {
+			case object:
+				value = v.get(strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
+			case []any:
+				i, err := strconv.Atoi(step)
+				if err != nil || i < 0 || i >= len(v) {
+					return nil
+				}
+				value = v[i]
+			default:
+				return nil
+			}
+		}
+	}
+	return value
+}
+
 // keyword rewrites one keyword and its value; none is left out of the schema.
 func (r rewriter) keyword(m member, depth int) object {
 	switch m.Key {
-	case "$defs", "$schema", "$id", "$comment", "writeOnly": // the last is for the record, not for models
+	case "$defs", "definitions", "$schema", "$id", "$comment", "writeOnly": // the last is for the record, not for models
 		return nil
 	case "type":
 		return r.types(m.Value)
@@ -106,7 +134,7 @@ func (r rewriter) keyword(m member, depth int) object {
 		return object{{m.Key, r.properties(m.Value, depth)}}
 	case "items", "additionalProperties", "not":
 		m.Value = r.sub(m.Key, m.Value, depth)
-	case "anyOf", "oneOf", "allOf":
+	case "anyOf", "oneOf", "allOf", "prefixItems":
 		m.Value = r.all(m.Value, depth)
 		if r.format == Gemini && m.Key == "oneOf" {
 			m.Key = "anyOf"

@@ -105,7 +105,8 @@ func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definitio
 		case refused[t.Name] != nil:
 			leftOut = append(leftOut, refused[t.Name])
 		default:
-			defs = append(defs, s.definition(t.Name, t))
+			def, _ := s.definition(t.Name, t)
+			defs = append(defs, def)
 		}
 	}
 	return defs, leftOut, nil

@@ -76,11 +76,27 @@ func TestToolsAreDescribed(t *testing.T) {
 	wipe := tools["up_wipe"].Definition()
 	assert.Equal(t, tool.SafeWrite, wipe.Risk)
 	assert.JSONEq(t,
-		`{"type":"object","properties":{"n":{"type":"number","description":"How many."}},"required":["n"]}`, string(wipe.Parameters),
-		"a schema of an old draft is loosened")
+		`{"type":"object","properties":{"n":{"type":"number","exclusiveMinimum":1,"description":"How many."}},"required":["n"]}`, string(wipe.Parameters),
+		"what draft 4 writes is spelled as in 2020-12")
 	for name := range tools {
 		assert.LessOrEqual(t, len(name), 48)
 	}
+}
+
+func TestOddEntriesAreLeftOutAlone(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	client := open(t, mcpclient.Options{Logger: logger}, upstream("odd"))
+	assert.Len(t, toolsOf(t, client.Sources()[0]), 4, "the tools that can be read")
+	result, err := client.Call(t.Context(), "up", "odd", nil, newCall("{}"))
+	require.NoError(t, err)
+	texts := []string{}
+	for _, c := range result.Contents {
+		texts = append(texts, c.Text)
+	}
+	assert.Equal(t, []string{"one", "null", `{"type":"hologram","x":1}`, `{"type":"text","text":5}`, "two"}, texts)
+	assert.Equal(t, `{"z":12345678901234567890,"a":1}`, string(result.Structured))
+	assert.Contains(t, log.String(), "entries=3")
 }
 
 func TestRiskComesFromAnnotations(t *testing.T) {

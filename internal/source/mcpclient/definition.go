@@ -37,7 +37,9 @@ func (s *server) remoteTools(found *listing) []tool.Tool {
 	for i := range found.Tools {
 		t := &found.Tools[i]
 		if name := s.portable(t); offered[name] == t {
-			tools = append(tools, &remoteTool{server: s, name: t.Name, definition: s.definition(name, t), declared: t})
+			made := &remoteTool{server: s, name: t.Name, declared: t}
+			made.definition, made.losses = s.definition(name, t)
+			tools = append(tools, made)
 		}
 	}
 	return tools
@@ -62,11 +64,16 @@ func matchesAny(globs []string, name string) bool {
 	return false
 }
 
-// definition is a tool as toolhost describes it.
-func (s *server) definition(name string, t *upstreamTool) *tool.Definition {
+// definition is a tool as toolhost describes it, and what its schemas go without.
+func (s *server) definition(name string, t *upstreamTool) (*tool.Definition, []schema.Loss) {
+	parameters, losses := schema.Parameters(t.Input)
+	if string(t.Input) == hiddenSchema {
+		losses = []schema.Loss{{Place: "#", Why: "is too long, or holds characters that cannot be seen"}}
+	}
+	returns, more := returns(t.Output)
 	def := &tool.Definition{
 		Name: name, Title: t.Title, Description: t.Description, Category: "mcp",
-		Parameters: parameters(t.Input), Returns: returns(t.Output),
+		Parameters: parameters, Returns: returns,
 		Risk: s.risk(t), Idempotent: t.Annotations.Idempotent, Timeout: s.spec.CallTimeout,
 	}
 	if def.Title == "" {
@@ -75,7 +82,7 @@ func (s *server) definition(name string, t *upstreamTool) *tool.Definition {
 	if s.spec.URL != "" || s.spec.Network || len(s.spec.Hosts) > 0 {
 		def.Permissions = []tool.Permission{tool.Network}
 	}
-	return def
+	return def, append(losses, more...)
 }
 
 // risk is what the operator says, or else what the annotations do.
@@ -97,58 +104,11 @@ func (s *server) risk(t *upstreamTool) tool.Risk {
 	return tool.Dangerous
 }
 
-// parameters is the server's own schema where toolhost can read it. Where not,
-// the names and descriptions of the properties are kept and the server alone
-// checks the values.
-func parameters(raw json.RawMessage) json.RawMessage {
-	var top map[string]json.RawMessage
-	if json.Unmarshal(raw, &top) != nil || string(top["type"]) != `"object"` {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	if _, err := schema.Compile(raw); err == nil {
-		return raw
-	}
-	return loosened(top)
-}
-
-func loosened(top map[string]json.RawMessage) json.RawMessage {
-	var properties map[string]struct {
-		Type        json.RawMessage `json:"type"`
-		Description string          `json:"description"`
-	}
-	_ = json.Unmarshal(top["properties"], &properties)
-	loose := make(map[string]map[string]any, len(properties))
-	for name, p := range properties {
-		loose[name] = make(map[string]any)
-		var single string
-		if json.Unmarshal(p.Type, &single) == nil && compiles(tool.MustMarshal(map[string]string{"type": single})) {
-			loose[name]["type"] = single
-		}
-		if p.Description != "" {
-			loose[name]["description"] = p.Description
-		}
-	}
-	out := map[string]any{"type": "object", "properties": loose}
-	var required []string
-	if json.Unmarshal(top["required"], &required) == nil && len(required) > 0 {
-		out["required"] = required
-	}
-	if made := tool.MustMarshal(out); compiles(made) {
-		return made
-	}
-	return json.RawMessage(`{"type":"object","properties":{}}`)
-}
-
-func compiles(raw json.RawMessage) bool {
-	_, err := schema.Compile(raw)
-	return err == nil
-}
-
 // returns is the schema of the structured result, where there is a usable one.
-func returns(raw json.RawMessage) json.RawMessage {
+func returns(raw json.RawMessage) (json.RawMessage, []schema.Loss) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(raw, &top) != nil || len(top) == 0 {
-		return nil
+		return nil, nil
 	}
-	return raw
+	return schema.Adapt(raw)
 }

@@ -172,15 +172,25 @@ func (c *httpClient) clean(data []byte) []byte {
 	return c.oauth.Hide(data)
 }
 
-// messages notes the responses in data.
-func (c *httpClient) messages(data []byte) {
-	for _, part := range jsonlines.Split(bytes.TrimSpace(data)) {
+// messages notes the responses in data, and gives data without what cannot be
+// read in them.
+func (c *httpClient) messages(data []byte) []byte {
+	parts := jsonlines.Split(bytes.TrimSpace(data))
+	for _, part := range parts {
 		message, err := jsonrpc.DecodeMessage(part)
 		if err != nil {
 			continue
 		}
 		if r, ok := message.(*jsonrpc.Response); ok {
-			c.rawResults.received(r.ID, json.RawMessage(bytes.Clone(r.Result)))
+			whole := r.Result
+			r.Result = c.rawResults.received(r.ID, json.RawMessage(bytes.Clone(whole)))
+			if len(parts) > 1 || bytes.Equal(whole, r.Result) {
+				continue
+			}
+			if clean, err := jsonrpc.EncodeMessage(r); err == nil {
+				return clean
+			}
 		}
 	}
+	return data
 }

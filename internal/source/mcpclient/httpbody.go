@@ -87,8 +87,7 @@ func (b *wholeBody) load() {
 		return
 	}
 	data = b.client.clean(data)
-	b.client.messages(data)
-	b.ready = data
+	b.ready = b.client.messages(data)
 }
 
 // eventBody is a stream of server-sent events.
@@ -117,7 +116,10 @@ func (b *eventBody) fill() {
 		}
 		event := b.client.clean(b.pending[:end])
 		b.pending, b.scanned = b.pending[end:], 0
-		b.client.messages(eventData(event))
+		data := eventData(event)
+		if clean := b.client.messages(data); !bytes.Equal(clean, data) {
+			event = withData(event, clean)
+		}
 		b.ready = append(b.ready, event...)
 	}
 	b.scanned = max(0, len(b.pending)-3)
@@ -155,4 +157,15 @@ func eventData(event []byte) (data []byte) {
 		}
 	}
 	return data
+}
+
+// withData is an event with other data.
+func withData(event, data []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(event) {
+		if len(bytes.TrimSpace(line)) > 0 && !bytes.HasPrefix(line, []byte("data:")) {
+			out = append(append(out, bytes.TrimRight(line, "\r\n")...), '\n')
+		}
+	}
+	return append(append(append(out, "data: "...), data...), "\n\n"...)
 }

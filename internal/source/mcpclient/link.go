@@ -140,7 +140,10 @@ func (l *link) worthAnother(err error) bool {
 
 // attempt makes one connection and asks for the tools.
 func (l *link) attempt(ctx context.Context, version string) (*listing, error) {
-	l.rawResults = newRawResults()
+	l.rawResults = newRawResults(func(odd int) {
+		l.server.client.logger.Warn("an MCP server answered with entries that cannot be read; the rest is used", "server",
+			l.server.spec.Name, "entries", odd)
+	})
 	transport, err := l.transport()
 	if err != nil {
 		return nil, err

@@ -107,7 +107,12 @@ func (s *rawServer) handle(m rawMessage) {
 		}
 		s.answer(m.ID, `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1.2"}}`)
 	case "tools/list":
-		s.answer(m.ID, `"result":{"tools":[`+strings.Join(rawTools, ",")+`]}`)
+		tools := rawTools
+		if s.kind == "odd" {
+			tools = append([]string{`null`, `{"name":5,"inputSchema":{}}`,
+				`{"name":"worse","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`}, rawTools...)
+		}
+		s.answer(m.ID, `"result":{"tools":[`+strings.Join(tools, ",")+`]}`)
 	case "tools/call":
 		go s.call(m)
 	case "ping":
@@ -134,6 +139,9 @@ func (s *rawServer) call(m rawMessage) {
 			`"name":"x","title":"X","size":7,"annotations":{"audience":["user"],"priority":0.5}},`+
 			`{"type":"resource","resource":{"uri":"file:///y","mimeType":"text/plain","text":"why"}}],`+
 			`"structuredContent":{"z":1,"a":12345678901234567890,"args":`+string(m.Params.Arguments)+`}}`)
+	case "odd":
+		s.answer(m.ID, `"result":{"content":[{"type":"text","text":"one"},null,{"type":"hologram","x":1},{"type":"text","text":5},`+
+			`{"type":"text","text":"two"}],"structuredContent":{"z":12345678901234567890,"a":1}}`)
 	case "die":
 		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
 		os.Exit(9)

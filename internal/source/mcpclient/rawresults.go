@@ -20,10 +20,11 @@ type rawResults struct {
 	tokens  map[string]string // request id -> progress token
 	results map[string]json.RawMessage
 	long    map[string]bool // tokens whose answer was too long
+	odd     func(int)       // is told how many entries of a result could not be read
 }
 
-func newRawResults() *rawResults {
-	return &rawResults{tokens: make(map[string]string), results: make(map[string]json.RawMessage),
+func newRawResults(odd func(int)) *rawResults {
+	return &rawResults{odd: odd, tokens: make(map[string]string), results: make(map[string]json.RawMessage),
 		long: make(map[string]bool)}
 }
 
@@ -52,13 +53,19 @@ func (w *rawResults) sent(id jsonrpc.ID, method string, params json.RawMessage) 
 
 func key(id jsonrpc.ID) string { return fmt.Sprint(id.Raw()) }
 
-// received notes a response.
-func (w *rawResults) received(id jsonrpc.ID, result json.RawMessage) {
+// received notes a response. It gives the result without what cannot be read in
+// it.
+func (w *rawResults) received(id jsonrpc.ID, result json.RawMessage) json.RawMessage {
+	result, odd := withoutOdd(result)
+	if odd > 0 {
+		w.odd(odd)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if token, ok := w.tokens[key(id)]; ok && len(result) > 0 {
 		w.results[token] = result
 	}
+	return result
 }
 
 // tooLong notes that the response to a request was too long, and makes one in

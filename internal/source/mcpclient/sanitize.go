@@ -27,9 +27,19 @@ func (l *listing) sanitize() {
 		t.Title, t.Annotations.Title = show.SaidLine(t.Title, show.MostName),
 			show.SaidLine(t.Annotations.Title, show.MostName)
 		t.Description = show.Said(t.Description, show.MostText)
-		t.Input, t.Output = show.SaidSchema(t.Input), show.SaidSchema(t.Output)
+		if said := show.SaidSchema(t.Input); said != nil || len(t.Input) == 0 {
+			t.Input = said
+		} else {
+			t.Input = json.RawMessage(hiddenSchema)
+		}
+		t.Output = show.SaidSchema(t.Output)
 	}
 }
+
+// hiddenSchema stands for parameters whose schema cannot be shown. It may have
+// marked some as secret, so all are.
+const hiddenSchema = `{"type":"object","properties":{},"writeOnly":true,` +
+	`"$comment":"The server's own schema is too long, or holds characters that cannot be seen."}`
 
 // formOf is the schema of a form that a person is to fill in. One that cannot be
 // shown as it is is refused: nobody knows what they would agree to.

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
 )
 
 // pingWait is how long a server whose call ran out of time may take to say
@@ -27,11 +30,32 @@ type remoteTool struct {
 	name       string // by which the server knows it
 	definition *tool.Definition
 	declared   *upstreamTool
+	losses     []schema.Loss // of its schemas
 }
 
 // Declared is the server's own name for the tool, and the tool as the server
 // describes it, before what agent.hcl says of it.
 func (t *remoteTool) Declared() (string, any) { return t.name, t.declared }
+
+// Warning says which keywords the tool's schemas go without, nil for none.
+func (t *remoteTool) Warning() *tool.Error {
+	if len(t.losses) == 0 {
+		return nil
+	}
+	lost := make([]string, 0, mostLosses)
+	for _, loss := range t.losses[:min(len(t.losses), mostLosses)] {
+		lost = append(lost, loss.String())
+	}
+	if more := len(t.losses) - len(lost); more > 0 {
+		lost = append(lost, fmt.Sprintf("and %d more", more))
+	}
+	return tool.Errorf(tool.Unsupported, "the tool %q of %s goes without a part of its schema: %s", t.definition.Name,
+		t.server.source(), show.SaidLine(strings.Join(lost, "; "), show.MostText)).
+		Suggest("The rest of the schema is used, and the server still checks all of it. Tell its author.")
+}
+
+// mostLosses is how many keywords a warning names.
+const mostLosses = 5
 
 // Definition implements tool.Tool.
 func (t *remoteTool) Definition() *tool.Definition { return t.definition }

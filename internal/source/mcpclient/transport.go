@@ -145,7 +145,7 @@ func (c *lineConn) Write(ctx context.Context, message jsonrpc.Message) error {
 
 func (c *lineConn) received(message jsonrpc.Message) {
 	if response, ok := message.(*jsonrpc.Response); ok {
-		c.rawResults.received(response.ID, response.Result)
+		response.Result = c.rawResults.received(response.ID, response.Result)
 	}
 }
 

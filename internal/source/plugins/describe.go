@@ -59,7 +59,11 @@ func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 		}
 		return config, nil
 	}
-	compiled, err := schema.Compile(declared)
+	declared, losses := schema.Adapt(declared)
+	err, compiled := schema.Mistake(losses), (*schema.Schema)(nil)
+	if err == nil {
+		compiled, err = schema.Compile(declared)
+	}
 	if err != nil {
 		return nil, tool.Errorf(tool.Unavailable, "plugin %s declares a configuration schema that is none: %w",
 			spec.Name, err).
