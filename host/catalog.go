@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -119,6 +120,7 @@ type Catalog struct {
 	leftOut  []LeftOut
 	warnings []LeftOut
 	hidden   []string
+	withheld map[string]*Entry // not offered; the record still has to know their secrets
 
 	resources []*Entry
 	prompts   []*Entry
@@ -193,7 +195,8 @@ func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Cata
 	for _, list := range lists {
 		count += len(list)
 	}
-	c := &Catalog{toolset: toolset, entries: make([]*Entry, 0, count), byName: make(map[string]*Entry, count)}
+	c := &Catalog{toolset: toolset, entries: make([]*Entry, 0, count), byName: make(map[string]*Entry, count),
+		withheld: make(map[string]*Entry)}
 	for i, source := range sources {
 		if errs[i] != nil {
 			c.problems = append(c.problems, Problem{source.Name(), tool.AsError(errs[i])})
@@ -248,12 +251,15 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	if isForeign(from) {
 		name = foreignName(own)
 	}
+	e := &Entry{Name: name, Source: source, Tool: t, foreign: isForeign(from)}
 	if c.toolset.Tools != nil && !slices.Contains(c.toolset.Tools, name) && !slices.Contains(c.toolset.Tools, own) {
+		c.withheld[name] = e
 		return nil
 	}
 	name = c.toolset.rename(own, name)
+	e.Name = name
 	if c.toolset.Hide != nil && c.toolset.Hide(name, def) {
-		c.hidden = append(c.hidden, name)
+		c.hidden, c.withheld[name] = append(c.hidden, name), e
 		return nil
 	}
 	if other, taken := c.byName[name]; taken && isForeign(from) {
@@ -266,9 +272,9 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	}
 	if err := refusal(from, t); err != nil {
 		c.leaveOut(name, from, err)
+		c.withheld[name] = e
 		return nil
 	}
-	e := &Entry{Name: name, Source: source, Tool: t, foreign: isForeign(from)}
 	c.entries = append(c.entries, e)
 	c.byName[name] = e
 	if w, ok := t.(interface{ Warning() *tool.Error }); ok && w.Warning() != nil {
@@ -276,6 +282,9 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	}
 	return nil
 }
+
+// declared is the tool of a name, offered or not; nil for none.
+func (c *Catalog) declared(name string) *Entry { return cmp.Or(c.byName[name], c.withheld[name]) }
 
 // arrange puts the entries in the order of the toolset. A name that no tool has
 // is an error, but where the tools are not all the operator's own: a server that

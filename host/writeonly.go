@@ -11,8 +11,8 @@ import (
 // recordable gives the parameters of a call for the record: without the values
 // of what the tool's schema marks as writeOnly.
 func (c *call) recordable() any {
-	entry, err := c.host.Catalog().Lookup(c.request.Tool)
-	if err != nil || len(c.request.Params) == 0 {
+	entry := c.host.Catalog().declared(c.request.Tool)
+	if entry == nil || len(c.request.Params) == 0 {
 		return jsonOrText(c.request.Params)
 	}
 	secrets := entry.secretParameters()

@@ -50,6 +50,26 @@ func Mistake(losses []Loss) error {
 // which are secret.
 const protected = `{"type":"object","properties":{},"writeOnly":true}`
 
+// Unseen stands for the schema of parameters that cannot be shown. It may have
+// marked some as secret, so all are.
+const Unseen = `{"type":"object","properties":{},"writeOnly":true,` +
+	`"$comment":"The tool's own schema is too long, or holds characters that cannot be seen."}`
+
+// mostLosses is how many losses are named.
+const mostLosses = 5
+
+// Told gives losses as one text.
+func Told(losses []Loss) string {
+	var texts []string
+	for _, loss := range losses[:min(len(losses), mostLosses)] {
+		texts = append(texts, loss.String())
+	}
+	if more := len(losses) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
 // Parameters is Adapt for the parameters of a tool, which are always an object:
 // the root gets this type where it has none.
 func Parameters(raw json.RawMessage) (json.RawMessage, []Loss) {
@@ -60,6 +80,9 @@ func Parameters(raw json.RawMessage) (json.RawMessage, []Loss) {
 	root, ok := value.(*object)
 	if !ok {
 		return json.RawMessage(protected), []Loss{{Place: "#", Why: "is no schema of an object"}}
+	}
+	if string(raw) == Unseen {
+		return raw, []Loss{{Place: "#", Why: "is too long, or holds characters that cannot be seen"}}
 	}
 	a := newAdapter(root)
 	if kind, given := root.get("type"); kind != "object" {

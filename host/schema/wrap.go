@@ -33,14 +33,8 @@ func Wrap(raw json.RawMessage) (json.RawMessage, error) {
 	}), nil
 }
 
-// dataKeywords hold values, namedKeywords schemas by names: there a key is no
-// keyword.
-var (
-	dataKeywords  = map[string]bool{"const": true, "enum": true, "default": true, "examples": true}
-	namedKeywords = map[string]bool{
-		"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true,
-	}
-)
+// dataKeywords hold values: there a key is no keyword.
+var dataKeywords = map[string]bool{"const": true, "enum": true, "default": true, "examples": true}
 
 // moved has the references of a schema begin at its new place. names is true
 // for an object of schemas by names. What has an $id keeps its own references.
@@ -62,7 +56,7 @@ func moved(value any, names bool) any {
 			case key == "$ref" && isText && (ref == "#" || strings.HasPrefix(ref, "#/")):
 				value[key] = "#/properties/" + WrapKey + ref[1:]
 			case !dataKeywords[key]:
-				value[key] = moved(inner, namedKeywords[key])
+				value[key] = moved(inner, holders[key] == namedSchemas)
 			}
 		}
 	}

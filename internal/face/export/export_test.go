@@ -121,3 +121,20 @@ func TestUnknownFormat(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, tool.AsError(err).Suggestion, "mcp, openai, anthropic, gemini, ollama")
 }
+
+func TestReferencesAreWrittenOut(t *testing.T) {
+	for _, ref := range []string{"#/definitions/a", "#/properties/own", "#/allOf/0/properties/x", "#/$defs/b~1c%20d"} {
+		out, err := export.Definitions(export.OpenAI, []*tool.Definition{{Name: "t", Description: "T.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"of":{"$ref":"` + ref + `"},"own":{"type":"integer"}},
+				"allOf":[{"properties":{"x":{"type":"integer"}}}],"definitions":{"a":{"type":"integer"}},
+				"$defs":{"b/c d":{"type":"integer"}}}`)}}, nil)
+		require.NoError(t, err)
+		var tools []struct {
+			Function struct {
+				Parameters struct{ Properties map[string]any }
+			}
+		}
+		require.NoError(t, json.Unmarshal(out, &tools))
+		assert.Equal(t, map[string]any{"type": "integer"}, tools[0].Function.Parameters.Properties["of"], ref)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/policy"
@@ -356,16 +357,18 @@ func elicited(key string, response *mcp.ElicitResult, took time.Duration) tool.A
 func asksForSecret(input *tool.InputRequired) bool {
 	var form struct {
 		Properties map[string]struct {
-			Title     string `json:"title"`
-			Format    string `json:"format"`
-			WriteOnly bool   `json:"writeOnly"`
+			Title  string `json:"title"`
+			Format string `json:"format"`
 		} `json:"properties"`
 	}
 	for _, q := range questions(input) {
 		_ = json.Unmarshal(q.Form.Schema, &form)
+		if schema.SecretsOf(q.Form.Schema) != nil {
+			return true
+		}
 	}
 	for name, field := range form.Properties {
-		if field.WriteOnly || field.Format == "password" || namesSecret(name) || namesSecret(field.Title) {
+		if field.Format == "password" || namesSecret(name) || namesSecret(field.Title) {
 			return true
 		}
 	}

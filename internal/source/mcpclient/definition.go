@@ -67,9 +67,6 @@ func matchesAny(globs []string, name string) bool {
 // definition is a tool as toolhost describes it, and what its schemas go without.
 func (s *server) definition(name string, t *upstreamTool) (*tool.Definition, []schema.Loss) {
 	parameters, losses := schema.Parameters(t.Input)
-	if string(t.Input) == hiddenSchema {
-		losses = []schema.Loss{{Place: "#", Why: "is too long, or holds characters that cannot be seen"}}
-	}
 	returns, more := returns(t.Output)
 	def := &tool.Definition{
 		Name: name, Title: t.Title, Description: t.Description, Category: "mcp",

@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
 )
@@ -30,16 +31,11 @@ func (l *listing) sanitize() {
 		if said := show.SaidSchema(t.Input); said != nil || len(t.Input) == 0 {
 			t.Input = said
 		} else {
-			t.Input = json.RawMessage(hiddenSchema)
+			t.Input = json.RawMessage(schema.Unseen)
 		}
 		t.Output = show.SaidSchema(t.Output)
 	}
 }
-
-// hiddenSchema stands for parameters whose schema cannot be shown. It may have
-// marked some as secret, so all are.
-const hiddenSchema = `{"type":"object","properties":{},"writeOnly":true,` +
-	`"$comment":"The server's own schema is too long, or holds characters that cannot be seen."}`
 
 // formOf is the schema of a form that a person is to fill in. One that cannot be
 // shown as it is is refused: nobody knows what they would agree to.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -42,20 +41,10 @@ func (t *remoteTool) Warning() *tool.Error {
 	if len(t.losses) == 0 {
 		return nil
 	}
-	lost := make([]string, 0, mostLosses)
-	for _, loss := range t.losses[:min(len(t.losses), mostLosses)] {
-		lost = append(lost, loss.String())
-	}
-	if more := len(t.losses) - len(lost); more > 0 {
-		lost = append(lost, fmt.Sprintf("and %d more", more))
-	}
 	return tool.Errorf(tool.Unsupported, "the tool %q of %s goes without a part of its schema: %s", t.definition.Name,
-		t.server.source(), show.SaidLine(strings.Join(lost, "; "), show.MostText)).
+		t.server.source(), show.SaidLine(schema.Told(t.losses), show.MostText)).
 		Suggest("The rest of the schema is used, and the server still checks all of it. Tell its author.")
 }
-
-// mostLosses is how many keywords a warning names.
-const mostLosses = 5
 
 // Definition implements tool.Tool.
 func (t *remoteTool) Definition() *tool.Definition { return t.definition }

@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
@@ -36,7 +37,13 @@ func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 		}
 		d = &changed
 	}
-	return &remoteTool{plugin: p, name: own, definition: d}
+	t := &remoteTool{plugin: p, name: own, definition: d}
+	if len(d.Parameters) > 0 && !p.spec.Shipped {
+		changed := *d
+		changed.Parameters, t.losses = schema.Parameters(d.Parameters)
+		t.definition = &changed
+	}
+	return t
 }
 
 // shippedTools gives the tools of a shipped plugin. Only what acts on the

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
@@ -134,6 +136,7 @@ type remoteTool struct {
 	plugin     *plugin
 	name       string // by which the plugin knows it
 	definition *tool.Definition
+	losses     []schema.Loss                         // of its schema
 	normalize  func(json.RawMessage) json.RawMessage // nil leaves parameters alone
 	commands   bool                                  // whether it can tell its command line
 }
@@ -313,4 +316,14 @@ func (t *remoteTool) askNormalize(params json.RawMessage) json.RawMessage {
 		return params
 	}
 	return out
+}
+
+// Warning says which keywords the tool's schema goes without, nil for none.
+func (t *remoteTool) Warning() *tool.Error {
+	if len(t.losses) == 0 {
+		return nil
+	}
+	return tool.Errorf(tool.Unsupported, "the tool %q of plugin %s goes without a part of its schema: %s",
+		t.definition.Name, t.plugin.spec.Name, show.SaidLine(schema.Told(t.losses), show.MostText)).
+		Suggest("The rest of the schema is used. Tell the plugin's author.")
 }

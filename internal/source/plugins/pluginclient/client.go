@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/source/plugins/toolpb"
@@ -161,7 +162,12 @@ func (c *Client) sanitized(d *tool.Definition) *tool.Definition {
 	}
 	d.Title, d.Category = show.SaidLine(d.Title, show.MostName), show.SaidLine(d.Category, show.MostName)
 	d.Description = show.Said(d.Description, show.MostText)
-	d.Parameters, d.Returns = show.SaidSchema(d.Parameters), show.SaidSchema(d.Returns)
+	if said := show.SaidSchema(d.Parameters); said != nil || len(d.Parameters) == 0 {
+		d.Parameters = said
+	} else {
+		d.Parameters = json.RawMessage(schema.Unseen)
+	}
+	d.Returns = show.SaidSchema(d.Returns)
 	return d
 }
 
