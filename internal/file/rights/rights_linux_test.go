@@ -21,7 +21,7 @@ type entry struct {
 	id        uint32
 }
 
-const nobodys = 0xffffffff
+const noID = 0xffffffff
 
 // aclOf is a list in the form of the system's.
 func aclOf(entries ...entry) []byte {
@@ -36,8 +36,8 @@ func aclOf(entries ...entry) []byte {
 
 // shared lets user 2000 write, and the group read alone; the mode says 660.
 func shared() []byte {
-	return aclOf(entry{1, 6, nobodys}, entry{2, 6, 2000}, entry{4, 4, nobodys}, entry{16, 6, nobodys},
-		entry{32, 0, nobodys})
+	return aclOf(entry{1, 6, noID}, entry{2, 6, 2000}, entry{4, 4, noID}, entry{16, 6, noID},
+		entry{32, 0, noID})
 }
 
 func write(t *testing.T, path string, mode fs.FileMode) *os.File {
@@ -86,8 +86,8 @@ func TestGive(t *testing.T) {
 		"an attribute":                  {mode: 0o600, user: "a note", give: 0o600},
 		"no list, though new ones have": {mode: 0o660, inherits: true, give: 0o660},
 		"a list of its own":             {mode: 0o660, acl: shared(), inherits: true, give: 0o660, wantACL: shared()},
-		"a narrower mode": {mode: 0o660, acl: shared(), give: 0o640, wantACL: aclOf(entry{1, 6, nobodys},
-			entry{2, 6, 2000}, entry{4, 4, nobodys}, entry{16, 4, nobodys}, entry{32, 0, nobodys})},
+		"a narrower mode": {mode: 0o660, acl: shared(), give: 0o640, wantACL: aclOf(entry{1, 6, noID},
+			entry{2, 6, 2000}, entry{4, 4, noID}, entry{16, 4, noID}, entry{32, 0, noID})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -99,8 +99,8 @@ func TestGive(t *testing.T) {
 				attach(t, old.Name(), "user.note", []byte(c.user))
 			}
 			if c.inherits {
-				attach(t, dir, "system.posix_acl_default", aclOf(entry{1, 7, nobodys}, entry{2, 7, 3000},
-					entry{4, 7, nobodys}, entry{16, 7, nobodys}, entry{32, 7, nobodys}))
+				attach(t, dir, "system.posix_acl_default", aclOf(entry{1, 7, noID}, entry{2, 7, 3000},
+					entry{4, 7, noID}, entry{16, 7, noID}, entry{32, 7, noID}))
 			}
 			info, err := old.Stat()
 			require.NoError(t, err)

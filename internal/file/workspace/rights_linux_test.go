@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/internal/file/rights"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
@@ -92,4 +93,35 @@ func TestAttributesGoWithTheFile(t *testing.T) {
 	want := sharedList()
 	want[4+3*8+2] = 0 // the mask, as chmod has it
 	assert.Equal(t, want, attribute(t, filepath.Join(dir, "sub/g"), accessList))
+}
+
+// TestACopyHasTheRights keeps the old content under another name, which is new or
+// has rights of its own.
+func TestACopyHasTheRights(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		dir := realTemp(t)
+		path := filepath.Join(dir, "f")
+		require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+		require.NoError(t, os.Chmod(path, 0o660))
+		if err := unix.Setxattr(path, accessList, sharedList(), 0); errors.Is(err, unix.ENOTSUP) {
+			testneed.Missing(t, "the file system has no access control lists")
+		} else {
+			require.NoError(t, err)
+		}
+		if there {
+			require.NoError(t, os.WriteFile(path+".bak", []byte("older"), 0o644))
+		}
+		w := open(t, dir, workspace.Options{})
+		_, err := w.WriteFile("f.bak", []byte("old"), workspace.WriteOptions{Like: "f"})
+		require.NoError(t, err)
+		assert.Equal(t, "old", content(t, path+".bak"))
+		assert.Equal(t, sharedList(), attribute(t, path+".bak", accessList))
+
+		w.OnGive(&rights.Lost{What: "its owner", Owner: true, Err: unix.EPERM})
+		_, err = w.WriteFile("g.bak", []byte("old"), workspace.WriteOptions{Like: "f"})
+		require.NoError(t, err)
+		info, err := os.Stat(filepath.Join(dir, "g.bak"))
+		require.NoError(t, err)
+		assert.EqualValues(t, 0o600, info.Mode(), "for the user alone")
+	}
 }

@@ -33,6 +33,10 @@ type WriteOptions struct {
 	// Mode is the mode of a new file, permission bits only, less the umask.
 	// Zero means 0666. A file that exists keeps its own.
 	Mode fs.FileMode
+	// Like is the path of a file that this one is a copy of: it gets its owner,
+	// mode, access control list and attributes, also where there is one. Where it
+	// cannot have the owner it is for the user alone.
+	Like string
 }
 
 // WriteFile makes data the content of the file at path, which is created or
@@ -125,10 +129,19 @@ func (h *held) put(data io.Reader, opts WriteOptions) error {
 		data = io.TeeReader(data, sum)
 	}
 	like, err := h.likeOld()
+	if opts.Like != "" && err == nil {
+		if like, err = h.likeOther(opts.Like); err == nil {
+			mode = like.Info().Mode()
+		}
+	}
 	if err != nil {
 		return err
 	}
 	temp, err := h.stage(data, like, mode)
+	var lost *rights.Lost
+	if opts.Like != "" && errors.As(err, &lost) {
+		temp, err = h.stage(data, nil, 0o600)
+	}
 	if why := unplaced(err); why != nil {
 		s, err := h.stand(why, nil)
 		if err != nil {
@@ -160,6 +173,18 @@ func (h *held) likeOld() (*rights.Rights, error) {
 	}
 	like, err := h.original()
 	return like, h.unkept(err)
+}
+
+// likeOther gives the rights of the file at another path.
+func (h *held) likeOther(path string) (*rights.Rights, error) {
+	p, err := h.w.locate(path, true)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	other := &held{place: p, w: h.w}
+	like, err := other.original()
+	return like, other.unkept(err)
 }
 
 // unkept says what rights are that a new file cannot have.

@@ -75,7 +75,7 @@ func keepBackup(ws *workspace.Workspace, path string) (kept bool, err error) {
 	if _, err := ws.Check(path, workspace.Write); err != nil {
 		return false, writeError(err, path)
 	}
-	old, info, err := ws.ReadFile(path, 0)
+	old, _, err := ws.ReadFile(path, 0)
 	if tool.CodeOf(err) == tool.NotFound {
 		return false, nil
 	}
@@ -83,9 +83,7 @@ func keepBackup(ws *workspace.Workspace, path string) (kept bool, err error) {
 		return false, writeError(err, path)
 	}
 	backup := path + backupSuffix
-	if _, err = ws.WriteFile(backup, old, workspace.WriteOptions{}); err == nil {
-		err = ws.Chmod(backup, info.Mode().Perm())
-	}
+	_, err = ws.WriteFile(backup, old, workspace.WriteOptions{Like: path})
 	if tool.CodeOf(err) == tool.IsDirectory {
 		return false, tool.Errorf(tool.IsDirectory, "The backup cannot be written: %s is a directory", backup).
 			Suggest("Call without backup, or keep the old content under another name first. Nothing was changed.").
