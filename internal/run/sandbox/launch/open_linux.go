@@ -196,7 +196,7 @@ func (s *supervisor) mayOpen(fd int, write bool) syscall.Errno {
 // view, but for /proc, where it counts who asks.
 func (s *supervisor) shown(fd int) bool {
 	var where syscall.Statfs_t
-	return s.View && syscall.Fstatfs(fd, &where) == nil && int64(where.Type) != procMagic
+	return s.View && !s.raised && syscall.Fstatfs(fd, &where) == nil && int64(where.Type) != procMagic
 }
 
 // terminal opens the terminal of the caller's session, for no access. That is what

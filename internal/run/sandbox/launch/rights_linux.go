@@ -89,7 +89,8 @@ func (s *supervisor) withRights(call func() syscall.Errno) syscall.Errno {
 	if unix.Capget(&header, &has[0]) != nil || raiseRights(has[0].Permitted, has[0].Permitted) != nil {
 		return errno
 	}
-	defer func() { _ = raiseRights(has[0].Permitted, 0) }()
+	s.raised = true
+	defer func() { s.raised = raiseRights(has[0].Permitted, 0) != nil }()
 	again := call()
 	if again == 0 || again == syscall.EAGAIN {
 		return again

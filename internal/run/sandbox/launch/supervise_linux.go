@@ -81,6 +81,9 @@ type supervisor struct {
 	umask uint32
 	// mighty says that the supervisor may do what the permission bits deny.
 	mighty bool
+	// raised says that it has these rights at this moment: only what may be written
+	// to is opened then.
+	raised bool
 	// now is the call that is being answered, interrupted the answers that did not
 	// reach their callers, by their thread.
 	now         notification
