@@ -60,14 +60,14 @@ mutate:
 	$(TOOL)/mutate && $(BIN)/tools/mutate '$(PATTERN)'
 
 # attack runs the catalogue of attacks; with LEVEL=full or LEVEL=landlock at that
-# level of the sandbox, and with AS=65534, by root, as that user.
+# level of the sandbox, and with AS_USER=65534, by root, as that user.
 attack:
-	ATTACK_LEVEL=$(LEVEL) ATTACK_USER=$(AS) $(GO) test ./cmd/toolhost/attack -count=1 -timeout 60m
+	ATTACK_LEVEL=$(LEVEL) ATTACK_USER=$(AS_USER) $(GO) test ./cmd/toolhost/attack -count=1 -timeout 60m
 
 # attacks runs it, and the probe, at both levels and as both users.
 attacks: probe
 	for level in full landlock; do for user in '' 65534; do \
-		$(MAKE) attack LEVEL=$$level AS=$$user || exit 1; done; done
+		$(MAKE) attack LEVEL=$$level AS_USER=$$user || exit 1; done; done
 
 # long runs tests with their large numbers of repetitions.
 long:

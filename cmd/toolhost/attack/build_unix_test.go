@@ -27,7 +27,6 @@ import (
 )
 
 func TestX(t *testing.T) {
-	testneed.NotShort(t, "one attack of each class stays")
 	t.Error("the module's test runs")
 	found, _ := filepath.Glob(%[1]q + "/*")
 	for _, name := range found {

@@ -53,7 +53,7 @@ func (f *inside) recorded(event string) (lines []string) {
 	return lines
 }
 
-// find waits until an operator is told of a call that waits: a worker may list its own late.
+// find waits until an operator sees a call that waits: a worker may list its own late.
 func (f *inside) find(o *operator.Operator, id string) (call fleet.Waiting) {
 	f.t.Helper()
 	f.waitFor(func() bool {

@@ -1,5 +1,5 @@
 // Package homedir finds the home directories of the user. What is kept in them from
-// commands must not depend on a variable of whoever starts toolhost, so that the user
+// commands must not depend on a variable of the program that starts toolhost, so that the user
 // database counts as well.
 package homedir
 

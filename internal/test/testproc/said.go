@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Said keeps all that a program says, whoever has looked for it already: what comes in
+// Said keeps all that a program says, also what a test has looked for already: what comes in
 // no promised order is waited for one after the other.
 type Said struct {
 	mu    sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// said keeps all lines of a program, whoever has looked for them already: what comes in
+// said keeps all lines of a program, also those that a test has looked for already: what comes in
 // no promised order is waited for one after the other.
 type said struct {
 	mu    sync.Mutex
