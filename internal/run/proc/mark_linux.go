@@ -47,8 +47,11 @@ func KillMarked(entry string) {
 // killIfMarked makes sure that the process it looks at is the one it ends. It is
 // unsure of one in the middle of an exec.
 func killIfMarked(pid int, mark []byte) (killed, unsure bool) {
+	if pid == os.Getpid() {
+		return false, false
+	}
 	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil || pid == os.Getpid() {
+	if err != nil {
 		return false, false
 	}
 	defer unix.Close(fd)

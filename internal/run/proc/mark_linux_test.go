@@ -65,3 +65,11 @@ func TestKillMarkedInTheMiddleOfAnExec(t *testing.T) {
 		}
 	}
 }
+
+// Looking for marked processes keeps no file open, not even of this process.
+func TestKillMarkedKeepsNoFile(t *testing.T) {
+	testproc.Unchanged(t)
+	for range 10 {
+		proc.KillMarked("MARK=" + testproc.Sleep(t).Number())
+	}
+}
