@@ -309,20 +309,29 @@ func TestUpdateUnderTheSameVersion(t *testing.T) {
 	assert.Contains(t, out, "not locked: 2 other files of the plugin, the interpreter /bin/sh")
 }
 
-// What failed is in the exit code and named.
+// A failed check is named, and gives exit code 1.
 func TestPluginTest(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
 	testfile.Program(t, filepath.Join(u.dir, "tell"), string(program))
-	out := u.must("plugin", "test", "./tell", "--plugin-config", `{"units":"imperial"}`)
-	assert.Contains(t, out, "✓ tell_version {}")
-	assert.Contains(t, out, "1 passed, 0 failed")
+	var report struct {
+		Plugin           string
+		Protocol, Failed int
+		Checks           []struct{ Name, Outcome string }
+	}
+	out := u.must("plugin", "test", "./tell", "--json", "--plugin-config", `{"units":"imperial"}`)
+	require.NoError(t, json.Unmarshal([]byte(out), &report))
+	assert.Equal(t, "tell", report.Plugin)
+	assert.Equal(t, 2, report.Protocol)
+	assert.Zero(t, report.Failed)
+	assert.Greater(t, len(report.Checks), 25)
+	assert.Contains(t, u.must("plugin", "test", "./tell"), "0 failed")
 
-	u.fails(1, "nautical", "plugin", "test", "./tell", "--plugin-config", `{"units":"nautical"}`)
-	u.fails(1, "nothing cannot be run", "plugin", "test", "./nothing")
+	u.fails(1, "configure.accept", "plugin", "test", "./tell", "--plugin-config", `{"units":"nautical"}`)
+	u.fails(2, "is no program", "plugin", "test", "./nothing")
 	u.fails(2, "no JSON", "plugin", "test", "./tell", "--plugin-config", "{")
 	testfile.Program(t, filepath.Join(u.dir, "other"), "#!/bin/sh\necho hello\nexit 1\n")
-	u.fails(1, "ended before it was ready", "plugin", "test", "./other")
+	u.fails(1, "ended before the handshake", "plugin", "test", "./other")
 }
 
 // A plugin's settings are checked with their lines, and those that it calls

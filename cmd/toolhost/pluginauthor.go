@@ -1,23 +1,18 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
-	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/source/plugins/conformance"
 	"github.com/toolhost/toolhost/internal/source/plugins/scaffold"
-	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
 func (a *app) pluginNewCommand() *cobra.Command {
@@ -70,87 +65,69 @@ func released(version string) string {
 
 func (a *app) pluginTestCommand() *cobra.Command {
 	var (
-		all     bool
+		asJSON  bool
 		config  string
-		timeout time.Duration
+		options conformance.Options
 	)
 	c := &cobra.Command{
 		Use:   "test PROGRAM [ARGS...]",
-		Short: "Start a program as a plugin, check its tools and call their examples",
-		Long: `Start a program, in whatever language, as a plugin, check its tools, and call their
-examples: those of tools that only read, unless --all says otherwise. It runs
-unconfined, in an empty directory. The exit code is 0 when nothing failed, else 1.`,
+		Short: "Check that a program in any language follows the plugin protocol",
+		Long: `Check that a program in any language follows the plugin protocol.
+
+The program is started several times, unconfined, in an empty directory. The examples
+of its read-only tools are called; with --all, those of all tools. The exit code is 0
+if no check failed, else 1.`,
 		Example: `  toolhost plugin test ./toolhost-plugin-hello
   toolhost plugin test --all --plugin-config '{"units":"metric"}' ./main.js`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := filepath.Abs(args[0])
-			if err != nil {
-				return err
-			}
+			options.Path, options.Args = args[0], args[1:]
 			if config != "" && !json.Valid([]byte(config)) {
 				return usagef("Give a JSON object.", "--plugin-config is no JSON")
 			}
-			name := strings.TrimPrefix(filepath.Base(path), "toolhost-plugin-")
-			return a.testPlugin(c.Context(), plugins.Spec{Name: name, Path: path, Args: args[1:],
-				Config: json.RawMessage(config), StartTimeout: timeout, CallTimeout: timeout}, all)
+			options.Config = json.RawMessage(config)
+			report, err := conformance.Run(c.Context(), options)
+			if err != nil {
+				return usage(err)
+			}
+			if asJSON {
+				err = writeIndented(a.out, report)
+			} else {
+				err = a.printReport(report)
+			}
+			if err == nil && !report.OK() {
+				err = &exitError{code: exitFailed}
+			}
+			return err
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&all, "all", false, "call the examples of all tools, of those that write too")
+	f.BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	f.BoolVar(&options.All, "all", false, "call the examples of all tools, of those that write too")
 	f.StringVar(&config, "plugin-config", "", "the plugin's configuration, a JSON object")
-	f.DurationVar(&timeout, "timeout", 10*time.Second, "how long the start and each call may take")
+	f.DurationVar(&options.Timeout, "timeout", 10*time.Second, "how long each step may take")
 	return c
 }
 
-// testPlugin starts a plugin, and calls the examples of its tools through a host.
-func (a *app) testPlugin(ctx context.Context, spec plugins.Spec, all bool) error {
-	workspace, err := os.MkdirTemp("", "toolhost-plugin-test-")
-	if err != nil {
-		return err
+// printReport prints a line for each check and one with their counts. Checks that were
+// skipped because the plugin does not start are only counted.
+func (a *app) printReport(r *conformance.Report) error {
+	marks := map[conformance.Outcome]string{
+		conformance.Pass: a.painter.green("✓"), conformance.Fail: a.painter.red("✗"), conformance.Skip: a.painter.dim("-"),
 	}
-	defer os.RemoveAll(workspace)
-	manager := plugins.NewManager(plugins.Options{Logger: a.logger, Workspace: sdk.Workspace{Root: workspace},
-		HostVersion: version()})
-	defer manager.Close()
-	if err := manager.Add(spec); err != nil {
-		return usage(err)
-	}
-	h, err := host.New(ctx, host.Options{Root: workspace, Logger: a.logger,
-		Sources: []host.Source{manager.Source(spec.Name)}})
-	if err != nil {
-		return err
-	}
-	passed, failed := 0, 0
-	report := func(what string, err *tool.Error) {
-		if err == nil {
-			passed++
-			fmt.Fprintf(a.out, "%s %s\n", a.painter.green("✓"), show.Line(what))
-			return
+	for _, c := range r.Checks {
+		if r.Protocol == 0 && c.Outcome == conformance.Skip {
+			continue
 		}
-		failed++
-		fmt.Fprintf(a.out, "%s %s: %s\n", a.painter.red("✗"), show.Line(what), show.Text(indented(err.Message)))
-	}
-	for _, problem := range h.Catalog().Problems() {
-		report("start", problem.Err)
-	}
-	for _, left := range h.Catalog().LeftOut() {
-		report(left.Name, left.Err)
-	}
-	for _, entry := range h.Catalog().Entries() {
-		def := entry.Definition()
-		if len(def.Examples) == 0 || !all && def.Risk != tool.ReadOnly {
-			fmt.Fprintf(a.out, "%s %s: not called\n", a.painter.dim("-"), show.Line(def.Name))
-		} else {
-			for _, example := range def.Examples {
-				outcome := h.Session("test").Call(ctx, host.Request{Tool: def.Name, Params: example.Params})
-				report(def.Name+" "+string(example.Params), outcome.Err)
-			}
+		fmt.Fprintf(a.out, "%s %-22s %s\n", marks[c.Outcome], c.Name, c.Wants)
+		if c.Detail != "" {
+			fmt.Fprintf(a.out, "  %-22s %s\n", "", show.Text(strings.ReplaceAll(c.Detail, "\n", "\n"+strings.Repeat(" ", 25))))
 		}
 	}
-	fmt.Fprintf(a.out, "%d passed, %d failed\n", passed, failed)
-	if failed > 0 || len(h.Catalog().Entries()) == 0 {
-		return &exitError{code: exitFailed}
+	name := "it does not start as a plugin"
+	if r.Protocol != 0 {
+		name = fmt.Sprintf("%s %s, protocol %d", show.Line(cmp.Or(r.Plugin, "?")), show.Line(r.Version), r.Protocol)
 	}
-	return nil
+	_, err := fmt.Fprintf(a.out, "%s: %d passed, %d failed, %d skipped\n", name, r.Passed, r.Failed, r.Skipped)
+	return err
 }
