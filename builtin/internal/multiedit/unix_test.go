@@ -1,5 +1,3 @@
-//go:build unix
-
 package multiedit_test
 
 import "testing"

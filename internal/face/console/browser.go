@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"html"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/store/userdir"
@@ -78,4 +80,18 @@ func writeLead(address string) (path string, err error) {
 		return "", err
 	}
 	return f.Name(), nil
+}
+
+// openFile opens a file in the user's browser, which goes on without the console.
+func openFile(path string) error {
+	program := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		program = "open"
+	}
+	cmd := exec.Command(program, path)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", program, err)
+	}
+	return nil
 }

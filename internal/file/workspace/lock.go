@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
@@ -286,4 +288,15 @@ func (w *Workspace) lookAgain(g *grip, places []*place, access []Access) error {
 		g.places = append(g.places, &held{place: now, w: w})
 	}
 	return nil
+}
+
+// lockFile is what is locked: the directory itself.
+func lockFile(dir *os.Root, _ string) (*os.File, error) { return dir.Open(".") }
+
+// lockFailure knows what file systems say that cannot lock directories.
+func lockFailure(err error) error {
+	if errors.Is(err, unix.EBADF) || errors.Is(err, unix.EINVAL) {
+		return filelock.ErrNone
+	}
+	return err
 }

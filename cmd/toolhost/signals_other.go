@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os"
-
-// endSignals are the signals that end the program in good order.
-func endSignals() []os.Signal { return []os.Signal{os.Interrupt} }
