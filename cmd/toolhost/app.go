@@ -142,33 +142,6 @@ func nearFlag(c *cobra.Command, err error) string {
 	return nearest.Name(unknown.GetSpecifiedName(), names)
 }
 
-// addCommands adds the subcommands, in the groups that help shows.
-func (a *app) addCommands(root *cobra.Command) {
-	for _, group := range []struct {
-		title    string
-		commands []*cobra.Command
-	}{
-		{"Tools", []*cobra.Command{a.listCommand(), a.describeCommand(), a.callCommand(), a.schemaCommand()}},
-		{"Agents", []*cobra.Command{a.serveCommand(), a.installCommand(), a.uninstallCommand()}},
-		{"The project's agent.hcl",
-			[]*cobra.Command{a.initCommand(), a.addCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
-		{"Approvals and policy", []*cobra.Command{a.consoleCommand(), a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
-		{"History and undo", []*cobra.Command{a.logCommand(), a.eventsCommand(), a.showCommand(), a.pruneCommand(), a.forgetCommand(),
-			a.undoCommand(), a.redoCommand(), a.diffCommand(), a.psCommand(), a.killCommand()}},
-		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
-		{"Many machines", a.fleetCommands()},
-		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand()}},
-	} {
-		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
-		for _, command := range group.commands {
-			command.GroupID = group.title
-			root.AddCommand(command)
-		}
-	}
-	root.SetHelpCommandGroupID("This machine")
-	root.SetCompletionCommandGroupID("This machine")
-}
-
 // setUp readies what depends on the global flags.
 func (a *app) setUp() error {
 	var level slog.Level

@@ -24,8 +24,9 @@ import (
 // painter colours text when it is true.
 type painter bool
 
-// colours are the sequences that it uses.
-var colours = []string{"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[1m", colourEnd}
+// colours are the sequences that it uses, and the one with which HCL's library
+// underlines a mistake.
+var colours = []string{"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[1m", colourEnd, "\x1b[1;4m"}
 
 const colourEnd = "\x1b[0m"
 

@@ -71,7 +71,7 @@ func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 		return err
 	case !valid && !diags.HasErrors() && !flags.json:
 		return usagef("Correct what they are about, or leave --strict out.",
-			"%s has %d warnings, which --strict takes for mistakes", path, len(diags))
+			"%s has %s, and --strict allows none", path, counted(len(diags), "warning"))
 	case !valid:
 		return &exitError{code: exitUsage}
 	case !flags.json:
