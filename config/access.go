@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -73,16 +72,15 @@ func (b block) isList(e hcl.Expression) bool {
 // hosts checks a list of hosts.
 func (b block) hosts(e hcl.Expression, list []string) bool {
 	_, err := network.Parse(list)
-	var mistake *network.Mistake
-	if !errors.As(err, &mistake) {
-		return err == nil
+	items, diags := hcl.ExprList(e)
+	for _, mistake := range network.Mistakes(err) {
+		at := e.Range()
+		if !diags.HasErrors() && mistake.Index >= 0 && mistake.Index < len(items) {
+			at = items[mistake.Index].Range()
+		}
+		b.fail(at, "Invalid host", mistake.Fix, "%s.", mistake.What)
 	}
-	at := e.Range()
-	if items, diags := hcl.ExprList(e); !diags.HasErrors() && mistake.Index >= 0 && mistake.Index < len(items) {
-		at = items[mistake.Index].Range()
-	}
-	b.fail(at, "Invalid host", mistake.Fix, "%s.", mistake.What)
-	return false
+	return err == nil
 }
 
 // paths reads a list of paths and resolves each.

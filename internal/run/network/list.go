@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -54,7 +55,7 @@ type Mistake struct {
 
 func (m *Mistake) Error() string { return m.What + ". " + m.Fix }
 
-// Parse reads a list. The error is a *Mistake.
+// Parse reads a list. The error joins a *Mistake for each entry that is wrong.
 func Parse(texts []string) (List, error) {
 	var list List
 	switch {
@@ -64,14 +65,31 @@ func Parse(texts []string) (List, error) {
 		return list, &Mistake{-1, fmt.Sprintf("The list has %d entries, of %d at most", len(texts), MostEntries),
 			`Name a domain with all below it: "*.example.com".`}
 	}
+	var wrong []error
 	for i, text := range texts {
 		e, what, fix := parseEntry(text)
 		if what != "" {
-			return List{}, &Mistake{i, fmt.Sprintf("%q %s", text, what), fix}
+			wrong = append(wrong, &Mistake{i, fmt.Sprintf("%q %s", text, what), fix})
 		}
 		list.entries = append(list.entries, e)
 	}
+	if wrong != nil {
+		return List{}, errors.Join(wrong...)
+	}
 	return list, nil
+}
+
+// Mistakes returns the mistakes that an error of Parse joins.
+func Mistakes(err error) (found []*Mistake) {
+	if one, ok := err.(*Mistake); ok {
+		return []*Mistake{one}
+	}
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range all.Unwrap() {
+			found = append(found, Mistakes(err)...)
+		}
+	}
+	return found
 }
 
 // parseEntry reads one entry, or says what is wrong with it.
@@ -233,12 +251,14 @@ func Names(texts []string, host string, port uint16) bool {
 	return e != nil && !e.Below && !e.Ask
 }
 
-// Suggest gives the line of agent.hcl with which hosts could be reached, beside
-// those that a list has.
+// Suggest returns the line of agent.hcl that lets hosts be reached, beside those of a
+// list. An entry of a port goes where its host is added with the ports of the web.
 func Suggest(list []string, hosts ...string) string {
 	all := make([]string, 0, len(list)+len(hosts))
-	for _, host := range append(slices.Clone(list), hosts...) {
-		if text := strconv.Quote(host); !slices.Contains(all, text) {
+	for _, entry := range append(slices.Clone(list), hosts...) {
+		host := strings.TrimSuffix(strings.TrimSuffix(entry, ":443"), ":80")
+		text := strconv.Quote(entry)
+		if !slices.Contains(all, text) && (host == entry || !slices.Contains(hosts, host)) {
 			all = append(all, text)
 		}
 	}

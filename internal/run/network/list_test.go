@@ -100,6 +100,9 @@ func TestMistakes(t *testing.T) {
 		assert.Equal(t, 1, mistake.Index, text)
 		assert.NotEmpty(t, mistake.Fix, text)
 	}
+	_, err := Parse([]string{"*", "example.org", "https://example.com/x"})
+	require.Len(t, Mistakes(err), 2)
+	assert.Equal(t, 2, Mistakes(err)[1].Index)
 	for name, list := range map[string][]string{"empty": {}, "long": make([]string, MostEntries+1)} {
 		_, err := Parse(list)
 		var mistake *Mistake
@@ -134,4 +137,9 @@ func TestSockets(t *testing.T) {
 			assert.ElementsMatch(t, c.want, got)
 		})
 	}
+}
+
+func TestSuggest(t *testing.T) {
+	assert.Equal(t, `network = ["a.example", "b.example"]`, Suggest([]string{"a.example"}, "b.example", "a.example"))
+	assert.Equal(t, `network = ["c.example:22", "b.example"]`, Suggest([]string{"b.example:443", "c.example:22"}, "b.example"))
 }

@@ -159,8 +159,8 @@ func (l *Log) Explain() string {
 		l.mu.Lock()
 		line := Suggest(l.list, shown...)
 		l.mu.Unlock()
-		said = append(said, fmt.Sprintf("The sandbox refused the network to %s%s. If they are meant to be reached, a "+
-			"person can write in agent.hcl: %s.", strings.Join(shown, ", "), more, line))
+		said = append(said, fmt.Sprintf("The sandbox refused the network to %s%s. The user can allow that in agent.hcl: %s.",
+			strings.Join(shown, ", "), more, line))
 	}
 	list, _ := l.Connections()
 	for _, c := range list {
