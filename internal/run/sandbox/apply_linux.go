@@ -133,6 +133,8 @@ func (l Limits) resources(level Level) []launch.Limit {
 
 func landlockABI() int { return launch.LandlockABI() }
 
+func callsRepeat() bool { return launch.CallsRepeat() }
+
 // namespaceRemedy says which setting of the kernel keeps users from making
 // namespaces, which level full needs.
 func namespaceRemedy() string {

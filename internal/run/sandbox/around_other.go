@@ -7,3 +7,5 @@ func around() Level { return "" }
 func confinedAlready() bool { return false }
 
 func landlockABI() int { return 0 }
+
+func callsRepeat() bool { return false }

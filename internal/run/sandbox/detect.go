@@ -21,6 +21,9 @@ type Report struct {
 	Around Level
 	// LandlockABI is the version of the kernel's Landlock, 0 for none.
 	LandlockABI int
+	// CallsRepeat says that the kernel is older than Linux 6.0, where a signal may have a
+	// call that changes a path made twice.
+	CallsRepeat bool
 	// Promise says in a sentence what holds for confined processes.
 	Promise string
 	// Gaps are what the strongest level leaves open.
@@ -41,7 +44,7 @@ type Verdict struct {
 // Detect tries what works on this machine. It starts confined processes the
 // first time, which takes some milliseconds, and remembers the answer.
 func Detect(context.Context) Report {
-	report := Report{Full: on(Full, true), Landlock: on(Landlock, true), LandlockABI: landlockABI()}
+	report := Report{Full: on(Full, true), Landlock: on(Landlock, true), LandlockABI: landlockABI(), CallsRepeat: callsRepeat()}
 	if report.Unwatched = report.Full; !report.Full.Works {
 		report.Unwatched = on(Full, false)
 	}
