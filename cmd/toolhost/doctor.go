@@ -48,6 +48,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check this machine: what works, what is missing, what needs it",
 		Long: `Check this machine: what works, what is missing, what needs it.
+It tries what calls do: it starts the plugins, connects to the MCP servers, and has a
+confined process make and remove a directory in the workspace.
 
 The exit code is 1 if something is wrong. An agent.hcl that is not approved, a
 sandbox that is off, and a missing program that few tools need are no faults.
@@ -123,6 +125,7 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 				finding{Check: "configuration", OK: true, Detail: cmp.Or(p.Config().Path, "none; the defaults hold")})
 		}
 		var plugins []finding
+		p.Plugins().Try(ctx)
 		for _, s := range pluginStates(p) {
 			if s.LastError != nil {
 				plugins = append(plugins, finding{Check: "plugin " + s.Name,
@@ -155,6 +158,13 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 	}
 	findings = append(findings, refusalFindings(ctx, cmp.Or(avoid, a.likelyRoot()))...)
 	findings = append(findings, sandboxFindings(ctx, p, verbose)...)
+	works := func(f finding) bool { return f.Check == "sandbox" && f.OK }
+	unwritable := func(f finding) bool { return f.Check == "disk" }
+	if p != nil && slices.ContainsFunc(findings, works) && !slices.ContainsFunc(findings, unwritable) {
+		if err := tool.AsError(p.TryCommand()); err != nil {
+			findings = append(findings, finding{Check: "commands", Detail: show.Text(err.Message), Next: err.Suggestion})
+		}
+	}
 	findings = append(findings, gitFindings(ctx)...)
 	for _, program := range optionalPrograms {
 		f := finding{Check: program.name, OK: true}

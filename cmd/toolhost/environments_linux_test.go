@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testfilter"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
@@ -91,6 +92,38 @@ func TestEnvironments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDoctorTries has doctor see what calls would meet, though the sandbox works and the
+// plugin has said before what it offers.
+func TestDoctorTries(t *testing.T) {
+	if sandbox.Detect(t.Context()).Strongest == "" {
+		testneed.Missing(t, "no sandbox works on this machine")
+	}
+	dir, home := t.TempDir(), t.TempDir()
+	broken := filepath.Join(dir, "broken")
+	testfile.Program(t, filepath.Join(dir, "own.sh"), "#!/bin/sh\n[ -e '"+broken+"' ] && exit 3\nexec '"+
+		filepath.Join(binaries, "toolhost")+"' internal plugin clemini\n")
+	plant(t, dir, texts{"agent.hcl": "plugin \"own\" {\n  source = \"./own.sh\"\n  prefix = \"own_\"\n}\n" +
+		"sandbox {\n  read = [\"" + binaries + "\"]\n}\n"})
+	doctor := func(rules ...testfilter.Rule) string {
+		cmd := program(t, dir, "doctor")
+		cmd.Env = environment(home)
+		if len(rules) > 0 {
+			cmd = testfilter.Behind(t, cmd, rules...)
+		}
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	const commands, plugin = "! commands ", "! plugin own "
+	said := doctor()
+	assert.NotContains(t, said, commands)
+	assert.NotContains(t, said, plugin)
+	said = doctor(testfilter.Rule{Call: unix.SYS_UNLINKAT, Errno: syscall.EACCES, Arg: 2, Bits: unix.AT_REMOVEDIR})
+	assert.Contains(t, said, commands)
+	assert.Contains(t, said, "remove a directory in "+dir+": permission denied")
+	plant(t, dir, texts{"broken": ""})
+	assert.Contains(t, doctor(), plugin)
 }
 
 // A directory whose files have its group keeps that, also for directories in it.

@@ -105,6 +105,14 @@ func sandboxLevel(chosen sandbox.Level) sandbox.Level {
 // SandboxLevel is how strongly the project's processes are confined.
 func (p *Project) SandboxLevel() sandbox.Level { return p.confineSettings(p.Config()).Level }
 
+// TryCommand finds out whether commands could change files here, without a grant. The
+// error is a *tool.Error.
+func (p *Project) TryCommand() error {
+	policy := p.confineSettings(p.Config()).Policy(p.Workspace.Root(), p.Config().Workspace.Allow...)
+	policy.NoCache = true
+	return policy.Try()
+}
+
 // ConfineInspection confines a program that is run once to say what it offers,
 // in an empty workspace.
 func ConfineInspection(l plugins.Launch, workspace string) error {

@@ -9,3 +9,5 @@ func confinedAlready() bool { return false }
 func landlockABI() int { return 0 }
 
 func callsRepeat() bool { return false }
+
+func (p *Policy) tryIn(string, Level) Verdict { return Verdict{Works: true} }

@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // Report is what works on this machine.
@@ -65,6 +68,20 @@ func On(level Level) Verdict {
 		return Verdict{Works: level == Off}
 	}
 	return on(level, true)
+}
+
+// Try finds out, on Linux, whether a command could be confined by the policy and change
+// files of the workspace. The error is a *tool.Error.
+func (p Policy) Try() error {
+	level, err := p.choose()
+	if err != nil || level == Off {
+		return err
+	}
+	if v := p.tryIn(p.Workspace, level); !v.Works {
+		return tool.Errorf(tool.Unavailable, "commands cannot change files here, or not be confined: %s", v.Reason).
+			Suggest("%s", cmp.Or(v.Remedy, "Look at who may write to the directory, and at how it is mounted."))
+	}
+	return nil
 }
 
 // tried are the verdicts of this process.
