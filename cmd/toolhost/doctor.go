@@ -277,7 +277,7 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	case level == sandbox.Auto && report.Strongest != "":
 		found.OK, found.Detail = true, string(report.Strongest)+": "+holds
 		if !report.Full.Works && (report.Around == "" || report.Around == sandbox.Other) {
-			found.Next = "Level full, which is stronger, does not work here: " + report.Full.Reason + ". " + report.Full.Remedy
+			found.Next = report.Full.Weaker() + " " + report.Full.Remedy
 		}
 	case level == sandbox.Full && report.Full.Works, level == sandbox.Landlock && report.Landlock.Works:
 		found.OK = true

@@ -44,6 +44,12 @@ type Verdict struct {
 	Passing bool
 }
 
+// Weaker says in a sentence that commands are confined at level landlock, by the verdict
+// on level full.
+func (v Verdict) Weaker() string {
+	return "Commands are confined at level landlock, since level full, which is stronger, does not work here: " + v.Reason + "."
+}
+
 // Detect tries what works on this machine. It starts confined processes the
 // first time, which takes some milliseconds, and remembers the answer.
 func Detect(context.Context) Report {
