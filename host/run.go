@@ -53,8 +53,8 @@ func (c *call) run(ctx context.Context) (err error) {
 			Suggest("Tell its author.")
 	}
 	if why, ok := result.Metadata[tool.SandboxWeaker].(string); ok && c.host.tellWeaker.Swap(false) {
-		c.host.logger.WarnContext(ctx, "commands are confined, and not by the strongest level of the sandbox",
-			"level", result.Metadata[tool.SandboxLevel], "error", why, "help", "toolhost doctor says what would have the strongest work.")
+		c.host.logger.WarnContext(ctx, "the sandbox is below its strongest level", "error", why,
+			"help", "toolhost doctor says what would have the strongest work.")
 	}
 	if c.entry.foreign {
 		result = boundedResult(result, c.host.output.Load())

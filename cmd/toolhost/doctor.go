@@ -49,6 +49,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check this machine: what works, what is missing, what needs it",
 		Long: `Check this machine: what works, what is missing, what needs it.
+It tries what calls do: it starts the plugins, connects to the MCP servers, and has a
+confined process make and remove a directory in the workspace.
 
 The exit code is 1 if something is wrong. An agent.hcl that is not approved, a
 sandbox that is off, and a missing program that few tools need are no faults.
@@ -124,6 +126,7 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 				finding{Check: "configuration", OK: true, Detail: cmp.Or(p.Config().Path, "none; the defaults hold")})
 		}
 		var plugins []finding
+		p.Plugins().Try(ctx)
 		for _, s := range pluginStates(p) {
 			if s.LastError != nil {
 				plugins = append(plugins, finding{Check: "plugin " + s.Name,
@@ -156,6 +159,13 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 	}
 	findings = append(findings, refusalFindings(ctx, cmp.Or(avoid, a.likelyRoot()))...)
 	findings = append(findings, sandboxFindings(ctx, p, verbose)...)
+	works := func(f finding) bool { return f.Check == "sandbox" && f.OK }
+	unwritable := func(f finding) bool { return f.Check == "disk" }
+	if p != nil && slices.ContainsFunc(findings, works) && !slices.ContainsFunc(findings, unwritable) {
+		if err := tool.AsError(p.TryCommand()); err != nil {
+			findings = append(findings, finding{Check: "commands", Detail: show.Text(err.Message), Next: err.Suggestion})
+		}
+	}
 	findings = append(findings, gitFindings(ctx)...)
 	for _, program := range optionalPrograms {
 		f := finding{Check: program.name, OK: true}
@@ -268,7 +278,7 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	case level == sandbox.Auto && report.Strongest != "":
 		found.OK, found.Detail = true, string(report.Strongest)+": "+holds
 		if !report.Full.Works && (report.Around == "" || report.Around == sandbox.Other) {
-			found.Next = "Level full, which is stronger, does not work here: " + report.Full.Reason + ". " + report.Full.Remedy
+			found.Next = report.Full.Weaker() + " " + report.Full.Remedy
 		}
 	case level == sandbox.Full && report.Full.Works, level == sandbox.Landlock && report.Landlock.Works:
 		found.OK = true

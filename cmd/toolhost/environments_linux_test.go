@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testfilter"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
@@ -91,6 +92,87 @@ func TestEnvironments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWeakerLevelIsSaid reads what is said where the strongest level does not work: when
+// a client begins, once in the log, in each result, and by doctor.
+func TestWeakerLevelIsSaid(t *testing.T) {
+	if !sandbox.On(sandbox.Landlock).Works {
+		testneed.Missing(t, "sandbox level landlock does not work on this machine")
+	}
+	const said = "Commands are confined at level landlock, since level full, which is stronger, does not work here: " +
+		"make namespaces: operation not permitted."
+	for name, c := range map[string]struct {
+		env  string
+		said bool
+	}{
+		"auto":              {said: true},
+		"chosen, a control": {env: "TOOLHOST_SANDBOX=landlock"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			plant(t, dir, map[string]string{"agent.hcl": makingTool})
+			behind := func(args ...string) *exec.Cmd {
+				cmd := program(t, dir, args...)
+				cmd.Env = append(cmd.Env, c.env)
+				return testfilter.Behind(t, cmd, inDocker...)
+			}
+			s := serveCommand(t, behind("serve"))
+			instructions := instructionsOf(t, s.request("initialize", map[string]any{"protocolVersion": "2025-11-25",
+				"capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"}}))
+			assert.Equal(t, c.said, strings.Contains(instructions, said), instructions)
+			for range 2 {
+				require.False(t, s.call("make", `{}`).IsError)
+				require.NoError(t, os.RemoveAll(filepath.Join(dir, "e")))
+				for _, file := range []string{"a", "b", "c", "d"} {
+					require.NoError(t, os.RemoveAll(filepath.Join(dir, file)))
+				}
+			}
+			s.end()
+			times := 0
+			if c.said {
+				times = 1
+			}
+			assert.Equal(t, times, strings.Count(s.log(), said), s.log())
+			out, err := behind("call", "make", "--json", "--yes").Output()
+			require.NoError(t, err)
+			assert.Equal(t, c.said, strings.Contains(string(out), `"sandbox_weaker":"`+said), string(out))
+			out, _ = behind("doctor").Output()
+			assert.Equal(t, c.said, strings.Contains(strings.Join(strings.Fields(string(out)), " "), said), string(out))
+		})
+	}
+}
+
+// TestDoctorTries has doctor see what calls would meet, though the sandbox works and the
+// plugin has said before what it offers.
+func TestDoctorTries(t *testing.T) {
+	if sandbox.Detect(t.Context()).Strongest == "" {
+		testneed.Missing(t, "no sandbox works on this machine")
+	}
+	dir, home := t.TempDir(), t.TempDir()
+	broken := filepath.Join(dir, "broken")
+	testfile.Program(t, filepath.Join(dir, "own.sh"), "#!/bin/sh\n[ -e '"+broken+"' ] && exit 3\nexec '"+
+		filepath.Join(binaries, "toolhost")+"' internal plugin clemini\n")
+	plant(t, dir, texts{"agent.hcl": "plugin \"own\" {\n  source = \"./own.sh\"\n  prefix = \"own_\"\n}\n" +
+		"sandbox {\n  read = [\"" + binaries + "\"]\n}\n"})
+	doctor := func(rules ...testfilter.Rule) string {
+		cmd := program(t, dir, "doctor")
+		cmd.Env = environment(home)
+		if len(rules) > 0 {
+			cmd = testfilter.Behind(t, cmd, rules...)
+		}
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	const commands, plugin = "! commands ", "! plugin own "
+	said := doctor()
+	assert.NotContains(t, said, commands)
+	assert.NotContains(t, said, plugin)
+	said = doctor(testfilter.Rule{Call: unix.SYS_UNLINKAT, Errno: syscall.EACCES, Arg: 2, Bits: unix.AT_REMOVEDIR})
+	assert.Contains(t, said, commands)
+	assert.Contains(t, said, "remove a directory in "+dir+": permission denied")
+	plant(t, dir, texts{"broken": ""})
+	assert.Contains(t, doctor(), plugin)
 }
 
 // A directory whose files have its group keeps that, also for directories in it.

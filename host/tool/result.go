@@ -31,7 +31,8 @@ type Result struct {
 }
 
 // Keys of a result's metadata: SandboxLevel is the level that the call's processes
-// were confined at, SandboxWeaker why that is not the strongest.
+// were confined at, SandboxWeaker a sentence that says why that is not the
+// strongest.
 const (
 	SandboxLevel  = "sandbox"
 	SandboxWeaker = "sandbox_weaker"

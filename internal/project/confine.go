@@ -35,14 +35,13 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // agent.hcl says, and without one by the strongest level that works here, with
 // no network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
-	s := sandbox.Settings{Level: sandbox.Auto, Keep: p.ownFiles(cfg), Names: p.ownNames(),
+	s := sandbox.Settings{Keep: p.ownFiles(cfg), Names: p.ownNames(),
 		Identity: p.identity, State: p.stateDir,
 		Ignore: cfg.Record.Ignore}
 	if block := cfg.Sandbox; block != nil {
-		s.Level = sandbox.Level(block.Level)
 		s.Network, s.Hosts = block.Network, block.Hosts
 		s.Read, s.Write, s.Mask = cfg.Judged(block.Read...), cfg.Judged(block.Write...), block.Mask
-		s.Unwatched, s.Memory = block.Unwatched, uint64(block.Memory)
+		s.Memory = uint64(block.Memory)
 	}
 	for _, c := range cfg.Credentials {
 		if c.Value == "" {
@@ -51,9 +50,18 @@ func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 		s.Credentials = append(s.Credentials, network.Credential{Name: c.Name, Host: c.Host, Port: c.Port, Header: c.Header,
 			Value: c.Value})
 	}
-	s.Level = sandboxLevel(s.Level)
+	s.Level, s.Unwatched = chosenLevel(cfg)
 	s.Keep = append(s.Keep, p.grantedCaches(cfg)...)
 	return s
+}
+
+// chosenLevel is the level of the sandbox, and whether it is to watch nothing.
+func chosenLevel(cfg *config.Config) (level sandbox.Level, unwatched bool) {
+	level = sandbox.Auto
+	if block := cfg.Sandbox; block != nil {
+		level, unwatched = sandbox.Level(block.Level), block.Unwatched
+	}
+	return sandboxLevel(level), unwatched
 }
 
 // grantedCaches returns the directories of the caches that only blocks with a
@@ -103,7 +111,18 @@ func sandboxLevel(chosen sandbox.Level) sandbox.Level {
 }
 
 // SandboxLevel is how strongly the project's processes are confined.
-func (p *Project) SandboxLevel() sandbox.Level { return p.confineSettings(p.Config()).Level }
+func (p *Project) SandboxLevel() sandbox.Level {
+	level, _ := chosenLevel(p.Config())
+	return level
+}
+
+// TryCommand finds out whether commands could change files here, without a grant. The
+// error is a *tool.Error.
+func (p *Project) TryCommand() error {
+	policy := p.confineSettings(p.Config()).Policy(p.Workspace.Root(), p.Config().Workspace.Allow...)
+	policy.NoCache = true
+	return policy.Try()
+}
 
 // ConfineInspection confines a program that is run once to say what it offers,
 // in an empty workspace.

@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/project/agentfile"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
@@ -83,7 +84,7 @@ func instructions(p *Project, s *standing) func(context.Context) string {
 		if cfg.Path != "" {
 			file = filepath.Base(cfg.Path)
 		}
-		lines = append(lines, s.say(file), cfg.Instructions)
+		lines = append(lines, sandbox.Weaker(chosenLevel(cfg)), s.say(file), cfg.Instructions)
 		lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 		return strings.Join(lines, "\n")
 	}

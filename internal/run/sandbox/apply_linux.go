@@ -133,6 +133,8 @@ func (l Limits) resources(level Level) []launch.Limit {
 
 func landlockABI() int { return launch.LandlockABI() }
 
+func callsRepeat() bool { return launch.CallsRepeat() }
+
 // namespaceRemedy says which setting of the kernel keeps users from making
 // namespaces, which level full needs.
 func namespaceRemedy() string {
@@ -153,20 +155,25 @@ func namespaceRemedy() string {
 	return ""
 }
 
-// try starts a launcher that confines itself, has a file opened as a command would, if
-// it is supervised, and ends.
 func try(t trial) Verdict {
 	if errno := launch.LandlockMissing(); t.level == Landlock && errno != 0 {
 		return landlockMissing(errno)
 	}
+	p := Policy{Level: t.level, trial: t.supervised}
+	return p.tryIn("/", t.level)
+}
+
+// tryIn starts a launcher that confines itself, has a file opened as a command would, if
+// it is supervised, makes and removes a directory in dir, if that is not the root, and
+// ends.
+func (p *Policy) tryIn(dir string, level Level) Verdict {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
 		return failedTrial("make a pipe", err)
 	}
 	defer ours.Close()
-	p := Policy{Level: t.level, trial: t.supervised}
-	cmd := &exec.Cmd{Env: []string{statusName + "=3"}, Dir: "/", ExtraFiles: []*os.File{theirs}} // without a program
-	err = p.apply(cmd, t.level)
+	cmd := &exec.Cmd{Env: []string{statusName + "=3"}, Dir: dir, ExtraFiles: []*os.File{theirs}} // without a program
+	err = p.apply(cmd, level)
 	if err == nil {
 		err = cmd.Start()
 	}

@@ -51,7 +51,7 @@ func TestHostInASandbox(t *testing.T) {
 				return
 			}
 			assert.Equal(t, map[string]any{"sandbox": "landlock", "sandbox_around": "full",
-				"sandbox_weaker": got.Report.Full.Reason}, got.Metadata)
+				"sandbox_weaker": got.Report.Full.Weaker()}, got.Metadata)
 			assert.Equal(t, map[string]bool{
 				"inside": true, "inside mode": true, "outside": false, "outside mode": false,
 				"outside mode by a link": false, "farther": false,

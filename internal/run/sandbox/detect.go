@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // Report is what works on this machine.
@@ -21,6 +24,9 @@ type Report struct {
 	Around Level
 	// LandlockABI is the version of the kernel's Landlock, 0 for none.
 	LandlockABI int
+	// CallsRepeat says that the kernel is older than Linux 6.0, where a signal may have a
+	// call that changes a path made twice.
+	CallsRepeat bool
 	// Promise says in a sentence what holds for confined processes.
 	Promise string
 	// Gaps are what the strongest level leaves open.
@@ -38,10 +44,16 @@ type Verdict struct {
 	Passing bool
 }
 
+// Weaker says in a sentence that commands are confined at level landlock, by the verdict
+// on level full.
+func (v Verdict) Weaker() string {
+	return "Commands are confined at level landlock, since level full, which is stronger, does not work here: " + v.Reason + "."
+}
+
 // Detect tries what works on this machine. It starts confined processes the
 // first time, which takes some milliseconds, and remembers the answer.
 func Detect(context.Context) Report {
-	report := Report{Full: on(Full, true), Landlock: on(Landlock, true), LandlockABI: landlockABI()}
+	report := Report{Full: on(Full, true), Landlock: on(Landlock, true), LandlockABI: landlockABI(), CallsRepeat: callsRepeat()}
 	if report.Unwatched = report.Full; !report.Full.Works {
 		report.Unwatched = on(Full, false)
 	}
@@ -62,6 +74,20 @@ func On(level Level) Verdict {
 		return Verdict{Works: level == Off}
 	}
 	return on(level, true)
+}
+
+// Try finds out, on Linux, whether a command could be confined by the policy and change
+// files of the workspace. The error is a *tool.Error.
+func (p Policy) Try() error {
+	level, err := p.choose()
+	if err != nil || level == Off {
+		return err
+	}
+	if v := p.tryIn(p.Workspace, level); !v.Works {
+		return tool.Errorf(tool.Unavailable, "commands cannot change files here, or not be confined: %s", v.Reason).
+			Suggest("%s", cmp.Or(v.Remedy, "Look at who may write to the directory, and at how it is mounted."))
+	}
+	return nil
 }
 
 // tried are the verdicts of this process.

@@ -33,6 +33,9 @@ func (r Report) fullGaps() []string {
 			"a grant (write) for their .git directory.",
 		othersFiles,
 	}
+	if r.CallsRepeat {
+		gaps = append(gaps, repeatedCalls)
+	}
 	if r.LandlockABI < landlockScopes {
 		gaps = append(gaps, "With network = \"allow\", abstract unix sockets of programs outside can be reached (needs Linux 6.12).")
 	}
@@ -43,6 +46,10 @@ func (r Report) fullGaps() []string {
 const othersFiles = "Of files of the workspace that belong to another user, commands of root change content, names and modes, " +
 	"not owners and times, and they read none that only its owner may read."
 
+// repeatedCalls is what a program sees where Report.CallsRepeat says so.
+const repeatedCalls = "A signal that reaches a program just when its call that makes, opens, moves or removes a file ends " +
+	"may have that call made twice, rarely; the second time says that the file exists, or is gone (needs Linux 6.0)."
+
 func (r Report) landlockGaps() []string {
 	gaps := []string{
 		"When the host itself is killed by SIGKILL, what a command has started may outlive it.",
@@ -50,6 +57,9 @@ func (r Report) landlockGaps() []string {
 		"Programs cannot write to /tmp; TMPDIR names a directory in the workspace.",
 		"Names of files can be listed everywhere, and the names and command lines of other processes be seen.",
 		othersFiles,
+	}
+	if r.CallsRepeat {
+		gaps = append(gaps, repeatedCalls)
 	}
 	if r.LandlockABI < landlockScopes {
 		gaps = append(gaps, "Processes of the same user outside can be signalled (needs Linux 6.12).")

@@ -180,6 +180,30 @@ func (h Held) There() error {
 		Suggest("Put the workspace back, or start toolhost again in the directory that is meant.")
 }
 
+// Weaker says before any command that commands will run below the strongest level, ""
+// where they will not, or not at all, or where somebody chose their level. It tries the
+// level, a third of what a start costs, only where there is a doubt.
+func Weaker(level Level, unwatched bool) string {
+	if !doubtful() {
+		return ""
+	}
+	p := Policy{Level: level, trial: !unwatched}
+	level, err := p.choose()
+	if err != nil {
+		return ""
+	}
+	return p.weaker(level)
+}
+
+// weaker says that the level which the policy gave is below the strongest, "" where it
+// is not, or where somebody chose it.
+func (p *Policy) weaker(level Level) string {
+	if level != Landlock || p.Level != Auto && p.Level != "" {
+		return ""
+	}
+	return on(Full, p.supervised()).Weaker()
+}
+
 // ConfineTelling is Apply for tools whose results name the level: it gives
 // what a result's metadata says of it, and of the sandbox that the host itself
 // is in, if any.
@@ -189,8 +213,8 @@ func (p Policy) ConfineTelling(cmd *exec.Cmd) (metadata map[string]any, err erro
 		return nil, err
 	}
 	metadata = map[string]any{tool.SandboxLevel: string(level)}
-	if level == Landlock && (p.Level == Auto || p.Level == "") {
-		metadata[tool.SandboxWeaker] = on(Full, p.supervised()).Reason
+	if weaker := p.weaker(level); weaker != "" {
+		metadata[tool.SandboxWeaker] = weaker
 	}
 	if confinedAlready() {
 		metadata["sandbox_around"] = string(around())

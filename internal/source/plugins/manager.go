@@ -241,6 +241,18 @@ func (m *Manager) Status() []Status {
 	return out
 }
 
+// Try starts, concurrently, the plugins that have a process and have not failed, which
+// their Status then tells.
+func (m *Manager) Try(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, p := range m.plugins.All() {
+		if s := p.status(); s.LastError == nil && s.State != InProcess {
+			all.Go(func() { _ = p.start(ctx) })
+		}
+	}
+	all.Wait()
+}
+
 // Close ends all plugins that no other manager has, with everything that they
 // started, and returns when none of them is left. It takes a few seconds at
 // most. The manager cannot be used afterwards.

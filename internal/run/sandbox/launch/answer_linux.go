@@ -114,7 +114,11 @@ func (s *supervisor) answer(id uint64, errno syscall.Errno) {
 
 // interrupted is an answer that did not reach its caller, since a signal came: the
 // caller makes the call again then, at once, and it has been made already. It happens
-// before Linux 6.0, see listenerFlags.
+// before Linux 6.0, see listenerFlags, and rarely before 6.18.
+//
+// Between the moment when the caller has seen the signal and the one when it takes the
+// filter's lock, these kernels take an answer and lose it, and say nothing. Such a call
+// is made twice; the promise says so, and no more can be seen from here.
 type interrupted struct {
 	nr        int32
 	args      [6]uint64
@@ -133,7 +137,7 @@ const (
 // interrupt keeps an answer to the present call that did not reach the caller, unless
 // nothing was done since that was seen before.
 func (s *supervisor) interrupt(id uint64, answer interrupted) {
-	if id != s.now.id || answer.errno == syscall.ESRCH || listenerFlags()&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV != 0 {
+	if id != s.now.id || answer.errno == syscall.ESRCH {
 		return
 	}
 	answer.nr, answer.args, answer.until = s.now.nr, s.now.args, time.Now().Add(repeatWithin)
@@ -145,7 +149,7 @@ func (s *supervisor) interrupt(id uint64, answer interrupted) {
 		answer.fd = fd
 	}
 	if len(s.interrupted) == mostInterrupted {
-		s.forgetInterrupted()
+		s.forgetInterrupted(time.Time{})
 	}
 	if s.interrupted == nil {
 		s.interrupted = make(map[uint32]interrupted)
@@ -163,7 +167,7 @@ func (s *supervisor) repeated() bool {
 	if kept.fd >= 0 {
 		defer syscall.Close(kept.fd)
 	}
-	if kept.nr != s.now.nr || kept.args != s.now.args || time.Now().After(kept.until) {
+	if kept.nr != s.now.nr || kept.args != s.now.args {
 		return false
 	}
 	if kept.fd >= 0 {
@@ -174,11 +178,15 @@ func (s *supervisor) repeated() bool {
 	return true
 }
 
-func (s *supervisor) forgetInterrupted() {
-	for _, kept := range s.interrupted {
+// forgetInterrupted forgets the answers that were kept until then, all for the zero time.
+func (s *supervisor) forgetInterrupted(then time.Time) {
+	for pid, kept := range s.interrupted {
+		if !then.IsZero() && then.Before(kept.until) {
+			continue
+		}
 		if kept.fd >= 0 {
 			_ = syscall.Close(kept.fd)
 		}
+		delete(s.interrupted, pid)
 	}
-	s.interrupted = nil
 }

@@ -99,6 +99,11 @@ func (p *Plan) script() (*script, error) {
 		s.call("have a file opened", unix.SYS_OPENAT, unix.AT_FDCWD, os.DevNull, unix.O_WRONLY|unix.O_CLOEXEC).into(fd)
 		s.close(fd)
 	}
+	if p.Path == "" && p.Dir != "/" {
+		name := ".toolhost-try-" + strconv.Itoa(os.Getpid())
+		s.call("make a directory in "+p.Dir, unix.SYS_MKDIRAT, unix.AT_FDCWD, name, 0o700)
+		s.call("remove a directory in "+p.Dir, unix.SYS_UNLINKAT, unix.AT_FDCWD, name, unix.AT_REMOVEDIR)
+	}
 	p.run(s)
 	if p.Namespaces {
 		s.here(&outside)

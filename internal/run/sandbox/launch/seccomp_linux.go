@@ -304,6 +304,10 @@ func (p program) bytes() []byte {
 	return data
 }
 
+// CallsRepeat reports whether the kernel may lose an answer of the supervisor when a
+// signal comes at that moment, so that the program makes its call a second time.
+func CallsRepeat() bool { return listenerFlags()&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV == 0 }
+
 // listenerFlags are those of a filter with a listener. Before Linux 6.0 the kernel
 // cannot keep signals from a call that the supervisor has begun with: the call is made
 // again then, for which the supervisor keeps its answer.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -147,7 +148,7 @@ func (s *supervisor) supervise(socket *os.File) {
 // close closes what the supervisor has open.
 func (s *supervisor) close() {
 	s.settle(true)
-	s.forgetInterrupted()
+	s.forgetInterrupted(time.Time{})
 	if s.root >= 0 {
 		_ = syscall.Close(s.root)
 	}
@@ -214,8 +215,11 @@ func pending(fd, timeout int) (events int16) {
 func (s *supervisor) serve() {
 	for {
 		timeout := -1
-		if len(s.pipes) > 0 || s.waiting() {
+		switch {
+		case len(s.pipes) > 0 || s.waiting():
 			timeout = pipePause
+		case len(s.interrupted) > 0:
+			timeout = int(repeatWithin.Milliseconds())
 		}
 		events := pending(s.listener, timeout)
 		if events != 0 && events&unix.POLLIN == 0 {
@@ -223,6 +227,9 @@ func (s *supervisor) serve() {
 		}
 		s.openPipes()
 		s.settle(false)
+		if len(s.interrupted) > 0 {
+			s.forgetInterrupted(time.Now())
+		}
 		var n notification
 		if events == 0 || s.control(notifyReceive, unsafe.Pointer(&n)) != nil {
 			continue // the caller has ended
@@ -292,11 +299,18 @@ func (s *supervisor) nameOf(fd int) (path string, ok bool) {
 	return rest, true
 }
 
+// control makes a request to the listener. The kernel gives up where it would wait for
+// another one's and a signal comes, as Go's runtime sends them: it is made again then.
 func (s *supervisor) control(request uintptr, p unsafe.Pointer) error {
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.listener), request, uintptr(p)); errno != 0 {
-		return errno
+	for {
+		switch _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.listener), request, uintptr(p)); errno {
+		case 0:
+			return nil
+		case syscall.EINTR:
+		default:
+			return errno
+		}
 	}
-	return nil
 }
 
 // handle makes one call for the program.
