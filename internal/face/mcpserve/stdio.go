@@ -19,8 +19,8 @@ import (
 )
 
 // lastAnswers is how long the calls that are under way when the input ends may
-// still take to be answered. It lets a script pipe requests in and read the
-// answers; anyone who hangs up waits for nothing.
+// still take to be answered; then an error answers them. It lets a script pipe
+// requests in and read the answers; anyone who hangs up waits for nothing.
 const lastAnswers = 200 * time.Millisecond
 
 // MaxMessage bounds one message that a client may send, in bytes. Tools take
@@ -51,6 +51,7 @@ func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 		Received: c.count,
 		Ended: func() {
 			c.awaitAnswers()
+			c.answerOpen()
 			t.onEOF()
 		},
 	}
@@ -167,6 +168,33 @@ func (c *lineConn) awaitAnswers() {
 		case <-c.Closed():
 			return
 		}
+	}
+}
+
+// answerOpen answers what was not answered in time, as far as the client reads.
+func (c *lineConn) answerOpen() {
+	var late []jsonrpc.ID
+	c.opening.Lock()
+	for id, cancelled := range c.open {
+		if !cancelled {
+			late, c.open[id] = append(late, id), true // no second answer follows
+		}
+	}
+	c.opening.Unlock()
+	if len(late) == 0 {
+		return
+	}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for _, id := range late {
+			c.fail(rpcid.Raw(id), jsonrpc.CodeInternalError, fmt.Sprintf("the input ended while this was under way, and "+
+				"it was cancelled %s later. Keep the input open until the answer is there.", lastAnswers))
+		}
+	}()
+	select {
+	case <-written:
+	case <-time.After(lastAnswers):
 	}
 }
 
