@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/face/export"
 )
 
 // TestExamplesOfTheDocs reads every piece of agent.hcl that docs/CONFIG.md
@@ -35,7 +36,10 @@ func TestExamplesOfTheDocs(t *testing.T) {
 		if frame, ok := around[word]; ok {
 			text = strings.Replace(frame, "HERE", text, 1)
 		}
-		_, diags := config.Parse("agent.hcl", []byte(text), config.LoadOptions{Env: env})
+		cfg, diags := config.Parse("agent.hcl", []byte(text), config.LoadOptions{Env: env})
 		assert.NoError(t, diags.Err(), text)
+		for i := range cfg.Tools {
+			assert.Empty(t, export.Refused(cfg.Tools[i].Schema()), text)
+		}
 	}
 }

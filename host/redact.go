@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/store/redact"
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // secrets is what is to be taken out, now.
@@ -94,8 +95,7 @@ func (d *redactor) details(details map[string]any) map[string]any {
 	if bytes.Equal(clean, data) {
 		return maps.Clone(details)
 	}
-	var out map[string]any
-	_ = json.Unmarshal(clean, &out)
+	out, _ := exact.Object(clean)
 	return out
 }
 

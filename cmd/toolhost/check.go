@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/face/export"
 	"github.com/toolhost/toolhost/internal/file/obeyed"
 	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/project"
@@ -55,6 +57,7 @@ func (c *checker) check(ctx context.Context) config.Diagnostics {
 	}
 	c.credentials()
 	c.tooLong()
+	c.refused()
 	c.names()
 	return c.found
 }
@@ -287,6 +290,29 @@ func (c *checker) tooLong() {
 					strconv.Itoa(maxDescription),
 				"Shorten it; what a parameter means belongs into the parameter's description.")
 		}
+	}
+}
+
+// refused warns of parameters that a model API refuses: a client that gives them to
+// it as they are loses all tools.
+func (c *checker) refused() {
+	own := make(map[string]bool)
+	for i := range c.cfg.Tools { // before the file is approved too
+		t := &c.cfg.Tools[i]
+		own[t.Name] = true
+		c.refusedIn(c.cfg.At("tool."+t.Name+".params_schema", t.Pos), t.Name, t.Schema())
+	}
+	for _, e := range c.project.Host.Catalog().Entries() {
+		if def := e.Definition(); !own[e.Tool.Definition().Name] {
+			c.refusedIn(c.placeOf(e), e.Name, def.Parameters)
+		}
+	}
+}
+
+func (c *checker) refusedIn(at, name string, parameters json.RawMessage) {
+	if all := export.Refused(parameters); len(all) > 0 {
+		c.warn(at, "Parameters that a model API refuses", "the parameters of "+name+" are not taken everywhere: "+
+			strings.Join(all, "; "), "Say it otherwise, or in a description. toolhost schema prints what each API takes.")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -89,14 +88,14 @@ func (a *app) completeCall(c *cobra.Command, args []string, word string) ([]stri
 func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, typed string) (values []string) {
 	var schema struct {
 		Properties map[string]struct {
-			Type any   `json:"type"`
-			Enum []any `json:"enum"`
+			Type any         `json:"type"`
+			Enum []plainJSON `json:"enum"`
 		} `json:"properties"`
 	}
 	_ = json.Unmarshal(entry.Definition().Parameters, &schema)
 	param := schema.Properties[name]
-	for _, value := range param.Enum {
-		values = append(values, fmt.Sprint(value))
+	if len(param.Enum) > 0 {
+		values = plainTexts(param.Enum)
 	}
 	if param.Type == "boolean" {
 		values = []string{"false", "true"}

@@ -138,7 +138,7 @@ func (a *app) describeParameters(raw json.RawMessage) {
 			Type        any             `json:"type"`
 			Description string          `json:"description"`
 			Default     json.RawMessage `json:"default"`
-			Enum        []any           `json:"enum"`
+			Enum        []plainJSON     `json:"enum"`
 			Items       struct {
 				Type any `json:"type"`
 			} `json:"items"`
@@ -164,7 +164,7 @@ func (a *app) describeParameters(raw json.RawMessage) {
 			facts = append(facts, "default "+jsontext.Compact(property.Default))
 		}
 		if len(property.Enum) > 0 {
-			facts = append(facts, "one of "+joined(property.Enum, ", "))
+			facts = append(facts, "one of "+strings.Join(plainTexts(property.Enum), ", "))
 		}
 		fmt.Fprintf(a.out, "  %s  %s\n", a.painter.bold(show.Text(name)),
 			a.painter.dim("("+show.Text(strings.Join(facts, ", "))+")"))
@@ -179,15 +179,32 @@ func typeText(t any) string {
 		return ""
 	}
 	if several, ok := t.([]any); ok {
-		return joined(several, " or ")
+		names := make([]string, len(several))
+		for i, name := range several {
+			names[i] = fmt.Sprint(name)
+		}
+		return strings.Join(names, " or ")
 	}
 	return fmt.Sprint(t)
 }
 
-func joined(values []any, by string) string {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = fmt.Sprint(v)
+// plainJSON is a JSON value as people write it: a text without quotes, anything
+// else as it stands.
+type plainJSON string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *plainJSON) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		return json.Unmarshal(data, (*string)(p))
 	}
-	return strings.Join(texts, by)
+	*p = plainJSON(jsontext.Compact(data))
+	return nil
+}
+
+func plainTexts[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }

@@ -28,3 +28,19 @@ func TestErrorsAreMarkedOnATerminal(t *testing.T) {
 	assert.NotZero(t, code)
 	assert.Contains(t, screen, "✗ There is no tool named \"nosuch\"")
 }
+
+// A command does not wait at the terminal of who runs toolhost, at no sandbox level.
+func TestCommandsHaveNoTerminal(t *testing.T) {
+	for _, level := range []string{"off", "landlock", ""} {
+		env := []string{"TOOLHOST_TRUST=1"}
+		if level != "" {
+			env = append(env, "TOOLHOST_SANDBOX="+level)
+		}
+		screen, code := onTerminal(t, t.TempDir(), "", env, "call", "--toolset", "cliagent", "run_in_terminal",
+			"command=read x </dev/tty; for n in 0 1 2; do test -t $n && echo terminal; done; echo over", "timeout_seconds=60")
+		assert.Zero(t, code, "%s: %s", level, screen)
+		assert.Regexp(t, `(?i)cannot open /dev/tty|/dev/tty: no such device`, screen, level)
+		assert.NotRegexp(t, `(?m)^terminal`, screen, level)
+		assert.Contains(t, screen, "over", level)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 	"github.com/toolhost/toolhost/internal/store/record"
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // recordedCall is what the record has of a call, for clients that ask for a task
@@ -38,7 +39,7 @@ func (p *Project) recordedCall(ctx context.Context, id string) (*mcpserve.Record
 		Step      int             `json:"step"`
 		Artifacts []tool.Artifact `json:"artifacts"`
 		Files     []string        `json:"files_affected"`
-		Metadata  map[string]any  `json:"metadata"`
+		Metadata  json.RawMessage `json:"metadata"`
 	}
 	data, err := json.Marshal(detail.Facts)
 	if err == nil {
@@ -48,7 +49,7 @@ func (p *Project) recordedCall(ctx context.Context, id string) (*mcpserve.Record
 		call.Result = new(tool.Result)
 		err = json.Unmarshal(detail.Result, call.Result)
 		call.Result.Artifacts, call.Result.FilesAffected = facts.Artifacts, facts.Files
-		call.Result.Metadata = facts.Metadata
+		call.Result.Metadata, _ = exact.Object(facts.Metadata)
 	}
 	if err == nil && call.Result == nil && facts.Error == "" {
 		facts.Error, facts.Message = tool.Internal, "the call ended well; the record does not have its result any more"

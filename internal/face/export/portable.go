@@ -36,6 +36,7 @@ func portable(def *tool.Definition, format Format) (object, error) {
 	}
 	r := rewriter{format: format, root: root, inlined: new(int)}
 	out, _ := r.schema(root, 0).(object)
+	out = r.flat(out)
 	if out.get("type") == nil {
 		out = append(object{{"type", "object"}}, out...)
 	}
@@ -50,14 +51,6 @@ type rewriter struct {
 	format  Format
 	root    object
 	inlined *int
-}
-
-// geminiKeywords are the keywords of Gemini's Schema type
-// (https://ai.google.dev/api/caching#Schema).
-var geminiKeywords = []string{
-	"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems", "properties", "required",
-	"minProperties", "maxProperties", "minLength", "maxLength", "pattern", "example", "anyOf", "propertyOrdering",
-	"default", "items", "minimum", "maximum",
 }
 
 func (r rewriter) schema(value any, depth int) any {
@@ -77,11 +70,14 @@ func (r rewriter) schema(value any, depth int) any {
 		}
 		return r.schema(target, depth+1)
 	}
-	var out object
+	if kinds := kindsOf(in); len(kinds) > 1 {
+		in = eachKind(in, kinds)
+	}
+	out := object{}
 	for _, m := range in {
 		out = append(out, r.keyword(m, depth)...)
 	}
-	return out
+	return r.taken(out)
 }
 
 // target is what a reference points to, with the reference's own description.
@@ -136,16 +132,10 @@ func (r rewriter) keyword(m member, depth int) object {
 		m.Value = r.sub(m.Key, m.Value, depth)
 	case "anyOf", "oneOf", "allOf", "prefixItems":
 		m.Value = r.all(m.Value, depth)
-		if r.format == Gemini && m.Key == "oneOf" {
-			m.Key = "anyOf"
-		}
 	case "const":
-		if r.format == Gemini {
+		if ruleOf(r.format, "keywords") != nil {
 			m = member{"enum", []any{m.Value}}
 		}
-	}
-	if r.format == Gemini && !slices.Contains(geminiKeywords, m.Key) {
-		return nil
 	}
 	return object{m}
 }
@@ -159,8 +149,7 @@ func (r rewriter) sub(key string, value any, depth int) any {
 	return r.schema(value, depth)
 }
 
-// types makes a list of types one type, or anyOf where there are several
-// besides null.
+// types makes a list of one type, and maybe null, that type.
 func (r rewriter) types(value any) object {
 	names, isList := value.([]any)
 	if !isList {
@@ -168,23 +157,46 @@ func (r rewriter) types(value any) object {
 	}
 	nullable := slices.Contains(names, any("null"))
 	names = slices.DeleteFunc(slices.Clone(names), func(n any) bool { return n == "null" })
-	var out object
-	switch len(names) {
-	case 0:
+	if len(names) == 0 {
 		return object{{"type", "null"}}
-	case 1:
-		out = object{{"type", names[0]}}
-	default:
-		var any []any
-		for _, n := range names {
-			any = append(any, object{{"type", n}})
-		}
-		out = object{{"anyOf", any}}
 	}
+	out := object{{"type", names[0]}}
 	if nullable && r.format == Gemini {
 		out = append(out, member{"nullable", true})
 	}
 	return out
+}
+
+// kindsOf are the types that a schema lists besides null.
+func kindsOf(in object) []any {
+	names, _ := in.get("type").([]any)
+	return slices.DeleteFunc(slices.Clone(names), func(n any) bool { return n == "null" })
+}
+
+// eachKind says a list of types as anyOf; what a schema says of arrays goes to the
+// array among them.
+func eachKind(in object, kinds []any) object {
+	out, of := in.without("type"), object{}
+	for _, key := range []string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems"} {
+		if slices.Contains(kinds, any("array")) && out.has(key) {
+			of, out = append(of, member{key, out.get(key)}), out.without(key)
+		}
+	}
+	if out.has("anyOf") { // which says more
+		return out
+	}
+	var any []any
+	for _, kind := range kinds {
+		one := object{{"type", kind}}
+		if kind == "array" {
+			one = append(one, of...)
+		}
+		any = append(any, one)
+	}
+	if listed, _ := in.get("type").([]interface{}); len(listed) > len(kinds) {
+		any = append(any, object{{"type", "null"}})
+	}
+	return append(out, member{"anyOf", any})
 }
 
 func (r rewriter) properties(value any, depth int) object {
@@ -220,6 +232,10 @@ func (o object) get(key string) any {
 		}
 	}
 	return nil
+}
+
+func (o object) has(key string) bool {
+	return slices.ContainsFunc(o, func(m member) bool { return m.Key == key })
 }
 
 func (o object) without(key string) object {

@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/change"
 	"github.com/toolhost/toolhost/internal/face/export"
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // call serves tools/call. Whatever the tool does is a result; only a broken
@@ -131,6 +132,13 @@ type extras struct {
 func extrasOf(raw json.RawMessage) (x extras) {
 	if len(raw) > 0 {
 		_ = json.Unmarshal(raw, &x)
+		if x.Meta != nil {
+			var plain struct {
+				Meta json.RawMessage `json:"_meta"`
+			}
+			_ = json.Unmarshal(raw, &plain)
+			x.Meta, _ = exact.Object(plain.Meta)
+		}
 	}
 	return x
 }

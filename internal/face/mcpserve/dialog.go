@@ -36,7 +36,7 @@ type requestInfo struct {
 func fromCall(r *mcp.CallToolRequest) *requestInfo {
 	p := r.Params
 	return &requestInfo{"tools/call", p.Name, p.Arguments, r.Session, r.ClientCapabilities(), p.InputResponses,
-		p.RequestState, p.GetProgressToken(), namedBy(p.Meta), r.ClientInfo()}
+		p.RequestState, tokenOf(r.Extra, p.GetProgressToken()), namedBy(p.Meta), r.ClientInfo()}
 }
 
 // maxClient bounds what the record keeps of a client's name, and of its version,
@@ -68,7 +68,7 @@ func namedBy(meta mcp.Meta) string {
 func fromRead(r *mcp.ReadResourceRequest) *requestInfo {
 	p := r.Params
 	return &requestInfo{"resources/read", p.URI, nil, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState,
-		p.GetProgressToken(), "", r.ClientInfo()}
+		tokenOf(r.Extra, p.GetProgressToken()), "", r.ClientInfo()}
 }
 
 func fromGet(r *mcp.GetPromptRequest) *requestInfo {
@@ -78,7 +78,7 @@ func fromGet(r *mcp.GetPromptRequest) *requestInfo {
 		arguments = tool.MustMarshal(p.Arguments)
 	}
 	return &requestInfo{"prompts/get", p.Name, arguments, r.Session, r.ClientCapabilities(), p.InputResponses,
-		p.RequestState, p.GetProgressToken(), "", r.ClientInfo()}
+		p.RequestState, tokenOf(r.Extra, p.GetProgressToken()), "", r.ClientInfo()}
 }
 
 // open are questions that go out as an input-required result.

@@ -166,6 +166,9 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	defer cancel()
 	defer context.AfterFunc(h.closing, cancel)()
 	r = r.WithContext(ctx)
+	if no := exactBody(r); no != nil {
+		return no
+	}
 	headID(r)
 	if backend != nil {
 		backend.Serve(w, r, bodyOf(r))

@@ -21,6 +21,7 @@ type refusal struct {
 	status        int
 	message, next string
 	header        map[string]string
+	id            json.RawMessage // of the message; nil where there is none, or it is not read
 }
 
 func refuse(status int, message, next string) *refusal {
@@ -39,11 +40,10 @@ func refuseError(status int, err error) *refusal {
 	return refuse(status, e.Message, e.Suggestion)
 }
 
-// write sends the refusal as a JSON-RPC error without an id, which MCP
-// clients show.
+// write sends the refusal as a JSON-RPC error, which MCP clients show.
 func (no *refusal) write(w http.ResponseWriter) {
 	body, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": nil,
+		"jsonrpc": "2.0", "id": no.id,
 		"error": map[string]any{"code": -32000, "message": no.message + ". " + no.next},
 	})
 	if err != nil {

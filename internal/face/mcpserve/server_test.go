@@ -507,3 +507,28 @@ func TestTheClientNamesItsRequests(t *testing.T) {
 		assert.Equal(t, c.want, content["text"])
 	}
 }
+
+// What is under way when the input ends is answered before the server is over: by its
+// answer, or by an error.
+func TestTheEndOfTheInputAnswersWhatIsUnderWay(t *testing.T) {
+	began := make(chan struct{})
+	w := dial(t, newHost(t, host.Options{}, echoTool(), newTool("nap", tool.ReadOnly,
+		func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
+			close(began)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})))
+	w.initialize("2025-06-18")
+	w.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"nap","arguments":{}}}`)
+	testproc.Receive(t, began)
+	w.send(`{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`)
+	require.NoError(t, w.in.Close())
+	assert.EqualValues(t, 8, w.receive()["id"])
+	late := w.receive()
+	assert.EqualValues(t, 7, late["id"])
+	require.Contains(t, late, "error")
+	assert.Contains(t, late["error"].(map[string]any)["message"], "the input ended")
+	_, err := w.out.ReadString('\n')
+	require.ErrorIs(t, err, io.EOF, "one answer each")
+	require.NoError(t, testproc.Receive(t, w.done))
+}

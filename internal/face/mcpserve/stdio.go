@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,11 +15,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
+	"github.com/toolhost/toolhost/internal/text/rpcid"
 )
 
 // lastAnswers is how long the calls that are under way when the input ends may
-// still take to be answered. It lets a script pipe requests in and read the
-// answers; anyone who hangs up waits for nothing.
+// still take to be answered; then an error answers them. It lets a script pipe
+// requests in and read the answers; anyone who hangs up waits for nothing.
 const lastAnswers = 200 * time.Millisecond
 
 // MaxMessage bounds one message that a client may send, in bytes. Tools take
@@ -42,7 +43,7 @@ func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 		open: make(map[jsonrpc.ID]bool)}
 	c.Reader = jsonlines.Reader[jsonrpc.Message]{
 		In: t.in, Limit: MaxMessage, Decode: decodeMessage,
-		Invalid: func(_ []byte, err error) { c.refuse(nil, err) },
+		Invalid: c.invalid,
 		TooLong: func(id json.RawMessage) (none jsonrpc.Message, ok bool) {
 			c.refuse(id, errTooLong)
 			return none, false
@@ -50,6 +51,7 @@ func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 		Received: c.count,
 		Ended: func() {
 			c.awaitAnswers()
+			c.answerOpen()
 			t.onEOF()
 		},
 	}
@@ -142,12 +144,9 @@ func encode(message jsonrpc.Message) ([]byte, error) {
 		message = &jsonrpc.Response{ID: response.ID, Error: boundedError(response.Error), Extra: response.Extra}
 	}
 	if !ok || response.Error != nil || len(response.Result) == 0 || bytes.IndexByte(response.Result, '\n') >= 0 {
-		return jsonrpc.EncodeMessage(message)
+		return rpcid.Encode(message)
 	}
-	id, err := json.Marshal(response.ID.Raw())
-	if err != nil {
-		return nil, err
-	}
+	id := rpcid.Raw(response.ID)
 	line := make([]byte, 0, len(response.Result)+len(id)+40)
 	line = append(line, `{"jsonrpc":"2.0","id":`...)
 	line = append(append(line, id...), `,"result":`...)
@@ -172,6 +171,33 @@ func (c *lineConn) awaitAnswers() {
 	}
 }
 
+// answerOpen answers what was not answered in time, as far as the client reads.
+func (c *lineConn) answerOpen() {
+	var late []jsonrpc.ID
+	c.opening.Lock()
+	for id, cancelled := range c.open {
+		if !cancelled {
+			late, c.open[id] = append(late, id), true // no second answer follows
+		}
+	}
+	c.opening.Unlock()
+	if len(late) == 0 {
+		return
+	}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for _, id := range late {
+			c.fail(rpcid.Raw(id), jsonrpc.CodeInternalError, fmt.Sprintf("the input ended while this was under way, and "+
+				"it was cancelled %s later. Keep the input open until the answer is there.", lastAnswers))
+		}
+	}()
+	select {
+	case <-written:
+	case <-time.After(lastAnswers):
+	}
+}
+
 // count notes a request that has to be answered, and has it tell its id.
 func (c *lineConn) count(message jsonrpc.Message) {
 	request, ok := message.(*jsonrpc.Request)
@@ -183,40 +209,53 @@ func (c *lineConn) count(message jsonrpc.Message) {
 		c.opening.Lock()
 		c.open[request.ID] = false
 		c.opening.Unlock()
-		request.Extra = &mcp.RequestExtra{Header: http.Header{rpcID: {fmt.Sprint(request.ID.Raw())}, viaPipe: {""}}}
+		request.Extra = &mcp.RequestExtra{Header: pipeHeader(request)}
 	}
 }
 
 var errTooLong = fmt.Errorf("a message is longer than %d bytes; send less in one call", MaxMessage)
 
-// decodeMessage is jsonrpc.DecodeMessage, but takes a plain request apart by
-// itself: that decodes twice, with a buffer of 32 KiB each time.
+// decodeMessage is rpcid.Decode, but takes a plain request apart by itself: that
+// decodes twice, with a buffer of 32 KiB each time.
 func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	var fields map[string]json.RawMessage
 	var request jsonrpc.Request
-	var id any
 	plain := json.Unmarshal(data, &fields) == nil && string(fields["jsonrpc"]) == `"2.0"` &&
 		string(fields["params"]) != "null" &&
-		json.Unmarshal(fields["method"], &request.Method) == nil &&
-		(fields["id"] == nil || json.Unmarshal(fields["id"], &id) == nil)
+		json.Unmarshal(fields["method"], &request.Method) == nil
 	if !plain {
-		return jsonrpc.DecodeMessage(data)
+		return rpcid.Decode(exactAnswer(data))
 	}
 	var err error
-	request.ID, err = jsonrpc.MakeID(id)
+	request.ID, err = rpcid.Of(fields["id"])
 	request.Params = fields["params"]
+	rpcid.Cancelled(&request)
+	if inexactResponses(request.Params) {
+		return nil, errInexact
+	}
 	return &request, err
+}
+
+// invalid answers what cannot be taken.
+func (c *lineConn) invalid(data []byte, cause error) {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if errors.Is(cause, errInexact) && json.Unmarshal(data, &m) == nil {
+		c.fail(m.ID, jsonrpc.CodeInvalidParams, cause.Error())
+		return
+	}
+	c.refuse(nil, cause)
 }
 
 // refuse answers what is no message. A nil id is unknown and sent as null.
 func (c *lineConn) refuse(id json.RawMessage, cause error) {
-	line, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0",
-		"id":      id,
-		"error": map[string]any{"code": jsonrpc.CodeParseError,
-			"message": "not a JSON-RPC message: " + cause.Error()},
-	})
-	if err == nil {
+	c.fail(id, jsonrpc.CodeParseError, "not a JSON-RPC message: "+cause.Error())
+}
+
+// fail answers with an error that the SDK does not know of.
+func (c *lineConn) fail(id json.RawMessage, code int, message string) {
+	if line := errorLine(id, code, message); line != nil {
 		_ = c.writeLine(line)
 	}
 }

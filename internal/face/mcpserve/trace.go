@@ -1,19 +1,26 @@
 package mcpserve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/text/rpcid"
 )
 
 // rpcID is the header in which the id of a request reaches its handler, which
 // the SDK does not tell. Where a client sends one it is replaced.
 const rpcID = "Toolhost-Jsonrpc-Id"
+
+// rpcToken is the header in which a progress token reaches the handler that the
+// SDK would round.
+const rpcToken = "Toolhost-Progress-Token"
 
 // viaPipe is a header of requests that came over stdio.
 const viaPipe = "Toolhost-Via-Pipe"
@@ -25,13 +32,51 @@ const TraceHeader = "Toolhost-Traceparent"
 // headID has a request over HTTP tell its id.
 func headID(r *http.Request) {
 	var message struct {
-		ID json.RawMessage `json:"id"`
+		ID     json.RawMessage `json:"id"`
+		Params json.RawMessage `json:"params"`
 	}
 	r.Header.Del(rpcID)
 	r.Header.Del(viaPipe)
-	if json.Unmarshal(bodyOf(r), &message) == nil && len(message.ID) > 0 {
+	r.Header.Del(rpcToken)
+	if json.Unmarshal(bodyOf(r), &message) != nil {
+		return
+	}
+	if len(message.ID) > 0 {
 		r.Header.Set(rpcID, rawText(message.ID))
 	}
+	if token := longToken(message.Params); token != "" {
+		r.Header.Set(rpcToken, token)
+	}
+}
+
+// pipeHeader has a request over stdio tell the same.
+func pipeHeader(request *jsonrpc.Request) http.Header {
+	header := http.Header{rpcID: {rpcid.Text(request.ID)}, viaPipe: {""}}
+	if token := longToken(request.Params); token != "" {
+		header.Set(rpcToken, token)
+	}
+	return header
+}
+
+// longToken is the progress token of a request, where it is a number that is not plain.
+func longToken(params json.RawMessage) string {
+	var p struct {
+		Meta struct {
+			Token json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	if !bytes.Contains(params, []byte("progressToken")) || json.Unmarshal(params, &p) != nil || rpcid.Plain(p.Meta.Token) {
+		return ""
+	}
+	return string(p.Meta.Token)
+}
+
+// tokenOf is the progress token of a request as it was written; nil for none.
+func tokenOf(extra *mcp.RequestExtra, read any) any {
+	if extra != nil && read != nil && extra.Header.Get(rpcToken) != "" {
+		return json.Number(extra.Header.Get(rpcToken))
+	}
+	return read
 }
 
 // traced gives a context for a call with what is known of its request: the

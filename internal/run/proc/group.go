@@ -12,9 +12,10 @@ const (
 	sigKill = syscall.SIGKILL
 )
 
-// ownGroup puts the process into a group of its own, which dies with us.
+// ownGroup puts the process into a session and a group of its own, which die with
+// us: no terminal controls it, so that it cannot wait at ours, nor write there.
 func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)
 }
 

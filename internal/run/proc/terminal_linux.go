@@ -79,5 +79,5 @@ func (t *Terminal) control(do func(fd int) error) error {
 
 // onTerminal makes the process the leader of a session with the terminal.
 func onTerminal(attr *syscall.SysProcAttr) {
-	attr.Setpgid, attr.Setsid, attr.Setctty, attr.Ctty = false, true, true, 0
+	attr.Setsid, attr.Setctty, attr.Ctty = true, true, 0
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // elicit puts a server's form, or the page that it names, to the user of the
@@ -72,8 +72,8 @@ func elicitResult(a tool.Answer) (*mcp.ElicitResult, error) {
 	if !a.Accepted() || len(a.Content) == 0 {
 		return out, nil
 	}
-	out.Content = make(map[string]any)
-	if err := json.Unmarshal(a.Content, &out.Content); err != nil {
+	var err error
+	if out.Content, err = exact.Object(a.Content); err != nil {
 		return nil, fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	return out, nil

@@ -15,6 +15,7 @@ import (
 // the server wrote it; it may be empty.
 func (l *link) result(name string, r *mcp.CallToolResult, raw json.RawMessage) *tool.Result {
 	out := &tool.Result{Contents: contents(r.Content), Structured: structured(r, raw)}
+	exactMeta(out.Contents, raw)
 	if r.IsError {
 		message := strings.TrimSpace(out.Text())
 		if message == "" {
@@ -39,6 +40,25 @@ func structured(r *mcp.CallToolResult, raw json.RawMessage) json.RawMessage {
 		return exact.Structured
 	}
 	return tool.MustMarshal(r.StructuredContent)
+}
+
+// exactMeta gives pieces their _meta as the server wrote it.
+func exactMeta(parts []tool.Content, raw json.RawMessage) {
+	var exact struct {
+		Content []struct {
+			Meta json.RawMessage `json:"_meta"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(raw, &exact) != nil || len(exact.Content) != len(parts) {
+		return
+	}
+	for i, piece := range exact.Content {
+		var members map[string]json.RawMessage
+		if len(piece.Meta) > 0 && json.Unmarshal(parts[i].MCP, &members) == nil && members["_meta"] != nil {
+			members["_meta"] = piece.Meta
+			parts[i].MCP = tool.MustMarshal(members)
+		}
+	}
 }
 
 func contents(parts []mcp.Content) []tool.Content {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
+	"github.com/toolhost/toolhost/internal/text/rpcid"
 )
 
 // httpClient carries the requests to one URL. It adds the headers, bounds the
@@ -100,8 +101,14 @@ func sentIn(request *http.Request) (*jsonrpc.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Body = io.NopCloser(bytes.NewReader(body))
 	message, _ := jsonrpc.DecodeMessage(body)
+	if response, ok := message.(*jsonrpc.Response); ok {
+		if body, err = rpcid.Encode(response); err != nil {
+			return nil, err
+		}
+		request.ContentLength, request.GetBody = int64(len(body)), nil
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
 	r, _ := message.(*jsonrpc.Request)
 	return r, nil
 }
@@ -121,10 +128,10 @@ func (c *httpClient) noteSent(r *jsonrpc.Request, cancel context.CancelFunc) *js
 		return &r.ID
 	}
 	var cancelled struct {
-		ID any `json:"requestId"`
+		ID json.RawMessage `json:"requestId"`
 	}
 	if r.Method == "notifications/cancelled" && json.Unmarshal(r.Params, &cancelled) == nil {
-		if id, err := jsonrpc.MakeID(cancelled.ID); err == nil {
+		if id, err := rpcid.Of(cancelled.ID); err == nil {
 			c.mu.Lock()
 			stop := c.open[key(id)]
 			c.mu.Unlock()
@@ -177,19 +184,24 @@ func (c *httpClient) clean(data []byte) []byte {
 func (c *httpClient) messages(data []byte) []byte {
 	parts := jsonlines.Split(bytes.TrimSpace(data))
 	for _, part := range parts {
-		message, err := jsonrpc.DecodeMessage(part)
+		message, err := rpcid.Decode(part)
 		if err != nil {
 			continue
 		}
-		if r, ok := message.(*jsonrpc.Response); ok {
-			whole := r.Result
-			r.Result = c.rawResults.received(r.ID, json.RawMessage(bytes.Clone(whole)))
-			if len(parts) > 1 || bytes.Equal(whole, r.Result) {
-				continue
-			}
-			if clean, err := jsonrpc.EncodeMessage(r); err == nil {
-				return clean
-			}
+		changed := false
+		switch m := message.(type) {
+		case *jsonrpc.Response:
+			whole := m.Result
+			m.Result = c.rawResults.received(m.ID, json.RawMessage(bytes.Clone(whole)))
+			changed = !bytes.Equal(whole, m.Result)
+		case *jsonrpc.Request:
+			changed = keepNumbers(m) || m.Method == "notifications/cancelled" || !rpcid.Plain(rpcid.Raw(m.ID))
+		}
+		if len(parts) > 1 || !changed {
+			continue
+		}
+		if clean, err := jsonrpc.EncodeMessage(message); err == nil { // the SDK reads what rpcid made of the id
+			return clean
 		}
 	}
 	return data

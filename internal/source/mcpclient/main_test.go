@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,7 +52,7 @@ func serve(kind string) {
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(7)
 	default:
-		(&rawServer{kind: kind, out: bufio.NewWriter(os.Stdout)}).run()
+		(&rawServer{kind: kind, out: bufio.NewWriter(os.Stdout), answers: make(chan string, 9)}).run()
 	}
 }
 
@@ -65,6 +66,8 @@ type rawServer struct {
 	kind string
 	mu   sync.Mutex
 	out  *bufio.Writer
+
+	answers chan string // the ids that are answered
 }
 
 type rawMessage struct {
@@ -115,6 +118,10 @@ func (s *rawServer) handle(m rawMessage) {
 		s.answer(m.ID, `"result":{"tools":[`+strings.Join(tools, ",")+`]}`)
 	case "tools/call":
 		go s.call(m)
+	case "":
+		if s.answers != nil {
+			s.answers <- string(m.ID)
+		}
 	case "ping":
 		if s.kind != "deaf" {
 			s.answer(m.ID, `"result":{}`)
@@ -142,6 +149,16 @@ func (s *rawServer) call(m rawMessage) {
 	case "odd":
 		s.answer(m.ID, `"result":{"content":[{"type":"text","text":"one"},null,{"type":"hologram","x":1},{"type":"text","text":5},`+
 			`{"type":"text","text":"two"}],"structuredContent":{"z":12345678901234567890,"a":1}}`)
+	case "numbers":
+		s.line(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"at":1764279999123456789}}}`)
+		s.line(`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`)
+		s.line(`{"jsonrpc":"2.0","id":1.50,"method":"ping"}`)
+		s.line(`{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object",` +
+			`"properties":{"n":{"type":"integer","default":9007199254740993}}}}}`)
+		ids := []string{<-s.answers, <-s.answers, <-s.answers}
+		slices.Sort(ids)
+		s.answer(m.ID, `"result":{"content":[{"type":"text","text":"`+strings.Join(ids, " ")+
+			`","_meta":{"n":1764279999123456789}}]}`)
 	case "die":
 		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
 		os.Exit(9)

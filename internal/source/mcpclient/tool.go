@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // pingWait is how long a server whose call ran out of time may take to say
@@ -85,8 +85,8 @@ func (s *server) saysElse(then *upstreamTool) bool {
 // meaning is the tool as the same bytes however the server writes it.
 func (t *upstreamTool) meaning() []byte {
 	text := tool.MustMarshal(t)
-	var plain any
-	if json.Unmarshal(text, &plain) != nil {
+	plain, err := exact.Value(text)
+	if err != nil {
 		return text
 	}
 	return tool.MustMarshal(plain)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
+	"github.com/toolhost/toolhost/internal/text/rpcid"
 )
 
 // writeWait is how long a write may go on after its caller has given up. A
@@ -94,7 +94,7 @@ func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 	l := t.link
 	c := &lineConn{rawResults: l.rawResults, stdin: l.process.Stdin}
 	c.Reader = jsonlines.Reader[jsonrpc.Message]{
-		In: l.process.Stdout, Limit: t.limit, Decode: jsonrpc.DecodeMessage,
+		In: l.process.Stdout, Limit: t.limit, Decode: rpcid.Decode,
 		// It is somebody's forgotten print statement: it goes to the log.
 		Invalid:  func(data []byte, _ error) { l.hear("stdout: " + string(data[:min(len(data), maxWord)])) },
 		TooLong:  c.tooLong,
@@ -126,7 +126,7 @@ func (c *lineConn) Close() error {
 // Write implements mcp.Connection. A write that is stuck because the program
 // does not read ends soon after ctx.
 func (c *lineConn) Write(ctx context.Context, message jsonrpc.Message) error {
-	line, err := jsonrpc.EncodeMessage(message)
+	line, err := rpcid.Encode(message)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,11 @@ func (c *lineConn) Write(ctx context.Context, message jsonrpc.Message) error {
 }
 
 func (c *lineConn) received(message jsonrpc.Message) {
-	if response, ok := message.(*jsonrpc.Response); ok {
-		response.Result = c.rawResults.received(response.ID, response.Result)
+	switch m := message.(type) {
+	case *jsonrpc.Response:
+		m.Result = c.rawResults.received(m.ID, m.Result)
+	case *jsonrpc.Request:
+		keepNumbers(m)
 	}
 }
 
@@ -154,10 +157,6 @@ var errTooLong = errors.New("the message is too long")
 // tooLong answers a request in the place of a response that was too long. Our
 // requests have numbers.
 func (c *lineConn) tooLong(raw json.RawMessage) (jsonrpc.Message, bool) {
-	number, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil {
-		return nil, false
-	}
-	id, err := jsonrpc.MakeID(number)
-	return c.rawResults.tooLong(id), err == nil
+	id, err := rpcid.Of(raw)
+	return c.rawResults.tooLong(id), err == nil && id.IsValid()
 }

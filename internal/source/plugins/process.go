@@ -15,9 +15,9 @@ type processGroup struct {
 	gone bool // the process was waited for, so its id may be another's
 }
 
-// configure makes the process lead a group of its own.
+// configure makes the process lead a session of its own, without a terminal.
 func (g *processGroup) configure(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	tieToHost(cmd.SysProcAttr)
 }
 

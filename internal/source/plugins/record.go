@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // record is a line of a plugin's output, as a log record.
@@ -31,8 +33,8 @@ func parseRecord(line []byte) record {
 	if len(line) == 0 || line[0] != '{' {
 		return plain
 	}
-	var fields map[string]any
-	if json.Unmarshal(line, &fields) != nil {
+	fields, err := exact.Object(line)
+	if err != nil {
 		return plain
 	}
 	for _, keys := range [][3]string{{"@message", "@level", "@timestamp"}, {"msg", "level", "time"}} {
@@ -66,7 +68,7 @@ func attrs(fields map[string]any) []slog.Attr {
 		switch v := fields[k].(type) {
 		case string:
 			out = append(out, slog.String(k, v))
-		case float64, bool, nil:
+		case float64, int64, json.Number, bool, nil:
 			out = append(out, slog.Any(k, v))
 		default:
 			text, _ := json.Marshal(v)

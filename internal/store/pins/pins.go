@@ -24,6 +24,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 	"github.com/toolhost/toolhost/internal/store/userdir"
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // Place says where a store is. It may travel to another process.
@@ -109,8 +110,8 @@ func (s *Store) Place() Place { return s.place }
 // Definition is what a tool says of itself, always the same bytes for the same
 // meaning.
 func Definition(said any) []byte {
-	var plain any
-	if err := json.Unmarshal(tool.MustMarshal(said), &plain); err != nil {
+	plain, err := exact.Value(tool.MustMarshal(said))
+	if err != nil {
 		return tool.MustMarshal(said)
 	}
 	return tool.MustMarshal(plain)
@@ -328,8 +329,7 @@ func (s *Store) text(sum string) string {
 }
 
 func readable(text []byte) string {
-	var said any
-	_ = json.Unmarshal(text, &said)
+	said, _ := exact.Value(text)
 	pretty, _ := json.MarshalIndent(said, "", "  ")
 	return string(pretty) + "\n"
 }

@@ -1,8 +1,10 @@
 package pins_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -103,4 +105,15 @@ func TestNoStoreAdmitsAll(t *testing.T) {
 	assert.Empty(t, none.Changes())
 	none.Learn("mcp up", "a", nil)
 	assert.Empty(t, keep(t, none))
+}
+
+// A definition in which a number of many digits is another one says something else.
+func TestNumbersOfManyDigitsAreToldApart(t *testing.T) {
+	says := func(n string) []byte {
+		return pins.Definition(json.RawMessage(`{"inputSchema":{"properties":{"n":{"default":` + n + `}}}}`))
+	}
+	assert.NotEqual(t, string(says("9007199254740992")), string(says("9007199254740993")))
+	assert.Equal(t, string(says("1000")), string(says("1e3")))
+	change := pins.Change{Old: string(says("9007199254740992")), New: string(says("9007199254740993"))}
+	assert.Contains(t, strings.Join(change.Words(), " "), "9007199254740993")
 }

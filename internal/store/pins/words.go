@@ -6,13 +6,16 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // Words says in words what a changed tool says differently, a sentence for each
 // difference; none for a tool that is new or whose old definition is not known.
 func (c Change) Words() (words []string) {
-	var before, now map[string]any
-	if json.Unmarshal([]byte(c.Old), &before) != nil || json.Unmarshal([]byte(c.New), &now) != nil {
+	before, err1 := exact.Object([]byte(c.Old))
+	now, err2 := exact.Object([]byte(c.New))
+	if err1 != nil || err2 != nil {
 		return nil
 	}
 	for _, key := range keysOf(before, now) {

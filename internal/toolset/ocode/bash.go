@@ -2,6 +2,7 @@ package ocode
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -19,10 +20,26 @@ const (
 )
 
 type bashParams struct {
-	Command    string         `json:"command"`
-	WorkingDir string         `json:"working_dir"`
-	Timeout    schema.Integer `json:"timeout"`
-	Env        map[string]any `json:"env"`
+	Command    string              `json:"command"`
+	WorkingDir string              `json:"working_dir"`
+	Timeout    schema.Integer      `json:"timeout"`
+	Env        map[string]envValue `json:"env"`
+}
+
+// envValue is the value of a variable: a text, or a number or truth value as it
+// was written.
+type envValue struct {
+	text string
+	ok   bool // false for null, lists and objects
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *envValue) UnmarshalJSON(data []byte) error {
+	v.text, v.ok = string(data), data[0] != 'n' && data[0] != '[' && data[0] != '{'
+	if data[0] == '"' {
+		return json.Unmarshal(data, &v.text)
+	}
+	return nil
 }
 
 func (p bashParams) check() error {
@@ -38,9 +55,7 @@ func (p bashParams) check() error {
 		if !validName(name) {
 			return invalid("Use letters, digits and underscores.", "Invalid variable name: %q", name)
 		}
-		switch value.(type) {
-		case string, float64, bool:
-		default:
+		if !value.ok {
 			return invalid("Give text as its value.", "Invalid value of variable %s", name)
 		}
 	}
@@ -108,7 +123,7 @@ func (p bashParams) environment(ctx context.Context, call *tool.Call) (map[strin
 		return nil, err
 	}
 	for name, value := range p.Env {
-		env[name] = fmt.Sprint(value)
+		env[name] = value.text
 	}
 	return env, nil
 }

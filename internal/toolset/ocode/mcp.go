@@ -127,10 +127,14 @@ func (p mcpParams) resource(ctx context.Context, deps Deps, o *outcome) error {
 
 func (p mcpParams) prompt(ctx context.Context, deps Deps, o *outcome) error {
 	arguments := make(map[string]string)
-	for name, value := range p.Params {
-		text, ok := value.(string)
-		if !ok {
-			text = string(tool.MustMarshal(value))
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(p.raw, &given); err != nil && len(p.raw) > 0 {
+		return err
+	}
+	for name, value := range given {
+		text := ""
+		if value[0] != '"' || json.Unmarshal(value, &text) != nil {
+			text = string(value)
 		}
 		arguments[name] = text
 	}

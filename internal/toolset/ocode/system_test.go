@@ -1,6 +1,7 @@
 package ocode_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,8 +88,9 @@ func TestBash(t *testing.T) {
 	})
 	t.Run("env", func(t *testing.T) {
 		b := newBench(t)
-		g := b.ok("bash", args{"command": `echo "$A/$N/$T"`, "env": args{"A": "a b", "N": 3, "T": true}})
-		assert.Equal(t, "a b/3/true\n", g.Output)
+		g := b.ok("bash", args{"command": `echo "$A/$N/$T/$M"`,
+			"env": args{"A": "a b", "N": json.Number("1764279999123456789"), "M": 1000000, "T": true}})
+		assert.Equal(t, "a b/1764279999123456789/true/1000000\n", g.Output)
 		b.fails(`Invalid variable name: "a=b"`, "bash", args{"command": "true", "env": args{"a=b": "c"}})
 		b.fails("Invalid value of variable A", "bash", args{"command": "true", "env": args{"A": []string{"x"}}})
 	})

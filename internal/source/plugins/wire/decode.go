@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/plugins/toolpb"
+	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
 // DecodeDefinition gives what t says of a tool.
@@ -176,10 +177,7 @@ func decodeObject(data []byte) map[string]any {
 	if len(data) == 0 {
 		return nil
 	}
-	var m map[string]any
-	if json.Unmarshal(data, &m) != nil {
-		return nil
-	}
+	m, _ := exact.Object(data)
 	return m
 }
 

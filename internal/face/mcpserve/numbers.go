@@ -1,0 +1,99 @@
+package mcpserve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/toolhost/toolhost/internal/text/exact"
+	"github.com/toolhost/toolhost/internal/text/jsonlines"
+	"github.com/toolhost/toolhost/internal/text/rpcid"
+)
+
+// The SDK reads numbers into float64. What it would change is kept beside it (rpcid, rpcToken), or refused here:
+// an answer of the user must not become another one, and over HTTP ids go through the SDK alone.
+
+const (
+	inexactAnswer = "an answer holds a number with more digits than are kept"
+	giveText      = "Give it as a text, or with at most 15 digits."
+)
+
+var errInexact = errors.New(inexactAnswer + ". " + giveText)
+
+// exactAnswer gives a message, or in the place of an answer that would be changed
+// an error as the answer.
+func exactAnswer(data []byte) []byte {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method *string         `json:"method"`
+		Result struct {
+			Content json.RawMessage `json:"content"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(data, &m) != nil || m.Method != nil || exact.Kept(m.Result.Content) {
+		return data
+	}
+	return errorLine(m.ID, jsonrpc.CodeInvalidParams, errInexact.Error())
+}
+
+// errorLine is an answer that is an error, nil where the id is none.
+func errorLine(id json.RawMessage, code int, message string) []byte {
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id,
+		"error": map[string]any{"code": code, "message": message}})
+	if err != nil {
+		return nil
+	}
+	return line
+}
+
+// inexactResponses reports whether a request brings answers that would be changed.
+func inexactResponses(params json.RawMessage) bool {
+	var p struct {
+		Responses json.RawMessage `json:"inputResponses"`
+	}
+	return bytes.Contains(params, []byte("inputResponses")) && json.Unmarshal(params, &p) == nil &&
+		!exact.Kept(p.Responses)
+}
+
+// exactBody refuses a request over HTTP whose numbers would be changed.
+func exactBody(r *http.Request) *refusal {
+	body := bodyOf(r)
+	parts := jsonlines.Split(bytes.TrimSpace(body))
+	for _, part := range parts {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}
+		if json.Unmarshal(part, &m) != nil {
+			continue
+		}
+		var cancels struct {
+			ID json.RawMessage `json:"requestId"`
+		}
+		if m.Method == "notifications/cancelled" {
+			_ = json.Unmarshal(m.Params, &cancels)
+		}
+		no := refuse(http.StatusBadRequest, "the id of a request is a number that is not kept as it is",
+			"Use texts as ids, or whole numbers below 2^53.")
+		switch {
+		case inexactResponses(m.Params):
+			no.message, no.next = inexactAnswer, giveText
+		case rpcid.Plain(m.ID) && rpcid.Plain(cancels.ID):
+			continue
+		}
+		no.id = m.ID
+		return no
+	}
+	if len(parts) == 1 {
+		body = exactAnswer(body)
+		if len(body) > 0 {
+			r.Body = heldBody{bytes.NewReader(body), body}
+			r.ContentLength = int64(len(body))
+		}
+	}
+	return nil
+}
