@@ -16,8 +16,9 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// TestWhatIsPlantedLater has a background task, and a server between calls, try all
-// that TestWhatIsPlantedForOthers has commands try, which has the controls.
+// TestWhatIsPlantedLater has a background task, a server between calls, and the program
+// of an agent block try all that TestWhatIsPlantedForOthers has commands try, which has
+// the controls.
 func TestWhatIsPlantedLater(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -29,8 +30,9 @@ func TestWhatIsPlantedLater(t *testing.T) {
 	later.WriteString("echo all > planted\n")
 	const server = "mcp \"up\" {\n  command = [\"sh\", \"serve.sh\"]\n  protocol = \"2025-06-18\"\n" +
 		"  env = { ATTACK_ROLE = \"mcp\", ATTACK_TOOLS = \"tools.json\" }\n}\n"
+	const delegated = "agent {\n  command = [\"sh\", \"-c\", \"sh later.sh; sleep 600\"]\n}\npolicy { dangerous = \"allow\" }\n"
 	for _, s := range stances() {
-		for way, config := range map[string]string{"a background task": "", "a server between calls": server} {
+		for way, config := range map[string]string{"a background task": "", "a server between calls": server, "an agent": delegated} {
 			t.Run(s.String()+" "+way, func(t *testing.T) {
 				t.Parallel()
 				a := newArenaFor(t, s, map[string]string{"later.sh": later.String(), "tools.json": offering("Mine.", "own"),
@@ -40,16 +42,17 @@ func TestWhatIsPlantedLater(t *testing.T) {
 				require.NoError(t, copyFile(player(), filepath.Join(a.ws, "player")))
 				a.repositoryWithSettings()
 				a.arm()
-				toolset := []string{"--toolset", "clemini"}
-				if config != "" {
-					toolset = nil
-				}
-				h := a.serve(nil, toolset...)
-				if config == "" {
+				toolset := map[string][]string{"": {"--toolset", "clemini"}, delegated: {"--toolset", "ocode"}}
+				h := a.serve(nil, toolset[config]...)
+				switch config {
+				case "":
 					h.call("bash", `{"command":"sh later.sh; sleep 600","run_in_background":true}`) // asks to be confirmed
 					started := h.call("bash", `{"command":"sh later.sh; sleep 600","run_in_background":true,"confirmed":true}`)
 					require.Contains(t, started.text, "running")
-				} else {
+				case delegated:
+					h.call("agent", `{"action":"create","agent_type":"general"}`)
+					require.Contains(t, h.call("agent", `{"action":"delegate","agent_type":"general","task":"x"}`).text, "Delegated")
+				default:
 					h.awaitTool("own")
 				}
 				testproc.Until(t, "all is planted", func() (bool, string) {

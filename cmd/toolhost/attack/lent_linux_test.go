@@ -25,6 +25,14 @@ var lendingWays = []string{
 	`mv "$(dirname F)" moved`, `rm -rf "$(dirname F)"`, `D=$(dirname F); mv "$D" moved; mkdir -p "$D"; echo evil > F`,
 }
 
+// fileTools are what changes the file F without a process.
+var fileTools = map[string]string{
+	"write_file": `{"path":"F","content":"evil"}`, "append_file": `{"path":"F","content":"evil"}`,
+	"edit_file": `{"path":"F","old_str":"good","new_str":"evil"}`, "delete_file": `{"path":"F"}`,
+	"multi_edit": `{"file_path":"F","edits":[{"old_string":"good","new_string":"evil"}]}`,
+	"cp":         `{"args":"ok.txt F"}`, "mv": `{"args":"F x"}`, "rm": `{"args":"-f F"}`,
+}
+
 // TestGrantsAreNotLent has a block without a grant try to change, in every way, what one
 // with a grant runs or reads. What both may write in the workspace is not meant: see
 // docs/SECURITY.md.
@@ -95,6 +103,17 @@ taskfile { network = "allow" }
 				together(t, h, attack{group: "protect", name: s.String() + " lent by " + way + " ", tool: "weak"},
 					scriptParams, scripts)
 			}
+			for name, params := range fileTools {
+				for _, file := range names {
+					tally.note(tally.cases, "protect", s.String()+" lent by "+name+" "+file)
+					assert.True(t, h.call(name, strings.ReplaceAll(params, "F", file)).failed, "%s %s", name, file)
+				}
+				tally.note(tally.controls, "protect", s.String()+" lent by "+name+": another file")
+				a.write(a.ws, "other", "good\n", 0o644)
+				r := h.call(name, strings.ReplaceAll(params, "F", "other"))
+				assert.False(t, r.failed, "%s", r.text)
+			}
+			assert.Empty(t, a.inspect(), "after file tools")
 			h.stop()
 		})
 	}

@@ -33,9 +33,10 @@ func DecidingAnywhere() []string {
 }
 
 // DefaultProtect lists the globs that protect what is Deciding, what the user's
-// other programs obey, and toolhost's own account of what has happened.
+// other programs obey, toolhost's own account of what has happened, and the caches
+// that processes with a grant run programs from.
 func DefaultProtect() []string {
-	globs := slices.Concat(Deciding(), gitOwn, []string{".agent/runs/**"})
+	globs := slices.Concat(Deciding(), gitOwn, []string{".agent/runs/**", ".agent/cache/granted/**"})
 	for _, name := range slices.Concat(DecidingAnywhere(), obeyed.Names()) {
 		globs = append(globs, name)
 		globs = append(globs, "**/"+name)

@@ -225,10 +225,11 @@ func failedTrial(step string, err error) Verdict {
 		v.Passing, v.Remedy = true, limit
 	case step == launch.InstallFilter && errors.Is(err, syscall.EBUSY):
 		v.Reason = "a program around toolhost answers its system calls already, and the kernel takes one supervisor alone"
-		v.Remedy = "Run toolhost outside of that, or set watch = false in the sandbox block, so that changes of commands are not recorded at level full."
+		v.Remedy = insideRemedy
 	case namespaces && errors.Is(err, syscall.EPERM):
 		if level := around(); level == Full || level == Landlock {
 			v.Reason = "this process is in " + level.Name() + " already, where nothing may make namespaces"
+			v.Remedy = insideRemedy
 			return v
 		}
 		v.Remedy = "In a container, allow unshare and mount in its seccomp profile (docs/INSTALL.md)."
@@ -237,6 +238,10 @@ func failedTrial(step string, err error) Verdict {
 	}
 	return v
 }
+
+// insideRemedy is what to do where a supervisor is around toolhost.
+const insideRemedy = "What runs in a sandbox of toolhost's, as the program of an agent block does, stays confined by that: set " +
+	"TOOLHOST_SANDBOX=off for the toolhost inside, in env of the block. Otherwise run toolhost outside of the program that supervises it."
 
 // usedUp says what to do where an error is about a limit, "" for other errors.
 func usedUp(err error) string {

@@ -129,7 +129,7 @@ func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
 	if a.Role == "" {
 		settings = at.Confine.WithCache(at.Root, "agent")
 	}
-	settings.Network, settings.Hosts, settings.Unwatched = a.Network, a.Hosts, true // it may serve tools by a toolhost of its own
+	settings.Network, settings.Hosts = a.Network, a.Hosts
 	settings.Read = slices.Concat(settings.Read, a.Read)
 	settings.Write = slices.Concat(settings.Write, a.Write)
 	policy := settings.Policy(at.Root, at.Trees...)

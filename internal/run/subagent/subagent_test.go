@@ -72,8 +72,7 @@ func TestWhatAnAgentIsGranted(t *testing.T) {
 	assert.Equal(t, sandbox.Policy{
 		Level: sandbox.Full, Workspace: root, Network: true, ReadOnly: []string{"/own", "/r"},
 		ReadWrite: []string{"/tree", "/w"}, Straight: []string{"/own", "/r", "/w"},
-		Unwatched: true, // it confines its own commands
-		Held:      sandbox.Held{Path: root},
+		Held: sandbox.Held{Path: root},
 	}, *spec.Confine)
 	assert.Equal(t, time.Minute, spec.Timeout)
 	assert.Contains(t, spec.Env, "A=b")
