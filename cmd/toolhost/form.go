@@ -22,17 +22,17 @@ type formField struct {
 	Description string          `json:"description"`
 	Type        string          `json:"type"`
 	Default     json.RawMessage `json:"default"`
-	Enum        []string        `json:"enum"`
+	Enum        []plainJSON     `json:"enum"`
 	OneOf       []formChoice    `json:"oneOf"`
 	Items       struct {
-		Enum  []string     `json:"enum"`
+		Enum  []plainJSON  `json:"enum"`
 		AnyOf []formChoice `json:"anyOf"`
 	} `json:"items"`
 }
 
 type formChoice struct {
-	Const string `json:"const"`
-	Title string `json:"title"`
+	Const plainJSON `json:"const"`
+	Title string    `json:"title"`
 }
 
 // mostTries is how often a field is asked for.
@@ -103,7 +103,7 @@ func formFields(raw json.RawMessage) (fields []formField, required []string) {
 		}
 		var f formField
 		if dec.Decode(&f) != nil {
-			break
+			f = formField{} // it is asked for by its name
 		}
 		f.name, _ = name.(string)
 		fields = append(fields, f)
@@ -116,8 +116,8 @@ func (f *formField) prompt() string {
 	if choices := f.choices(); len(choices) > 0 {
 		texts := make([]string, len(choices))
 		for i, c := range choices {
-			texts[i] = c.Const
-			if c.Title != "" && c.Title != c.Const {
+			texts[i] = string(c.Const)
+			if c.Title != "" && c.Title != string(c.Const) {
 				texts[i] += " (" + c.Title + ")"
 			}
 		}
@@ -150,7 +150,7 @@ func (f *formField) choices() []formChoice {
 func (f *formField) chosen(text string) string {
 	for _, c := range f.choices() {
 		if c.Title != "" && strings.EqualFold(c.Title, text) {
-			return c.Const
+			return string(c.Const)
 		}
 	}
 	return text
@@ -159,6 +159,7 @@ func (f *formField) chosen(text string) string {
 // value reads a line as the type that the field wants: a list has commas
 // between its items, yes and no stand for true and false.
 func (f *formField) value(line string) json.RawMessage {
+	line = f.chosen(line)
 	switch f.Type {
 	case "boolean":
 		switch strings.ToLower(line) {
@@ -179,7 +180,7 @@ func (f *formField) value(line string) json.RawMessage {
 		}
 		return tool.MustMarshal(items)
 	}
-	return tool.MustMarshal(f.chosen(line))
+	return tool.MustMarshal(line)
 }
 
 // misfit says what is wrong with the value of one field, "" when nothing is.

@@ -44,6 +44,24 @@ func TestAskForm(t *testing.T) {
 	}
 }
 
+// One field that is declared oddly keeps none of the others back, and a number may be
+// chosen by its title.
+func TestAskFormWithOddFields(t *testing.T) {
+	form := tool.Form{Message: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{
+		"odd":{"type":"string","title":5},
+		"n":{"type":"integer","oneOf":[{"const":1,"title":"One"},{"const":9007199254740993,"title":"Many"}]},
+		"last":{"type":"integer","enum":[1,2]}
+	},"required":["odd","n","last"]}`)}
+	var screen strings.Builder
+	a := &app{in: strings.NewReader("x\nMany\n2\n"), out: io.Discard, err: &screen}
+	answer, err := a.askForm(t.Context(), form)
+	require.NoError(t, err)
+	assert.Equal(t, "accept", answer.Action, screen.String())
+	assert.Contains(t, string(answer.Content), `"n":9007199254740993`)
+	assert.Contains(t, string(answer.Content), `"last":2`)
+	assert.Contains(t, screen.String(), "n [1 (One), 9007199254740993 (Many)]: ")
+}
+
 // What can be chosen is shown with its titles, and a wrong choice is told all
 // that are right.
 func TestAskForChoice(t *testing.T) {

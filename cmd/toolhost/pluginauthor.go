@@ -41,7 +41,8 @@ change as well.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "Wrote %s. Next: toolhost plugin install ./%s\n", dir, strings.TrimPrefix(dir, "./"))
+			fmt.Fprintf(a.out, "Wrote %s. Next: toolhost plugin install %s\n", dir,
+				show.Word("./"+strings.TrimPrefix(dir, "./")))
 			return nil
 		},
 	}

@@ -1,6 +1,11 @@
 package argv
 
-import "github.com/toolhost/toolhost/host/tool"
+import (
+	"net/url"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
 
 // Content declares one piece of a result, a prompt or a resource: what it is,
 // and what it is made of. At most one of Text, File and Data is set; a piece
@@ -38,6 +43,42 @@ func (e *Expr) Text(values map[string]any) string {
 	f := fill{values: values}
 	text, _ := f.text(*e)
 	return text
+}
+
+// URI is Text for a URI: where a parameter stands within one, what would end its part
+// is percent-encoded; one that is the whole URI stays.
+func (e *Expr) URI(values map[string]any) string {
+	f := fill{values: values}
+	chosen := *e
+	for chosen.When != nil {
+		chosen = f.choose(chosen.When)
+	}
+	if chosen.Concat != nil {
+		f.values = make(map[string]any, len(values))
+		for name, value := range values {
+			f.values[name] = escaped(value)
+		}
+	}
+	text, _ := f.text(chosen)
+	return text
+}
+
+func escaped(value any) any {
+	switch v := value.(type) {
+	case string:
+		parts := strings.Split(v, "/")
+		for i, part := range parts {
+			parts[i] = url.PathEscape(part)
+		}
+		return strings.Join(parts, "/")
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = escaped(item)
+		}
+		return out
+	}
+	return value
 }
 
 // CheckPaths checks the values that are paths.

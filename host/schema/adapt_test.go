@@ -152,8 +152,8 @@ func TestChecksOfConverted(t *testing.T) {
 // FuzzAdapt has every schema come out as one that can be compiled, and a second
 // time as it is. Marks of writeOnly do not get lost.
 func FuzzAdapt(f *testing.F) {
-	for _, g := range generated {
-		f.Add(g.in)
+	for _, g := range generated(f) {
+		f.Add(g.In)
 	}
 	for _, seed := range []string{`{"$ref":"#"}`, `{"items":[{"$ref":"#/items/0"}]}`, `{"$defs":{"a":{"$ref":"#/$defs"}}}`,
 		`{"$dynamicRef":"#a"}`, `{"$id":"%"}`, `{"patternProperties":{"(":{"$ref":"#/patternProperties/("}}}`,

@@ -42,8 +42,8 @@ func Join(violations []Violation) string {
 }
 
 // Decode reads a parameter object, fills in the defaults of what is missing
-// and checks it. Null is the same as missing for a property that need not be
-// given and may not be null. An integer that is written as 3.0 or 3e0, as JSON
+// and checks it, at every depth. Null is the same as missing for a property that need
+// not be given and may not be null. An integer that is written as 3.0 or 3e0, as JSON
 // Schema allows and programs with one kind of number do, becomes 3. It gives the
 // object as JSON and decoded (numbers as json.Number), or all violations. Empty raw and null count as {}.
 func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, []Violation) {
@@ -60,7 +60,7 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 		return nil, nil,
 			[]Violation{{Message: fmt.Sprintf("the parameters must be a JSON object, not %s", typeName(value))}}
 	}
-	if s.dropNulls(args) {
+	if dropNulls(s.root, args) {
 		raw = mustMarshal(args)
 	}
 	raw = s.fillDefaults(raw, args)
@@ -72,7 +72,7 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 	if len(v.found) > 0 {
 		return nil, nil, v.found
 	}
-	if plainIntegers(s.root, args) {
+	if _, changed := plainIntegers(s.root, args); changed {
 		raw = mustMarshal(args)
 	}
 	return raw, args, nil
@@ -92,90 +92,93 @@ func (s *Schema) Check(raw json.RawMessage) []Violation {
 	return v.found
 }
 
-// dropNulls takes out the properties that are null, may be left out and may not
-// be null: models whose schemas have every property required say with null that
-// they do not give one. It reports whether there were any.
-func (s *Schema) dropNulls(args map[string]any) bool {
-	dropped := false
-	for name, value := range args {
-		property := s.root.Properties[name]
-		if value != nil || property == nil || slices.Contains(s.root.Required, name) {
-			continue
-		}
-		if new(validator).matching([]*node{property}, nil) == 0 {
-			delete(args, name)
-			dropped = true
+// dropNulls takes out the properties, at every depth, that are null, may be left out
+// and may not be null: models whose schemas have every property required say with
+// null that they do not give one. It reports whether there were any.
+func dropNulls(n *node, value any) (dropped bool) {
+	if object, ok := value.(map[string]any); ok {
+		required, properties := make(map[string]bool), make(map[string][]*node)
+		n.facets(value, func(f *node) {
+			for _, name := range f.Required {
+				required[name] = true
+			}
+			for name, p := range f.Properties {
+				properties[name] = append(properties[name], p)
+			}
+		})
+		for name, inner := range object {
+			mayBe := func(p *node) bool { return new(validator).matching([]*node{p}, nil) > 0 }
+			if inner == nil && properties[name] != nil && !required[name] && !all(properties[name], mayBe) {
+				delete(object, name)
+				dropped = true
+			}
 		}
 	}
+	n.inner(value, func(child *node, inner any) any {
+		dropped = dropNulls(child, inner) || dropped
+		return inner
+	})
 	return dropped
+}
+
+func all(nodes []*node, holds func(*node) bool) bool {
+	return !slices.ContainsFunc(nodes, func(n *node) bool { return !holds(n) })
 }
 
 // fillDefaults adds the defaults of missing properties to args and gives raw
 // with them. Top-level ones are spliced in, so that large values are not
 // rewritten.
 func (s *Schema) fillDefaults(raw json.RawMessage, args map[string]any) json.RawMessage {
-	var added strings.Builder
-	for _, name := range s.root.order {
-		property := s.root.Properties[name].resolved()
-		if _, given := args[name]; given || property.Default == nil {
-			continue
-		}
-		value, err := parse(property.Default)
-		if err != nil {
-			continue
-		}
-		args[name] = value
-		key, _ := json.Marshal(name)
-		fmt.Fprintf(&added, ",%s:%s", key, property.Default)
-	}
-	if nested(s.root, args) {
+	added := fill(s.root, args)
+	nested := false
+	s.root.inner(args, func(child *node, inner any) any {
+		nested = fillNested(child, inner) || nested
+		return inner
+	})
+	if nested {
 		return mustMarshal(args)
 	}
-	if added.Len() == 0 {
+	if added == "" {
 		return raw
 	}
-	body, extra := raw[:len(raw)-1], added.String()
+	body := raw[:len(raw)-1]
 	if len(bytes.TrimSpace(body)) == 1 {
-		extra = extra[1:]
+		added = added[1:]
 	}
-	return slices.Concat(body, json.RawMessage(extra), json.RawMessage("}"))
+	return slices.Concat(body, json.RawMessage(added), json.RawMessage("}"))
 }
 
-// nested fills defaults below the top level and reports whether there were any.
-func nested(n *node, object map[string]any) bool {
-	filled := false
-	for name, value := range object {
-		property := n.Properties[name]
-		if property == nil {
-			continue
-		}
-		filled = fillValue(property.resolved(), value) || filled
-	}
-	return filled
-}
-
-func fillValue(n *node, value any) bool {
-	filled := false
-	switch value := value.(type) {
-	case map[string]any:
-		for _, name := range n.order {
-			property := n.Properties[name].resolved()
-			if _, given := value[name]; given || property.Default == nil {
+// fill adds the defaults of an object itself, and gives them as JSON, with a comma
+// before each. Null is none where the property may not be null.
+func fill(n *node, object map[string]any) string {
+	var added strings.Builder
+	n.facets(object, func(f *node) {
+		for _, name := range f.order {
+			property := f.Properties[name].resolved()
+			if _, given := object[name]; given || property.Default == nil {
 				continue
 			}
-			if v, err := parse(property.Default); err == nil {
-				value[name] = v
-				filled = true
+			value, err := parse(property.Default)
+			if err != nil || value == nil && new(validator).matching([]*node{property}, nil) == 0 {
+				continue
 			}
+			object[name] = value
+			key, _ := json.Marshal(name)
+			fmt.Fprintf(&added, ",%s:%s", key, property.Default)
 		}
-		filled = nested(n, value) || filled
-	case []any:
-		for i, item := range value {
-			if schema := n.item(i); schema != nil {
-				filled = fillValue(schema.resolved(), item) || filled
-			}
-		}
+	})
+	return added.String()
+}
+
+// fillNested fills defaults below the top level and reports whether there were any.
+func fillNested(n *node, value any) (filled bool) {
+	if object, ok := value.(map[string]any); ok {
+		filled = fill(n, object) != ""
 	}
+	n.inner(value, func(child *node, inner any) any {
+		filled = fillNested(child, inner) || filled
+		return inner
+	})
 	return filled
 }
 
@@ -330,39 +333,24 @@ func (n *Integer) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// plainIntegers writes the integers of an object without fraction and
-// exponent, which encoding/json does not read into an int. It reports whether
-// there were any to write again.
-func plainIntegers(n *node, object map[string]any) bool {
-	changed := false
-	for name, value := range object {
-		if property := n.Properties[name]; property != nil {
-			plain, was := plainInteger(property.resolved(), value)
-			object[name], changed = plain, changed || was
-		}
-	}
-	return changed
-}
-
-func plainInteger(n *node, value any) (plain any, changed bool) {
-	switch value := value.(type) {
-	case map[string]any:
-		return value, plainIntegers(n, value)
-	case []any:
-		for i, item := range value {
-			if schema := n.item(i); schema != nil {
-				plain, was := plainInteger(schema.resolved(), item)
-				value[i], changed = plain, changed || was
-			}
-		}
-	case json.Number:
-		if slices.Contains(n.Type, "integer") && strings.ContainsAny(string(value), ".eE") {
-			if f, ok := parseNumber(string(value)); ok && f.IsInt() {
+// plainIntegers writes the integers in a value without fraction and exponent, which
+// encoding/json does not read into an int. It reports whether there were any to
+// write again.
+func plainIntegers(n *node, value any) (plain any, changed bool) {
+	if number, ok := value.(json.Number); ok {
+		if slices.Contains(n.kinds(0), "integer") && strings.ContainsAny(string(number), ".eE") {
+			if f, ok := parseNumber(string(number)); ok && f.IsInt() {
 				if i, exact := f.Int64(); exact == big.Exact {
 					return json.Number(strconv.FormatInt(i, 10)), true
 				}
 			}
 		}
+		return value, false
 	}
+	n.inner(value, func(child *node, inner any) any {
+		plain, was := plainIntegers(child, inner)
+		changed = changed || was
+		return plain
+	})
 	return value, changed
 }

@@ -48,13 +48,25 @@ func (s *Schema) setPair(object map[string]any, key, text string) error {
 		return setOnce(object, name, text)
 	}
 	property = property.resolved()
-	if slices.Contains(property.Type, "array") && !strings.HasPrefix(strings.TrimSpace(text), "[") {
-		item := scalar(property.Items, text)
+	if property.takesItems() && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		item := any(text)
+		property.facets([]any{}, func(f *node) {
+			if f.Items != nil {
+				item = scalar(f.Items, text)
+			}
+		})
 		items, _ := object[name].([]any)
 		object[name] = append(items, item)
 		return nil
 	}
 	return setOnce(object, name, scalar(property, text))
+}
+
+// takesItems reports whether pairs of n's key are items: it names arrays, or says by
+// alternatives that it takes them and no text.
+func (n *node) takesItems() bool {
+	kinds := n.kinds(0)
+	return slices.Contains(n.Type, "array") || slices.Contains(kinds, "array") && !slices.Contains(kinds, "string")
 }
 
 func setOnce(object map[string]any, name string, value any) error {
@@ -71,13 +83,13 @@ func scalar(n *node, text string) any {
 	if n == nil {
 		return text
 	}
-	n = n.resolved()
-	if len(n.Type) == 0 || slices.Contains(n.Type, "string") {
+	kinds := n.kinds(0)
+	if len(kinds) == 0 || slices.Contains(kinds, "string") {
 		return text
 	}
 	trimmed := strings.TrimSpace(text)
 	value, err := parse([]byte(trimmed))
-	if err != nil || !slices.ContainsFunc(n.Type, func(t string) bool { return isType(t, value) }) {
+	if err != nil || !slices.ContainsFunc(kinds, func(t string) bool { return isType(t, value) }) {
 		return text
 	}
 	return json.RawMessage(trimmed)

@@ -22,10 +22,6 @@ func (s *Schema) Relax(raw json.RawMessage) (relaxed json.RawMessage, changed bo
 }
 
 func relax(n *node, value any) (_ any, changed bool) {
-	if n == nil {
-		return value, false
-	}
-	n = n.resolved()
 	if text, ok := value.(string); ok {
 		read, ok := n.only(text)
 		if !ok {
@@ -33,30 +29,24 @@ func relax(n *node, value any) (_ any, changed bool) {
 		}
 		value, changed = read, true
 	}
-	switch value := value.(type) {
-	case map[string]any:
-		for name, inner := range value {
-			read, was := relax(n.Properties[name], inner)
-			value[name], changed = read, changed || was
-		}
-	case []any:
-		for i, inner := range value {
-			read, was := relax(n.item(i), inner)
-			value[i], changed = read, changed || was
-		}
-	}
+	n.inner(value, func(child *node, inner any) any {
+		read, was := relax(child, inner)
+		changed = changed || was
+		return read
+	})
 	return value, changed
 }
 
 // only reads a text as the JSON value that it can only be: n names its types,
 // and string is none of them.
 func (n *node) only(text string) (value any, ok bool) {
-	if len(n.Type) == 0 || slices.Contains(n.Type, "string") {
+	kinds := n.kinds(0)
+	if len(kinds) == 0 || slices.Contains(kinds, "string") {
 		return nil, false
 	}
 	value, err := parse([]byte(text))
 	if err != nil || value == nil {
 		return nil, false
 	}
-	return value, slices.ContainsFunc(n.Type, func(t string) bool { return isType(t, value) })
+	return value, slices.ContainsFunc(kinds, func(t string) bool { return isType(t, value) })
 }

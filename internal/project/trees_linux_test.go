@@ -55,14 +55,16 @@ policy {
 `
 
 // treeNames are the names of which paths are made, and treeTexts what is written to
-// them. CANARY stands for a command that says that it ran.
+// them. CANARY stands for a command that says that it ran, REACHED for a file that nobody
+// may make.
 var (
 	treeDirs  = []string{".", "sub", "wt", "n", "lib", "b", "link", "sub/x", "../shared", "../shared/s"}
 	treeIn    = []string{".", ".git", ".git/modules/lib", ".git/worktrees/wt", ".git/info", ".git/hooks", ".git/objects/info", "x"}
 	treeNames = []string{"HEAD", "config", "commondir", "gitdir", "config.worktree", "hooks/pre-commit", "hooks/post-checkout",
 		"hooks/post-index-change", "hooks/fsmonitor.sample", "hooks", "objects", "refs", "refs/heads/main", "info/attributes",
 		"objects/info/alternates", "attributes", "alternates", "pre-commit", ".git", ".gitattributes", ".gitmodules", "modules", "worktrees",
-		"index", "packed-refs", "rebase-merge/git-rebase-todo", "rebase-apply/autostash", "remotes/origin", "branches/origin", ".githooks/pre-commit",
+		"index", "packed-refs", "rebase-merge/git-rebase-todo", "rebase-merge/strategy", "sequencer/opts", "rebase-apply/apply-opt",
+		"remotes/origin", "branches/origin", ".githooks/pre-commit",
 		"tools/clean", "git.inc", "a", "config.lock", "FETCH_HEAD", "evil", "git~1", ".GIT", "logs/HEAD", "shallow"}
 	treeTexts = []string{
 		"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = CANARY\n",
@@ -74,7 +76,7 @@ var (
 		"[extensions]\n\tworktreeConfig = true\n", "[submodule \"lib\"]\n\tpath = lib\n\turl = ../x\n\tupdate = !CANARY\n",
 		"ref: refs/heads/main\n", "gitdir: ../evil\n", "gitdir: ../.git/worktrees/wt\n", "gitdir: ../b\n", "gitdir: .git\n", "gitdir: ../.git/modules/lib\n",
 		"../..\n", "../evil\n", ".\n", "#!/bin/sh\nCANARY\n", "* filter=c diff=c\n", "exec CANARY\n", "pick 1 x\nexec CANARY\n", "/nowhere/objects\n", "x\n",
-		"URL: ext::CANARY\n",
+		"URL: ext::CANARY\n", "x/evil\n", "[options]\n\tstrategy = x/evil\n", " '--build-fake-ancestor=REACHED'\n",
 	}
 	treeSettings = []string{"core.fsmonitor CANARY", "core.hooksPath .githooks", "diff.external CANARY", "include.path ../evil", "core.worktree ../sub",
 		"filter.c.clean CANARY", "remote.origin.url ext::CANARY", "core.bare true", "extensions.worktreeConfig true", "user.name x",
@@ -102,6 +104,9 @@ var treeRecipes = [][]string{
 	{"printf '#!/bin/sh\\nCANARY\\n' > t", "chmod +x t", "mkdir -p D/.githooks D/tools", "cp t D/.githooks/post-checkout", "cp t D/tools/clean", "mv t D/.githooks/pre-commit",
 		"printf '* filter=c\\n' > D/.gitattributes", "printf '[core]\\n\\tfsmonitor = CANARY\\n' > git.inc"},
 	{"mkdir -p D/.git/rebase-merge", "echo 'exec CANARY' > D/.git/rebase-merge/git-rebase-todo", "echo 'exec CANARY' > t", "mv t D/.git/rebase-merge/git-rebase-todo"},
+	{"mkdir -p git-merge-x", "printf '#!/bin/sh\\nCANARY\\n' > t", "chmod +x t", "mv t git-merge-x/evil", "echo x/evil > .git/rebase-merge/strategy",
+		"printf '[options]\\n\\tstrategy = x/evil\\n' > opts", "mv opts .git/sequencer/opts", "echo \" '--build-fake-ancestor=REACHED'\" > apply-opt",
+		"cat apply-opt > .git/rebase-apply/apply-opt", "mv .git/rebase-apply r", "mv apply-opt r", "mv r .git/rebase-apply"},
 	{"git -C D config remote.origin.url 'ext::CANARY'", "git -C D config remote.origin.uploadpack CANARY", "git -C D config remote.origin.url ../sub"},
 	{"mkdir -p D/.git/modules/m/objects D/.git/modules/m/refs", "printf 'ref: refs/heads/main\\n' > D/.git/modules/m/HEAD",
 		"printf '[core]\\n\\tfsmonitor = CANARY\\n' > D/c", "mv D/c D/.git/modules/m/config", "mkdir -p D/m", "echo 'gitdir: ../.git/modules/m' > D/m/.git"},
@@ -175,14 +180,20 @@ func treeStep(r *rand.Rand) string {
 	return "cd " + pick(treeDirs) + " && git add -A && git commit -qm x --no-verify; cd \"$TOP\""
 }
 
+// treeConflict makes two branches of which each does not take the commits of the other
+// without being asked.
+const treeConflict = "git checkout -qb side; echo b > a; git commit -qam b; echo b > b; git add b; git commit -qm b2; git checkout -q main; " +
+	"echo c > a; git commit -qam c; echo c > c; git add c; git commit -qm c2; "
+
 // treeBases are what the user had before: scripts in the workspace.
 var treeBases = []string{
 	"", "git init -q; echo a > a; git add a; git commit -qm a",
 	"git init -q; echo a > a; git add a; git commit -qm a; git worktree add -q wt; git init -q sub; cd sub; echo b > b; git add b; git commit -qm b; " +
 		"cd ..; git submodule --quiet add ./sub lib; git commit -qm lib",
 	"git init -q; echo a > a; git add a; git commit -qm a; git config core.hooksPath .githooks; git config include.path ../git.inc; " +
-		"git config filter.c.clean tools/clean; git worktree add -q wt; git checkout -qb side; echo b > a; git commit -qam b; git checkout -q main; " +
-		"echo c > a; git commit -qam c; git rebase -q side",
+		"git config filter.c.clean tools/clean; git worktree add -q wt; " + treeConflict + "git rebase -q side",
+	"git init -q; echo a > a; git add a; git commit -qm a; " + treeConflict + "git cherry-pick main..side",
+	"git init -q; echo a > a; git add a; git commit -qm a; " + treeConflict + "git format-patch -q -o ../p main..side; git am -q ../p/*",
 	"git init -q --bare b; git init -q sub; cd ../shared; git init -q; echo a > a; git add a; git commit -qm a",
 }
 
@@ -196,7 +207,7 @@ if [ "$found" ]; then case "$seen" in *"<$found>"*) continue;; esac; fi
 seen="$seen<$found>"
 (git status --short; git log -p -1 --oneline; git diff
 if [ "$MORE" ]; then git rev-parse --short HEAD; git diff --cached --quiet; git describe --all; git ls-files --others; git stash list; git fetch -q; git submodule status
-git rebase --continue; git commit -q --allow-empty -m x; git checkout -q HEAD~0; git checkout -q -; fi) </dev/null; done >/dev/null 2>&1`
+for o in rebase cherry-pick am; do echo d > a; git add a; git $o --continue; done; git commit -q --allow-empty -m x; git checkout -q HEAD~0; git checkout -q -; fi) </dev/null; done >/dev/null 2>&1`
 
 // userGit runs a script as the user does.
 func userGit(t *testing.T, dir, home, script string, env ...string) {
@@ -240,7 +251,7 @@ func TestTreesOfGit(t *testing.T) {
 	for ; tried < 20 && (reached == 0 || trees() > 20); tried++ {
 		r := rand.New(rand.NewPCG(seed, uint64(tried)))
 		dir := g.arena(t, treeBases[r.IntN(len(treeBases))])
-		userGit(t, filepath.Join(dir, "ws"), g.home, strings.ReplaceAll(strings.Join(treeSteps(r), "\n"), "CANARY", g.canary))
+		userGit(t, filepath.Join(dir, "ws"), g.home, g.fill(strings.Join(treeSteps(r), "\n")))
 		reached += len(g.look(t, dir, r))
 	}
 	t.Logf("unconfined, %d of %d trees have git run something", reached, tried)
@@ -262,6 +273,10 @@ func newTreeMaker(t *testing.T) *treeMaker {
 	return g
 }
 
+func (g *treeMaker) fill(text string) string {
+	return strings.NewReplacer("CANARY", g.canary, "REACHED", filepath.Join(g.reached, "file")).Replace(text)
+}
+
 // arena makes a workspace and an allowed directory beside it.
 func (g *treeMaker) arena(t *testing.T, script string) string {
 	dir, err := os.MkdirTemp(g.base, "tree")
@@ -276,7 +291,7 @@ func (g *treeMaker) arena(t *testing.T, script string) string {
 // look has the user's git look at all, and gives what ran.
 func (g *treeMaker) look(t *testing.T, dir string, r *rand.Rand) (ran []string) {
 	more := ""
-	if r.IntN(8) == 0 {
+	if r.IntN(4) == 0 {
 		more = "MORE=1"
 	}
 	userGit(t, filepath.Join(dir, "ws"), g.home, userScript, more)
@@ -311,7 +326,7 @@ func (g *treeMaker) tree(t *testing.T, level sandbox.Level, r *rand.Rand, name s
 		switch r.IntN(5) {
 		case 0:
 			for range 1 + r.IntN(6) {
-				call("write_file", map[string]string{"content": strings.ReplaceAll(treeTexts[r.IntN(len(treeTexts))], "CANARY", g.canary),
+				call("write_file", map[string]string{"content": g.fill(treeTexts[r.IntN(len(treeTexts))]),
 					"path": filepath.Join(treeDirs[r.IntN(len(treeDirs))], treeIn[r.IntN(len(treeIn))], treeNames[r.IntN(len(treeNames))])})
 			}
 		default:
@@ -319,7 +334,7 @@ func (g *treeMaker) tree(t *testing.T, level sandbox.Level, r *rand.Rand, name s
 			if level == sandbox.Full && r.IntN(4) == 0 {
 				tool = "reviewed"
 			}
-			call(tool, map[string]string{"script": export + strings.ReplaceAll(strings.Join(treeSteps(r), "\n"), "CANARY", g.canary)})
+			call(tool, map[string]string{"script": export + g.fill(strings.Join(treeSteps(r), "\n"))})
 		}
 	}
 	p.Close()

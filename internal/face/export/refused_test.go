@@ -2,11 +2,14 @@ package export_test
 
 import (
 	"encoding/json"
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/export"
 )
@@ -127,4 +130,65 @@ func TestRefusedIsSaid(t *testing.T) {
 		}
 		assert.Equal(t, want, got)
 	}
+}
+
+// Of what generators write, every name, value and word comes out of every export, and
+// each API is given nothing that it refuses.
+func TestGeneratedSchemasInEveryExport(t *testing.T) {
+	text, err := os.ReadFile("../../../host/schema/testdata/generated.json")
+	require.NoError(t, err)
+	var all []struct{ Name, In string }
+	require.NoError(t, json.Unmarshal(text, &all))
+	for _, g := range all {
+		adapted, _ := schema.Parameters(json.RawMessage(g.In))
+		var in any
+		require.NoError(t, json.Unmarshal(adapted, &in))
+		for _, format := range export.Formats() {
+			out := parameters(t, format, string(adapted))
+			for _, word := range wordsOf(in, "", format == export.Gemini) {
+				assert.Contains(t, out, string(tool.MustMarshal(word)), "%s, %s", g.Name, format)
+			}
+			for _, refused := range export.Refused(json.RawMessage(out)) {
+				if format != export.MCP && format != export.Ollama {
+					assert.NotRegexp(t, `refused by .*`+string(format), refused, g.Name)
+				}
+			}
+		}
+	}
+}
+
+// wordsOf are the names of properties, the texts of enums and the descriptions that a
+// schema leads to. Values of a map have no place in Gemini's schemas.
+func wordsOf(value any, key string, noMaps bool) (words []string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			switch {
+			case key == "properties":
+				words = append(words, name)
+			case name == "$defs" || name == "definitions" || name == "default" || name == "discriminator":
+				continue // what is used of them is elsewhere too
+			case noMaps && slices.Contains([]string{"additionalProperties", "patternProperties", "propertyNames", "prefixItems",
+				"not", "unevaluatedProperties"}, name):
+				continue
+			case name == "description" || name == "const":
+				if text, ok := inner.(string); ok {
+					words = append(words, text)
+					continue
+				}
+			}
+			if key == "properties" {
+				name = ""
+			}
+			words = append(words, wordsOf(inner, name, noMaps)...)
+		}
+	case []any:
+		for _, inner := range value {
+			if text, ok := inner.(string); ok && key == "enum" {
+				words = append(words, text)
+			}
+			words = append(words, wordsOf(inner, "", noMaps)...)
+		}
+	}
+	return words
 }

@@ -49,8 +49,8 @@ func (t Trees) Checked(at string) *Check {
 				return t.leads(dir, content)
 			}}
 		}
-	case Ends("rebase-merge/git-rebase-todo", inside):
-		return &Check{Accepts: func(_ string, _ bool, content string) bool { return Harmless(content) }}
+	case operation(inside) != nil:
+		return operation(inside)
 	case name == "config" && ofRepository(inside[:len(inside)-1]):
 		return &Check{Accepts: func(old string, exists bool, content string) bool {
 			if exists && !(t.nested(at) && plainConfig(old, dir, t.Writable)) {

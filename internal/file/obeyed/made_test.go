@@ -117,6 +117,14 @@ func TestChecked(t *testing.T) {
 		"/w/.git/worktrees/wt/gitdir": {"/w/wt/.git\n": true, "/home/x/.git\n": false, "/w/.git\n": false, "/w/wt/config\n": false,
 			"../../../wt/.git\n": true},
 		"/w/.git/rebase-merge/git-rebase-todo": {"pick 1\n": true, "exec x\n": false},
+		"/w/.git/rebase-merge/strategy":        {"ort\n": true, "x/evil\n": false, "resolve\n": false, "ort x\n": false},
+		"/w/.git/worktrees/wt/rebase-merge/strategy_opts": {" --theirs\n": true, " \"--theirs\" \"--patience\"\n": true,
+			" --index-output=/x\n": false, "theirs\n": false, " --x/y\n": false},
+		"/w/.git/rebase-apply/strategy":     {"x/evil\n": false},
+		"/w/.git/rebase-merge/gpg_sign_opt": {"-S\n": false},
+		"/w/.git/modules/s/sequencer/opts": {"[options]\n\trecord-origin = true\n\tstrategy-option = theirs\n\tmainline = 1\n": true,
+			"[options]\n\tstrategy = x/evil\n": false, "[options]\n\tstrategy = ort\n": true, "[options]\n\tgpg-sign = x\n": false,
+			"[options]\n\tstrategy-option = index-output=/x\n": false, "[include]\n\tpath = true\n": false, "x\n": false},
 	} {
 		check := tree(files).Checked(path)
 		require.NotNil(t, check, path)
@@ -125,6 +133,7 @@ func TestChecked(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "../..\n", tree(files).Checked("/w/.git/worktrees/wt/commondir").Fixed)
+	assert.Equal(t, "\n", tree(files).Checked("/w/.git/rebase-apply/apply-opt").Fixed)
 	for _, path := range []string{"/w/.git", "/w/.git/commondir", "/w/.git/gitdir", "/w/.git/hooks/pre-commit", "/w/.git/config.worktree",
 		"/w/.git/worktrees/wt/config", "/w/.git/worktrees/wt/config.worktree", "/w/.git/info/attributes", "/w/.git/objects/info/alternates",
 		"/w/.git/modules/s/hooks/config", "/w/.git/modules/config", "/w/.git/modules/s/commondir", "/w/b/config", "/w/n/.GIT", "/w/.git/remotes/x"} {

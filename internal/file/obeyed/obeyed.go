@@ -101,7 +101,7 @@ func Git(at string, exists Exists) bool {
 		}
 	}
 	for i := range parts {
-		if obeyedInside(parts[i:]) && repository(join(parts[:i]), exists) {
+		if (obeyedInside(parts[i:]) || operation(parts[i:]) != nil) && repository(join(parts[:i]), exists) {
 			return true
 		}
 	}
@@ -132,21 +132,6 @@ func Vital(at string, exists Exists) bool {
 		return len(inside) == 0
 	}
 	return repository(dir, exists)
-}
-
-// todoWords are the instructions of such a list that run no program.
-var todoWords = []string{"pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "noop",
-	"label", "l", "reset", "t", "merge", "m", "update-ref", "u", "break", "b"}
-
-// Harmless reports whether such a list runs no program.
-func Harmless(todo string) bool {
-	for line := range strings.Lines(todo) {
-		words := strings.Fields(line)
-		if len(words) > 0 && !strings.HasPrefix(words[0], "#") && !slices.Contains(todoWords, words[0]) {
-			return false
-		}
-	}
-	return true
 }
 
 // repository reports whether git takes a directory for a repository's.
@@ -205,7 +190,7 @@ func holdsInside(inside []string) bool {
 	last := inside[len(inside)-1]
 	if inside[0] != "modules" && inside[0] != "worktrees" {
 		name := strings.Join(inside, "/")
-		return name == "info" || name == "objects" || name == "objects/info" || name == "rebase-merge"
+		return HasAny([]string{name}, "info", "objects", "objects/info", "rebase-merge", "rebase-apply", "sequencer")
 	}
 	if HasAny(inside, "refs", "logs") || HasAny(inside[:len(inside)-1], "objects") && last != "info" {
 		return false

@@ -33,7 +33,7 @@ func TestGit(t *testing.T) {
 		{"/w/objects", exists("/w/refs"), false}, {"/w/commondir", exists("/w/HEAD"), true},
 		{"/w/config", exists(), false}, {"/w/b/config", bare, true}, {"/w/b/hooks/update", bare, true},
 		{"/w/b/HEAD", bare, false}, {"/w/b/refs", bare, false}, {"/w/b/refs/heads/x", bare, false},
-		{"/w/b/info/attributes", bare, true},
+		{"/w/b/info/attributes", bare, true}, {"/w/b/sequencer/opts", bare, true}, {"/w/sequencer/opts", bare, false},
 	} {
 		assert.Equal(t, c.want, Git(c.path, c.exists), c.path)
 	}

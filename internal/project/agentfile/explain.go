@@ -3,6 +3,8 @@ package agentfile
 import (
 	"fmt"
 	"path/filepath"
+
+	"github.com/toolhost/toolhost/internal/face/show"
 )
 
 // Explain says which text of an agent.hcl is not in force, and what the user can
@@ -21,7 +23,7 @@ func (s *Standing) Explain() (text, next string) {
 			"Review: toolhost trust --show. Approve: toolhost trust."
 	case Missing:
 		return fmt.Sprintf("%s was deleted; the version you approved is still in force.", s.Path),
-			fmt.Sprintf("To drop it: toolhost trust --revoke --workspace %s", filepath.Dir(s.Path))
+			fmt.Sprintf("To drop it: toolhost trust --revoke --workspace %s", show.Word(filepath.Dir(s.Path)))
 	case Moved:
 		return fmt.Sprintf("A path in %s has another target than when it was approved, so only tools that read are offered.",
 			s.Path), approve + " as it is now."

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,11 +144,11 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 	for _, dir := range caches {
 		download := filepath.Join(dir, "cache", "download")
 		if info, err := os.Stat(download); err == nil && info.IsDir() && !strings.ContainsAny(download, ",|") {
-			proxies = append(proxies, "file://"+download)
+			proxies = append(proxies, fileURL(download))
 		}
 	}
 	network := p.Network || len(p.Hosts) > 0
-	if !network && (len(proxies) == 0 || len(proxies) == 1 && proxies[0] == "file://"+filepath.Join(users, "cache", "download")) {
+	if !network && (len(proxies) == 0 || len(proxies) == 1 && proxies[0] == fileURL(filepath.Join(users, "cache", "download"))) {
 		return // all there is lies in the user's
 	}
 	rest := "off"
@@ -159,6 +160,9 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 	e.drop("GOPROXY", "GOFLAGS")
 	*e = append(*e, "GOPROXY="+strings.Join(append(proxies, rest), ","), "GOFLAGS="+flags)
 }
+
+// fileURL is the URL of a path, whatever characters that has.
+func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
 // userModules returns the user's module cache.
 func userModules(e *variables) string {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -126,7 +127,8 @@ func TestNoCacheInAReadOnlyWorkspace(t *testing.T) {
 // Modules that somebody with network has fetched are seen without it, and the
 // user's are not fetched again.
 func TestGoModules(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "a b#c?%41")
+	require.NoError(t, os.Mkdir(dir, 0o700))
 	t.Setenv("HOME", dir)
 	t.Setenv("PATH", dir)
 	users, work := filepath.Join(dir, "go", "pkg", "mod"), filepath.Join(dir, "project")
@@ -135,7 +137,7 @@ func TestGoModules(t *testing.T) {
 	downloads := func(cache string) string {
 		path := filepath.Join(cache, "cache", "download")
 		require.NoError(t, os.MkdirAll(path, 0o700))
-		return "file://" + path
+		return "file://" + strings.NewReplacer(" ", "%20", "#", "%23", "?", "%3F", "%", "%25").Replace(path)
 	}
 	modules := func(p Policy, cache string, env ...string) []string {
 		e := variables(env)

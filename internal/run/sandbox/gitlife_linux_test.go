@@ -23,6 +23,10 @@ export GIT_CONFIG_KEY_1=init.defaultBranch GIT_CONFIG_VALUE_1=main
 c() { git add -A; git commit -qm "$1"; }
 `
 
+// diverged makes two branches: one changes a file twice that the other has removed.
+const diverged = `git init -q; echo a > a; echo 1 > b; c one; git checkout -qb side; echo b > a; echo 2 > b; c two; echo 3 > b; c three; ` +
+	`git checkout -q main; git rm -q a; c gone; `
+
 // gitLife is what people and agents do with git, in a workspace without a repository.
 var gitLife = []struct{ name, script, want string }{
 	{"init", `git init -q; git config --get core.filemode; echo a > a; c one; git log --format=%s; git status --short`,
@@ -33,6 +37,13 @@ var gitLife = []struct{ name, script, want string }{
 	{"rebase", `git init -q; echo a > a; c one; git checkout -qb side; echo b > a; c two; git checkout -q main; echo c > a; ` +
 		`c three; git checkout -q side; ! git rebase -q main >/dev/null 2>&1; echo d > a; git add a; git rebase --continue >/dev/null; ` +
 		`git log --format=%s`, "two\nthree\none\n"},
+	{"rebase with options", diverged + `git checkout -q side; ! git rebase -q -Xtheirs main >/dev/null 2>&1; cat .git/rebase-merge/strategy ` +
+		`.git/rebase-merge/strategy_opts; git rm -q a; GIT_EDITOR=true git rebase --continue >/dev/null; git log --format=%s; cat b; ls .git | grep rebase || true`,
+		"ort\n --theirs\nthree\ntwo\ngone\none\n3\n"},
+	{"cherry-pick", diverged + `! git cherry-pick -x main..side >/dev/null 2>&1; git rm -q a; git cherry-pick --continue >/dev/null; ` +
+		`git log --format=%s; ls .git/sequencer 2>/dev/null || git show -s | grep -c cherry`, "three\ntwo\ngone\none\n1\n"},
+	{"am", diverged + `git format-patch -q -o p main..side; ! git am -q p/* >/dev/null 2>&1; echo 2 > b; git add b; git am -q --continue; ` +
+		`git log --format=%s; ! git am p/* >/dev/null 2>&1; git am --abort; ls .git | grep rebase || true`, "three\ntwo\ngone\none\n"},
 	{"stash", `git init -q; echo a > a; c one; echo b > a; git stash -q; cat a; git stash pop -q; cat a`, "a\nb\n"},
 	{"bisect", `git init -q; for n in 1 2 3 4 5 6; do echo $n > a; c $n; done; git bisect start HEAD HEAD~5 >/dev/null; ` +
 		`git bisect run sh -c 'test $(cat a) -lt 4' >/dev/null; git show -s --format=%s bisect/bad; git bisect reset 2>/dev/null`, "4\n"},

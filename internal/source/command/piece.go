@@ -76,7 +76,7 @@ func (m *maker) content(ctx context.Context, piece *argv.Content) (tool.Content,
 		return c, err
 	}
 	if piece.URI != nil {
-		c.URI = piece.URI.Text(m.values)
+		c.URI = piece.URI.URI(m.values)
 	}
 	switch piece.Kind {
 	case tool.KindImage, tool.KindAudio:

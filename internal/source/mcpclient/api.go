@@ -192,21 +192,32 @@ func (c *Client) Resources(ctx context.Context, name string) (all []Resource, le
 			leftOut++
 		}
 	}
-	for r, err := range l.session.Resources(ctx, nil) {
+	err = pages("resources", func(cursor string) (string, error) {
+		page, err := l.session.ListResources(ctx, &mcp.ListResourcesParams{Cursor: cursor})
 		if err != nil {
-			return nil, 0, l.callError(ctx, "the list of resources", err)
+			return "", err
 		}
-		add(Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType})
+		for _, r := range page.Resources {
+			add(Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType})
+		}
+		return page.NextCursor, nil
+	})
+	if err != nil {
+		return nil, 0, l.callError(ctx, "the list of resources", err)
 	}
-	for r, err := range l.session.ResourceTemplates(ctx, nil) {
+	err = pages("resource templates", func(cursor string) (string, error) {
+		page, err := l.session.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{Cursor: cursor})
 		if err != nil {
-			if l.answered("", err) != nil {
-				break // many servers have resources and no templates
-			}
-			return nil, 0, l.callError(ctx, "the list of resource templates", err)
+			return "", err
 		}
-		add(Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType,
-			Template: true})
+		for _, r := range page.ResourceTemplates {
+			add(Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType,
+				Template: true})
+		}
+		return page.NextCursor, nil
+	})
+	if err != nil && l.answered("", err) == nil { // many servers have resources and no templates
+		return nil, 0, l.callError(ctx, "the list of resource templates", err)
 	}
 	return all, leftOut, nil
 }
@@ -240,15 +251,22 @@ func (c *Client) Prompts(ctx context.Context, name string) (all []Prompt, leftOu
 		return all, 0, nil
 	}
 	room := roomOfAList
-	for p, err := range l.session.Prompts(ctx, nil) {
+	err = pages("prompts", func(cursor string) (string, error) {
+		page, err := l.session.ListPrompts(ctx, &mcp.ListPromptsParams{Cursor: cursor})
 		if err != nil {
-			return nil, 0, l.callError(ctx, "the list of prompts", err)
+			return "", err
 		}
-		if said, ok := saidPromptOf(p); ok && room.takes(said) {
-			all = append(all, said)
-		} else {
-			leftOut++
+		for _, p := range page.Prompts {
+			if said, ok := saidPromptOf(p); ok && room.takes(said) {
+				all = append(all, said)
+			} else {
+				leftOut++
+			}
 		}
+		return page.NextCursor, nil
+	})
+	if err != nil {
+		return nil, 0, l.callError(ctx, "the list of prompts", err)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, leftOut, nil

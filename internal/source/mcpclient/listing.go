@@ -68,23 +68,32 @@ func (l *link) list(ctx context.Context) (*listing, error) {
 			return found, nil
 		}
 	}
-	cursor := ""
-	for range maxPages {
+	err := pages("tools", func(cursor string) (string, error) {
 		page, next, err := l.listPage(ctx, cursor)
-		if err != nil {
-			return nil, err
-		}
 		found.Tools = append(found.Tools, page...)
 		if len(found.Tools) > maxTools {
-			return nil, fmt.Errorf("the server lists more than %d tools", maxTools)
+			return "", fmt.Errorf("the server lists more than %d tools", maxTools)
 		}
-		if next == "" || next == cursor {
-			found.sanitize()
-			return found, nil
+		return next, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	found.sanitize()
+	return found, nil
+}
+
+// pages has each page of a list read, until one names no next or itself.
+func pages(what string, read func(cursor string) (next string, err error)) error {
+	cursor := ""
+	for range maxPages {
+		next, err := read(cursor)
+		if err != nil || next == "" || next == cursor {
+			return err
 		}
 		cursor = next
 	}
-	return nil, fmt.Errorf("the server's list of tools has more than %d pages", maxPages)
+	return fmt.Errorf("the server's list of %s has more than %d pages", what, maxPages)
 }
 
 // listPage gives one page of tools, as the server wrote them.

@@ -1,0 +1,70 @@
+package obeyed
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
+)
+
+// operations are the files of a rebase, a cherry-pick or an am that is under way, by
+// the last names of their path, with what they may hold: the user's git takes programs
+// and their options from them when it goes on. A strategy is a program, unless it is
+// git's usual one, and other strategies and git apply have options that write files.
+var operations = map[string]Check{
+	"rebase-merge/git-rebase-todo": {Accepts: holding(Harmless)},
+	"rebase-*/strategy":            {InPlace: true, Accepts: holding(allOf(`ort|recursive`))},
+	"rebase-*/strategy_opts":       {InPlace: true, Accepts: holding(allOf(`--[a-z-]+|"--[a-z-]+"`))},
+	"rebase-*/gpg_sign_opt":        {InPlace: true, Accepts: holding(func(string) bool { return false })},
+	"rebase-apply/apply-opt":       {InPlace: true, Fixed: "\n"}, // none
+	"sequencer/opts":               {Accepts: holding(harmlessOptions)},
+}
+
+// operation gives what such a file may hold, nil for other files. Inside are the names
+// below a repository's directory.
+func operation(inside []string) *Check {
+	for name, check := range operations {
+		if Ends(name, inside) {
+			return &check
+		}
+	}
+	return nil
+}
+
+func holding(fine func(content string) bool) func(string, bool, string) bool {
+	return func(_ string, _ bool, content string) bool { return fine(content) }
+}
+
+// allOf accepts text of which each word matches a pattern.
+func allOf(pattern string) func(string) bool {
+	word := matching.Lazy(`^(?:` + pattern + `)$`)
+	return func(text string) bool {
+		return !slices.ContainsFunc(strings.Fields(text), func(s string) bool { return !word().MatchString(s) })
+	}
+}
+
+var option = matching.Lazy(`^(?:[a-z-]+=(?:true|false|[0-9]+)|strategy=(?:ort|recursive)|` +
+	`(?:strategy-option|default-msg-cleanup)=[a-z-]+)$`)
+
+// harmlessOptions reports whether options of a cherry-pick name no program and no file.
+func harmlessOptions(text string) bool {
+	all, ok := settings(text)
+	return ok && !slices.ContainsFunc(all, func(s setting) bool {
+		return s.section != "options" || s.subsection != "" || !option().MatchString(s.key+"="+s.value)
+	})
+}
+
+// todoWords are the instructions of a list of what is to be done that run no program.
+var todoWords = []string{"pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "noop",
+	"label", "l", "reset", "t", "merge", "m", "update-ref", "u", "break", "b"}
+
+// Harmless reports whether such a list runs no program.
+func Harmless(todo string) bool {
+	for line := range strings.Lines(todo) {
+		words := strings.Fields(line)
+		if len(words) > 0 && !strings.HasPrefix(words[0], "#") && !slices.Contains(todoWords, words[0]) {
+			return false
+		}
+	}
+	return true
+}
