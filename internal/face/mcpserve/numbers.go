@@ -21,7 +21,7 @@ const (
 	giveText      = "Give it as a text, or with at most 15 digits."
 )
 
-var errInexact = errors.New(inexactAnswer + ". " + giveText)
+var errInexact = errors.New(inexactAnswer + "; give it as a text, or with at most 15 digits")
 
 // exactAnswer gives a message, or in the place of an answer that would be changed
 // an error as the answer.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -167,6 +168,8 @@ func try(t trial) Verdict {
 // it is supervised, makes and removes a directory in dir, if that is not the root, and
 // ends.
 func (p *Policy) tryIn(dir string, level Level) Verdict {
+	runtime.LockOSThread() // the launcher is killed when the thread ends that has started it
+	defer runtime.UnlockOSThread()
 	ours, theirs, err := os.Pipe()
 	if err != nil {
 		return failedTrial("make a pipe", err)
