@@ -269,6 +269,9 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 		level = p.SandboxLevel()
 	}
 	report := sandbox.Detect(ctx)
+	if p != nil && p.Config().Sandbox != nil && p.Config().Sandbox.Unwatched && report.Unwatched.Works {
+		report.Full, report.Strongest = report.Unwatched, sandbox.Full
+	}
 	holds, gaps := report.Promised(level)
 	found := finding{Check: "sandbox", Detail: string(level) + ": " + holds}
 	switch {
@@ -286,9 +289,12 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 		found.Detail = "commands, tasks and plugins are refused: level full does not work here: " + report.Full.Reason
 		found.Next = `Level landlock works: sandbox { level = "auto" } takes the strongest that does. ` + report.Full.Remedy
 	case level == sandbox.Auto, level == sandbox.Full, level == sandbox.Landlock:
-		found.Detail = "commands, tasks and plugins are refused, because no level works here: full: " + report.Full.Reason +
-			"; landlock: " + report.Landlock.Reason
-		found.Next = remedies(report.Full, report.Landlock) + " To run them unconfined all the same, set TOOLHOST_SANDBOX=off " +
+		found.Detail = "commands, tasks and plugins are refused, because no level works here: " +
+			sandbox.Reasons(report.Full, report.Landlock)
+		if report.Unwatched.Works {
+			found.Detail += "; commands that only read work at level full"
+		}
+		found.Next = sandbox.Remedies(report.Full, report.Landlock) + " To run them unconfined all the same, set TOOLHOST_SANDBOX=off " +
 			"for toolhost, or sandbox { level = \"off\" } in an approved agent.hcl."
 	default:
 		found.Detail = fmt.Sprintf("commands, tasks and plugins are refused: there is no sandbox level %q", level)
@@ -304,17 +310,6 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 			Detail: "toolhost itself runs in " + report.Around.Name() + ", which holds for all that it starts, too"})
 	}
 	return findings
-}
-
-// remedies are sentences about what would have levels work, as far as that is known.
-func remedies(levels ...sandbox.Verdict) string {
-	var all []string
-	for _, level := range levels {
-		if level.Remedy != "" && !slices.Contains(all, level.Remedy) {
-			all = append(all, level.Remedy)
-		}
-	}
-	return strings.Join(all, " Or: ")
 }
 
 // gitFindings offers the setting by which the user's git obeys no directory that only

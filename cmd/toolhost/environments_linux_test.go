@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -37,6 +39,7 @@ const makingTool = `tool "make" {
 // TestEnvironments calls a command where the kernel, or a container, refuses a part of
 // what confines it.
 func TestEnvironments(t *testing.T) {
+	const passing = "the command cannot be confined at this moment: "
 	const none = "no sandbox works here: full: make namespaces: operation not permitted; landlock: "
 	strongest := sandbox.Detect(t.Context()).Strongest
 	if strongest == "" {
@@ -55,6 +58,15 @@ func TestEnvironments(t *testing.T) {
 		"Landlock refused":     {rules: []testfilter.Rule{noLandlock(syscall.EPERM)}, level: sandbox.Full},
 		"before Linux 6.0": {rules: []testfilter.Rule{{Call: unix.SYS_SECCOMP, Errno: syscall.EINVAL, Arg: 1,
 			Bits: unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV}}, level: strongest},
+		"memfd_create refused": {rules: []testfilter.Rule{{Call: unix.SYS_MEMFD_CREATE, Errno: syscall.EPERM}}, level: strongest},
+		"before openat2":       {rules: []testfilter.Rule{{Call: unix.SYS_OPENAT2, Errno: syscall.ENOSYS}}, level: sandbox.Landlock},
+		"openat2 refused": {rules: []testfilter.Rule{{Call: unix.SYS_OPENAT2, Errno: syscall.EPERM}},
+			error: "no sandbox works here: openat2: operation not permitted", next: "seccomp profile"},
+		"mounts refused": {rules: inDocker[1:], level: sandbox.Landlock},
+		"too many processes": {rules: []testfilter.Rule{{Call: unix.SYS_UNSHARE, Errno: syscall.EAGAIN}},
+			error: passing + "make namespaces: resource temporarily unavailable", next: "ulimit -u"},
+		"too many files": {rules: []testfilter.Rule{{Call: unix.SYS_PIPE2, Errno: syscall.EMFILE}},
+			error: "no pipe for the launcher: pipe2: too many open files", next: "ulimit -n"},
 		"in Docker before Landlock": {rules: append(inDocker, noLandlock(syscall.ENOSYS)),
 			error: none + "this kernel has no Landlock", next: "Linux 5.13"},
 		"in Docker, Landlock not enabled": {rules: append(inDocker, noLandlock(syscall.EOPNOTSUPP)),
@@ -185,6 +197,49 @@ func TestGroupOfADirectory(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, "b"))
 	require.NoError(t, err)
 	assert.Equal(t, fs.ModeDir|fs.ModeSetgid|0o777, info.Mode())
+}
+
+// TestLimitForAMoment has a limit be used up when a server starts, and be free later: the
+// call fails in its own words, and the next one is confined as strongly as ever.
+func TestLimitForAMoment(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
+	unshare := testneed.Program(t, "unshare")
+	if !sandbox.On(sandbox.Full).Works {
+		testneed.Missing(t, "sandbox level full does not work on this machine")
+	}
+	const script = `echo 3 > /proc/sys/user/max_user_namespaces || exit
+for i in $TAKEN; do (unshare -U sh -c 'echo $$ > part$0; mv part$0 taker$0; exec sleep 1000' $i <&- >&- 2>&- &) done
+for i in $TAKEN; do while [ ! -e taker$i ]; do sleep 0.01; done; done
+exec "$@"`
+	for name, taken := range map[string]string{"control": "", "all taken": "1 2 3"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			plant(t, dir, map[string]string{"agent.hcl": makingTool})
+			serving := program(t, dir, "serve")
+			cmd := exec.Command(unshare, append([]string{"-Ur", "sh", "-c", script, "sh"}, serving.Args...)...)
+			cmd.Dir, cmd.Env = serving.Dir, append(serving.Env, "TAKEN="+taken)
+			free := sync.OnceFunc(func() {
+				for _, taker := range strings.Fields(taken) {
+					data, _ := os.ReadFile(filepath.Join(dir, "taker"+taker))
+					if pid, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil {
+						_ = syscall.Kill(pid, syscall.SIGKILL)
+					}
+				}
+			})
+			s := serveCommand(t, cmd)
+			defer free()
+			s.hello()
+			first := s.call("make", `{}`)
+			assert.Equal(t, taken != "", first.IsError, first.text())
+			free()
+			if taken != "" {
+				assert.Contains(t, first.text(), "cannot be confined at this moment: make namespaces: no space left on device")
+				eventually(t, "a call that works", func() bool { return !s.call("make", `{}`).IsError })
+			}
+			s.end()
+			assert.NotContains(t, s.log(), "below its strongest level")
+		})
+	}
 }
 
 // TestHomes calls commands that change a file where there is no place to keep what

@@ -59,6 +59,10 @@ func (h Helper) Find(avoid string) (string, error) {
 // refused for it.
 func (h Helper) Inspect(avoid string) (Found, error) {
 	path, err := proc.LookSibling(h.Name, avoid)
+	if _, own := os.Executable(); err != nil && own != nil {
+		return Found{}, tool.Errorf(tool.Unavailable, "the program %s, which %s, is not on PATH, and where toolhost itself "+
+			"lies cannot be found out: %w", h.Name, h.Purpose, own).Suggest("Mount proc on /proc.")
+	}
 	if err != nil {
 		return Found{}, tool.Errorf(tool.Unavailable,
 			"the program %s, which %s, is neither beside toolhost nor on PATH", h.Name, h.Purpose).

@@ -222,10 +222,15 @@ func failedTrial(step string, err error) Verdict {
 	if namespaces {
 		v.Remedy = namespaceRemedy()
 	}
+	var noexec *os.PathError
+	_, procErr := os.Stat("/proc/self")
+	open2 := launch.Openat2()
 	switch limit := usedUp(err); {
 	case v.Remedy != "":
 	case limit != "":
 		v.Passing, v.Remedy = true, limit
+	case procErr != nil:
+		v.Reason, v.Remedy = "there is no /proc here", "Mount proc on /proc."
 	case step == launch.InstallFilter && errors.Is(err, syscall.EBUSY):
 		v.Reason = "a program around toolhost answers its system calls already, and the kernel takes one supervisor alone"
 		v.Remedy = insideRemedy
@@ -236,7 +241,14 @@ func failedTrial(step string, err error) Verdict {
 			return v
 		}
 		v.Remedy = "In a container, allow unshare and mount in its seccomp profile (docs/INSTALL.md)."
-	case errors.Is(err, syscall.ENOSYS):
+	case open2 != 0:
+		v.Reason = "openat2: " + open2.Error()
+		v.Remedy = "It takes Linux 5.6 or later and, in a container, a seccomp profile that knows openat2."
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
+		v.Remedy = "In a container, its seccomp profile or what it masks may refuse that: docs/INSTALL.md says what level full needs."
+	case errors.As(err, &noexec) && noexec.Op == launch.ExecuteIn:
+		v.Remedy = "Set TMPDIR to a directory in which programs may be executed."
+	case errors.Is(err, syscall.ENOSYS), step == launch.InstallFilter && errors.Is(err, syscall.EINVAL):
 		v.Remedy = "This kernel is too old for it, or a system call filter refuses it: docs/INSTALL.md has a table."
 	}
 	return v
@@ -253,6 +265,7 @@ func usedUp(err error) string {
 		next  string
 	}{
 		{syscall.EAGAIN, "Too many processes run: end some, or raise ulimit -u or pids.max of the cgroup, and try again."},
+		{syscall.EFBIG, "Files may not become as large as a small program: raise ulimit -f, and try again."},
 		{syscall.EMFILE, "Too many files are open: raise ulimit -n, and try again."},
 		{syscall.ENFILE, "Too many files are open on this machine: end programs, and try again."},
 		{syscall.ENOMEM, "The memory is used up: end other programs, and try again."},

@@ -24,6 +24,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -275,7 +276,7 @@ func (p *Policy) choose() (Level, error) {
 		case landlock.Passing:
 			return "", passing(landlock)
 		}
-		return "", tool.Errorf(tool.Unavailable, "no sandbox works here: full: %s; landlock: %s", full.Reason, landlock.Reason).
+		return "", tool.Errorf(tool.Unavailable, "no sandbox works here: %s", Reasons(full, landlock)).
 			Suggest("%s", advice(full, landlock))
 	case Full, Landlock:
 		verdict := on(p.Level, p.supervised())
@@ -300,16 +301,27 @@ func passing(v Verdict) error {
 		Suggest("%s", v.Remedy)
 }
 
-// advice says what would have levels work that do not.
-func advice(levels ...Verdict) string {
+// Reasons says why neither level works.
+func Reasons(full, landlock Verdict) string {
+	if full.Reason == landlock.Reason {
+		return full.Reason
+	}
+	return "full: " + full.Reason + "; landlock: " + landlock.Reason
+}
+
+// Remedies are sentences about what would have levels work that do not, as far as that
+// is known.
+func Remedies(levels ...Verdict) string {
 	var remedies []string
 	for _, v := range levels {
 		if v.Remedy != "" && !slices.Contains(remedies, v.Remedy) {
 			remedies = append(remedies, v.Remedy)
 		}
 	}
-	if len(remedies) > 0 {
-		return strings.Join(remedies, " Or: ")
-	}
-	return "Run `toolhost doctor` for more. To run commands unconfined all the same, a person can set TOOLHOST_SANDBOX=off."
+	return strings.Join(remedies, " Or: ")
+}
+
+func advice(levels ...Verdict) string {
+	return cmp.Or(Remedies(levels...),
+		"Run `toolhost doctor` for more. To run commands unconfined all the same, a person can set TOOLHOST_SANDBOX=off.")
 }

@@ -122,6 +122,10 @@ func executableOnDisk(image [][]byte) (file *os.File, err error) {
 	return nil, err
 }
 
+// ExecuteIn is the operation of an *os.PathError where a directory, in the file system
+// of which no program may be executed, would have held the launcher.
+const ExecuteIn = "execute files in"
+
 func executableIn(dir string, image [][]byte) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o700)
 	if err != nil {
@@ -134,7 +138,7 @@ func executableIn(dir string, image [][]byte) (*os.File, error) {
 	}
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
 	if err := unix.Access(path, unix.X_OK); err != nil {
-		return nil, &os.PathError{Op: "execute files in", Path: dir, Err: err}
+		return nil, &os.PathError{Op: ExecuteIn, Path: dir, Err: err}
 	}
 	// What is open for writing cannot be executed.
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_CLOEXEC, 0)

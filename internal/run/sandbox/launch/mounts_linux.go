@@ -211,7 +211,11 @@ func (s *script) restrict(at any, path string, set, flags int) *op {
 }
 
 func (s *script) mount(source, target, kind string, flags int, data string) *op {
-	return s.call("mount "+kind+" on "+target, unix.SYS_MOUNT, source, target, kind, flags, data)
+	step := "mount " + kind + " on " + target
+	if kind == "" {
+		step = "change the mount " + target
+	}
+	return s.call(step, unix.SYS_MOUNT, source, target, kind, flags, data)
 }
 
 // cover mounts an empty file system.

@@ -446,6 +446,15 @@ func openDescriptor(path string) (int, syscall.Errno) {
 	return fd, number(err)
 }
 
+// Openat2 is why there is no openat2 here, 0 where there is.
+func Openat2() syscall.Errno {
+	fd, errno := openPath(unix.AT_FDCWD, "/", 0, 0)
+	if errno == 0 {
+		_ = syscall.Close(fd)
+	}
+	return errno
+}
+
 func openPath(at int, path string, flags, resolve uint64) (int, syscall.Errno) {
 	fd, err := unix.Openat2(at, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: resolve})
 	return fd, number(err)
