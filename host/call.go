@@ -99,6 +99,7 @@ type call struct {
 	outcome    Outcome
 	asking     asking
 	hidden     *redactor      // of the parameters that are kept out of the record
+	secrets    []string       // those values
 	unrecorded error          // of its beginning
 	changed    []string       // by the processes of a call that failed
 	told       map[string]any // metadata about the same
@@ -256,6 +257,9 @@ func (c *call) proposal(ctx context.Context) (*Proposal, error) {
 	}
 	if err := c.addAnswers(ctx, p); err != nil {
 		return p, err
+	}
+	if secrets := c.entry.secretParameters(); secrets != nil {
+		p.Shown, _ = withoutWriteOnly(secrets, p.Params)
 	}
 	commander, ok := c.entry.Tool.(tool.Commander)
 	if !ok {

@@ -181,12 +181,15 @@ type keptResult struct {
 // Kept gives the record what it keeps of the end of a call.
 func (e finishedEvent) Kept() (call string, event, more any, name string, content any) {
 	o := &e.call.outcome
-	facts := finishedFacts{o.Source, e.call.decidedBy(), o.Argv, e.call.heard()}
+	facts := finishedFacts{o.Source, e.call.decidedBy(), e.call.withoutSecrets(o.Argv), e.call.heard()}
 	switch {
 	case o.Result != nil:
-		return e.RequestID, e, facts, "result", keptResult{o.Result.Contents, o.Result.Structured, o.Result.Truncated}
+		r := e.call.hidden.result(o.Result)
+		return e.RequestID, e, facts, "result", keptResult{r.Contents, r.Structured, r.Truncated}
 	case o.Plan != nil:
-		return e.RequestID, e, facts, "plan", o.Plan
+		plan := *o.Plan
+		plan.Preview = e.call.hidden.string(plan.Preview)
+		return e.RequestID, e, facts, "plan", plan
 	}
 	return e.RequestID, e, facts, "", nil
 }

@@ -581,3 +581,20 @@ func TestForeignToolsLose(t *testing.T) {
 	err := h.Reload(t.Context(), []host.Source{own}, host.Toolset{Name: "t", Tools: []string{"gone"}})
 	assert.ErrorContains(t, err, "does not exist", "where all are the operator's own it is a mistake")
 }
+
+// A question shows no value that the schema marks as writeOnly, wherever it stands.
+func TestQuestionsHideSecrets(t *testing.T) {
+	o := host.Outcome{Tool: "pay", Params: json.RawMessage(`{"pin":"123","note":"to bob","auth":{"token":"hush-hush"}}`),
+		Argv: []string{"pay", "123", "--auth=hush-hush", "1234"}, Plan: &tool.Plan{Preview: "$ pay --auth=hush-hush"},
+		Definition: &tool.Definition{Name: "pay", Parameters: json.RawMessage(`{"type":"object","properties":{` +
+			`"pin":{"type":"string","writeOnly":true},"note":{"type":"string"},` +
+			`"auth":{"type":"object","properties":{"token":{"type":"string","writeOnly":true}}}}}`)}}
+	q := o.Question()
+	assert.Equal(t, []string{"pay", "[redacted]", "--auth=[redacted]", "1234"}, q.Argv)
+	assert.Equal(t, "$ pay --auth=[redacted]", q.Effect)
+	for _, p := range q.Params {
+		assert.NotContains(t, string(p.Value), "hush")
+		assert.NotContains(t, string(p.Value), "123")
+	}
+	assert.Len(t, q.Params, 3)
+}

@@ -29,6 +29,9 @@ type Proposal struct {
 	Definition *tool.Definition
 	// Params are valid and have their defaults.
 	Params json.RawMessage
+	// Shown are the parameters without what the tool's schema marks as writeOnly, for
+	// people; nil where that is nothing.
+	Shown json.RawMessage
 	// Argv is the command that the call would run, where the tool can tell.
 	Argv []string
 	// Effects is the digest of what the call has changed in a view, where it was made

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
 )
@@ -32,8 +33,18 @@ func (o *Outcome) Question() show.Question {
 	if def := o.Definition; def != nil {
 		q.Title, q.Risk = cmp.Or(def.Title, q.Title), string(def.Risk)
 	}
+	clean := o.Params
+	var hides *redactor
+	if def := o.Definition; def != nil {
+		if secrets := schema.SecretsOf(def.Parameters); secrets != nil {
+			var hidden []string
+			clean, hidden = withoutWriteOnly(secrets, o.Params)
+			hides = newRedactor(hidden)
+			q.Argv = hidingWords(o.Argv, hidden, hides)
+		}
+	}
 	var params map[string]json.RawMessage
-	_ = json.Unmarshal(o.Params, &params)
+	_ = json.Unmarshal(clean, &params)
 	for _, name := range declaredOrder(params, o.Definition) {
 		q.Params = append(q.Params, show.Param{Name: name, Value: params[name]})
 	}
@@ -45,7 +56,7 @@ func (o *Outcome) Question() show.Question {
 		}
 	}
 	if o.Plan != nil {
-		q.Files, q.Effect, q.Own = o.Plan.FilesAffected, o.Plan.Preview, !o.foreign
+		q.Files, q.Effect, q.Own = o.Plan.FilesAffected, hides.string(o.Plan.Preview), !o.foreign
 	}
 	return q
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
@@ -24,8 +25,27 @@ func (c *call) recordable() any {
 		params = n.Normalize(params) // an old name may stand for a secret one
 	}
 	clean, hidden := withoutWriteOnly(secrets, params)
-	c.hidden = newRedactor(hidden)
+	c.hidden, c.secrets = newRedactor(hidden), hidden
 	return jsonOrText(clean)
+}
+
+// withoutSecrets gives the words of a command line without the same values.
+func (c *call) withoutSecrets(argv []string) []string {
+	if len(c.secrets) == 0 {
+		return argv
+	}
+	return hidingWords(argv, c.secrets, c.hidden)
+}
+
+// hidingWords hides a word that is a secret, however short, and what a redactor finds.
+func hidingWords(argv, secrets []string, redactor *redactor) []string {
+	clean := make([]string, len(argv))
+	for i, word := range argv {
+		if clean[i] = redactor.string(word); word != "" && slices.Contains(secrets, word) {
+			clean[i] = redact.Mark
+		}
+	}
+	return clean
 }
 
 // withoutWriteOnly hides what is secret in params, and gives it. What cannot be

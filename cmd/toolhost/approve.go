@@ -71,6 +71,9 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	if asJSON {
+		for i := range waiting {
+			waiting[i] = waiting[i].Public()
+		}
 		return writeIndented(a.out, append([]approval.Pending{}, waiting...))
 	}
 	if len(waiting) == 0 {
@@ -167,7 +170,11 @@ func (a *app) settle(ctx context.Context, p *project.Project, pending approval.P
 		if err != nil {
 			return err
 		}
-		if err := remembered.Add(pending.Always()); err != nil {
+		rule, err := pending.Always()
+		if err != nil {
+			return err
+		}
+		if err := remembered.Add(rule); err != nil {
 			return err
 		}
 	case host.ApproveOnce:
@@ -190,8 +197,8 @@ type pendingLook struct {
 	// Digest is the call's; an approval is for it alone.
 	Digest   string     `json:"digest"`
 	Question show.Parts `json:"question"`
-	// Always is the rule that "always" adds.
-	Always policy.Rule `json:"always"`
+	// Always is the rule that "always" adds, nil where it can add none.
+	Always *policy.Rule `json:"always,omitempty"`
 }
 
 // lookAtPending prints a call that waits, with what it would do now.
@@ -205,6 +212,9 @@ func (a *app) lookAtPending(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return writeIndented(a.out, pendingLook{pending, pending.Digest(), outcome.Question().Parts(),
-		pending.Always()})
+	look := pendingLook{pending.Public(), pending.Digest(), outcome.Question().Parts(), nil}
+	if rule, err := pending.Always(); err == nil {
+		look.Always = &rule
+	}
+	return writeIndented(a.out, look)
 }

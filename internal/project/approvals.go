@@ -34,7 +34,7 @@ func (p *Project) Approvals() (*approval.Store, error) {
 // were approved is an error.
 func (p *Project) WouldBe(ctx context.Context, pending approval.Pending) (*host.Outcome, error) {
 	if pending.Connect != "" {
-		return &host.Outcome{Tool: pending.Tool, Params: pending.Params, Connect: pending.Connect,
+		return &host.Outcome{Tool: pending.Tool, Params: pending.Seen(), Connect: pending.Connect,
 			Decision: host.Decision{Action: host.Ask, Rule: "network", Reason: pending.Reason}}, nil
 	}
 	request := host.Request{Tool: pending.Tool, DryRun: true, Shown: pending.Effects}
@@ -57,7 +57,7 @@ type pendingApprovals struct{ p *Project }
 
 func (e pendingApprovals) call(session string, proposal host.Proposal) approval.Call {
 	return approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params,
-		Flags: e.p.options.Flags, Effects: proposal.Effects, Connect: proposal.Connect, Client: proposal.Client}
+		Shown: proposal.Shown, Flags: e.p.options.Flags, Effects: proposal.Effects, Connect: proposal.Connect, Client: proposal.Client}
 }
 
 // Take implements host.Approvals.

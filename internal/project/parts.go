@@ -48,6 +48,7 @@ type parts struct {
 	upstream *mcpclient.Client // nil without mcp blocks
 	lock     *pluginlock.Lock  // of the plugins; nil for a fixed contract
 	pins     *pins.Store       // of the tools that others define; nil for none
+	claims   []claim           // to names, of those sources
 }
 
 func (p *parts) close() {
@@ -226,7 +227,9 @@ func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
 			m.sources = append(m.sources, host.Foreign(source, nil))
 			continue
 		}
-		m.sources = append(m.sources, m.foreign(source))
+		m.sources = append(m.sources, m.foreign(source, func(own string) string {
+			return tool.PortableName(plugin.Prefix+own, host.MaxForeignName)
+		}))
 	}
 	return nil
 }

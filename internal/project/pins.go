@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"slices"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
@@ -39,18 +40,51 @@ func (p *Project) openPins(cfg *config.Config) *pins.Store {
 	return s
 }
 
-// foreign marks a source as somebody else's, whose tools are pinned.
-func (m *parts) foreign(source host.Source) host.Source {
+// claim is what a source offers its tools as: "" for one that it does not.
+type claim struct {
+	source  string
+	offered func(own string) string
+}
+
+// foreign marks a source as somebody else's, whose tools are pinned. Offered is the
+// name under which it offers a tool of a name of its own. A name stays with the source
+// that has had it first, in the order of agent.hcl: policy goes by names, and one of
+// another source must not come to what was allowed.
+func (m *parts) foreign(source host.Source, offered func(own string) string) host.Source {
 	if m.pins == nil {
 		return host.Foreign(source, nil)
 	}
+	before := slices.Clone(m.claims)
+	m.claims = append(m.claims, claim{source.Name(), offered})
 	return host.Foreign(source, func(t tool.Tool) *tool.Error {
+		if err := m.claimed(source.Name(), t, offered, before); err != nil {
+			return err
+		}
 		name, said := t.Definition().Name, any(t.Definition())
 		if d, ok := t.(interface{ Declared() (string, any) }); ok {
 			name, said = d.Declared()
 		}
 		return m.pins.Admit(source.Name(), name, pins.Definition(said))
 	})
+}
+
+// claimed is why a tool is not offered whose name is that of a tool which another source
+// is known for, and does not offer now.
+func (m *parts) claimed(source string, t tool.Tool, offered func(string) string, before []claim) *tool.Error {
+	own := t.Definition().Name
+	if d, ok := t.(interface{ Declared() (string, any) }); ok {
+		own, _ = d.Declared()
+	}
+	name := offered(own)
+	for _, c := range before {
+		has := func(other string) bool { return c.offered(other) == name }
+		if slices.ContainsFunc(m.pins.Names(c.source), has) {
+			return tool.Errorf(tool.Conflict, "the tool %q of %s is left out: the name is that of a tool of %s, which does not "+
+				"offer it now", name, source, c.source).
+				Suggest("In agent.hcl set prefix in the block of %s; rules for the name are about the tool of %s.", source, c.source)
+		}
+	}
+	return nil
 }
 
 // keepPins remembers what was said at the first use, and writes it into

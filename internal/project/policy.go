@@ -148,7 +148,10 @@ func (p *Project) remember(_ context.Context, proposal host.Proposal) error {
 	if err != nil {
 		return err
 	}
-	rule := pendingApprovals{p}.call("", proposal).Always()
+	rule, err := pendingApprovals{p}.call("", proposal).Always()
+	if err != nil {
+		return err
+	}
 	if err := remembered.Add(rule); err != nil {
 		return err
 	}

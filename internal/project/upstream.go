@@ -54,7 +54,7 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 		}
 	}
 	for _, source := range m.upstream.Sources() {
-		m.sources = append(m.sources, m.foreign(source))
+		m.sources = append(m.sources, m.foreign(source, source.Offered))
 	}
 	return nil
 }

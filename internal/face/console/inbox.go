@@ -52,7 +52,7 @@ const mostLine = 300
 
 func lineOf(s *space, p approval.Pending) waitingCall {
 	return waitingCall{Key: s.id + "/" + p.ID, Space: s.id, ID: p.ID, Root: s.title(), Tool: show.Page.Line(p.Tool),
-		Call: show.Fit(p.Line(), mostLine), About: about(p.Params), Session: show.Page.Line(p.Session),
+		Call: show.Fit(p.Line(), mostLine), About: about(p.Seen()), Session: show.Page.Line(p.Session),
 		Client:  show.SaidLine(p.Client, show.MostName),
 		Toolset: show.Page.Line(p.Toolset), Reason: show.SaidLine(p.Reason, mostLine), Digest: p.Digest(), Asked: p.Asked,
 		Expires: p.Expires}
@@ -202,7 +202,7 @@ func (s *Server) look(ctx context.Context, found *space, id string) (look, appro
 	case err != nil:
 		e := tool.AsError(err)
 		l.Problem = shownText(e.Message + " " + e.Suggestion)
-		l.Question = tool.MustMarshal(show.Question{Tool: p.Tool, Reason: p.Reason, Params: paramsOf(p.Params)}.Parts())
+		l.Question = tool.MustMarshal(show.Question{Tool: p.Tool, Reason: p.Reason, Params: paramsOf(p.Seen())}.Parts())
 	case told.Digest != l.Digest:
 		return l, p, changedSince()
 	default:
@@ -328,7 +328,11 @@ func (s *Server) approve(ctx context.Context, found *space, d decision) error {
 		if err != nil {
 			return err
 		}
-		if err := remembered.Add(p.Always()); err != nil {
+		rule, err := p.Always()
+		if err != nil {
+			return err
+		}
+		if err := remembered.Add(rule); err != nil {
 			return err
 		}
 	}

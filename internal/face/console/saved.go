@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 	"github.com/toolhost/toolhost/internal/file/plainfile"
@@ -53,6 +54,23 @@ func (s *space) saved() (calls []savedCall, err error) {
 	return calls, nil
 }
 
+// withoutSecrets gives parameters with null for what the tool's schema marks as
+// writeOnly: it is filled in again with each call.
+func withoutSecrets(described []byte, params string) (string, error) {
+	var def struct {
+		Parameters json.RawMessage `json:"parameters"`
+	}
+	if err := json.Unmarshal(described, &def); err != nil {
+		return "", err
+	}
+	secrets := schema.SecretsOf(def.Parameters)
+	if secrets == nil {
+		return params, nil
+	}
+	clean, err := secrets.Hide(json.RawMessage(params), func(any) any { return nil })
+	return string(clean), err
+}
+
 func (s *space) savedFile() string { return filepath.Join(s.dir, "console-calls.json") }
 
 func (s *Server) listSaved(w http.ResponseWriter, r *http.Request) error {
@@ -87,6 +105,15 @@ func (s *Server) save(w http.ResponseWriter, r *http.Request) error {
 		call.Params != "" && !json.Valid([]byte(call.Params)) {
 		return tool.Errorf(tool.InvalidArgument, "this call cannot be saved").
 			Suggest("Give it a name, and at most %d bytes of parameters.", mostSavedCall)
+	}
+	if call.Params != "" {
+		out, err := s.describe(r.Context(), found, call.Toolset, call.Tool)
+		if err != nil {
+			return err
+		}
+		if call.Params, err = withoutSecrets(out, call.Params); err != nil {
+			return err
+		}
 	}
 	saving.Lock()
 	defer saving.Unlock()

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -45,8 +46,7 @@ func (s *Server) showTool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{"describe", "--json"}, toolsetFlags(r.FormValue("toolset"))...)
-	out, _, err := s.ask(r.Context(), found, nil, nil, append(args, "--", r.FormValue("tool"))...)
+	out, err := s.describe(r.Context(), found, r.FormValue("toolset"), r.FormValue("tool"))
 	if err != nil {
 		return err
 	}
@@ -65,6 +65,13 @@ func (s *Server) showTool(w http.ResponseWriter, r *http.Request) error {
 	}
 	return give(w, map[string]any{"shown": shownJSON(out), "schema": plain(exact.Parameters), "examples": examples},
 		nil)
+}
+
+// describe is what toolhost knows of a tool.
+func (s *Server) describe(ctx context.Context, found *space, toolset, name string) ([]byte, error) {
+	args := append([]string{"describe", "--json"}, toolsetFlags(toolset)...)
+	out, _, err := s.ask(ctx, found, nil, nil, append(args, "--", name)...)
+	return out, err
 }
 
 // trial is a call that somebody has filled in.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/store/userdir"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
 // withSpace is a console of a user who has used toolhost in one workspace.
@@ -40,9 +41,13 @@ func TestViolationsIn(t *testing.T) {
 	}
 }
 
-// Saved calls are of one tool, are replaced by name, forgotten, and bounded.
+// Saved calls are of one tool, are replaced by name, forgotten, and bounded, and hold
+// no secret.
 func TestSavedCalls(t *testing.T) {
 	s, found := withSpace(t)
+	s.options.Toolhost = filepath.Join(t.TempDir(), "toolhost")
+	testfile.Program(t, s.options.Toolhost, "#!/bin/sh\n"+
+		`echo '{"parameters":{"type":"object","properties":{"a":{"type":"integer"},"pin":{"type":"string","writeOnly":true}}}}'`+"\n")
 	page, key := enter(t, s)
 	save := func(toolset, name, params string) (int, string) {
 		body, err := json.Marshal(map[string]string{"space": found.id, "toolset": toolset, "tool": "t", "name": name,
@@ -62,6 +67,12 @@ func TestSavedCalls(t *testing.T) {
 	}
 	assert.JSONEq(t, `[{"toolset":"","tool":"t","name":"mine","params":"{\"a\":2}"}]`, list("&tool=t"))
 	assert.Contains(t, list("&tool=t&toolset=ocode"), `\"a\":3`)
+	kept, told := save("ocode", "secret", `{"a":4,"pin":"S3CRET"}`)
+	require.Equal(t, 200, kept, told)
+	assert.Contains(t, list("&tool=t&toolset=ocode"), `{\"a\":4,\"pin\":null}`)
+	text, err := os.ReadFile(found.savedFile())
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "S3CRET")
 	assert.JSONEq(t, `[]`, list("&tool=other"))
 	for name, params := range map[string]string{"": "{}", "broken": "{",
 		"large": `"` + strings.Repeat("x", mostSavedCall) + `"`} {

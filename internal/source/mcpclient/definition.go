@@ -50,6 +50,15 @@ func (s *server) portable(t *upstreamTool) string {
 	return tool.PortableName(s.spec.Prefix+t.Name, maxName)
 }
 
+// Offered is the name under which the source would offer a tool of the server's own
+// name; "" for one that is not selected.
+func (s *Source) Offered(own string) string {
+	if !s.server.spec.selects(own) {
+		return ""
+	}
+	return s.server.portable(&upstreamTool{Name: own})
+}
+
 // selects reports whether a tool is included and not excluded.
 func (s *Spec) selects(name string) bool {
 	return (len(s.Include) == 0 || matchesAny(s.Include, name)) && !matchesAny(s.Exclude, name)

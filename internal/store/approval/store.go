@@ -39,8 +39,11 @@ type Call struct {
 	Toolset string `json:"toolset,omitempty"`
 	Session string `json:"session,omitempty"`
 	Tool    string `json:"tool"`
-	// Params are the parameters with their defaults.
+	// Params are the parameters with their defaults. They are kept whole, since what
+	// the call would do is worked out again from them; people see Seen.
 	Params json.RawMessage `json:"params"`
+	// Shown are the parameters without the secret ones; nil where there are none.
+	Shown json.RawMessage `json:"shown,omitempty"`
 	// Flags are those of toolhost that choose the agent.hcl which asks. They say
 	// where the call is looked at, not which call it is.
 	Flags []string `json:"flags,omitempty"`
@@ -71,20 +74,40 @@ func (c Call) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Always is the rule that "always" adds.
-func (c Call) Always() policy.Rule {
-	if c.Connect != "" {
-		return policy.Reaching(c.Toolset, c.Tool, c.Connect)
+// Seen are the parameters as they may be shown and written out.
+func (c Call) Seen() json.RawMessage {
+	if c.Shown != nil {
+		return c.Shown
 	}
-	return policy.Exactly(c.Toolset, c.Tool, c.Params)
+	return c.Params
+}
+
+// Public is the call as it may be shown and written out.
+func (p Pending) Public() Pending {
+	p.Params, p.Shown = p.Seen(), nil
+	return p
+}
+
+// Always is the rule that "always" adds. The error is that of a call with secret
+// parameters, which a rule for exactly this call would keep for good.
+func (c Call) Always() (policy.Rule, error) {
+	switch {
+	case c.Connect != "":
+		return policy.Reaching(c.Toolset, c.Tool, c.Connect), nil
+	case c.Shown != nil:
+		return policy.Rule{}, tool.Errorf(tool.Unsupported,
+			"exactly this call of %s cannot always be allowed: the rule would keep its secret parameters", show.Line(c.Tool)).
+			Suggest("Approve it once, or write a rule for the tool in agent.hcl.")
+	}
+	return policy.Exactly(c.Toolset, c.Tool, c.Params), nil
 }
 
 // Line is the call in one line.
 func (c Call) Line() string {
 	if c.Connect != "" {
-		return show.Line(c.Connect) + " for " + show.Call(c.Tool, c.Params)
+		return show.Line(c.Connect) + " for " + show.Call(c.Tool, c.Seen())
 	}
-	return show.Call(c.Tool, c.Params)
+	return show.Call(c.Tool, c.Seen())
 }
 
 // Pending is a call that waits for its approval.

@@ -167,3 +167,26 @@ func TestARefusalTellsTheReasonOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, word.Refused, "the last word counts")
 }
+
+// What the schema hides is kept for the call, and shown and remembered nowhere.
+func TestSecretParameters(t *testing.T) {
+	b := open(t)
+	call := Call{Tool: "pay", Params: json.RawMessage(`{"pin":"S3CRET"}`), Shown: json.RawMessage(`{"pin":"[redacted]"}`)}
+	p, err := b.File(b.ctx, call, "It costs.")
+	require.NoError(t, err)
+	assert.Equal(t, "pay pin='[redacted]'", p.Line())
+	public, err := json.Marshal(p.Public())
+	require.NoError(t, err)
+	assert.NotContains(t, string(public), "S3CRET")
+	assert.NotContains(t, string(public), "shown")
+	kept, err := b.Get(b.ctx, p.ID)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"pin":"S3CRET"}`, string(kept.Params), "what it would do is worked out from it")
+	_, err = p.Always()
+	require.ErrorContains(t, err, "would keep its secret parameters")
+	require.NoError(t, b.Approve(b.ctx, p))
+	call.Params = json.RawMessage(`{"pin":"another"}`)
+	word, err := b.Take(call)
+	require.NoError(t, err)
+	assert.Nil(t, word, "an approval is for the value, which nobody has seen")
+}

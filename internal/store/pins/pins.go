@@ -162,6 +162,16 @@ func (s *Store) Learn(source, name string, definition []byte) {
 	}
 }
 
+// Names are the tools that a source is known to have or to have had.
+func (s *Store) Names(source string) []string {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.record(source).tools))
+}
+
 // Changes are the tools that were left out.
 func (s *Store) Changes() []Change {
 	if s == nil {

@@ -273,7 +273,7 @@ export function Waiting({ call, keys = true }) {
       const verdict = { a: "once", A: "always", d: "deny" }[e.key];
       if (!verdict || !quiet) return;
       e.preventDefault();
-      if (verdict === "deny" || (look && !look.problem && !(call.worker && verdict === "always"))) arm(verdict);
+      if (verdict === "deny" || (look && !look.problem && !((call.worker || !look.always) && verdict === "always"))) arm(verdict);
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
@@ -290,7 +290,7 @@ export function Waiting({ call, keys = true }) {
         </div>
         <div class={rested ? "decide" : "decide typing"} role="group" aria-label="Decision">
           <div class="acts">
-            {!call.worker && <button class="quiet" onClick={() => arm("always")} disabled={fixed}>Always… <kbd>Shift A</kbd></button>}
+            {!call.worker && (!look || look.always) && <button class="quiet" onClick={() => arm("always")} disabled={fixed}>Always… <kbd>Shift A</kbd></button>}
             <button class="no" onClick={() => arm("deny")} disabled={!!armed || busy}>Deny <kbd>D</kbd></button>
             <button class={armed ? "" : "primary"} aria-busy={busy} onClick={() => arm("once")} disabled={fixed}>Allow once <kbd>A</kbd></button>
           </div>
