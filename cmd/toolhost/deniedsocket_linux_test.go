@@ -47,8 +47,7 @@ func TestHiddenSocketsAreNamed(t *testing.T) {
 				require.Error(t, err, string(out))
 				return strings.Join(strings.Fields(string(out)), " ")
 			}
-			helps := `The sandbox hides the unix socket ` + socket + `: write = ["` + sockets +
-				`"] in tool "plain" (agent.hcl:1)`
+			helps := `The sandbox hides the unix socket ` + socket + `, where a program`
 			for what, said := range map[string]string{
 				"PostgreSQL": `connection to server on socket "` + socket + `" failed: Connection refused`,
 				"Docker": `Cannot connect to the Docker daemon at unix://` + socket +
@@ -66,7 +65,7 @@ func TestHiddenSocketsAreNamed(t *testing.T) {
 			assert.NotContains(t, call("plain", `open `+base+`/project/agent.hcl: no such table`), "The sandbox hides")
 			refused := call("plain", "ConnectionRefusedError: [Errno 111] Connection refused")
 			assert.Contains(t, refused, "The sandbox has no network but its own")
-			assert.Equal(t, level == sandbox.Full, strings.Contains(refused, `A unix socket takes write = ["ITS DIRECTORY"]`))
+			assert.NotContains(t, refused, "write =")
 		})
 	}
 }

@@ -27,14 +27,15 @@ func Names() []string {
 var dependencies = []string{"node_modules", "bower_components", "site-packages"}
 
 // ByName reports whether a path is one of the names, or lies in one. Parts are the
-// names in the path from the tree on.
-func ByName(parts []string) bool {
+// names in the path from the tree on, and above those that lead to the tree.
+func ByName(parts []string, above ...string) bool {
 	if HasAny(parts, dependencies...) {
 		return false
 	}
+	all := slices.Concat(above, parts)
 	for _, name := range Names() {
-		for end := range parts {
-			if Ends(name, parts[:end+1]) {
+		for end := len(above); end < len(all); end++ {
+			if Ends(name, all[:end+1]) {
 				return true
 			}
 		}
@@ -43,10 +44,10 @@ func ByName(parts []string) bool {
 }
 
 // HoldsName reports whether a file by one of the names could lie right below a path.
-func HoldsName(parts []string) bool {
+func HoldsName(parts []string, above ...string) bool {
 	return !HasAny(parts, dependencies...) && slices.ContainsFunc(Names(), func(name string) bool {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			if Ends(dir, parts) {
+			if Ends(dir, slices.Concat(above, parts)) {
 				return true
 			}
 		}

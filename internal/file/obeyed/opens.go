@@ -9,11 +9,12 @@ import (
 	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
-// personal are the files and directories of a home directory that shells, git, ssh
-// and the desktop obey.
+// personal are the files and directories of a home directory that shells, git, ssh,
+// the desktop and the user's own agents obey.
 var personal = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv",
 	".zprofile", ".zlogin", ".inputrc", ".gitconfig", ".ssh", ".config", ".local", ".vimrc", ".vim", ".emacs",
-	".emacs.d", ".gnupg", ".npmrc", ".cargo", ".tmux.conf"}
+	".emacs.d", ".gnupg", ".npmrc", ".cargo", ".tmux.conf", ".claude", ".claude.json", ".codex", ".gemini", ".cursor", ".opencode",
+	".qwen", ".kiro"}
 
 // Opens says in plain words what a grant to read or to write a path gives away
 // beside the path, "" where it gives away nothing more. A grant of a path by its
@@ -46,7 +47,7 @@ func Opens(path string, write bool) string {
 			continue
 		}
 		if first, _, _ := strings.Cut(rel, string(filepath.Separator)); slices.Contains(personal, first) {
-			return "your shell, git, ssh or another program of yours obeys " + filepath.Join(home, first)
+			return "your shell, git, ssh, agent or another program of yours obeys " + filepath.Join(home, first)
 		}
 	}
 	for _, name := range slices.Concat(personal, Names()) {

@@ -16,7 +16,7 @@ func TestOpens(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	t.Setenv("HOME", home)
-	for _, dir := range []string{"data", "dots", "repo/.git/hooks", "editor/.vscode", ".ssh", ".m2/repository"} {
+	for _, dir := range []string{"data", "dots", "repo/.git/hooks", "editor/.vscode", ".ssh", ".m2/repository", ".claude/projects"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(home, "dots", ".bashrc"), nil, 0o600))
@@ -32,6 +32,8 @@ func TestOpens(t *testing.T) {
 		"repo/.git/objects": {"", ""},
 		"editor":            {"", "it holds .vscode"},
 		"editor/.vscode":    {"", "git, an editor or an agent obeys it"},
+		".claude":           {"", "obeys " + filepath.Join(home, ".claude")},
+		".claude/projects":  {"", "obeys " + filepath.Join(home, ".claude")},
 		".ssh":              {"", "obeys " + filepath.Join(home, ".ssh")},
 		".ssh/known_hosts":  {"", "obeys " + filepath.Join(home, ".ssh")},
 	} {

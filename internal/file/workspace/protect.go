@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -204,13 +205,17 @@ func (c *core) unprotected(given, rel string) error {
 }
 
 // disobeyed refuses what git would take for a repository, or for the configuration
-// of one that has no .git.
+// of one that has no .git, and what agents obey by a name that begins above an allowed
+// directory.
 func (c *core) disobeyed(p *place) error {
 	parts := strings.Split(fold(p.rel), "/")
 	if c.restoring || slices.Contains(parts, ".git") { // the globs say that
 		return nil
 	}
 	parts = strings.Split(p.rel, "/")
+	if above := strings.Split(filepath.ToSlash(p.tree.abs), "/"); !p.tree.main && obeyed.ByName(parts, above...) {
+		return protectedError(p.given, "is", strings.Join(append(above, parts...), "/"))
+	}
 	for i := range parts {
 		if at := p.tree.join(path.Join(parts[:i+1]...)); obeyed.Git(at, there) {
 			return tool.Errorf(tool.PermissionDenied, "%s would be part of a git repository, which git obeys", p.given).

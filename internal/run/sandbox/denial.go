@@ -42,7 +42,8 @@ var absolutePath = matching.Lazy(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` +
 // Denied says what of a failure the sandbox is behind, by what the command
 // printed and what the policy grants, and what would grant it; "" where nothing
 // shows that it is. The block is where the grant would stand, for people:
-// `tool "fetch" (agent.hcl:12)`.
+// `tool "fetch" (agent.hcl:12)`. The command chooses what it prints: nothing that it
+// names is ever proposed to be written, and no secret to be read.
 func (p Policy) Denied(block, printed string) string {
 	level, err := p.choose()
 	if err != nil || level == Off {
@@ -57,7 +58,7 @@ func (p Policy) Denied(block, printed string) string {
 			said = append(said, sentence)
 		}
 	}
-	if socket := p.deniedSocket(block, printed); socket != "" && (level == Full || level == Landlock) {
+	if socket := p.deniedSocket(printed); socket != "" && (level == Full || level == Landlock) {
 		return socket + " " + onlyUser
 	}
 	lower := strings.ToLower(printed)
@@ -68,9 +69,6 @@ func (p Policy) Denied(block, printed string) string {
 		case hasWord(lower, refusedWords[:]):
 			add("The sandbox has no network but its own: servers outside of it cannot be reached. " +
 				networkGrant(level, "HOST:PORT", block))
-			if level == Full {
-				add(`A unix socket takes write = ["ITS DIRECTORY"].`)
-			}
 		}
 	}
 	if strings.Contains(lower, "host key verification failed") || strings.Contains(lower, "permission denied (publickey") {
@@ -99,7 +97,7 @@ func hasWord(text string, words []string) bool {
 // deniedSocket says the same of a unix socket that the text names. A program
 // outside listens there; what a grant for the network is about is something
 // else, and reading the directory does not show it either.
-func (p Policy) deniedSocket(block, printed string) string {
+func (p Policy) deniedSocket(printed string) string {
 	g, err := p.grants()
 	if err != nil {
 		return ""
@@ -111,8 +109,7 @@ func (p Policy) deniedSocket(block, printed string) string {
 			continue
 		}
 		if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSocket != 0 && !withinAny(real, g.writable) {
-			return fmt.Sprintf("The sandbox hides the unix socket %s: write = [%q] in %s shows it, at level full.",
-				path, filepath.Dir(path), block)
+			return "The sandbox hides the unix socket " + path + ", where a program outside of it listens."
 		}
 	}
 	return ""
@@ -126,15 +123,14 @@ func networkGrant(level Level, host, block string) string {
 	return fmt.Sprintf("network = \"allow\" in %s grants all of it; a list of hosts needs level full.", block)
 }
 
-// deniedSSH names what ssh needs, without the keys.
+// deniedSSH says how ssh is granted without the keys.
 func (p Policy) deniedSSH(level Level, block string) string {
 	home := homeDirectory()
 	if home == "" || withinAny(filepath.Join(home, ".ssh"), p.ReadOnly) {
 		return ""
 	}
-	return fmt.Sprintf("The sandbox hides ~/.ssh and ssh's agent. In %s: read = [%q]; write = [the path in %s] with %s in env "+
-		"lets it use the agent and not the keys. For the host, %s", block,
-		filepath.Join(home, ".ssh", "known_hosts"), AgentSocket, AgentSocket, networkGrant(level, "github.com:22", block))
+	return "The sandbox hides ~/.ssh and ssh's agent: the blocks that `toolhost add git-push` adds use the agent, without the keys. " +
+		"For the host, " + networkGrant(level, "github.com:22", block)
 }
 
 // deniedPlace says the same of files, by the first line that names one.
@@ -177,12 +173,16 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 	granted := withinAny(real, g.writable)
 	switch {
 	case g.hidesPath(path, real) && !granted && !withinAny(real, g.readOnly):
-		if err != nil && !write && !access {
+		switch {
+		case err != nil && !write && !access:
 			return "" // it is missing outside of the sandbox as well
-		}
-		if holdsHome(real) {
+		case holdsHome(real):
 			return "The sandbox hides the home directory, but for toolchains and git's settings. Grant by its own name " +
 				"what the program needs in it."
+		case withinAny(real, g.secrets) || HoldsSecrets(real):
+			return "The sandbox hides " + path + ": it is a known place of secrets."
+		case write:
+			return path + readOnlyHere
 		}
 		return fmt.Sprintf("The sandbox hides %s, where secrets may lie: read = [%q] in %s shows it.", path, path,
 			block)
@@ -192,14 +192,13 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 		return ""
 	case p.Workspace != "" && withinAny(real, existing([]string{p.Workspace})):
 		return p.deniedInWorkspace(block, path)
-	case (write || mayWrite(real)) && harmless(filepath.Dir(real)):
-		return fmt.Sprintf("%s is read-only in the sandbox: write = [%q] in %s lets it be changed.", path,
-			filepath.Dir(path), block)
 	case write || mayWrite(real):
-		return path + " is read-only in the sandbox. Have the program write below the workspace or $TMPDIR instead."
+		return path + readOnlyHere
 	}
 	return ""
 }
+
+const readOnlyHere = " is read-only in the sandbox. Have the program write below the workspace or $TMPDIR instead."
 
 // hidesPath reports whether a place is out of sight, by its name or where it leads.
 func (g *grants) hidesPath(path, real string) bool {
@@ -214,14 +213,6 @@ func (g *grants) hidesPath(path, real string) bool {
 func holdsHome(dir string) bool {
 	home := homeDirectory()
 	return home != "" && within(home, dir)
-}
-
-// harmless reports whether a directory may be proposed as a grant to write: one
-// with nothing that programs outside of the sandbox obey, such as the settings of a
-// shell, an editor or git. What they obey has a name that begins with a dot.
-func harmless(dir string) bool {
-	return !holdsHome(dir) && dir != "/" &&
-		!slices.ContainsFunc(namesIn(dir), func(name string) bool { return strings.HasPrefix(name, ".") })
 }
 
 // deniedInWorkspace says why something in the workspace cannot be changed.
@@ -242,8 +233,7 @@ func (p Policy) deniedWrite(block, line string) string {
 	case strings.Contains(line, "device or resource busy"):
 		return ""
 	}
-	return fmt.Sprintf("In the sandbox all is read-only but the workspace, except what decides there what agents may do: "+
-		"write = [\"DIRECTORY\"] in %s lets it change more.", block)
+	return "In the sandbox all is read-only but $TMPDIR and the workspace, without what git, editors and agents obey there."
 }
 
 // mayWrite reports whether the user could write a path, or make it, without the

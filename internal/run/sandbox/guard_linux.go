@@ -14,7 +14,7 @@ import (
 // user's other programs obey. What is hidden there is kept as well: the supervisor
 // makes its calls outside of the mounts that hide it.
 func (p *Policy) guard(g grants) launch.Guard {
-	k := keeper{writable: g.writable, names: p.Names, cache: g.cache}
+	k := keeper{writable: g.writable, names: p.Names, cache: g.cache, workspace: resolved(p.Workspace)}
 	for _, path := range slices.Concat(p.ReadOnly, p.Keep) {
 		k.paths = append(k.paths, wherever(path)...)
 	}
@@ -42,6 +42,7 @@ func wherever(path string) []string {
 
 type keeper struct {
 	writable, paths, names []string
+	workspace              string
 	cache                  string // of toolhost's own, where nobody looks for configuration
 }
 
@@ -62,7 +63,7 @@ func (k keeper) kept(path string) bool {
 		}
 	}
 	parts, ours := k.parts(path)
-	return ours && (k.named(path, parts) || obeyed.ByName(parts))
+	return ours && (k.named(path, parts) || obeyed.ByName(parts, k.above(path)...))
 }
 
 // named reports whether a path, or a directory that it lies in, has one of the names.
@@ -99,7 +100,7 @@ func (k keeper) holds(path string, exists obeyed.Exists) bool {
 			}
 		}
 	}
-	return obeyed.HoldsName(parts) || obeyed.HoldsGit(path, exists)
+	return obeyed.HoldsName(parts, k.above(path)...) || obeyed.HoldsGit(path, exists)
 }
 
 func cutLast(path string) (dir, name string, found bool) {
@@ -150,6 +151,17 @@ func (k keeper) parts(path string) (parts []string, ours bool) {
 	}
 	parts = partsBelow(k.writable, path)
 	return parts, parts != nil
+}
+
+// above are the names that lead to the tree in which a path lies, where that was
+// granted: a grant of ~/.claude is none of what an agent obeys there.
+func (k keeper) above(path string) []string {
+	for _, root := range k.writable {
+		if within(path, root) && root != k.workspace {
+			return strings.Split(strings.TrimPrefix(root, "/"), "/")
+		}
+	}
+	return nil
 }
 
 // partsBelow are the names in a path, from the tree on in which it lies.

@@ -9,9 +9,9 @@ import (
 // TestKeeper says which paths the guard keeps.
 func TestKeeper(t *testing.T) {
 	k := keeper{
-		writable: []string{"/ws", "/plain"},
-		paths:    []string{"/ws/tools/srv.py", "/ws/.vscode"},
-		names:    []string{"agent.hcl*", ".agent/Taskfile.yml"}, cache: "/ws/.agent/cache/sandbox",
+		writable: []string{"/ws", "/plain", "/home/u/.claude", "/home/u/.kiro/settings", "/home/u/.vscode/x"}, workspace: "/ws",
+		paths: []string{"/ws/tools/srv.py", "/ws/.vscode"},
+		names: []string{"agent.hcl*", ".agent/Taskfile.yml"}, cache: "/ws/.agent/cache/sandbox",
 	}
 	nothing := func(string) bool { return false }
 	for path, want := range map[string]bool{
@@ -28,6 +28,8 @@ func TestKeeper(t *testing.T) {
 		"/ws/.git/modules/a/refs/heads/config": false,
 		"/ws/.git/worktrees/w/config.worktree": true, "/ws/lib/.git": true, "/ws/lib/.git/config": true,
 		"/plain/.git/config": true, "/plain/sub/.envrc": true, "/ws/sub/.vscode/tasks.json": true,
+		"/home/u/.claude/settings.json": true, "/home/u/.claude/hooks/h": true, "/home/u/.claude/projects/p.jsonl": false,
+		"/home/u/.kiro/settings/mcp.json": true, "/home/u/.kiro/settings/x": false, "/home/u/.vscode/x/y": false,
 		"/ws/.agent/cache/sandbox/tmp/x/.git/config": false, "/ws/.agent/cache/sandbox/tmp/agent.hcl": false,
 	} {
 		assert.Equal(t, want, k.protected(path, nothing), "protected %s", path)

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,33 +93,45 @@ func TestHomeIsAnAllowlist(t *testing.T) {
 // other programs obey.
 func TestHintsOpenNothing(t *testing.T) {
 	home := newHome(t)
-	for _, dir := range []string{"project", "plain", "obeyed/.git", "documents"} {
+	for _, dir := range []string{"project", ".local/bin"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
 	}
 	outside, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(outside, "repository", ".git"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(outside, "data"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".ssh"), 0o700))
+	listener, err := net.Listen("unix", filepath.Join(home, "x.sock"))
+	require.NoError(t, err)
+	defer listener.Close()
+	require.NoError(t, os.MkdirAll(filepath.Join(outside, "r/.git/hooks"), 0o755))
 	for name, c := range map[string]struct{ printed, want, not string }{
 		"the home directory itself": {"mkdir: cannot create directory '" + home + "': Permission denied",
 			"Grant by its own name", "= ["},
 		"a file in it":               {"open " + home + "/.xrc: permission denied", `read = ["` + home + `/.xrc"]`, "write"},
-		"a directory above it":       {"touch " + filepath.Dir(home) + "/x: Read-only file system", "", "write = ["},
-		"ssh without its files":      {"Host key verification failed.", "/.ssh/known_hosts", "id_"},
-		"the root":                   {"touch /x: Read-only file system", "$TMPDIR", "write = ["},
-		"a repository elsewhere":     {"touch " + outside + "/repository/x: Read-only file system", "$TMPDIR", "write = ["},
-		"a plain directory":          {"touch " + outside + "/data/x: Read-only file system", `write = ["` + outside + `/data"]`, "$TMPDIR"},
-		"what is shown is read-only": {"touch " + home + "/.gitconfig: Permission denied", "", "write = ["},
+		"a directory above it":       {"touch " + filepath.Dir(home) + "/x: Read-only file system", "", "= ["},
+		"ssh without its files":      {"Host key verification failed.", "toolhost add git-push", "id_"},
+		"the root":                   {"touch /x: Read-only file system", "$TMPDIR", "= ["},
+		"hooks of a repository":      {"touch " + outside + "/r/.git/hooks/x: Read-only file system", "$TMPDIR", "= ["},
+		"a directory of PATH":        {"touch " + home + "/.local/bin/x: Read-only file system", "", "= ["},
+		"one of the system":          {"touch /usr/local/bin/x: Read-only file system", "$TMPDIR", "= ["},
+		"a plain directory":          {"touch " + outside + "/data/x: Read-only file system", "$TMPDIR", "= ["},
+		"a relative path":            {"touch .git/hooks/x: Read-only file system", "$TMPDIR", "= ["},
+		"what is shown is read-only": {"touch " + home + "/.gitconfig: Permission denied", "", "write"},
+		"a place of secrets":         {"ls: cannot open directory '" + home + "/.ssh': Permission denied", "place of secrets", "= ["},
+		"one that is not there yet":  {"touch " + home + "/.aws/x: Permission denied", "place of secrets", "= ["},
+		"a socket":                   {"dial unix " + home + "/x.sock: connection refused", "hides the unix socket", "= ["},
+		"a socket that is not named": {"ConnectionRefusedError: connection refused", "network = ", "write"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := sandbox.Policy{Level: sandbox.Full, Workspace: filepath.Join(home, "project"), NoCache: true}
-			need(t, sandbox.Full)
-			said := p.Denied("the sandbox block", c.printed)
-			assert.Contains(t, said, c.want)
-			assert.NotContains(t, said, c.not)
-			if said != "" {
-				assert.Contains(t, said, "Only the user can change what the sandbox grants")
-			}
+			eachLevel(t, func(t *testing.T, level sandbox.Level) {
+				p := sandbox.Policy{Level: level, Workspace: filepath.Join(home, "project"), NoCache: true}
+				said := p.Denied("the sandbox block", c.printed)
+				assert.Contains(t, said, c.want)
+				assert.NotContains(t, said, c.not)
+				if said != "" {
+					assert.Contains(t, said, "Only the user can change what the sandbox grants")
+				}
+			})
 		})
 	}
 }
