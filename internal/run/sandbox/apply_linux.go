@@ -245,7 +245,8 @@ func failedTrial(step string, err error) Verdict {
 		v.Reason = "openat2: " + open2.Error()
 		v.Remedy = "It takes Linux 5.6 or later and, in a container, a seccomp profile that knows openat2."
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
-		v.Remedy = "In a container, its seccomp profile or what it masks may refuse that: docs/INSTALL.md says what level full needs."
+		v.Remedy = "In a container, its seccomp profile or what it masks may refuse that: docs/INSTALL.md says " +
+			"what level full needs."
 	case errors.As(err, &noexec) && noexec.Op == launch.ExecuteIn:
 		v.Remedy = "Set TMPDIR to a directory in which programs may be executed."
 	case errors.Is(err, syscall.ENOSYS), step == launch.InstallFilter && errors.Is(err, syscall.EINVAL):
