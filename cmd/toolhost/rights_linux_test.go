@@ -184,3 +184,57 @@ func TestNewFilesHeedTheUmask(t *testing.T) {
 		})
 	}
 }
+
+// TestAnUndoneRemovalLendsTheGroupNothing has a removed file with an access control list
+// come back: the list is not kept, and its mask does not become the group's rights.
+func TestAnUndoneRemovalLendsTheGroupNothing(t *testing.T) {
+	config := "tool \"swap\" {\n  description = \"Removes, or makes anew. Returns: nothing.\"\n  param \"script\" { type = string }\n" +
+		"  command { argv = [\"sh\", \"-c\", param.script] }\n}\n"
+	for name, call := range map[string][]string{
+		"a tool":                 {"delete_file", `{"path":"f.txt"}`},
+		"a command":              {"swap", `{"script":"rm f.txt"}`},
+		"a command, replaced":    {"swap", `{"script":"rm f.txt; echo new > f.txt"}`},
+		"a command, a directory": {"swap", `{"script":"rm -r d"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "a tool" {
+				testneed.NotShort(t, "needs a level of the sandbox")
+			}
+			dir := t.TempDir()
+			plant(t, dir, texts{"f.txt": "alpha\n", "d/g.txt": "x", "plain.txt": "p", "agent.hcl": config})
+			paths := []string{filepath.Join(dir, "f.txt"), filepath.Join(dir, "d")}
+			for _, path := range paths {
+				require.NoError(t, os.Chmod(path, 0o770))
+				if err := unix.Setxattr(path, "system.posix_acl_access", accessList(), 0); errors.Is(err, unix.ENOTSUP) {
+					testneed.Missing(t, "the file system has no access control lists")
+				} else {
+					require.NoError(t, err)
+				}
+			}
+			home := t.TempDir()
+			run := func(args ...string) string {
+				cmd := program(t, dir, args...)
+				cmd.Env = append(environment(home), "TOOLHOST_TRUST=1")
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				return string(out)
+			}
+			run(append([]string{"call", call[0], "--yes", "--params", call[1]}, call[2:]...)...)
+			said := run("undo")
+			assert.Contains(t, said, "Without the access control list that was there")
+			path := paths[0]
+			if name == "a command, a directory" {
+				path = paths[1]
+			}
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			assert.Nil(t, listOf(t, path), "control: the list is not kept")
+			assert.Equal(t, os.FileMode(0o040), info.Mode().Perm()&0o077, "the group may read, as by the list, and nobody else")
+			run("redo")
+			run("undo")
+			info, err = os.Stat(path)
+			require.NoError(t, err)
+			assert.Equal(t, os.FileMode(0o040), info.Mode().Perm()&0o077)
+		})
+	}
+}

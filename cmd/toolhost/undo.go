@@ -135,6 +135,9 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 			say("Left in place: %s, a pipe, socket or device", show.Line(special.Path))
 		}
 	}
+	if len(done.Unlisted) > 0 {
+		say("Without the access control list that was there, which was not kept: %s", show.Line(change.Names(done.Unlisted)))
+	}
 	for _, call := range slices.Sorted(maps.Keys(done.NotKept)) {
 		say("What %s changed besides does not come back. %s", show.Line(call), show.Line(done.NotKept[call]))
 	}

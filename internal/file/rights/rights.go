@@ -58,6 +58,29 @@ func Of(f *os.File, info fs.FileInfo) (*Rights, error) {
 	return r, nil
 }
 
+// Plain is a mode as it is without the access control list that the file has; nil where
+// it has none. With a list the bits of the group are the most that the list gives to
+// anybody but the owner, and not what the group itself has.
+func Plain(f *os.File, mode fs.FileMode) *fs.FileMode {
+	return PlainBy(mode, func(into []byte) (int, error) { return system.get(f, acl, into) })
+}
+
+// PlainBy is Plain with a call that reads the list.
+func PlainBy(mode fs.FileMode, read func(into []byte) (int, error)) *fs.FileMode {
+	if mode.Perm()&0o070 == 0 {
+		return nil
+	}
+	list, err := sized(read)
+	if err != nil && (gone(err) || errors.Is(err, errors.ErrUnsupported)) {
+		return nil
+	}
+	plain := mode &^ 0o070 // also where the list cannot be read
+	if err == nil {
+		plain |= groupOf(list)
+	}
+	return &plain
+}
+
 // Info is what was known of the file.
 func (r *Rights) Info() fs.FileInfo { return r.info }
 

@@ -214,3 +214,36 @@ func TestLostOwner(t *testing.T) {
 	require.ErrorAs(t, err, &lost)
 	assert.True(t, lost.Owner)
 }
+
+// TestPlain tells what the group of a file has by its list.
+func TestPlain(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode fs.FileMode
+		acl  []byte
+		want any
+	}{
+		"control: no list":         {mode: 0o664, want: nil},
+		"nothing for a group":      {mode: 0o600, want: nil},
+		"less than the mask":       {mode: 0o660, acl: shared(), want: fs.FileMode(0o640)},
+		"the mask takes some away": {mode: 0o660, acl: aclOf(entry{1, 6, noID}, entry{2, 6, 2000}, entry{4, 7, noID}, entry{16, 4, noID}, entry{32, 4, noID}), want: fs.FileMode(0o644)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := write(t, filepath.Join(t.TempDir(), "f"), c.mode)
+			if c.acl != nil {
+				attach(t, f.Name(), acl, c.acl)
+			}
+			info, err := f.Stat()
+			require.NoError(t, err)
+			plain := Plain(f, info.Mode())
+			if c.want == nil {
+				assert.Nil(t, plain)
+				return
+			}
+			require.NotNil(t, plain)
+			assert.Equal(t, c.want, *plain)
+		})
+	}
+	plain := PlainBy(0o660, func([]byte) (int, error) { return 0, unix.EIO })
+	require.NotNil(t, plain)
+	assert.Equal(t, fs.FileMode(0o600), *plain, "a list that cannot be read gives nothing")
+}

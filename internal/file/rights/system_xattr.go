@@ -75,3 +75,21 @@ func withMode(list []byte, mode fs.FileMode) []byte {
 	}
 	return list
 }
+
+// groupOf is what a list gives to the group of the file, as the bits of a mode.
+func groupOf(list []byte) fs.FileMode {
+	if len(list) < aclHead || (len(list)-aclHead)%aclEntry != 0 || binary.LittleEndian.Uint32(list) != 2 {
+		return 0
+	}
+	group, mask := uint16(0), uint16(7)
+	for at := aclHead; at < len(list); at += aclEntry {
+		rights := binary.LittleEndian.Uint16(list[at+2:])
+		switch binary.LittleEndian.Uint16(list[at:]) {
+		case aclGroup:
+			group = rights
+		case aclMask:
+			mask = rights
+		}
+	}
+	return fs.FileMode(group&mask&7) << 3
+}

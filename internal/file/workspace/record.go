@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
 // Kind is the kind of a change.
@@ -38,6 +39,8 @@ type Before struct {
 	To string
 	// Mode is what was there; 0 when nothing was.
 	Mode fs.FileMode
+	// Plain is Mode without the access control list that was there; nil where none was.
+	Plain *fs.FileMode
 	// Data is the content that a regular file had, and for a symlink its
 	// target. It is nil for a directory, and when Omitted.
 	Data []byte
@@ -136,6 +139,9 @@ func (w *Workspace) before(kind Kind, p *place, then after) (Before, error) {
 	}
 	if !p.missing() {
 		b.Mode, b.Size, b.ModTime = p.info.Mode(), p.info.Size(), p.info.ModTime()
+		if kind == Replace || kind == Delete {
+			b.Plain = p.plain()
+		}
 		err := b.read(p, kind)
 		if errors.Is(err, errRaced) {
 			err = changing(p.given)
@@ -148,6 +154,33 @@ func (w *Workspace) before(kind Kind, p *place, then after) (Before, error) {
 		b.NewHash = Hash(slices.Concat(b.Data, then.more))
 	}
 	return b, nil
+}
+
+// plain is the mode of what is there without its access control list; nil where it
+// has none.
+func (p *place) plain() *fs.FileMode {
+	mode := p.info.Mode()
+	if mode.Perm()&0o070 == 0 || !mode.IsRegular() && !mode.IsDir() {
+		return nil
+	}
+	f, err := p.dir.OpenFile(p.name, openFlags, 0)
+	if err != nil { // it is not known: what comes back gives nothing to the group
+		mode &^= 0o070
+		return &mode
+	}
+	defer f.Close()
+	return rights.Plain(f, mode)
+}
+
+// HasAccessList reports whether there is a file or directory whose mode is that of an
+// access control list.
+func (w *Workspace) HasAccessList(path string) bool {
+	p, err := w.locate(path, false)
+	if err != nil {
+		return false
+	}
+	defer p.close()
+	return !p.missing() && p.plain() != nil
 }
 
 // read keeps the content; of a renamed file the hash is enough.

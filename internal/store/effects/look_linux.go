@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/internal/file/plainfile"
+	"github.com/toolhost/toolhost/internal/file/rights"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/watch"
 	"github.com/toolhost/toolhost/internal/store/undo"
@@ -43,6 +44,11 @@ func look(at watch.Place, content bool, room int64) undo.State {
 		return undo.State{Mode: fs.ModeIrregular}
 	}
 	s := stateOf(&stat)
+	if s.Mode.IsRegular() || s.Mode.IsDir() {
+		s.Plain = rights.PlainBy(s.Mode, func(into []byte) (int, error) {
+			return unix.Getxattr("/proc/self/fd/"+strconv.Itoa(file), "system.posix_acl_access", into)
+		})
+	}
 	switch {
 	case s.Mode&fs.ModeSymlink != 0:
 		s.Content = linkAt(file)

@@ -26,8 +26,10 @@ const Unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDev
 // State is what a path holds: nothing, where Mode is zero and Exists false, or a
 // file, directory or symlink.
 type State struct {
-	Exists  bool
-	Mode    fs.FileMode
+	Exists bool
+	Mode   fs.FileMode
+	// Plain is Mode without the access control list that is there; nil where none is.
+	Plain   *fs.FileMode
 	Size    int64
 	ModTime time.Time
 	// Content is that of a file, or a symlink's target; Hash its digest. A state
@@ -104,7 +106,7 @@ func (e *Effects) Before(path string, state State) (id string, err error) {
 	l.Path, l.Lost = pathName(path), state.Lost
 	if state.Exists {
 		l.Mode, l.Size, l.ModTime, l.Hash = state.Mode, state.Size, state.ModTime, state.Hash
-		l.Exists = true
+		l.Exists, l.Plain = true, state.Plain
 	}
 	err = e.write(l, func(v *storeDir) (added int64, err error) {
 		switch {

@@ -36,25 +36,26 @@ const (
 
 // line is one line of the journal.
 type line struct {
-	ID      string      `json:"id"`
-	Time    time.Time   `json:"time"`
-	Session string      `json:"session"`
-	Call    string      `json:"call"`
-	Step    int         `json:"step,omitempty"`
-	Tool    string      `json:"tool,omitempty"`
-	Op      string      `json:"op"` // a workspace.Kind, or one of the above
-	Path    pathName    `json:"path,omitempty"`
-	To      pathName    `json:"to,omitempty"`
-	Mode    fs.FileMode `json:"mode,omitempty"`
-	Hash    string      `json:"hash,omitempty"`
-	Data    []byte      `json:"data,omitempty"` // the object itself, when it is small
-	Size    int64       `json:"size,omitempty"`
-	ModTime time.Time   `json:"mtime,omitzero"`
-	Link    *pathName   `json:"link,omitempty"` // the target of a symlink
-	Lost    string      `json:"lost,omitempty"` // why the content is not kept
-	NewHash string      `json:"new_hash,omitempty"`
-	NewMode fs.FileMode `json:"new_mode,omitempty"`
-	Of      []string    `json:"of,omitempty"`
+	ID      string       `json:"id"`
+	Time    time.Time    `json:"time"`
+	Session string       `json:"session"`
+	Call    string       `json:"call"`
+	Step    int          `json:"step,omitempty"`
+	Tool    string       `json:"tool,omitempty"`
+	Op      string       `json:"op"` // a workspace.Kind, or one of the above
+	Path    pathName     `json:"path,omitempty"`
+	To      pathName     `json:"to,omitempty"`
+	Mode    fs.FileMode  `json:"mode,omitempty"`
+	Plain   *fs.FileMode `json:"plain_mode,omitempty"` // without the access control list that was there
+	Hash    string       `json:"hash,omitempty"`
+	Data    []byte       `json:"data,omitempty"` // the object itself, when it is small
+	Size    int64        `json:"size,omitempty"`
+	ModTime time.Time    `json:"mtime,omitzero"`
+	Link    *pathName    `json:"link,omitempty"` // the target of a symlink
+	Lost    string       `json:"lost,omitempty"` // why the content is not kept
+	NewHash string       `json:"new_hash,omitempty"`
+	NewMode fs.FileMode  `json:"new_mode,omitempty"`
+	Of      []string     `json:"of,omitempty"`
 	// Of opBefore and opAfter.
 	Exists bool     `json:"exists,omitempty"`
 	After  []result `json:"after,omitempty"`

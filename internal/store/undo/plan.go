@@ -36,6 +36,9 @@ type Plan struct {
 	Over []string `json:"over,omitempty"`
 	// Special are pipes, sockets and devices, of which nothing is kept.
 	Special []Special `json:"special,omitempty"`
+	// Unlisted are files and directories that come back without the access control list
+	// that they had. Their group has what the list gave to it, and no more.
+	Unlisted []string `json:"unlisted,omitempty"`
 	// NotKept says, by call, what else the calls changed that cannot be undone.
 	NotKept map[string]string `json:"not_kept,omitempty"`
 }
@@ -90,6 +93,7 @@ type planner struct {
 	byPath   map[pathName][]*line
 	over     []string
 	special  []Special
+	unlisted []string // come back without their access control lists
 }
 
 // problem is why a change cannot be undone.
@@ -437,6 +441,7 @@ func (p *planner) flush() error {
 		if p.waits(path) {
 			continue
 		}
+		p.withoutList(path, e)
 		ops := e.ops(path)
 		for _, o := range ops {
 			group := map[opKind]int{opChmod: 1, opMkdir: 2, opFile: 3, opSymlink: 4, opFileLate: 5, opRmdir: 6}[o.kind]
@@ -460,6 +465,16 @@ func (p *planner) flush() error {
 	slices.SortFunc(groups[7], func(a, b op) int { return strings.Compare(b.path, a.path) })
 	p.ops = append(p.ops, slices.Concat(groups[:]...)...)
 	return nil
+}
+
+// withoutList gives what comes back where no list is any more the mode that it has
+// without: the bits of its group would be those of the list's mask.
+func (p *planner) withoutList(path string, e *entry) {
+	if e.want.plain == nil || e.base.exists && e.base.mode.Type() == e.want.mode.Type() && p.view.ws.HasAccessList(path) {
+		return
+	}
+	e.want.mode = e.want.mode.Type() | e.want.plain.Perm()
+	p.unlisted = append(p.unlisted, path)
 }
 
 // openAbove opens the directories above a path to their owner, where they are not, and locks them again if they are
@@ -580,7 +595,7 @@ func (p *planner) callNames() string {
 
 func (p *planner) public() *Plan {
 	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped, Over: p.over,
-		Special: p.special, NotKept: p.unkept}
+		Special: p.special, Unlisted: p.unlisted, NotKept: p.unkept}
 	if p.sel.Redo {
 		plan.Redone = p.history.redoneCalls(p.lines)
 	}

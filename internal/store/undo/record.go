@@ -200,6 +200,7 @@ func (s *Store) keepMany(ctx context.Context, call Call, changes iter.Seq[worksp
 func (s *Store) lineOf(v *storeDir, call Call, b workspace.Before) (l *line, added int64, err error) {
 	l = s.newLine(call, string(b.Kind))
 	l.Path, l.To, l.Mode = pathName(b.Path), pathName(b.To), b.Mode
+	l.Plain = b.Plain
 	l.NewHash, l.NewMode = b.NewHash, b.NewMode
 	keeps := b.Kind == workspace.Replace || b.Kind == workspace.Delete
 	switch {

@@ -20,7 +20,8 @@ import (
 type state struct {
 	exists bool
 	mode   fs.FileMode
-	hash   string // of a file's content, or a symlink's target
+	plain  *fs.FileMode // without the access control list that was there; nil for none
+	hash   string       // of a file's content, or a symlink's target
 	link   string
 	size   int64
 	mtime  time.Time
@@ -59,7 +60,7 @@ func (l *line) before() state {
 	if l.Op == string(workspace.Create) || l.Op == string(workspace.Mkdir) {
 		return state{}
 	}
-	s := state{exists: true, mode: l.Mode, hash: l.Hash, size: l.Size, mtime: l.ModTime}
+	s := state{exists: true, mode: l.Mode, plain: l.Plain, hash: l.Hash, size: l.Size, mtime: l.ModTime}
 	if l.Link != nil {
 		s.link = string(*l.Link)
 	}
