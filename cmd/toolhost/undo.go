@@ -169,19 +169,18 @@ func (a *app) showDiff(d *undo.Difference) {
 	}
 }
 
-// sayHowToUndo ends a dangerous call on a terminal with the way to take it back.
+// sayHowToUndo ends a dangerous call on a terminal with the way to take it back, and every call with what is not kept.
 func (a *app) sayHowToUndo(ctx context.Context, p *project.Project, session string, o *host.Outcome) {
+	if o.Result != nil {
+		if notKept, _ := o.Result.Metadata[change.NotKept].(string); notKept != "" {
+			defer fmt.Fprintln(a.err, noted(a.err, show.Line(notKept), 2))
+		}
+	}
 	if o.Definition == nil || o.Definition.Risk != tool.Dangerous || !isTerminal(a.err) {
 		return
 	}
 	calls, err := p.Undo.Calls(ctx, undo.Filter{Session: session, Call: o.RequestID})
-	if err != nil || len(calls) == 0 {
-		return
-	}
-	if len(calls[0].Files) > 0 {
+	if err == nil && len(calls) > 0 && len(calls[0].Files) > 0 {
 		fmt.Fprintln(a.err, noted(a.err, "To take this back: toolhost undo "+show.Word(o.RequestID), 2))
-	}
-	if calls[0].NotKept != "" {
-		fmt.Fprintln(a.err, noted(a.err, show.Line(calls[0].NotKept), 2))
 	}
 }

@@ -86,9 +86,10 @@ type Call struct {
 	replaced []string
 	links    map[undo.FileID][]string // the names of files that have several
 	bytes    int64
-	beyond   int             // paths past a bound
-	ignored  map[string]int  // changes, by what they were ignored for
-	objects  map[string]bool // that the call has made, of git
+	beyond   int               // paths past a bound
+	ignored  map[string]int    // changes, by what they were ignored for
+	objects  map[string]bool   // that the call has made, of git
+	lost     map[string]string // of what file tools changed, with the reason
 	missed   []string
 	err      error
 	ended    bool
@@ -111,15 +112,18 @@ type kept struct {
 func New(store *undo.Store, call undo.Call, trees Trees) *Call {
 	return &Call{trees: trees, rules: sync.OnceValue(func() *rules { return newRules(trees) }), store: store, own: call,
 		effects: store.Effects(call), paths: make(map[string]*kept), ignored: make(map[string]int),
-		objects: make(map[string]bool), patience: patience}
+		objects: make(map[string]bool), lost: make(map[string]string), patience: patience}
 }
 
-// With gives a context whose processes the call watches; nil watches none.
+// With gives a context whose processes the call watches, and in which it hears of what file tools change and nobody
+// keeps; nil does neither.
 func With(ctx context.Context, c *Call) context.Context {
 	if c == nil {
 		return ctx
 	}
-	return watch.With(ctx, c)
+	return undo.WithLost(watch.With(ctx, c), func(path, why string) {
+		c.report(func(c *Call) { c.lost[path] = why })
+	})
 }
 
 // From gives the call that watches a context's processes, nil when there is none.
@@ -283,7 +287,7 @@ func (c *Call) End() *Report {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.ended = true
-		return c.noted(&Report{Missed: c.missed})
+		return c.noted(&Report{Lost: c.lost, Missed: c.missed})
 	}
 	outlived := !c.await()
 	c.mu.Lock()
@@ -295,7 +299,7 @@ func (c *Call) End() *Report {
 			go func() { c.running.Wait(); c.late.End() }()
 		}
 	}
-	r := &Report{Lost: make(map[string]string), Ignored: c.ignored, Beyond: c.beyond, Err: c.err}
+	r := &Report{Lost: c.lost, Ignored: c.ignored, Beyond: c.beyond, Err: c.err}
 	ended, unchanged := make(map[string]undo.State), c.replaced
 	for name, state := range c.endOfAll() {
 		k := c.paths[name]

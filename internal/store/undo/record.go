@@ -38,6 +38,19 @@ func CallOf(ctx context.Context) (Call, bool) {
 	return call, ok
 }
 
+type lostKey struct{}
+
+// WithLost gives a context in which lost is told of each change whose old content is not kept, with the reason.
+func WithLost(ctx context.Context, lost func(path, why string)) context.Context {
+	return context.WithValue(ctx, lostKey{}, lost)
+}
+
+func tellLost(ctx context.Context, path, why string) {
+	if lost, ok := ctx.Value(lostKey{}).(func(path, why string)); ok && why != "" {
+		lost(path, why)
+	}
+}
+
 // Recorder gives the recorder to open a workspace with. Changes belong to the
 // call in their context, see WithCall; without one to the session and call
 // given here. An empty session is "default"; an empty call stands for all that
@@ -69,6 +82,7 @@ func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 	err := r.store.keep(ctx, r.callIn(ctx), b)
 	if err != nil && r.store.options.BestEffort && ctx.Err() == nil {
 		r.store.options.Logger.WarnContext(ctx, "a change was not recorded for undo", "path", b.Path, "error", err)
+		tellLost(ctx, b.Path, err.Error())
 		return nil
 	}
 	return r.store.storeError("keep what changes", unchanged, err)
@@ -122,22 +136,19 @@ func (s *Store) keep(ctx context.Context, call Call, b workspace.Before) error {
 	if err != nil {
 		return err
 	}
-	added, err := s.keepLocked(v, call, b)
+	l, added, err := s.lineOf(v, call, b)
+	if err == nil {
+		var n int64
+		n, err = s.append(v, l)
+		added += n
+	}
 	unlock()
 	if err != nil {
 		return err
 	}
+	tellLost(ctx, b.Path, l.Lost)
 	s.account(ctx, v, added)
 	return nil
-}
-
-func (s *Store) keepLocked(v *storeDir, call Call, b workspace.Before) (added int64, err error) {
-	l, added, err := s.lineOf(v, call, b)
-	if err != nil {
-		return added, err
-	}
-	n, err := s.append(v, l)
-	return added + n, err
 }
 
 // Bounds of what is kept under one lock, which pruning waits for: of the lines, and
@@ -153,6 +164,7 @@ func (s *Store) keepMany(ctx context.Context, call Call, changes iter.Seq[worksp
 	var p *journalWriter
 	var lines []byte
 	var added int64
+	lost := make(map[string]string)
 	write := func() error {
 		if len(lines) == 0 {
 			return nil
@@ -192,8 +204,17 @@ func (s *Store) keepMany(ctx context.Context, call Call, changes iter.Seq[worksp
 		if err != nil {
 			return err
 		}
+		if l.Lost != "" {
+			lost[b.Path] = l.Lost
+		}
 	}
-	return write()
+	if err := write(); err != nil {
+		return err
+	}
+	for path, why := range lost {
+		tellLost(ctx, path, why)
+	}
+	return nil
 }
 
 // lineOf gives the line for a change, and keeps the content that it names.

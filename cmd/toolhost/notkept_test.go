@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The agent hears of a file that a file tool has destroyed and nobody keeps, and so does who looks at the list of calls.
+func TestResultsSayWhatAFileToolLoses(t *testing.T) {
+	dir, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
+	plant(t, dir, texts{"agent.hcl": "policy {\n  dangerous = \"allow\"\n}\n", "big": ""})
+	require.NoError(t, os.Truncate(filepath.Join(dir, "big"), 36_000_000))
+	const said = "Not kept for undo: big (it had 36000000 bytes, and at most 33554432 are kept)."
+	cmd := program(t, dir, "serve")
+	cmd.Env = append(cmd.Env, state)
+	s := serveCommand(t, cmd)
+	s.hello()
+	r := s.call("delete_file", `{"path":"big"}`)
+	assert.False(t, r.IsError, r.text())
+	assert.Equal(t, said, r.Content[len(r.Content)-1].Text)
+	log := program(t, dir, "log")
+	log.Env = append(log.Env, state)
+	out, err := log.Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(out), said)
+}
+
+// toolhost call says it in a pipe and beside a contract's own JSON too.
+func TestCallsSayWhatIsNotKept(t *testing.T) {
+	for _, args := range [][]string{{"delete_file", "path=big"}, {"delete_file", "path=big", "--json"},
+		{"write_file", "--toolset", "clemini", "--json", "file_path=big", "content=x"}} {
+		dir := t.TempDir()
+		plant(t, dir, texts{"agent.hcl": "policy {\n  dangerous = \"allow\"\n}\n", "big": ""})
+		require.NoError(t, os.Truncate(filepath.Join(dir, "big"), 36_000_000))
+		cmd := program(t, dir, append([]string{"call", "--yes"}, args...)...)
+		var said strings.Builder
+		cmd.Stderr = &said
+		_, err := cmd.Output()
+		require.NoError(t, err, said.String())
+		assert.Equal(t, "Not kept for undo: big (it had 36000000 bytes, and at most 33554432 are kept).\n", said.String())
+	}
+}
