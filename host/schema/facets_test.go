@@ -13,14 +13,20 @@ import (
 
 // places are schemas in which X stands at a place, and values with what is there.
 var places = map[string]struct{ schema, value string }{
-	"a property":          {`{"type":"object","properties":{"p":X}}`, `{"p":V}`},
-	"below a property":    {`{"type":"object","properties":{"o":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
-	"in items":            {`{"type":"object","properties":{"l":{"type":"array","items":{"type":"object","properties":{"p":X}}}}}`, `{"l":[{"p":V}]}`},
-	"behind a reference":  {`{"type":"object","properties":{"o":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
-	"in a map":            {`{"type":"object","properties":{"m":{"type":"object","additionalProperties":{"type":"object","properties":{"p":X}}}}}`, `{"m":{"k":{"p":V}}}`},
-	"by a pattern":        {`{"type":"object","properties":{"m":{"type":"object","patternProperties":{"^k":{"type":"object","properties":{"p":X}}}}}}`, `{"m":{"k":{"p":V}}}`},
-	"as pydantic does it": {`{"type":"object","properties":{"o":{"allOf":[{"$ref":"#/$defs/d"}],"default":null}},"$defs":{"d":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
-	"where null may be":   {`{"type":"object","properties":{"o":{"anyOf":[{"$ref":"#/$defs/d"},{"type":"null"}]}},"$defs":{"d":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
+	"a property":       {`{"type":"object","properties":{"p":X}}`, `{"p":V}`},
+	"below a property": {`{"type":"object","properties":{"o":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
+	"in items": {`{"type":"object","properties":{"l":{"type":"array"` +
+		`,"items":{"type":"object","properties":{"p":X}}}}}`, `{"l":[{"p":V}]}`},
+	"behind a reference": {`{"type":"object","properties":{"o":{"$ref":"#/$defs/d"}}` +
+		`,"$defs":{"d":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
+	"in a map": {`{"type":"object","properties":{"m":{"type":"object"` +
+		`,"additionalProperties":{"type":"object","properties":{"p":X}}}}}`, `{"m":{"k":{"p":V}}}`},
+	"by a pattern": {`{"type":"object","properties":{"m":{"type":"object"` +
+		`,"patternProperties":{"^k":{"type":"object","properties":{"p":X}}}}}}`, `{"m":{"k":{"p":V}}}`},
+	"as pydantic does it": {`{"type":"object","properties":{"o":{"allOf":[{"$ref":"#/$defs/d"}]` +
+		`,"default":null}},"$defs":{"d":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
+	"where null may be": {`{"type":"object","properties":{"o":{"anyOf":[{"$ref":"#/$defs/d"},{"type":"null"}]}}` +
+		`,"$defs":{"d":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
 }
 
 // A leniency holds wherever the value stands.

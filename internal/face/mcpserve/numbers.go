@@ -8,9 +8,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 	"github.com/toolhost/toolhost/internal/text/exact"
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
-	"github.com/toolhost/toolhost/internal/text/rpcid"
 )
 
 // The SDK reads numbers into float64. What it would change is kept beside it (rpcid, rpcToken), or refused here:
@@ -21,7 +21,7 @@ const (
 	giveText      = "Give it as a text, or with at most 15 digits."
 )
 
-var errInexact = errors.New(inexactAnswer + "; give it as a text, or with at most 15 digits")
+var errInexact = errors.New(inexactAnswer)
 
 // exactAnswer gives a message, or in the place of an answer that would be changed
 // an error as the answer.
@@ -36,7 +36,7 @@ func exactAnswer(data []byte) []byte {
 	if json.Unmarshal(data, &m) != nil || m.Method != nil || exact.Kept(m.Result.Content) {
 		return data
 	}
-	return errorLine(m.ID, jsonrpc.CodeInvalidParams, errInexact.Error())
+	return errorLine(m.ID, jsonrpc.CodeInvalidParams, inexactAnswer+". "+giveText)
 }
 
 // errorLine is an answer that is an error, nil where the id is none.

@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
-	"github.com/toolhost/toolhost/internal/text/rpcid"
 )
 
 // lastAnswers is how long the calls that are under way when the input ends may
@@ -242,7 +242,7 @@ func (c *lineConn) invalid(data []byte, cause error) {
 		ID json.RawMessage `json:"id"`
 	}
 	if errors.Is(cause, errInexact) && json.Unmarshal(data, &m) == nil {
-		c.fail(m.ID, jsonrpc.CodeInvalidParams, cause.Error())
+		c.fail(m.ID, jsonrpc.CodeInvalidParams, inexactAnswer+". "+giveText)
 		return
 	}
 	c.refuse(nil, cause)

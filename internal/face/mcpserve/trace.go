@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/internal/text/rpcid"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 )
 
 // rpcID is the header in which the id of a request reaches its handler, which

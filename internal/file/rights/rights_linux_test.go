@@ -222,10 +222,11 @@ func TestPlain(t *testing.T) {
 		acl  []byte
 		want any
 	}{
-		"control: no list":         {mode: 0o664, want: nil},
-		"nothing for a group":      {mode: 0o600, want: nil},
-		"less than the mask":       {mode: 0o660, acl: shared(), want: fs.FileMode(0o640)},
-		"the mask takes some away": {mode: 0o660, acl: aclOf(entry{1, 6, noID}, entry{2, 6, 2000}, entry{4, 7, noID}, entry{16, 4, noID}, entry{32, 4, noID}), want: fs.FileMode(0o644)},
+		"control: no list":    {mode: 0o664, want: nil},
+		"nothing for a group": {mode: 0o600, want: nil},
+		"less than the mask":  {mode: 0o660, acl: shared(), want: fs.FileMode(0o640)},
+		"the mask takes some away": {mode: 0o660, acl: aclOf(entry{1, 6, noID}, entry{2, 6, 2000},
+			entry{4, 7, noID}, entry{16, 4, noID}, entry{32, 4, noID}), want: fs.FileMode(0o644)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := write(t, filepath.Join(t.TempDir(), "f"), c.mode)

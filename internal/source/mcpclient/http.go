@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
-	"github.com/toolhost/toolhost/internal/text/rpcid"
 )
 
 // httpClient carries the requests to one URL. It adds the headers, bounds the

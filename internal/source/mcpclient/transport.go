@@ -17,8 +17,8 @@ import (
 
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
-	"github.com/toolhost/toolhost/internal/text/rpcid"
 )
 
 // writeWait is how long a write may go on after its caller has given up. A

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/text/rpcid"
+	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 )
 
 func TestIDsStayAsTheyWereWritten(t *testing.T) {
