@@ -113,16 +113,16 @@ func TestWhatIsPlantedForOthers(t *testing.T) {
 	testneed.Program(t, "git")
 	const allow = "workspace { allow = [\"../shared\"] }\n"
 	for _, s := range stances() {
-		for rule, policy := range map[string]string{"": "", "reviewed ": "policy {\n  rule \"r\" {\n    tool = \"plant\"\n" +
-			"    action = \"review\"\n    files = 500\n    deletes = true\n  }\n}\n"} {
-			if rule != "" && !s.full(t) {
+		for rule, more := range map[string]string{"": s.block(), "unwatched ": s.unwatched(), "reviewed ": s.block() + "policy {\n  rule \"r\" {\n" +
+			"    tool = \"plant\"\n    action = \"review\"\n    files = 500\n    deletes = true\n  }\n}\n"} {
+			if rule == "reviewed " && !s.full(t) {
 				continue // there are no views
 			}
 			t.Run(rule+s.String(), func(t *testing.T) {
 				t.Parallel()
 				a := newArenaFor(t, s, map[string]string{"shared/ok.txt": "fine\n"})
 				require.NoError(t, os.Rename(filepath.Join(a.ws, "shared"), filepath.Join(a.base, "shared")))
-				a.write(a.ws, "agent.hcl", allow+planting+s.block()+policy, 0o644)
+				a.write(a.ws, "agent.hcl", allow+planting+more, 0o644)
 				a.repositoryWithSettings()
 				a.arm()
 				for name, c := range plantings {

@@ -9,9 +9,6 @@ import (
 // Report is what works on this machine.
 type Report struct {
 	Full, Landlock Verdict
-	// Unwatched is level full for commands that nobody watches (watch = false), and
-	// for those that change nothing.
-	Unwatched Verdict
 	// Strongest is the level that Auto takes, empty when none works.
 	Strongest Level
 	// Around is the sandbox that the running program itself is in: Full or
@@ -42,9 +39,6 @@ type Verdict struct {
 // first time, which takes some milliseconds, and remembers the answer.
 func Detect(context.Context) Report {
 	report := Report{Full: on(Full, true), Landlock: on(Landlock, true), LandlockABI: landlockABI()}
-	if report.Unwatched = report.Full; !report.Full.Works {
-		report.Unwatched = on(Full, false)
-	}
 	report.Around = around()
 	switch {
 	case report.Full.Works:

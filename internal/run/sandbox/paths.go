@@ -79,7 +79,7 @@ func (p *Policy) grants() (g grants, err error) {
 			return g, leadsElsewhere(path, real)
 		}
 	}
-	if dir := p.repository(); dir != "" && !p.Untouched && !p.Unwatched && p.Workspace != "" {
+	if dir := p.repository(); dir != "" && !p.Untouched && p.Workspace != "" {
 		g.writable = append(g.writable, dir)
 	} else if dir != "" {
 		g.readOnly = append(g.readOnly, dir)

@@ -64,7 +64,7 @@ type Policy struct {
 	// Untouched has the workspace be readable only, but for the cache, if that
 	// lies in it.
 	Untouched bool
-	// Unwatched has nobody told what the process changes.
+	// Unwatched has nobody told what the process changes. What it may change is the same.
 	Unwatched bool
 	// ReadWrite are further absolute paths that it may change; they exist.
 	ReadWrite []string
@@ -230,7 +230,7 @@ func (p *Policy) changes() bool { return p.Workspace != "" && (!p.Untouched || l
 
 // supervised reports whether the process has a supervisor at level full. At level
 // landlock every one has.
-func (p *Policy) supervised() bool { return p.trial || !p.Unwatched && p.changes() }
+func (p *Policy) supervised() bool { return p.trial || p.changes() }
 
 // watcher is who wants to know what the process changes, nil for nobody.
 func (p *Policy) watcher(cmd *exec.Cmd) watch.Watcher {

@@ -41,8 +41,7 @@ type Settings struct {
 	// Identity is that of the workspace's directory, by realpath.Identity, as the
 	// host has opened it. Nothing runs where another has taken its place.
 	Identity string `json:"identity,omitempty" jsonschema:"Which directory the workspace is."`
-	// Unwatched has nobody keep what commands change: where they confine others in
-	// turn, since the kernel takes one supervisor of system calls alone.
+	// Unwatched has nobody keep what commands change.
 	Unwatched bool `json:"unwatched,omitempty" jsonschema:"Whether nobody keeps what commands change."`
 	// Memory is how many bytes the processes of a command may take together; zero
 	// is a quarter of the machine's.
