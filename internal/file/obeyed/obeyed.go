@@ -6,6 +6,7 @@ package obeyed
 import (
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -177,6 +178,24 @@ func obeyedInside(inside []string) bool {
 		}
 	}
 	return false
+}
+
+// Pattern is a regular expression of the paths in a repository's directory that Git is
+// about, for a sandbox that knows paths alone.
+func Pattern() string {
+	var all []string
+	for _, place := range inRepository {
+		name, isDir := strings.CutSuffix(place, "/")
+		if name = regexp.QuoteMeta(name); isDir {
+			name += "(/.*)?"
+		}
+		all = append(all, name)
+	}
+	for name := range operations {
+		all = append(all, strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, "[a-z]*"))
+	}
+	slices.Sort(all)
+	return `/\.git/((modules|worktrees)/.*/)?(` + strings.Join(all, "|") + `)$`
 }
 
 // sample reports whether a file is a hook that git does not run.

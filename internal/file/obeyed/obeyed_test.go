@@ -3,6 +3,7 @@ package obeyed
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,15 @@ func TestGit(t *testing.T) {
 	for path, want := range map[string]bool{"/w/.git/HEAD": true, "/w/.git/refs": true, "/w/.git/objects": true,
 		"/w/.git/index": false, "/w/.git/refs/heads": false, "/w/b/HEAD": true, "/w/HEAD": false} {
 		assert.Equal(t, want, Vital(path, bare), path)
+	}
+}
+
+func TestPattern(t *testing.T) {
+	for path, want := range map[string]bool{"/w/.git/config": true, "/w/n/.git/hooks": true, "/w/.git/hooks/pre-commit": true,
+		"/w/.git/modules/a/b/config": true, "/w/.git/worktrees/w/commondir": true, "/w/.git/rebase-apply/apply-opt": true,
+		"/w/.git/config.lock": false, "/w/.git/index": false, "/w/.git/refs/heads/config": false, "/w/config": false, "/w/.git": false,
+		"/w/.git/objects/info/alternates": true, "/w/.git/rebase-merge/done": false} {
+		assert.Equal(t, want, regexp.MustCompile(Pattern()).MatchString(path), path)
 	}
 }
 

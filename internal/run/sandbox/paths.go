@@ -86,13 +86,6 @@ func (p *Policy) grants() (g grants, err error) {
 	}
 	g.home = hiddenHome(home, slices.Concat(g.writable, g.readOnly))
 	g.readOnly = append(g.readOnly, g.kept(p.Keep)...)
-	for _, root := range g.writable {
-		for _, place := range g.kept(gitPlaces(root)) {
-			if !grantedBelow(root, place, g.writable) {
-				g.readOnly = append(g.readOnly, place)
-			}
-		}
-	}
 	if !p.Untouched {
 		g.cache, err = p.cache(g.writable)
 		return g, err

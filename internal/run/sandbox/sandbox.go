@@ -225,8 +225,8 @@ func (p *Policy) unseen(cmd *exec.Cmd, level Level) {
 	}
 }
 
-// changes reports whether the process may change the workspace.
-func (p *Policy) changes() bool { return p.Workspace != "" && (!p.Untouched || len(p.ReadWrite) > 0) }
+// changes reports whether the process may change more than its cache.
+func (p *Policy) changes() bool { return p.Workspace != "" && !p.Untouched || len(p.ReadWrite) > 0 }
 
 // supervised reports whether the process has a supervisor at level full. At level
 // landlock every one has.
