@@ -98,6 +98,8 @@ var plantings = map[string]struct{ script, made string }{
 	"agent":               {"mkdir -p sub/.claude; echo '{}' > sub/.claude/settings.json", "sub/.claude/settings.json"},
 	"agent, moved":        {"mkdir sub2; echo '{}' > sub2/settings.json; mv sub2 .claude", ".claude"},
 	"servers":             {"echo '{}' > .mcp.json; mkdir -p sub; echo '{}' > sub/.mcp.json", "sub/.mcp.json"},
+	"hook of lefthook":    {"echo 'post-checkout: {}' > lefthook.yml", "lefthook.yml"},
+	"opencode, moved":     {"mkdir q; echo x > q/x.ts; mv q .opencode; mkdir p; echo x > p/x.ts; mv p .opencode/plugins", ".opencode/plugins"},
 	"cursor":              {"mkdir -p .cursor && echo '{}' > .cursor/mcp.json", ".cursor/mcp.json"},
 	"allowed: repository": {"mkdir -p ../shared/.git; echo x > ../shared/.git/config", "../shared/.git/config"},
 	"allowed: .envrc":     {"echo true > ../shared/.envrc", "../shared/.envrc"},
@@ -165,7 +167,8 @@ func TestFileToolsMakeNoRepository(t *testing.T) {
 			a := newArenaFor(t, s, map[string]string{"b/HEAD": "x\n", "agent.hcl": s.block()})
 			a.arm()
 			for _, path := range []string{"sub/HEAD", "HEAD", "b/objects/x", "b/refs/x", "b/commondir", "sub/.envrc",
-				"sub/.vscode/tasks.json", "sub/.git", "sub/.mcp.json", "sub/.claude/settings.json", "scripts/.husky/pre-commit"} {
+				"sub/.vscode/tasks.json", "sub/.git", "sub/.mcp.json", "sub/.claude/settings.json", "scripts/.husky/pre-commit",
+				"lefthook.yml", ".pre-commit-config.yaml", "kilo.json", ".amp/settings.json", "sub/.opencode/plugins/x.ts"} {
 				tally.note(tally.cases, "protect", s.String()+" file tools make "+path)
 				params, err := json.Marshal(map[string]string{"path": path, "content": "ref: refs/heads/x\n"})
 				require.NoError(t, err)
