@@ -68,6 +68,7 @@ var known = []struct{ attack, tests, control string }{
 	{"33 a command that is not watched plants", "TestWhatIsPlantedForOthers", "the same script unconfined"},
 	{"34 a file tool writes to a granted cache", "TestGrantsAreNotLent", "another file is written"},
 	{"35 an operation of git goes on with options of the agent's", "TestWhatAnOperationGoesOnWith", "the same script unconfined"},
+	{"37 a block with less lends itself more", "TestWhatOthersLackIsNotLent", "the same unconfined"},
 	{"36 a grant of an agent's directory lends the agent", "TestAGrantOfAnAgentsDirectory", "the same script unconfined"},
 }
 

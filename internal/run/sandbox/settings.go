@@ -54,12 +54,13 @@ type Settings struct {
 }
 
 // WithCache returns the settings for the block whose caches have that name in the
-// workspace at root: no other process may write to them. A block without a grant
-// has none.
+// workspace at root: no other process may write to them, nor it to others'. A block with
+// the rights of the sandbox block has none.
 func (s Settings) WithCache(root, name string) Settings {
 	if dir := GrantedCache(root, name); slices.Contains(s.Keep, dir) {
 		s.Cache = dir
 		s.Keep = slices.DeleteFunc(slices.Clone(s.Keep), func(path string) bool { return path == dir })
+		s.Keep = append(s.Keep, sharedCache(root))
 	}
 	return s
 }
