@@ -27,7 +27,7 @@ func (c *Config) Grants() (lines []string) {
 		add(s.Pos, "sandbox at level "+s.Level, granted(Access{Network: s.Network, Hosts: s.Hosts, Read: s.Read, Write: s.Write})...)
 	}
 	for _, dir := range c.Workspace.Allow {
-		add(c.Workspace.Pos, "tools may also use "+word(dir))
+		add(c.Workspace.Pos, "tools may also use "+word(dir), opened("writing", dir, true)...)
 	}
 	for i := range c.Tools {
 		t := &c.Tools[i]
@@ -89,16 +89,20 @@ func granted(a Access) (parts []string) {
 		parts = append(parts, "writing "+wordList(a.Write))
 	}
 	for _, path := range a.Read {
-		if said := obeyed.Opens(path, false); said != "" {
-			parts = append(parts, "WARNING: reading "+word(path)+" opens more: "+said)
-		}
+		parts = append(parts, opened("reading", path, false)...)
 	}
 	for _, path := range a.Write {
-		if said := obeyed.Opens(path, true); said != "" {
-			parts = append(parts, "WARNING: writing "+word(path)+" opens more: "+said)
-		}
+		parts = append(parts, opened("writing", path, true)...)
 	}
 	return parts
+}
+
+// opened warns of a grant that opens more than its path.
+func opened(doing, path string, write bool) []string {
+	if said := obeyed.Opens(path, write); said != "" {
+		return []string{"WARNING: " + doing + " " + word(path) + " opens more: " + said}
+	}
+	return nil
 }
 
 // hostList says which hosts are reached.

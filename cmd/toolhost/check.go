@@ -120,6 +120,9 @@ func (c *checker) program(at, program, avoid, list string) {
 // grants looks for the paths that blocks grant their processes, and for the
 // directories that tools may use.
 func (c *checker) grants() {
+	for i, dir := range c.cfg.Workspace.Allow {
+		c.opened(c.cfg.At(fmt.Sprintf("workspace.allow[%d]", i), c.cfg.Workspace.Pos), "write", dir)
+	}
 	if s := c.cfg.Sandbox; s != nil {
 		c.granted("sandbox", s.Pos, config.Access{Network: s.Network, Read: s.Read, Write: s.Write})
 	}
@@ -188,12 +191,16 @@ func (c *checker) granted(block, pos string, access config.Access) {
 				c.warn(at, "Path does not exist", path+" cannot be granted: it does not exist",
 					"Create it, or take it out.")
 			}
-			if said := obeyed.Opens(path, attribute == "write"); said != "" {
-				at := c.cfg.At(fmt.Sprintf("%s.%s[%d]", block, attribute, i), pos)
-				c.warn(at, "Grant opens the sandbox", fmt.Sprintf("to %s %s opens more than its files: %s", attribute, path, said),
-					"Name the files or directories that the program needs.")
-			}
+			c.opened(c.cfg.At(fmt.Sprintf("%s.%s[%d]", block, attribute, i), pos), attribute, path)
 		}
+	}
+}
+
+// opened warns of a grant that opens more than its path.
+func (c *checker) opened(at, doing, path string) {
+	if said := obeyed.Opens(path, doing == "write"); said != "" {
+		c.warn(at, "Grant opens the sandbox", fmt.Sprintf("to %s %s opens more than its files: %s", doing, path, said),
+			"Name the files or directories that the program needs.")
 	}
 }
 
