@@ -147,7 +147,7 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 		}
 	}
 	network := p.Network || len(p.Hosts) > 0
-	if !network && (len(proxies) == 0 || len(proxies) == 1 && proxies[0] == "file://"+filepath.Join(users, "cache", "download")) {
+	if !network && len(proxies) == 1 && proxies[0] == "file://"+filepath.Join(users, "cache", "download") {
 		return // all there is lies in the user's
 	}
 	rest := "off"
