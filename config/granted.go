@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/run/variables"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
@@ -86,6 +87,24 @@ func (c *Config) eachGranted(found func(kind, name, pos string, words []string))
 			found(b.kind, b.name, b.pos, b.words)
 		}
 	})
+}
+
+// Withheld calls found for each variable that a block sets and its processes do not get
+// as it is set.
+func (c *Config) Withheld(found func(kind, name, pos, said string)) {
+	c.eachBlock(func(b *rights) {
+		for _, said := range c.withheld(b.access, b.env) {
+			found(b.kind, b.name, b.pos, said)
+		}
+	})
+}
+
+func (c *Config) withheld(a Access, env map[string]string) []string {
+	trees := append(slices.Clone(c.Workspace.Allow), realRoot(c.Workspace.Root))
+	if c.Sandbox != nil {
+		trees = append(trees, c.Sandbox.Write...)
+	}
+	return variables.Withheld(env, a.Write, trees...)
 }
 
 // rights are a block that starts processes, and what they may do. Words are those of its

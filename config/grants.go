@@ -31,25 +31,28 @@ func (c *Config) Grants() (lines []string) {
 	}
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		add(t.Pos, named("tool", t.Name)+" runs "+ran(t.Passthrough, t.Command), granted(t.Access)...)
+		add(t.Pos, named("tool", t.Name)+" runs "+ran(t.Passthrough, t.Command),
+			append(granted(t.Access), c.withheld(t.Access, literalEnv(t.Command))...)...)
 	}
 	for i := range c.Resources {
 		if r := &c.Resources[i]; r.Command != nil {
-			add(r.Pos, named("resource", r.Name)+" runs "+ran(nil, r.Command), granted(r.Access)...)
+			add(r.Pos, named("resource", r.Name)+" runs "+ran(nil, r.Command),
+				append(granted(r.Access), c.withheld(r.Access, literalEnv(r.Command))...)...)
 		}
 	}
 	for _, p := range c.Plugins {
-		add(p.Pos, named("plugin", p.Name)+" runs "+wordList(append([]string{p.Source}, p.Args...)), granted(p.Access)...)
+		add(p.Pos, named("plugin", p.Name)+" runs "+wordList(append([]string{p.Source}, p.Args...)),
+			append(granted(p.Access), c.withheld(p.Access, p.Env)...)...)
 	}
 	for _, s := range c.Servers {
 		if s.URL != "" {
 			add(s.Pos, named("mcp server", s.Name)+" is reached at "+word(s.URL))
 			continue
 		}
-		add(s.Pos, named("mcp server", s.Name)+" runs "+wordList(s.Command), granted(s.Access)...)
+		add(s.Pos, named("mcp server", s.Name)+" runs "+wordList(s.Command), append(granted(s.Access), c.withheld(s.Access, s.Env)...)...)
 	}
 	for _, a := range c.Agents {
-		add(a.Pos, named("agent", a.Role)+" runs "+wordList(a.Command), granted(a.Access)...)
+		add(a.Pos, named("agent", a.Role)+" runs "+wordList(a.Command), append(granted(a.Access), c.withheld(a.Access, a.Env)...)...)
 	}
 	if t := c.Taskfile; t != nil {
 		add(t.Pos, "taskfile runs tasks", granted(t.Access)...)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -21,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/run/variables"
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
@@ -120,6 +119,10 @@ func (c *checker) program(at, program, avoid, list string) {
 // grants looks for the paths that blocks grant their processes, and for the
 // directories that tools may use.
 func (c *checker) grants() {
+	c.cfg.Withheld(func(kind, name, pos, said string) {
+		c.warn(c.cfg.At(kind+"."+cmp.Or(name, "default")+".env", pos), "Variable is dropped", said,
+			variables.AgentSocket+" is passed on where write names the socket itself; take the others out.")
+	})
 	for i, dir := range c.cfg.Workspace.Allow {
 		c.opened(c.cfg.At(fmt.Sprintf("workspace.allow[%d]", i), c.cfg.Workspace.Pos), "write", dir)
 	}
@@ -131,9 +134,6 @@ func (c *checker) grants() {
 	}
 	for i := range c.cfg.Tools {
 		c.granted("tool."+c.cfg.Tools[i].Name, c.cfg.Tools[i].Pos, c.cfg.Tools[i].Access)
-		if t := &c.cfg.Tools[i]; t.Command != nil {
-			c.dropped("tool."+t.Name, t.Pos, slices.Sorted(maps.Keys(t.Command.Env)), t.Access.Write)
-		}
 	}
 	for i := range c.cfg.Resources {
 		c.granted("resource."+c.cfg.Resources[i].Name, c.cfg.Resources[i].Pos, c.cfg.Resources[i].Access)
@@ -141,17 +141,14 @@ func (c *checker) grants() {
 	for i := range c.cfg.Plugins {
 		p := &c.cfg.Plugins[i]
 		c.granted("plugin."+p.Name, p.Pos, p.Access)
-		c.dropped("plugin."+p.Name, p.Pos, slices.Sorted(maps.Keys(p.Env)), p.Access.Write)
 	}
 	for i := range c.cfg.Servers {
 		s := &c.cfg.Servers[i]
 		c.granted("mcp."+s.Name, s.Pos, s.Access)
-		c.dropped("mcp."+s.Name, s.Pos, slices.Sorted(maps.Keys(s.Env)), s.Access.Write)
 	}
 	for _, a := range c.cfg.Agents {
 		block := "agent." + cmp.Or(a.Role, "default")
 		c.granted(block, a.Pos, a.Access)
-		c.dropped(block, a.Pos, slices.Sorted(maps.Keys(a.Env)), a.Access.Write)
 	}
 }
 
@@ -165,16 +162,6 @@ func (c *checker) credentials() {
 			c.warn(c.cfg.At("credential."+k.Name+".host", k.Pos), "Credential for nobody",
 				fmt.Sprintf("no block names %s at port %d in its network", k.Host, k.Port),
 				"Name the host in the block whose processes are to use the credential.")
-		}
-	}
-}
-
-// dropped reports variables of a block that the sandbox passes on to no process.
-func (c *checker) dropped(block, pos string, names, write []string) {
-	for _, name := range names {
-		if sandbox.Drops(name) && (name != sandbox.AgentSocket || len(write) == 0) {
-			c.warn(c.cfg.At(block+".env", pos), "Variable is dropped", name+" is not passed on: the sandbox hides what it leads to",
-				sandbox.AgentSocket+" is passed on where write names the socket itself; take the others out.")
 		}
 	}
 }
