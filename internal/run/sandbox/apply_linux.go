@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -164,6 +165,8 @@ func try(t trial) Verdict {
 		return failedTrial("make a pipe", err)
 	}
 	defer ours.Close()
+	runtime.LockOSThread() // a confined program is killed when the thread ends that has started it
+	defer runtime.UnlockOSThread()
 	p := Policy{Level: t.level, trial: t.supervised}
 	cmd := &exec.Cmd{Env: []string{statusName + "=3"}, Dir: "/", ExtraFiles: []*os.File{theirs}} // without a program
 	err = p.apply(cmd, t.level)
