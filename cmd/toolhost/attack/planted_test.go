@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -76,7 +77,7 @@ func (a *arena) status() (found []violation) {
 var plantings = map[string]struct{ script, made string }{
 	"commondir": {commonDirectory, ".git/commondir"},
 	"bare root": {"mv .git/HEAD .git/H; mkdir objects refs; echo 'ref: refs/heads/master' > HEAD; " +
-		"printf '[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch PWNED; false\n' > config", "HEAD"},
+		"printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch PWNED; false\n' > config", "HEAD"},
 	"bare root without git's": {"rm -rf .git/refs .git/HEAD; mkdir refs objects; cp .git/config config; " +
 		"printf '[core]\n\tfsmonitor = touch PWNED; false\n' >> config; echo 'ref: refs/heads/master' > x; mv x HEAD", "HEAD"},
 	"bare, moved into place": {"mkdir -p b/o b/r; echo 'ref: refs/heads/master' > b/HEAD; mv b/o b/objects; mv b/r b/refs",
@@ -151,7 +152,7 @@ func TestWhatIsPlantedForOthers(t *testing.T) {
 			continue // not everyone may make a device
 		}
 		control(t, "protect", "unconfined, "+name, checkWhole, found)
-		if c.script == commonDirectory {
+		if slices.Contains([]string{"commondir", "bare root"}, name) {
 			control(t, "protect", "the user's git after "+name, checkWhole, a.status())
 		}
 	}
