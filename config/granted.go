@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/run/variables"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
@@ -47,11 +49,26 @@ func (c *Config) Granting(root string) (blocks []Granting) {
 	return blocks
 }
 
-// GrantedCaches returns a name for each block with a grant, such as "tool-fetch",
-// under which its processes have caches of their own: what a process with fewer
-// rights could write to, it would run with the block's.
+// ReadOnlyCache is the name that GrantedCaches has for all tools of risk read_only that
+// have nothing else of their own.
+const ReadOnlyCache = "read_only"
+
+// GrantedCaches returns a name for each block with a grant, or with less than the sandbox
+// block has, such as "tool-fetch", under which its processes have caches of their own: what
+// a process with fewer rights could write to, another would run with its own.
 func (c *Config) GrantedCaches() (names []string) {
-	c.eachGranted(func(kind, name, _ string, _ []string) { names = append(names, CacheName(kind, name)) })
+	reading := false
+	c.eachBlock(func(b *rights) {
+		switch {
+		case c.grants(b.access, b.env) || c.lacks(b.access):
+			names = append(names, CacheName(b.kind, b.name))
+		case b.reading:
+			reading = true
+		}
+	})
+	if reading {
+		names = append(names, ReadOnlyCache)
+	}
 	return names
 }
 
@@ -65,30 +82,62 @@ func CacheName(kind, name string) string {
 
 // eachGranted calls found for each block with a grant, with the words of its command.
 func (c *Config) eachGranted(found func(kind, name, pos string, words []string)) {
-	add := func(kind, name, pos string, access Access, env map[string]string, words []string) {
-		if c.grants(access, env) {
-			found(kind, name, pos, words)
+	c.eachBlock(func(b *rights) {
+		if c.grants(b.access, b.env) {
+			found(b.kind, b.name, b.pos, b.words)
 		}
+	})
+}
+
+// Withheld calls found for each variable that a block sets and its processes do not get
+// as it is set.
+func (c *Config) Withheld(found func(kind, name, pos, said string)) {
+	c.eachBlock(func(b *rights) {
+		for _, said := range c.withheld(b.access, b.env) {
+			found(b.kind, b.name, b.pos, said)
+		}
+	})
+}
+
+func (c *Config) withheld(a Access, env map[string]string) []string {
+	trees := append(slices.Clone(c.Workspace.Allow), realRoot(c.Workspace.Root))
+	if c.Sandbox != nil {
+		trees = append(trees, c.Sandbox.Write...)
 	}
+	return variables.Withheld(env, a.Write, trees...)
+}
+
+// rights are a block that starts processes, and what they may do. Words are those of its
+// command; reading says that they change nothing in the workspace.
+type rights struct {
+	kind, name, pos string
+	access          Access
+	env             map[string]string
+	words           []string
+	reading         bool
+}
+
+func (c *Config) eachBlock(found func(*rights)) {
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		add("tool", t.Name, t.Pos, t.Access, literalEnv(t.Command), literalWords(t))
+		found(&rights{"tool", t.Name, t.Pos, t.Access, literalEnv(t.Command), literalWords(t), t.Risk == tool.ReadOnly})
 	}
 	for i := range c.Resources {
 		r := &c.Resources[i]
-		add("resource", r.Name, r.Pos, r.Access, literalEnv(r.Command), literalWords(&argv.Spec{Command: r.Command}))
+		found(&rights{"resource", r.Name, r.Pos, r.Access, literalEnv(r.Command), literalWords(&argv.Spec{Command: r.Command}),
+			r.Risk == tool.ReadOnly})
 	}
 	for _, s := range c.Servers {
-		add("mcp", s.Name, s.Pos, s.Access, s.Env, s.Command)
+		found(&rights{"mcp", s.Name, s.Pos, s.Access, s.Env, s.Command, false})
 	}
 	for _, a := range c.Agents {
-		add("agent", a.Role, a.Pos, a.Access, a.Env, a.Command)
+		found(&rights{"agent", a.Role, a.Pos, a.Access, a.Env, a.Command, false})
 	}
 	for _, p := range c.Plugins {
-		add("plugin", p.Name, p.Pos, p.Access, p.Env, append([]string{p.Source}, p.Args...))
+		found(&rights{"plugin", p.Name, p.Pos, p.Access, p.Env, append([]string{p.Source}, p.Args...), false})
 	}
-	if c.taskfileGrants() {
-		found("taskfile", "", c.Taskfile.Pos, nil)
+	if c.Taskfile != nil {
+		found(&rights{kind: "taskfile", pos: c.Taskfile.Pos, access: c.Taskfile.Access})
 	}
 }
 
@@ -126,6 +175,15 @@ func (c *Config) grants(a Access, env map[string]string) bool {
 		}
 	}
 	return false
+}
+
+// lacks reports whether a block's processes do not reach all that the sandbox block has
+// others reach.
+func (c *Config) lacks(a Access) bool {
+	if c.Sandbox == nil || a.Network {
+		return false
+	}
+	return c.Sandbox.Network || slices.ContainsFunc(c.Sandbox.Hosts, func(h string) bool { return !slices.Contains(a.Hosts, h) })
 }
 
 // taskfileGrants reports whether the taskfile block has a grant of its own.

@@ -58,3 +58,22 @@ func TestGrantingNamesWhatIsRun(t *testing.T) {
 		}
 	}
 }
+
+// Each set of rights has its caches.
+func TestGrantedCaches(t *testing.T) {
+	const run = "command { argv = [\"true\"] }\n}\n"
+	for src, want := range map[string][]string{
+		"tool \"x\" {\n" + run:                                                                                  nil,
+		"tool \"x\" {\nnetwork = \"allow\"\n" + run:                                                             {"tool-x"},
+		"tool \"x\" {\nrisk = \"read_only\"\n" + run:                                                            {ReadOnlyCache},
+		"tool \"x\" {\nread = [\"/usr\"]\nrisk = \"read_only\"\n" + run:                                         {"tool-x"},
+		"sandbox { network = \"allow\" }\ntool \"x\" {\n" + run:                                                 nil,
+		"sandbox { network = \"allow\" }\ntool \"x\" {\nnetwork = \"deny\"\n" + run:                             {"tool-x"},
+		"sandbox { network = [\"a.example\", \"b.example\"] }\ntool \"x\" {\nnetwork = [\"a.example\"]\n" + run: {"tool-x"},
+		"sandbox { network = [\"a.example\"] }\ntool \"x\" {\n" + run:                                           nil,
+	} {
+		cfg, diags := Parse("agent.hcl", []byte(src), LoadOptions{})
+		require.False(t, diags.HasErrors(), "%v", diags)
+		assert.Equal(t, want, cfg.GrantedCaches(), src)
+	}
+}

@@ -27,29 +27,32 @@ func (c *Config) Grants() (lines []string) {
 		add(s.Pos, "sandbox at level "+s.Level, granted(Access{Network: s.Network, Hosts: s.Hosts, Read: s.Read, Write: s.Write})...)
 	}
 	for _, dir := range c.Workspace.Allow {
-		add(c.Workspace.Pos, "tools may also use "+word(dir))
+		add(c.Workspace.Pos, "tools may also use "+word(dir), opened("writing", dir, true)...)
 	}
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		add(t.Pos, named("tool", t.Name)+" runs "+ran(t.Passthrough, t.Command), granted(t.Access)...)
+		add(t.Pos, named("tool", t.Name)+" runs "+ran(t.Passthrough, t.Command),
+			append(granted(t.Access), c.withheld(t.Access, literalEnv(t.Command))...)...)
 	}
 	for i := range c.Resources {
 		if r := &c.Resources[i]; r.Command != nil {
-			add(r.Pos, named("resource", r.Name)+" runs "+ran(nil, r.Command), granted(r.Access)...)
+			add(r.Pos, named("resource", r.Name)+" runs "+ran(nil, r.Command),
+				append(granted(r.Access), c.withheld(r.Access, literalEnv(r.Command))...)...)
 		}
 	}
 	for _, p := range c.Plugins {
-		add(p.Pos, named("plugin", p.Name)+" runs "+wordList(append([]string{p.Source}, p.Args...)), granted(p.Access)...)
+		add(p.Pos, named("plugin", p.Name)+" runs "+wordList(append([]string{p.Source}, p.Args...)),
+			append(granted(p.Access), c.withheld(p.Access, p.Env)...)...)
 	}
 	for _, s := range c.Servers {
 		if s.URL != "" {
 			add(s.Pos, named("mcp server", s.Name)+" is reached at "+word(s.URL))
 			continue
 		}
-		add(s.Pos, named("mcp server", s.Name)+" runs "+wordList(s.Command), granted(s.Access)...)
+		add(s.Pos, named("mcp server", s.Name)+" runs "+wordList(s.Command), append(granted(s.Access), c.withheld(s.Access, s.Env)...)...)
 	}
 	for _, a := range c.Agents {
-		add(a.Pos, named("agent", a.Role)+" runs "+wordList(a.Command), granted(a.Access)...)
+		add(a.Pos, named("agent", a.Role)+" runs "+wordList(a.Command), append(granted(a.Access), c.withheld(a.Access, a.Env)...)...)
 	}
 	if t := c.Taskfile; t != nil {
 		add(t.Pos, "taskfile runs tasks", granted(t.Access)...)
@@ -89,16 +92,20 @@ func granted(a Access) (parts []string) {
 		parts = append(parts, "writing "+wordList(a.Write))
 	}
 	for _, path := range a.Read {
-		if said := obeyed.Opens(path, false); said != "" {
-			parts = append(parts, "WARNING: reading "+word(path)+" opens more: "+said)
-		}
+		parts = append(parts, opened("reading", path, false)...)
 	}
 	for _, path := range a.Write {
-		if said := obeyed.Opens(path, true); said != "" {
-			parts = append(parts, "WARNING: writing "+word(path)+" opens more: "+said)
-		}
+		parts = append(parts, opened("writing", path, true)...)
 	}
 	return parts
+}
+
+// opened warns of a grant that opens more than its path.
+func opened(doing, path string, write bool) []string {
+	if said := obeyed.Opens(path, write); said != "" {
+		return []string{"WARNING: " + doing + " " + word(path) + " opens more: " + said}
+	}
+	return nil
 }
 
 // hostList says which hosts are reached.

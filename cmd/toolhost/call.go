@@ -91,7 +91,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 		Tool: name, Params: params, ID: flags.id, DryRun: flags.dryRun, InView: flags.dryRun, Client: "toolhost call",
 		CanAsk:       isTerminal(a.in) && isTerminal(a.err),
 		CanVisit:     isTerminal(a.in) && isTerminal(a.err),
-		HowToApprove: "Add --yes to approve this call, run it on a terminal to be asked, or allow it with a policy rule in agent.hcl.",
+		HowToApprove: "Only the user can approve it: on a terminal, where it asks, or by a policy rule in agent.hcl.",
 	}
 	if flags.later {
 		request.ApproveLater, request.HowToApprove = true, ""

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -23,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/run/variables"
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
@@ -123,6 +122,13 @@ func (c *checker) program(at, program, avoid, list string) {
 // grants looks for the paths that blocks grant their processes, and for the
 // directories that tools may use.
 func (c *checker) grants() {
+	c.cfg.Withheld(func(kind, name, pos, said string) {
+		c.warn(c.cfg.At(kind+"."+cmp.Or(name, "default")+".env", pos), "Variable is dropped", said,
+			variables.AgentSocket+" is passed on where write names the socket itself; take the others out.")
+	})
+	for i, dir := range c.cfg.Workspace.Allow {
+		c.opened(c.cfg.At(fmt.Sprintf("workspace.allow[%d]", i), c.cfg.Workspace.Pos), "write", dir)
+	}
 	if s := c.cfg.Sandbox; s != nil {
 		c.granted("sandbox", s.Pos, config.Access{Network: s.Network, Read: s.Read, Write: s.Write})
 	}
@@ -131,9 +137,6 @@ func (c *checker) grants() {
 	}
 	for i := range c.cfg.Tools {
 		c.granted("tool."+c.cfg.Tools[i].Name, c.cfg.Tools[i].Pos, c.cfg.Tools[i].Access)
-		if t := &c.cfg.Tools[i]; t.Command != nil {
-			c.dropped("tool."+t.Name, t.Pos, slices.Sorted(maps.Keys(t.Command.Env)), t.Access.Write)
-		}
 	}
 	for i := range c.cfg.Resources {
 		c.granted("resource."+c.cfg.Resources[i].Name, c.cfg.Resources[i].Pos, c.cfg.Resources[i].Access)
@@ -141,17 +144,14 @@ func (c *checker) grants() {
 	for i := range c.cfg.Plugins {
 		p := &c.cfg.Plugins[i]
 		c.granted("plugin."+p.Name, p.Pos, p.Access)
-		c.dropped("plugin."+p.Name, p.Pos, slices.Sorted(maps.Keys(p.Env)), p.Access.Write)
 	}
 	for i := range c.cfg.Servers {
 		s := &c.cfg.Servers[i]
 		c.granted("mcp."+s.Name, s.Pos, s.Access)
-		c.dropped("mcp."+s.Name, s.Pos, slices.Sorted(maps.Keys(s.Env)), s.Access.Write)
 	}
 	for _, a := range c.cfg.Agents {
 		block := "agent." + cmp.Or(a.Role, "default")
 		c.granted(block, a.Pos, a.Access)
-		c.dropped(block, a.Pos, slices.Sorted(maps.Keys(a.Env)), a.Access.Write)
 	}
 }
 
@@ -169,16 +169,6 @@ func (c *checker) credentials() {
 	}
 }
 
-// dropped reports variables of a block that the sandbox passes on to no process.
-func (c *checker) dropped(block, pos string, names, write []string) {
-	for _, name := range names {
-		if sandbox.Drops(name) && (name != sandbox.AgentSocket || len(write) == 0) {
-			c.warn(c.cfg.At(block+".env", pos), "Variable is dropped", name+" is not passed on: the sandbox hides what it leads to",
-				sandbox.AgentSocket+" is passed on where write names the socket itself; take the others out.")
-		}
-	}
-}
-
 func (c *checker) granted(block, pos string, access config.Access) {
 	if at := c.cfg.At(block+".network", ""); c.strict && access.Network && at != "" {
 		c.warn(at, "Every host is reached", `its network, "allow", is every host and all ports of this machine`,
@@ -191,12 +181,16 @@ func (c *checker) granted(block, pos string, access config.Access) {
 				c.warn(at, "Path does not exist", path+" cannot be granted: it does not exist",
 					"Create it, or take it out.")
 			}
-			if said := obeyed.Opens(path, attribute == "write"); said != "" {
-				at := c.cfg.At(fmt.Sprintf("%s.%s[%d]", block, attribute, i), pos)
-				c.warn(at, "Grant opens the sandbox", fmt.Sprintf("to %s %s opens more than its files: %s", attribute, path, said),
-					"Name the files or directories that the program needs.")
-			}
+			c.opened(c.cfg.At(fmt.Sprintf("%s.%s[%d]", block, attribute, i), pos), attribute, path)
 		}
+	}
+}
+
+// opened warns of a grant that opens more than its path.
+func (c *checker) opened(at, doing, path string) {
+	if said := obeyed.Opens(path, doing == "write"); said != "" {
+		c.warn(at, "Grant opens the sandbox", fmt.Sprintf("to %s %s opens more than its files: %s", doing, path, said),
+			"Name the files or directories that the program needs.")
 	}
 }
 

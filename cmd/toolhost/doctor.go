@@ -269,9 +269,6 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 		level = p.SandboxLevel()
 	}
 	report := sandbox.Detect(ctx)
-	if p != nil && p.Config().Sandbox != nil && p.Config().Sandbox.Unwatched && report.Unwatched.Works {
-		report.Full, report.Strongest = report.Unwatched, sandbox.Full
-	}
 	holds, gaps := report.Promised(level)
 	found := finding{Check: "sandbox", Detail: string(level) + ": " + holds}
 	switch {
@@ -291,9 +288,6 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	case level == sandbox.Auto, level == sandbox.Full, level == sandbox.Landlock:
 		found.Detail = "commands, tasks and plugins are refused, because no level works here: " +
 			sandbox.Reasons(report.Full, report.Landlock)
-		if report.Unwatched.Works {
-			found.Detail += "; commands that only read work at level full"
-		}
 		found.Next = sandbox.Remedies(report.Full, report.Landlock) + " To run them unconfined all the same, set TOOLHOST_SANDBOX=off " +
 			"for toolhost, or sandbox { level = \"off\" } in an approved agent.hcl."
 	default:

@@ -296,6 +296,7 @@ func TestUpdateUnderTheSameVersion(t *testing.T) {
 	assert.Contains(t, out, "another program under the same version 1.0.0")
 	assert.Contains(t, out, "-  Tell the version")
 	assert.Contains(t, out, "+  TELL the version")
+	assert.NotContains(t, out, "-  parameters", "which are the same")
 	assert.NotEqual(t, locked, u.read("agent.lock.hcl"))
 
 	script := filepath.Join(u.dir, "script")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -83,10 +85,19 @@ func toolsText(d *plugins.Description) string {
 	}
 	for _, def := range d.Tools {
 		fmt.Fprintf(&b, "%s (%s)\n  permissions: %s\n  parameters: %s\n", def.Name, def.Risk,
-			cmp.Or(joinPermissions(def.Permissions), "none"), cmp.Or(string(def.Parameters), "none"))
+			cmp.Or(joinPermissions(def.Permissions), "none"), cmp.Or(compact(def.Parameters), "none"))
 		for line := range strings.Lines(def.Description) {
 			fmt.Fprintf(&b, "  %s\n", strings.TrimSuffix(line, "\n"))
 		}
+	}
+	return b.String()
+}
+
+// compact is JSON without blanks: what is kept has others than what a plugin answers.
+func compact(data json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, data) != nil {
+		return string(data)
 	}
 	return b.String()
 }

@@ -161,7 +161,7 @@ func TestNobodyToAskIsDenied(t *testing.T) {
 	plant(t, dir, texts{"agent.hcl": askFirst})
 	_, stderr, code := runIn(t, dir, "call", "write_file", "path=a", "content=x")
 	assert.Equal(t, 3, code)
-	assert.Contains(t, stderr, "--yes")
+	assert.Contains(t, stderr, "Only the user can approve it")
 	_, _, code = runIn(t, dir, "call", "write_file", "path=a", "content=x", "--yes")
 	assert.Zero(t, code)
 }

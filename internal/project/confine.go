@@ -181,6 +181,9 @@ func (p *Project) confine(cfg *config.Config, kind, name string, standard bool, 
 				policy = settings.ReadingPolicy(root, trees...).Prepared()
 				policy.Scratch = filepath.Join(root, ".agent", "cache", "sandbox", "tmp")
 			case risk == tool.ReadOnly:
+				if granted.Cache == "" {
+					granted = granted.WithCache(root, config.ReadOnlyCache)
+				}
 				policy = granted.UntouchedPolicy(root, trees...).Prepared()
 			default:
 				policy = granted.Policy(root, trees...).Prepared()

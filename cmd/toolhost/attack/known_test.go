@@ -43,6 +43,7 @@ var known = []struct{ attack, tests, control string }{
 		"TestShownChangesHideNothing internal/store/review:TestADiffHidesNothing",
 		"at level full, which has reviews"},
 	{"19 install writes through a link", "cmd/toolhost:TestScript/install", "without the link; no level"},
+	// 20 was of a command that is gone.
 	{"21 undo brings a planted repository back", "TestUndoBringsNothingThatGitHeeds", "named by --path"},
 	{"22 a granted name is taken for a pattern", "TestGrantedNamesAreNames internal/file/workspace:TestProtectedNames",
 		"a file beside it"},
@@ -61,6 +62,12 @@ var known = []struct{ attack, tests, control string }{
 	{"30 a tool refuses what its own script wrote", "TestAToolsOwnFile", "what it runs is compared"},
 	{"31 install takes the home directory for the workspace",
 		"cmd/toolhost:TestScript/install", "with --workspace; no level"},
+	{"32 the program of an agent block plants", "TestWhatIsPlantedLater", "TestWhatIsPlantedForOthers"},
+	{"33 a command that is not watched plants", "TestWhatIsPlantedForOthers", "the same script unconfined"},
+	{"34 a file tool writes to a granted cache", "TestGrantsAreNotLent", "another file is written"},
+	{"35 an operation of git goes on with options of the agent's", "TestWhatAnOperationGoesOnWith", "the same script unconfined"},
+	{"37 a block with less lends itself more", "TestWhatOthersLackIsNotLent", "the same unconfined"},
+	{"36 a grant of an agent's directory lends the agent", "TestAGrantOfAnAgentsDirectory", "the same script unconfined"},
 }
 
 // Each known attack is tried by tests that exist.

@@ -124,6 +124,52 @@ taskfile { network = "allow" }
 	}
 }
 
+// TestWhatOthersLackIsNotLent has blocks with less than the sandbox block has, and file
+// tools, try to change what those with all of it run from their caches.
+func TestWhatOthersLackIsNotLent(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
+	t.Parallel()
+	const program = ".agent/cache/sandbox/npm/program"
+	tool := func(name, more string) string {
+		return strings.NewReplacer(`"plant"`, `"`+name+`"`, "  param ", more+"  param ").Replace(planting)
+	}
+	prepare := func(t *testing.T, s stance) *arena {
+		a := newArenaFor(t, s, nil)
+		hcl := fmt.Sprintf("sandbox {\n  level = %q\n  network = \"allow\"\n}\n", s.level) + tool("strong", "") +
+			tool("offline", "  network = \"deny\"\n") + tool("reader", "  risk = \"read_only\"\n")
+		a.write(a.ws, "agent.hcl", hcl, 0o644)
+		a.whole = map[string][]string{program: {"good\n"}, "agent.hcl": {hcl}}
+		return a
+	}
+	for _, s := range stances() {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			a := prepare(t, s)
+			a.arm()
+			h := a.serve(nil)
+			r := h.call("strong", planted(t, `echo good > "$npm_config_cache/program"; echo "$npm_config_cache"`))
+			require.FileExists(t, filepath.Join(a.ws, program), "%s", r.text)
+			for _, weak := range []string{"offline", "reader"} {
+				for _, way := range append(slices.Clone(lendingWays), `echo evil > "$npm_config_cache/program"`) {
+					tally.note(tally.cases, "protect", s.String()+" lent by "+weak+": "+way)
+					h.call(weak, planted(t, strings.ReplaceAll(way, "F", program)))
+				}
+			}
+			for name, params := range fileTools {
+				tally.note(tally.cases, "protect", s.String()+" lent by "+name+" to all")
+				assert.True(t, h.call(name, strings.ReplaceAll(params, "F", program)).failed, name)
+			}
+			assert.Empty(t, a.inspect())
+			h.stop()
+		})
+	}
+	a := prepare(t, usual())
+	a.write(a.ws, program, "good\n", 0o644)
+	a.arm()
+	a.asUser("echo evil > " + program)
+	control(t, "protect", "lent to all", checkWhole, a.inspect())
+}
+
 // TestARunningGrantIsNotLent has a block without a grant try to reach one with a grant
 // that runs: its memory, environment, files and processes.
 func TestARunningGrantIsNotLent(t *testing.T) {

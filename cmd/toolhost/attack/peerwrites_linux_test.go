@@ -1,7 +1,6 @@
 package attack
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -69,11 +67,7 @@ func TestWhatUnwatchedPeersWriteStays(t *testing.T) {
 	for _, peer := range []string{"plugin", "mcp"} {
 		t.Run(peer, func(t *testing.T) {
 			t.Parallel()
-			block := "sandbox { watch = false }\n"
-			if level() != sandbox.Auto {
-				block = fmt.Sprintf("sandbox {\n  level = %q\n  watch = false\n}\n", level())
-			}
-			a, r := writtenBy(t, usual(), peer, block)
+			a, r := writtenBy(t, usual(), peer, usual().unwatched())
 			assert.NotContains(t, r.said[0], "ok.txt")
 			out, err := a.run(nil, "undo")
 			require.Error(t, err, out)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,7 +75,7 @@ func (a *arena) status() (found []violation) {
 var plantings = map[string]struct{ script, made string }{
 	"commondir": {commonDirectory, ".git/commondir"},
 	"bare root": {"mv .git/HEAD .git/H; mkdir objects refs; echo 'ref: refs/heads/master' > HEAD; " +
-		"printf '[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch PWNED; false\n' > config", "HEAD"},
+		"printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch PWNED; false\n' > config", "HEAD"},
 	"bare root without git's": {"rm -rf .git/refs .git/HEAD; mkdir refs objects; cp .git/config config; " +
 		"printf '[core]\n\tfsmonitor = touch PWNED; false\n' >> config; echo 'ref: refs/heads/master' > x; mv x HEAD", "HEAD"},
 	"bare, moved into place": {"mkdir -p b/o b/r; echo 'ref: refs/heads/master' > b/HEAD; mv b/o b/objects; mv b/r b/refs",
@@ -96,6 +97,8 @@ var plantings = map[string]struct{ script, made string }{
 	"agent":               {"mkdir -p sub/.claude; echo '{}' > sub/.claude/settings.json", "sub/.claude/settings.json"},
 	"agent, moved":        {"mkdir sub2; echo '{}' > sub2/settings.json; mv sub2 .claude", ".claude"},
 	"servers":             {"echo '{}' > .mcp.json; mkdir -p sub; echo '{}' > sub/.mcp.json", "sub/.mcp.json"},
+	"hook of lefthook":    {"echo 'post-checkout: {}' > lefthook.yml", "lefthook.yml"},
+	"opencode, moved":     {"mkdir q; echo x > q/x.ts; mv q .opencode; mkdir p; echo x > p/x.ts; mv p .opencode/plugins", ".opencode/plugins"},
 	"cursor":              {"mkdir -p .cursor && echo '{}' > .cursor/mcp.json", ".cursor/mcp.json"},
 	"allowed: repository": {"mkdir -p ../shared/.git; echo x > ../shared/.git/config", "../shared/.git/config"},
 	"allowed: .envrc":     {"echo true > ../shared/.envrc", "../shared/.envrc"},
@@ -111,16 +114,16 @@ func TestWhatIsPlantedForOthers(t *testing.T) {
 	testneed.Program(t, "git")
 	const allow = "workspace { allow = [\"../shared\"] }\n"
 	for _, s := range stances() {
-		for rule, policy := range map[string]string{"": "", "reviewed ": "policy {\n  rule \"r\" {\n    tool = \"plant\"\n" +
-			"    action = \"review\"\n    files = 500\n    deletes = true\n  }\n}\n"} {
-			if rule != "" && !s.full(t) {
+		for rule, more := range map[string]string{"": s.block(), "unwatched ": s.unwatched(), "reviewed ": s.block() + "policy {\n  rule \"r\" {\n" +
+			"    tool = \"plant\"\n    action = \"review\"\n    files = 500\n    deletes = true\n  }\n}\n"} {
+			if rule == "reviewed " && !s.full(t) {
 				continue // there are no views
 			}
 			t.Run(rule+s.String(), func(t *testing.T) {
 				t.Parallel()
 				a := newArenaFor(t, s, map[string]string{"shared/ok.txt": "fine\n"})
 				require.NoError(t, os.Rename(filepath.Join(a.ws, "shared"), filepath.Join(a.base, "shared")))
-				a.write(a.ws, "agent.hcl", allow+planting+s.block()+policy, 0o644)
+				a.write(a.ws, "agent.hcl", allow+planting+more, 0o644)
 				a.repositoryWithSettings()
 				a.arm()
 				for name, c := range plantings {
@@ -147,7 +150,7 @@ func TestWhatIsPlantedForOthers(t *testing.T) {
 			continue // not everyone may make a device
 		}
 		control(t, "protect", "unconfined, "+name, checkWhole, found)
-		if c.script == commonDirectory {
+		if slices.Contains([]string{"commondir", "bare root"}, name) {
 			control(t, "protect", "the user's git after "+name, checkWhole, a.status())
 		}
 	}
@@ -163,7 +166,8 @@ func TestFileToolsMakeNoRepository(t *testing.T) {
 			a := newArenaFor(t, s, map[string]string{"b/HEAD": "x\n", "agent.hcl": s.block()})
 			a.arm()
 			for _, path := range []string{"sub/HEAD", "HEAD", "b/objects/x", "b/refs/x", "b/commondir", "sub/.envrc",
-				"sub/.vscode/tasks.json", "sub/.git", "sub/.mcp.json", "sub/.claude/settings.json", "scripts/.husky/pre-commit"} {
+				"sub/.vscode/tasks.json", "sub/.git", "sub/.mcp.json", "sub/.claude/settings.json", "scripts/.husky/pre-commit",
+				"lefthook.yml", ".pre-commit-config.yaml", "kilo.json", ".amp/settings.json", "sub/.opencode/plugins/x.ts"} {
 				tally.note(tally.cases, "protect", s.String()+" file tools make "+path)
 				params, err := json.Marshal(map[string]string{"path": path, "content": "ref: refs/heads/x\n"})
 				require.NoError(t, err)

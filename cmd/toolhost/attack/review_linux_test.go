@@ -247,7 +247,7 @@ func TestShownChangesHideNothing(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := reviewArena(t, reviewAll, map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/x": "",
-		".git/objects/pack/x": ""})
+		".git/objects/pack/x": "", ".git/objects/bb/" + strings.Repeat("2", 38): "\001\377"})
 	a.arm()
 	before := a.tree()
 	c := a.asking()
@@ -265,6 +265,8 @@ func TestShownChangesHideNothing(t *testing.T) {
 			strings.Repeat("0", 38), "SHA-256"},
 		"in what is not text": {`printf 'payload\000' >p`, "SHA-256"},
 		"behind much":         {`seq 20000 >a; echo payload >z`, "payload"},
+		"behind too much":     {`for n in 1 2 3 4 5 6 7 8 9 10; do yes n | head -c 900000 >a$n; done; echo payload >z`, "payload"},
+		"removed objects":     {`rm .git/objects/bb/*`, "REMOVED: 1 objects"},
 	} {
 		tally.note(tally.cases, "review", "shown: "+name)
 		c.asked = ""

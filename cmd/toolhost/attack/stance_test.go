@@ -2,6 +2,7 @@ package attack
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,6 +84,11 @@ func (s stance) block() string {
 		return ""
 	}
 	return "sandbox { level = \"" + string(s.level) + "\" }\n"
+}
+
+// unwatched is the block where nobody is told what commands change.
+func (s stance) unwatched() string {
+	return fmt.Sprintf("sandbox {\n  level = %q\n  watch = false\n}\n", s.level)
 }
 
 // full reports whether namespaces hold: only they protect parts of the

@@ -119,7 +119,7 @@ var once = []string{"core.repositoryformatversion", "core.bare", "core.filemode"
 	"submodule.*.url", "submodule.*.active", "submodule.*.update", "remote.*.url", "remote.*.fetch", "remote.*.tagopt"}
 
 // follows reports whether a configuration may take the place of another: all stays
-// but what branches follow, a remote comes where there is none, and a submodule that
+// but what branches follow, and the version, a remote comes where there is none, and a submodule that
 // is not there yet.
 func follows(old, text string) bool {
 	before, ok := settings(old)
@@ -127,6 +127,8 @@ func follows(old, text string) bool {
 	if !ok || !also {
 		return false
 	}
+	version := func(s setting) bool { return s.name() == "core.repositoryformatversion" && s.plain() } // clone sets it to 1 and to 0
+	before, after = slices.DeleteFunc(before, version), slices.DeleteFunc(after, version)
 	same := func(s setting) func(setting) bool {
 		return func(o setting) bool {
 			return s.section == o.section && s.subsection == o.subsection && s.key == o.key

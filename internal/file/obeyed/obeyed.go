@@ -6,21 +6,10 @@ package obeyed
 import (
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
-
-// Names lists the globs of the last name or names of a path that editors, direnv,
-// agents and git hooks obey in every directory.
-func Names() []string {
-	return []string{
-		".envrc", ".vscode", ".idea", ".zed", ".devcontainer", ".husky", ".hg", ".exrc", ".nvim.lua", ".mise.toml",
-		".mcp.json", ".cursor/mcp.json", ".cursor/hooks.json", ".claude/settings.json", ".claude/settings.local.json",
-		".claude/commands", ".claude/agents", ".claude/hooks", ".gemini/settings.json", ".gemini/.env",
-		".codex/config.toml", ".codex/hooks.json", ".opencode/plugin", "opencode.json", ".kiro/settings/mcp.json",
-		".roo/mcp.json", ".amazonq/mcp.json", "crush.json",
-	}
-}
 
 // dependencies are directories that package managers fill with what others have
 // published, in which nobody works.
@@ -33,7 +22,7 @@ func ByName(parts []string, above ...string) bool {
 		return false
 	}
 	all := slices.Concat(above, parts)
-	for _, name := range Names() {
+	for _, name := range names {
 		for end := len(above); end < len(all); end++ {
 			if Ends(name, all[:end+1]) {
 				return true
@@ -45,7 +34,7 @@ func ByName(parts []string, above ...string) bool {
 
 // HoldsName reports whether a file by one of the names could lie right below a path.
 func HoldsName(parts []string, above ...string) bool {
-	return !HasAny(parts, dependencies...) && slices.ContainsFunc(Names(), func(name string) bool {
+	return !HasAny(parts, dependencies...) && slices.ContainsFunc(names, func(name string) bool {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			if Ends(dir, slices.Concat(above, parts)) {
 				return true
@@ -57,12 +46,19 @@ func HoldsName(parts []string, above ...string) bool {
 
 // Ends reports whether the last names of a path match a glob.
 func Ends(glob string, parts []string) bool {
-	count := strings.Count(glob, "/") + 1
-	if len(parts) < count {
-		return false
+	for at := len(parts) - 1; at >= 0; at-- {
+		slash := strings.LastIndexByte(glob, '/')
+		if name := glob[slash+1:]; name != parts[at] {
+			if ok, _ := path.Match(name, parts[at]); !ok {
+				return false
+			}
+		}
+		if slash < 0 {
+			return true
+		}
+		glob = glob[:slash]
 	}
-	ok, _ := path.Match(glob, strings.Join(parts[len(parts)-count:], "/"))
-	return ok
+	return false
 }
 
 // HasAny reports whether one of the parts is one of the names.
@@ -177,6 +173,24 @@ func obeyedInside(inside []string) bool {
 		}
 	}
 	return false
+}
+
+// Pattern is a regular expression of the paths in a repository's directory that Git is
+// about, for a sandbox that knows paths alone.
+func Pattern() string {
+	var all []string
+	for _, place := range inRepository {
+		name, isDir := strings.CutSuffix(place, "/")
+		if name = regexp.QuoteMeta(name); isDir {
+			name += "(/.*)?"
+		}
+		all = append(all, name)
+	}
+	for name := range operations {
+		all = append(all, strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, "[a-z]*"))
+	}
+	slices.Sort(all)
+	return `/\.git/((modules|worktrees)/.*/)?(` + strings.Join(all, "|") + `)$`
 }
 
 // sample reports whether a file is a hook that git does not run.

@@ -2,7 +2,9 @@ package obeyed
 
 import (
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -43,13 +45,34 @@ func TestGit(t *testing.T) {
 	}
 }
 
+func TestPattern(t *testing.T) {
+	for path, want := range map[string]bool{"/w/.git/config": true, "/w/n/.git/hooks": true, "/w/.git/hooks/pre-commit": true,
+		"/w/.git/modules/a/b/config": true, "/w/.git/worktrees/w/commondir": true, "/w/.git/rebase-apply/apply-opt": true,
+		"/w/.git/config.lock": false, "/w/.git/index": false, "/w/.git/refs/heads/config": false, "/w/config": false, "/w/.git": false,
+		"/w/.git/objects/info/alternates": true, "/w/.git/rebase-merge/done": false} {
+		assert.Equal(t, want, regexp.MustCompile(Pattern()).MatchString(path), path)
+	}
+}
+
 func TestByName(t *testing.T) {
 	for path, want := range map[string]bool{
 		".envrc": true, "a/b/.envrc": true, ".vscode/tasks.json": true, "a/.vscode": true, ".claude/settings.json": true,
 		"a/.claude/settings.json": true, ".claude/notes.md": false, ".claude": false, ".husky/pre-commit": true,
-		"node_modules/x/.vscode/settings.json": false, ".npmrc": false,
+		"node_modules/x/.vscode/settings.json": false, ".npmrc": false, "lefthook-local.yaml": true, "a/.lefthook/pre-push/x": true,
+		".pre-commit-config.yaml": true, "mise.toml": true, "a/.config/mise/config.toml": true, "mise/x.go": false, "lefthook.go": false,
+		".opencode/plugins/x.ts": true, ".claude/skills/x/SKILL.md": true, "sub/.vimrc": true,
 	} {
 		assert.Equal(t, want, ByName(strings.Split(path, "/")), path)
+	}
+	for _, of := range byName {
+		assert.NotEmpty(t, of.reason, of.globs)
+		for _, glob := range of.globs {
+			_, err := path.Match(glob, "")
+			assert.NoError(t, err, glob)
+		}
+	}
+	for glob, want := range map[string]bool{"b": true, "a/b": true, "a/?": true, "x/b": false, "*/a/b": true, "*/*/a/b": false, "a": false} {
+		assert.Equal(t, want, Ends(glob, []string{"c", "a", "b"}), glob)
 	}
 	assert.True(t, HoldsName([]string{"a", ".claude"}))
 	assert.False(t, HoldsName([]string{"a", "claude"}))

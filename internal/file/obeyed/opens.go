@@ -9,27 +9,26 @@ import (
 	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
-// personal are the files and directories of a home directory that shells, git, ssh,
-// the desktop and the user's own agents obey.
+// personal are files and directories of a home directory that shells, git, ssh, the
+// desktop and the user's own agents obey. All else in it that begins with a dot counts as
+// well; these are looked for in other directories.
 var personal = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv",
 	".zprofile", ".zlogin", ".inputrc", ".gitconfig", ".ssh", ".config", ".local", ".vimrc", ".vim", ".emacs",
-	".emacs.d", ".gnupg", ".npmrc", ".cargo", ".tmux.conf", ".claude", ".claude.json", ".codex", ".gemini", ".cursor", ".opencode",
-	".qwen", ".kiro"}
+	".emacs.d", ".gnupg", ".npmrc", ".cargo", ".tmux.conf", ".claude", ".claude.json", ".codex", ".gemini", ".cursor"}
+
+// ofSystem are the directories of the system's programs and settings.
+var ofSystem = []string{"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var/spool/cron"}
 
 // Opens says in plain words what a grant to read or to write a path gives away
-// beside the path, "" where it gives away nothing more. A grant of a path by its
-// own name overrides what protects the path.
+// beside the path, "" where it gives away nothing more.
 func Opens(path string, write bool) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	path = followed(path)
+	var homes []string
+	for _, home := range homedir.All() {
+		homes = append(homes, followed(home))
 	}
-	homes := homedir.All()
-	for i, home := range homes {
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			homes[i] = real
-		}
-	}
-	holds := func(home string) bool { return within(home, path) }
+	holds := func(dir string) bool { return within(dir, path) }
+	meets := func(dir string) bool { return within(dir, path) || within(path, dir) }
 	switch {
 	case slices.ContainsFunc(homes, holds) && write:
 		return "it is or holds your home directory: a process can change your shell's settings and your keys, " +
@@ -38,24 +37,56 @@ func Opens(path string, write bool) string {
 		return "it is or holds your home directory: a process can read your keys and passwords"
 	case !write:
 		return ""
-	case ByName(split(path)) || Git(path, present):
-		return "git, an editor or an agent obeys it: a process can make your own programs run anything"
+	case ByName(split(path)):
+		return "an editor or an agent obeys it: a process can make your own programs run anything"
+	}
+	if _, inside := insideGit(split(path)); inside || repositoryAbove(path) || present(filepath.Join(path, ".git")) {
+		return "a git repository lies there: a process can change its branches and history"
 	}
 	for _, home := range homes {
 		rel, err := filepath.Rel(home, path)
 		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
-		if first, _, _ := strings.Cut(rel, string(filepath.Separator)); slices.Contains(personal, first) {
-			return "your shell, git, ssh, agent or another program of yours obeys " + filepath.Join(home, first)
+		if first, _, _ := strings.Cut(rel, string(filepath.Separator)); strings.HasPrefix(first, ".") {
+			return "programs of yours take settings, or what they run, from " + filepath.Join(home, first)
 		}
 	}
-	for _, name := range slices.Concat(personal, Names()) {
+	programs := filepath.SplitList(os.Getenv("PATH"))
+	for _, home := range homes { // where they come by a login
+		programs = append(programs, filepath.Join(home, "bin"), filepath.Join(home, "go", "bin"))
+	}
+	for _, dir := range programs {
+		if filepath.IsAbs(dir) && meets(followed(dir)) {
+			return "you run programs from " + dir
+		}
+	}
+	if at := slices.IndexFunc(ofSystem, meets); at >= 0 {
+		return "the system's programs and settings lie in " + ofSystem[at]
+	}
+	for _, name := range slices.Concat(personal, names) {
 		if present(filepath.Join(path, filepath.FromSlash(name))) {
 			return "it holds " + name + ", which your shell, git, an editor or an agent obeys"
 		}
 	}
 	return ""
+}
+
+// repositoryAbove reports whether a path is a repository's directory or lies in one.
+func repositoryAbove(path string) bool {
+	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
+		if repository(path, present) {
+			return true
+		}
+	}
+	return false
+}
+
+func followed(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 func within(path, dir string) bool {

@@ -14,7 +14,7 @@ import (
 var operations = map[string]Check{
 	"rebase-merge/git-rebase-todo": {Accepts: holding(Harmless)},
 	"rebase-*/strategy":            {InPlace: true, Accepts: holding(allOf(`ort|recursive`))},
-	"rebase-*/strategy_opts":       {InPlace: true, Accepts: holding(allOf(`--[a-z-]+|"--[a-z-]+"`))},
+	"rebase-*/strategy_opts":       {InPlace: true, Accepts: holding(allOf(`--[a-z-]+|"[a-z-]+"`))},
 	"rebase-*/gpg_sign_opt":        {InPlace: true, Accepts: holding(func(string) bool { return false })},
 	"rebase-apply/apply-opt":       {InPlace: true, Fixed: "\n"}, // none
 	"sequencer/opts":               {Accepts: holding(harmlessOptions)},

@@ -35,9 +35,10 @@ func DecidingAnywhere() []string {
 
 // DefaultProtect lists the globs that protect what is Deciding, what the user's
 // other programs obey, toolhost's own account of what has happened, and the caches
-// that processes with a grant run programs from.
+// that processes with other rights run programs from.
 func DefaultProtect() []string {
-	globs := slices.Concat(Deciding(), gitOwn, []string{".agent/runs/**", ".agent/cache/granted/**"})
+	globs := slices.Concat(Deciding(), gitOwn, []string{".agent/runs/**", ".agent/cache/granted/**",
+		".agent/cache/sandbox/{go-build,go-mod,npm,xdg}/**"})
 	for _, name := range slices.Concat(DecidingAnywhere(), obeyed.Names()) {
 		globs = append(globs, name)
 		globs = append(globs, "**/"+name)

@@ -12,9 +12,6 @@ import (
 // Report is what works on this machine.
 type Report struct {
 	Full, Landlock Verdict
-	// Unwatched is level full for commands that nobody watches (watch = false), and
-	// for those that change nothing.
-	Unwatched Verdict
 	// Strongest is the level that Auto takes, empty when none works.
 	Strongest Level
 	// Around is the sandbox that the running program itself is in: Full or
@@ -54,9 +51,6 @@ func (v Verdict) Weaker() string {
 // first time, which takes some milliseconds, and remembers the answer.
 func Detect(context.Context) Report {
 	report := Report{Full: on(Full, true), Landlock: on(Landlock, true), LandlockABI: landlockABI(), CallsRepeat: callsRepeat()}
-	if report.Unwatched = report.Full; !report.Full.Works {
-		report.Unwatched = on(Full, false)
-	}
 	report.Around = around()
 	switch {
 	case report.Full.Works:

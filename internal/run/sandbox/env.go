@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	vars "github.com/toolhost/toolhost/internal/run/variables"
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
@@ -19,19 +20,6 @@ const (
 	callMark   = "TOOLHOST_CALL"
 	statusName = "TOOLHOST_STATUS_FD"
 )
-
-// AgentSocket is the variable that leads to the socket of ssh's agent. It is passed
-// on to a process that is granted the socket by its own name.
-const AgentSocket = "SSH_AUTH_SOCK"
-
-// dropped lists variables that lead to what the sandbox hides.
-func dropped() []string {
-	return []string{"XDG_RUNTIME_DIR", AgentSocket, "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
-		"DOCKER_HOST", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL"}
-}
-
-// Drops reports whether a variable does not reach a confined process.
-func Drops(name string) bool { return slices.Contains(dropped(), name) }
 
 // environment points build tools to places that a confined process may use.
 //
@@ -48,17 +36,17 @@ func Drops(name string) bool { return slices.Contains(dropped(), name) }
 // A variable that already points into a writable place is left alone.
 func (p *Policy) environment(env []string, g grants, level Level) []string {
 	e := variables(env)
-	socket := e.get(AgentSocket)
-	e.drop(append(dropped(), statusName)...)
+	socket := e.get(vars.AgentSocket)
+	e.drop(append(vars.Dropped(), statusName)...)
 	for name, path := range p.trusting {
 		if e.get(name) == "" {
 			e = append(e, name+"="+path)
 		}
 	}
 	if socket != "" && slices.Contains(p.ReadWrite, socket) {
-		e = append(e, AgentSocket+"="+socket)
+		e = append(e, vars.AgentSocket+"="+socket)
 	}
-	scratch := []string{"/tmp", "/var/tmp", "/dev/shm"}
+	scratch := vars.Scratch()
 	writable := g.writable
 	switch {
 	case level == Full:
@@ -148,7 +136,7 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 		}
 	}
 	network := p.Network || len(p.Hosts) > 0
-	if !network && (len(proxies) == 0 || len(proxies) == 1 && proxies[0] == fileURL(filepath.Join(users, "cache", "download"))) {
+	if !network && len(proxies) == 1 && proxies[0] == fileURL(filepath.Join(users, "cache", "download")) {
 		return // all there is lies in the user's
 	}
 	rest := "off"

@@ -57,6 +57,9 @@ func TestEnvironment(t *testing.T) {
 				"GOMODCACHE=/proj/.agent/cache/sandbox/go-mod", "GOPROXY=https://proxy.example",
 				"GOFLAGS=-modcacherw"}},
 	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "go/pkg/mod/cache/download"), 0o755))
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := variables(test.policy.environment(test.env, test.grants, test.level))
@@ -145,7 +148,8 @@ func TestGoModules(t *testing.T) {
 		p.goModules(&e, cache, []string{work})
 		return e
 	}
-	assert.Empty(t, modules(Policy{}, own), "nothing is known")
+	assert.Equal(t, []string{"GOMODCACHE=" + own + "/go-mod", "GOPROXY=off", "GOFLAGS=-modcacherw"}, modules(Policy{}, own),
+		"nothing is there: go says that it looks nothing up, and not that a directory of the home is missing")
 	fromUser := downloads(users)
 	assert.Empty(t, modules(Policy{}, own), "the user's are used in their place")
 	assert.Equal(t, []string{"GOMODCACHE=" + own + "/go-mod", "GOPROXY=" + fromUser + ",https://proxy.example",

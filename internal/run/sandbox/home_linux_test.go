@@ -22,7 +22,7 @@ var knownSecretsInHome = []string{
 	".mcp-auth/token", ".cloudflared/cert.pem", ".acme.sh/account.conf", ".tsh/key", ".foundry/keystores/main",
 	".local/share/com.vercel.cli/auth.json", ".local/share/mkcert/rootCA-key.pem", ".codeium/config.json",
 	".cf/config.json", ".jfrog/config", ".minikube/ca.key", ".op/config", ".aliyun/config.json",
-	".near-credentials/key.json", ".composer/auth.json", ".gradle/gradle.properties", ".m2/settings.xml",
+	".npm-global/etc/npmrc", ".near-credentials/key.json", ".composer/auth.json", ".gradle/gradle.properties", ".m2/settings.xml",
 	"Documents/taxes.txt", "notes.txt", "other-project/.env", "go/src/private/key.go",
 }
 

@@ -79,20 +79,13 @@ func (p *Policy) grants() (g grants, err error) {
 			return g, leadsElsewhere(path, real)
 		}
 	}
-	if dir := p.repository(); dir != "" && !p.Untouched && !p.Unwatched && p.Workspace != "" {
+	if dir := p.repository(); dir != "" && !p.Untouched && p.Workspace != "" {
 		g.writable = append(g.writable, dir)
 	} else if dir != "" {
 		g.readOnly = append(g.readOnly, dir)
 	}
 	g.home = hiddenHome(home, slices.Concat(g.writable, g.readOnly))
 	g.readOnly = append(g.readOnly, g.kept(p.Keep)...)
-	for _, root := range g.writable {
-		for _, place := range g.kept(gitPlaces(root)) {
-			if !grantedBelow(root, place, g.writable) {
-				g.readOnly = append(g.readOnly, place)
-			}
-		}
-	}
 	if !p.Untouched {
 		g.cache, err = p.cache(g.writable)
 		return g, err
@@ -162,10 +155,13 @@ func existing(paths []string) (found []string) {
 }
 
 // GrantedCache returns the directory in the workspace at root for the caches of a
-// block with a grant.
+// block with rights of its own.
 func GrantedCache(root, name string) string {
 	return filepath.Join(root, ".agent", "cache", "granted", name)
 }
+
+// sharedCache is the directory for the caches of the others.
+func sharedCache(root string) string { return filepath.Join(root, ".agent", "cache", "sandbox") }
 
 // MakeCache makes a directory for caches in the workspace at root, through no
 // symlink that leads out of it.
@@ -193,7 +189,7 @@ func (p *Policy) cache(writable []string) (string, error) {
 		return "", nil
 	}
 	if dir == "" {
-		dir = filepath.Join(p.Workspace, ".agent", "cache", "sandbox")
+		dir = sharedCache(p.Workspace)
 	}
 	own := p.CacheDir == "" || p.Workspace != "" && within(dir, GrantedCache(p.Workspace, ""))
 	if own {

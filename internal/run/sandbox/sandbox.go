@@ -65,7 +65,7 @@ type Policy struct {
 	// Untouched has the workspace be readable only, but for the cache, if that
 	// lies in it.
 	Untouched bool
-	// Unwatched has nobody told what the process changes.
+	// Unwatched has nobody told what the process changes. What it may change is the same.
 	Unwatched bool
 	// ReadWrite are further absolute paths that it may change; they exist.
 	ReadWrite []string
@@ -226,12 +226,12 @@ func (p *Policy) unseen(cmd *exec.Cmd, level Level) {
 	}
 }
 
-// changes reports whether the process may change the workspace.
-func (p *Policy) changes() bool { return p.Workspace != "" && (!p.Untouched || len(p.ReadWrite) > 0) }
+// changes reports whether the process may change more than its cache.
+func (p *Policy) changes() bool { return p.Workspace != "" && !p.Untouched || len(p.ReadWrite) > 0 }
 
 // supervised reports whether the process has a supervisor at level full. At level
 // landlock every one has.
-func (p *Policy) supervised() bool { return p.trial || !p.Unwatched && p.changes() }
+func (p *Policy) supervised() bool { return p.trial || p.changes() }
 
 // watcher is who wants to know what the process changes, nil for nobody.
 func (p *Policy) watcher(cmd *exec.Cmd) watch.Watcher {

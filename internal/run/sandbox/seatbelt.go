@@ -1,6 +1,10 @@
 package sandbox
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/file/obeyed"
+)
 
 // seatbeltProfile is the policy as a profile for macOS's sandbox-exec(1): deny
 // everything that is not named, let the system be read, secrets aside, and let
@@ -38,6 +42,7 @@ func seatbeltProfile(p Policy, g grants, temp []string) string {
 	each("allow file-read* file-write*", "subpath", writable)
 	each("deny file-read* file-write*", "subpath", outsideOf(g.secrets, writable))
 	each("deny file-write*", "subpath", g.readOnly)
+	rule(`deny file-write* (regex #"` + obeyed.Pattern() + `")`)
 	rule("deny file-write-setugid")
 	if p.Network {
 		rule("allow network* system-socket")

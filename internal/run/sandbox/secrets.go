@@ -23,7 +23,7 @@ var secretsInHome = [...]string{
 	".gradle/gradle.properties",
 	".mozilla", ".thunderbird", ".pki", ".cert", ".oci", ".fly", ".databricks", ".snowflake", ".ngrok2", ".step",
 	".cache/huggingface/token", ".huggingface", ".kaggle", ".pulumi", ".ollama/id_ed25519", ".rclone.conf",
-	".subversion", ".dockercfg", ".composer/auth.json",
+	".subversion", ".dockercfg", ".composer/auth.json", ".npm-global/etc",
 	".bitcoin", ".electrum", ".ethereum", ".putty", ".purple", ".msmtprc", ".smbcredentials", ".sentryclirc",
 	".dbshell", ".rediscli_history",
 	"snap", ".var/app", ".local/share/opencode/auth.json", ".local/share/amp", ".local/share/crush", ".qwen", ".kiro",

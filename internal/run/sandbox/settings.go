@@ -41,8 +41,7 @@ type Settings struct {
 	// Identity is that of the workspace's directory, by realpath.Identity, as the
 	// host has opened it. Nothing runs where another has taken its place.
 	Identity string `json:"identity,omitempty" jsonschema:"Which directory the workspace is."`
-	// Unwatched has nobody keep what commands change: where they confine others in
-	// turn, since the kernel takes one supervisor of system calls alone.
+	// Unwatched has nobody keep what commands change.
 	Unwatched bool `json:"unwatched,omitempty" jsonschema:"Whether nobody keeps what commands change."`
 	// Memory is how many bytes the processes of a command may take together; zero
 	// is a quarter of the machine's.
@@ -55,12 +54,13 @@ type Settings struct {
 }
 
 // WithCache returns the settings for the block whose caches have that name in the
-// workspace at root: no other process may write to them. A block without a grant
-// has none.
+// workspace at root: no other process may write to them, nor it to others'. A block with
+// the rights of the sandbox block has none.
 func (s Settings) WithCache(root, name string) Settings {
 	if dir := GrantedCache(root, name); slices.Contains(s.Keep, dir) {
 		s.Cache = dir
 		s.Keep = slices.DeleteFunc(slices.Clone(s.Keep), func(path string) bool { return path == dir })
+		s.Keep = append(s.Keep, sharedCache(root))
 	}
 	return s
 }

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -134,8 +132,7 @@ func (a *arena) same(want map[string]string, said string) {
 }
 
 // withoutObjects is the tree without git's objects, which may stay, the
-// directories that hold nothing else, what programs fill by themselves, and what
-// the sandbox makes to cover it.
+// directories that hold nothing else, and what programs fill by themselves.
 func (a *arena) withoutObjects() map[string]string {
 	tree := a.tree()
 	for path := range tree {
@@ -143,9 +140,6 @@ func (a *arena) withoutObjects() map[string]string {
 			if strings.Contains("/"+path+"/", part) {
 				delete(tree, path)
 			}
-		}
-		if slices.Contains([]string{".git", "config.worktree", "attributes"}, filepath.Base(path)) {
-			delete(tree, path)
 		}
 	}
 	return tree

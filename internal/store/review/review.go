@@ -109,13 +109,17 @@ const diffContext = 3
 // Diff shows the changes to a person. What is too much is named by its digest.
 func (c *Changes) Diff() string {
 	var b strings.Builder
-	objects := 0
+	come, gone := 0, 0
 	for i := range c.List {
-		change := &c.List[i]
-		if change.object() {
-			objects++
-			continue
+		switch change := &c.List[i]; {
+		case !change.object():
+		case change.After.Exists:
+			come++
+		default:
+			gone++
 		}
+	}
+	for _, change := range c.shortFirst() {
 		b.WriteString(change.head())
 		if b.Len() > mostOfAll {
 			b.WriteString(change.unshown("too much is shown already"))
@@ -123,13 +127,35 @@ func (c *Changes) Diff() string {
 		}
 		b.WriteString(change.diff())
 	}
-	if objects > 0 {
-		fmt.Fprintf(&b, "%d changes in git's objects are not shown\n", objects)
+	if come > 0 {
+		fmt.Fprintf(&b, "%d new objects of git are not shown\n", come)
+	}
+	if gone > 0 {
+		fmt.Fprintf(&b, "REMOVED: %d objects of git: commits may be lost\n", gone)
 	}
 	for _, path := range c.Unkept {
 		fmt.Fprintf(&b, "not kept: %s (a pipe, a socket or a device)\n", shown(path))
 	}
 	return b.String()
+}
+
+// shortFirst are the changes but of git's objects, in their order. Where they may be too
+// much to be shown, the longest come last: noise hides nothing short then.
+func (c *Changes) shortFirst() (list []*Change) {
+	total := int64(0)
+	for i := range c.List {
+		if change := &c.List[i]; !change.object() {
+			list, total = append(list, change), total+change.Before.Size+change.After.Size
+		}
+	}
+	if total > mostOfAll {
+		length := make(map[*Change]int)
+		for _, change := range list {
+			length[change] = len(change.diff())
+		}
+		slices.SortStableFunc(list, func(a, b *Change) int { return length[a] - length[b] })
+	}
+	return list
 }
 
 // isText reports whether lines of it can be shown.

@@ -1,0 +1,19 @@
+package clientconfig
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/internal/file/obeyed"
+)
+
+// What clients start servers by in a project, no tool may write.
+func TestProjectFilesAreObeyed(t *testing.T) {
+	for _, client := range Clients() {
+		if client.project != "" {
+			assert.True(t, obeyed.ByName(strings.Split(client.project, "/")), "%s: %s", client.ID, client.project)
+		}
+	}
+}
