@@ -160,7 +160,7 @@ func (g *Gateway) serve(ctx context.Context, q *request) error {
 		return err
 	}
 	if err := g.proxy(ctx, q); err != nil {
-		if q.opening {
+		if q.opening && !q.out.begun { // a client that has its answer has the session
 			_ = g.store.Sessions.Delete(context.WithoutCancel(ctx), q.key)
 		}
 		return err

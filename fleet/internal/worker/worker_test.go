@@ -176,7 +176,9 @@ func (s *streams) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "event: message\nid: %s_0\ndata: {}\n\n", name)
+	if !resumes { // which has nothing new
+		fmt.Fprintf(w, "event: message\nid: %s_0\ndata: {}\n\n", name)
+	}
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()
 	s.mu.Lock()
@@ -190,9 +192,12 @@ func TestResumeTakesItsStreamOver(t *testing.T) {
 	other := b.ask("gw1", "two", "POST", http.Header{"Mcp-Name": {"b"}})
 	assert.Equal(t, 200, b.next(first).Status)
 	assert.Equal(t, 200, b.next(other).Status)
-	resumed := b.ask("gw2", "three", "GET", http.Header{"Last-Event-Id": {"a_0"}})
-	assert.Equal(t, 200, b.next(resumed).Status)
-	assert.True(t, b.next(first).End)
+	for _, id := range []string{"three", "four"} {
+		resumed := b.ask("gw2", id, "GET", http.Header{"Last-Event-Id": {"a_0"}})
+		assert.Equal(t, 200, b.next(resumed).Status)
+		assert.True(t, b.next(first).End)
+		first = resumed
+	}
 	assert.Empty(t, other, "the stream that was not resumed goes on")
 	assert.Equal(t, 2, b.using())
 }
