@@ -147,15 +147,18 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 	return nil
 }
 
-func (a *app) showDiff(d *undo.Difference) {
+func (a *app) showDiff(d *undo.Difference, patch bool) {
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
 	say("%s changed: %s", show.Line(strings.Join(d.Calls, ", ")),
 		cmp.Or(show.Line(change.Names(d.Files)), "nothing that still differs"))
-	if d.Diff != "" {
+	if len(d.Files) > 0 {
+		say("  %s", d.Summary)
+	}
+	if patch && d.Diff != "" {
 		a.printDiff(d.Diff)
 	}
 	if len(d.Since) > 0 {
-		say("Somebody has changed it since: %s", show.Line(change.Names(d.Since)))
+		say("Changed since by others, which is counted too: %s", show.Line(change.Names(d.Since)))
 	}
 	for i, unknown := range d.Unknown {
 		if i == change.MostNames {

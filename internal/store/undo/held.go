@@ -42,6 +42,6 @@ func (p *planner) heldError() error {
 	return tool.Errorf(tool.PermissionDenied,
 		"cannot undo %s, nothing was changed: %s would come back, and programs outside of the sandbox or toolhost itself "+
 			"do what it says", p.callNames(), change.Names(paths)).
-		Suggest("Look at it with toolhost diff. Leave it out with --skip, or bring it back by naming it: --path %s.",
+		Suggest("Look at it with toolhost diff -p. Leave it out with --skip, or bring it back by naming it: --path %s.",
 			paths[0]).With("paths", change.Bounded(paths))
 }
