@@ -316,3 +316,28 @@ func TestPruneKeepsTheJournalSmall(t *testing.T) {
 	}
 	f.refused(tool.NotFound, undo.Selection{})
 }
+
+// What a call changed is shown as it was: of a file that somebody has changed since and of which what the call left is
+// not kept, that is said.
+func TestCallDiffOfWhatHasChangedSince(t *testing.T) {
+	const gone = "(a: somebody has changed it since, and what the call left there is not kept)\n"
+	for name, c := range map[string]struct {
+		since func(f *fixture)
+		want  string
+	}{
+		"nothing":   {func(*fixture) {}, "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-A\n+tool\n"},
+		"by hand":   {func(f *fixture) { f.plant("a", "mine\n") }, gone},
+		"removed":   {func(f *fixture) { require.NoError(f, os.Remove(filepath.Join(f.dir, "a"))) }, gone},
+		"by a call": {func(f *fixture) { f.write("c2", "a", "later\n") }, "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-A\n+tool\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, undo.Options{})
+			f.plant("a", "A\n")
+			f.write("c1", "a", "tool\n")
+			c.since(f)
+			diff, _, err := f.store.CallDiff(t.Context(), f.ws, "s", "c1")
+			require.NoError(t, err)
+			assert.Equal(t, c.want, diff)
+		})
+	}
+}
