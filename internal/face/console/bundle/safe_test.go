@@ -164,7 +164,7 @@ func TestThreeVersionsOfAFile(t *testing.T) {
 	if got := versions(); got != "Before the call two|Now mine" {
 		t.Errorf("the two versions are %q", got)
 	}
-	do(t, ctx, chromedp.Evaluate[chromedp.Void](`history.back()`),
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`history.back()`), until(`!document.querySelector(".effects-of")`),
 		until(`(a => a.length == 2 && (a[1].click(), true))([...document.querySelectorAll(".line a")])`),
 		until(`document.querySelector(".diff .plus")`))
 	if got := lines("Changes"); got != "-one +two" {
