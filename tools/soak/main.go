@@ -65,10 +65,27 @@ func soak(binary, modules string) error {
 	if err := os.WriteFile(filepath.Join(b.work, "1k.txt"), []byte(text), 0o644); err != nil {
 		return err
 	}
+	if err := b.allow(); err != nil {
+		return err
+	}
 	if err := b.growth(); err != nil {
 		return err
 	}
 	return b.cost()
+}
+
+// allow lets commands that change files run unasked.
+func (b bench) allow() error {
+	err := os.WriteFile(filepath.Join(b.work, "agent.hcl"), []byte("policy {\n  dangerous = \"allow\"\n}\n"), 0o644)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(b.toolhost, "trust", "--yes")
+	cmd.Dir, cmd.Env = b.work, environment(b.work)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("toolhost trust: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // growth makes all calls and compares before and after.
@@ -103,6 +120,10 @@ func mixed(c caller, n int) error {
 			err = c.call("todoread", `{}`)
 		case 2:
 			err = c.call("list_files", `{"path":"."}`)
+		case 3:
+			err = c.call("touch", `{"args":"written"}`)
+		case 8:
+			err = c.call("rm", `{"args":"-f written"}`)
 		default:
 			err = c.call("read_file", `{"path":"1k.txt"}`)
 		}
