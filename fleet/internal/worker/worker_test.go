@@ -58,6 +58,7 @@ func newBench(t *testing.T, answer answers) *bench {
 		logger: slog.New(slog.DiscardHandler), sessions: make(map[string]*session),
 		exchanges: make(map[string]*exchange), parts: make(map[string]*assembly), gateways: make(map[string]int),
 		transfers: make(map[string]*transfer), slots: make(chan struct{}, 1), began: time.Now(), settled: make(map[string]bool),
+		answering: make(chan struct{}, 1), obeying: make(chan struct{}, 1),
 		calls: runningCalls{open: make(map[string]*runningCall), unsure: make(map[string]bool)}}
 	w.life, w.end = context.WithCancel(t.Context())
 	t.Cleanup(w.end)
@@ -412,4 +413,29 @@ func TestTransfer(t *testing.T) {
 			assert.Empty(t, b.transfers)
 		})
 	}
+}
+
+// Orders beyond the bound do not hold up what comes with them.
+func TestOrdersAreBounded(t *testing.T) {
+	b := newBench(t, nil)
+	order := func(action string) {
+		msg := nats.NewMsg("")
+		msg.Header.Set(fleet.KindHeader, fleet.KindControl)
+		msg.Data = tool.MustMarshal(fleet.Control{Action: action})
+		b.take(msg)
+	}
+	cordoned := func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.cordoned
+	}
+	order("cordon")
+	b.eventually(func() bool { return cordoned() && len(b.obeying) == 0 })
+	b.obeying <- struct{}{}
+	order("uncordon")
+	assert.Len(t, b.obeying, 1)
+	<-b.obeying
+	order("nothing")
+	b.eventually(func() bool { return len(b.obeying) == 0 })
+	assert.True(t, cordoned(), "it was dropped")
 }
