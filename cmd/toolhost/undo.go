@@ -106,7 +106,7 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 	verb, calls := flags.undone(done)
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
 	if len(done.Files) == 0 {
-		say("Nothing to do for %s: the files are already as they were. The call before it: toolhost log", calls)
+		say("Nothing to do for %s: the files are already as they were. toolhost log lists the calls before it.", calls)
 	} else {
 		say("%s %s: %s", verb, calls, show.Line(change.Names(done.Files)))
 		say("  %s", done.Summary)
