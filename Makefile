@@ -108,13 +108,13 @@ faults:
 	TOOLHOST_TEST_CALLS=$(FAULTCALLS) TOOLHOST_TEST_SECONDS=$(FAULTSECONDS) TOOLHOST_TEST_HUBS=3 TOOLHOST_TEST_WORKERS=8 \
 		TOOLHOST_TEST_SESSIONS=300 TOOLHOST_TEST_CALLERS=64 $(GO) test -C fleet -vet=off -count=1 -v -timeout 25h ./cmd/toolhost-hub -run TestFaults
 
-# sequences undoes and redoes SEQUENCES generated sequences of commands over small
-# trees, and as many in repositories of five kinds.
+# sequences undoes SEQUENCES generated sequences of commands over small trees, as many
+# in repositories of five kinds, and as many by all ways to a file that there are.
 .PHONY: sequences
 SEQUENCES ?= 20000
 sequences:
 	TOOLHOST_TEST_SEQUENCES=$(SEQUENCES) $(GO) test -vet=off -count=1 -v -timeout 10h ./internal/store/effects \
-		-run 'TestSequences'
+		-run 'Sequences'
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"

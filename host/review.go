@@ -110,17 +110,21 @@ func (r *reviews) take(ctx context.Context, name string) *reviewed {
 	return w
 }
 
-// put has a call wait. The oldest give way.
+// put has a call wait. Those that nobody has answered in time go, and the oldest give way.
 func (r *reviews) put(ctx context.Context, name string, w *reviewed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting == nil {
 		r.waiting = make(map[string]*reviewed)
 	}
-	w.expires = time.Now().Add(reviewTime)
-	if old := r.waiting[name]; old != nil {
-		old.view.Close(ctx)
+	now := time.Now()
+	for other, old := range r.waiting {
+		if other == name || now.After(old.expires) {
+			old.view.Close(ctx)
+			delete(r.waiting, other)
+		}
 	}
+	w.expires = now.Add(reviewTime)
 	r.waiting[name] = w
 	for len(r.waiting) > mostReviews {
 		oldest := ""

@@ -78,7 +78,7 @@ func (a *app) listCallLog(ctx context.Context, o *logOptions) error {
 		return err
 	}
 	defer p.Close()
-	calls, err := loggedCalls(ctx, p, o)
+	calls, err := a.loggedCalls(ctx, p, o)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *app) listCallLog(ctx context.Context, o *logOptions) error {
 }
 
 // loggedCalls joins what the record has of the last calls with what the undo store has.
-func loggedCalls(ctx context.Context, p *project.Project, o *logOptions) ([]loggedCall, error) {
+func (a *app) loggedCalls(ctx context.Context, p *project.Project, o *logOptions) ([]loggedCall, error) {
 	ran := []record.Call{}
 	var err error
 	if !o.changed {
@@ -102,8 +102,12 @@ func loggedCalls(ctx context.Context, p *project.Project, o *logOptions) ([]logg
 		}
 	}
 	changes, err := p.Undo.Calls(ctx, undo.Filter{Session: o.session, Limit: o.last, Workspace: p.Workspace})
-	if err != nil && p.Undo.Kept() == nil {
+	switch {
+	case err == nil, p.Undo.Kept() != nil:
+	case o.changed:
 		return nil, err
+	default:
+		a.logger.WarnContext(ctx, "what the calls changed cannot be read", "error", err)
 	}
 	known := make(map[record.CallName]*undo.CallInfo, len(changes))
 	for i := range changes {

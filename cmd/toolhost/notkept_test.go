@@ -45,3 +45,30 @@ func TestCallsSayWhatIsNotKept(t *testing.T) {
 		assert.Equal(t, "Not kept for undo: big (it had 36000000 bytes, and at most 33554432 are kept).\n", said.String())
 	}
 }
+
+// The calls are listed where what they changed cannot be read, and that is said once.
+func TestLogWithoutUndo(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	run := func(args ...string) (out, said string, err error) {
+		cmd := program(t, dir, args...)
+		cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+state)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		data, err := cmd.Output()
+		return string(data), stderr.String(), err
+	}
+	_, said, err := run("call", "--yes", "write_file", "path=a", "content=x")
+	require.NoError(t, err, said)
+	found, err := filepath.Glob(filepath.Join(state, "toolhost", "*", "undo"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.NoError(t, os.RemoveAll(found[0]))
+	require.NoError(t, os.WriteFile(found[0], nil, 0o600))
+	out, said, err := run("log")
+	require.NoError(t, err, said)
+	assert.Contains(t, out, "write_file content=x path=a")
+	assert.Equal(t, 1, strings.Count(said, "what the calls changed cannot be read"), said)
+	_, said, err = run("log", "--changed")
+	require.Error(t, err)
+	assert.Contains(t, said, "cannot read")
+}

@@ -106,7 +106,7 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 	verb, calls := flags.undone(done)
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
 	if len(done.Files) == 0 {
-		say("Nothing to do for %s: the files are already as they were. The call before it: toolhost log", calls)
+		say("Nothing to do for %s: the files are already as they were. toolhost log lists the calls before it.", calls)
 	} else {
 		say("%s %s: %s", verb, calls, show.Line(change.Names(done.Files)))
 		say("  %s", done.Summary)
@@ -150,15 +150,18 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 	return nil
 }
 
-func (a *app) showDiff(d *undo.Difference) {
+func (a *app) showDiff(d *undo.Difference, patch bool) {
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
 	say("%s changed: %s", show.Line(strings.Join(d.Calls, ", ")),
 		cmp.Or(show.Line(change.Names(d.Files)), "nothing that still differs"))
-	if d.Diff != "" {
+	if len(d.Files) > 0 {
+		say("  %s", d.Summary)
+	}
+	if patch && d.Diff != "" {
 		a.printDiff(d.Diff)
 	}
 	if len(d.Since) > 0 {
-		say("Somebody has changed it since: %s", show.Line(change.Names(d.Since)))
+		say("Changed since by others, which is counted too: %s", show.Line(change.Names(d.Since)))
 	}
 	for i, unknown := range d.Unknown {
 		if i == change.MostNames {

@@ -116,28 +116,30 @@ of the call named. It works as toolhost undo does, with the same flags.`,
 
 func (a *app) diffCommand() *cobra.Command {
 	var flags selectFlags
+	var patch bool
 	c := &cobra.Command{
 		Use:   "diff [CALL]",
 		Short: "Show the file changes of calls",
 		Long: `Show the file changes of the last call, of the call named, of a session, or of all
 calls since a time. It compares the files before the calls with the files now, and
-names those that were changed since.`,
+names those that were changed since. toolhost show CALL -p shows a call alone.`,
 		Example: `  toolhost diff
-  toolhost diff --since 1h
+  toolhost diff --since 1h -p
   toolhost diff --all --session cli --path src`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := flags.read(args); err != nil {
 				return err
 			}
-			return a.diff(c, &flags)
+			return a.diff(c, &flags, patch)
 		},
 	}
 	a.selecting(c, &flags)
+	c.Flags().BoolVarP(&patch, "patch", "p", false, "show the changes as a diff")
 	return c
 }
 
-func (a *app) diff(c *cobra.Command, flags *selectFlags) error {
+func (a *app) diff(c *cobra.Command, flags *selectFlags, patch bool) error {
 	p, w, err := a.changing(c, flags)
 	if err != nil {
 		return err
@@ -151,6 +153,6 @@ func (a *app) diff(c *cobra.Command, flags *selectFlags) error {
 	if flags.json {
 		return writeIndented(a.out, d)
 	}
-	a.showDiff(d)
+	a.showDiff(d, patch)
 	return nil
 }

@@ -91,7 +91,7 @@ func (p *Project) effects(ctx context.Context) (ended func() (files []string, no
 		if err := p.Undo.Kept(); err != nil && len(report.Files) > 0 {
 			return report.Files, err.Error(), false
 		}
-		return report.Files, report.Note(), true
+		return report.Files, report.Note(), report.Undoable()
 	}
 }
 

@@ -65,10 +65,27 @@ func soak(binary, modules string) error {
 	if err := os.WriteFile(filepath.Join(b.work, "1k.txt"), []byte(text), 0o644); err != nil {
 		return err
 	}
+	if err := b.allow(); err != nil {
+		return err
+	}
 	if err := b.growth(); err != nil {
 		return err
 	}
 	return b.cost()
+}
+
+// allow lets commands that change files run unasked.
+func (b bench) allow() error {
+	err := os.WriteFile(filepath.Join(b.work, "agent.hcl"), []byte("policy {\n  dangerous = \"allow\"\n}\n"), 0o644)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(b.toolhost, "trust", "--yes")
+	cmd.Dir, cmd.Env = b.work, environment(b.work)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("toolhost trust: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // growth makes all calls and compares before and after.
@@ -103,6 +120,10 @@ func mixed(c caller, n int) error {
 			err = c.call("todoread", `{}`)
 		case 2:
 			err = c.call("list_files", `{"path":"."}`)
+		case 3:
+			err = c.call("touch", `{"args":"written"}`)
+		case 8:
+			err = c.call("rm", `{"args":"-f written"}`)
 		default:
 			err = c.call("read_file", `{"path":"1k.txt"}`)
 		}
@@ -127,11 +148,16 @@ func (b bench) grow(name string, s server, work func(n int) error) error {
 		return err
 	}
 	time.Sleep(time.Second) // the connections of the first calls close
-	before := s.process().usage()
-	if err := work(calls); err != nil {
-		return err
+	var before, after usage
+	for range 2 { // memory may just wait for the collector: what grows does so again
+		before = s.process().usage()
+		if err := work(calls); err != nil {
+			return err
+		}
+		if after = settle(s.process(), before); !before.grownTo(after) {
+			break
+		}
 	}
-	after := settle(s.process(), before)
 	goroutines, err := s.goroutines()
 	if err != nil {
 		return err
@@ -139,12 +165,15 @@ func (b bench) grow(name string, s server, work func(n int) error) error {
 	fmt.Printf("%-40s %6.1f -> %6.1f %4d -> %4d %3d -> %4d %3d -> %4d %11d\n", name,
 		mebi(before.memory), mebi(after.memory), before.files, after.files, before.processes, after.processes,
 		before.threads, after.threads, goroutines)
-	if after.memory > before.memory+moreMemory || after.files > before.files+moreFiles ||
-		after.processes > before.processes ||
-		after.threads > before.threads+moreThreads || goroutines > mostGoroutines {
+	if before.grownTo(after) || goroutines > mostGoroutines {
 		return fmt.Errorf("%s: something grows", name)
 	}
 	return nil
+}
+
+func (u usage) grownTo(after usage) bool {
+	return after.memory > u.memory+moreMemory || after.files > u.files+moreFiles || after.processes > u.processes ||
+		after.threads > u.threads+moreThreads
 }
 
 // settle waits a moment for what ends by itself.

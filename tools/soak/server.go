@@ -62,8 +62,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func launch(dir, name string, args []string, pipes func(*exec.Cmd) error) (*running, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(filepath.Dir(dir), "home"),
-		"TOOLHOST_HTTP_TOKEN=")
+	cmd.Env = environment(dir)
 	r := &running{cmd: cmd, dir: dir, stderr: &tail{url: make(chan string, 1)}}
 	cmd.Stderr = r.stderr
 	if err := pipes(cmd); err != nil {
@@ -81,6 +80,11 @@ func (r *running) process() process { return process(r.cmd.Process.Pid) }
 func (r *running) stop() {
 	_ = r.cmd.Process.Kill()
 	_ = r.ended()
+}
+
+// environment is that of servers, with a home beside their directory.
+func environment(dir string) []string {
+	return append(os.Environ(), "HOME="+filepath.Join(filepath.Dir(dir), "home"), "TOOLHOST_HTTP_TOKEN=")
 }
 
 // goroutines has the Go runtime write them down, which ends the program.

@@ -109,12 +109,15 @@ func (s *Store) Packs(ctx context.Context, tenant string) (bucket jetstream.Obje
 		return bucket, nil
 	}
 	name := "packs-" + Digest(tenant)
-	if s.replicas == 1 {
-		bucket, err = s.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, TTL: packsKept})
-	} else if err = makeLed(ctx, s.js, jetstream.StreamConfig{Name: "OBJ_" + name, MaxAge: packsKept, Replicas: s.replicas,
-		Subjects: []string{"$O." + name + ".C.>", "$O." + name + ".M.>"}}); err == nil {
-		bucket, err = s.js.ObjectStore(ctx, name)
-	}
+	err = Retry(ctx, func(ctx context.Context) (err error) {
+		if s.replicas == 1 {
+			bucket, err = s.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, TTL: packsKept})
+		} else if err = makeLed(ctx, s.js, jetstream.StreamConfig{Name: "OBJ_" + name, MaxAge: packsKept, Replicas: s.replicas,
+			Subjects: []string{"$O." + name + ".C.>", "$O." + name + ".M.>"}}); err == nil {
+			bucket, err = s.js.ObjectStore(ctx, name)
+		}
+		return err
+	})
 	if err == nil {
 		s.packs[tenant] = bucket
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -179,6 +181,45 @@ func TestAttemptIsMadeAgain(t *testing.T) {
 	b.answer(third, fleet.Frame{Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
 		Data: []byte(`{"jsonrpc":"2.0","id":7,"result":{}}`), End: true})
 	assert.Contains(t, wait(t, answer).Body.String(), `"result":{}`)
+}
+
+// client is one that says when it has something.
+type client struct {
+	*httptest.ResponseRecorder
+	flushed chan bool
+}
+
+func (c client) Flush() { c.flushed <- true }
+
+// A client that hangs up once it has the answer to initialize keeps its session; one that has none leaves no record.
+func TestClientHangsUpAtOpening(t *testing.T) {
+	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.beats()
+			ctx, hangUp := context.WithCancel(t.Context())
+			const message = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`
+			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(message))
+			w, ended := client{httptest.NewRecorder(), make(chan bool, 1)}, make(chan bool, 1)
+			q := b.Admit(w, r)
+			require.NotNil(t, q)
+			go func() { b.Serve(w, q, []byte(message)); ended <- true }()
+			env := wait(t, b.asked)
+			if answered {
+				b.answer(env, fleet.Frame{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+					Data: []byte("data: {}\n\n")})
+				wait(t, w.flushed)
+			}
+			hangUp()
+			wait(t, ended)
+			_, _, err := b.read(t.Context(), env.Session)
+			if answered {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorIs(t, err, jetstream.ErrKeyNotFound)
+			}
+		})
+	}
 }
 
 // What shows progress has no limit, what shows none ends.

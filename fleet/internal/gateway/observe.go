@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
@@ -85,7 +86,7 @@ func (g *Gateway) Calls(ctx context.Context) (all []KeptCall, err error) {
 	return all, err
 }
 
-// each gives every entry of a bucket as it is now.
+// each gives every entry of a bucket as it is now. The time of a step may pass between two of them.
 func each(ctx context.Context, bucket jetstream.KeyValue, take func(key string, value []byte) error) error {
 	watch, err := bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
@@ -101,6 +102,8 @@ func each(ctx context.Context, bucket jetstream.KeyValue, take func(key string, 
 			if err := take(entry.Key(), entry.Value()); err != nil {
 				return err
 			}
+		case <-time.After(fleet.StoreStep):
+			return nats.ErrTimeout
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -160,15 +160,15 @@ func (g *Gateway) serve(ctx context.Context, q *request) error {
 		return err
 	}
 	if err := g.proxy(ctx, q); err != nil {
-		if q.opening {
-			_ = g.store.Sessions.Delete(context.WithoutCancel(ctx), q.key)
+		if q.opening && !q.out.begun { // a client that has its answer has the session
+			_ = g.forgetSession(context.WithoutCancel(ctx), q.key)
 		}
 		return err
 	}
 	if q.Method == http.MethodDelete {
 		g.recent.forget(q.key)
 		r, _, _ := g.read(context.WithoutCancel(ctx), q.key)
-		_ = g.store.Sessions.Delete(context.WithoutCancel(ctx), q.key)
+		_ = g.forgetSession(context.WithoutCancel(ctx), q.key)
 		if r != nil && r.Pack != "" {
 			_ = g.forgetPack(context.WithoutCancel(ctx), r.Tenant, q.key, r.Pack)
 		}

@@ -185,7 +185,7 @@ type parts struct {
 
 // give sends the worker a pack.
 func (p *parts) give(ctx context.Context, packs jetstream.ObjectStore, name string) error {
-	pack, err := packs.Get(ctx, name)
+	pack, err := openPack(ctx, packs, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return tool.Errorf(tool.NotFound, "the hub's store has no pack %s", name).Suggest("It may have expired.")
 	}
@@ -208,6 +208,20 @@ func (p *parts) give(ctx context.Context, packs jetstream.ObjectStore, name stri
 	}
 }
 
+// openPack opens a pack, which can be read as long as the context lives. What is given to Get bounds the reading too:
+// it has no deadline, and ends where no answer to the opening comes.
+func openPack(ctx context.Context, packs jetstream.ObjectStore, name string) (pack jetstream.ObjectResult, err error) {
+	return pack, fleet.Retry(ctx, func(step context.Context) error {
+		reading, end := context.WithCancel(ctx)
+		came := context.AfterFunc(step, end)
+		pack, err = packs.Get(reading, name)
+		if !came() && ctx.Err() == nil {
+			return context.DeadlineExceeded
+		}
+		return err
+	})
+}
+
 func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -219,12 +233,14 @@ func ignoreEOF(err error) error {
 // what its name says.
 func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *fleet.Transfer, tenant string) error {
 	name := packName(ask.Session, ask.Pack)
-	_, err := packs.GetInfo(ctx, name)
-	if !errors.Is(err, jetstream.ErrObjectNotFound) {
+	var has jetstream.ObjectStoreStatus
+	err := fleet.Retry(ctx, func(ctx context.Context) (err error) {
+		if _, err = packs.GetInfo(ctx, name); errors.Is(err, jetstream.ErrObjectNotFound) {
+			has, err = packs.Status(ctx)
+		}
 		return err
-	}
-	has, err := packs.Status(ctx)
-	if err != nil {
+	})
+	if err != nil || has == nil { // it is there
 		return err
 	}
 	most := p.gateway.options.Config.packs(tenant)
@@ -299,10 +315,16 @@ func (g *Gateway) forgetPack(ctx context.Context, tenant, session, digest string
 	if err != nil {
 		return err
 	}
-	if err = packs.Delete(ctx, packName(session, digest)); errors.Is(err, jetstream.ErrObjectNotFound) {
+	err = fleet.Retry(ctx, func(ctx context.Context) error { return packs.Delete(ctx, packName(session, digest)) })
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil
 	}
 	return err
+}
+
+// forgetSession removes the record of a session.
+func (g *Gateway) forgetSession(ctx context.Context, key string) error {
+	return fleet.Retry(ctx, func(ctx context.Context) error { return g.store.Sessions.Delete(ctx, key) })
 }
 
 // sweepEvery is how often packs are removed that no record names, unnamedFor after how
@@ -335,7 +357,8 @@ func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
 		if err != nil {
 			return err
 		}
-		all, err := packs.List(ctx)
+		var all []*jetstream.ObjectInfo
+		err = fleet.Retry(ctx, func(ctx context.Context) (err error) { all, err = packs.List(ctx); return err })
 		if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -123,4 +124,72 @@ func (b *bench) packs(ctx context.Context) int {
 	all, err := packs.List(ctx)
 	require.NoError(b.t, err)
 	return len(all)
+}
+
+// lossy is a store whose first answer is lost.
+type lossy struct{ lost bool }
+
+func (l *lossy) answer(ctx context.Context) error {
+	if l.lost {
+		return nil
+	}
+	l.lost = true
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+type lossyPacks struct {
+	jetstream.ObjectStore
+	lossy
+}
+
+func (l *lossyPacks) Get(ctx context.Context, _ string, _ ...jetstream.GetObjectOpt) (jetstream.ObjectResult, error) {
+	return nil, l.answer(ctx)
+}
+
+func (l *lossyPacks) GetInfo(ctx context.Context, _ string, _ ...jetstream.GetObjectInfoOpt) (*jetstream.ObjectInfo, error) {
+	return new(jetstream.ObjectInfo), l.answer(ctx)
+}
+
+type lossyEntries struct {
+	jetstream.KeyValue
+	lossy
+}
+
+func (l *lossyEntries) Delete(ctx context.Context, _ string, _ ...jetstream.KVDeleteOpt) error {
+	return l.answer(ctx)
+}
+
+func (l *lossyEntries) WatchAll(context.Context, ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+	return silent{}, nil
+}
+
+// silent has no entries, and does not say so.
+type silent struct{ jetstream.KeyWatcher }
+
+func (silent) Updates() <-chan jetstream.KeyValueEntry { return nil }
+func (silent) Stop() error                             { return nil }
+
+// An answer of the store that is lost costs the time of a step, and not that of a transfer or a gateway's life.
+func TestLostAnswersOfTheStore(t *testing.T) {
+	for name, do := range map[string]func(context.Context) error{
+		"open a pack": func(ctx context.Context) error { _, err := openPack(ctx, new(lossyPacks), "x"); return err },
+		"keep a pack": func(ctx context.Context) error {
+			return new(parts).keep(ctx, new(lossyPacks), new(fleet.Transfer), "default")
+		},
+		"forget a session": func(ctx context.Context) error {
+			return (&Gateway{store: &fleet.Store{Sessions: new(lossyEntries)}}).forgetSession(ctx, "x")
+		},
+		"list": func(ctx context.Context) error {
+			assert.ErrorIs(t, each(ctx, new(lossyEntries), nil), nats.ErrTimeout)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 4*fleet.StoreStep)
+			defer cancel()
+			require.NoError(t, do(ctx))
+		})
+	}
 }

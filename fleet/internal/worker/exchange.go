@@ -162,6 +162,9 @@ func (ex *exchange) takeOver(lastEvent string) {
 	}
 	var holders []*exchange
 	ex.worker.mu.Lock()
+	ex.mu.Lock()
+	ex.stream = stream // it may be resumed again before an event passes
+	ex.mu.Unlock()
 	for _, other := range ex.worker.exchanges {
 		if other != ex && other.env.Session == ex.env.Session && other.holds(stream) {
 			holders = append(holders, other)

@@ -67,6 +67,8 @@ type Worker struct {
 
 	calls     runningCalls
 	slots     chan struct{}
+	answering chan struct{} // parts
+	obeying   chan struct{} // orders
 	queued    atomic.Int64
 	running   atomic.Int64
 	ticked    atomic.Int64 // when the worker last knew that it is alive, since began
@@ -90,7 +92,8 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		options: o, name: fleet.NewWorker(o.Key, strings.ToLower(rand.Text()[:10])), logger: o.Logger,
 		sessions: make(map[string]*session), exchanges: make(map[string]*exchange),
 		parts: make(map[string]*assembly), transfers: make(map[string]*transfer), gateways: make(map[string]int),
-		slots: make(chan struct{}, o.Slots), began: time.Now(),
+		slots: make(chan struct{}, o.Slots), answering: make(chan struct{}, partsAtOnce),
+		obeying: make(chan struct{}, ordersAtOnce), began: time.Now(),
 		drained: make(chan struct{}), drains: make(chan struct{}, 1), letting: make(chan struct{}, maxUnloading),
 		settled: make(map[string]bool),
 	}
@@ -242,12 +245,31 @@ func (w *Worker) take(msg *nats.Msg) {
 		w.mu.Unlock()
 		w.about(ex, msg)
 	case fleet.KindPart:
-		go w.answerPart(msg)
+		w.among(w.answering, func() { w.answerPart(msg) })
 	case fleet.KindControl:
 		var c fleet.Control
 		if json.Unmarshal(msg.Data, &c) == nil {
-			go w.control(c)
+			w.among(w.obeying, func() { w.control(c) })
 		}
+	}
+}
+
+// Bounds of the parts and orders of gateways that are handled at one time. Further ones are dropped, as the network may:
+// a part is asked for again.
+const (
+	partsAtOnce  = 256
+	ordersAtOnce = 256
+)
+
+func (w *Worker) among(slots chan struct{}, do func()) {
+	select {
+	case slots <- struct{}{}:
+		go func() {
+			defer func() { <-slots }()
+			do()
+		}()
+	default:
+		w.logger.Warn("a message of a gateway is dropped, since too many are handled")
 	}
 }
 

@@ -58,6 +58,7 @@ func newBench(t *testing.T, answer answers) *bench {
 		logger: slog.New(slog.DiscardHandler), sessions: make(map[string]*session),
 		exchanges: make(map[string]*exchange), parts: make(map[string]*assembly), gateways: make(map[string]int),
 		transfers: make(map[string]*transfer), slots: make(chan struct{}, 1), began: time.Now(), settled: make(map[string]bool),
+		answering: make(chan struct{}, 1), obeying: make(chan struct{}, 1),
 		calls: runningCalls{open: make(map[string]*runningCall), unsure: make(map[string]bool)}}
 	w.life, w.end = context.WithCancel(t.Context())
 	t.Cleanup(w.end)
@@ -176,7 +177,9 @@ func (s *streams) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "event: message\nid: %s_0\ndata: {}\n\n", name)
+	if !resumes { // which has nothing new
+		fmt.Fprintf(w, "event: message\nid: %s_0\ndata: {}\n\n", name)
+	}
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()
 	s.mu.Lock()
@@ -190,9 +193,12 @@ func TestResumeTakesItsStreamOver(t *testing.T) {
 	other := b.ask("gw1", "two", "POST", http.Header{"Mcp-Name": {"b"}})
 	assert.Equal(t, 200, b.next(first).Status)
 	assert.Equal(t, 200, b.next(other).Status)
-	resumed := b.ask("gw2", "three", "GET", http.Header{"Last-Event-Id": {"a_0"}})
-	assert.Equal(t, 200, b.next(resumed).Status)
-	assert.True(t, b.next(first).End)
+	for _, id := range []string{"three", "four"} {
+		resumed := b.ask("gw2", id, "GET", http.Header{"Last-Event-Id": {"a_0"}})
+		assert.Equal(t, 200, b.next(resumed).Status)
+		assert.True(t, b.next(first).End)
+		first = resumed
+	}
 	assert.Empty(t, other, "the stream that was not resumed goes on")
 	assert.Equal(t, 2, b.using())
 }
@@ -407,4 +413,29 @@ func TestTransfer(t *testing.T) {
 			assert.Empty(t, b.transfers)
 		})
 	}
+}
+
+// Orders beyond the bound do not hold up what comes with them.
+func TestOrdersAreBounded(t *testing.T) {
+	b := newBench(t, nil)
+	order := func(action string) {
+		msg := nats.NewMsg("")
+		msg.Header.Set(fleet.KindHeader, fleet.KindControl)
+		msg.Data = tool.MustMarshal(fleet.Control{Action: action})
+		b.take(msg)
+	}
+	cordoned := func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.cordoned
+	}
+	order("cordon")
+	b.eventually(func() bool { return cordoned() && len(b.obeying) == 0 })
+	b.obeying <- struct{}{}
+	order("uncordon")
+	assert.Len(t, b.obeying, 1)
+	<-b.obeying
+	order("nothing")
+	b.eventually(func() bool { return len(b.obeying) == 0 })
+	assert.True(t, cordoned(), "it was dropped")
 }

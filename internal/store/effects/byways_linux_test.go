@@ -28,8 +28,9 @@ func TestByways(t *testing.T) {
 		"/dev/fd/N/f":           "exec 3<.; echo GONE >/dev/fd/3/f",
 		"link to /proc":         "ln -s /proc/self/cwd l; echo GONE >l/f",
 		"link to a descriptor":  "exec 3>>f; ln -s /proc/self/fd l; echo GONE >l/3",
-		"rm /proc/self/cwd":     "rm -f /proc/self/cwd/f",
-		"rm /dev/fd":            "exec 3<.; rm -f /dev/fd/3/f",
+		"rm /proc/self/cwd":     "rm -f /proc/self/cwd/f && touch removed",
+		"rm /proc/self/task":    "rm -f /proc/self/task/$$/cwd/f && touch removed",
+		"rm /dev/fd":            "exec 3<.; rm -f /dev/fd/3/f && touch removed",
 		"mv /proc/PID/cwd":      "mv /proc/$$/cwd/f g",
 		"mv onto /proc/PID/cwd": "mv -f d/g /proc/$$/cwd/f",
 		"ln /proc/self/cwd":     "ln /proc/self/cwd/f g && echo GONE >g",
@@ -92,6 +93,7 @@ while t.is_alive():
 				report := b.sh("(" + line + "\n) || true")
 				after := b.tree()
 				require.NoError(t, report.Err)
+				assert.NotContains(t, report.Files, "removed", "what is refused does not look as if it were gone")
 				var changed []string
 				for path := range before {
 					if before[path] != after[path] && !strings.HasPrefix(path, "x") {

@@ -6,6 +6,8 @@ package effects
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"runtime"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/run/watch"
@@ -91,7 +94,6 @@ type Call struct {
 	objects  map[string]bool   // that the call has made, of git
 	lost     map[string]string // of what file tools changed, with the reason
 	missed   []string
-	err      error
 	ended    bool
 	late     *Call // for processes that outlive the call; nil for none
 
@@ -258,11 +260,22 @@ func (c *Call) keep(name string, state undo.State, whole bool) {
 	c.began.Store(true)
 	id, err := c.effects.Before(name, state)
 	if err != nil {
-		c.err = err
+		state.Lost = fmt.Sprintf("it cannot be kept in %s: %v", c.store.Dir(), cause(err))
 	}
 	c.bytes += int64(len(state.Content))
 	state.Content = nil
 	c.paths[name] = &kept{id, state, whole}
+}
+
+// cause is what is at the bottom of an error, which is the same for all paths.
+func cause(err error) error {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno
+	}
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err
 }
 
 // Report is what became of a call.
@@ -299,7 +312,7 @@ func (c *Call) End() *Report {
 			go func() { c.running.Wait(); c.late.End() }()
 		}
 	}
-	r := &Report{Lost: c.lost, Ignored: c.ignored, Beyond: c.beyond, Err: c.err}
+	r := &Report{Lost: c.lost, Ignored: c.ignored, Beyond: c.beyond}
 	ended, unchanged := make(map[string]undo.State), c.replaced
 	for name, state := range c.endOfAll() {
 		k := c.paths[name]
@@ -324,9 +337,7 @@ func (c *Call) End() *Report {
 	slices.Sort(r.Files)
 	r.Missed = c.missed
 	if len(c.paths) > 0 {
-		if err := c.effects.After(ended, unchanged); err != nil && r.Err == nil {
-			r.Err = err
-		}
+		r.Err = c.effects.After(ended, unchanged)
 	}
 	clear(c.paths)
 	return c.noted(r)

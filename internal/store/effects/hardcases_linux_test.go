@@ -81,7 +81,8 @@ func TestAFullDiskWhileKeeping(t *testing.T) {
 		before := a.tree()
 		report := a.sh("for i in 1 2 3 4 5 6 7 8; do echo $i >f$i; done")
 		after := a.tree()
-		assert.Contains(t, report.Note(), "no space left")
+		assert.Regexp(t, `f\d \(it cannot be kept in `+disk+`: no space left on device\)`, report.Note())
+		assert.True(t, report.Undoable())
 		for i := range 8 {
 			name := fmt.Sprint("f", i+1)
 			assert.NotEqual(t, before[name], after[name], "the command has done its work")
@@ -106,6 +107,26 @@ func TestAFullDiskWhileKeeping(t *testing.T) {
 		assert.Greater(t, back, 1, "what was kept comes back")
 		a.thereAndBack("", "rm f1; echo x >f2", "f1", "f2")
 	})
+}
+
+// Where nothing can be kept, each path is named, and no undo is offered.
+func TestNothingCanBeKept(t *testing.T) {
+	root, state := t.TempDir(), filepath.Join(t.TempDir(), "undo")
+	require.NoError(t, os.WriteFile(state, []byte("no directory"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "f"), []byte("old"), 0o600))
+	store, err := undo.Open(state, undo.Options{})
+	require.NoError(t, err)
+	call := effects.New(store, undo.Call{Session: "s", ID: "c1"}, effects.Trees{Root: root})
+	call.Begin()()
+	dir, err := os.Open(root)
+	require.NoError(t, err)
+	defer dir.Close()
+	call.Before(watch.Place{Path: filepath.Join(root, "f"), Dir: int(dir.Fd()), Name: "f"}, watch.Content)
+	require.NoError(t, os.Remove(filepath.Join(root, "f")))
+	report := call.End()
+	assert.Equal(t, []string{"f"}, report.Files)
+	assert.Contains(t, report.Note(), "f (it cannot be kept in "+state+": not a directory)")
+	assert.False(t, report.Undoable())
 }
 
 // Of a command that writes more files than are kept, the result says how many

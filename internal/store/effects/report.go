@@ -40,6 +40,11 @@ func (r *Report) Note() string {
 	return "Not kept for undo: " + strings.Join(parts, "; ") + "."
 }
 
+// Undoable reports whether undo can bring back anything of it.
+func (r *Report) Undoable() bool {
+	return slices.ContainsFunc(r.Files, func(file string) bool { return r.Lost[file] == "" })
+}
+
 func some(texts []string) string {
 	if more := len(texts) - mostNamed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(texts[:mostNamed], ", "), more)

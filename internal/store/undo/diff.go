@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/change"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
@@ -15,6 +16,8 @@ type Difference struct {
 	Calls []string `json:"calls"`
 	// Files are the paths that differ, sorted.
 	Files []string `json:"files"`
+	// Summary counts what differs.
+	Summary change.Summary `json:"summary"`
 	// Diff shows the changes to a person: from what the files held before the
 	// first of the calls to what they hold now.
 	Diff string `json:"diff,omitempty"`
@@ -38,10 +41,10 @@ func (s *Store) Diff(ctx context.Context, ws *workspace.Workspace, sel Selection
 		return nil, err
 	}
 	plan := p.public()
-	return &Difference{
-		Session: plan.Session, Calls: plan.Calls, Files: plan.Files, Diff: p.difference(), Since: plan.Over,
-		Unknown: plan.Skipped,
-	}, nil
+	d := &Difference{Session: plan.Session, Calls: plan.Calls, Files: plan.Files, Diff: p.difference(), Since: plan.Over,
+		Summary: change.Summary{Paths: len(plan.Files)}, Unknown: plan.Skipped}
+	d.Summary.CountDiff(d.Diff)
+	return d, nil
 }
 
 // difference is the preview, looked at from the other end.

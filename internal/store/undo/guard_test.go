@@ -36,7 +36,7 @@ func TestUndoRefusesWhatChangedSince(t *testing.T) {
 			func(t *testing.T, f *fixture) { require.NoError(t, os.Remove(filepath.Join(f.dir, "a"))) }, "a",
 			"--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+A\n"},
 		"edited later": {write, func(t *testing.T, f *fixture) { f.write("later", "a", "by another call\n") }, "a",
-			"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-by the tool\n+by another call\n"},
+			"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-by another call\n+A\n"},
 		"now a symlink": {write, func(t *testing.T, f *fixture) { replaceByLink(t, filepath.Join(f.dir, "a")) }, "a",
 			""},
 		"created again": {func(f *fixture, ws *workspace.Workspace) error { return ws.Remove("a") },
@@ -68,11 +68,14 @@ func TestUndoRefusesWhatChangedSince(t *testing.T) {
 			assert.Contains(t, e.Message, c.path)
 			assert.Equal(t, []string{c.path}, e.Details["paths"])
 			if c.diff != "" {
+				assert.Contains(t, e.Message, "This would come back (+) in place of what is there (-):\n")
 				assert.Contains(t, e.Message, c.diff)
-				assert.Contains(t, e.Details["diff"], c.diff)
+				assert.Contains(t, e.Details["back"], c.diff)
 			}
 			if name == "edited later" {
 				assert.Contains(t, e.Message, "by the call later")
+				assert.NotContains(t, e.Message, "-by the tool")
+				assert.Contains(t, e.Details["since"], "-by the tool\n+by another call\n")
 			}
 		})
 	}
@@ -312,4 +315,29 @@ func TestPruneKeepsTheJournalSmall(t *testing.T) {
 		f.undo(undo.Selection{})
 	}
 	f.refused(tool.NotFound, undo.Selection{})
+}
+
+// What a call changed is shown as it was: of a file that somebody has changed since and of which what the call left is
+// not kept, that is said.
+func TestCallDiffOfWhatHasChangedSince(t *testing.T) {
+	const gone = "(a: somebody has changed it since, and what the call left there is not kept)\n"
+	for name, c := range map[string]struct {
+		since func(f *fixture)
+		want  string
+	}{
+		"nothing":   {func(*fixture) {}, "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-A\n+tool\n"},
+		"by hand":   {func(f *fixture) { f.plant("a", "mine\n") }, gone},
+		"removed":   {func(f *fixture) { require.NoError(f, os.Remove(filepath.Join(f.dir, "a"))) }, gone},
+		"by a call": {func(f *fixture) { f.write("c2", "a", "later\n") }, "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-A\n+tool\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, undo.Options{})
+			f.plant("a", "A\n")
+			f.write("c1", "a", "tool\n")
+			c.since(f)
+			diff, _, err := f.store.CallDiff(t.Context(), f.ws, "s", "c1")
+			require.NoError(t, err)
+			assert.Equal(t, c.want, diff)
+		})
+	}
 }

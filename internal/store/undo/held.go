@@ -2,9 +2,9 @@ package undo
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/change"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
@@ -38,11 +38,10 @@ func (s Selection) names(path string, held func(string) bool) bool {
 }
 
 func (p *planner) heldError() error {
-	slices.Sort(p.held)
-	paths := slices.Compact(p.held)
+	paths := sorted(p.held)
 	return tool.Errorf(tool.PermissionDenied,
 		"cannot undo %s, nothing was changed: %s would come back, and programs outside of the sandbox or toolhost itself "+
-			"do what it says", p.callNames(), strings.Join(paths, ", ")).
-		Suggest("Look at it with toolhost diff. Leave it out with --skip, or bring it back by naming it: --path %s.",
-			paths[0]).With("paths", paths)
+			"do what it says", p.callNames(), change.Names(paths)).
+		Suggest("Look at it with toolhost diff -p. Leave it out with --skip, or bring it back by naming it: --path %s.",
+			paths[0]).With("paths", change.Bounded(paths))
 }

@@ -534,6 +534,10 @@ func nothing(sel Selection, undone string) error {
 		return tool.Errorf(tool.NotFound, "no change by a call %s is recorded in %s", sel.Call, where).
 			Suggest("List the changes with toolhost log --changed.")
 	}
+	if sel.Redo {
+		return tool.Errorf(tool.NotFound, "no undo that stands is recorded in %s, so there is nothing to redo", where).
+			Suggest("toolhost log lists the calls and what has undone them.")
+	}
 	return tool.Errorf(tool.NotFound, "nothing that can be undone is recorded in %s", where).
 		Suggest("List what was recorded; old changes are dropped, and commands that run without a sandbox are not watched.")
 }

@@ -94,3 +94,30 @@ func TestManyOfItsOwnFiles(t *testing.T) {
 		[]workspace.Change{{Kind: workspace.Create, Path: ".agent/cache/x", Data: []byte("new")}}))
 	assert.NoDirExists(t, storeOf(f.dir))
 }
+
+// Errors about many paths are as short as those about some.
+func TestErrorsAboutManyPaths(t *testing.T) {
+	held := func(path string) bool { return strings.HasPrefix(path, "held/") }
+	f := newFixture(t, undo.Options{MaxFile: 1000, Held: held})
+	var files []string
+	for i := range 300 {
+		files = append(files, fmt.Sprintf("%s/d%d/%d", []string{"hand", "lost", "held"}[i%3], i%31, i))
+	}
+	for i, path := range files {
+		f.plant(path, strings.Repeat("x", 1+i%3%2*(1000+i)))
+		f.write(path[:4], path, "new")
+	}
+	for i, path := range files {
+		if i%3 == 0 {
+			f.plant(path, "by hand")
+		}
+	}
+	for call, want := range map[string]string{"hand": "hand/ (100) has changed since", "held": "held/ (100) would come back",
+		"lost": "and 80 more was not kept"} {
+		code := map[string]tool.Code{"hand": tool.Conflict, "held": tool.PermissionDenied, "lost": tool.Unavailable}[call]
+		e := f.refused(code, undo.Selection{Session: "s", Call: call})
+		assert.Contains(t, e.Message, want)
+		assert.Less(t, len(e.Message), 2000)
+		assert.LessOrEqual(t, len(e.Details["paths"].([]string)), 20)
+	}
+}

@@ -566,14 +566,13 @@ func (p *planner) failure() error {
 }
 
 func (p *planner) lostError() error {
-	var texts, paths []string
+	var found reasons
 	for _, c := range p.lost {
-		texts = append(texts, c.Path+" ("+c.Lost+")")
-		paths = append(paths, c.Path)
+		found.add(c.Path, c.Lost)
 	}
 	return tool.Errorf(tool.Unavailable, "cannot undo %s: the old content of %s was not kept", p.callNames(),
-		strings.Join(texts, ", ")).
-		Suggest("Undo the rest without these files (--skip), or take them from version control.").With("paths", paths)
+		found.list("%s (%s)", ", ")).
+		Suggest("Undo the rest without these files (--skip), or take them from version control.").With("paths", found.paths())
 }
 
 func (p *planner) calls() []string {

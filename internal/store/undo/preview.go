@@ -1,13 +1,14 @@
 package undo
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/change"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/text/excerpt"
@@ -99,30 +100,65 @@ func (p *planner) text(path string, s state) ([]byte, bool) {
 	return data, err == nil && len(data) <= maxDiff
 }
 
-// conflictError names every file that stands in the way, with two diffs of the
+// conflictError names the files that stand in the way, with two diffs of the
 // first that has one: "since", from what the call left to what is there now, where
-// that is known, and "back", from there to what undo would have brought back. The
-// message shows the first of them, which is also the detail "diff".
+// that is known, and "back", from there to what undo would have brought back, which
+// the message shows.
 func (p *planner) conflictError() error {
-	var texts, paths []string
+	var found reasons
 	since, back := "", ""
 	for _, c := range p.problems {
-		texts = append(texts, c.path+" "+c.what+p.culprit(c))
-		paths = append(paths, c.path)
+		found.add(c.path, c.what+p.culprit(c))
 		if since == "" && back == "" {
 			since, back = p.conflictDiffs(c)
 		}
 	}
-	slices.Sort(paths)
-	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(),
-		strings.Join(texts, "; ")).
+	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(), found.list("%s %s", "; ")).
 		Suggest("Undo the later changes first, leave these files out (--skip), or replace the later changes too "+
-			"(--ours), which can be undone.").With("paths", slices.Compact(paths))
-	if diff := cmp.Or(since, back); diff != "" {
-		e.Message += "\n" + diff
-		_ = e.With("diff", diff).With("since", since).With("back", back)
+			"(--ours), which can be undone.").With("paths", found.paths())
+	if back != "" {
+		e.Message += "\nThis would come back (+) in place of what is there (-):\n" + back
+		_ = e.With("since", since).With("back", back)
 	}
 	return e
+}
+
+// reasons are why paths cannot be undone.
+type reasons struct {
+	order []string
+	of    map[string][]string // paths, by reason
+}
+
+func (r *reasons) add(path, why string) {
+	if r.of == nil {
+		r.of = make(map[string][]string)
+	}
+	if r.of[why] == nil {
+		r.order = append(r.order, why)
+	}
+	r.of[why] = append(r.of[why], path)
+}
+
+// list names the paths of each reason in a form, of bounded length.
+func (r *reasons) list(form, between string) string {
+	var texts []string
+	for i, why := range r.order {
+		if i == change.MostNames {
+			texts = append(texts, fmt.Sprintf("and %d more", len(r.order)-i))
+			break
+		}
+		texts = append(texts, fmt.Sprintf(form, change.Names(sorted(r.of[why])), why))
+	}
+	return strings.Join(texts, between)
+}
+
+func (r *reasons) paths() []string {
+	return change.Bounded(sorted(slices.Concat(slices.Collect(maps.Values(r.of))...)))
+}
+
+func sorted(paths []string) []string {
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 func (p *planner) conflictDiffs(c problem) (since, back string) {

@@ -15,6 +15,7 @@ import (
 func TestRedoOfWhatStands(t *testing.T) {
 	f := newFixture(t, undo.Options{})
 	f.write("c1", "a", "tool")
+	assert.Contains(t, f.refused(tool.NotFound, undo.Selection{Redo: true}).Message, "nothing to redo")
 	f.undo(undo.Selection{Session: "s", Call: "c1"})
 	again := undo.Selection{Session: "s", Call: "c1", Redo: true}
 	redone := f.undo(again)

@@ -86,9 +86,13 @@ func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string
 		if to[path] || renamed[path] != "" || p.before.hash == p.after.hash {
 			continue
 		}
-		old, ok1 := c.text(path, p.before)
-		is, ok2 := c.text(path, p.after)
-		if !ok1 || !ok2 {
+		old, ok1, _ := c.text(path, p.before)
+		is, ok2, since := c.text(path, p.after)
+		switch {
+		case ok1 && since:
+			all.WriteString("(" + path + ": somebody has changed it since, and what the call left there is not kept)\n")
+			continue
+		case !ok1 || !ok2:
 			all.WriteString("(no diff of " + path + ")\n")
 			continue
 		}
@@ -108,24 +112,26 @@ func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string
 	return all.String(), summary
 }
 
-// text gives the content of a state, from the store or from the file that has it still.
-func (c *comparer) text(path string, s state) ([]byte, bool) {
+// text gives the content of a state, from the store or from the file that has it still. Since reports that neither has
+// it, as the file holds something else or is gone.
+func (c *comparer) text(path string, s state) (data []byte, ok, since bool) {
 	switch {
 	case !s.exists:
-		return nil, true
+		return nil, true, false
 	case s.isLink():
-		return []byte(s.link), s.link != ""
+		return []byte(s.link), s.link != "", false
 	case !s.regular() || s.hash == "" || s.size > maxDiff || c.bytes > maxCompared:
-		return nil, false
+		return nil, false, false
 	}
 	data, err := c.storeDir.get(s.hash)
 	if err != nil && c.ws != nil {
-		if data, _, err = c.ws.ReadFile(path, maxDiff); err == nil && workspace.Hash(data) != s.hash {
-			return nil, false
+		data, _, err = c.ws.ReadFile(path, maxDiff)
+		if tool.CodeOf(err) == tool.NotFound || err == nil && workspace.Hash(data) != s.hash {
+			return nil, false, true
 		}
 	}
 	c.bytes += len(data)
-	return data, err == nil && len(data) <= maxDiff
+	return data, err == nil && len(data) <= maxDiff, false
 }
 
 // CallDiff shows what one call changed: from what each file held before to what the call left there, whatever has

@@ -65,7 +65,11 @@ func changesOf(watching *effects.Call, call *tool.Call) changes {
 	report := watching.End()
 	found := changes{files: change.Bounded(report.Files), metadata: make(map[string]any)}
 	if len(report.Files) > 0 {
-		found.metadata[change.Key] = change.Told(report.Files, call.RequestID)
+		told := change.Told(report.Files, call.RequestID)
+		if !report.Undoable() {
+			told = change.WithoutUndo(told, call.RequestID)
+		}
+		found.metadata[change.Key] = told
 	}
 	if note := report.Note(); note != "" {
 		found.metadata[change.NotKept] = note

@@ -151,11 +151,20 @@ func TestThreeVersionsOfAFile(t *testing.T) {
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()), until(`document.querySelector("nav")`),
 		chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`), openCall("write_file"),
 		until(`document.body.innerText.includes("Changed since by others: c.txt")`))
-	if text := value[string](t, ctx, "document.body.innerText"); !strings.Contains(text, "(no diff of c.txt)") ||
-		strings.Contains(text, "mine") {
+	if text := value[string](t, ctx, "document.body.innerText"); !strings.Contains(text,
+		"c.txt: somebody has changed it since, and what the call left there is not kept") || strings.Contains(text, "mine") {
 		t.Errorf("what the last call left was not kept, and the page shows %s", text)
 	}
-	do(t, ctx, chromedp.Evaluate[chromedp.Void](`history.back()`),
+	versions := func() string {
+		t.Helper()
+		return value[string](t, ctx,
+			`[...document.querySelectorAll(".three > div")].map(d => d.innerText.trim().replace(/\s+/g, " ")).join("|")`)
+	}
+	do(t, ctx, press("Undo"), until(`document.querySelector(".three")`))
+	if got := versions(); got != "Before the call two|Now mine" {
+		t.Errorf("the two versions are %q", got)
+	}
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`history.back()`), until(`!document.querySelector(".effects-of")`),
 		until(`(a => a.length == 2 && (a[1].click(), true))([...document.querySelectorAll(".line a")])`),
 		until(`document.querySelector(".diff .plus")`))
 	if got := lines("Changes"); got != "-one +two" {
@@ -165,8 +174,7 @@ func TestThreeVersionsOfAFile(t *testing.T) {
 		t.Error(text)
 	}
 	do(t, ctx, press("Undo"), until(`document.querySelector(".three")`), picture("three"))
-	if got := value[string](t, ctx, `[...document.querySelectorAll(".three > div")].map(d => d.innerText.trim().replace(/\s+/g, " ")).join("|")`); got !=
-		"Before the call one|What the call wrote two|Now mine" {
+	if got := versions(); got != "Before the call one|What the call wrote two|Now mine" {
 		t.Errorf("the three versions are %q", got)
 	}
 	do(t, ctx, press("Replace it too"), press("Undo this"), until(`document.body.innerText.includes("This was undone by")`))

@@ -154,20 +154,20 @@ export function Undoing({ of: { plan, failed, busy, turn, drop } }) {
   );
 }
 
-// Versions are the three that a conflict has: what this would bring back, what the call left, and what is there now.
+// Versions are those that a conflict has: what this would bring back, what the call left where that is kept, and what is there now.
 function Versions({ since, back, redo }) {
   const left = filesOf(diffLines(since)), come = filesOf(diffLines(back));
   const names = [...new Set([...left, ...come].map((f) => f.name).filter(Boolean))];
   const side = (f, drop) => (f ? f.lines.filter((l) => l.kind !== drop && l.kind !== "hunk") : []);
   const Column = ({ title, lines, kind, mark }) => <div><h3>{title}</h3><pre class="text" tabIndex={0} aria-label={title}>
-    {lines.length ? lines.map((l) => <span class={l.kind === kind ? mark : ""}>{l.text.slice(1)}{"\n"}</span>) : <span class="hint">not kept, or not there</span>}</pre></div>;
+    {lines.length ? lines.map((l) => <span class={l.kind === kind ? mark : ""}>{l.text.slice(1)}{"\n"}</span>) : <span class="hint">not there</span>}</pre></div>;
   if (!names.length) return <><Diff of={since} label="Changed since" /><Diff of={back} label="Brought back" /></>;
   return names.map((name) => {
     const l = left.find((f) => f.name === name), c = come.find((f) => f.name === name);
     return (
       <section class="card" key={name}><h2><code>{name}</code><Badge kind="amber">changed since</Badge></h2><div class="three pad">
         <Column title={redo ? "What redo would bring" : "Before the call"} lines={side(c, "minus")} kind="plus" mark="came" />
-        <Column title={redo ? "What the undo left" : "What the call wrote"} lines={side(l, "plus")} kind="minus" mark="went" />
+        {l && <Column title={redo ? "What the undo left" : "What the call wrote"} lines={side(l, "plus")} kind="minus" mark="went" />}
         <Column title="Now" lines={side(l || c, l ? "minus" : "plus")} kind={l ? "plus" : "minus"} mark="came" /></div></section>
     );
   });

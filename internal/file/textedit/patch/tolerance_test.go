@@ -122,8 +122,11 @@ var handmade = map[string]struct {
 	"counts wrong, a signature": {map[string]string{"f": abc},
 		"--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n-a\n+A\n b\n-- \ncgit v1.2.1\n", map[string]string{"f": "A\nb\nc\nd\ne\nf\ng\n"},
 		true},
+	// Right behind a hunk, without an empty line, it is a line of it: models count wrong too often to tell.
 	"prose behind": {map[string]string{"f": abc},
 		"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\n+1 from me\n", map[string]string{"f": "A\nb\nc\nd\ne\nf\ng\n"}, false},
+	"prose right behind": {map[string]string{"f": abc},
+		"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n+1 from me\n", map[string]string{"f": "A\nb\n1 from me\nc\nd\ne\nf\ng\n"}, true},
 	"empty lines between": {map[string]string{"f": "a\n", "g": "b\n"},
 		"\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+A\n\n\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-b\n+B\n\n",
 		map[string]string{"f": "A\n", "g": "B\n"}, false},

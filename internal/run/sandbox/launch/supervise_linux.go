@@ -426,7 +426,8 @@ func (c caller) resolve(base int, path string, flags uint64) (int, syscall.Errno
 	}
 	fd, errno := openPath(base, path, flags, how)
 	switch errno {
-	case syscall.EXDEV, syscall.EAGAIN, syscall.ENOSYS: // it leads up, or there is no such call
+	// It leads up, or there is no such call, or nothing is there, as where /proc/self is the supervisor and not the caller.
+	case syscall.EXDEV, syscall.EAGAIN, syscall.ENOSYS, syscall.ENOENT:
 		return walk(c.root, base, path, flags&syscall.O_NOFOLLOW != 0)
 	}
 	return fd, errno
