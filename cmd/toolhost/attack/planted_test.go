@@ -114,8 +114,9 @@ func TestWhatIsPlantedForOthers(t *testing.T) {
 	testneed.Program(t, "git")
 	const allow = "workspace { allow = [\"../shared\"] }\n"
 	for _, s := range stances() {
-		for rule, more := range map[string]string{"": s.block(), "unwatched ": s.unwatched(), "reviewed ": s.block() + "policy {\n  rule \"r\" {\n" +
-			"    tool = \"plant\"\n    action = \"review\"\n    files = 500\n    deletes = true\n  }\n}\n"} {
+		for rule, more := range map[string]string{"": s.block(), "unwatched ": s.unwatched(),
+			"reviewed ": s.block() + "policy {\n  rule \"r\" {\n" +
+				"    tool = \"plant\"\n    action = \"review\"\n    files = 500\n    deletes = true\n  }\n}\n"} {
 			if rule == "reviewed " && !s.full(t) {
 				continue // there are no views
 			}

@@ -37,8 +37,9 @@ var gitLife = []struct{ name, script, want string }{
 	{"rebase", `git init -q; echo a > a; c one; git checkout -qb side; echo b > a; c two; git checkout -q main; echo c > a; ` +
 		`c three; git checkout -q side; ! git rebase -q main >/dev/null 2>&1; echo d > a; git add a; git rebase --continue >/dev/null; ` +
 		`git log --format=%s`, "two\nthree\none\n"},
-	{"rebase with options", diverged + `git checkout -q side; ! git rebase -q -Xtheirs main >/dev/null 2>&1; cat .git/rebase-merge/strategy; ` +
-		`grep -o theirs .git/rebase-merge/strategy_opts; git rm -q a; GIT_EDITOR=true git rebase --continue >/dev/null; git log --format=%s; cat b; ls .git | grep rebase || true`,
+	{"rebase with options", diverged + `git checkout -q side; ! git rebase -q -Xtheirs main >/dev/null 2>&1; ` +
+		`cat .git/rebase-merge/strategy; grep -o theirs .git/rebase-merge/strategy_opts; git rm -q a; git rebase --continue >/dev/null; ` +
+		`git log --format=%s; cat b; ls .git | grep rebase || true`,
 		"ort\ntheirs\nthree\ntwo\ngone\none\n3\n"},
 	{"cherry-pick", diverged + `! git cherry-pick -x main..side >/dev/null 2>&1; git rm -q a; git cherry-pick --continue >/dev/null; ` +
 		`git log --format=%s; ls .git/sequencer 2>/dev/null || git show -s | grep -c cherry`, "three\ntwo\ngone\none\n1\n"},

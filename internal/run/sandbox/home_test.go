@@ -15,7 +15,8 @@ func homeSection() string {
 ## The home directory
 
 A confined process sees of the home directory the workspace, the directories of PATH, and the places below, read-only and
-without the files of keys and tokens in them. What settings hold can be read: a header in .gitconfig, a token in .cargo/config.toml. It is the one that HOME names; a home that the user database names besides is hidden whole, and where neither is known
+without the files of keys and tokens in them. What settings hold can be read: a header in .gitconfig, a token in .cargo/config.toml.
+It is the one that HOME names; a home that the user database names besides is hidden whole, and where neither is known
 no command runs. ` + "`$GOPATH`" + ` is the place that the variable names. ` + "`read = [\"~/data\"]`" + ` in a block, or in
 the ` + "`sandbox`" + ` block for all, shows more.
 

@@ -64,8 +64,11 @@ func (l *eventLog) view() (*view, error) {
 		v.segments = append(v.segments, s)
 	}
 	last, err := l.readSegment(numbers[len(numbers)-1])
+	if err != nil {
+		return nil, err
+	}
 	v.read = append(v.read, last)
-	return v, err
+	return v, nil
 }
 
 // end is the position behind all that the view has.
