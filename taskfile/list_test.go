@@ -177,6 +177,34 @@ func TestListIsKeptOnDisk(t *testing.T) {
 	assert.Equal(t, 3, starts)
 }
 
+// Who asks for the commands' names never waits for the process that finds them out.
+func TestCommandsAreThoseThatAreKnown(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	p := newProject(t, "includes", func(o *taskfile.Options) {
+		o.Prepare = func(*exec.Cmd) (map[string]any, error) { close(begun); <-goOn; return nil, nil }
+	})
+	old := time.Now().Add(-time.Minute)
+	require.NoError(t, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, _ error) error {
+		return os.Chtimes(path, old, old) // older than the guard against files that just changed
+	}))
+	_, known := p.tasks.Commands()
+	assert.False(t, known, "and nothing was started")
+	checked := make(chan error)
+	go func() { checked <- p.tasks.Check(t.Context()) }()
+	<-begun
+	_, known = p.tasks.Commands()
+	assert.False(t, known)
+	close(goOn)
+	require.NoError(t, <-checked)
+	names, known := p.tasks.Commands()
+	assert.True(t, known)
+	assert.Equal(t, p.list().names(), names)
+	require.NoError(t, os.Remove(filepath.Join(p.dir, ".agent", "Taskfile.yml")))
+	names, known = p.tasks.Commands()
+	assert.True(t, known, "there is no Taskfile")
+	assert.Empty(t, names)
+}
+
 func TestWatched(t *testing.T) {
 	p := newProject(t, "includes")
 	p.list()

@@ -30,6 +30,7 @@ const listingCap = 16 << 20
 
 // listingCache keeps the last listing and what it was made of.
 type listingCache struct {
+	making  sync.Mutex // held by who makes a listing, so that one is made at a time
 	mu      sync.Mutex
 	listing *protocol.Listing
 	prints  map[string]string
@@ -52,17 +53,21 @@ func (t *Taskfile) Check(ctx context.Context) error {
 	return err
 }
 
-// Commands are the names of the commands that are listed; none where the
-// Taskfile cannot be read.
-func (t *Taskfile) Commands(ctx context.Context) (names []string) {
-	listing, err := t.usable(ctx)
+// Commands are the names of the commands that are listed, as far as that is known
+// without reading the Taskfile, which Check does; none where it cannot be read.
+func (t *Taskfile) Commands() (names []string, known bool) {
+	path, err := t.path()
 	if err != nil {
-		return nil
+		return nil, true
+	}
+	listing := t.known(path)
+	if listing == nil {
+		return nil, false
 	}
 	for _, c := range listing.Commands {
 		names = append(names, c.Name)
 	}
-	return names
+	return names, true
 }
 
 // usable is list, with an error for a broken Taskfile.
@@ -83,27 +88,37 @@ func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return &protocol.Listing{Kind: protocol.NoTaskfile, Files: []string{path}}, nil
-	}
 	c := &t.listing
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.listing != nil && c.fresh() {
-		return c.listing, nil
+	c.making.Lock()
+	defer c.making.Unlock()
+	if listing := t.known(path); listing != nil {
+		return listing, nil
 	}
-	kept := t.keptPath(path)
-	if c.listing == nil && c.load(kept) && c.fresh() {
-		return c.listing, nil
-	}
-	started := time.Now()
+	kept, started := t.keptPath(path), time.Now()
 	listing, err := t.describe(ctx)
 	if err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.listing, c.prints = listing, prints(listing.Files, started)
 	c.save(kept)
 	return listing, nil
+}
+
+// known gives the listing of the Taskfile at path that was made before, by this or
+// another process, if what it was made of is as it was then; else nil.
+func (t *Taskfile) known(path string) *protocol.Listing {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return &protocol.Listing{Kind: protocol.NoTaskfile, Files: []string{path}}
+	}
+	c := &t.listing
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if (c.listing != nil || c.load(t.keptPath(path))) && c.fresh() {
+		return c.listing
+	}
+	return nil
 }
 
 // keptListing is a listing on disk, so that a program that starts need not have

@@ -73,6 +73,22 @@ func TestRunResult(t *testing.T) {
 	assert.Contains(t, result.Text(), "stdout:\nzebra\n")
 }
 
+// How toolhost-task collects its garbage is nothing that commands see.
+func TestCommandsCollectAsTheyAreTold(t *testing.T) {
+	t.Setenv("GOGC", "50")
+	for name, tt := range map[string]struct {
+		allowed []string
+		want    string
+	}{"of toolhost": {nil, "<>\n"}, "of the user": {[]string{"GOGC"}, "<50>\n"}} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, "", func(o *taskfile.Options) { o.Env = tt.allowed })
+			p.write(".agent/Taskfile.yml", "version: '3'\ntasks: {show: {desc: x, cmds: ['echo \"<$GOGC>\"']}}\n")
+			r, result := p.run("show", "")
+			assert.Equal(t, tt.want, r.Stdout, result.Text())
+		})
+	}
+}
+
 // Values are templates to go-task, and one made of another is so twice.
 func TestTemplatesInArgsAreData(t *testing.T) {
 	testneed.NotShort(t, "starts hundreds of commands")

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/source/definition"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
+	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
 // Defaults of Options.
@@ -107,10 +109,14 @@ func (t *Taskfile) command(args ...string) (proc.Command, error) {
 	}
 	root := t.ws.Root()
 	argv := append([]string{binary, "--dir", root, "--taskfile", path}, args...)
+	env := proc.Environ(map[string]string{"PWD": root}, t.options.Env...)
+	if !slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, protocol.Collection+"=") }) {
+		env = append(env, protocol.Collection+"="+protocol.CollectLate)
+	}
 	return proc.Command{
 		Argv:    argv,
 		Dir:     root,
-		Env:     proc.Environ(map[string]string{"PWD": root}, t.options.Env...),
+		Env:     env,
 		Prepare: t.prepare(nil),
 	}, nil
 }

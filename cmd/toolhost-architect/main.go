@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/buildinfo"
@@ -19,7 +20,10 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode/architect/analysis"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	debug.SetGCPercent(100) // toolhost has its packages start without a collection
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // requestLimit bounds a request, in bytes.
 const requestLimit = 1 << 20

@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 
 	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/spf13/pflag"
@@ -30,7 +31,19 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	collectAsUsual()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// collectAsUsual takes back what toolhost has set for the start of this program alone.
+// What its packages have made is no garbage: four times that is let grow first.
+func collectAsUsual() {
+	if os.Getenv(protocol.Collection) == protocol.CollectLate {
+		os.Unsetenv(protocol.Collection)
+		debug.SetGCPercent(400)
+	}
+}
 
 // run does what args say and gives the exit code.
 func run(args []string, stdout, stderr io.Writer) (code int) {

@@ -3,8 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -83,6 +86,10 @@ func TestInstructions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			plant(t, dir, tt.files)
+			if _, ok := tt.files[".agent/Taskfile.yml"]; ok && tt.args == nil {
+				tt.env = environment(t.TempDir()) // the same for all, as is what is kept
+				learnCommands(t, dir, tt.env)
+			}
 			text := told(t, dir, tt.env, tt.args...)
 			for _, want := range tt.has {
 				assert.Contains(t, text, want)
@@ -92,6 +99,20 @@ func TestInstructions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// learnCommands has a server begin without the names of the Taskfile's commands, which
+// are known to servers that start later.
+func learnCommands(t *testing.T, dir string, env []string) {
+	old := time.Now().Add(-time.Minute) // a listing of what was written just now is not kept
+	require.NoError(t, os.Chtimes(filepath.Join(dir, ".agent", "Taskfile.yml"), old, old))
+	cmd := program(t, dir, "serve")
+	cmd.Env = env
+	s := serveCommand(t, cmd)
+	text := instructionsOf(t, s.request("initialize", map[string]any{"protocolVersion": "2025-11-25",
+		"capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"}}))
+	assert.Contains(t, text, "list_commands tells the commands")
+	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > 0 })
 }
 
 func manyTools(n int) string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/face/telemetry"
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // opening says what the flags choose, and how it is opened.
@@ -127,7 +127,7 @@ func (a *app) writeMistakes(diags config.Diagnostics) error {
 		return err
 	}
 	for line := range strings.Lines(text.String()) {
-		if plain := colour.ReplaceAllString(line, ""); len(plain) > width {
+		if plain := colour().ReplaceAllString(line, ""); len(plain) > width {
 			line = show.Note(plain, 2, width)
 		}
 		if _, err := io.WriteString(a.err, line); err != nil {
@@ -138,7 +138,7 @@ func (a *app) writeMistakes(diags config.Diagnostics) error {
 }
 
 // colour is a sequence that sets how what follows looks.
-var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+var colour = matching.Lazy(`\x1b\[[0-9;]*m`)
 
 // mistakesError ends the program because of mistakes in agent.hcl, which have
 // been shown.

@@ -130,9 +130,11 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 		".agent/more.yml":     "version: '3'\ntasks:\n  one:\n    desc: First\n    cmds: [echo 1]\n",
 	})
 	s := serve(t, dir)
+	s.until("the first listing", func() bool { return s.notedLocked(listChanged) > 0 })
 	assert.Contains(t, s.call("list_commands", `{}`).text(), `"more:one"`)
+	told := s.noted(listChanged)
 	plant(t, dir, texts{".agent/more.yml": "version: '3'\ntasks:\n  two:\n    desc: Second\n    cmds: [echo 2]\n"})
-	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > 0 })
+	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > told })
 	assert.Contains(t, s.call("list_commands", `{}`).text(), `"more:two"`)
 	healthy, _, _ := runIn(t, dir, "doctor")
 	assert.NotContains(t, healthy, "! Taskfile")
@@ -140,7 +142,7 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 	plant(t, dir, texts{".agent/more.yml": "version: '3'\ntasks:\n  two:\n    cmds: 3\n"})
 	s.until("the reason in the log", func() bool {
 		log := s.stderr.String()
-		return strings.Contains(log, "the changed Taskfile cannot be used") && strings.Contains(log, "more.yml:4")
+		return strings.Contains(log, "the Taskfile cannot be used") && strings.Contains(log, "more.yml:4")
 	})
 	broken := s.call("list_commands", `{}`)
 	assert.True(t, broken.IsError)

@@ -20,7 +20,7 @@ func (p *Project) brokenParts(cfg *config.Config) (made *parts, err error) {
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return nil, err
 	}
-	made.manager, err = p.newManager(cfg)
+	made.manager, err = p.newManager(cfg, made.protect)
 	return made, err
 }
 

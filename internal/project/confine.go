@@ -35,9 +35,8 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // agent.hcl says, and without one by the strongest level that works here, with
 // no network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
-	s := sandbox.Settings{Keep: p.ownFiles(cfg), Names: p.ownNames(),
-		Identity: p.identity, State: p.stateDir,
-		Ignore: cfg.Record.Ignore}
+	s := sandbox.Settings{Identity: p.identity, State: p.stateDir, Ignore: cfg.Record.Ignore}
+	s.Keep, s.Names = p.ownFiles(cfg)
 	if block := cfg.Sandbox; block != nil {
 		s.Network, s.Hosts = block.Network, block.Hosts
 		s.Read, s.Write, s.Mask = cfg.Judged(block.Read...), cfg.Judged(block.Write...), block.Mask
@@ -230,9 +229,9 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 	for _, plugin := range cfg.Plugins {
 		access[plugin.Name] = plugin.Access
 	}
-	settings := p.confineSettings(cfg)
+	settings := sync.OnceValue(func() sandbox.Settings { return p.confineSettings(cfg) })
 	policyFor := func(plugin string, further ...string) sandbox.Policy {
-		return p.granting(cfg, settings, "plugin", plugin, access[plugin]).Policy(p.Workspace.Root(),
+		return p.granting(cfg, settings(), "plugin", plugin, access[plugin]).Policy(p.Workspace.Root(),
 			append(slices.Clone(cfg.Workspace.Allow), further...)...)
 	}
 	prepare = func(l plugins.Launch) error {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/argv"
@@ -71,14 +70,14 @@ func (s *standing) say(file string) string {
 
 // instructions are what a client's model is told about the project.
 func instructions(p *Project, s *standing) func(context.Context) string {
-	return func(ctx context.Context) string {
+	return func(context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()
 		root := p.Workspace.Root()
 		lines := []string{fmt.Sprintf("toolhost offers tools for the project %.60q: they read, search, edit and "+
 			"run things in %.200q%s.", filepath.Base(root), root, undone(p))}
 		if !catalog.Toolset().Envelope {
 			lines = append(lines, named("Tools of this project alone", toolsOfProject(p, cfg)),
-				named("Commands of its Taskfile, for run_command", taskCommands(ctx, p)))
+				taskCommands(p))
 		}
 		file := ""
 		if cfg.Path != "" {
@@ -111,22 +110,19 @@ func toolsOfProject(p *Project, cfg *config.Config) (names []string) {
 	return names
 }
 
-// commandPatience is how long a client that begins waits for the names of the
-// Taskfile's commands.
-const commandPatience = 2 * time.Second
-
 // plainName is a name that can say nothing else to a model. Nobody has
 // approved a Taskfile's names.
 var plainName = matching.Lazy(`^[A-Za-z0-9_.:/-]{1,48}$`)
 
-// taskCommands are the Taskfile's, as far as run_command is offered.
-func taskCommands(ctx context.Context, p *Project) []string {
-	if _, err := p.Host.Catalog().Lookup("run_command"); err != nil {
-		return nil
+// taskCommands names the Taskfile's, as far as they are known: nobody who begins waits
+// for a process that reads it.
+func taskCommands(p *Project) string {
+	names, known := p.Commands()
+	if !known {
+		return "list_commands tells the commands of its Taskfile, for run_command."
 	}
-	ctx, cancel := context.WithTimeout(ctx, commandPatience)
-	defer cancel()
-	return slices.DeleteFunc(p.Commands(ctx), func(name string) bool { return !plainName().MatchString(name) })
+	return named("Commands of its Taskfile, for run_command",
+		slices.DeleteFunc(names, func(name string) bool { return !plainName().MatchString(name) }))
 }
 
 // mostNames bounds the names of a kind that are told.

@@ -79,6 +79,9 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 		defer close(settled)
 		offer.connectServers(ctx)
 	}()
+	if _, known := p.Commands(); !known {
+		go offer.tasksChanged(ctx)
+	}
 	go p.KeepTidy(ctx)
 	go p.FollowServers(ctx, server.Refresh)
 	offer.looks = []func(){
@@ -140,13 +143,11 @@ func (o *Offer) reload(ctx context.Context) {
 	}
 }
 
-// tasksChanged takes note of a changed Taskfile, which is read afresh whenever
-// it is used.
+// tasksChanged takes note of a Taskfile that is new or was changed. It is read afresh
+// whenever it is used.
 func (o *Offer) tasksChanged(ctx context.Context) {
 	if err := o.Project.CheckTasks(ctx); err != nil {
-		o.opening.Logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is fixed",
-			"error",
-			err)
+		o.opening.Logger.ErrorContext(ctx, "the Taskfile cannot be used; its commands fail until it is fixed", "error", err)
 	}
 	o.Server.Announce()
 }

@@ -97,7 +97,7 @@ func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return err
 	}
-	if made.manager, err = p.newManager(cfg); err != nil {
+	if made.manager, err = p.newManager(cfg, made.protect); err != nil {
 		return err
 	}
 	if made.model, err = newModel(cfg); err != nil {
@@ -286,18 +286,17 @@ func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.
 	return host.Offering(source, resources, prompts), err
 }
 
-func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
+func (p *Project) newManager(cfg *config.Config, protect []string) (*plugins.Manager, error) {
 	attach, err := plugins.ParseAttach(os.Getenv(plugins.AttachVariable))
 	if err != nil {
 		return nil, usage(err)
 	}
 	prepare, denied := p.confinePlugin(cfg)
 	options := plugins.Options{
-		Attach:   attach,
-		Logger:   p.options.Logger,
-		CacheDir: userdir.Cache("plugins"),
-		Workspace: sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow,
-			Protect: p.protectedGlobs(p.Workspace.Root(), cfg)},
+		Attach:      attach,
+		Logger:      p.options.Logger,
+		CacheDir:    userdir.Cache("plugins"),
+		Workspace:   sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow, Protect: protect},
 		HostVersion: p.options.Version,
 		Redact:      func(s string) string { return p.Recorder.Redactor().String(s) },
 		Sensitive:   p.keepPluginSecrets,

@@ -356,14 +356,14 @@ func (p *Project) TaskFiles() []string {
 	return tasks.Watched(context.Background())
 }
 
-// Commands are the names of the Taskfile's commands; none where it cannot be
-// read.
-func (p *Project) Commands(ctx context.Context) []string {
+// Commands are the names of the Taskfile's commands, as far as they are known
+// without reading it, which CheckTasks does; none where run_command is not offered.
+func (p *Project) Commands() (names []string, known bool) {
 	tasks := p.current().tasks
-	if tasks == nil {
-		return nil
+	if _, err := p.Host.Catalog().Lookup("run_command"); err != nil || tasks == nil {
+		return nil, true
 	}
-	return tasks.Commands(ctx)
+	return tasks.Commands()
 }
 
 // CheckTasks says what is wrong with the Taskfile.

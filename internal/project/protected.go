@@ -19,19 +19,21 @@ import (
 // deciding lists the slash globs, relative to root, of the files in a workspace
 // that a configuration makes decide what agents may do: the Taskfile with what
 // it includes, and what blocks with a grant name as program or argument. Who
-// could change one of them could run anything, with that grant.
-func (p *Project) deciding(root string, cfg *config.Config) []string {
+// could change one of them could run anything, with that grant. Of names it gives
+// those of obeyed.Relative, as globs of names.
+func (p *Project) deciding(root string, cfg *config.Config) (globs, names []string) {
 	tasks := taskincludes.DefaultPath
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		tasks = cfg.Taskfile.Path
 	}
-	globs := p.taskIncludes.Sources(root, tasks)
+	globs = p.taskIncludes.Sources(root, tasks)
 	for i, glob := range globs {
 		if glob == path.Clean(filepath.ToSlash(tasks)) {
 			globs[i] = matching.Literal(glob) // a name, whatever is in it
 		}
 	}
 	for _, name := range obeyed.Relative(root) {
+		names = append(names, matching.Literal(name))
 		globs = append(globs, "**/"+matching.Literal(name))
 	}
 	files := obeyed.Configured(root)
@@ -43,7 +45,7 @@ func (p *Project) deciding(root string, cfg *config.Config) []string {
 			globs = append(globs, matching.Literal(filepath.ToSlash(rel)))
 		}
 	}
-	return globs
+	return globs, names
 }
 
 // protectedGlobs are what file tools may not write in the workspace at root.
@@ -51,19 +53,21 @@ func (p *Project) protectedGlobs(root string, cfg *config.Config) []string {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
-	return slices.Concat(workspace.DefaultProtect(), cfg.Workspace.Protect, p.deciding(root, cfg))
+	globs, _ := p.deciding(root, cfg)
+	return slices.Concat(workspace.DefaultProtect(), cfg.Workspace.Protect, globs)
 }
 
 // ownFiles are what a confined command may not change although it lies in the
 // workspace: what decides what agents may do, and toolhost's own account of what
-// they did. Package sandbox protects what git obeys.
-func (p *Project) ownFiles(cfg *config.Config) []string {
+// they did. Package sandbox protects what git obeys. Of names it gives globs of those
+// that such a command may make and change nowhere in the workspace.
+func (p *Project) ownFiles(cfg *config.Config) (files, names []string) {
 	root := p.Workspace.Root()
-	var files []string
 	for _, name := range slices.Concat(workspace.Deciding(), obeyed.Names()) {
 		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
 	}
-	for _, glob := range p.deciding(root, cfg) {
+	globs, names := p.deciding(root, cfg)
+	for _, glob := range globs {
 		if !strings.ContainsAny(glob, `*?[{\`) {
 			files = append(files, filepath.Join(root, filepath.FromSlash(glob)))
 			continue
@@ -77,24 +81,14 @@ func (p *Project) ownFiles(cfg *config.Config) []string {
 	if path, err := filepath.Abs(cfg.Path); err == nil && cfg.Path != "" {
 		files = append(files, path, config.LockPath(path))
 	}
-	return files
-}
-
-// ownNames are globs of the names that a confined command may make and change nowhere
-// in the workspace.
-func (p *Project) ownNames() []string {
-	names := workspace.DecidingAnywhere()
-	for _, name := range obeyed.Relative(p.Workspace.Root()) {
-		names = append(names, matching.Literal(name))
-	}
-	return names
+	return files, slices.Concat(workspace.DecidingAnywhere(), names)
 }
 
 // holder tells which of the undo store's paths decide what runs: undo brings
 // nothing there that was not named, and no reviewed change goes there. A file HEAD
 // outside of .git could make its directory a repository.
 func (p *Project) holder() func(name string) bool {
-	own := sync.OnceValue(func() []string { return p.ownFiles(p.Config()) })
+	own := sync.OnceValue(func() []string { files, _ := p.ownFiles(p.Config()); return files })
 	return func(name string) bool {
 		at := filepath.FromSlash(name)
 		if !filepath.IsAbs(at) { // else it is in a tree of workspace.allow

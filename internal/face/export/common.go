@@ -1,8 +1,9 @@
 package export
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // isCommon reports whether a pattern is written with nothing but what RE2 and
@@ -25,7 +26,7 @@ type common struct {
 }
 
 // counted is a number of repetitions.
-var counted = regexp.MustCompile(`^\{[0-9]+(,[0-9]*)?\}`)
+var counted = matching.Lazy(`^\{[0-9]+(,[0-9]*)?\}`)
 
 func (c *common) step() bool {
 	switch first := c.rest[0]; first {
@@ -64,7 +65,7 @@ func (c *common) take(n int, repeating bool) {
 func (c *common) repetition() bool {
 	length := 1
 	if c.rest[0] == '{' {
-		length = len(counted.FindString(c.rest))
+		length = len(counted().FindString(c.rest))
 	}
 	if !c.repeating || length == 0 {
 		return false

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // How long what others say may be, in bytes.
@@ -59,7 +60,7 @@ func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool
 	if !json.Valid(schema) {
 		return nil, false
 	}
-	if plain(string(schema), layout) && !escapes.Match(schema) && len(schema) <= limit {
+	if plain(string(schema), layout) && !escapes().Match(schema) && len(schema) <= limit {
 		return schema, true
 	}
 	w := schemaWriter{decoder: json.NewDecoder(bytes.NewReader(schema)), limit: limit, clear: true}
@@ -71,7 +72,7 @@ func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool
 }
 
 // escapes are those of JSON that may stand for what is not seen.
-var escapes = regexp.MustCompile(`\\[ubfr]`)
+var escapes = matching.Lazy(`\\[ubfr]`)
 
 // schemaWriter copies JSON, in its order.
 type schemaWriter struct {

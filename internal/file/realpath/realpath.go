@@ -63,6 +63,35 @@ func parts(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }
 
+// Memo remembers where paths lead, so that a search through many of them looks at
+// each directory once. It is for one search: a symlink may change after it.
+type Memo map[string]string
+
+// Of is what filepath.EvalSymlinks gives for a clean path.
+func (m Memo) Of(path string) (string, error) {
+	if real, known := m[path]; known {
+		return real, nil
+	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path, nil
+	}
+	dir, err := m.Of(dir)
+	if err != nil {
+		return "", err
+	}
+	real := filepath.Join(dir, filepath.Base(path))
+	info, err := os.Lstat(real)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
+		return "", err
+	}
+	m[path] = real
+	return real, nil
+}
+
 // Within reports whether path is dir or lies below it, wherever symlinks in
 // both lead. Where nobody can tell, it does not.
 func Within(path, dir string) bool {

@@ -51,6 +51,24 @@ func TestOf(t *testing.T) {
 	assert.Error(t, err)
 }
 
+func TestMemoLeadsWhereTheFileSystemDoes(t *testing.T) {
+	base := tree(t)
+	memo := make(realpath.Memo)
+	for range 2 {
+		for _, path := range []string{"ws", "ws/sub", "ws/out", "ws/out/deep", "ws/deep", "ws/absolute/deep", "ws/inside", "ws/up", "out/deep",
+			"ws/dangling", "ws/chain", "ws/loop", "ws/missing", "ws/missing/a", "ws/up/out", "."} {
+			path = filepath.Join(base, filepath.FromSlash(path))
+			want, missing := filepath.EvalSymlinks(path)
+			got, err := memo.Of(path)
+			assert.Equal(t, want, got, path)
+			assert.Equal(t, missing == nil, err == nil, path)
+		}
+	}
+	got, err := memo.Of("/")
+	require.NoError(t, err)
+	assert.Equal(t, "/", got)
+}
+
 func TestWithin(t *testing.T) {
 	base := tree(t)
 	ws := filepath.Join(base, "ws")

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // pattern is a checked pattern.
@@ -69,7 +70,7 @@ func invalid(pattern string, err error) error {
 		}
 	}
 	next := "Put a backslash before characters that are meant as they are, or search for a literal text."
-	if found := beyondRE2.FindString(pattern); found != "" {
+	if found := beyondRE2().FindString(pattern); found != "" {
 		reason = found + " is not supported"
 		next = "Patterns have no look-ahead, look-behind or back-reference (RE2 syntax): search for more, and choose among what is found."
 	}
@@ -78,7 +79,7 @@ func invalid(pattern string, err error) error {
 }
 
 // beyondRE2 finds what other engines know and this syntax lacks.
-var beyondRE2 = regexp.MustCompile(`\(\?<?[=!]|\\[1-9]`)
+var beyondRE2 = matching.Lazy(`\(\?<?[=!]|\\[1-9]`)
 
 // withinLine changes a tree into one that never matches a line break, and for
 // which the text begins and ends with the line. Groups capture nothing. In a raw

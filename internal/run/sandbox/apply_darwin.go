@@ -36,7 +36,7 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 	return nil
 }
 
-func try(t trial) Verdict {
+func try(t trial, _ *preparation) Verdict {
 	if t.level == Landlock {
 		return Verdict{Reason: "Landlock is part of Linux"}
 	}

@@ -156,11 +156,11 @@ func namespaceRemedy() string {
 	return ""
 }
 
-func try(t trial) Verdict {
+func try(t trial, prepared *preparation) Verdict {
 	if errno := launch.LandlockMissing(); t.level == Landlock && errno != 0 {
 		return landlockMissing(errno)
 	}
-	p := Policy{Level: t.level, trial: t.supervised}
+	p := Policy{Level: t.level, trial: t.supervised, prepared: prepared}
 	return p.tryIn("/", t.level)
 }
 

@@ -50,7 +50,7 @@ func (v Verdict) Weaker() string {
 // Detect tries what works on this machine. It starts confined processes the
 // first time, which takes some milliseconds, and remembers the answer.
 func Detect(context.Context) Report {
-	report := Report{Full: on(Full, true), Landlock: on(Landlock, true), LandlockABI: landlockABI(), CallsRepeat: callsRepeat()}
+	report := Report{Full: on(Full, true, nil), Landlock: on(Landlock, true, nil), LandlockABI: landlockABI(), CallsRepeat: callsRepeat()}
 	report.Around = around()
 	switch {
 	case report.Full.Works:
@@ -67,7 +67,7 @@ func On(level Level) Verdict {
 	if level != Full && level != Landlock {
 		return Verdict{Works: level == Off}
 	}
-	return on(level, true)
+	return on(level, true, nil)
 }
 
 // Try finds out, on Linux, whether a command could be confined by the policy and change
@@ -105,8 +105,9 @@ type belief struct {
 
 const believed = 10 * time.Second
 
-// on tries a level, unless that has been done.
-func on(level Level, supervised bool) Verdict {
+// on tries a level, unless that has been done, for a command that shares what is
+// prepared with the trial.
+func on(level Level, supervised bool, prepared *preparation) Verdict {
 	if level == Landlock {
 		supervised = true
 	}
@@ -117,7 +118,7 @@ func on(level Level, supervised bool) Verdict {
 	if found && (known.Works || time.Now().Before(known.until)) {
 		return known.Verdict
 	}
-	verdict := try(t)
+	verdict := try(t, prepared)
 	if !verdict.Passing {
 		if tried.verdicts == nil {
 			tried.verdicts = make(map[trial]belief)

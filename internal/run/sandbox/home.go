@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
 // homePlaces is all that a confined process sees of the user's home directory
@@ -59,7 +61,7 @@ type shownPlace struct {
 
 // shownInHome returns what a confined process sees of home: those of homePlaces
 // that exist, and the directories of PATH.
-func shownInHome(home string) (shown []shownPlace) {
+func shownInHome(home string, memo realpath.Memo) (shown []shownPlace) {
 	if home == "" {
 		return nil
 	}
@@ -79,7 +81,7 @@ func shownInHome(home string) (shown []shownPlace) {
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
 		path = filepath.Clean(path)
-		real, err := filepath.EvalSymlinks(path)
+		real, err := memo.Of(path)
 		switch {
 		case err != nil || within(home, real): // missing, or all of it
 		case within(path, home):

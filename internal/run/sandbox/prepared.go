@@ -4,6 +4,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
 // preparedFor is how long what was found out for one command holds for the
@@ -28,14 +30,19 @@ type keptRuleset struct {
 
 // places returns Secrets and shownInHome, as they were seconds ago at most.
 func (p *preparation) places(home string) (secrets []string, shown []shownPlace) {
+	find := func() ([]string, []shownPlace) {
+		memo := make(realpath.Memo)
+		return secretsFor(home, memo), shownInHome(home, memo)
+	}
 	if p == nil {
-		return Secrets(home), shownInHome(home)
+		return find()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.rulesets == nil {
 		time.AfterFunc(preparedFor, p.drop)
-		p.secrets, p.shown, p.rulesets = Secrets(home), shownInHome(home), make(map[string]keptRuleset)
+		p.rulesets = make(map[string]keptRuleset)
+		p.secrets, p.shown = find()
 	}
 	return p.secrets, p.shown
 }

@@ -262,14 +262,14 @@ func (p *Policy) check() error {
 func (p *Policy) choose() (Level, error) {
 	switch p.Level {
 	case Auto, "":
-		full := on(Full, p.supervised())
+		full := on(Full, p.supervised(), p.prepared)
 		if full.Works {
 			return Full, nil
 		}
 		if full.Passing {
 			return "", passing(full)
 		}
-		landlock := on(Landlock, true)
+		landlock := on(Landlock, true, p.prepared)
 		switch {
 		case landlock.Works:
 			return Landlock, nil
@@ -279,7 +279,7 @@ func (p *Policy) choose() (Level, error) {
 		return "", tool.Errorf(tool.Unavailable, "no sandbox works here: %s", Reasons(full, landlock)).
 			Suggest("%s", advice(full, landlock))
 	case Full, Landlock:
-		verdict := on(p.Level, p.supervised())
+		verdict := on(p.Level, p.supervised(), p.prepared)
 		switch {
 		case verdict.Passing:
 			return "", passing(verdict)

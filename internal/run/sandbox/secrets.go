@@ -48,8 +48,10 @@ var secretsInSystem = [...]string{
 // Secrets lists what is masked for a user with that home directory: those of
 // the known places of secrets that exist, with symlinks followed. The homes of
 // others are among them, as far as they can be entered.
-func Secrets(home string) []string {
-	s := secretPlaces{parents: make(map[string]string)}
+func Secrets(home string) []string { return secretsFor(home, make(realpath.Memo)) }
+
+func secretsFor(home string, memo realpath.Memo) []string {
+	s := secretPlaces{memo: memo}
 	if home != "" {
 		present := make(map[string]bool)
 		for _, name := range namesIn(home) {
@@ -134,8 +136,8 @@ func HoldsSecrets(path string) bool {
 // secretPlaces collects places. Every confined process pays for the search, so
 // that nothing is asked of the file system twice.
 type secretPlaces struct {
-	found   []string
-	parents map[string]string // directories, and where symlinks lead
+	found []string
+	memo  realpath.Memo
 }
 
 // add adds what is at path: a directory, which may be entered though it cannot
@@ -197,15 +199,10 @@ func changeable(path string, trees []string) bool {
 }
 
 func (s *secretPlaces) parent(dir string) string {
-	real, known := s.parents[dir]
-	if !known {
-		var err error
-		if real, err = filepath.EvalSymlinks(dir); err != nil {
-			real = dir
-		}
-		s.parents[dir] = real
+	if real, err := s.memo.Of(dir); err == nil {
+		return real
 	}
-	return real
+	return dir
 }
 
 func namesIn(dir string) []string {

@@ -75,7 +75,7 @@ var SettingsSchema string
 // of secrets, and what commands find empty. A tree that lies in such a place has
 // been named, and is used.
 func (s Settings) Hidden(trees ...string) (hidden []string) {
-	places := secretPlaces{parents: make(map[string]string)}
+	places := secretPlaces{memo: make(realpath.Memo)}
 	for _, path := range knownSecrets(homeDirectory()) {
 		if inOne(path, trees) {
 			places.add(path)
@@ -201,7 +201,7 @@ func (p *Policy) weaker(level Level) string {
 	if level != Landlock || p.Level != Auto && p.Level != "" {
 		return ""
 	}
-	return on(Full, p.supervised()).Weaker()
+	return on(Full, p.supervised(), p.prepared).Weaker()
 }
 
 // ConfineTelling is Apply for tools whose results name the level: it gives

@@ -3,6 +3,14 @@
 // standard library only.
 package protocol
 
+// Collection is the variable with which toolhost has toolhost-task collect no garbage
+// while its packages start, a fifth of its start, and CollectLate the value. It takes it
+// out of the environment of what it runs.
+const (
+	Collection  = "GOGC"
+	CollectLate = "3000"
+)
+
 // Kind says how a listing or a run ended.
 type Kind string
 

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
 // Redactor takes secrets out of texts. A nil Redactor changes nothing. Its
@@ -121,7 +121,7 @@ func (r *Redactor) numbers(data []byte) []byte {
 	if r == nil || r.values == nil || !bytes.ContainsAny(data, "0123456789") {
 		return data
 	}
-	return number.ReplaceAllFunc(data, func(n []byte) []byte {
+	return number().ReplaceAllFunc(data, func(n []byte) []byte {
 		if clean := r.values.replace(string(n)); clean != string(n) {
 			return tool.MustMarshal(clean)
 		}
@@ -129,7 +129,7 @@ func (r *Redactor) numbers(data []byte) []byte {
 	})
 }
 
-var number = regexp.MustCompile(`[-+.0-9eE]+`)
+var number = matching.Lazy(`[-+.0-9eE]+`)
 
 // literalEnd is the length of the string literal that data begins with.
 func literalEnd(data []byte) int {

@@ -3,33 +3,17 @@
 // coreutils 9 and cloc 1.9x which can neither reach outside the workspace nor
 // run for ever; all others are refused.
 //
-// They are written in standard.hcl. standard.json is what an agent.hcl with that
-// text declares, since reading HCL would be a third of a start;
-// go test ./config -run TestStandardSource -update makes it.
+// They are written in standard.hcl. specs.go is what an agent.hcl with that text
+// declares, since reading HCL would be a third of a start.
 package standard
 
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
-
-	"github.com/toolhost/toolhost/host/argv"
 )
 
 //go:embed standard.hcl
 var source []byte
-
-//go:embed standard.json
-var specs []byte
-
-// Specs gives the standard wrappers, in order of listing.
-func Specs() []argv.Spec {
-	var list []argv.Spec
-	if err := json.Unmarshal(specs, &list); err != nil {
-		panic("standard.json: " + err.Error())
-	}
-	return list
-}
 
 // Block is the text of the tool block of a wrapper, for a project to change;
 // nil where there is no wrapper of that name.

@@ -71,7 +71,8 @@ func (a *Analyzer) Analyze(ctx context.Context, r Request) (*Reply, error) {
 	}
 	r.Root, r.Allow = a.workspace.Root(), a.options.Allow
 	ended, err := proc.Run(ctx, proc.Command{
-		Argv: []string{binary}, Dir: r.Root, Env: proc.Environ(nil), Stdin: tool.MustMarshal(r),
+		Argv: []string{binary}, Dir: r.Root, Stdin: tool.MustMarshal(r),
+		Env:     append(proc.Environ(nil), "GOGC=3000"), // while its packages start, a third of that
 		Timeout: a.options.Timeout, Cap: replyLimit, Prepare: a.options.Prepare,
 	})
 	if err != nil {
