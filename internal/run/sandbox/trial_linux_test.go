@@ -13,7 +13,7 @@ import (
 // supervisors do.
 func TestTrialsBesideThreadsThatEnd(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
-	if verdict := try(trial{Full, true}); !verdict.Works {
+	if verdict := try(trial{Full, true}, nil); !verdict.Works {
 		testneed.Missing(t, verdict.Reason)
 	}
 	done := make(chan struct{})
@@ -34,6 +34,6 @@ func TestTrialsBesideThreadsThatEnd(t *testing.T) {
 		}()
 	}
 	for range 10 {
-		assert.Equal(t, Verdict{Works: true}, try(trial{Full, true}))
+		assert.Equal(t, Verdict{Works: true}, try(trial{Full, true}, nil))
 	}
 }
