@@ -74,11 +74,9 @@ type bar struct {
 	baseRuns   int
 }
 
-// tolerated is what a ratio may be above the one that is checked in.
-const tolerated = 1.15
-
-// gate measures the bars and compares them with the ratios of a file, or writes them there.
-func gate(binary, file string, write bool, words string) error {
+// gate measures the bars and compares them with the ratios of a file, or writes them
+// there. They may be so many percent above those of the file.
+func gate(binary, file string, above float64, write bool, words string) error {
 	kept, err := readRatios(file)
 	if err != nil {
 		return err
@@ -94,14 +92,15 @@ func gate(binary, file string, write bool, words string) error {
 		if !strings.Contains(bar.name, words) {
 			continue
 		}
-		ratio, err := bar.settle(kept[bar.name], write)
+		most := kept[bar.name] * (1 + above/100)
+		ratio, err := bar.settle(kept[bar.name], most, write)
 		if err != nil {
 			return fmt.Errorf("%s: %w", bar.name, err)
 		}
 		measured[bar.name] = ratio
-		if !write && tooMuch(ratio, kept[bar.name]) {
+		if !write && ratio > most {
 			failed = true
-			fmt.Printf("FAILED: %s: %.2f is more than 15 %% above %.2f\n", bar.name, ratio, kept[bar.name])
+			fmt.Printf("FAILED: %s: %.2f is more than %g %% above %.2f\n", bar.name, ratio, above, kept[bar.name])
 		}
 	}
 	switch {
@@ -115,12 +114,9 @@ func gate(binary, file string, write bool, words string) error {
 	return nil
 }
 
-// tooMuch reports a ratio that fails the gate. One that is not checked in does.
-func tooMuch(ratio, kept float64) bool { return ratio > kept*tolerated }
-
-// settle measures a bar, and again where it is too much: what disturbs a machine makes
-// a ratio wrong once, seldom three times.
-func (b bar) settle(kept float64, once bool) (least float64, err error) {
+// settle measures a bar, and again where it is more than the most: what disturbs a
+// machine makes a ratio wrong once, seldom three times.
+func (b bar) settle(kept, most float64, once bool) (least float64, err error) {
 	for try := range 3 {
 		ratio, ours, err := b.measure()
 		if err != nil {
@@ -130,7 +126,7 @@ func (b bar) settle(kept float64, once bool) (least float64, err error) {
 		if try == 0 || ratio < least {
 			least = ratio
 		}
-		if once || !tooMuch(least, kept) {
+		if once || least <= most {
 			break
 		}
 	}

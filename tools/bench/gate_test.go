@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestGateFailsAboveFifteenPercent(t *testing.T) {
+func TestGateMeasuresAgainWhatIsTooMuch(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours  []time.Duration // of one try after the other, against 10
 		kept  float64
@@ -35,11 +35,11 @@ func TestGateFailsAboveFifteenPercent(t *testing.T) {
 					return took, nil
 				},
 				base: func() (time.Duration, error) { return 10, nil }}
-			least, err := b.settle(c.kept, false)
+			least, err := b.settle(c.kept, c.kept*1.15, false)
 			require.NoError(t, err)
 			assert.InDelta(t, c.least, least, 0.001)
 			assert.Equal(t, c.tries, tries)
-			assert.Equal(t, c.fails, tooMuch(least, c.kept))
+			assert.Equal(t, c.fails, least > c.kept*1.15)
 		})
 	}
 }

@@ -5,7 +5,7 @@
 //
 // With words only the lines are measured whose names contain them. With -gate FILE
 // it compares processor time instead, and fails for what is more than 15 % above
-// the ratio in the file; -write puts the ratios measured there.
+// the ratio in the file, or what -above says; -write puts the ratios measured there.
 //
 // Single times say little on a shared machine and are shown only to make
 // the ratios plausible.
@@ -24,16 +24,17 @@ import (
 
 func main() {
 	file := flag.String("gate", "", "compare processor time with the ratios of this file")
+	above := flag.Float64("above", 15, "how many percent above them are too much")
 	write := flag.Bool("write", false, "write the ratios into that file")
 	flag.Parse()
 	if flag.NArg() < 1 {
-		fmt.Fprintln(os.Stderr, "usage: bench [-gate FILE [-write]] PATH_OF_TOOLHOST [WORDS]")
+		fmt.Fprintln(os.Stderr, "usage: bench [-gate FILE [-above PERCENT] [-write]] PATH_OF_TOOLHOST [WORDS]")
 		os.Exit(2)
 	}
 	words := strings.Join(flag.Args()[1:], " ")
 	run := func() error { return bench(flag.Arg(0), words) }
 	if *file != "" {
-		run = func() error { return gate(flag.Arg(0), *file, *write, words) }
+		run = func() error { return gate(flag.Arg(0), *file, *above, *write, words) }
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
