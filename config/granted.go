@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/run/variables"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
@@ -55,20 +54,15 @@ const ReadOnlyCache = "read_only"
 
 // GrantedCaches returns a name for each block with a grant, or with less than the sandbox
 // block has, such as "tool-fetch", under which its processes have caches of their own: what
-// a process with fewer rights could write to, another would run with its own.
-func (c *Config) GrantedCaches() (names []string) {
-	reading := false
+// a process with fewer rights could write to, another would run with its own. ReadOnlyCache
+// is always among them, so that a first tool of that kind restarts no plugin.
+func (c *Config) GrantedCaches() []string {
+	names := []string{ReadOnlyCache}
 	c.eachBlock(func(b *rights) {
-		switch {
-		case c.grants(b.access, b.env) || c.lacks(b.access):
+		if c.grants(b.access, b.env) || c.lacks(b.access) {
 			names = append(names, CacheName(b.kind, b.name))
-		case b.reading:
-			reading = true
 		}
 	})
-	if reading {
-		names = append(names, ReadOnlyCache)
-	}
 	return names
 }
 
@@ -108,33 +102,31 @@ func (c *Config) withheld(a Access, env map[string]string) []string {
 }
 
 // rights are a block that starts processes, and what they may do. Words are those of its
-// command; reading says that they change nothing in the workspace.
+// command.
 type rights struct {
 	kind, name, pos string
 	access          Access
 	env             map[string]string
 	words           []string
-	reading         bool
 }
 
 func (c *Config) eachBlock(found func(*rights)) {
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		found(&rights{"tool", t.Name, t.Pos, t.Access, literalEnv(t.Command), literalWords(t), t.Risk == tool.ReadOnly})
+		found(&rights{"tool", t.Name, t.Pos, t.Access, literalEnv(t.Command), literalWords(t)})
 	}
 	for i := range c.Resources {
 		r := &c.Resources[i]
-		found(&rights{"resource", r.Name, r.Pos, r.Access, literalEnv(r.Command), literalWords(&argv.Spec{Command: r.Command}),
-			r.Risk == tool.ReadOnly})
+		found(&rights{"resource", r.Name, r.Pos, r.Access, literalEnv(r.Command), literalWords(&argv.Spec{Command: r.Command})})
 	}
 	for _, s := range c.Servers {
-		found(&rights{"mcp", s.Name, s.Pos, s.Access, s.Env, s.Command, false})
+		found(&rights{"mcp", s.Name, s.Pos, s.Access, s.Env, s.Command})
 	}
 	for _, a := range c.Agents {
-		found(&rights{"agent", a.Role, a.Pos, a.Access, a.Env, a.Command, false})
+		found(&rights{"agent", a.Role, a.Pos, a.Access, a.Env, a.Command})
 	}
 	for _, p := range c.Plugins {
-		found(&rights{"plugin", p.Name, p.Pos, p.Access, p.Env, append([]string{p.Source}, p.Args...), false})
+		found(&rights{"plugin", p.Name, p.Pos, p.Access, p.Env, append([]string{p.Source}, p.Args...)})
 	}
 	if c.Taskfile != nil {
 		found(&rights{kind: "taskfile", pos: c.Taskfile.Pos, access: c.Taskfile.Access})

@@ -65,7 +65,7 @@ func TestGrantedCaches(t *testing.T) {
 	for src, want := range map[string][]string{
 		"tool \"x\" {\n" + run:                                                                                  nil,
 		"tool \"x\" {\nnetwork = \"allow\"\n" + run:                                                             {"tool-x"},
-		"tool \"x\" {\nrisk = \"read_only\"\n" + run:                                                            {ReadOnlyCache},
+		"tool \"x\" {\nrisk = \"read_only\"\n" + run:                                                            nil,
 		"tool \"x\" {\nread = [\"/usr\"]\nrisk = \"read_only\"\n" + run:                                         {"tool-x"},
 		"sandbox { network = \"allow\" }\ntool \"x\" {\n" + run:                                                 nil,
 		"sandbox { network = \"allow\" }\ntool \"x\" {\nnetwork = \"deny\"\n" + run:                             {"tool-x"},
@@ -74,6 +74,6 @@ func TestGrantedCaches(t *testing.T) {
 	} {
 		cfg, diags := Parse("agent.hcl", []byte(src), LoadOptions{})
 		require.False(t, diags.HasErrors(), "%v", diags)
-		assert.Equal(t, want, cfg.GrantedCaches(), src)
+		assert.Equal(t, append([]string{ReadOnlyCache}, want...), cfg.GrantedCaches(), src)
 	}
 }

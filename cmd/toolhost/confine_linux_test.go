@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -106,10 +107,13 @@ func (p confinedProject) attempt(t *testing.T, kind, act, what string) (came, le
 	}
 	cmd := program(t, p.root, append(args, "--params", string(mustJSON(t, params)))...)
 	cmd.Env = append(environment(p.home), "TOOLHOST_TRUST=1")
-	out, _ := cmd.CombinedOutput()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, _ := cmd.Output()
 	var result struct{ Metadata map[string]any }
-	_ = json.Unmarshal(out[max(0, strings.Index(string(out), "{")):], &result)
+	_ = json.Unmarshal(out, &result)
 	level, _ = result.Metadata["sandbox"].(string)
+	out = append(out, stderr.Bytes()...)
 	if kind == "run" { // whose result names files
 		logs, err := filepath.Glob(filepath.Join(p.root, ".agent/runs/*/logs/*"))
 		require.NoError(t, err)
