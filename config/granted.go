@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/run/variables"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
@@ -64,6 +65,12 @@ func (c *Config) GrantedCaches() []string {
 		}
 	})
 	return names
+}
+
+// ReadsOnly reports whether a tool or resource has the risk read_only.
+func (c *Config) ReadsOnly() bool {
+	return slices.ContainsFunc(c.Tools, func(t argv.Spec) bool { return t.Risk == tool.ReadOnly }) ||
+		slices.ContainsFunc(c.Resources, func(r argv.Resource) bool { return r.Risk == tool.ReadOnly })
 }
 
 // CacheName returns the name that GrantedCaches has for a block.

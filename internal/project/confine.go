@@ -64,15 +64,19 @@ func chosenLevel(cfg *config.Config) (level sandbox.Level, unwatched bool) {
 }
 
 // grantedCaches returns the directories of the caches that only blocks with a
-// grant may write to. They are made, so that no other process can make them.
+// grant may write to. They are made, so that no other process can make them; that of
+// read-only tools where there is such a tool.
 func (p *Project) grantedCaches(cfg *config.Config) (dirs []string) {
 	root := p.Workspace.Root()
 	for _, name := range cfg.GrantedCaches() {
 		dir := sandbox.GrantedCache(root, name)
+		dirs = append(dirs, dir)
+		if name == config.ReadOnlyCache && !cfg.ReadsOnly() {
+			continue
+		}
 		if err := sandbox.MakeCache(root, dir); err != nil {
 			p.options.Logger.Warn("a block with a grant has no caches", "directory", dir, "error", err)
 		}
-		dirs = append(dirs, dir)
 	}
 	return dirs
 }
