@@ -84,7 +84,7 @@ func TestAGrantOfARepository(t *testing.T) {
 		"the config":    `printf '[core]\n\tfsmonitor = touch PWNED; false\n' >> ../sup/.git/config`,
 		"another config": `printf '[core]\n\tfsmonitor = touch PWNED; false\n' > c; ` +
 			`cat ../sup/.git/config >> c; mv c ../sup/.git/config`,
-		"another directory": `cp -r ../sup/.git ../sup/.git/evil; rm -rf ../sup/.git/evil/worktrees; ` +
+		"another directory": `cp -r ../sup/.git e; rm -rf e/worktrees; mv e ../sup/.git/evil; ` + // cp stops where it comes to its own copy
 			`printf '[core]\n\tfsmonitor = touch PWNED; false\n' >> ../sup/.git/evil/config; ` +
 			`echo ../../evil > ../sup/.git/worktrees/wt/commondir`,
 	}
