@@ -5,11 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -191,16 +192,30 @@ func (c *Call) now(path string) (s undo.State) {
 	return s
 }
 
+// hashed has buffers to read files into that are hashed: a command may leave thousands.
+var hashed = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// hashOf returns the SHA-256 of a file's content, in hexadecimal.
 func hashOf(path string) (string, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return "", err
 	}
-	f := os.NewFile(uintptr(fd), filepath.Base(path))
-	defer f.Close()
+	defer unix.Close(fd)
+	buf := hashed.Get().(*[64 << 10]byte)
+	defer hashed.Put(buf)
 	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
+	for {
+		n, err := unix.Read(fd, buf[:])
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			return hex.EncodeToString(sum.Sum(nil)), nil
+		}
+		sum.Write(buf[:n])
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -382,14 +381,21 @@ func (s *supervisor) mknod(c caller, at, path, mode uint64) syscall.Errno {
 	return s.withMode(p, wanted)
 }
 
-// umask is the caller's, all bits if it has ended.
+// umask returns the caller's, or all bits if it has ended. Every file that is made asks for
+// it, so no more is read than the first two lines: a name of at most 64 bytes, and the mask.
 func (c caller) umask() uint32 {
-	status, _ := os.ReadFile("/proc/" + strconv.Itoa(c.pid) + "/status")
-	if _, rest, found := bytes.Cut(status, []byte("\nUmask:\t")); found {
-		value, _, _ := bytes.Cut(rest, []byte("\n"))
-		if mask, err := strconv.ParseUint(string(value), 8, 32); err == nil {
-			return uint32(mask)
-		}
+	fd, err := unix.Open("/proc/"+strconv.Itoa(c.pid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0o777
 	}
-	return 0o777
+	defer unix.Close(fd)
+	var head [128]byte
+	n, _ := unix.Read(fd, head[:])
+	_, rest, found := bytes.Cut(head[:max(n, 0)], []byte("\nUmask:\t"))
+	value, _, ended := bytes.Cut(rest, []byte("\n"))
+	mask, err := strconv.ParseUint(string(value), 8, 32)
+	if !found || !ended || err != nil {
+		return 0o777
+	}
+	return uint32(mask)
 }
