@@ -49,6 +49,9 @@ func Ends(glob string, parts []string) bool {
 	for at := len(parts) - 1; at >= 0; at-- {
 		slash := strings.LastIndexByte(glob, '/')
 		if name := glob[slash+1:]; name != parts[at] {
+			if !strings.ContainsAny(name, `*?[\`) { // most have none, and path.Match is slow
+				return false
+			}
 			if ok, _ := path.Match(name, parts[at]); !ok {
 				return false
 			}
