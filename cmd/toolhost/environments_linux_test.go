@@ -47,8 +47,8 @@ func TestEnvironments(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		rules []testfilter.Rule
-		level sandbox.Level
-		error string // and otherwise it works
+		level sandbox.Level // that is had, or that the case is about
+		error string        // and otherwise it works
 		next  string
 	}{
 		"as it is":             {level: strongest},
@@ -60,10 +60,10 @@ func TestEnvironments(t *testing.T) {
 			Bits: unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV}}, level: strongest},
 		"memfd_create refused": {rules: []testfilter.Rule{{Call: unix.SYS_MEMFD_CREATE, Errno: syscall.EPERM}}, level: strongest},
 		"before openat2":       {rules: []testfilter.Rule{{Call: unix.SYS_OPENAT2, Errno: syscall.ENOSYS}}, level: sandbox.Landlock},
-		"openat2 refused": {rules: []testfilter.Rule{{Call: unix.SYS_OPENAT2, Errno: syscall.EPERM}},
+		"openat2 refused": {rules: []testfilter.Rule{{Call: unix.SYS_OPENAT2, Errno: syscall.EPERM}}, level: sandbox.Full,
 			error: "no sandbox works here: openat2: operation not permitted", next: "seccomp profile"},
 		"mounts refused": {rules: inDocker[1:], level: sandbox.Landlock},
-		"too many processes": {rules: []testfilter.Rule{{Call: unix.SYS_UNSHARE, Errno: syscall.EAGAIN}},
+		"too many processes": {rules: []testfilter.Rule{{Call: unix.SYS_UNSHARE, Errno: syscall.EAGAIN}}, level: sandbox.Full,
 			error: passing + "make namespaces: resource temporarily unavailable", next: "ulimit -u"},
 		"too many files": {rules: []testfilter.Rule{{Call: unix.SYS_PIPE2, Errno: syscall.EMFILE}},
 			error: "no pipe for the launcher: pipe2: too many open files", next: "ulimit -n"},
