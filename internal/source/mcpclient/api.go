@@ -16,38 +16,38 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// Resource is something that a server lets be read.
+// Resource is something a server lets clients read.
 type Resource struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"`
-	// Template is true when URI is a URI template (RFC 6570).
+	// Template is set if URI is a URI template (RFC 6570).
 	Template bool `json:"template,omitempty"`
 }
 
-// Prompt is a text with blanks that a server offers.
+// Prompt is a prompt template that a server offers.
 type Prompt struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description,omitempty"`
 	Arguments   []PromptArgument `json:"arguments,omitempty"`
 }
 
-// PromptArgument is a blank of a prompt.
+// PromptArgument is an argument of a prompt.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required,omitempty"`
 }
 
-// PromptMessage is one message of a prompt that was filled in.
+// PromptMessage is one message of an expanded prompt.
 type PromptMessage struct {
 	// Role is "user" or "assistant".
 	Role    string       `json:"role"`
 	Content tool.Content `json:"content"`
 }
 
-// Names gives the names of the servers, in the order in which they were added.
+// Names returns the names of the servers in the order they were added.
 func (c *Client) Names() []string {
 	names := []string{}
 	for _, s := range c.servers.All() {
@@ -56,8 +56,7 @@ func (c *Client) Names() []string {
 	return names
 }
 
-// find gives the server of that name. The error is a *tool.Error of code
-// not_found.
+// find returns the server of that name. The error is a *tool.Error of code not_found.
 func (c *Client) find(name string) (*server, error) {
 	if s, ok := c.servers.Find(name); ok {
 		return s, nil
@@ -73,7 +72,7 @@ func (c *Client) find(name string) (*server, error) {
 	return nil, err.Suggest("The servers are %s.", strings.Join(names, ", "))
 }
 
-// connected gives the connection to the server of that name.
+// connected returns the connection to the server of that name.
 func (c *Client) connected(ctx context.Context, name string) (*link, error) {
 	s, err := c.find(name)
 	if err != nil {
@@ -82,10 +81,8 @@ func (c *Client) connected(ctx context.Context, name string) (*link, error) {
 	return s.acquire(ctx)
 }
 
-// Tools describes the tools of a server under the server's own names,
-// connecting if they are not known. Include, exclude and prefix of the spec do
-// not apply to the names, include and exclude do to the choice. LeftOut says why
-// others are not offered.
+// Tools describes the tools of a server under the server's own names, connecting if they are not known. The spec's
+// include and exclude apply, prefix does not. leftOut explains why others are not offered.
 func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definition, leftOut []*tool.Error, err error) {
 	s, err := c.find(name)
 	if err != nil {
@@ -112,8 +109,7 @@ func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definitio
 	return defs, leftOut, nil
 }
 
-// admitted gives what the server says of itself, and why tools of it are not to
-// be used.
+// admitted returns the server's listing, and why some of its tools may not be used.
 func (s *server) admitted() (*listing, map[string]*tool.Error) {
 	s.Lock()
 	found := s.listing
@@ -137,9 +133,8 @@ func (s *server) admitted() (*listing, map[string]*tool.Error) {
 
 func (s *server) source() string { return "mcp " + s.spec.Name }
 
-// Call calls a tool of a server by the server's own name for it, with
-// arguments as a JSON object. What the server asks meanwhile goes to the
-// services of call.
+// Call calls a tool of a server by the server's own name, with arguments as a JSON object. Requests of the server
+// meanwhile go to the services of call.
 func (c *Client) Call(ctx context.Context, name, toolName string, arguments json.RawMessage,
 	call *tool.Call) (*tool.Result, error) {
 	s, err := c.find(name)
@@ -174,7 +169,7 @@ func (s *server) offersNone(toolName string) *tool.Error {
 		toolName).Suggest("List the tools of the server.")
 }
 
-// Resources lists what a server lets be read: resources, then templates.
+// Resources lists a server's resources, then its templates.
 func (c *Client) Resources(ctx context.Context, name string) (all []Resource, leftOut int, err error) {
 	l, err := c.connected(ctx, name)
 	if err != nil {
@@ -272,7 +267,7 @@ func (c *Client) Prompts(ctx context.Context, name string) (all []Prompt, leftOu
 	return all, leftOut, nil
 }
 
-// GetPrompt fills in a prompt of a server.
+// GetPrompt expands a prompt of a server.
 func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]PromptMessage,
 	error) {
 	l, err := c.connected(ctx, name)

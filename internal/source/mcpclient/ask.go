@@ -19,8 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// elicit puts a server's form, or the page that it names, to the user of the
-// call that it belongs to.
+// elicit passes a server's form, or the page that it names, to the user of the call it belongs to.
 func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name,
 		show.Said(request.Params.Message, show.MostMessage))}
@@ -45,7 +44,7 @@ func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.Eli
 	return elicitResult(answer)
 }
 
-// askUser puts a question to the user of the call.
+// askUser asks the user of the call.
 func (f *pendingCall) askUser(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	key := f.questionKey(form)
 	answer, err := f.put(ctx,
@@ -56,8 +55,7 @@ func (f *pendingCall) askUser(ctx context.Context, form tool.Form) (tool.Answer,
 	return answer.(tool.Answer), nil
 }
 
-// questionKey names a question so that the same one, asked again by a server
-// that had to start over, has the same name.
+// questionKey names a question; a server that starts over and asks it again gets the same name.
 func (f *pendingCall) questionKey(form tool.Form) string {
 	sum := sha256.Sum256(tool.MustMarshal(form))
 	key := "mcp." + hex.EncodeToString(sum[:8])
@@ -100,8 +98,7 @@ func (f *pendingCall) put(ctx context.Context, ask func(context.Context, *tool.C
 	}
 }
 
-// sample asks the language model of the call that the server's request belongs
-// to.
+// sample asks the language model of the call that the server's request belongs to.
 func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	f := l.server.calls.asking(ctx, l)
 	if f == nil {
@@ -143,8 +140,7 @@ func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	}, nil
 }
 
-// promptOf writes a conversation of texts as one prompt. It gives false for one
-// of which a part is no text.
+// promptOf writes a conversation of texts as one prompt. texts is false if a part is not a text.
 func promptOf(messages []*mcp.SamplingMessage) (prompt string, texts bool) {
 	var parts []string
 	for _, m := range messages {
@@ -160,8 +156,7 @@ func promptOf(messages []*mcp.SamplingMessage) (prompt string, texts bool) {
 	return strings.Join(parts, "\n\n"), true
 }
 
-// conversation gives messages of texts, images and audio; nil when there is
-// something else among them.
+// conversation converts messages of texts, images and audio; nil if there is anything else.
 func conversation(messages []*mcp.SamplingMessage) []tool.Content {
 	all := make([]tool.Content, 0, len(messages))
 	for _, m := range messages {
@@ -185,7 +180,7 @@ func (l *link) progress(_ context.Context, request *mcp.ProgressNotificationClie
 	}
 }
 
-// levels are the log levels of MCP.
+// level converts the log levels of MCP.
 func level(l mcp.LoggingLevel) slog.Level {
 	switch l {
 	case "debug":
@@ -198,7 +193,7 @@ func level(l mcp.LoggingLevel) slog.Level {
 	return slog.LevelInfo
 }
 
-// log takes a server's log message.
+// log handles a server's log message.
 func (l *link) log(_ context.Context, request *mcp.LoggingMessageRequest) {
 	text, ok := request.Params.Data.(string)
 	if !ok {

@@ -13,11 +13,10 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// rejectedBySDK is the code of errors that the SDK makes itself where a request
-// could not be sent.
+// rejectedBySDK is the code of the SDK's own errors for requests that could not be sent.
 const rejectedBySDK = -32005
 
-// unsure is the next step after a call whose fate is not known.
+// unsure is the next step after a call whose outcome is unknown.
 const unsure = "The next call connects again. Whether this call had an effect is not known: look before repeating it."
 
 func closedError(name string) *tool.Error {
@@ -25,8 +24,7 @@ func closedError(name string) *tool.Error {
 		name).Suggest("Start toolhost again.")
 }
 
-// resting is the error of a call that comes while the server may not be tried.
-// The lock is held.
+// Resting is the error of a call while the server may not be tried. The lock is held.
 func (s *server) Resting(rest time.Duration) *tool.Error {
 	return tool.Errorf(tool.Unavailable,
 		"the MCP server %s failed %d times in a row and is left alone for another %s; the last failure: %s",
@@ -35,7 +33,7 @@ func (s *server) Resting(rest time.Duration) *tool.Error {
 		rest.Milliseconds())
 }
 
-// explain makes an error that names the server and quotes its last words.
+// explain returns an error that names the server and quotes its last output.
 func (l *link) explain(code tool.Code, message, next string) *tool.Error {
 	lines := l.words.lines()
 	if len(lines) > 0 {
@@ -52,7 +50,7 @@ func (l *link) explain(code tool.Code, message, next string) *tool.Error {
 	return e
 }
 
-// startError says why connecting failed.
+// startError explains why connecting failed.
 func (l *link) startError(err error, took time.Duration) *tool.Error {
 	name := l.server.spec.Name
 	if own, ok := errors.AsType[*tool.Error](err); ok && l.http != nil {
@@ -84,7 +82,7 @@ func (l *link) startError(err error, took time.Duration) *tool.Error {
 		"Check that it runs and that its mcp block in agent.hcl names it rightly.")
 }
 
-// endError is the error of a connection that ended by itself.
+// endError is the error of a connection that ended unexpectedly.
 func (l *link) endError(when string) *tool.Error {
 	how := "the connection broke"
 	if l.process != nil && l.exited(exitWait) {
@@ -93,7 +91,7 @@ func (l *link) endError(when string) *tool.Error {
 	return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s %s: %s", l.server.spec.Name, when, how), unsure)
 }
 
-// exitStatus says how a process that has ended did so.
+// exitStatus describes how a process has exited.
 func (l *link) exitStatus() string {
 	result, err := l.process.Result()
 	switch {
@@ -105,15 +103,14 @@ func (l *link) exitStatus() string {
 	return fmt.Sprintf("exit status %d", result.ExitCode)
 }
 
-// hidden is an error of the server's authorization without secrets.
+// hidden redacts an error of the server's authorization.
 func (l *link) hidden(e *tool.Error) *tool.Error {
 	clean := *e
 	clean.Message = show.Said(l.server.client.hide(e.Message), show.MostText)
 	return &clean
 }
 
-// answered turns an error that the server answered with into one of ours, nil
-// when err is none.
+// answered converts an error response of the server, nil for any other error.
 func (l *link) answered(what string, err error) *tool.Error {
 	rawResults, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || rawResults.Code == rejectedBySDK {

@@ -19,17 +19,15 @@ import (
 )
 
 const (
-	// olderProtocol is the version for servers that fail at the newest
-	// version's first request, server/discover.
+	// olderProtocol is the version for servers that fail at server/discover, the newest version's first request.
 	olderProtocol = "2025-11-25"
-	// exitWait is how long to wait for the exit status of a process that has
-	// closed its output.
+	// exitWait is how long to wait for the exit status of a process that has closed its output.
 	exitWait = 2 * time.Second
-	// closeWait bounds saying goodbye to a server.
+	// closeWait bounds the goodbye to a server.
 	closeWait = 2 * time.Second
 )
 
-// link is one connection to a server, from its opening to its end.
+// link is one connection to a server.
 type link struct {
 	server     *server
 	rawResults *rawResults
@@ -57,7 +55,7 @@ func newLink(s *server) *link {
 	return l
 }
 
-// Ready implements life.Attempt, like Failure and Gone.
+// Ready implements supervisor.Attempt, as Failure and Gone do.
 func (l *link) Ready() <-chan struct{} { return l.ready }
 
 // Failure is why it could not be opened.
@@ -75,10 +73,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// open connects and lists the tools. A server that does not cope with the
-// newest protocol's first question, by ending, hanging or refusing everything
-// after it, gets a fresh connection in the older protocol, and is remembered
-// for it.
+// open connects and lists the tools. A server that cannot handle the newest protocol's first request (it ends,
+// hangs or refuses everything after it) gets a new connection in the older protocol, from then on too.
 func (l *link) open() (*listing, *tool.Error) {
 	timeout := l.server.spec.StartTimeout
 	if timeout <= 0 {
@@ -138,7 +134,7 @@ func (l *link) worthAnother(err error) bool {
 	return l.http == nil || l.http.mayBeProtocol()
 }
 
-// attempt makes one connection and asks for the tools.
+// attempt makes one connection and lists the tools.
 func (l *link) attempt(ctx context.Context, version string) (*listing, error) {
 	l.rawResults = newRawResults(func(odd int) {
 		l.server.client.logger.Warn("an MCP server answered with entries that cannot be read; the rest is used", "server",
@@ -157,7 +153,7 @@ func (l *link) attempt(ctx context.Context, version string) (*listing, error) {
 		session, err := l.newClient().Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 		done <- connected{session, err}
 	}()
-	// Connect may hang in a write that its context does not end.
+	// Connect may hang in a write despite its context.
 	select {
 	case c := <-done:
 		if c.err != nil {
@@ -174,8 +170,7 @@ func (l *link) attempt(ctx context.Context, version string) (*listing, error) {
 	return found, nil
 }
 
-// newClient makes the SDK's client for one connection. Its capabilities are
-// what toolhost can really do for a server.
+// newClient returns the SDK's client for one connection, with the capabilities that toolhost has.
 func (l *link) newClient() *mcp.Client {
 	c := l.server.client
 	options := &mcp.ClientOptions{
@@ -184,8 +179,10 @@ func (l *link) newClient() *mcp.Client {
 				URL: &mcp.URLElicitationCapabilities{}},
 			RootsV2: &mcp.RootCapabilities{}, // they change with the connection only
 		},
-		ElicitationHandler:          l.elicit,
-		ElicitationCompleteHandler:  l.visited,
+		ElicitationHandler: l.elicit,
+		ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
+			l.visits.done(r.Params.ElicitationID)
+		},
 		ProgressNotificationHandler: l.progress,
 		LoggingMessageHandler:       l.log,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { go l.listAgain() },
@@ -203,7 +200,7 @@ func (l *link) newClient() *mcp.Client {
 	return client
 }
 
-// rootsOf are directories as MCP has them.
+// rootsOf converts directories to MCP roots.
 func rootsOf(dirs []string) []*mcp.Root {
 	roots := make([]*mcp.Root, len(dirs))
 	for i, dir := range dirs {
@@ -214,12 +211,6 @@ func rootsOf(dirs []string) []*mcp.Root {
 		roots[i] = &mcp.Root{URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: filepath.Base(dir)}
 	}
 	return roots
-}
-
-// watch returns when the connection has ended.
-func (l *link) watch() {
-	_ = l.session.Wait()
-	close(l.gone)
 }
 
 // exited reports whether the process has ended, waiting a little for it.
@@ -234,7 +225,7 @@ func (l *link) exited(patience time.Duration) bool {
 	}
 }
 
-// stop ends the connection; an opening that is under way is cut short.
+// stop ends the connection, even while it is opening.
 func (l *link) stop() {
 	l.stopping.Store(true)
 	l.cancel()
@@ -242,7 +233,7 @@ func (l *link) stop() {
 	l.release()
 }
 
-// release frees what belongs to the connection.
+// release frees the resources of the connection.
 func (l *link) release() {
 	l.freed.Do(func() {
 		l.disconnect()
@@ -250,8 +241,7 @@ func (l *link) release() {
 	})
 }
 
-// disconnect says goodbye and ends the process, with everything that it
-// started.
+// disconnect says goodbye and ends the process and its descendants.
 func (l *link) disconnect() {
 	if l.process != nil {
 		l.process.Stop()

@@ -21,12 +21,10 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// writeWait is how long a write may go on after its caller has given up. A
-// server that does not read by then is beyond help.
+// writeWait is how long a write may continue after its caller has given up.
 const writeWait = 3 * time.Second
 
-// transport makes the way to the server: it starts the program, or readies the
-// HTTP client.
+// transport starts the program, or sets up the HTTP client.
 func (l *link) transport() (mcp.Transport, error) {
 	spec, options := l.server.spec, l.server.client.options
 	if spec.URL != "" {
@@ -65,7 +63,7 @@ func (l *link) start(spec Spec, options Options) error {
 	return err
 }
 
-// program gives the absolute path of a server's program, "" when there is none.
+// program returns the absolute path of a server's program, "" if there is none.
 func program(spec Spec) string {
 	path, err := proc.LookPath(spec.Command[0], "")
 	if err != nil {
@@ -74,16 +72,15 @@ func program(spec Spec) string {
 	return filepath.Clean(path)
 }
 
-// hear takes a line of the program's standard error.
+// hear handles a line of the program's standard error.
 func (l *link) hear(line string) {
 	line = l.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
 	l.words.add(show.SaidLine(line, maxLogLength))
 	l.say(slog.LevelInfo, line)
 }
 
-// lineTransport carries newline-delimited JSON-RPC to a program. Unlike the
-// SDK's own it outlives what programs print beside their messages, and a
-// message that is too long fails the call that it answers and no other.
+// lineTransport is newline-delimited JSON-RPC to a program. Unlike the SDK's own it survives other output of
+// programs, and a message that is too long fails only the call that it answers.
 type lineTransport struct {
 	link  *link
 	limit int
@@ -95,7 +92,7 @@ func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 	c := &lineConn{rawResults: l.rawResults, stdin: l.process.Stdin}
 	c.Reader = jsonlines.Reader[jsonrpc.Message]{
 		In: l.process.Stdout, Limit: t.limit, Decode: rpcid.Decode,
-		// It is somebody's forgotten print statement: it goes to the log.
+		// A forgotten print statement goes to the log.
 		Invalid:  func(data []byte, _ error) { l.hear("stdout: " + string(data[:min(len(data), maxWord)])) },
 		TooLong:  c.tooLong,
 		Received: c.received,
@@ -123,8 +120,7 @@ func (c *lineConn) Close() error {
 	return nil
 }
 
-// Write implements mcp.Connection. A write that is stuck because the program
-// does not read ends soon after ctx.
+// Write implements mcp.Connection. A write blocked by the program ends soon after ctx.
 func (c *lineConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	line, err := rpcid.Encode(message)
 	if err != nil {
@@ -154,8 +150,7 @@ func (c *lineConn) received(message jsonrpc.Message) {
 
 var errTooLong = errors.New("the message is too long")
 
-// tooLong answers a request in the place of a response that was too long. Our
-// requests have numbers.
+// tooLong answers a request in place of a response that was too long. Our requests have numbers.
 func (c *lineConn) tooLong(raw json.RawMessage) (jsonrpc.Message, bool) {
 	id, err := rpcid.Of(raw)
 	return c.rawResults.tooLong(id), err == nil && id.IsValid()
