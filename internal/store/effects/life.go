@@ -8,14 +8,14 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Calls are those under way in a process.
+// Calls are those in progress in a process.
 type Calls struct {
 	mu    sync.Mutex
 	calls map[*Call]bool
 	lives int // processes that serve many calls
 }
 
-// Enter says that a call begins, leave that it has ended.
+// Enter notes that a call begins, leave that it has ended.
 func (s *Calls) Enter(c *Call) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,8 +33,7 @@ func (s *Calls) Enter(c *Call) (leave func()) {
 	}
 }
 
-// live counts processes that serve many calls. What one of them changes may belong to
-// any call that is under way.
+// live counts processes that serve many calls. Their changes may belong to any call in progress.
 func (s *Calls) live(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +43,7 @@ func (s *Calls) live(n int) {
 	}
 }
 
-// only is the one call that is under way.
+// only is the single call in progress, if any.
 func (s *Calls) only() *Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,19 +56,19 @@ func (s *Calls) only() *Call {
 	return nil
 }
 
-// Life watches a process that serves many calls: what it changes belongs to the
-// call that is under way, or else to one of its own, which ends with it.
+// Life watches a process that serves many calls: its changes belong to the call in progress, or else to a call of
+// its own, which ends with it.
 type Life struct {
 	calls *Calls
 	own   *Call
 }
 
-// NewLife gives the watcher of such a process.
+// NewLife returns the watcher of such a process.
 func NewLife(calls *Calls, store *undo.Store, own undo.Call, trees Trees) *Life {
 	return &Life{calls: calls, own: New(store, own, trees)}
 }
 
-// Attach has the sandbox that confines the process watch it, as watch.Attach.
+// Attach makes the sandbox of the process watch it, as watch.Attach does.
 func (l *Life) Attach(cmd *exec.Cmd) (detach func()) { return watch.Attach(cmd, l) }
 
 func (l *Life) now() *Call {
@@ -105,7 +104,7 @@ func (l *Life) Rename(from, to watch.Place, exchange bool) { l.report(renamed(fr
 // Missed implements watch.Watcher.
 func (l *Life) Missed(why string) { l.report(func(c *Call) { c.miss(why) }) }
 
-// report has the call under way take a report, or where that ends meanwhile the process's own.
+// report passes a report to the call in progress, or if that ends meanwhile to the process's own.
 func (l *Life) report(take func(*Call)) {
 	if !l.now().report(take) {
 		l.own.report(take)
