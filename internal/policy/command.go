@@ -37,7 +37,6 @@ type line struct {
 	unreadable string
 }
 
-// input is the standard input of a command.
 type input struct {
 	// piped is set if another command writes it.
 	piped bool
@@ -53,7 +52,6 @@ type command struct {
 	transparent bool
 }
 
-// word is one word of a command.
 type word struct {
 	text string
 	// dynamic is set if the shell would expand it to something the text does not show.
@@ -220,7 +218,6 @@ func (l *line) visit(node syntax.Node, depth int) {
 	}
 }
 
-// declared converts a declaration to a command.
 func declared(d *syntax.DeclClause) []word {
 	words := []word{{text: d.Variant.Value}}
 	for _, a := range d.Args {
@@ -337,7 +334,6 @@ func program(w word) string {
 	return strings.ToLower(strings.TrimSuffix(path.Base(strings.ReplaceAll(w.text, `\`, "/")), ".exe"))
 }
 
-// wordOf unquotes a word.
 func wordOf(w *syntax.Word) (out word) {
 	if w == nil {
 		return out

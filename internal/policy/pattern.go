@@ -141,7 +141,6 @@ func isCluster(s string) bool {
 	return len(s) > 1 && s[0] == '-' && s[1] != '-' && !strings.Contains(s, "*")
 }
 
-// inOrder reports whether wants occur among args in their order.
 func inOrder(args []word, wants []string) bool {
 	for _, arg := range args {
 		if len(wants) == 0 {

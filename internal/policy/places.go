@@ -14,7 +14,6 @@ import (
 // textParams are parameters that are never paths.
 var textParams = strings.Fields("content old_str new_str old_string new_string oldString newString")
 
-// maxPath bounds a path.
 const maxPath = 4096
 
 // places are the places in the workspace that a call names, as written and with links resolved; see Request.Places.

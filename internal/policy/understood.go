@@ -169,7 +169,6 @@ func and(all map[string]func(*grammar, any) bool, name string, valid func(*gramm
 	return all
 }
 
-// understood are the nodes that are understood.
 var understood = map[reflect.Type]node{
 	reflect.TypeFor[syntax.File]():     {fields: fields("Stmts")},
 	reflect.TypeFor[syntax.Stmt]():     {fields: fields("Cmd", "Negated", "Background", "Redirs"), whole: sendsAllLast},

@@ -206,7 +206,6 @@ func (l *line) unwrapSource(name string, args []word, depth int) {
 	}
 }
 
-// parseWords parses words joined to a line.
 func (l *line) parseWords(words []word, depth int) {
 	texts := make([]string, len(words))
 	for i, w := range words {

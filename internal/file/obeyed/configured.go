@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
-// mostOfConfig bounds a configuration.
 const mostOfConfig = 1 << 20
 
 // descriptive are the sections of git's configuration that name no program and no file of a work tree.

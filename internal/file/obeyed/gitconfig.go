@@ -88,7 +88,6 @@ var harmless = sync.OnceValue(func() map[string]func() *regexp.Regexp {
 	return all
 })
 
-// plain reports whether a setting is harmless.
 func (s setting) plain() bool {
 	value, found := harmless()[s.name()]
 	return found && value().MatchString(s.value) &&

@@ -71,7 +71,6 @@ func Opens(path string, write bool) string {
 	return ""
 }
 
-// repositoryAbove reports whether a path is a repository's directory or lies in one.
 func repositoryAbove(path string) bool {
 	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
 		if repository(path, present) {

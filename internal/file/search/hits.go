@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// fileHits are the finds in one file.
 type fileHits struct {
 	path  string
 	count int

@@ -38,7 +38,6 @@ func (o *opener) open(name string) (source, int64, error) {
 	return f, -1, nil
 }
 
-// source is an open file.
 type source interface {
 	Read(p []byte) (int, error)
 	Close() error

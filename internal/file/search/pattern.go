@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// pattern is a checked pattern.
 type pattern struct {
 	tree  *syntax.Regexp
 	match *regexp.Regexp
@@ -25,7 +24,6 @@ type pattern struct {
 	exact bool
 }
 
-// compile checks a query's pattern.
 func compile(q Query) (*pattern, error) {
 	if q.Pattern == "" {
 		return nil, tool.Errorf(tool.InvalidArgument,

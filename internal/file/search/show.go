@@ -14,7 +14,6 @@ func show(line []byte) string {
 	return strings.ToValidUTF8(string(trimCR(line)), string(utf8.RuneError))
 }
 
-// shown is a line of context.
 func (q *Query) shown(line []byte) string {
 	return q.part(trimCR(line), 0)
 }

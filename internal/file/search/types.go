@@ -13,7 +13,6 @@ func globsOf(name string) []string {
 	return []string{"*." + escapeGlob(strings.TrimPrefix(name, "."))}
 }
 
-// escapeGlob makes a text literal in a glob.
 func escapeGlob(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -74,7 +74,6 @@ func (t *Text) hasEnding(s string) bool {
 	return strings.Contains(s, lf) || t.folded().old && strings.Contains(s, cr)
 }
 
-// folded returns the text with its endings converted.
 func (t *Text) folded() *endings {
 	if t.ends == nil {
 		t.ends = makeEndings(t.body)
@@ -82,7 +81,6 @@ func (t *Text) folded() *endings {
 	return t.ends
 }
 
-// endingsIn lists the line endings of the text from start to end.
 func (t *Text) endingsIn(start, end int) []string {
 	if t.folded().old {
 		return repeat(cr, bytes.Count(t.body[start:end], []byte(cr)))

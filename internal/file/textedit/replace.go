@@ -119,7 +119,6 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 	return r, nil
 }
 
-// choose selects the spans for opts.
 func (t *Text) choose(old string, found matches, opts ReplaceOptions) ([]span, error) {
 	spans, n := found.spans, max(opts.N, 1)
 	switch {

@@ -135,7 +135,6 @@ func notBelow(part string) *tool.Error {
 		Suggest("It is a file, so nothing is below it; check the path.").With("path", part)
 }
 
-// slashedFile is the error for a file named with a trailing slash.
 func slashedFile(path string) *tool.Error {
 	return tool.Errorf(tool.NotADirectory, "%s is not a directory", path).
 		Suggest("Leave the slash at the end out to name the file.").With("path", path)

@@ -30,7 +30,6 @@ func (d *openDirs) add(t *tree, names []string, dir *os.Root) {
 	}
 }
 
-// file returns dir as a file.
 func (d *openDirs) file(dir *os.Root) (*os.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

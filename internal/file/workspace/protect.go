@@ -91,7 +91,6 @@ func (w *Workspace) Restoring() *Workspace {
 	return &Workspace{core: c, ctx: w.ctx}
 }
 
-// match returns the glob that protects rel or a directory above it.
 func (p *protection) match(rel string) (glob string, ok bool) {
 	name := fold(rel)
 	for end := 0; end <= len(name); end++ {
@@ -226,7 +225,6 @@ func there(path string) bool {
 	return err == nil
 }
 
-// isTree reports whether abs is or holds the root of a tree.
 func (c *core) isTree(abs string) bool {
 	for _, t := range c.trees {
 		if _, ok := below(abs, t.abs); ok {

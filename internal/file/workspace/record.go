@@ -97,7 +97,6 @@ func (w *Workspace) record(kind Kind, p *place, then after) error {
 	return w.fail("record the change of", p.given, w.recorder.BeforeChange(w.ctx, b))
 }
 
-// recordAll does so for all steps of a batch.
 func (w *Workspace) recordAll(steps []*batchStep) error {
 	many, ok := w.recorder.(BatchRecorder)
 	if !ok {
@@ -221,7 +220,6 @@ func (b *Before) sum(f *os.File) error {
 	return nil
 }
 
-// sameContent reports whether both describe the same state of the same file.
 func sameContent(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }

@@ -325,7 +325,6 @@ func (f *finder) absent(name string) (*place, error) {
 	return f.place(name, rest, nil), nil
 }
 
-// directory is the place of the current directory.
 func (f *finder) directory() (*place, error) {
 	n := len(f.done)
 	if n == 0 {

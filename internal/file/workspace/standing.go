@@ -150,7 +150,6 @@ func (s *standing) write(data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// recordAndWrite is write with a record for undo.
 func (s *standing) recordAndWrite(data []byte) error {
 	if err := s.w.record(Replace, s.place, after{hash: s.w.hash(data)}); err != nil {
 		return err

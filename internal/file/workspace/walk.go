@@ -90,7 +90,6 @@ func (w *Workspace) Walk(ctx context.Context, dir string, opts WalkOptions, fn f
 	return err
 }
 
-// visitor is one walk.
 type visitor struct {
 	w     *Workspace
 	ctx   context.Context

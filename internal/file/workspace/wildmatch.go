@@ -25,7 +25,6 @@ type matcher struct {
 	steps   int
 }
 
-// match reports whether the pattern from p on matches all of name.
 func (m *matcher) match(p int, name string) bool {
 	for p < len(m.pattern) {
 		if m.steps--; m.steps < 0 {

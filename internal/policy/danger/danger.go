@@ -254,7 +254,6 @@ func isShellScript(c *policy.Command, content string) bool {
 	return false
 }
 
-// shown is a command for people.
 func shown(c *policy.Command) string {
 	texts := make([]string, len(c.Words))
 	for i, w := range c.Words {

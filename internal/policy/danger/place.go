@@ -45,7 +45,6 @@ func (j *judge) place(w policy.Word) place {
 
 func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
-// is reports whether a place is of a kind.
 func (p place) is(kind string) bool {
 	switch kind {
 	case "all":
@@ -68,7 +67,6 @@ func (p place) is(kind string) bool {
 	panic("danger: no kind of place is called " + kind)
 }
 
-// system reports a place that belongs to the system.
 func (p place) system() bool {
 	return !p.inside &&
 		slices.ContainsFunc(rules().lists["system"], func(tree string) bool { return within(p.path, tree) })

@@ -59,7 +59,6 @@ func (j *judge) choose(s settings, c *policy.Command, operands []policy.Word) (t
 	return "", false
 }
 
-// selected returns a command's words for a selector.
 func selected(which string, c *policy.Command, operands []policy.Word) []policy.Word {
 	args := c.Words[1:]
 	switch which {

@@ -52,7 +52,6 @@ func (j *judge) inner(words []policy.Word, depth int) {
 	}
 }
 
-// program returns the words of the program that a runner runs.
 func (s settings) program(c *policy.Command) []policy.Word {
 	words := afterOptions(c.Words[1:], s["valued"])
 	if !s.has("verbs") {
@@ -64,7 +63,6 @@ func (s settings) program(c *policy.Command) []policy.Word {
 	return afterOptions(words[1:], s["valued"])
 }
 
-// afterOptions returns the words after the options.
 func afterOptions(words []policy.Word, valued []string) []policy.Word {
 	for len(words) > 0 {
 		text := words[0].Text

@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// log is toolhost's log.
 var log io.Writer = os.Stderr
 
 // Contain is deferred by a goroutine. If that panics, it logs the panic with its stack, and calls tell with an

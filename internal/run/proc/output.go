@@ -58,7 +58,6 @@ func (o Output) Shown() string {
 	return fmt.Sprintf("[%d of %d bytes are shown; %s]\n", o.Bytes-o.Omitted, o.Bytes, o.where())
 }
 
-// where says where the whole output is.
 func (o Output) where() string {
 	switch {
 	case o.SpillErr != nil:
@@ -102,7 +101,6 @@ type capture struct {
 	line     []byte
 }
 
-// readFrom reads all of a stream.
 func (c *capture) readFrom(stream io.Reader) {
 	buf := make([]byte, 4<<10)
 	for {

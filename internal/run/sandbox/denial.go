@@ -110,7 +110,6 @@ func (p Policy) deniedSocket(printed string) string {
 	return ""
 }
 
-// networkGrant names the grant for a host at this level.
 func networkGrant(level Level, host, block string) string {
 	if level == Full && hostsServed {
 		return fmt.Sprintf("network = [%q] in %s grants it.", host, block)

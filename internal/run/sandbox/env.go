@@ -146,7 +146,6 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 
 func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// userModules returns the user's module cache.
 func userModules(e *variables) string {
 	if dir := e.get("GOMODCACHE"); dir != "" {
 		return filepath.Clean(dir)

@@ -90,7 +90,6 @@ func shownInHome(home string, memo realpath.Memo) (shown []shownPlace) {
 	return shown
 }
 
-// namedIn returns the absolute paths for a path of homePlaces.
 func namedIn(home, path string) (paths []string) {
 	variable, found := strings.CutPrefix(path, "$")
 	if !found {

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// devicesOpen are the devices open to every process.
 var devicesOpen = [...]string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
 }
@@ -102,7 +101,6 @@ func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
 	plan.Device = devicesOpen[:]
 }
 
-// below returns those of paths that lie below dir.
 func below(paths []string, dir string) (found []string) {
 	for _, path := range paths {
 		if path != dir && within(path, dir) {

@@ -23,7 +23,6 @@ func withinAny(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
 }
 
-// anyWithin reports whether one of paths is dir or lies below it.
 func anyWithin(paths []string, dir string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return within(path, dir) })
 }
@@ -140,7 +139,6 @@ func grantedBelow(root, path string, writable []string) bool {
 	return slices.ContainsFunc(writable, func(w string) bool { return w != root && within(w, root) && within(path, w) })
 }
 
-// existing resolves those paths that exist.
 func existing(paths []string) (found []string) {
 	for _, path := range paths {
 		if real, err := filepath.EvalSymlinks(path); err == nil {

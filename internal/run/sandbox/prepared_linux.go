@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptRulesets bounds the rulesets kept.
 const keptRulesets = 16
 
 // ruleset returns a descriptor of the ruleset kept for key, or nil.

@@ -236,7 +236,6 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// choose returns the level to run at.
 func (p *Policy) choose() (Level, error) {
 	switch p.Level {
 	case Auto, "":

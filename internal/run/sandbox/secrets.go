@@ -155,7 +155,6 @@ func (s *secretPlaces) add(path string) {
 	}
 }
 
-// holds reports whether a path lies in one of the places.
 func (s *secretPlaces) holds(path string) bool {
 	path = filepath.Join(s.parent(filepath.Dir(path)), filepath.Base(path))
 	for _, place := range s.found {
@@ -226,7 +225,6 @@ func homeDirectory() string {
 	return resolved(homes[0])
 }
 
-// resolved resolves an existing path.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

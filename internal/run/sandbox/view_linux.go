@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/view"
 )
 
-// full plans level full.
 func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	plan.Namespaces, plan.Loopback = true, !p.Network
 	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {

@@ -116,5 +116,4 @@ func (s *Shell) running(ctx context.Context) (*Session, error) {
 	return started, nil
 }
 
-// quoted quotes a text for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -98,7 +98,6 @@ func fillResource(c *tool.Content, data []byte) {
 	}
 }
 
-// isText reports whether data of a media type is returned as text.
 func isText(mediaType string, data []byte) bool {
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return false

@@ -39,7 +39,6 @@ func (c *command) report(ctx context.Context, run *argv.Run, values map[string]a
 	return result.Affecting(c.changed(ctx, run)...), nil
 }
 
-// made is the result of a command with declared outputs.
 func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result,
 	error) {
 	printed, err := whole(p.Stdout)

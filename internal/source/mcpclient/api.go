@@ -72,7 +72,6 @@ func (c *Client) find(name string) (*server, error) {
 	return nil, err.Suggest("The servers are %s.", strings.Join(names, ", "))
 }
 
-// connected returns the connection to the server of that name.
 func (c *Client) connected(ctx context.Context, name string) (*link, error) {
 	s, err := c.find(name)
 	if err != nil {

@@ -44,7 +44,6 @@ func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.Eli
 	return elicitResult(answer)
 }
 
-// askUser asks the user of the call.
 func (f *pendingCall) askUser(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	key := f.questionKey(form)
 	answer, err := f.put(ctx,
@@ -180,7 +179,6 @@ func (l *link) progress(_ context.Context, request *mcp.ProgressNotificationClie
 	}
 }
 
-// level converts the log levels of MCP.
 func level(l mcp.LoggingLevel) slog.Level {
 	switch l {
 	case "debug":
@@ -193,7 +191,6 @@ func level(l mcp.LoggingLevel) slog.Level {
 	return slog.LevelInfo
 }
 
-// log handles a server's log message.
 func (l *link) log(_ context.Context, request *mcp.LoggingMessageRequest) {
 	text, ok := request.Params.Data.(string)
 	if !ok {

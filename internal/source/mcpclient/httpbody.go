@@ -56,7 +56,6 @@ func (b *boundedBody) overflow() []byte {
 	return message
 }
 
-// wholeBody is a body of one message.
 type wholeBody struct{ boundedBody }
 
 func (b *wholeBody) Read(p []byte) (int, error) {
@@ -140,7 +139,6 @@ func eventEnd(data []byte, from int) int {
 	return end
 }
 
-// eventData joins the data lines of an event.
 func eventData(event []byte) (data []byte) {
 	for line := range bytes.Lines(event) {
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
@@ -150,7 +148,6 @@ func eventData(event []byte) (data []byte) {
 	return data
 }
 
-// withData replaces the data of an event.
 func withData(event, data []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(event) {

@@ -200,7 +200,6 @@ func (l *link) newClient() *mcp.Client {
 	return client
 }
 
-// rootsOf converts directories to MCP roots.
 func rootsOf(dirs []string) []*mcp.Root {
 	roots := make([]*mcp.Root, len(dirs))
 	for i, dir := range dirs {

@@ -115,7 +115,6 @@ func (fs *pendingCalls) begin(l *link, name string, call *tool.Call, trace map[s
 	return f
 }
 
-// pendingCallKey is the context key of the pending call.
 type pendingCallKey struct{}
 
 // follow waits for the result and passes on the server's questions.
@@ -201,7 +200,6 @@ func (f *pendingCall) park() {
 	})
 }
 
-// abort ends all calls.
 func (fs *pendingCalls) abort() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

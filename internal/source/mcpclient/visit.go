@@ -160,7 +160,6 @@ func (v *visits) expect(id string) (done <-chan struct{}, forget func()) {
 	}
 }
 
-// done notes the end of a visit.
 func (v *visits) done(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

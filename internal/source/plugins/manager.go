@@ -327,7 +327,6 @@ func (p *plugin) programUnchanged() bool {
 	return p.Starts == 0 || p.launched == now && now != (identity{})
 }
 
-// runs reports whether the process runs.
 func (p *plugin) runs() bool {
 	p.Lock()
 	defer p.Unlock()

@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// remote returns a tool of the plugin.
 func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 	r := p.remoteTool(t.Definition)
 	if t.Normalizes {

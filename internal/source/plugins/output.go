@@ -169,7 +169,6 @@ func (r *guardedRunner) startupError() string {
 	return r.output.startupError
 }
 
-// lastLines returns the last lines of standard error.
 func (r *guardedRunner) lastLines() []string {
 	r.output.mu.Lock()
 	defer r.output.mu.Unlock()
@@ -204,7 +203,6 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// shown cleans a plugin's output for a message.
 func shown(text string, limit int) string {
 	return show.SaidLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
 }

@@ -94,7 +94,6 @@ func (p *plugin) recall(e *cacheEntry) {
 	p.description, p.sha256 = e.Description, e.SHA256
 }
 
-// describe returns the description for people.
 func (p *plugin) describe(ctx context.Context) (*Description, error) {
 	if p.shipped != nil {
 		out := &Description{Name: p.shipped.Name, Version: p.shipped.Version, ConfigSchema: p.shipped.ConfigSchema}
@@ -117,7 +116,6 @@ func (p *plugin) describe(ctx context.Context) (*Description, error) {
 	return out, nil
 }
 
-// remoteTool is a tool in the plugin's process.
 type remoteTool struct {
 	plugin     *plugin
 	name       string // by which the plugin knows it

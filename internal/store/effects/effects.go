@@ -61,7 +61,6 @@ func (t Trees) path(name string) string {
 	return filepath.Join(t.Root, name)
 }
 
-// treeOf returns the tree in which a path lies.
 func (t Trees) treeOf(path string) string {
 	for _, tree := range t.Allow {
 		if strings.HasPrefix(path, tree+"/") {

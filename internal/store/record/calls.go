@@ -59,7 +59,6 @@ func (f *facts) status() string {
 	return StatusSuccess
 }
 
-// add adds the line of an entry to the call.
 func (c *Call) add(line []byte) {
 	h, ok := readHeader(line)
 	if !ok {

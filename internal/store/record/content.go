@@ -103,7 +103,6 @@ func unpack(data []byte, size int64) ([]byte, error) {
 // errChanged is the error for a content that does not match its entry.
 var errChanged = errors.New("it has been changed")
 
-// load reads the content of an entry in a segment and verifies it.
 func (l *eventLog) load(segment int64, e *entry) (json.RawMessage, error) {
 	if e.Blob == nil {
 		return e.Content, nil

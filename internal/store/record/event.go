@@ -7,10 +7,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// callKey identifies a call in a session.
 type callKey struct{ session, request string }
 
-// openCall is a call that this process is recording.
 type openCall struct {
 	n     int64
 	asked bool // and waits for an answer

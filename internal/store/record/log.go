@@ -44,7 +44,6 @@ type eventLog struct {
 	sealing sync.WaitGroup
 }
 
-// end is the end of the log.
 type end struct {
 	n       int64 // of the last entry
 	segment int64
@@ -265,7 +264,6 @@ func (l *eventLog) findEnd() error {
 	return err
 }
 
-// readEnd reads the end of the open segment.
 func (l *eventLog) readEnd() error {
 	last, size, err := lastEntry(l.segment)
 	if err != nil {

@@ -52,17 +52,14 @@ func (f *Filter) calls() bool {
 	return f.Tool != "" || f.Request != "" || f.Status != "" || f.Path != ""
 }
 
-// inSession reports whether the filter selects calls of a session.
 func (f *Filter) inSession(name, run string) bool {
 	return (f.Session == "" || f.Session == name) && (f.run == "" || f.run == run)
 }
 
-// inTime reports whether the filter selects that time.
 func (f *Filter) inTime(at time.Time) bool {
 	return (f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || at.Before(f.Until))
 }
 
-// hasStatus reports whether the filter selects calls of a status.
 func (f *Filter) hasStatus(status string) bool {
 	if f.Status != "error" {
 		return f.Status == "" || f.Status == status
@@ -82,7 +79,6 @@ func (f *Filter) hasPath(c *Call) bool {
 	}) || slices.Contains(f.Also, CallName{c.Session, c.Request})
 }
 
-// chooses reports whether the filter selects a call.
 func (f *Filter) chooses(c *Call) bool {
 	return f.inSession(c.Session, c.run) && (f.Tool == "" || f.Tool == c.Tool) &&
 		(f.Request == "" || f.Request == c.Request) && f.hasStatus(c.Status) && f.inTime(c.Began) && f.hasPath(c)

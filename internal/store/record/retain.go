@@ -119,7 +119,6 @@ func (l *eventLog) olderThan(segment int64, age time.Duration) bool {
 	return err == nil && l.now().Sub(info.ModTime()) > age
 }
 
-// segmentSize is the size of a segment with its blobs.
 func (l *eventLog) segmentSize(n int64) int64 {
 	size := fileSize(l.segmentPath(n)) + fileSize(l.summaryPath(n))
 	entries, _ := os.ReadDir(l.objectDir(n))

@@ -41,7 +41,6 @@ type sessionSummary struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// segment is a parsed segment.
 type segment struct {
 	number int64
 	data   []byte
@@ -56,7 +55,6 @@ type lineAt struct {
 	from, to int
 }
 
-// callLines are the lines of a call that began in the segment.
 type callLines struct {
 	n     int64
 	lines []int
@@ -101,7 +99,6 @@ func (s *segment) addToCall(began map[int64]int, call int64, line int) {
 	}
 }
 
-// ended reports whether the call ends in the segment.
 func (s *segment) ended(c *callLines) bool {
 	return slices.ContainsFunc(c.lines, func(i int) bool { return s.lines[i].event == finishedEvent })
 }
@@ -144,7 +141,6 @@ func microseconds(at string) int64 {
 	return t.UnixMicro()
 }
 
-// summary summarizes the segment.
 func (s *segment) summary(size int64) *summary {
 	sum := &summary{Size: size, Sessions: s.sessions(), Later: make(map[int64]string)}
 	if len(s.lines) > 0 {

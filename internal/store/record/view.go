@@ -83,7 +83,6 @@ func (v *view) end() place {
 // mostRead bounds the segments that a view keeps in memory, including the last one.
 const mostRead = 4
 
-// segment reads a segment.
 func (v *view) segment(i int) (*segment, error) {
 	number := v.segments[i].number
 	for _, s := range v.read {
@@ -279,7 +278,6 @@ func (v *view) chooses(f *Filter, h *header, known map[int64]bool) (bool, error)
 	return false, nil
 }
 
-// callEvents shows the events of the selected calls.
 func (v *view) callEvents(ctx context.Context, f *Filter, show func(entryLine) bool) (more bool, err error) {
 	all := *f
 	all.Last = 0

@@ -72,7 +72,6 @@ func Conflict(paths []string) *tool.Error {
 		Suggest("Nothing was changed. Look at the files and make the call again.").With("paths", paths)
 }
 
-// commit is a commit in progress.
 type commit struct {
 	ctx  context.Context
 	ws   *workspace.Workspace
@@ -159,7 +158,6 @@ func (p *commit) files(going, coming bool) error {
 	return flush()
 }
 
-// content is the file's new content.
 func (c *Change) content() ([]byte, error) {
 	data, err := c.new()
 	if err != nil {

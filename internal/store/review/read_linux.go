@@ -56,7 +56,6 @@ func Read(ctx context.Context, v *view.View, root string) (*Changes, error) {
 	return changes, nil
 }
 
-// reader reads one layer.
 type reader struct {
 	ctx   context.Context
 	root  string
@@ -79,7 +78,6 @@ const (
 	copied                   // a directory of which the upper one is a copy
 )
 
-// directory reads a directory of the upper layer.
 func (r *reader) directory(name string, on lowerKind) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -113,7 +111,6 @@ func (r *reader) directory(name string, on lowerKind) error {
 	return nil
 }
 
-// entry reads the upper layer's entry of a name.
 func (r *reader) entry(name string, on lowerKind) error {
 	path := filepath.Join(r.layer.Upper, name)
 	var stat unix.Stat_t
@@ -283,7 +280,6 @@ func (r *reader) name(name string) string {
 	return path
 }
 
-// add adds a change.
 func (r *reader) add(name string, was snapshot, is undo.State) error {
 	path := r.name(name)
 	if was.Same(is) || undo.OwnFile(path) {
@@ -374,7 +370,6 @@ func same(data []byte, s undo.State, err error) ([]byte, error) {
 	return data, err
 }
 
-// stateAt reads the state of a path.
 func stateAt(path string, open func() (io.ReadCloser, error)) (undo.State, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

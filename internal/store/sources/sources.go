@@ -42,7 +42,6 @@ type Kept struct {
 // plainName matches names that are used as file names.
 var plainName = matching.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
 
-// file is a source's file in one of the directories.
 func (k Kept) file(dir string, kind Kind, name string) string {
 	if !plainName().MatchString(name) {
 		sum := sha256.Sum256([]byte(name))

@@ -22,7 +22,6 @@ const (
 	opChmod
 )
 
-// op is one step of an undo.
 type op struct {
 	kind       opKind
 	path, to   string

@@ -170,7 +170,6 @@ func (h *history) turn(changes []string, undone bool) {
 	}
 }
 
-// subset reports whether all of some are among others.
 func subset(some, others []string) bool {
 	among := make(map[string]bool, len(others))
 	for _, id := range others {
@@ -420,7 +419,6 @@ func (s Selection) takesPath(l *line) bool {
 	})
 }
 
-// lies reports whether path is dir or lies below it.
 func lies(path, dir string) bool {
 	if dir == "." {
 		return !filepath.IsAbs(path)

@@ -33,7 +33,6 @@ const (
 	opVoid = "void" // it did not
 )
 
-// line is one line of the journal.
 type line struct {
 	ID      string       `json:"id"`
 	Time    time.Time    `json:"time"`
@@ -115,7 +114,6 @@ func journalName(session string) string {
 	return "h-" + workspace.Hash([]byte(session))[:32] + journalExt
 }
 
-// append adds a line to its session's journal.
 func (s *Store) append(v *storeDir, l *line) (added int64, err error) {
 	f, err := v.openJournal(l.Session)
 	if err != nil {
@@ -134,7 +132,6 @@ func (v *storeDir) openJournal(session string) (*os.File, error) {
 	return dir.OpenFile(journalName(session), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// appendTo adds a line in one write.
 func (s *Store) appendTo(f *os.File, l *line) (added int64, err error) {
 	text, err := l.appendTo(nil)
 	if err != nil {

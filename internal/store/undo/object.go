@@ -69,7 +69,6 @@ func sound(dir *os.Root, name string) bool {
 
 func encode(data []byte) []byte { return append([]byte{plainObject}, data...) }
 
-// has reports whether the object is there.
 func (v *storeDir) has(hash string) bool {
 	if v.small[hash] != nil {
 		return true

@@ -69,7 +69,6 @@ func (s *Store) loadFor(ctx context.Context, sel Selection) (*storeDir, *history
 	return v, h, err
 }
 
-// planner plans an undo.
 type planner struct {
 	store    *Store
 	storeDir *storeDir
@@ -215,7 +214,6 @@ func (p *planner) allLeft() error {
 		With("paths", paths)
 }
 
-// undo plans the undo of one change.
 func (p *planner) undo(l *line) error {
 	if p.left[string(l.Path)] || p.left[string(l.To)] {
 		p.leave(l, string(l.Path), "a later change of it stays")

@@ -99,7 +99,6 @@ func (r *recorder) BeforeChanges(ctx context.Context, changes iter.Seq[workspace
 	return nil
 }
 
-// callIn is the call of a change in ctx.
 func (r *recorder) callIn(ctx context.Context) Call {
 	call, ok := CallOf(ctx)
 	if !ok {

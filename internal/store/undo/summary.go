@@ -23,7 +23,6 @@ type comparer struct {
 	bytes    int
 }
 
-// pathChange is a path before and after a call.
 type pathChange struct{ before, after state }
 
 // byCall returns the lines of each call, the oldest first.

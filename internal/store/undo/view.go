@@ -101,7 +101,6 @@ type view struct {
 	links   map[string]bool // directories that are reached through a symlink now
 }
 
-// at returns the entry of a path.
 func (v *view) at(path string) (*entry, error) {
 	if e := v.entries[path]; e != nil {
 		return e, nil

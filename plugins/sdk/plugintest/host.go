@@ -123,7 +123,6 @@ func (h *Host) State(scope sdk.Scope) sdk.State {
 	return h.state[scope]
 }
 
-// memory is a store in memory.
 type memory struct {
 	mu     sync.Mutex
 	values map[string][]byte

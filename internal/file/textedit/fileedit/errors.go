@@ -15,7 +15,6 @@ const (
 	FileWriteError = "EDIT_FILE_WRITE_ERROR"
 )
 
-// contractKey is the detail with a contract's own code.
 const contractKey = "contract_code"
 
 // Coded returns an error in the form of the contract, "CODE: what happened (path)", with the contract's code among

@@ -33,7 +33,6 @@ func (c *content) start(i int) int {
 	return c.from[i]
 }
 
-// lines returns the text of the lines from i to before end.
 func (c *content) lines(i, end int) string { return c.text[c.start(i):c.start(end)] }
 
 // line returns line i, or "" after the last.

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerOpen answers a call that opens a file.
 func (s *supervisor) answerOpen(n *notification, c caller, call openCall) {
 	var fd int
 	errno := s.withRights(func() (errno syscall.Errno) {

@@ -76,7 +76,6 @@ func (s *supervisor) replaceChecked(source, target place, check *obeyed.Check) s
 	return number(unix.Renameat(source.dir, source.name, target.dir, target.name))
 }
 
-// writeNew makes a file.
 func writeNew(dir int, name, content string, mode os.FileMode) syscall.Errno {
 	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode))
 	if err != nil {
@@ -103,7 +102,6 @@ type draft struct {
 	settled bool
 }
 
-// openDraft opens a draft in place of a file to be rewritten.
 func (s *supervisor) openDraft(c caller, p place, check *obeyed.Check, call openCall) (int, syscall.Errno) {
 	whole := call.flags&unix.O_CREAT != 0 && (p.exists() == syscall.ENOENT || call.flags&unix.O_TRUNC != 0)
 	if !s.granted(filepath.Dir(p.path)) || !whole {
@@ -153,7 +151,6 @@ func (d *draft) content() string {
 	return string(buf[:max(n, 0)])
 }
 
-// put writes content to the draft's file.
 func (s *supervisor) put(d *draft, content string) syscall.Errno {
 	if old, _, errno := readAt(d.at.dir, d.at.name); errno == 0 && old == content {
 		d.put = content

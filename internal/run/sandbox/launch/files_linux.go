@@ -100,7 +100,6 @@ func (s *supervisor) mayReplace(p place) syscall.Errno {
 	return 0
 }
 
-// mayRemove checks whether the file at a place may be removed.
 func (s *supervisor) mayRemove(p place) syscall.Errno {
 	switch {
 	case !s.granted(filepath.Dir(p.path)):

@@ -156,7 +156,6 @@ func (g grant) open() (int, syscall.Errno) {
 	return fd, 0
 }
 
-// grants lists the plan's grants of the handled rights.
 func (p *Plan) grants(handled uint64) (grants []grant) {
 	if p.List {
 		grants = append(grants, grant{"/", fsReadDir, false})

@@ -170,7 +170,6 @@ func (s *script) clone(path string) (tree cell) {
 	return tree
 }
 
-// put mounts a tree at path.
 func (s *script) put(tree cell, step, path string) {
 	_, at := s.openPlace(step, path)
 	s.move(tree, step, at)

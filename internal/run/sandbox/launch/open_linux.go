@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// openCall is a call that opens a file.
 type openCall struct {
 	at    int
 	path  uint64
@@ -32,7 +31,6 @@ func parseOpen(nr int, a [6]uint64) (call openCall, ok bool) {
 	return call, false
 }
 
-// openFile opens a file for the program.
 func (s *supervisor) openFile(c caller, call openCall) (fd int, errno syscall.Errno) {
 	if call.flags&createFlags != 0 && call.mode&setIDs != 0 {
 		return -1, syscall.EPERM
@@ -113,7 +111,6 @@ func (s *supervisor) openStep(c caller, base int, path string, call openCall) (f
 	return -1, next, target, errno
 }
 
-// startOf opens the directory that a link at the place starts from.
 func (p place) startOf(c caller, target string) (int, syscall.Errno) {
 	if strings.HasPrefix(target, "/") {
 		return duplicate(c.root)
@@ -121,7 +118,6 @@ func (p place) startOf(c caller, target string) (int, syscall.Errno) {
 	return duplicate(p.dir)
 }
 
-// tmpfileBit is the bit that distinguishes O_TMPFILE.
 const tmpfileBit = 0o20000000
 
 // ownDescriptor parses the paths by which a program names its own open files.

@@ -143,7 +143,6 @@ func (o *op) failing(elsewhere *label) *op {
 // here makes l the place of the next operation.
 func (s *script) here(l *label) { l.op = len(s.ops) }
 
-// goTo goes on at l.
 func (s *script) goTo(l *label) { s.call("", opValue).equal = l }
 
 // operand is the address of an argument for the machine.

@@ -100,7 +100,6 @@ func (p *rules) refuseBits(nr int, arg, bits, otherwise uint32) {
 	p.add(nr, loadArg(arg), jumpSet(bits), ret(refuse(syscall.EPERM)), ret(otherwise))
 }
 
-// compile returns the filter as instructions.
 func (f Filter) compile() program {
 	p := program{
 		load(offArch),

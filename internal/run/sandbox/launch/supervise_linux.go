@@ -148,7 +148,6 @@ func (s *supervisor) close() {
 	}
 }
 
-// receive receives the listener from the socket.
 func receive(socket *os.File) (listener *os.File, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
@@ -417,7 +416,6 @@ func (c caller) resolve(base int, path string, flags uint64) (int, syscall.Errno
 	return fd, errno
 }
 
-// descriptor is the kernel's path of a descriptor of the caller.
 func (c caller) descriptor(fd int) string {
 	if fd == unix.AT_FDCWD {
 		return "/proc/" + strconv.Itoa(c.pid) + "/cwd"

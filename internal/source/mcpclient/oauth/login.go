@@ -40,7 +40,6 @@ func (s *Server) more(ctx context.Context, c challenge, l *Login, response *http
 	return s.obtain(ctx, c, has, l)
 }
 
-// lacking are the missing scopes.
 func lacking(scopes, has []string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(scope string) bool { return slices.Contains(has, scope) })
 }

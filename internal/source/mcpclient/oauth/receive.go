@@ -61,7 +61,6 @@ func listen(port int, state string) (*receiver, error) {
 	return r, nil
 }
 
-// uri is the redirect URI.
 func (r *receiver) uri() string { return "http://" + r.listener.Addr().String() + callback }
 
 // close ends it, after the page for the browser was sent.
@@ -115,7 +114,6 @@ func (r *receiver) take(query url.Values) error {
 	}
 }
 
-// wait returns the answer.
 func (r *receiver) wait(ctx context.Context) (answer, error) {
 	select {
 	case query := <-r.came:

@@ -26,7 +26,6 @@ func (s *Server) identify(ctx context.Context, meta *oauthex.AuthServerMeta, red
 	return s.register(ctx, meta, redirect)
 }
 
-// byHand is the manually registered client.
 func (s *Server) byHand(issuer string, methods []string) (c client, err error) {
 	c = client{id: s.config.ClientID, issuer: issuer}
 	if s.config.PrivateKeyFile != "" {

@@ -85,7 +85,6 @@ func clip(text string) string {
 	return text
 }
 
-// ask requests a token.
 func (s *Server) ask(ctx context.Context, endpoint string, c client, form url.Values) (*granted, error) {
 	response, err := s.post(ctx, endpoint, c, form)
 	if err != nil {
@@ -155,7 +154,6 @@ func (l *Login) put(g *granted, asked []string) {
 	}
 }
 
-// client returns the client of a login.
 func (s *Server) client(l *Login) (client, error) {
 	if s.config.ClientID == l.ClientID {
 		return s.byHand(l.Issuer, []string{l.ClientAuth})

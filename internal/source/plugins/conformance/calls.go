@@ -78,7 +78,6 @@ func (k *kit) newCall(name string, params json.RawMessage, host tool.Services) *
 		Workspace: k.workspace, Host: host}
 }
 
-// call makes a call with the kit as host.
 func (k *kit) call(ctx context.Context, p *process, name string, params json.RawMessage,
 	host tool.Services) (*tool.Result, error) {
 	ctx, cancel := k.step(ctx)
@@ -252,7 +251,6 @@ func checkUnknownFields(ctx context.Context, k *kit) error {
 	return err
 }
 
-// concurrentCalls is the number of concurrent calls.
 const concurrentCalls = 16
 
 func checkConcurrent(ctx context.Context, k *kit) error {

@@ -75,7 +75,6 @@ func (s skipped) Error() string { return string(s) }
 
 func skip(format string, args ...any) error { return skipped(fmt.Sprintf(format, args...)) }
 
-// check is a check to be run.
 type check struct {
 	name, wants string
 	run         func(context.Context, *kit) error

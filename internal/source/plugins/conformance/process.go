@@ -211,7 +211,6 @@ func (p *process) alive() bool {
 	}
 }
 
-// ends waits for the end of the process.
 func (p *process) ends(limit time.Duration) bool {
 	select {
 	case <-p.exited:

@@ -27,16 +27,13 @@ type content struct {
 	version   string // as the layout says; "" when it says none
 }
 
-// isURL reports whether a source is fetched.
 func isURL(source string) bool { return strings.Contains(source, "://") }
 
-// expand expands the parts that depend on platform and version.
 func expand(source, version, platform string) string {
 	system, arch, _ := strings.Cut(platform, "_")
 	return strings.NewReplacer("{version}", version, "{os}", system, "{arch}", arch).Replace(source)
 }
 
-// fetch fetches the files of a source into dir.
 func (in *Installer) fetch(ctx context.Context, r Request, dir string) (*content, error) {
 	source := expand(r.Source, r.Version, Platform())
 	if isURL(source) {
@@ -163,7 +160,6 @@ func fetchLayout(r Request, source string, layout []string, dir string, limit in
 	return c, err
 }
 
-// layoutPath is the path of a platform's files in a layout.
 func layoutPath(source, version, platform string) (string, error) {
 	for _, name := range []string{platform, "any"} {
 		for _, suffix := range []string{"", ".tar.gz", ".tgz", ".zip"} {

@@ -108,7 +108,6 @@ func (u *unpacker) write(name string, mode fs.FileMode, content io.Reader) error
 	return errors.Join(err, f.Close())
 }
 
-// isArchive reports whether name is that of an archive.
 func isArchive(name string) bool {
 	for _, suffix := range []string{".tar.gz", ".tgz", ".zip"} {
 		if strings.HasSuffix(strings.ToLower(name), suffix) {
@@ -118,7 +117,6 @@ func isArchive(name string) bool {
 	return false
 }
 
-// unpackArchive unpacks data of the type in its name.
 func unpackArchive(name string, data []byte, dir string, limit int64) error {
 	u, err := newUnpacker(dir, limit)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// serve answers a service request of the plugin.
 func (s *session) serve(ctx context.Context, req *toolpb.ServiceRequest) (*toolpb.ServiceResponse, error) {
 	if name := serviceName(req); name != "" && !s.client.answers(name) {
 		return nil,

@@ -160,7 +160,6 @@ func quoted(path string) string {
 	return path
 }
 
-// goVersion is the one in a go.mod.
 func goVersion(mod []byte) string {
 	lines := bufio.NewScanner(bytes.NewReader(mod))
 	for lines.Scan() {
