@@ -81,7 +81,7 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 	errs := make([]error, len(steps))
 	_ = atOnce(len(steps), limit, func(i int) error { // all are closed, whatever fails
 		if d := drafts[i]; d != nil {
-			errs[i] = b.w.fail("write", steps[i].given, b.w.settle(d))
+			errs[i] = b.w.fail("write", steps[i].given, b.w.finish(d))
 			steps[i].mine = d.info
 		}
 		return nil
@@ -182,7 +182,7 @@ func (s *batchStep) draft() (*draft, error) {
 		return nil, s.standFor(why)
 	}
 	if err != nil {
-		return nil, s.unkept(err)
+		return nil, s.explainLost(err)
 	}
 	s.temp, s.hash, s.data = d.name, s.w.hash(s.data), nil
 	startWriting(d.file) // while the others are made
@@ -286,13 +286,13 @@ func (s *batchStep) swap(patience *atomic.Int64) error {
 		}
 	}
 	if why := unplaced(inplace.NotOver(err)); why != nil {
-		return s.settleInPlace(why)
+		return s.finishInPlace(why)
 	}
 	return s.applied(err, s.backup)
 }
 
-// settleInPlace writes in place where no temporary file can replace the file.
-func (s *batchStep) settleInPlace(why *inplace.Fixed) error {
+// finishInPlace writes in place where no temporary file can replace the file.
+func (s *batchStep) finishInPlace(why *inplace.Fixed) error {
 	if s.backup != "" {
 		_ = s.dir.Remove(s.backup)
 		s.backup = ""
@@ -349,7 +349,7 @@ func (s *batchStep) keep() error {
 	if why := unplaced(err); why != nil {
 		return why // it cannot be replaced without a second one
 	}
-	return s.unkept(err)
+	return s.explainLost(err)
 }
 
 // rollBack reverts what was applied, the last first. What another program has written since stays.

@@ -39,8 +39,8 @@ func (h *held) original() (*rights.Rights, error) {
 	return rights.Of(f, info)
 }
 
-// unkept is the error for a file whose rights a new one cannot have.
-func unkept(path string, lost *rights.Lost) error {
+// lostRights is the error for a file whose rights a new one cannot have.
+func lostRights(path string, lost *rights.Lost) error {
 	e := tool.Errorf(tool.Unsupported, "cannot write %s: %s", path, lost.Error()).
 		Suggest("Nothing was changed. Have it changed where that can be kept, by its owner for example.").
 		With("path", path)
@@ -61,7 +61,7 @@ func (h *held) stand(why *inplace.Fixed, was []byte) (*standing, error) {
 	var lost *rights.Lost
 	switch {
 	case h.missing() && errors.As(why, &lost):
-		return nil, unkept(h.given, lost)
+		return nil, lostRights(h.given, lost)
 	case h.missing():
 		return nil, h.fixed(why, "", "Make the directory writable, or write to another place.")
 	}

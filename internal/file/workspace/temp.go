@@ -61,7 +61,7 @@ func (h *held) stage(data io.Reader, like *rights.Rights, mode fs.FileMode) (str
 	if err != nil {
 		return "", err
 	}
-	if err := h.w.settle(d); err != nil {
+	if err := h.w.finish(d); err != nil {
 		h.dir.Remove(d.name)
 		return "", err
 	}
@@ -104,9 +104,9 @@ func (h *held) draft(data io.Reader, like *rights.Rights, mode fs.FileMode) (*dr
 	return &draft{name: name, file: f}, nil
 }
 
-// settle syncs the draft and closes it. No file's name may lead to a draft before: after a power cut the name could
+// finish syncs the draft and closes it. No file's name may lead to a draft before: after a power cut the name could
 // be on disk and the content not.
-func (c *core) settle(d *draft) error {
+func (c *core) finish(d *draft) error {
 	var err error
 	if !d.synced {
 		err = c.sync(d.file)

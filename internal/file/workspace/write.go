@@ -146,7 +146,7 @@ func (h *held) put(data io.Reader, opts WriteOptions) error {
 		return s.recordAndWrite(all)
 	}
 	if err != nil {
-		return h.unkept(err)
+		return h.explainLost(err)
 	}
 	if err := h.w.record(kind, h.place, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
 		h.dir.Remove(temp)
@@ -164,7 +164,7 @@ func (h *held) likeOld() (*rights.Rights, error) {
 		return nil, nil
 	}
 	like, err := h.original()
-	return like, h.unkept(err)
+	return like, h.explainLost(err)
 }
 
 // likeOther returns the rights of the file at another path.
@@ -176,14 +176,14 @@ func (h *held) likeOther(path string) (*rights.Rights, error) {
 	defer p.close()
 	other := &held{place: p, w: h.w}
 	like, err := other.original()
-	return like, other.unkept(err)
+	return like, other.explainLost(err)
 }
 
-// unkept describes rights that a new file cannot have.
-func (h *held) unkept(err error) error {
+// explainLost describes rights that a new file cannot have.
+func (h *held) explainLost(err error) error {
 	var lost *rights.Lost
 	if errors.As(err, &lost) {
-		return unkept(h.given, lost)
+		return lostRights(h.given, lost)
 	}
 	return err
 }
@@ -277,7 +277,7 @@ func (h *held) replace(old, data []byte, info fs.FileInfo) error {
 		return s.recordAndWrite(data)
 	}
 	if err != nil {
-		return h.unkept(err)
+		return h.explainLost(err)
 	}
 	err = h.unchanged(old, info)
 	if err == nil {

@@ -81,8 +81,8 @@ func (r *run) left() []int {
 // children of one that belongs to it. unsure is set if one of the others has no environment.
 func (r *run) family(pids []int) (members []int, unsure bool) {
 	leader := r.cmd.Process.Pid
-	if r.kin == nil {
-		r.kin = map[int]bool{leader: true}
+	if r.descendants == nil {
+		r.descendants = map[int]bool{leader: true}
 	}
 	want := []byte("\x00" + r.mark + "\x00")
 	others := make(map[int]relations)
@@ -94,7 +94,7 @@ func (r *run) family(pids []int) (members []int, unsure bool) {
 		environ, readable := readProc("/proc/"+strconv.Itoa(pid)+"/environ", maxEnviron)
 		if bytes.HasPrefix(environ, want[1:]) || bytes.Contains(environ, want) {
 			members = append(members, pid)
-			r.kin[pid] = true
+			r.descendants[pid] = true
 			continue
 		}
 		others[pid] = related
@@ -108,9 +108,9 @@ func (r *run) relatives(others map[int]relations) (members []int) {
 	for grown := true; grown; {
 		grown = false
 		for pid, related := range others {
-			if slices.ContainsFunc(related[:], func(id int) bool { return r.kin[id] }) {
+			if slices.ContainsFunc(related[:], func(id int) bool { return r.descendants[id] }) {
 				members, grown = append(members, pid), true
-				r.kin[pid] = true
+				r.descendants[pid] = true
 				delete(others, pid)
 			}
 		}

@@ -48,7 +48,7 @@ type run struct {
 	status         *statusPipe
 	passedFiles    []*os.File // what Prepare gave the process, closed when it has that
 	stopper        stopper
-	kin            map[int]bool // numbers of processes known to be the run's
+	descendants    map[int]bool // numbers of processes known to be the run's
 	watch          watch.Watcher
 	network        *network.Log
 	view           *view.View

@@ -82,8 +82,8 @@ func stamp(dir string) (time.Time, error) {
 // Dir is the directory of the changes.
 func (v *View) Dir() string { return v.dir }
 
-// Began is when the view was made, by the clock of the file system.
-func (v *View) Began() time.Time { return v.began }
+// StartedAt is when the view was made, by the clock of the file system.
+func (v *View) StartedAt() time.Time { return v.began }
 
 // Layer makes and returns the layer of a directory for the next command.
 func (v *View) Layer(tree string) (Layer, error) {

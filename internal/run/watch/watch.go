@@ -30,8 +30,8 @@ type Place struct {
 type Watcher interface {
 	// Begin is called before processes run; done once they have ended.
 	Begin() (done func())
-	// Began reports whether any process was watched.
-	Began() bool
+	// Active reports whether any process was watched.
+	Active() bool
 	// Wants reports whether changes at an absolute path without symlinks are wanted. It is called first.
 	Wants(path string, what What) bool
 	// Before is called before a place changes.

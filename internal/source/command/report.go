@@ -57,7 +57,7 @@ func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any
 // changed are the files that a run has changed besides those its processes were seen to change: none if they were
 // watched.
 func (c *command) changed(ctx context.Context, run *argv.Run) []string {
-	if w := watch.From(ctx); w != nil && w.Began() {
+	if w := watch.From(ctx); w != nil && w.Active() {
 		return nil
 	}
 	return c.affected(run)

@@ -72,7 +72,7 @@ func (c *Client) find(name string) (*server, error) {
 	return nil, err.Suggest("The servers are %s.", strings.Join(names, ", "))
 }
 
-func (c *Client) connected(ctx context.Context, name string) (*link, error) {
+func (c *Client) connected(ctx context.Context, name string) (*conn, error) {
 	s, err := c.find(name)
 	if err != nil {
 		return nil, err
@@ -178,9 +178,9 @@ func (c *Client) Resources(ctx context.Context, name string) (all []Resource, le
 	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Resources == nil {
 		return all, 0, nil
 	}
-	room := roomOfAList
+	left := listBudget
 	add := func(r Resource) {
-		if r, ok := saidResource(r); ok && room.takes(r) {
+		if r, ok := saidResource(r); ok && left.takes(r) {
 			all = append(all, r)
 		} else {
 			leftOut++
@@ -244,14 +244,14 @@ func (c *Client) Prompts(ctx context.Context, name string) (all []Prompt, leftOu
 	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Prompts == nil {
 		return all, 0, nil
 	}
-	room := roomOfAList
+	left := listBudget
 	err = pages("prompts", func(cursor string) (string, error) {
 		page, err := l.session.ListPrompts(ctx, &mcp.ListPromptsParams{Cursor: cursor})
 		if err != nil {
 			return "", err
 		}
 		for _, p := range page.Prompts {
-			if said, ok := saidPromptOf(p); ok && room.takes(said) {
+			if said, ok := saidPromptOf(p); ok && left.takes(said) {
 				all = append(all, said)
 			} else {
 				leftOut++
@@ -279,15 +279,15 @@ func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments m
 	}
 	l.server.Succeeded()
 	messages := []PromptMessage{}
-	room := roomOfAList
+	left := listBudget
 	for i, m := range result.Messages {
 		c := content(m.Content)
 		c.Text = show.Said(c.Text, saidPrompt)
 		message := PromptMessage{show.SaidLine(string(m.Role), show.MostName), c}
-		if !room.takes(message.Role + c.Text) {
+		if !left.takes(message.Role + c.Text) {
 			return messages,
 				tool.Errorf(tool.TooLarge, "the prompt %q of the MCP server %s is longer than %d KiB", prompt,
-					name, roomOfAList>>10).Suggest("Its first %d messages fit; ask for a shorter prompt.", i)
+					name, listBudget>>10).Suggest("Its first %d messages fit; ask for a shorter prompt.", i)
 		}
 		messages = append(messages, message)
 	}

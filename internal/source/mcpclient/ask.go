@@ -20,12 +20,12 @@ import (
 )
 
 // elicit passes a server's form, or the page that it names, to the user of the call it belongs to.
-func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name,
+func (c *conn) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", c.server.spec.Name,
 		show.Said(request.Params.Message, show.MostMessage))}
 	if request.Params.Mode == "url" {
 		var err error
-		if form, err = l.server.visit(request.Params); err != nil {
+		if form, err = c.server.visit(request.Params); err != nil {
 			return nil, err
 		}
 	}
@@ -33,7 +33,7 @@ func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.Eli
 	if form.Schema, err = formOf(request.Params.RequestedSchema); err != nil {
 		return nil, err
 	}
-	f := l.server.calls.asking(ctx, l)
+	f := c.server.calls.asking(ctx, c)
 	if f == nil {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
@@ -98,12 +98,12 @@ func (f *pendingCall) put(ctx context.Context, ask func(context.Context, *tool.C
 }
 
 // sample asks the language model of the call that the server's request belongs to.
-func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	f := l.server.calls.asking(ctx, l)
+func (c *conn) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	f := c.server.calls.asking(ctx, c)
 	if f == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "sampling is offered during a call only"}
 	}
-	if err := l.server.maySample(f); err != nil {
+	if err := c.server.maySample(f); err != nil {
 		return nil, err
 	}
 	asked := tool.SampleRequest{System: request.Params.SystemPrompt,
@@ -172,9 +172,9 @@ func conversation(messages []*mcp.SamplingMessage) []tool.Content {
 }
 
 // progress passes a server's progress on to its call.
-func (l *link) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
+func (c *conn) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
 	p := request.Params
-	if f := l.server.calls.byToken(p.ProgressToken); f != nil {
+	if f := c.server.calls.byToken(p.ProgressToken); f != nil {
 		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: show.Said(p.Message, show.MostMessage)})
 	}
 }
@@ -191,11 +191,11 @@ func level(l mcp.LoggingLevel) slog.Level {
 	return slog.LevelInfo
 }
 
-func (l *link) log(_ context.Context, request *mcp.LoggingMessageRequest) {
+func (c *conn) log(_ context.Context, request *mcp.LoggingMessageRequest) {
 	text, ok := request.Params.Data.(string)
 	if !ok {
 		text = string(tool.MustMarshal(request.Params.Data))
 	}
 	name := request.Params.Logger
-	l.say(level(request.Params.Level), l.server.client.hide(text), "logger", show.SaidLine(name, show.MostName))
+	c.say(level(request.Params.Level), c.server.client.hide(text), "logger", show.SaidLine(name, show.MostName))
 }

@@ -12,16 +12,16 @@ import (
 )
 
 // result converts the server's result. raw is the result as the server wrote it, or empty.
-func (l *link) result(name string, r *mcp.CallToolResult, raw json.RawMessage) *tool.Result {
+func (c *conn) result(name string, r *mcp.CallToolResult, raw json.RawMessage) *tool.Result {
 	out := &tool.Result{Contents: contents(r.Content), Structured: structured(r, raw)}
 	exactMeta(out.Contents, raw)
 	if r.IsError {
 		message := strings.TrimSpace(out.Text())
 		if message == "" {
-			message = fmt.Sprintf("%s of the MCP server %s failed and does not say why", name, l.server.spec.Name)
+			message = fmt.Sprintf("%s of the MCP server %s failed and does not say why", name, c.server.spec.Name)
 		}
 		out.Failed = tool.Errorf(tool.CommandFailed, "%s", message).
-			Suggest("This is what the MCP server %s says; see what it wants instead.", l.server.spec.Name)
+			Suggest("This is what the MCP server %s says; see what it wants instead.", c.server.spec.Name)
 	}
 	return out
 }

@@ -56,9 +56,9 @@ func (l *listing) digest() string {
 }
 
 // list asks the server for its tools, page by page.
-func (l *link) list(ctx context.Context) (*listing, error) {
+func (c *conn) list(ctx context.Context) (*listing, error) {
 	found := &listing{Tools: []upstreamTool{}}
-	if about := l.session.InitializeResult(); about != nil {
+	if about := c.session.InitializeResult(); about != nil {
 		found.Protocol, found.Instructions = about.ProtocolVersion, about.Instructions
 		if about.ServerInfo != nil {
 			found.Server, found.Version = about.ServerInfo.Name, about.ServerInfo.Version
@@ -68,7 +68,7 @@ func (l *link) list(ctx context.Context) (*listing, error) {
 		}
 	}
 	err := pages("tools", func(cursor string) (string, error) {
-		page, next, err := l.listPage(ctx, cursor)
+		page, next, err := c.listPage(ctx, cursor)
 		found.Tools = append(found.Tools, page...)
 		if len(found.Tools) > maxTools {
 			return "", fmt.Errorf("the server lists more than %d tools", maxTools)
@@ -96,15 +96,15 @@ func pages(what string, read func(cursor string) (next string, err error)) error
 }
 
 // listPage returns one page of tools, as the server wrote them.
-func (l *link) listPage(ctx context.Context, cursor string) (tools []upstreamTool, next string, err error) {
-	token := l.server.calls.newToken()
+func (c *conn) listPage(ctx context.Context, cursor string) (tools []upstreamTool, next string, err error) {
+	token := c.server.calls.newToken()
 	params := &mcp.ListToolsParams{Cursor: cursor}
 	params.SetProgressToken(token)
-	result, err := l.session.ListTools(ctx, params)
-	raw, large := l.rawResults.take(token)
+	result, err := c.session.ListTools(ctx, params)
+	raw, large := c.rawResults.take(token)
 	switch {
 	case large:
-		return nil, "", l.tooLarge()
+		return nil, "", c.tooLarge()
 	case err != nil:
 		return nil, "", err
 	}
@@ -131,33 +131,33 @@ func usable(tools []upstreamTool, result *mcp.ListToolsResult) []upstreamTool {
 }
 
 // listAgain lists the tools again, because they have changed.
-func (l *link) listAgain() {
+func (c *conn) listAgain() {
 	select {
-	case <-l.ready:
-	case <-l.ctx.Done():
+	case <-c.ready:
+	case <-c.ctx.Done():
 	}
-	if l.failure != nil || l.Gone() || l.ctx.Err() != nil {
+	if c.failure != nil || c.Gone() || c.ctx.Err() != nil {
 		return
 	}
-	l.relisting.Lock()
-	defer l.relisting.Unlock()
-	ctx, cancel := context.WithTimeout(l.ctx, DefaultStartTimeout)
+	c.relisting.Lock()
+	defer c.relisting.Unlock()
+	ctx, cancel := context.WithTimeout(c.ctx, DefaultStartTimeout)
 	defer cancel()
-	found, err := l.list(ctx)
-	if l.stopping.Load() || l.ctx.Err() != nil || l.Gone() {
+	found, err := c.list(ctx)
+	if c.stopping.Load() || c.ctx.Err() != nil || c.Gone() {
 		return
 	}
 	if err != nil {
-		l.server.client.logger.Warn("the changed tools of an MCP server could not be listed", "server",
-			l.server.spec.Name, "error", err)
+		c.server.client.logger.Warn("the changed tools of an MCP server could not be listed", "server",
+			c.server.spec.Name, "error", err)
 		return
 	}
-	l.server.Lock()
-	if known := l.server.listing; known != nil {
+	c.server.Lock()
+	if known := c.server.listing; known != nil {
 		found.Pinned = known.Pinned
 	}
-	l.server.Unlock()
-	l.server.learn(found)
+	c.server.Unlock()
+	c.server.learn(found)
 }
 
 // tools lists the server's tools; see Source.Tools.

@@ -35,16 +35,16 @@ func (c *logLimiter) allow(now time.Time) (ok, first bool) {
 }
 
 // say logs a server's output within the limits.
-func (l *link) say(level slog.Level, text string, more ...any) {
-	logger, name := l.server.client.logger, l.server.spec.Name
-	ok, first := l.server.logLimiter.allow(l.server.client.now())
+func (c *conn) say(level slog.Level, text string, more ...any) {
+	logger, name := c.server.client.logger, c.server.spec.Name
+	ok, first := c.server.logLimiter.allow(c.server.client.now())
 	if first {
 		logger.Warn("an MCP server says too much: lines are left out", "server", name, "a_period", logPeriod)
 	}
 	if !ok {
 		return
 	}
-	if said := l.server.client.options.Said; said != nil {
+	if said := c.server.client.options.Said; said != nil {
 		said(name, text)
 	}
 	logger.Log(context.Background(), level, show.SaidLine(text, maxLogLength),

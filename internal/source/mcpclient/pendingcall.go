@@ -25,7 +25,7 @@ const (
 // pendingCall is one call in progress at a server. It outlives its tool.Call when the server asks the user
 // something: Ask ends that call, and the one that brings the answer continues the same pending call.
 type pendingCall struct {
-	link         *link
+	conn         *conn
 	pendingCalls *pendingCalls
 	id           string // of the tool.Call, over its repetitions
 	token        string // progress token
@@ -91,10 +91,10 @@ func (fs *pendingCalls) resume(name string, call *tool.Call) *pendingCall {
 }
 
 // begin sends a call to the server.
-func (fs *pendingCalls) begin(l *link, name string, call *tool.Call, trace map[string]any) *pendingCall {
+func (fs *pendingCalls) begin(c *conn, name string, call *tool.Call, trace map[string]any) *pendingCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &pendingCall{
-		link: l, pendingCalls: fs, id: identity(name, call), token: fs.newToken(), session: call.Session, tool: name,
+		conn: c, pendingCalls: fs, id: identity(name, call), token: fs.newToken(), session: call.Session, tool: name,
 		params: call.Params, trace: trace,
 		cancel: cancel, questions: make(chan *question), done: make(chan struct{}), asked: make(map[string]int),
 	}
@@ -135,7 +135,7 @@ func (f *pendingCall) follow(ctx context.Context, call *tool.Call) (*tool.Result
 		case <-ctx.Done():
 			f.cancel()
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				go f.link.checkAlive()
+				go f.conn.checkAlive()
 			}
 			return nil, ctx.Err()
 		}
@@ -227,7 +227,7 @@ func (fs *pendingCalls) byToken(token any) *pendingCall {
 // asking finds the call for which the server asks. Up to revision 2025-11-25 a server does not say: it is the only
 // call in progress, or the youngest if all are of one session. Otherwise it is nil, because the question could
 // reach the wrong user.
-func (fs *pendingCalls) asking(ctx context.Context, l *link) *pendingCall {
+func (fs *pendingCalls) asking(ctx context.Context, c *conn) *pendingCall {
 	if f, ok := ctx.Value(pendingCallKey{}).(*pendingCall); ok {
 		return f
 	}
@@ -236,7 +236,7 @@ func (fs *pendingCalls) asking(ctx context.Context, l *link) *pendingCall {
 	var found *pendingCall
 	var age int64
 	for _, f := range fs.all {
-		if f.link != l {
+		if f.conn != c {
 			continue
 		}
 		if found != nil && found.session != f.session {

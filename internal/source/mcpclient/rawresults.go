@@ -93,10 +93,10 @@ func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
 }
 
 // tooLarge is the error of a call whose answer was too long.
-func (l *link) tooLarge() *tool.Error {
-	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", l.server.spec.Name,
-		l.server.client.options.MaxMessage).
-		Suggest("Ask for less in one call.").With("server", l.server.spec.Name)
+func (c *conn) tooLarge() *tool.Error {
+	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", c.server.spec.Name,
+		c.server.client.options.MaxMessage).
+		Suggest("Ask for less in one call.").With("server", c.server.spec.Name)
 }
 
 // maxWords and maxWord bound the kept output of a server: lines, and bytes of a line.

@@ -50,16 +50,16 @@ func formOf(schema any) (json.RawMessage, error) {
 	return said, nil
 }
 
-// room is how many bytes of a list are still shown.
-type room int
+// budget is how many bytes of a list are still shown.
+type budget int
 
-// roomOfAList is for all prompts or resources of a server, and for one prompt.
-const roomOfAList room = 256 << 10
+// listBudget is for all prompts or resources of a server, and for one prompt.
+const listBudget budget = 256 << 10
 
-// takes reports whether there is room for an entry, and deducts it.
-func (r *room) takes(entry any) bool {
-	*r -= room(len(tool.MustMarshal(entry)))
-	return *r >= 0
+// takes reports whether the budget suffices for an entry, and deducts it.
+func (b *budget) takes(entry any) bool {
+	*b -= budget(len(tool.MustMarshal(entry)))
+	return *b >= 0
 }
 
 // seen reports whether a name is shown unchanged. Another cannot be shown: it would name something else.

@@ -31,7 +31,7 @@ type server struct {
 	logLimiter logLimiter
 	oauth      *oauth.Server // nil where no login is made
 
-	supervisor.Supervisor[*link] // guards what follows
+	supervisor.Supervisor[*conn] // guards what follows
 
 	launched []stamp // of the program when it was started last
 	listing  *listing
@@ -58,7 +58,7 @@ func (s *server) known() (l *listing, ok bool) {
 }
 
 // acquire returns the open connection, opening one if need be.
-func (s *server) acquire(ctx context.Context) (*link, error) {
+func (s *server) acquire(ctx context.Context) (*conn, error) {
 	s.known()
 	return s.Acquire(ctx, s)
 }
@@ -72,58 +72,58 @@ func (s *server) Admit() error {
 }
 
 // Begin implements supervisor.Peer.
-func (s *server) Begin(context.Context) *link {
-	l := newLink(s)
+func (s *server) Begin(context.Context) *conn {
+	l := newConn(s)
 	s.launched = s.program()
 	go s.run(l)
 	return l
 }
 
 // run opens the connection, watches it and notes its end.
-func (s *server) run(l *link) {
+func (s *server) run(c *conn) {
 	began := time.Now()
-	found, err := l.open()
-	l.failure = err
+	found, err := c.open()
+	c.failure = err
 	s.Lock()
 	s.StartTook = time.Since(began)
 	if err != nil {
 		_, login := err.Details["login"]
-		s.Fail(l, err, !login) // which is over as soon as there is one
+		s.Fail(c, err, !login) // which is over as soon as there is one
 		s.Unlock()
 		s.keepFailure(err)
-		close(l.ready)
+		close(c.ready)
 		return
 	}
 	s.Unlock()
 	s.learn(found)
-	close(l.ready)
+	close(c.ready)
 	s.client.logger.Debug("MCP server connected", "server", s.spec.Name, "protocol", found.Protocol, "took",
 		time.Since(began))
-	_ = l.session.Wait()
-	close(l.gone)
-	s.Lost(l)
+	_ = c.session.Wait()
+	close(c.gone)
+	s.Lost(c)
 }
 
 // Lost implements supervisor.Peer. The first to see the end, a call or the watch, notes it.
-func (s *server) Lost(l *link) { s.ended(l, "ended") }
+func (s *server) Lost(c *conn) { s.ended(c, "ended") }
 
 // ended notes the end of an open connection; when describes the time.
-func (s *server) ended(l *link, when string) {
-	l.endOnce.Do(func() {
-		err := l.endError(when)
-		if !s.Lose(l, l.stopping.Load(), err) {
+func (s *server) ended(c *conn, when string) {
+	c.endOnce.Do(func() {
+		err := c.endError(when)
+		if !s.Lose(c, c.stopping.Load(), err) {
 			s.client.logger.Warn("MCP server ended unexpectedly", "server", s.spec.Name, "error", err.Message)
 		}
-		go l.release()
+		go c.release()
 	})
 }
 
-// abandon takes l out of use and ends it. Its other calls fail with it.
-func (s *server) abandon(l *link, err *tool.Error) {
-	l.stopping.Store(true)
-	s.Abandon(l, err)
+// abandon takes c out of use and ends it. Its other calls fail with it.
+func (s *server) abandon(c *conn, err *tool.Error) {
+	c.stopping.Store(true)
+	s.Abandon(c, err)
 	s.client.logger.Warn("MCP server ended because it does not answer", "server", s.spec.Name)
-	l.release()
+	c.release()
 }
 
 // Close ends the connection, if there is one, and the process behind it.

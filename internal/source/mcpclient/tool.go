@@ -111,61 +111,61 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.
 func (f *pendingCall) roundTrip(ctx context.Context) (*tool.Result, error) {
 	params := &mcp.CallToolParams{Meta: mcp.Meta(f.trace), Name: f.tool, Arguments: f.params}
 	params.SetProgressToken(f.token)
-	result, err := f.link.session.CallTool(ctx, params)
-	raw, large := f.link.rawResults.take(f.token)
+	result, err := f.conn.session.CallTool(ctx, params)
+	raw, large := f.conn.rawResults.take(f.token)
 	if pages := required(err); len(pages) > 0 {
 		if err := f.visitAll(ctx, pages); err != nil {
 			return nil, err
 		}
-		result, err = f.link.session.CallTool(ctx, params)
-		raw, large = f.link.rawResults.take(f.token)
+		result, err = f.conn.session.CallTool(ctx, params)
+		raw, large = f.conn.rawResults.take(f.token)
 		if pages := required(err); len(pages) > 0 {
-			return nil, f.link.stillRequired(pages)
+			return nil, f.conn.stillRequired(pages)
 		}
 	}
 	switch {
 	case large:
-		return nil, f.link.tooLarge()
+		return nil, f.conn.tooLarge()
 	case err == nil:
-		f.link.server.Succeeded()
-		return f.link.result(f.tool, result, raw), nil
+		f.conn.server.Succeeded()
+		return f.conn.result(f.tool, result, raw), nil
 	}
-	return nil, f.link.callError(ctx, f.tool, err)
+	return nil, f.conn.callError(ctx, f.tool, err)
 }
 
 // callError explains why a request failed.
-func (l *link) callError(ctx context.Context, what string, err error) error {
+func (c *conn) callError(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			go l.checkAlive()
+			go c.checkAlive()
 		}
 		return ctx.Err()
 	}
-	if own, ok := errors.AsType[*tool.Error](err); ok && l.http != nil {
-		return l.hidden(own)
+	if own, ok := errors.AsType[*tool.Error](err); ok && c.http != nil {
+		return c.hidden(own)
 	}
-	if answered := l.answered(what, err); answered != nil {
-		l.server.Succeeded()
+	if answered := c.answered(what, err); answered != nil {
+		c.server.Succeeded()
 		return answered
 	}
-	if l.server.isClosed() {
-		return closedError(l.server.spec.Name)
+	if c.server.isClosed() {
+		return closedError(c.server.spec.Name)
 	}
-	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || l.endsSoon() {
-		failure := l.endError("broke off during the call")
-		l.server.ended(l, "ended")
+	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || c.endsSoon() {
+		failure := c.endError("broke off during the call")
+		c.server.ended(c, "ended")
 		return failure
 	}
-	return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer: %v", l.server.spec.Name, err),
+	return c.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer: %v", c.server.spec.Name, err),
 		unsure)
 }
 
 // endsSoon reports whether the connection has ended or is about to: a write may fail before its end is seen.
-func (l *link) endsSoon() bool {
+func (c *conn) endsSoon() bool {
 	timer := time.NewTimer(endWait)
 	defer timer.Stop()
 	select {
-	case <-l.gone:
+	case <-c.gone:
 		return true
 	case <-timer.C:
 		return false
@@ -173,24 +173,24 @@ func (l *link) endsSoon() bool {
 }
 
 // checkAlive ends a server that does not answer a ping: the next call gets a new one.
-func (l *link) checkAlive() {
-	if l.Gone() || l.stopping.Load() {
+func (c *conn) checkAlive() {
+	if c.Gone() || c.stopping.Load() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, pingWait)
+	ctx, cancel := context.WithTimeout(c.ctx, pingWait)
 	defer cancel()
-	err := l.ping(ctx)
-	if err != nil && l.ctx.Err() == nil && l.answered("a ping", err) == nil {
-		l.server.abandon(l, l.explain(tool.Unavailable,
-			fmt.Sprintf("the MCP server %s did not answer in time and was ended", l.server.spec.Name), unsure))
+	err := c.ping(ctx)
+	if err != nil && c.ctx.Err() == nil && c.answered("a ping", err) == nil {
+		c.server.abandon(c, c.explain(tool.Unavailable,
+			fmt.Sprintf("the MCP server %s did not answer in time and was ended", c.server.spec.Name), unsure))
 	}
 }
 
 // ping makes the cheapest request. The newest revision has no ping.
-func (l *link) ping(ctx context.Context) error {
-	if about := l.session.InitializeResult(); about != nil && about.ProtocolVersion <= olderProtocol {
-		return l.session.Ping(ctx, nil)
+func (c *conn) ping(ctx context.Context) error {
+	if about := c.session.InitializeResult(); about != nil && about.ProtocolVersion <= olderProtocol {
+		return c.session.Ping(ctx, nil)
 	}
-	_, err := l.session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt"}})
+	_, err := c.session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt"}})
 	return err
 }

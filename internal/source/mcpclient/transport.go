@@ -25,25 +25,25 @@ import (
 const writeWait = 3 * time.Second
 
 // transport starts the program, or sets up the HTTP client.
-func (l *link) transport() (mcp.Transport, error) {
-	spec, options := l.server.spec, l.server.client.options
+func (c *conn) transport() (mcp.Transport, error) {
+	spec, options := c.server.spec, c.server.client.options
 	if spec.URL != "" {
-		l.http = newHTTPClient(spec, l.rawResults, options.MaxMessage)
-		transport := &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: l.http.client(), MaxRetries: 2,
+		c.http = newHTTPClient(spec, c.rawResults, options.MaxMessage)
+		transport := &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: c.http.client(), MaxRetries: 2,
 			MaxEventSize: options.MaxMessage}
-		if l.server.oauth != nil {
-			l.http.oauth, transport.OAuthHandler = l.server.oauth, l.server.oauth
+		if c.server.oauth != nil {
+			c.http.oauth, transport.OAuthHandler = c.server.oauth, c.server.oauth
 		}
 		return transport, nil
 	}
-	if err := l.start(spec, options); err != nil {
+	if err := c.start(spec, options); err != nil {
 		return nil, err
 	}
-	return &lineTransport{link: l, limit: options.MaxMessage}, nil
+	return &lineTransport{conn: c, limit: options.MaxMessage}, nil
 }
 
 // start starts the program.
-func (l *link) start(spec Spec, options Options) error {
+func (c *conn) start(spec Spec, options Options) error {
 	if err := spec.Files.Verify(); err != nil {
 		return err
 	}
@@ -54,12 +54,12 @@ func (l *link) start(spec Spec, options Options) error {
 	command := proc.Command{
 		Argv: append([]string{path}, spec.Command[1:]...), Dir: options.Dir, Env: proc.Environ(spec.Env),
 		Grace:  time.Second,
-		OnLine: func(_, line string) { l.hear(line) },
+		OnLine: func(_, line string) { c.hear(line) },
 	}
 	if options.Prepare != nil {
 		command.Prepare = func(cmd *exec.Cmd) error { return options.Prepare(cmd, spec) }
 	}
-	l.process, err = proc.Open(l.ctx, command)
+	c.process, err = proc.Open(c.ctx, command)
 	return err
 }
 
@@ -73,22 +73,22 @@ func program(spec Spec) string {
 }
 
 // hear handles a line of the program's standard error.
-func (l *link) hear(line string) {
-	line = l.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
-	l.words.add(show.SaidLine(line, maxLogLength))
-	l.say(slog.LevelInfo, line)
+func (c *conn) hear(line string) {
+	line = c.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
+	c.words.add(show.SaidLine(line, maxLogLength))
+	c.say(slog.LevelInfo, line)
 }
 
 // lineTransport is newline-delimited JSON-RPC to a program. Unlike the SDK's own it survives other output of
 // programs, and a message that is too long fails only the call that it answers.
 type lineTransport struct {
-	link  *link
+	conn  *conn
 	limit int
 }
 
 // Connect implements mcp.Transport.
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
-	l := t.link
+	l := t.conn
 	c := &lineConn{rawResults: l.rawResults, stdin: l.process.Stdin}
 	c.Reader = jsonlines.Reader[jsonrpc.Message]{
 		In: l.process.Stdout, Limit: t.limit, Decode: rpcid.Decode,

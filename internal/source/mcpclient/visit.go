@@ -85,14 +85,14 @@ func (f *pendingCall) visitAll(ctx context.Context, pages []*mcp.ElicitParams) e
 	done := make([]<-chan struct{}, len(pages))
 	for i, page := range pages {
 		var forget func()
-		done[i], forget = f.link.visits.expect(page.ElicitationID)
+		done[i], forget = f.conn.visits.expect(page.ElicitationID)
 		defer forget()
 	}
 	for _, page := range pages {
-		form, err := f.link.server.visit(page)
+		form, err := f.conn.server.visit(page)
 		if err != nil {
 			return tool.Errorf(tool.Blocked, "the MCP server %s wants the user to visit a page: %w",
-				f.link.server.spec.Name, err).
+				f.conn.server.spec.Name, err).
 				Suggest("Tell the operator of that server.")
 		}
 		answer, err := f.askUser(ctx, form)
@@ -119,11 +119,11 @@ func (f *pendingCall) visitAll(ctx context.Context, pages []*mcp.ElicitParams) e
 }
 
 // stillRequired is the error of a call that a server refuses although the user has visited its pages.
-func (l *link) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
+func (c *conn) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
 	_, domain, _ := pageOf(pages[0].URL)
-	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", l.server.spec.Name,
+	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", c.server.spec.Name,
 		domain).
-		Suggest("Call again when the user has done it.").With("server", l.server.spec.Name)
+		Suggest("Call again when the user has done it.").With("server", c.server.spec.Name)
 }
 
 // mostEarly bounds the ends of visits that come before they are expected.

@@ -238,14 +238,14 @@ type grant struct {
 const grantVersion = 2
 
 // Approve allows the call of p to run, once, and removes it from the waiting ones.
-func (s *Store) Approve(ctx context.Context, p Pending) error { return s.settle(ctx, p, Word{}) }
+func (s *Store) Approve(ctx context.Context, p Pending) error { return s.decide(ctx, p, Word{}) }
 
 // Refuse makes the next call equal to p fail with the reason, which may be empty.
 func (s *Store) Refuse(ctx context.Context, p Pending, reason string) error {
-	return s.settle(ctx, p, Word{true, reason})
+	return s.decide(ctx, p, Word{true, reason})
 }
 
-func (s *Store) settle(ctx context.Context, p Pending, word Word) error {
+func (s *Store) decide(ctx context.Context, p Pending, word Word) error {
 	s.sweep()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return s.failure(err)

@@ -138,8 +138,8 @@ func (c *Call) Begin() (done func()) {
 	return c.running.Done
 }
 
-// Began implements watch.Watcher.
-func (c *Call) Began() bool { return c.began.Load() }
+// Active implements watch.Watcher.
+func (c *Call) Active() bool { return c.began.Load() }
 
 // Missed implements watch.Watcher.
 func (c *Call) Missed(why string) { c.report(func(c *Call) { c.miss(why) }) }
@@ -216,7 +216,7 @@ func (c *Call) before(at watch.Place, what watch.What) {
 		return
 	}
 	state := look(at, what == watch.Content, MaxBytes-c.bytes)
-	if state.Mode&undo.Unkept != 0 || c.objects[name] {
+	if state.Mode&undo.SpecialTypes != 0 || c.objects[name] {
 		if state.Lost != "" {
 			c.miss("what " + name + " holds: " + state.Lost)
 		}
@@ -288,17 +288,17 @@ type Report struct {
 
 // End waits for the end of the call's processes and records the results of their changes.
 func (c *Call) End() *Report {
-	if !c.Began() {
+	if !c.Active() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.ended = true
 		return c.noted(&Report{Lost: c.lost, Missed: c.missed})
 	}
-	ended := make(chan struct{})
-	go func() { c.running.Wait(); close(ended) }()
+	over := make(chan struct{})
+	go func() { c.running.Wait(); close(over) }()
 	outlived := false
 	select {
-	case <-ended:
+	case <-over:
 	case <-time.After(c.patience):
 		outlived = true
 	}
@@ -345,7 +345,7 @@ func (c *Call) End() *Report {
 // noted records in the undo store what is not kept.
 func (c *Call) noted(r *Report) *Report {
 	if note := r.Note(); note != "" {
-		if err := c.effects.Unkept(note); err != nil && r.Err == nil {
+		if err := c.effects.NotKept(note); err != nil && r.Err == nil {
 			r.Err = err
 		}
 	}

@@ -87,8 +87,8 @@ func (t *Turns) Begin() (done func()) {
 	}
 }
 
-// Began implements watch.Watcher.
-func (t *Turns) Began() bool { return true }
+// Active implements watch.Watcher.
+func (t *Turns) Active() bool { return true }
 
 // with calls do with the call that gets the changes.
 func (t *Turns) with(do func(c *Call)) {

@@ -37,7 +37,7 @@ func Read(ctx context.Context, v *view.View, root string) (*Changes, error) {
 		if err != nil {
 			return nil, unreadable(layer.Tree, err)
 		}
-		r := &reader{ctx: ctx, root: root, layer: layer, lower: lower, began: v.Began(), found: changes}
+		r := &reader{ctx: ctx, root: root, layer: layer, lower: lower, began: v.StartedAt(), found: changes}
 		r.originals, err = layer.Originals()
 		if err == nil {
 			on := merged
@@ -52,7 +52,7 @@ func Read(ctx context.Context, v *view.View, root string) (*Changes, error) {
 		}
 	}
 	slices.SortFunc(changes.List, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	slices.Sort(changes.Unkept)
+	slices.Sort(changes.NotKept)
 	return changes, nil
 }
 
@@ -144,8 +144,8 @@ func (r *reader) entry(name string, on lowerKind) error {
 	if err != nil {
 		return unreadable(path, err)
 	}
-	if is.Mode&undo.Unkept != 0 {
-		r.found.Unkept = append(r.found.Unkept, r.name(name))
+	if is.Mode&undo.SpecialTypes != 0 {
+		r.found.NotKept = append(r.found.NotKept, r.name(name))
 		return nil
 	}
 	if !was.Exists && has(path, view.Origin) {

@@ -52,8 +52,8 @@ type source func() ([]byte, error)
 // Changes are all of a view, sorted by path.
 type Changes struct {
 	List []Change
-	// Unkept are the paths of pipes, sockets and devices, which stay in the view.
-	Unkept []string
+	// NotKept are the paths of pipes, sockets and devices, which stay in the view.
+	NotKept []string
 }
 
 // What is a word for what a change does.
@@ -132,7 +132,7 @@ func (c *Changes) Diff() string {
 	if gone > 0 {
 		fmt.Fprintf(&b, "REMOVED: %d objects of git: commits may be lost\n", gone)
 	}
-	for _, path := range c.Unkept {
+	for _, path := range c.NotKept {
 		fmt.Fprintf(&b, "not kept: %s (a pipe, a socket or a device)\n", shown(path))
 	}
 	return b.String()

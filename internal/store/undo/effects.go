@@ -13,13 +13,13 @@ import (
 // Changes by processes are recorded in two steps: a line with what a path held, before the first change, and when
 // the call ends, one with what all of its paths hold then.
 const (
-	opBefore = "before"
-	opAfter  = "after"
-	opUnkept = "unkept" // the call changed more; Lost says what
+	opBefore  = "before"
+	opAfter   = "after"
+	opNotKept = "unkept" // the call changed more; Lost says what
 )
 
-// Unkept are the types of files that are not recorded or restored: pipes, sockets and devices.
-const Unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
+// SpecialTypes are the types of files that are not recorded or restored: pipes, sockets and devices.
+const SpecialTypes = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
 
 // State is what a path holds: nothing (Mode zero and Exists false), or a file, directory or symlink.
 type State struct {
@@ -138,9 +138,9 @@ func (e *Effects) After(ended map[string]State, unchanged []string) error {
 	return nil
 }
 
-// Unkept records, as text for people, what else the call changed that cannot be undone.
-func (e *Effects) Unkept(note string) error {
-	l := e.newLine(opUnkept)
+// NotKept records, as text for people, what else the call changed that cannot be undone.
+func (e *Effects) NotKept(note string) error {
+	l := e.newLine(opNotKept)
 	l.Lost = note
 	return e.store.storeError("keep what is not kept", "", e.write(l, nil))
 }

@@ -78,8 +78,8 @@ func (f Filter) takes(l *line) bool {
 // history is the parsed journal.
 type history struct {
 	lines []*line // oldest first within a session
-	// unkept are the lines on what cannot be undone.
-	unkept []*line
+	// notKept are the lines on what cannot be undone.
+	notKept []*line
 	// undoneBy maps a change's ID to the call that undid it.
 	undoneBy map[string]callRef
 	// undoes maps an undo to the changes that it undid.
@@ -106,8 +106,8 @@ func newHistory(lines []*line) *history {
 		case l.isChange():
 			h.lines = append(h.lines, l)
 			h.byID[l.ID] = l
-		case l.Op == opUnkept:
-			h.unkept = append(h.unkept, l)
+		case l.Op == opNotKept:
+			h.notKept = append(h.notKept, l)
 		case l.Op == opDone:
 			ended[l.ref()] = true
 		case l.Op == opVoid:
@@ -229,7 +229,7 @@ func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
 	defer v.close()
 	calls := make(map[callRef]*CallInfo)
 	var order []*CallInfo
-	for _, l := range newestFirst(slices.Concat(h.lines, h.unkept)) {
+	for _, l := range newestFirst(slices.Concat(h.lines, h.notKept)) {
 		if !filter.takes(l) {
 			continue
 		}
@@ -247,7 +247,7 @@ func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
 			calls[l.ref()] = info
 			order = append(order, info)
 		}
-		if l.Op == opUnkept {
+		if l.Op == opNotKept {
 			info.NotKept = l.Lost
 			continue
 		}
@@ -374,7 +374,7 @@ func (h *history) resolve(sel *Selection) error {
 	}
 	var sessions []string
 	var began time.Time
-	for _, l := range slices.Concat(h.lines, h.unkept) {
+	for _, l := range slices.Concat(h.lines, h.notKept) {
 		if l.Call != name || sel.Session != "" && l.Session != sel.Session {
 			continue
 		}
@@ -459,9 +459,9 @@ func (s Selection) wants(level int) bool {
 	return level == 0
 }
 
-// unkeptBy returns by call what cannot be undone of the picked ones, and, if no call is named, of those after the
+// notKeptBy returns by call what cannot be undone of the picked ones, and, if no call is named, of those after the
 // oldest of them.
-func (h *history) unkeptBy(sel Selection, picked []*line) map[string]string {
+func (h *history) notKeptBy(sel Selection, picked []*line) map[string]string {
 	refs := make(map[callRef]bool)
 	for _, l := range picked {
 		refs[l.ref()] = true
@@ -470,18 +470,18 @@ func (h *history) unkeptBy(sel Selection, picked []*line) map[string]string {
 		sel.Session = picked[0].Session
 	}
 	oldest := picked[len(picked)-1].order
-	unkept := make(map[string]string)
-	for _, l := range h.unkept {
+	notKept := make(map[string]string)
+	for _, l := range h.notKept {
 		if refs[l.ref()] || sel.Call == "" && !sel.Redo && l.order > oldest && sel.takes(l) {
-			unkept[l.Call] = l.Lost
+			notKept[l.Call] = l.Lost
 		}
 	}
-	return unkept
+	return notKept
 }
 
 // nothing is the error for a selection without a change that stands.
 func (h *history) nothing(sel Selection, undone string) error {
-	for _, l := range h.unkept {
+	for _, l := range h.notKept {
 		if sel.Call != "" && !sel.Redo && undone == "" && l.Call == sel.Call && sel.takes(l) {
 			return tool.Errorf(tool.NotFound, "nothing that the call %s changed was kept. %s", l.Call, l.Lost).
 				Suggest("Bring back by hand what it changed. docs/RECORD.md says what is kept, and when.")

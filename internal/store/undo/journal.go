@@ -70,7 +70,7 @@ type line struct {
 // isChange distinguishes changes from other lines.
 func (l *line) isChange() bool {
 	switch l.Op {
-	case opUndo, opDone, opVoid, opAfter, opUnkept:
+	case opUndo, opDone, opVoid, opAfter, opNotKept:
 		return false
 	}
 	return true

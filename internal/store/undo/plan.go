@@ -81,7 +81,7 @@ type planner struct {
 	lost     []Change
 	problems []problem
 	held     []string
-	unkept   map[string]string
+	notKept  map[string]string
 	left     map[string]bool  // paths that are left as they are
 	picked   map[*line]bool   // what was selected
 	passed   map[*line]string // the first change undone of those that one is mixed with
@@ -111,10 +111,10 @@ func (s *Store) plan(ctx context.Context, v *storeDir, h *history, ws *workspace
 	}
 	p := &planner{
 		store: s, storeDir: v, history: h, sel: sel, lines: slices.Clone(lines),
-		view:   &view{ctx: ctx, ws: ws, entries: make(map[string]*entry), links: make(map[string]bool)},
-		left:   make(map[string]bool),
-		unkept: h.unkeptBy(sel, lines),
-		picked: make(map[*line]bool), passed: make(map[*line]string),
+		view:    &view{ctx: ctx, ws: ws, entries: make(map[string]*entry), links: make(map[string]bool)},
+		left:    make(map[string]bool),
+		notKept: h.notKeptBy(sel, lines),
+		picked:  make(map[*line]bool), passed: make(map[*line]string),
 		cut: make(map[string]bool), byPath: make(map[pathName][]*line),
 	}
 	for _, l := range lines {
@@ -579,7 +579,7 @@ func (p *planner) callNames() string {
 
 func (p *planner) public() *Plan {
 	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped, Over: p.over,
-		Special: p.special, Unlisted: p.unlisted, NotKept: p.unkept}
+		Special: p.special, Unlisted: p.unlisted, NotKept: p.notKept}
 	if p.sel.Redo {
 		plan.Redone = p.history.redoneCalls(p.lines)
 	}

@@ -32,7 +32,7 @@ func (s state) regular() bool { return s.exists && s.mode.IsRegular() }
 func (s state) isDir() bool   { return s.exists && s.mode.IsDir() }
 func (s state) isLink() bool  { return s.exists && s.mode&fs.ModeSymlink != 0 }
 
-func (s state) special() bool { return s.exists && s.mode&Unkept != 0 }
+func (s state) special() bool { return s.exists && s.mode&SpecialTypes != 0 }
 
 // unlocked reports whether the owner of a directory may change its entries.
 func (s state) unlocked() bool { return s.isDir() && s.mode.Perm()&0o700 == 0o700 }

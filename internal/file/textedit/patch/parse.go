@@ -130,7 +130,7 @@ func (p *parser) textSection(f *File) error {
 	if len(f.Hunks) == 0 {
 		return malformed(p.number(), "no hunk follows the header of %s", max(f.NewName, f.OldName))
 	}
-	f.settleKind(oldStamp, newStamp)
+	f.inferKind(oldStamp, newStamp)
 	return nil
 }
 
@@ -152,8 +152,8 @@ func (f *File) nameBy(old, new string, line int) error {
 	return nil
 }
 
-// settleKind recognizes a created or deleted file by its time stamps, as diff -N writes them.
-func (f *File) settleKind(oldStamp, newStamp string) {
+// inferKind recognizes a created or deleted file by its time stamps, as diff -N writes them.
+func (f *File) inferKind(oldStamp, newStamp string) {
 	if f.Kind != Modify || len(f.Hunks) != 1 {
 		return
 	}

@@ -167,9 +167,9 @@ func (s *supervisor) put(d *draft, content string) syscall.Errno {
 	return errno
 }
 
-// settle puts the complete drafts in place. It is called before each call that a program makes, and at the end:
+// applyDrafts puts the complete drafts in place. It is called before each call that a program makes, and at the end:
 // what is still refused then is reported.
-func (s *supervisor) settle(end bool) {
+func (s *supervisor) applyDrafts(end bool) {
 	for _, d := range s.drafts {
 		content := d.content()
 		same := content == d.put || d.check.Fixed != "" && strings.TrimSpace(content) == strings.TrimSpace(d.check.Fixed)

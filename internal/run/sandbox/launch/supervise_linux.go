@@ -138,7 +138,7 @@ func (s *supervisor) supervise(socket *os.File) {
 }
 
 func (s *supervisor) close() {
-	s.settle(true)
+	s.applyDrafts(true)
 	s.forgetInterrupted(time.Time{})
 	if s.root >= 0 {
 		_ = syscall.Close(s.root)
@@ -216,7 +216,7 @@ func (s *supervisor) serve() {
 			return
 		}
 		s.openPipes()
-		s.settle(false)
+		s.applyDrafts(false)
 		if len(s.interrupted) > 0 {
 			s.forgetInterrupted(time.Now())
 		}

@@ -11,7 +11,7 @@ import (
 type unwatched struct{}
 
 func (unwatched) Begin() func()                         { return func() {} }
-func (unwatched) Began() bool                           { return false }
+func (unwatched) Active() bool                          { return false }
 func (unwatched) Wants(string, watch.What) bool         { return false }
 func (unwatched) Before(watch.Place, watch.What)        {}
 func (unwatched) Rename(watch.Place, watch.Place, bool) {}

@@ -27,8 +27,8 @@ const (
 	closeWait = 2 * time.Second
 )
 
-// link is one connection to a server.
-type link struct {
+// conn is one connection to a server.
+type conn struct {
 	server     *server
 	rawResults *rawResults
 	words      *words
@@ -49,20 +49,20 @@ type link struct {
 	freed     sync.Once
 }
 
-func newLink(s *server) *link {
-	l := &link{server: s, words: new(words), ready: make(chan struct{}), gone: make(chan struct{})}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	return l
+func newConn(s *server) *conn {
+	c := &conn{server: s, words: new(words), ready: make(chan struct{}), gone: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
 }
 
 // Ready implements supervisor.Attempt, as Failure and Gone do.
-func (l *link) Ready() <-chan struct{} { return l.ready }
+func (c *conn) Ready() <-chan struct{} { return c.ready }
 
 // Failure is why it could not be opened.
-func (l *link) Failure() *tool.Error { return l.failure }
+func (c *conn) Failure() *tool.Error { return c.failure }
 
 // Gone reports whether the connection has ended.
-func (l *link) Gone() bool { return isClosed(l.gone) }
+func (c *conn) Gone() bool { return isClosed(c.gone) }
 
 func isClosed(c <-chan struct{}) bool {
 	select {
@@ -75,39 +75,39 @@ func isClosed(c <-chan struct{}) bool {
 
 // open connects and lists the tools. A server that cannot handle the newest protocol's first request (it ends,
 // hangs or refuses everything after it) gets a new connection in the older protocol, from then on too.
-func (l *link) open() (*listing, *tool.Error) {
-	timeout := l.server.spec.StartTimeout
+func (c *conn) open() (*listing, *tool.Error) {
+	timeout := c.server.spec.StartTimeout
 	if timeout <= 0 {
 		timeout = DefaultStartTimeout
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, timeout)
+	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
 	began := time.Now()
-	found, err := l.negotiate(ctx, timeout)
+	found, err := c.negotiate(ctx, timeout)
 	if err != nil {
-		failure := l.startError(err, time.Since(began))
-		l.release()
+		failure := c.startError(err, time.Since(began))
+		c.release()
 		return nil, failure
 	}
 	return found, nil
 }
 
-func (l *link) negotiate(ctx context.Context, timeout time.Duration) (*listing, error) {
-	if version := l.server.pinned(); version != "" {
-		return l.attempt(ctx, version)
+func (c *conn) negotiate(ctx context.Context, timeout time.Duration) (*listing, error) {
+	if version := c.server.pinned(); version != "" {
+		return c.attempt(ctx, version)
 	}
 	first, cancel := context.WithTimeout(ctx, timeout/3)
 	defer cancel()
-	found, err := l.attempt(first, "")
-	if err == nil || ctx.Err() != nil || !l.worthAnother(err) {
+	found, err := c.attempt(first, "")
+	if err == nil || ctx.Err() != nil || !c.worthAnother(err) {
 		return found, err
 	}
-	l.server.client.logger.Debug("MCP server is tried in the older protocol", "server", l.server.spec.Name, "error",
+	c.server.client.logger.Debug("MCP server is tried in the older protocol", "server", c.server.spec.Name, "error",
 		err)
-	l.disconnect()
-	l.session, l.words = nil, new(words)
-	found, err = l.attempt(ctx, olderProtocol)
-	if err == nil && l.server.spec.Protocol == "" {
+	c.disconnect()
+	c.session, c.words = nil, new(words)
+	found, err = c.attempt(ctx, olderProtocol)
+	if err == nil && c.server.spec.Protocol == "" {
 		found.Pinned = olderProtocol
 	}
 	return found, err
@@ -127,20 +127,20 @@ func (s *server) pinned() string {
 }
 
 // worthAnother reports whether the failure may be due to the protocol.
-func (l *link) worthAnother(err error) bool {
+func (c *conn) worthAnother(err error) bool {
 	if _, own := errors.AsType[*tool.Error](err); own {
 		return false // the program could not be run at all
 	}
-	return l.http == nil || l.http.mayBeProtocol()
+	return c.http == nil || c.http.mayBeProtocol()
 }
 
 // attempt makes one connection and lists the tools.
-func (l *link) attempt(ctx context.Context, version string) (*listing, error) {
-	l.rawResults = newRawResults(func(odd int) {
-		l.server.client.logger.Warn("an MCP server answered with entries that cannot be read; the rest is used", "server",
-			l.server.spec.Name, "entries", odd)
+func (c *conn) attempt(ctx context.Context, version string) (*listing, error) {
+	c.rawResults = newRawResults(func(odd int) {
+		c.server.client.logger.Warn("an MCP server answered with entries that cannot be read; the rest is used", "server",
+			c.server.spec.Name, "entries", odd)
 	})
-	transport, err := l.transport()
+	transport, err := c.transport()
 	if err != nil {
 		return nil, err
 	}
@@ -150,20 +150,20 @@ func (l *link) attempt(ctx context.Context, version string) (*listing, error) {
 	}
 	done := make(chan connected, 1)
 	go func() {
-		session, err := l.newClient().Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		session, err := c.newClient().Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 		done <- connected{session, err}
 	}()
 	// Connect may hang in a write despite its context.
 	select {
-	case c := <-done:
-		if c.err != nil {
-			return nil, errors.Join(ctx.Err(), c.err)
+	case made := <-done:
+		if made.err != nil {
+			return nil, errors.Join(ctx.Err(), made.err)
 		}
-		l.session = c.session
+		c.session = made.session
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	found, err := l.list(ctx)
+	found, err := c.list(ctx)
 	if err != nil {
 		return nil, errors.Join(ctx.Err(), err)
 	}
@@ -171,32 +171,32 @@ func (l *link) attempt(ctx context.Context, version string) (*listing, error) {
 }
 
 // newClient returns the SDK's client for one connection, with the capabilities that toolhost has.
-func (l *link) newClient() *mcp.Client {
-	c := l.server.client
+func (c *conn) newClient() *mcp.Client {
+	owner := c.server.client
 	options := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{
 			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{},
 				URL: &mcp.URLElicitationCapabilities{}},
 			RootsV2: &mcp.RootCapabilities{}, // they change with the connection only
 		},
-		ElicitationHandler: l.elicit,
+		ElicitationHandler: c.elicit,
 		ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
-			l.visits.done(r.Params.ElicitationID)
+			c.visits.done(r.Params.ElicitationID)
 		},
-		ProgressNotificationHandler: l.progress,
-		LoggingMessageHandler:       l.log,
-		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { go l.listAgain() },
+		ProgressNotificationHandler: c.progress,
+		LoggingMessageHandler:       c.log,
+		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { go c.listAgain() },
 	}
-	if c.options.Sampling {
+	if owner.options.Sampling {
 		options.Capabilities.Sampling = &mcp.SamplingCapabilities{}
-		options.CreateMessageHandler = l.sample
+		options.CreateMessageHandler = c.sample
 	}
-	version := c.options.Version
+	version := owner.options.Version
 	if version == "" {
 		version = "0"
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolhost", Version: version}, options)
-	client.AddRoots(rootsOf(l.server.spec.Roots)...)
+	client.AddRoots(rootsOf(c.server.spec.Roots)...)
 	return client
 }
 
@@ -213,11 +213,11 @@ func rootsOf(dirs []string) []*mcp.Root {
 }
 
 // exited reports whether the process has ended, waiting a little for it.
-func (l *link) exited(patience time.Duration) bool {
+func (c *conn) exited(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case <-l.process.Done():
+	case <-c.process.Done():
 		return true
 	case <-timer.C:
 		return false
@@ -225,38 +225,38 @@ func (l *link) exited(patience time.Duration) bool {
 }
 
 // stop ends the connection, even while it is opening.
-func (l *link) stop() {
-	l.stopping.Store(true)
-	l.cancel()
-	<-l.ready
-	l.release()
+func (c *conn) stop() {
+	c.stopping.Store(true)
+	c.cancel()
+	<-c.ready
+	c.release()
 }
 
 // release frees the resources of the connection.
-func (l *link) release() {
-	l.freed.Do(func() {
-		l.disconnect()
-		l.cancel()
+func (c *conn) release() {
+	c.freed.Do(func() {
+		c.disconnect()
+		c.cancel()
 	})
 }
 
 // disconnect says goodbye and ends the process and its descendants.
-func (l *link) disconnect() {
-	if l.process != nil {
-		l.process.Stop()
-		_ = l.process.Stdout.Close()
+func (c *conn) disconnect() {
+	if c.process != nil {
+		c.process.Stop()
+		_ = c.process.Stdout.Close()
 	}
-	if l.http != nil {
-		defer l.http.base.CloseIdleConnections()
+	if c.http != nil {
+		defer c.http.base.CloseIdleConnections()
 	}
-	if l.session == nil {
+	if c.session == nil {
 		return
 	}
 	closed := make(chan struct{})
 	go func(session *mcp.ClientSession) {
 		_ = session.Close()
 		close(closed)
-	}(l.session)
+	}(c.session)
 	select {
 	case <-closed:
 	case <-time.After(closeWait):

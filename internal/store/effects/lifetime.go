@@ -56,22 +56,22 @@ func (s *Calls) only() *Call {
 	return nil
 }
 
-// Life watches a process that serves many calls: its changes belong to the call in progress, or else to a call of
+// Lifetime watches a process that serves many calls: its changes belong to the call in progress, or else to a call of
 // its own, which ends with it.
-type Life struct {
+type Lifetime struct {
 	calls *Calls
 	own   *Call
 }
 
-// NewLife returns the watcher of such a process.
-func NewLife(calls *Calls, store *undo.Store, own undo.Call, trees Trees) *Life {
-	return &Life{calls: calls, own: New(store, own, trees)}
+// NewLifetime returns the watcher of such a process.
+func NewLifetime(calls *Calls, store *undo.Store, own undo.Call, trees Trees) *Lifetime {
+	return &Lifetime{calls: calls, own: New(store, own, trees)}
 }
 
 // Attach makes the sandbox of the process watch it, as watch.Attach does.
-func (l *Life) Attach(cmd *exec.Cmd) (detach func()) { return watch.Attach(cmd, l) }
+func (l *Lifetime) Attach(cmd *exec.Cmd) (detach func()) { return watch.Attach(cmd, l) }
 
-func (l *Life) now() *Call {
+func (l *Lifetime) now() *Call {
 	if c := l.calls.only(); c != nil {
 		return c
 	}
@@ -79,7 +79,7 @@ func (l *Life) now() *Call {
 }
 
 // Begin implements watch.Watcher.
-func (l *Life) Begin() (done func()) {
+func (l *Lifetime) Begin() (done func()) {
 	ended := l.own.Begin()
 	l.calls.live(1)
 	return func() {
@@ -89,23 +89,23 @@ func (l *Life) Begin() (done func()) {
 	}
 }
 
-// Began implements watch.Watcher.
-func (l *Life) Began() bool { return l.own.Began() }
+// Active implements watch.Watcher.
+func (l *Lifetime) Active() bool { return l.own.Active() }
 
 // Wants implements watch.Watcher.
-func (l *Life) Wants(path string, what watch.What) bool { return l.now().Wants(path, what) }
+func (l *Lifetime) Wants(path string, what watch.What) bool { return l.now().Wants(path, what) }
 
 // Before implements watch.Watcher.
-func (l *Life) Before(at watch.Place, what watch.What) { l.report(before(at, what)) }
+func (l *Lifetime) Before(at watch.Place, what watch.What) { l.report(before(at, what)) }
 
 // Rename implements watch.Watcher.
-func (l *Life) Rename(from, to watch.Place, exchange bool) { l.report(renamed(from, to, exchange)) }
+func (l *Lifetime) Rename(from, to watch.Place, exchange bool) { l.report(renamed(from, to, exchange)) }
 
 // Missed implements watch.Watcher.
-func (l *Life) Missed(why string) { l.report(func(c *Call) { c.miss(why) }) }
+func (l *Lifetime) Missed(why string) { l.report(func(c *Call) { c.miss(why) }) }
 
 // report passes a report to the call in progress, or if that ends meanwhile to the process's own.
-func (l *Life) report(take func(*Call)) {
+func (l *Lifetime) report(take func(*Call)) {
 	if !l.now().report(take) {
 		l.own.report(take)
 	}
