@@ -26,7 +26,7 @@ type keptRuleset struct {
 	write []string
 }
 
-// places returns Secrets and shownInHome, up to seconds old.
+// places returns secretsFor and shownInHome, up to seconds old.
 func (p *preparation) places(home string) (secrets []string, shown []shownPlace) {
 	find := func() ([]string, []shownPlace) {
 		memo := make(realpath.Memo)

@@ -74,7 +74,7 @@ type Policy struct {
 	// Names are globs (see path.Match) of the last name or names of paths that it may not make or change anywhere
 	// in the workspace.
 	Names []string
-	// MaskSecrets are absolute paths that it may not read, in addition to Secrets.
+	// MaskSecrets are absolute paths that it may not read, in addition to the known places of secrets.
 	MaskSecrets []string
 	// Network allows the network. Without it, level full has its own loopback interface, and level landlock no
 	// internet sockets.

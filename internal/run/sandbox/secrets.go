@@ -43,10 +43,8 @@ var secretsInSystem = [...]string{
 	"/var/run/secrets", "/var/spool/cron", "/var/log", "/var/mail", "/var/backups", "/var/lib/cloud",
 }
 
-// Secrets lists what is masked for a user with that home directory: the known places of secrets that exist, with
+// secretsFor lists what is masked for a user with that home directory: the known places of secrets that exist, with
 // symlinks resolved, also in the homes of others, as far as accessible.
-func Secrets(home string) []string { return secretsFor(home, make(realpath.Memo)) }
-
 func secretsFor(home string, memo realpath.Memo) []string {
 	s := secretPlaces{memo: memo}
 	if home != "" {
@@ -105,7 +103,7 @@ func secretsOf(home string) (paths []string) {
 	return paths
 }
 
-// knownSecrets are the places that Secrets checks, existing or not.
+// knownSecrets are the places that secretsFor checks, existing or not.
 func knownSecrets(home string) (all []string) {
 	if home != "" {
 		all = secretsOf(home)
