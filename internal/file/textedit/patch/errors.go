@@ -19,7 +19,7 @@ type ParseError struct {
 // Error implements error.
 func (e *ParseError) Error() string { return e.err.Error() }
 
-// Unwrap gives the *tool.Error.
+// Unwrap returns the *tool.Error.
 // Unwrap returns the *tool.Error.
 func (e *ParseError) Unwrap() error { return e.err }
 
@@ -61,7 +61,7 @@ type HunkError struct {
 // Error implements error.
 func (e *HunkError) Error() string { return e.err.Error() }
 
-// Unwrap gives the *tool.Error.
+// Unwrap returns the *tool.Error.
 // Unwrap returns the *tool.Error.
 func (e *HunkError) Unwrap() error { return e.err }
 
