@@ -9,9 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// builtinUnderstood reports whether a command of the shell itself does no more
-// than its words say. It is true for other programs: what they do is up to
-// them. A command of bash that is not listed here is not understood.
+// builtinUnderstood reports whether a shell builtin does no more than its words say. It is true for other programs.
+// A bash builtin that is not listed here is not understood.
 func builtinUnderstood(words []word) bool {
 	name, args := words[0].text, words[1:]
 	switch name {
@@ -50,18 +49,17 @@ func builtinUnderstood(words []word) bool {
 	return true
 }
 
-// harmlessSwitch are the options of shopt that change no way of reading.
+// harmlessSwitch are the options of shopt that do not change parsing.
 var harmlessSwitch = matching.Lazy(`^(-[su]|nullglob|globstar|dotglob|nocaseglob|failglob|nocasematch|lastpipe|inherit_errexit)$`)
 
-// aliasable reports a definition that gives no meaning to a word of the
-// shell's grammar.
+// aliasable reports a definition that redefines no word of the shell's grammar.
 func aliasable(definition string) bool {
 	name, _, _ := strings.Cut(definition, "=")
 	return identifier().MatchString(name) && !syntax.IsKeyword(name)
 }
 
-// declares reports an argument of export and its likes that sets a plain
-// variable or is an option after which a value is only a value.
+// declares reports an argument of export and the like that sets a plain variable or is an option after which a
+// value is only a value.
 func declares(w word) bool {
 	name, _, found := strings.Cut(w.text, "=")
 	if found && len(name) < w.fixed || !w.dynamic {
@@ -70,8 +68,8 @@ func declares(w word) bool {
 	return false
 }
 
-// testUnderstood finds operators that evaluate their operand, also those that
-// the shell could put in: -v takes a name, and a name is evaluated.
+// testUnderstood finds operators that evaluate their operand, also those that the shell could expand to: -v takes a
+// name, and a name is evaluated.
 func testUnderstood(args []word) bool {
 	for i, w := range args {
 		operand := i > 0 && !args[i-1].dynamic && strings.HasPrefix(args[i-1].text, "-")
@@ -92,8 +90,7 @@ func printfUnderstood(args []word) bool {
 	return len(args) == 0 || !args[0].mayBeOption() && (!strings.HasPrefix(args[0].text, "-") || args[0].text == "--")
 }
 
-// optionsOf are the options of commands that set variables, by the letters of
-// those that take no value and of those that do.
+// optionsOf are the options of commands that set variables: letters without and with a value.
 var optionsOf = map[string]struct{ flags, valued string }{
 	"read":      {"ers", "dinNptu"},
 	"unset":     {"fv", ""},
@@ -101,8 +98,7 @@ var optionsOf = map[string]struct{ flags, valued string }{
 	"readarray": {"t", "dnOsu"},
 }
 
-// namesUnderstood refuses variables that are not plain ones. A subscript in a
-// name is evaluated.
+// namesUnderstood refuses variables other than plain ones. A subscript in a name is evaluated.
 func namesUnderstood(name string, args []word) bool {
 	known := optionsOf[name]
 	w := wrapper{flags: known.flags, valued: known.valued}
@@ -116,7 +112,7 @@ func namesUnderstood(name string, args []word) bool {
 	return ok && !slices.ContainsFunc(rest, func(w word) bool { return w.dynamic || !plainName(w.text) })
 }
 
-// setUnderstood allows the options that change no way of reading.
+// setUnderstood allows the options that do not change parsing.
 func setUnderstood(args []word) bool {
 	for i, w := range args {
 		switch {
@@ -138,6 +134,6 @@ func setUnderstood(args []word) bool {
 	return true
 }
 
-// harmlessOption are the options of set -o that change no way of reading.
+// harmlessOption are the options of set -o that do not change parsing.
 var harmlessOption = matching.Lazy(`^(allexport|errexit|errtrace|functrace|noclobber|noexec|noglob|notify|` +
 	`nounset|pipefail|verbose|xtrace|monitor)$`)

@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// codeOptions are the options after which an interpreter takes a program in
-// its own language.
+// codeOptions are the options before a program in an interpreter's own language.
 func codeOptions(name string) []string {
 	switch {
 	case strings.HasPrefix(name, "python"), strings.HasPrefix(name, "pypy"):
@@ -31,9 +30,8 @@ func codeOptions(name string) []string {
 	return nil
 }
 
-// Code gives the programs that a command hands to an interpreter, on its
-// command line or on its input. Piped is true where such a program comes from
-// another command.
+// Code returns the programs that a command passes to an interpreter, as arguments or input. piped is set if one
+// comes from another command.
 func (c *Command) Code() (texts []Word, piped bool) {
 	options := codeOptions(c.Program())
 	if options == nil {
@@ -61,8 +59,7 @@ func (c *Command) Code() (texts []Word, piped bool) {
 	return texts, false
 }
 
-// takesCode reports whether an argument is an option that code follows, and
-// gives the code that stands with it.
+// takesCode reports whether an argument is an option before code, and returns code within it.
 func takesCode(options []string, arg string) (found bool, code string) {
 	for _, option := range options {
 		switch {
@@ -83,10 +80,8 @@ func takesCode(options []string, arg string) (found bool, code string) {
 	return false, ""
 }
 
-// mentioned reports whether the program that a command hands to an interpreter
-// names what the pattern is about. Not certain is said of code that only the
-// shell knows. A program can put together any name: this finds those that are
-// written out.
+// mentioned reports whether the program that a command passes to an interpreter names the pattern's words; certain
+// is false for code that only the shell knows. It finds literal names only: a program can compose others.
 func (p *pattern) mentioned(c command) (found, certain bool) {
 	exportedCommand := c.exported()
 	texts, piped := exportedCommand.Code()
@@ -105,7 +100,7 @@ func (p *pattern) mentioned(c command) (found, certain bool) {
 	return piped, false
 }
 
-// wordsOfCode gives what could be words of a command in a program.
+// wordsOfCode returns what could be words of a command in a program.
 func wordsOfCode(code string) (words []word) {
 	for _, text := range strings.FieldsFunc(code,
 		func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`,;:()[]{}<>|&!$%@\\", r) }) {
@@ -114,8 +109,7 @@ func wordsOfCode(code string) (words []word) {
 	return words
 }
 
-// runningVariables are those whose value programs take for a line of the shell,
-// or for a program that they run.
+// runningVariables are those whose value programs run as a shell line or a program.
 var runningVariables = matching.Lazy(`^(GIT_(EDITOR|SEQUENCE_EDITOR|PAGER|SSH|SSH_COMMAND|EXTERNAL_DIFF|` +
 	`ASKPASS|PROXY_COMMAND)|EDITOR|VISUAL|` +
 	`(|MAN|SYSTEMD_|BAT_|DELTA_|PSQL_)PAGER|LESSOPEN|LESSCLOSE|BROWSER|FCEDIT|PROMPT_COMMAND|(SUDO|SVN|HG|PSQL|` +

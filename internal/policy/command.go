@@ -20,29 +20,27 @@ const (
 // line is everything that a command line would run.
 type line struct {
 	commands []command
-	// aliases are the names that the line gives to something else.
+	// aliases are the names that the line redefines.
 	aliases []string
-	// arrays is true when there are arrays, locals when variables are declared
-	// again: then bash reads an array's elements out of a plain value.
+	// arrays is set if there are arrays, locals if variables are declared again: then bash reads an array's
+	// elements out of a plain value.
 	arrays, locals bool
-	// assigns is true when variables are set, writes when output goes to a
-	// file: both make more of a command than its words say.
+	// assigns is set if variables are set, writes if output goes to a file: commands then do more than their words
+	// say.
 	assigns, writes bool
 	// targets are the files that output goes to.
 	targets []Write
-	// inputs tell what calls read, where that is no terminal and no file.
-	// input is that of the call which is being added.
+	// inputs are what calls read other than a terminal or file. input is that of the call being added.
 	inputs map[*syntax.CallExpr]input
 	input  input
-	// unreadable says why the line cannot be read for certain, "" if it can.
+	// unreadable is why the line cannot be read for certain, "" if it can.
 	unreadable string
 }
 
-// input is where a command gets its standard input from.
 type input struct {
-	// piped is true when another command writes it.
+	// piped is set if another command writes it.
 	piped bool
-	// text is what it is when the line itself holds it, else nil.
+	// text is its content if in the line itself, else nil.
 	text *word
 }
 
@@ -54,23 +52,20 @@ type command struct {
 	transparent bool
 }
 
-// word is one word of a command.
 type word struct {
 	text string
-	// dynamic is true when the shell would put something in its place that
-	// the text does not show.
+	// dynamic is set if the shell would expand it to something the text does not show.
 	dynamic bool
-	// open is true when that can be any text, not only a number; split when
-	// it can be no word or several; fixed is how much of text comes before it.
+	// open is set if that can be any text, not only a number; split if it can be no word or several; fixed is how
+	// much of text comes before it.
 	open, split bool
 	fixed       int
 }
 
-// mayBeOption reports whether the shell could put an option in the word's
-// place, or further words.
+// mayBeOption reports whether the shell could expand the word to an option, or further words.
 func (w word) mayBeOption() bool { return w.open && (w.split || w.fixed == 0 || w.text[0] == '-') }
 
-// String gives the command for people.
+// String formats the command for people.
 func (c *command) String() string {
 	return fmt.Sprintf("%q", excerpt.Shorten(textOf(c.words), 200))
 }
@@ -83,7 +78,7 @@ func textOf(words []word) string {
 	return strings.Join(texts, " ")
 }
 
-// line reads the command of a request, nil if it has none.
+// line parses the command of a request, nil if it has none.
 func (r *Request) line() *line {
 	l := new(line)
 	switch {
@@ -108,7 +103,7 @@ func (l *line) cannotRead(format string, args ...any) {
 	}
 }
 
-// read reads a whole shell line.
+// read parses a whole shell line.
 func (l *line) read(source string) {
 	l.parse(source, 0)
 	for _, c := range l.commands {
@@ -121,7 +116,7 @@ func (l *line) read(source string) {
 	}
 }
 
-// parse reads a shell line and adds every command in it.
+// parse parses a shell line and adds every command in it.
 func (l *line) parse(source string, depth int) {
 	if len(source) > maxLine || depth > maxDepth {
 		l.cannotRead("it is too long or too deeply nested")
@@ -143,9 +138,8 @@ func (l *line) parse(source string, depth int) {
 	l.parseAsPOSIX(file, source, depth)
 }
 
-// parseAsPOSIX adds what a shell that is not bash would run of the line
-// besides: to sh, [[ is a command like others and (( two subshells. It runs what
-// comes before a syntax error, too.
+// parseAsPOSIX adds what a shell other than bash would run besides: to sh, [[ is a command like others and (( two
+// subshells. It runs what precedes a syntax error, too.
 func (l *line) parseAsPOSIX(file *syntax.File, source string, depth int) {
 	var end uint
 	var failed error
@@ -156,7 +150,11 @@ func (l *line) parseAsPOSIX(file *syntax.File, source string, depth int) {
 		end = stmt.End().Offset()
 		syntax.Walk(stmt, func(node syntax.Node) bool {
 			if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-				l.callAsPOSIX(wordsOf(call.Args), depth)
+				words := wordsOf(call.Args)
+				known := slices.ContainsFunc(l.commands, func(c command) bool { return slices.Equal(c.words, words) })
+				if !known && words[0].text != "[[" {
+					l.call(words, depth)
+				}
 			}
 			return true
 		})
@@ -166,15 +164,7 @@ func (l *line) parseAsPOSIX(file *syntax.File, source string, depth int) {
 	}
 }
 
-func (l *line) callAsPOSIX(words []word, depth int) {
-	known := slices.ContainsFunc(l.commands, func(c command) bool { return slices.Equal(c.words, words) })
-	if !known && words[0].text != "[[" {
-		l.call(words, depth)
-	}
-}
-
-// joinsTestsBehind reports a [[ ]] behind a place that sh would take for several
-// commands.
+// joinsTestsBehind reports a [[ ]] after a position at which sh would see several commands.
 func joinsTestsBehind(file *syntax.File, place uint) (found bool) {
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch n := node.(type) {
@@ -228,7 +218,6 @@ func (l *line) visit(node syntax.Node, depth int) {
 	}
 }
 
-// declared gives a declaration as the command that it is.
 func declared(d *syntax.DeclClause) []word {
 	words := []word{{text: d.Variant.Value}}
 	for _, a := range d.Args {
@@ -284,8 +273,7 @@ func (l *line) setInput(s *syntax.Stmt, in input) {
 	})
 }
 
-// saysNothing reports whether a command prints nothing, so that a redirection
-// of it only empties a file.
+// saysNothing reports whether a command prints nothing, so that a redirection only empties a file.
 func saysNothing(c syntax.Command) bool {
 	if c == nil {
 		return true
@@ -317,7 +305,7 @@ func writesFile(r *syntax.Redirect) bool {
 	return target.dynamic || target.text != "/dev/null"
 }
 
-// call notes one command that the shell itself looks up.
+// call notes one command that the shell looks up itself.
 func (l *line) call(words []word, depth int) {
 	if !builtinUnderstood(words) {
 		l.cannotRead("%q can make the shell run more than it shows", excerpt.Shorten(textOf(words), 60))
@@ -327,7 +315,7 @@ func (l *line) call(words []word, depth int) {
 	l.add(words, depth)
 }
 
-// add notes one command and what it runs in turn.
+// add notes one command and those that it runs in turn.
 func (l *line) add(words []word, depth int) {
 	if words[0].dynamic && words[0].text != "[" {
 		l.cannotRead("what %q runs is known to the shell only", words[0].text)
@@ -341,12 +329,11 @@ func (l *line) add(words []word, depth int) {
 	l.commands[at].transparent = l.unwrap(words, depth+1)
 }
 
-// program is the name under which a wrapper is known.
+// program is a wrapper's name.
 func program(w word) string {
 	return strings.ToLower(strings.TrimSuffix(path.Base(strings.ReplaceAll(w.text, `\`, "/")), ".exe"))
 }
 
-// wordOf takes a word's quotes off.
 func wordOf(w *syntax.Word) (out word) {
 	if w == nil {
 		return out
@@ -374,7 +361,7 @@ func wordOf(w *syntax.Word) (out word) {
 	return out
 }
 
-// literal adds a text as it stands, or one that stands for several words.
+// literal adds literal text, or one that expands to several words.
 func (w *word) literal(text string, expands bool) {
 	w.dynamic, w.open, w.split = w.dynamic || expands, w.open || expands, w.split || expands
 	if !w.dynamic {
@@ -383,7 +370,7 @@ func (w *word) literal(text string, expands bool) {
 	w.text += text
 }
 
-// expansion adds what the shell puts a text in for.
+// expansion adds text that the shell expands.
 func (w *word) expansion(part syntax.WordPart, split bool) {
 	w.dynamic = true
 	w.text += source(part)
@@ -392,14 +379,13 @@ func (w *word) expansion(part syntax.WordPart, split bool) {
 	}
 }
 
-// several reports an expansion that makes several words even in quotes.
+// several reports an expansion to several words even in quotes.
 func several(part syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)
 	return ok && (p.Index != nil || p.Excl || p.Param != nil && p.Param.Value == "@")
 }
 
-// expands reports whether the shell makes file names or several words of an
-// unquoted text.
+// expands reports whether the shell expands an unquoted text to file names or several words.
 func expands(lit string) bool {
 	if without := strings.ReplaceAll(lit, "{}", ""); without != lit && !strings.ContainsAny(without, "{},.") {
 		lit = without // braces with nothing in them stand for themselves
@@ -418,14 +404,12 @@ func expands(lit string) bool {
 	return false
 }
 
-// isGlob reports a word that is dynamic by its wildcards only, and whose files
-// cannot be taken for options.
+// isGlob reports a word that is dynamic by its wildcards only, and whose files cannot be options.
 func isGlob(w word) bool {
 	return !strings.ContainsAny(w.text, "$`{") && w.text != "" && !strings.ContainsRune("*?[-", rune(w.text[0]))
 }
 
-// unescape takes backslashes off: before any character, or before those of
-// only.
+// unescape removes backslashes: before any character, or before those of only.
 func unescape(s, only string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -22,19 +22,16 @@ type Request struct {
 	Permissions []tool.Permission
 	// Params are the parameters, any JSON object.
 	Params json.RawMessage
-	// Argv is the command that the call would run without a shell, Shell the
-	// line that it would give to one. At most one of them is set.
+	// Argv is the command that the call would run without a shell, Shell the line for one. At most one of them is
+	// set.
 	Argv  []string
 	Shell string
-	// Host is "HOST:PORT" where the request is about a connection of the call's
-	// processes, and not about the call.
+	// Host is "HOST:PORT" for a request about a connection of the call's processes, instead of the call.
 	Host string
-	// Places gives the places in the workspace that a text leads to when a tool
-	// takes it for a path: slash paths relative to the workspace, as it is written
-	// and with links resolved; a directory ends in a slash. Nil means that nothing is
-	// known.
+	// Places returns the places in the workspace for a text that a tool may take for a path: slash paths relative
+	// to the workspace, as written and with links resolved; a directory ends in a slash. Nil means unknown.
 	Places func(text string) []string
-	// Now is the time for rules that expire. Zero means the current time.
+	// Now is the time for expiry. Zero means the current time.
 	Now time.Time
 }
 
@@ -47,21 +44,20 @@ func (r *Request) now() time.Time {
 
 func (r *Request) needs(p tool.Permission) bool { return slices.Contains(r.Permissions, p) }
 
-// Decision is what a policy says about a call.
+// Decision is a policy's decision about a call.
 type Decision struct {
 	Action Action `json:"action"`
-	// Rule names what decided: a rule, or a default such as "risk dangerous".
+	// Rule is the rule that decided, or a default such as "risk dangerous".
 	Rule string `json:"rule"`
-	// Reason says why, in a sentence.
+	// Reason explains it in a sentence.
 	Reason string `json:"reason"`
-	// Matches are all rules that matched or might match, in the order of the
-	// rules, for explanations.
+	// Matches are all rules that matched or might match, in their order, for explanations.
 	Matches []Match `json:"matches,omitempty"`
-	// Limits are those of all rules that have the call reviewed.
+	// Limits are those of all rules that require a review.
 	Limits []Limits `json:"limits,omitempty"`
 }
 
-// Match is one rule that had a say.
+// Match is one rule that matched or might.
 type Match struct {
 	Rule   string `json:"rule"`
 	Action Action `json:"action"`
@@ -71,7 +67,7 @@ type Match struct {
 	limits Limits // of a rule that has the call reviewed
 }
 
-// Decide says what to do with a call.
+// Decide decides about a call.
 func (p *Policy) Decide(r Request) Decision {
 	d := deciding{request: &r, patterns: matching.NewBudget(patternTime)}
 	if p.commands && r.Host == "" {
@@ -111,8 +107,12 @@ func (d *deciding) consider(c *compiledRule) {
 	if !c.concerns(d.request) {
 		return
 	}
-	if c.params != nil && !d.paramsMatch(c) {
-		return
+	if c.params != nil {
+		// If the pattern takes too long, a rule that denies or asks matches, and one that allows does not.
+		matched, known := d.patterns.Match(c.params, d.canonical())
+		if !matched && (known || c.Action == Allow) {
+			return
+		}
 	}
 	if len(c.Paths) > 0 {
 		if d.places == nil {
@@ -138,18 +138,10 @@ func (d *deciding) consider(c *compiledRule) {
 	}
 }
 
-// patternTime is what the patterns of all rules may take for one call.
+// patternTime bounds the patterns of all rules for one call.
 const patternTime = 2 * time.Second
 
-// paramsMatch compares the parameters with the pattern of a rule. Where that takes
-// too long, a rule that denies or asks matches, and one that allows does not.
-func (d *deciding) paramsMatch(c *compiledRule) bool {
-	matched, known := d.patterns.Match(c.params, d.canonical())
-	return matched || !known && c.Action != Allow
-}
-
-// considerCommand is for rules that deny or ask because of a command. A line
-// that cannot be read may run any command.
+// considerCommand handles rules that deny or ask because of a command. An unreadable line may run any command.
 func (d *deciding) considerCommand(c *compiledRule) {
 	if d.line == nil {
 		return
@@ -170,9 +162,8 @@ func (d *deciding) considerCommand(c *compiledRule) {
 	}
 }
 
-// allowCommands lets the rules that allow commands have their say together:
-// each command of the line must match one of them. A line that sets variables,
-// writes to files or cannot be read is more than its words say.
+// allowCommands combines the rules that allow commands: each command of the line must match one of them. A line
+// that sets variables, writes to files or cannot be read does more than its words say.
 func (d *deciding) allowCommands() {
 	l := d.line
 	if l == nil || l.unreadable != "" || l.assigns || l.writes || len(d.allowing) == 0 {
@@ -199,7 +190,7 @@ func (d *deciding) allowCommands() {
 	}
 }
 
-// canonical is the parameters' text, made once for all rules.
+// canonical is the parameters' text, computed once.
 func (d *deciding) canonical() string {
 	if d.params == nil {
 		text := CanonicalJSON(d.request.Params)
@@ -277,7 +268,7 @@ func (c *compiledRule) describe() string {
 	return "it matches " + strings.Join(conditions, ", ")
 }
 
-// byDefault decides where no rule matches.
+// byDefault decides if no rule matches.
 func (p *Policy) byDefault(r *Request) Decision {
 	if r.Host != "" {
 		return Decision{Action: Ask, Rule: "network", Reason: fmt.Sprintf("a process of %s wants to reach %s", r.Tool, r.Host)}
@@ -294,8 +285,7 @@ func (p *Policy) byDefault(r *Request) Decision {
 	return decision
 }
 
-// defaultFor gives the strongest action that the request's risk and permissions
-// have, and for which of them it is.
+// defaultFor returns the strongest action of the request's risk and permissions, and which of them it is for.
 func (p *Policy) defaultFor(r *Request) (action Action, kind, of string) {
 	choose := func(a Action, k, o string) {
 		if a.strength() > action.strength() {
@@ -315,16 +305,15 @@ func (p *Policy) defaultFor(r *Request) (action Action, kind, of string) {
 	return action, kind, of
 }
 
-// AlwaysDenied reports whether every call of a tool would be denied, so that
-// it need not be listed. Of r only the tool, its risk and its permissions
-// count.
+// AlwaysDenied reports whether every call of a tool would be denied, so that it need not be listed. Only the tool,
+// its risk and its permissions count.
 func (p *Policy) AlwaysDenied(r Request) bool {
 	open := false
 	for i := range p.compiled {
 		c := &p.compiled[i]
 		switch {
 		case !c.concerns(&r):
-		case c.Action == Deny && c.unconditional():
+		case c.Action == Deny && c.params == nil && c.command == nil && len(c.Paths) == 0:
 			return true
 		case c.Action != Deny:
 			open = true
@@ -334,8 +323,7 @@ func (p *Policy) AlwaysDenied(r Request) bool {
 	return !open && action == Deny
 }
 
-// Explain gives the decision as text for a person: what was decided, by which
-// rule, and which other rules matched, each in one line.
+// Explain formats the decision for people: the action, its rule, and the other matching rules, one a line.
 func (d Decision) Explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", d.Action, show.Line(d.Reason))

@@ -12,18 +12,17 @@ var plainSettings = matching.Lazy(`^(user|author|committer|color|advice|column|s
 	`rebase|merge|log|commit|branch|tag|` +
 	`format|http|protocol|pack|gc|index|checkout|clone|safe|transfer|i18n|stash|blame|feature|versionsort|diff|core)\.[a-z-]+$`)
 
-// runningSettings are those of the same names that do.
+// runningSettings are the exceptions.
 var runningSettings = matching.Lazy(`^(diff\.(external|.*command|.*textconv|orderfile)|merge\.(tool|guitool|` +
 	`verifysignatures)|core\.(hookspath|fsmonitor|gitproxy|` +
 	`attributesfile|excludesfile|worktree|askpass|alternaterefscommand|.*command)|commit\.template|` +
 	`init\.templatedir|push\.recursesubmodules|protocol\..*|http\.(proxy|.*cert.*|.*key))$`)
 
-// shellSettings are those whose value is a line for the shell.
+// shellSettings are those with a shell line as value.
 var shellSettings = matching.Lazy(`^(core\.(pager|editor|sshcommand)|sequence\.editor|pager\..*|` +
 	`diff\.external|core\.(fsmonitor|askpass))$`)
 
-// unwrapGit reads what git runs for a line: aliases and settings that the line
-// itself gives, and commands of git that take a command.
+// unwrapGit parses what git runs for a line: its own aliases and settings, and git commands that take a command.
 func (l *line) unwrapGit(args []word, depth int) {
 	git := wrapper{flags: "pPhv", valued: "Cc",
 		long: "--git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds",
@@ -54,7 +53,7 @@ func (l *line) unwrapGit(args []word, depth int) {
 	l.gitRuns(rest[0].text, rest[1:], depth)
 }
 
-// gitSetting reads a setting that a line gives with -c.
+// gitSetting parses a setting given with -c.
 func (l *line) gitSetting(w word, aliases map[string]word, depth int) {
 	name, value, _ := strings.Cut(w.text, "=")
 	lower := strings.ToLower(name)
@@ -71,8 +70,7 @@ func (l *line) gitSetting(w word, aliases map[string]word, depth int) {
 	}
 }
 
-// gitAlias reads what a name stands for: a line for the shell, or other words
-// for git.
+// gitAlias parses an alias: a shell line, or other words for git.
 func (l *line) gitAlias(alias word, args []word, depth int) {
 	if line, shell := strings.CutPrefix(alias.text, "!"); shell || alias.dynamic {
 		alias.text = line
@@ -86,7 +84,7 @@ func (l *line) gitAlias(alias word, args []word, depth int) {
 	l.add(append(words, args...), depth)
 }
 
-// gitRuns reads the commands of git that run one.
+// gitRuns parses the git commands that run a command.
 func (l *line) gitRuns(name string, args []word, depth int) {
 	texts := make([]string, len(args))
 	for i, w := range args {

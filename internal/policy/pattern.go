@@ -13,14 +13,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// pattern is what a rule says about a command: its program and further words.
+// pattern is a rule's command: its program and further words.
 type pattern struct {
 	words []string
 	// rest allows any further words: the pattern ends in "*".
 	rest bool
 }
 
-// compilePattern reads a pattern. Its words are split as a shell does.
+// compilePattern parses a pattern, split into words like a shell line.
 func compilePattern(s string) (*pattern, error) {
 	var words []string
 	for w, err := range syntax.NewParser().WordsSeq(strings.NewReader(s)) {
@@ -43,8 +43,8 @@ func compilePattern(s string) (*pattern, error) {
 	return p, nil
 }
 
-// find looks for a command of the line that matches loosely. Certain is false
-// when that depends on what the shell would put in.
+// find looks for a command of the line that matches loosely. certain is false if that depends on the shell's
+// expansions.
 func (p *pattern) find(l *line) (found *command, certain bool) {
 	if l == nil {
 		return nil, false
@@ -61,8 +61,8 @@ func (p *pattern) find(l *line) (found *command, certain bool) {
 	return found, false
 }
 
-// matchStrictly compares word by word. The program must be written as in the
-// pattern: another file of the same name is another program.
+// matchStrictly compares word by word. The program must be written as in the pattern: another file of the same name
+// is another program.
 func (p *pattern) matchStrictly(c command) bool {
 	if len(c.words) < len(p.words) || len(c.words) > len(p.words) && !p.rest {
 		return false
@@ -75,11 +75,9 @@ func (p *pattern) matchStrictly(c command) bool {
 	return true
 }
 
-// matchLoosely finds the program under any path and the further words of the
-// pattern anywhere among the arguments: options in any order, joined or not,
-// short or long, the others in their order. It finds them in the code of an
-// interpreter, too. Not certain means that a word which the shell puts in might
-// be the one that is missing.
+// matchLoosely finds the program under any path and the pattern's further words anywhere among the arguments:
+// options in any order, joined or not, short or long, the others in order; also in the code of an interpreter. It
+// is not certain if a dynamic word might be the missing one.
 func (p *pattern) matchLoosely(c command) (matched, certain bool) {
 	if matched, certain = p.matchWords(c); matched && certain {
 		return true, true
@@ -117,8 +115,8 @@ func sameProgram(want, have string) bool {
 	return wildcard(strings.ToLower(want), strings.TrimSuffix(base, ".exe")) || want == have
 }
 
-// hasOption finds an option among args: "-rf" as any single-letter options
-// that together have both letters, "--force" also as "--force=x".
+// hasOption finds an option among args: "-rf" as any single-letter options that include both letters, "--force"
+// also as "--force=x".
 func hasOption(args []word, want string) bool {
 	cluster := isCluster(want)
 	letters := strings.TrimPrefix(want, "-")
@@ -143,7 +141,6 @@ func isCluster(s string) bool {
 	return len(s) > 1 && s[0] == '-' && s[1] != '-' && !strings.Contains(s, "*")
 }
 
-// inOrder reports whether wants occur among args in their order.
 func inOrder(args []word, wants []string) bool {
 	for _, arg := range args {
 		if len(wants) == 0 {
@@ -156,11 +153,10 @@ func inOrder(args []word, wants []string) bool {
 	return len(wants) == 0
 }
 
-// Wildcard is how a rule names tools: "*" stands for any characters.
+// Wildcard reports whether a tool's name matches; "*" matches any characters.
 func Wildcard(pattern, name string) bool { return wildcard(pattern, name) }
 
-// wildcard reports whether s matches pattern, in which "*" stands for any
-// characters and all others for themselves.
+// wildcard reports whether s matches pattern, in which "*" matches any characters.
 func wildcard(pattern, s string) bool {
 	first, rest, found := strings.Cut(pattern, "*")
 	if !found {
@@ -181,10 +177,8 @@ func wildcard(pattern, s string) bool {
 	return strings.HasSuffix(s, parts[len(parts)-1])
 }
 
-// CanonicalJSON gives parameters in the one form that rules match: no blanks,
-// the keys of every object sorted, characters as themselves wherever JSON
-// allows it, numbers as they were written. What is no JSON stays as it is; no
-// parameters are "{}".
+// CanonicalJSON returns parameters in the form that rules match: no blanks, object keys sorted, characters
+// unescaped wherever JSON allows it, numbers as written. Invalid JSON stays as it is; no parameters are "{}".
 func CanonicalJSON(params json.RawMessage) string {
 	if len(bytes.TrimSpace(params)) == 0 {
 		return "{}"

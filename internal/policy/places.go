@@ -11,21 +11,19 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// textParams are the parameters that no tool takes for a path.
+// textParams are parameters that are never paths.
 var textParams = strings.Fields("content old_str new_str old_string new_string oldString newString")
 
-// maxPath bounds what may be a path.
 const maxPath = 4096
 
-// places are the places in the workspace that a call names, each as it is
-// written and with links resolved; see Request.Places. Unknown is true if there
-// may be others.
+// places are the places in the workspace that a call names, as written and with links resolved; see Request.Places.
+// unknown is set if there may be others.
 type places struct {
 	all     []string
 	unknown bool
 }
 
-// places reads what a call names.
+// places returns what a call names.
 func (r *Request) places() (p places) {
 	switch {
 	case r.Shell != "" || r.Places == nil:
@@ -67,8 +65,7 @@ func (p *places) collect(r *Request, value any) {
 	}
 }
 
-// add notes a text that may be a path. One of several lines, such as a patch,
-// may hold any.
+// add adds a text that may be a path. One of several lines, such as a patch, may hold any.
 func (p *places) add(r *Request, text string) {
 	if len(text) > maxPath || strings.Contains(text, "\n") {
 		p.unknown = true
@@ -79,7 +76,7 @@ func (p *places) add(r *Request, text string) {
 	}
 }
 
-// within reports whether a place is one of a rule's paths, or below one.
+// within reports whether a place matches one of a rule's paths, or lies below one.
 func within(globs []string, place string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		glob = path.Clean(glob)
@@ -97,9 +94,8 @@ func above(globs []string, dir string) (certain, possible bool) {
 	return certain, possible
 }
 
-// concernsPaths reports whether a call is about the paths of a rule, and whether
-// that is certain. A rule that allows is only for calls whose every place is
-// within its paths; to one that denies or asks it is enough that one may be.
+// concernsPaths reports whether a call is about a rule's paths, and whether that is certain. A rule that allows
+// requires that all of its places are within the paths; for deny and ask it suffices that one may be.
 func (c *compiledRule) concernsPaths(r *Request, p places) (matched, certain bool) {
 	if c.Action == Allow || c.Action == Review {
 		outside := func(place string) bool { return !within(c.Paths, strings.TrimSuffix(place, "/")) }

@@ -2,46 +2,44 @@ package policy
 
 import "slices"
 
-// Reading is what a shell line would run and write, as far as it can be told
-// without running it. Wrappers such as sudo, env, xargs, find -exec and sh -c
-// are seen through: they and what they run are commands of their own.
+// Reading is what a shell line would run and write, as far as can be told without running it. The command in a
+// wrapper such as sudo, env, xargs, find -exec and sh -c is a command of its own.
 type Reading struct {
 	// Commands are in the order of the line.
 	Commands []Command
 	// Writes are the files that redirections write.
 	Writes []Write
-	// Unreadable says why the line cannot be read for certain, "" if it can.
+	// Unreadable is why the line cannot be read for certain, "" if it can.
 	Unreadable string
 }
 
 // Command is one program with its arguments.
 type Command struct {
-	// Words are never empty; the first is the program.
+	// Words are not empty; the first is the program.
 	Words []Word
-	// Piped is true when another command writes its input.
+	// Piped is set if another command writes its input.
 	Piped bool
-	// Input is its input when the line itself holds that, else nil.
+	// Input is its input if in the line itself, else nil.
 	Input *Word
 }
 
-// Word is one word of a command, without its quotes.
+// Word is one unquoted word of a command.
 type Word struct {
 	Text string
-	// Dynamic is true when the shell would put something in its place that
-	// the text does not show.
+	// Dynamic is set if the shell would expand it to something the text does not show.
 	Dynamic bool
 }
 
 // Write is a redirection to a file.
 type Write struct {
 	Target Word
-	// Append is true when the file keeps what it holds.
+	// Append is set if the file keeps its content.
 	Append bool
-	// Bare is true when nothing is written, so that the file is only emptied.
+	// Bare is set if nothing is written, so that the file is only emptied.
 	Bare bool
 }
 
-// Read reads a shell line. It runs nothing.
+// Read parses a shell line. It runs nothing.
 func Read(source string) Reading {
 	l := new(line)
 	l.read(source)
@@ -66,8 +64,7 @@ func (c command) exported() Command {
 
 func exported(w word) Word { return Word{Text: w.text, Dynamic: w.dynamic} }
 
-// Program is the name under which the command's program is known, without its
-// directory.
+// Program is the program's name without its directory.
 func (c *Command) Program() string { return program(word{text: c.Words[0].Text}) }
 
 // Texts are the arguments, without the program.
@@ -79,8 +76,7 @@ func (c *Command) Texts() []string {
 	return texts
 }
 
-// Has reports whether one of names is among the arguments, single-letter
-// options also in a cluster.
+// Has reports whether one of names is among the arguments, single-letter options also in a cluster.
 func (c *Command) Has(names ...string) bool {
 	args := make([]word, 0, len(c.Words))
 	for _, w := range c.Words[1:] {

@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Exactly gives the rule that "always" stores: it allows this very call in that
-// toolset and no other. A tool of the same name can be another one elsewhere.
+// Exactly returns the rule that "always" stores: it allows this very call in that toolset only, since a tool of the
+// same name can be another one elsewhere.
 func Exactly(toolset, toolName string, params json.RawMessage) Rule {
 	text := CanonicalJSON(params)
 	return Rule{
@@ -30,8 +30,8 @@ func Exactly(toolset, toolName string, params json.RawMessage) Rule {
 	}
 }
 
-// Reaching gives the rule that "always" stores for a connection: processes of that
-// tool in that toolset may reach this host and port, whatever the call.
+// Reaching returns the rule that "always" stores for a connection: processes of that tool in that toolset may reach
+// this host and port, whatever the call.
 func Reaching(toolset, toolName, host string) Rule {
 	return Rule{
 		Name:    fmt.Sprintf("always %s %s %s", toolName, host, show.Digest(toolset + "\x00" + toolName + "\x00" + host)[:8]),
@@ -42,23 +42,19 @@ func Reaching(toolset, toolName, host string) Rule {
 	}
 }
 
-// Remembered is the store of the rules that the user has added for a
-// workspace, by answering "always" or with `toolhost rules add`. It lies in the
-// user's own configuration, because an agent can write what lies in the
-// workspace. Each rule is a file, written at once and whole, so that several
-// processes need no lock.
+// Remembered is the store of the rules that the user has added for a workspace, by answering "always" or with
+// `toolhost rules add`. It is in the user's configuration, because an agent can write in the workspace. Each rule
+// is a file, written atomically, so that processes need no lock.
 type Remembered struct {
 	dir       string
 	workspace string
 }
 
-// RememberedDir is where remembered rules lie by default: a directory of the
-// user's configuration.
+// RememberedDir is the default directory of remembered rules, in the user's configuration.
 func RememberedDir() (string, error) { return userdir.Dir("remembered rules", "rules") }
 
-// OpenRemembered names the store in dir for the workspace at the absolute path
-// workspace. It makes nothing. A dir inside the workspace or one of the further
-// trees that tools may use is refused.
+// OpenRemembered returns the store in dir for the workspace at the absolute path workspace, without making it. A
+// dir inside the workspace or one of the further trees that tools may use is refused.
 func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error) {
 	if !filepath.IsAbs(dir) || !filepath.IsAbs(workspace) {
 		return nil, tool.Errorf(tool.InvalidArgument, "remembered rules need absolute paths, not %q and %q", dir,
@@ -71,7 +67,7 @@ func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error)
 	return &Remembered{dir: filepath.Join(dir, show.Digest(workspace)[:16]), workspace: workspace}, nil
 }
 
-// stored is a rule as it lies in its file.
+// stored is the file of a rule.
 type stored struct {
 	Version   int       `json:"version"`
 	Workspace string    `json:"workspace"`
@@ -81,8 +77,7 @@ type stored struct {
 
 const storedVersion = 1
 
-// List gives the rules, the oldest first. A file that cannot be read is left
-// out and told in the error, with the rules that could be. A rule that a newer
+// List returns the rules, the oldest first, and an error about files that cannot be read. A rule that a newer
 // toolhost wrote is an error of code unsupported.
 func (r *Remembered) List() ([]Rule, error) {
 	entries, err := os.ReadDir(r.dir)
@@ -144,14 +139,13 @@ func (r *Remembered) read(name string) (s stored, err error) {
 	return s, nil
 }
 
-// Has reports whether a rule of that name is stored, also one that cannot be
-// read.
+// Has reports whether a rule of that name is stored, readable or not.
 func (r *Remembered) Has(name string) bool {
 	_, err := os.Lstat(r.file(name))
 	return err == nil
 }
 
-// Add stores a rule, in place of one of the same name.
+// Add stores a rule, replacing one of the same name.
 func (r *Remembered) Add(rule Rule) error {
 	if rule.Name == "" {
 		return tool.Errorf(tool.InvalidArgument, "a remembered rule needs a name").Suggest("Name it.")

@@ -16,8 +16,8 @@ import (
 // Action is what to do with a call.
 type Action string
 
-// The actions, from the weakest to the strongest. Review has the call made in a view
-// of the workspace, and what it changes there decided on.
+// The actions, from the weakest to the strongest. Review runs the call in a view of the workspace, and its changes
+// are decided on afterwards.
 const (
 	Allow  Action = "allow"
 	Review Action = "review"
@@ -25,7 +25,6 @@ const (
 	Deny   Action = "deny"
 )
 
-// Valid reports whether a is one of them.
 func (a Action) Valid() bool { return a.strength() > 0 }
 
 func (a Action) strength() int {
@@ -42,50 +41,44 @@ func (a Action) strength() int {
 	return 0
 }
 
-// Rule says what to do with the calls that it matches: those that fulfil all
-// conditions that are not empty.
+// Rule is an action for the calls that fulfil all of its conditions that are not empty.
 type Rule struct {
-	// Name is what decisions call the rule.
+	// Name names the rule in decisions.
 	Name string `json:"name"`
-	// Tool is a tool's name; "*" in it stands for any characters.
+	// Tool is a tool's name; "*" in it matches any characters.
 	Tool string `json:"tool,omitempty"`
-	// Toolset restricts the rule to calls in that toolset, the empty name being
-	// that of all tools; nil is for calls in any.
+	// Toolset restricts the rule to calls in that toolset, "" being that of all tools; nil means any.
 	Toolset *string `json:"toolset,omitempty"`
-	// Params is a regular expression (RE2) that the parameters must match as
-	// compact JSON with sorted keys; see [CanonicalJSON]. It matches
-	// anywhere unless it is anchored.
+	// Params is a regular expression (RE2) for the parameters as compact JSON with sorted keys; see
+	// [CanonicalJSON]. It is not anchored.
 	Params string `json:"params,omitempty"`
-	// Host is "HOST:PORT" in a rule about connections of processes; such a rule is
-	// not about calls, and others are not about connections.
+	// Host is "HOST:PORT" in a rule about connections of processes. Such a rule matches no calls, and others match
+	// no connections.
 	Host string `json:"host,omitempty"`
-	// Command is a pattern of words that a command must match. To deny or
-	// ask, "git push --force" matches wherever the words stand among the
-	// arguments. To allow, the words must be the whole command; a last "*"
-	// stands for any further words, as in "go test *".
+	// Command is a pattern of words. To deny or ask, "git push --force" matches wherever the words are among the
+	// arguments. To allow, the words must be the whole command; a last "*" stands for any further words, as in "go
+	// test *".
 	Command string `json:"command,omitempty"`
-	// Paths are globs of places in the workspace, relative to it, that a call must
-	// name: one of them to deny or ask, nothing else to allow.
+	// Paths are globs of places, relative to the workspace, that a call must name: one of them to deny or ask,
+	// nothing else to allow.
 	Paths []string `json:"paths,omitempty"`
 	// Risk and Permission restrict the rule to tools that have them.
 	Risk       tool.Risk       `json:"risk,omitempty"`
 	Permission tool.Permission `json:"permission,omitempty"`
 	Action     Action          `json:"action"`
-	// Limits are those within which the changes of a call under review need nobody's
-	// word. They go with Review.
+	// Limits are bounds within which the changes of a reviewed call need no approval. They go with Review.
 	Limits Limits `json:"limits,omitzero"`
 	// Expires ends the rule. The zero time means never.
 	Expires time.Time `json:"expires,omitzero"`
-	// Disabled keeps the rule from matching anything.
+	// Disabled makes the rule match nothing.
 	Disabled bool `json:"disabled,omitempty"`
-	// Reason is what the rule's author says to those whom it stops.
+	// Reason is the author's explanation for those whom it stops.
 	Reason string `json:"reason,omitempty"`
-	// Remembered marks an answer that the user gave for good. Such a rule
-	// beats ask, but not deny.
+	// Remembered marks an answer "always". Such a rule beats ask, but not deny.
 	Remembered bool `json:"-"`
 }
 
-// Limits are bounds of what a call may change; see host.Bounds.
+// Limits are bounds of a call's changes; see host.Bounds.
 type Limits struct {
 	Files   int      `json:"files,omitempty"`
 	Bytes   int64    `json:"bytes,omitempty"`
@@ -94,7 +87,7 @@ type Limits struct {
 	Deny    bool     `json:"deny,omitempty"`
 }
 
-// String says which changes need nobody's word.
+// String describes the changes that need no approval.
 func (l Limits) String() string {
 	var all []string
 	if l.Files > 0 {
@@ -121,18 +114,15 @@ func (l Limits) String() string {
 
 // Rules is a whole policy as configured. The zero Rules allow everything.
 type Rules struct {
-	// Risk and Permission give the actions where no rule matches; of several
-	// that apply the strictest counts.
+	// Risk and Permission are the actions if no rule matches; the strictest that applies counts.
 	Risk       map[tool.Risk]Action
 	Permission map[tool.Permission]Action
-	// Default counts where neither has an entry that applies. Empty means
-	// allow.
+	// Default is the action if neither has an entry that applies. Empty means allow.
 	Default Action
 	Rules   []Rule
 }
 
-// Policy is a set of rules ready to decide. It does not change and may be used
-// from any goroutine.
+// Policy is a compiled set of rules. It is immutable and safe for concurrent use.
 type Policy struct {
 	rules    Rules
 	compiled []compiledRule
@@ -145,8 +135,7 @@ type compiledRule struct {
 	command *pattern
 }
 
-// New checks rules and readies them. The error names every rule that is wrong
-// and is an *tool.Error with code invalid_argument.
+// New checks and compiles rules. The error names every wrong rule and is a *tool.Error with code invalid_argument.
 func New(rules Rules) (*Policy, error) {
 	p := &Policy{rules: rules}
 	var errs []error
@@ -214,15 +203,14 @@ func compile(rule Rule) (c compiledRule, err error) {
 	return c, nil
 }
 
-// With gives a policy that has further rules, such as remembered ones, behind
-// its own.
+// With returns a policy with further rules, such as remembered ones, after its own.
 func (p *Policy) With(more ...Rule) (*Policy, error) {
 	rules := p.rules
 	rules.Rules = append(append([]Rule{}, rules.Rules...), more...)
 	return New(rules)
 }
 
-// concerns reports whether the rule is about such a tool at all.
+// concerns reports whether the rule applies to such a tool at all.
 func (c *compiledRule) concerns(r *Request) bool {
 	return !c.Disabled &&
 		(c.Expires.IsZero() || r.now().Before(c.Expires)) &&
@@ -230,12 +218,6 @@ func (c *compiledRule) concerns(r *Request) bool {
 		(c.Toolset == nil || *c.Toolset == r.Toolset) &&
 		(c.Risk == "" || c.Risk == r.Risk) &&
 		(c.Permission == "" || r.needs(c.Permission))
-}
-
-// unconditional reports whether the rule matches every call of a tool that it
-// concerns.
-func (c *compiledRule) unconditional() bool {
-	return c.params == nil && c.command == nil && len(c.Paths) == 0
 }
 
 func matchesTool(pattern, name string) bool {

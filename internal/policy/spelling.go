@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// spellings are the options of programs that can be written in several ways: a
-// rule that names one of them denies or asks for all. The words of one meaning
-// stand together; a semicolon ends them.
+// spellings are the program options that can be written in several ways: a rule with one of them denies or asks for
+// all. The words of one meaning stand together; a semicolon ends them.
 var spellings = map[string]string{
 	"rm":    "-r -R --recursive; -f --force; -d --dir; -i --interactive; -v --verbose; --no-preserve-root; --one-file-system",
 	"cp":    "-r -R --recursive -a --archive; -f --force; -l --link; -s --symbolic-link; -T --no-target-directory; -t --target-directory",
@@ -47,19 +46,18 @@ var spellings = map[string]string{
 	"git config": "--global; --system; --local; --unset; --add; -e --edit; -f --file",
 }
 
-// combined are options that mean several others at once.
+// combined are options that include several others.
 var combined = map[string]map[string][]string{
 	"git branch": {"-D": {"--delete", "--force"}, "-M": {"--move", "--force"}, "-C": {"--copy", "--force"}},
 }
 
-// spelling knows how the options of one program can be written.
+// spelling is how the options of one program can be written.
 type spelling struct {
 	program string
 	groups  [][]string
 }
 
-// spellingOf finds how the options of what a pattern is about can be written:
-// of its program, or of a command of that program.
+// spellingOf finds the option spellings of a pattern's program, or of a command of that program.
 func spellingOf(words []string) spelling {
 	s := spelling{program: strings.ToLower(words[0])}
 	name := s.program
@@ -81,7 +79,7 @@ func spellingOf(words []string) spelling {
 	return s
 }
 
-// of gives all ways to write an option.
+// of returns all ways to write an option.
 func (s spelling) of(option string) []string {
 	for _, group := range s.groups {
 		for _, name := range group {
@@ -93,8 +91,8 @@ func (s spelling) of(option string) []string {
 	return []string{option}
 }
 
-// abbreviates reports whether an argument is a long option cut short, as GNU
-// programs and git take it where no other begins like that.
+// abbreviates reports whether an argument abbreviates a long option, as GNU programs and git accept it if
+// unambiguous.
 func (s spelling) abbreviates(arg, option string) bool {
 	if len(arg) < 4 || !strings.HasPrefix(arg, "--") || !strings.HasPrefix(option, arg) {
 		return false
@@ -109,8 +107,8 @@ func (s spelling) abbreviates(arg, option string) bool {
 	return len(s.groups) > 0
 }
 
-// has finds an option among args, however it is written there: "-rf" as any
-// single-letter options that together have both letters, or as long ones.
+// has finds an option among args in any spelling: "-rf" as any single-letter options that include both letters, or
+// as long ones.
 func (s spelling) has(args []word, want string) bool {
 	if s.hasOne(args, want) || s.means(args, want) {
 		return true
@@ -139,8 +137,8 @@ func (s spelling) hasOne(args []word, want string) bool {
 	return false
 }
 
-// means finds what has an option's effect without being one: a refspec with a
-// plus or without a source, or an option that stands for several.
+// means finds what has an option's effect without being one: a refspec with a plus or without a source, or a
+// combined option.
 func (s spelling) means(args []word, want string) bool {
 	for _, arg := range args {
 		refspec := s.program == "git push" && !arg.dynamic

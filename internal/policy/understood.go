@@ -13,35 +13,32 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// grammar checks that the reader knows what every part of a line does. It is
-// an allowlist over the whole syntax tree: a node, a field or an operator that
-// is not listed here makes the line unreadable, also one that a later version
-// of the parser adds.
+// grammar checks that every part of a line is understood. It is an allowlist over the whole syntax tree: a node,
+// field or operator not listed here makes the line unreadable, also one that a later version of the parser adds.
 type grammar struct {
 	source string
 	reason string
 }
 
-// node is what is known of one type of node: the fields that may be set, each
-// with a check of its value, nil for any. The nodes in a field are checked by
-// themselves. Positions are never looked at.
+// node lists the fields of a node type that may be set, each with a check of its value, nil for any. Nodes in a
+// field are checked by themselves. Positions are ignored.
 type node struct {
 	fields map[string]func(*grammar, any) bool
-	// whole checks what no field shows by itself; nil checks nothing.
+	// whole checks what no single field shows; nil checks nothing.
 	whole func(*grammar, any, place) bool
 }
 
-// place is where a node stands.
+// place is the context of a node.
 type place struct {
-	// quoted is true within double quotes or a here-document.
+	// quoted is set within double quotes or a here-document.
 	quoted bool
-	// expansion is true within the braces of a parameter expansion.
+	// expansion is set within the braces of a parameter expansion.
 	expansion bool
 }
 
 var positions = reflect.TypeFor[syntax.Pos]()
 
-// notUnderstood says what in a line the reader does not know, "" for nothing.
+// notUnderstood says what in a line is not understood, "" if all is.
 func notUnderstood(file *syntax.File, source string) string {
 	if strings.ContainsFunc(source, func(c rune) bool {
 		return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\ufffd'
@@ -110,8 +107,8 @@ func (g *grammar) checkNode(v reflect.Value, at place) {
 	}
 }
 
-// isComment reports a comment that begins where every shell begins one: the
-// parser takes # for one behind a quote or an expansion in parentheses, too.
+// isComment reports a comment that begins where every shell begins one: the parser also takes # for one after a
+// quote or an expansion in parentheses.
 func (g *grammar) isComment(c syntax.Comment) bool {
 	before := g.source[:min(int(c.Hash.Offset()), len(g.source))]
 	escapes := len(before) - 1 - len(strings.TrimRight(before[:max(0, len(before)-1)], `\`))
@@ -119,8 +116,7 @@ func (g *grammar) isComment(c syntax.Comment) bool {
 		escapes%2 == 0 && strings.ContainsAny(before[len(before)-1:], " \t\n")
 }
 
-// within gives the place of what a node holds. A substitution is a line of its
-// own again.
+// within returns the context within a node. A substitution is a line of its own again.
 func (p place) within(t reflect.Type) place {
 	switch t {
 	case reflect.TypeFor[syntax.DblQuoted](), reflect.TypeFor[syntax.Redirect]():
@@ -138,7 +134,8 @@ func (g *grammar) refuse(v reflect.Value) {
 	if g.reason != "" {
 		return
 	}
-	g.reason = fmt.Sprintf("it has a %s, which can run more than it shows", spoken(v.Type().Name()))
+	name := regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(v.Type().Name(), "$1 $2")
+	g.reason = fmt.Sprintf("it has a %s, which can run more than it shows", strings.ToLower(name))
 	if n, ok := v.Addr().Interface().(syntax.Node); ok {
 		text := source(n)
 		if len(text) > 60 {
@@ -146,11 +143,6 @@ func (g *grammar) refuse(v reflect.Value) {
 		}
 		g.reason = fmt.Sprintf("%q at column %d can run more than it shows", text, n.Pos().Offset()+1)
 	}
-}
-
-// spoken takes a type's name apart.
-func spoken(name string) string {
-	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "$1 $2"))
 }
 
 // oneOf allows listed operators or words.
@@ -177,7 +169,6 @@ func and(all map[string]func(*grammar, any) bool, name string, valid func(*gramm
 	return all
 }
 
-// understood are the nodes that the reader knows.
 var understood = map[reflect.Type]node{
 	reflect.TypeFor[syntax.File]():     {fields: fields("Stmts")},
 	reflect.TypeFor[syntax.Stmt]():     {fields: fields("Cmd", "Negated", "Background", "Redirs"), whole: sendsAllLast},
@@ -244,14 +235,12 @@ var understood = map[reflect.Type]node{
 		syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr)), whole: comparesPlainly},
 }
 
-// isKnownDeclaration allows what only sets variables. Others can make a
-// variable that is evaluated when it is used.
+// isKnownDeclaration allows what only sets variables. Others can make a variable that is evaluated when used.
 func isKnownDeclaration(_ *grammar, v any) bool {
 	return slices.Contains([]string{"export", "readonly", "local", "declare", "typeset"}, v.(*syntax.Lit).Value)
 }
 
-// flagsOfDeclarations are the options after which a value is still only a
-// value: neither evaluated nor a name.
+// flagsOfDeclarations are the options after which a value is still only a value: neither evaluated nor a name.
 var flagsOfDeclarations = matching.Lazy(`^-[gprx]+$`)
 
 // namesWhatItSets refuses assignments whose name only the shell knows.
@@ -266,36 +255,34 @@ func namesWhatItSets(_ *grammar, v any, _ place) bool {
 
 var (
 	identifier = matching.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// evaluated are variables of which shells run, read or obey the value.
+	// evaluated are variables whose value shells run, read or obey.
 	evaluated = matching.Lazy(`^(BASH.*|ENV|PS\d|PROMPT.*|SHELL.*|POSIX.*|EXECIGNORE|GLOB.*|MAIL.*|FCEDIT|` +
 		`HIST.*|histchars|auto_resume|TIMEFORMAT|COMP.*|READLINE.*|FUNC.*|DIRSTACK|PIPESTATUS|GROUPS|OPT.*|` +
 		`S?RANDOM|SECONDS|LINENO|EPOCH.*)$`)
 )
 
-// plainName reports a variable that is nothing but a place for a value.
+// plainName reports a variable that only stores a value.
 func plainName(name string) bool {
 	return identifier().MatchString(name) && !evaluated().MatchString(name)
 }
 
 func isPlainName(_ *grammar, v any) bool { return plainName(v.(*syntax.Lit).Value) }
 
-// isDescriptor refuses {name}>file, which sets a variable, and 10>file, in
-// which the number is a word to sh.
+// isDescriptor refuses {name}>file, which sets a variable, and 10>file, in which the number is a word to sh.
 func isDescriptor(_ *grammar, v any) bool {
 	n := v.(*syntax.Lit).Value
 	return len(n) == 1 && strings.Contains(digits, n)
 }
 
-// isPlainQuote refuses quotes in expansions that are quoted themselves, and
-// escaped quotes in $”: there shells differ on where a quote ends.
+// isPlainQuote refuses quotes in quoted expansions, and escaped quotes in $”: there shells differ on where a quote
+// ends.
 func isPlainQuote(_ *grammar, v any, at place) bool {
 	q, single := v.(*syntax.SglQuoted)
 	return (!at.quoted || !at.expansion) && !(single && q.Dollar && strings.Contains(q.Value, `\'`))
 }
 
-// isPlainSubstitution refuses backquotes with backslashes in them, which are
-// taken off before the line in them is read, and here-documents among other
-// commands: bash 5.2 joins the command behind one with the next.
+// isPlainSubstitution refuses backquotes with backslashes in them, which are removed before the inner line is
+// parsed, and here-documents among other commands: bash 5.2 joins the command after one with the next.
 func isPlainSubstitution(g *grammar, v any, _ place) bool {
 	s := v.(*syntax.CmdSubst)
 	if holdsDocument(s) && (len(s.Stmts) > 1 || !isCall(s.Stmts[0])) {
@@ -331,8 +318,7 @@ func sendsAllLast(_ *grammar, v any, _ place) bool {
 	return true
 }
 
-// copiesPlainly refuses >&word with words that are no plain ones: bash expands
-// what the word expands to.
+// copiesPlainly refuses >&word with words other than plain ones: bash expands what the word expands to.
 func copiesPlainly(_ *grammar, v any, _ place) bool {
 	r := v.(*syntax.Redirect)
 	w := wordOf(r.Word)
@@ -341,8 +327,7 @@ func copiesPlainly(_ *grammar, v any, _ place) bool {
 
 var plainTarget = matching.Lazy(`^[\w./-]+$`)
 
-// isNumbers allows arithmetic with plain numbers only. A name is evaluated,
-// and so is what its value says.
+// isNumbers allows arithmetic with plain numbers only. A name is evaluated, and so is its value.
 func isNumbers(_ *grammar, v any) bool {
 	w, ok := v.(*syntax.Word)
 	return !ok || isNumber(w, false)
@@ -354,8 +339,7 @@ func isElement(g *grammar, v any) bool {
 	return isNumbers(g, v) || ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// isNumber reports a word that is a number whatever happens: digits, or where
-// counts is set a count that the shell itself keeps.
+// isNumber reports a word that is always a number: digits, or with counts a count that the shell itself keeps.
 func isNumber(w *syntax.Word, counts bool) bool {
 	if w == nil || len(w.Parts) != 1 {
 		return false
@@ -371,7 +355,7 @@ func isNumber(w *syntax.Word, counts bool) bool {
 	return false
 }
 
-// isCount reports an expansion whose value is a number, wherever it was set.
+// isCount reports an expansion whose value is always a number.
 func isCount(p *syntax.ParamExp) bool {
 	if p.Param == nil || p.Excl || p.Width || p.IsSet || p.Index != nil || p.Slice != nil || p.Repl != nil ||
 		p.Exp != nil || p.Names != 0 {
@@ -380,8 +364,7 @@ func isCount(p *syntax.ParamExp) bool {
 	return p.Length || slices.Contains([]string{"?", "#", "$", "!"}, p.Param.Value)
 }
 
-// comparesPlainly refuses comparisons of numbers that are no plain ones: their
-// sides are arithmetic.
+// comparesPlainly refuses comparisons of numbers other than plain ones: their sides are arithmetic.
 func comparesPlainly(_ *grammar, v any, _ place) bool {
 	test := v.(*syntax.BinaryTest)
 	switch test.Op {

@@ -7,8 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// unwrap notes what the command runs in turn, and reports whether the command
-// itself adds nothing to that.
+// unwrap notes what the command runs in turn, and reports whether the command itself adds nothing to that.
 func (l *line) unwrap(words []word, depth int) (transparent bool) {
 	name, args := program(words[0]), words[1:]
 	switch name {
@@ -28,7 +27,12 @@ func (l *line) unwrap(words []word, depth int) (transparent bool) {
 			l.parseWords(args[:1], depth)
 		}
 	case "alias":
-		l.unwrapAlias(args, depth)
+		for _, arg := range args {
+			if name, value, ok := strings.Cut(arg.text, "="); ok {
+				l.aliases = append(l.aliases, name)
+				l.parseWords([]word{{text: value, dynamic: arg.dynamic}}, depth)
+			}
+		}
 	case ".", "source":
 		l.unwrapSource(name, args, depth)
 	case "git":
@@ -47,8 +51,8 @@ func (l *line) unwrap(words []word, depth int) (transparent bool) {
 	return false
 }
 
-// unwrapPlain skips a wrapper's own arguments. It reports whether there was a
-// command behind them and nothing was set on the way.
+// unwrapPlain skips a wrapper's own arguments. It reports whether a command follows them and nothing was set on the
+// way.
 func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool {
 	if name == "env" {
 		if at := slices.IndexFunc(args, isSplitString); at >= 0 {
@@ -87,7 +91,7 @@ func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool 
 	return !assigned
 }
 
-// filledIn marks the words in which xargs puts what it reads.
+// filledIn marks the words in which xargs inserts what it reads.
 func (l *line) filledIn(w wrapper, options, words []word) []word {
 	words = slices.Clone(words)
 	for i, option := range options {
@@ -111,8 +115,7 @@ func (l *line) filledIn(w wrapper, options, words []word) []word {
 	return words
 }
 
-// replaceMark finds the option of xargs that names what stands for its input;
-// an empty mark is the next word.
+// replaceMark finds the option of xargs that names the mark for its input; an empty mark is the next word.
 func replaceMark(w wrapper, option string) (mark string, found bool) {
 	if mark, found = strings.CutPrefix(option, "--replace="); found || option == "--replace" {
 		return orBraces(mark), true
@@ -140,7 +143,7 @@ func orBraces(mark string) string {
 	return mark
 }
 
-// withoutDashes takes off the mark that ends options.
+// withoutDashes removes the mark that ends options.
 func withoutDashes(args []word) []word {
 	if len(args) > 0 && args[0].text == "--" {
 		return args[1:]
@@ -157,8 +160,7 @@ func isAssignment(s string) bool {
 	return found && name != "" && !strings.HasPrefix(name, "-") && !strings.ContainsAny(name, "/.")
 }
 
-// unwrapShell reads `sh -c LINE`. A shell without a line or a script reads
-// its commands from its input.
+// unwrapShell parses `sh -c LINE`. A shell without a line or a script reads its commands from its input.
 func (l *line) unwrapShell(name string, args []word, depth int) {
 	hasLine := false
 	rest, ok := shellOptions.skip(args)
@@ -185,11 +187,11 @@ func (l *line) unwrapShell(name string, args []word, depth int) {
 	}
 }
 
-// standardInput finds the names under which a command opens its own input.
+// standardInput finds the names by which a command opens its own input.
 var standardInput = matching.Lazy(`^/(dev/(stdin|fd/)|proc/)`)
 
-// unwrapSource notes that a file changes what the words behind it mean. What is
-// in it is up to the file, as with a script, unless the line itself holds it.
+// unwrapSource notes that a file may change what the following words mean. Its content is unknown, as with a
+// script, unless the line itself holds it.
 func (l *line) unwrapSource(name string, args []word, depth int) {
 	l.assigns = true
 	switch args = withoutDashes(args); {
@@ -204,7 +206,6 @@ func (l *line) unwrapSource(name string, args []word, depth int) {
 	}
 }
 
-// parseWords reads words that are put together to a line.
 func (l *line) parseWords(words []word, depth int) {
 	texts := make([]string, len(words))
 	for i, w := range words {
@@ -228,20 +229,10 @@ func (l *line) unwrapWatch(args []word, depth int) {
 	}
 }
 
-// unwrapAlias reads what names are made to stand for.
-func (l *line) unwrapAlias(args []word, depth int) {
-	for _, arg := range args {
-		if name, value, ok := strings.Cut(arg.text, "="); ok {
-			l.aliases = append(l.aliases, name)
-			l.parseWords([]word{{text: value, dynamic: arg.dynamic}}, depth)
-		}
-	}
-}
-
 // runsLocally finds options of ssh whose value is a command.
 var runsLocally = matching.Lazy(`(?i)(ProxyCommand|LocalCommand|KnownHostsCommand|Match|Include)`)
 
-// unwrapSSH reads the command that runs on the other machine.
+// unwrapSSH parses the command that runs on the other machine.
 func (l *line) unwrapSSH(args []word, depth int) {
 	ssh := wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", valued: "BbcDEeFIiJLlmOopPQRSWw"}
 	rest, ok := ssh.skip(args)
@@ -253,8 +244,7 @@ func (l *line) unwrapSSH(args []word, depth int) {
 	}
 }
 
-// unwrapDashC reads programs that take a line after -c, wherever that stands,
-// and flock, which takes a plain command too.
+// unwrapDashC parses programs that take a line after -c anywhere, and flock, which takes a plain command too.
 func (l *line) unwrapDashC(name string, args []word, depth int) {
 	for i, arg := range args {
 		dashC := arg.text == "--command" || isCluster(arg.text) && strings.HasSuffix(arg.text, "c")
@@ -275,7 +265,7 @@ func (l *line) unwrapDashC(name string, args []word, depth int) {
 	}
 }
 
-// unwrapFind reads the commands of -exec and its likes.
+// unwrapFind parses the commands of -exec and the like.
 func (l *line) unwrapFind(args []word, depth int) {
 	for i, w := range args {
 		followed := i+1 < len(args) && (args[i+1].dynamic || !strings.HasPrefix(args[i+1].text, "-"))

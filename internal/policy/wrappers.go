@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// wrapper is how a program that runs another one writes its arguments. An
-// option that is not listed makes the line unreadable: it might take the word
-// behind it.
+// wrapper describes the arguments of a program that runs another one. An option that is not listed makes the line
+// unreadable: it might take the next word.
 type wrapper struct {
-	// flags are the single-letter options without a value, valued those with
-	// one, attached those whose value can only stand with them.
+	// flags are the single-letter options without a value, valued those with one, attached those whose value must
+	// be attached.
 	flags, valued, attached string
-	// longFlags and long are the long options without and with a value, which
-	// is the next word unless it stands behind "=".
+	// longFlags and long are the long options without and with a value, which is the next word unless it follows
+	// "=".
 	longFlags, long string
 	// operands come before the command.
 	operands int
@@ -21,7 +20,7 @@ type wrapper struct {
 	assignments bool
 	// transparent wrappers add nothing to what they run.
 	transparent bool
-	// appends is true when further arguments come from elsewhere.
+	// appends is set if further arguments come from elsewhere.
 	appends bool
 }
 
@@ -33,7 +32,7 @@ var shellOptions = wrapper{
 	longFlags: "--login --noprofile --norc --posix --restricted --verbose --noediting --debugger --command",
 }
 
-// loader is how a dynamic linker that is started by hand takes a program.
+// loader is a dynamic linker run directly with a program.
 var loader = wrapper{
 	long:      "--library-path --inhibit-rpath --audit --preload --argv0 --glibc-hwcaps-prepend --glibc-hwcaps-mask",
 	longFlags: "--inhibit-cache --list --verify",
@@ -112,8 +111,7 @@ func wrapperOf(name string) (wrapper, bool) {
 	return w, ok
 }
 
-// skip gives the words behind the options; false when one of them is not
-// known, or is known to the shell only.
+// skip returns the words after the options; ok is false if one is unknown or dynamic.
 func (w *wrapper) skip(args []word) (rest []word, ok bool) {
 	ok = true
 	for len(args) > 0 {
@@ -139,8 +137,7 @@ func (w *wrapper) skip(args []word) (rest []word, ok bool) {
 	return args, ok
 }
 
-// option reports whether an option is known, and whether its value is the next
-// word.
+// option reports whether an option is known, and whether its value is the next word.
 func (w *wrapper) option(text string) (known, next bool) {
 	if strings.HasPrefix(text, "--") {
 		name, _, joined := strings.Cut(text, "=")

@@ -60,13 +60,13 @@ func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Cont
 }
 
 // lifeOf watches a process that serves many calls.
-func (p *Project) lifeOf(name string) *effects.Life {
+func (p *Project) lifeOf(name string) *effects.Lifetime {
 	session := "default"
 	if last := p.session.Load(); last != nil {
 		session = *last
 	}
 	own := undo.Call{Session: session, Tool: name} // which has an ID when it changes something
-	return effects.NewLife(&p.calls, p.Undo, own, p.trees())
+	return effects.NewLifetime(&p.calls, p.Undo, own, p.trees())
 }
 
 // trees are where what processes change is kept.

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// endGroup ends the process and, where it leads a process group, the group.
+// endGroup ends the process and, if it leads a process group, the group.
 func endGroup() {
 	if syscall.Getpgrp() == os.Getpid() {
 		_ = syscall.Kill(0, syscall.SIGKILL)

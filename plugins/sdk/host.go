@@ -17,9 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// serveHost does what go-plugin's Serve does, over gRPC alone, until the host
-// shuts the plugin down. That Serve links net/rpc, which looks methods up by
-// names that the linker does not know, and so keeps every method of the program.
+// serveHost is go-plugin's Serve over gRPC only, until the host shuts the plugin down. That Serve links net/rpc,
+// which keeps the linker from dropping methods.
 func serveHost(server *pluginserver.Server, std *stdio) error {
 	listener, err := listen()
 	if err != nil {
@@ -65,8 +64,7 @@ func serverOptions() []grpc.ServerOption {
 	}
 }
 
-// listen listens where the host looks: on a socket in the directory that it
-// made.
+// listen listens on a socket in the directory made by the host.
 func listen() (net.Listener, error) {
 	f, err := os.CreateTemp(os.Getenv(goplugin.EnvUnixSocketDir), "plugin")
 	if err != nil {
@@ -79,8 +77,8 @@ func listen() (net.Listener, error) {
 	return net.Listen("unix", f.Name())
 }
 
-// spokenVersion is the newest version of the protocol that the host speaks too,
-// else the oldest, and then the host says that they do not fit.
+// spokenVersion is the newest version of the protocol that the host supports too, else the oldest, and the host
+// reports the mismatch.
 func spokenVersion() int {
 	theirs := strings.Split(os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), ",")
 	for _, v := range slices.Backward(wire.Versions()) {
@@ -91,14 +89,13 @@ func spokenVersion() int {
 	return wire.OldestVersion
 }
 
-// silent is what go-plugin carries to the host of standard output and error:
-// nothing, since both go there without it. It never ends: go-plugin would log
-// that, and its logger cannot be set from here.
+// silent is go-plugin's stream of standard output and error to the host: empty, since both go there without it. It
+// never ends: go-plugin would log that, and its logger cannot be set from here.
 type silent struct{}
 
 func (silent) Read([]byte) (int, error) { select {} }
 
-// service hands the plugin's server to go-plugin.
+// service passes the plugin's server to go-plugin.
 type service struct {
 	goplugin.NetRPCUnsupportedPlugin
 	server *pluginserver.Server

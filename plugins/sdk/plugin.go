@@ -28,25 +28,21 @@ type Plugin struct {
 	// schema; [Schema] infers one from a struct. Empty means that the plugin
 	// takes none.
 	ConfigSchema json.RawMessage
-	// Configure is called once, before the first call of a tool. The tools it
-	// returns take the place of Tools; nil leaves them. An error keeps the
-	// plugin from being used, and is shown to the user. May be nil.
+	// Configure is called once, before the first call of a tool. The tools it returns replace Tools; nil keeps
+	// them. An error keeps the plugin from being used, and is shown to the user. May be nil.
 	Configure func(ctx context.Context, env Env) ([]Tool, error)
-	// RenderError turns an error that the host made, such as an unknown
-	// parameter, into the plugin's own result shape; returning nil leaves it to
-	// the host. It serves all tools that are no [ErrorRenderer] themselves.
-	// May be nil.
+	// RenderError turns an error that the host made, such as an unknown parameter, into the plugin's own result
+	// shape; nil leaves it to the host. It serves all tools that are not an [ErrorRenderer] themselves. May be nil.
 	RenderError func(call *Call, err *Error) *Result
 	// Services are those of the host that the tools use, beside progress and
 	// log, which all may: a call to another is refused. They are shown to the
 	// user before the plugin first runs.
 	Services []Service
-	// Logger is told about panics. Nil logs to standard error, which the host
-	// passes on to its own log.
+	// Logger logs panics. Nil logs to standard error, which the host passes on to its own log.
 	Logger *slog.Logger
 }
 
-// Service is something that the host does for a tool during a call.
+// Service is a service of the host for a tool during a call.
 type Service string
 
 // The services that a plugin declares in [Plugin.Services].
@@ -58,9 +54,9 @@ const (
 	ServiceCallTool Service = "call_tool" // Call.CallTool: another tool, under the user's policy
 )
 
-// Env is what a plugin learns when it is configured.
+// Env is what a plugin is configured with.
 type Env struct {
-	// Config is the configuration as a JSON object, "{}" when there is none.
+	// Config is the configuration as a JSON object, "{}" if there is none.
 	Config json.RawMessage
 	// Workspace is the directory that the tools work in.
 	Workspace Workspace
@@ -74,17 +70,15 @@ type Workspace struct {
 	Root string
 	// Allow are further directories, absolute.
 	Allow []string
-	// Protect are globs, relative to Root, of files that tools do not write.
-	// Nil means the usual ones, such as .git; an empty list means none.
+	// Protect are globs, relative to Root, of files that tools must not write. Nil means the default ones, such as
+	// .git; an empty list means none.
 	Protect []string
-	// Symlinks says which symbolic links are followed: "inside" (the default)
-	// those that stay inside, "block" none.
+	// Symlinks is which symbolic links are followed: "inside" (the default) those that stay inside, "block" none.
 	Symlinks string
 }
 
-// Decode stores the configuration in v, a pointer to a struct. Unknown and
-// mistyped settings have been refused already where the plugin declares a
-// schema.
+// Decode stores the configuration in v, a pointer to a struct. Unknown and mistyped settings have been refused
+// already if the plugin declares a schema.
 func (e Env) Decode(v any) error {
 	if err := json.Unmarshal(e.Config, v); err != nil {
 		return tool.Errorf(tool.InvalidArgument, "cannot read the configuration: %w", err).
@@ -93,9 +87,7 @@ func (e Env) Decode(v any) error {
 	return nil
 }
 
-// Schema infers the JSON Schema of T, for [Plugin.ConfigSchema]; see
-// [typed.Schema]. It panics where T has none, which is a mistake of the
-// programmer.
+// Schema infers the JSON Schema of T, for [Plugin.ConfigSchema]; see [typed.Schema]. It panics if T has none.
 func Schema[T any]() json.RawMessage {
 	schema, err := typed.Schema(reflect.TypeFor[T]())
 	if err != nil {
@@ -115,7 +107,7 @@ func (p Plugin) Register(registrar grpc.ServiceRegistrar) error {
 	return nil
 }
 
-// Describe gives the plugin's description as indented JSON.
+// Describe returns the plugin's description as indented JSON.
 func (p Plugin) Describe() (json.RawMessage, error) {
 	s, err := p.server()
 	if err != nil {

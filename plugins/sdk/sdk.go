@@ -36,8 +36,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/typed"
 )
 
-// ProtocolVersion is the newest version of the plugin protocol that this SDK
-// speaks.
+// ProtocolVersion is the newest version of the plugin protocol that this SDK supports.
 const ProtocolVersion = wire.ProtocolVersion
 
 // The contract between host and tools; see package host/tool.
@@ -78,7 +77,7 @@ const (
 	Dangerous = tool.Dangerous
 )
 
-// The permissions that the host knows.
+// The permissions known to the host.
 const (
 	FileRead  = tool.FileRead
 	FileWrite = tool.FileWrite
@@ -130,8 +129,8 @@ const (
 	NotADirectory        = tool.NotADirectory
 )
 
-// ErrInputRequired is what Call.Ask returns when the user has to be asked first:
-// the tool returns it at once, unchanged, and is called again with the answer.
+// ErrInputRequired is what Call.Ask returns if the user has to be asked first: the tool returns it at once,
+// unchanged, and is called again with the answer.
 var ErrInputRequired = tool.ErrInputRequired
 
 // Errorf makes an error that the caller can act on; see [tool.Errorf].
@@ -143,9 +142,8 @@ func Text(s string) *Result { return tool.Text(s) }
 // JSON makes a result of data; see [tool.JSON].
 func JSON(v any) *Result { return tool.JSON(v) }
 
-// Func makes a tool of a function. The fields of the struct In are the
-// parameters, what it returns is the result; both schemas are inferred. See
-// [typed.Func] and, for the struct tags, [typed.Schema].
+// Func makes a tool of a function. The fields of the struct In are the parameters, its return value is the result;
+// both schemas are inferred. See [typed.Func] and, for the struct tags, [typed.Schema].
 func Func[In, Out any](definition Definition, fn func(context.Context, *Call, In) (Out, error)) Tool {
 	return typed.Func(definition, fn)
 }

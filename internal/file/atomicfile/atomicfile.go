@@ -1,12 +1,10 @@
-// Package atomicfile replaces toolhost's own files and the operator's: who
-// reads one meanwhile, or after a crash, finds the old content or the new.
+// Package atomicfile replaces toolhost's own files and the operator's: readers, also after a crash, find the old
+// content or the new.
 //
-// A file that is replaced keeps its owner, its access control list and its
-// extended attributes. One that no other can take the place of, such as a mount,
-// is written in place.
+// A replaced file keeps its owner, access control list and extended attributes. One that cannot be replaced, such
+// as a mount, is written in place.
 //
-// Files of a workspace are written by package workspace, which also keeps to
-// the workspace.
+// Files of a workspace are written by package workspace.
 package atomicfile
 
 import (
@@ -23,19 +21,17 @@ import (
 	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
-// rename is os.Rename, for tests to put something else in its place.
+// rename is os.Rename, replaced by tests.
 var rename = os.Rename
 
-// Write makes data the content of the file at path, with the given mode
-// whatever the umask. The new content is on disk when it returns. A symlink at
-// path is replaced, and not followed.
+// Write makes data the content of the file at path, with the given mode regardless of the umask, synced. A symlink
+// at path is replaced, not followed.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	return replace(path, data, mode, path, (*os.File).Sync)
 }
 
-// WriteBeside is Write for a copy of what is in another file: who may not use
-// that one may not use the copy. One whose owner the copy cannot have is copied
-// for the user alone.
+// WriteBeside is Write for a copy of another file: those who may not use that one may not use the copy. If the copy
+// cannot have its owner, it is private to the user.
 func WriteBeside(path string, data []byte, original string) error {
 	mode := fs.FileMode(0o600)
 	if info, err := os.Lstat(original); err == nil {
@@ -49,9 +45,8 @@ func WriteBeside(path string, data []byte, original string) error {
 	return err
 }
 
-// WriteCache is Write for what can be made again, such as a cache: it is for
-// its owner alone, its directory is made where it is missing, and a power
-// failure may lose it.
+// WriteCache is Write for reproducible data, such as a cache: private to the user, in a directory made if missing,
+// and not synced.
 func WriteCache(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -84,7 +79,7 @@ func replace(path string, data []byte, mode fs.FileMode, like string, sync func(
 	return nil
 }
 
-// original gives the rights of the regular file at path, nil where there is none.
+// original returns the rights of the regular file at path, nil if there is none.
 func original(path string) (*rights.Rights, error) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -107,10 +102,10 @@ func original(path string) (*rights.Rights, error) {
 	return rights.Of(f, info)
 }
 
-// noLink opens neither a link nor a pipe, in whose place a file was.
+// noLink opens neither a link nor a pipe that has replaced a file.
 const noLink = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// renamed writes a new file that takes the place of the one at path.
+// renamed writes a new file that replaces the one at path.
 func renamed(path string, data []byte, mode fs.FileMode, like *rights.Rights, sync func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".toolhost-*") // mode 0600
 	if err != nil {
@@ -138,7 +133,7 @@ func renamed(path string, data []byte, mode fs.FileMode, like *rights.Rights, sy
 	return err
 }
 
-// over writes in place into the file at path, of which info is known.
+// over writes in place into the file at path, described by info.
 func over(path string, data []byte, mode fs.FileMode, info fs.FileInfo, sync func(*os.File) error) error {
 	f, err := os.OpenFile(path, os.O_RDWR|noLink, 0)
 	if err != nil {

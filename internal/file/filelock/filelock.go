@@ -1,5 +1,5 @@
-// Package filelock locks open files against other processes. A lock ends at the
-// latest with the last handle of the file, so that of a killed process ends too.
+// Package filelock locks open files against other processes. A lock ends at the latest with the last handle of the
+// file, even of a killed process.
 package filelock
 
 import (
@@ -11,15 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrLocked is what [Try] gives while somebody else holds the lock, and ErrNone
-// what all give where the file system has no locks.
+// ErrLocked is the error of [Try] while another has the lock, and ErrNone of all on a file system without locks.
 var (
 	ErrLocked = errors.New("locked by another process")
 	ErrNone   = errors.New("the file system has no locks")
 )
 
-// Await takes the lock of an open file, and waits for it until ctx ends. It asks
-// again and again, as a blocking call could not be given up.
+// Await takes the lock of an open file, waiting until ctx ends. It polls, as a blocking call could not be
+// cancelled.
 func Await(ctx context.Context, f *os.File, exclusive bool) error {
 	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		if err := Try(f, exclusive); !errors.Is(err, ErrLocked) {
@@ -33,14 +32,13 @@ func Await(ctx context.Context, f *os.File, exclusive bool) error {
 	}
 }
 
-// Try takes the lock of an open file, alone or with others who share it, where
-// that can be had at once.
+// Try takes the exclusive or shared lock of an open file without waiting.
 func Try(f *os.File, exclusive bool) error { return lock(f, kind(exclusive)|unix.LOCK_NB) }
 
-// Wait takes the lock of an open file, and waits for it without end.
+// Wait takes the lock of an open file, waiting forever.
 func Wait(f *os.File, exclusive bool) error { return lock(f, kind(exclusive)) }
 
-// Unlock gives up the lock of an open file.
+// Unlock releases the lock of an open file.
 func Unlock(f *os.File) { _ = flock(f, unix.LOCK_UN) }
 
 func kind(exclusive bool) int {
@@ -66,7 +64,7 @@ func lock(f *os.File, how int) error {
 	}
 }
 
-// flock leaves the file as it is; f.Fd would take the deadlines of a pipe away.
+// flock leaves the file's mode as it is; f.Fd would disable the deadlines of a pipe.
 func flock(f *os.File, how int) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package gitread runs git to look at a repository that nobody vouches for.
+// Package gitread runs git to read an untrusted repository.
 //
-// Its configuration may name programs for many occasions; those that looking
-// has are closed: hooks, file system monitors, filters, diff programs, and the
-// transports by which missing objects would be fetched.
+// Its configuration may name programs; those that reading could run are disabled: hooks, file system monitors,
+// filters, diff programs, and the transports that would fetch missing objects.
 package gitread
 
 import (
@@ -17,10 +16,9 @@ import (
 
 // Git runs git on one repository.
 type Git struct {
-	// Top is the top directory of the work tree, as Find gives it.
+	// Top is the top directory of the work tree, see Find.
 	Top string
-	// Start runs the program git with arguments and further environment
-	// variables, in a directory of the work tree.
+	// Start runs git with arguments and further environment variables, in a directory of the work tree.
 	Start func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error)
 
 	overrides []setting
@@ -30,14 +28,12 @@ type Git struct {
 // setting is one entry of git's configuration.
 type setting struct{ key, value string }
 
-// sentinel is a setting of our own. Where git does not see it, it does not see
-// the others either.
+// sentinel is a setting of our own. If git does not see it, it does not see the others either.
 const sentinel = "toolhost.sentinel"
 
-// Run runs a command of git that only looks, such as diff or status. A command
-// that fails is a result with an exit code. Errors: unsupported for a git that
-// is too old, command_failed for a configuration that cannot be read, and
-// those of Start.
+// Run runs a read-only git command, such as diff or status. A failing command is a result with an exit code.
+// Errors: unsupported for a git that is too old, command_failed for an unreadable configuration, and those of
+// Start.
 func (g *Git) Run(ctx context.Context, args ...string) (*proc.Result, error) {
 	if !g.checked {
 		overrides, err := g.filterOverrides(ctx)
@@ -49,8 +45,8 @@ func (g *Git) Run(ctx context.Context, args ...string) (*proc.Result, error) {
 	return g.run(ctx, g.overrides, args...)
 }
 
-// run runs git with further settings. They are passed in the environment,
-// because on the command line a key that holds an equals sign is another key.
+// run runs git with further settings, passed in the environment, because on the command line a key with an equals
+// sign becomes another.
 func (g *Git) run(ctx context.Context, further []setting, args ...string) (*proc.Result, error) {
 	settings := append([]setting{
 		{sentinel, "true"},
@@ -78,9 +74,8 @@ func (g *Git) run(ctx context.Context, further []setting, args ...string) (*proc
 	return g.Start(ctx, args, env)
 }
 
-// filterOverrides gives the settings that take the filters of the repository's
-// own configuration out of force. Those of the user's configuration stay: large
-// files are often kept by one, and without it each would look changed.
+// filterOverrides returns settings that disable the filters of the repository's own configuration. Those of the
+// user's configuration stay: large files often need one, and would look changed without it.
 func (g *Git) filterOverrides(ctx context.Context) ([]setting, error) {
 	listed, err := g.run(ctx, nil, "config", "--null", "--show-scope", "--get-regexp", `^(filter|toolhost)\.`)
 	if err != nil {

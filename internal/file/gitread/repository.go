@@ -12,11 +12,9 @@ import (
 // maxPointer bounds the files by which git finds its directories, in bytes.
 const maxPointer = 64 << 10
 
-// Find gives the top directory of the work tree that dir, an absolute path,
-// lies in. Git finds it likewise; but git also lets the repository's own
-// configuration name another directory as its work tree, and a .git file name
-// another repository, and so show files from anywhere. Errors: not_found, and
-// blocked for a .git file that leads to a repository that does not know of it.
+// Find returns the top directory of the work tree around dir, an absolute path, as git does; but git also lets the
+// repository's configuration name another work tree, and a .git file another repository, and so show files from
+// anywhere. Errors: not_found, and blocked for a .git file that leads to a repository that does not name it.
 func Find(dir string) (top string, err error) {
 	for ; ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(filepath.Join(dir, ".git"))
@@ -30,8 +28,7 @@ func Find(dir string) (top string, err error) {
 	}
 }
 
-// Reads lists directories outside of the work tree at top that git reads,
-// those of a linked work tree or a submodule.
+// Reads lists directories outside the work tree at top that git reads for a linked worktree or submodule.
 func Reads(top string) []string {
 	data, err := plainfile.Read(filepath.Join(top, ".git"), maxPointer)
 	if err != nil {
@@ -40,8 +37,7 @@ func Reads(top string) []string {
 	return []string{repositoryOf(top, string(data))}
 }
 
-// checkRepository accepts a directory, and a file that leads to a repository
-// that in turn knows of this work tree.
+// checkRepository accepts a directory, and a file that leads to a repository that names this work tree.
 func checkRepository(top string, git os.FileInfo) error {
 	if git.IsDir() {
 		return nil
@@ -56,9 +52,8 @@ func checkRepository(top string, git os.FileInfo) error {
 		Suggest("Ask the user to look at %s; git worktree repair fixes a work tree that was moved.", name)
 }
 
-// leadsBack reports whether the repository that a .git file names is one made
-// for this work tree: a linked work tree's, which names the .git file, or a
-// submodule's, which lies in the repository above.
+// leadsBack reports whether the repository in a .git file was made for this work tree: a linked worktree's, which
+// names the .git file, or a submodule's, which lies in the repository above.
 func leadsBack(top, content string) bool {
 	dir, ok := strings.CutPrefix(strings.TrimSpace(content), "gitdir: ")
 	if !ok {
@@ -83,8 +78,7 @@ func leadsBack(top, content string) bool {
 	return false
 }
 
-// repositoryOf is the directory that holds all of the repository that a .git
-// file of a checked work tree names.
+// repositoryOf is the whole repository's directory for a .git file of a checked work tree.
 func repositoryOf(top, content string) string {
 	dir, _ := strings.CutPrefix(strings.TrimSpace(content), "gitdir: ")
 	if !filepath.IsAbs(dir) {

@@ -1,6 +1,5 @@
-// Package homedir finds the home directories of the user. What is kept in them from
-// commands must not depend on a variable of the program that starts toolhost, so that the user
-// database counts as well.
+// Package homedir finds the home directories of the user. What is hidden in them from commands must not depend on a
+// variable of the program that starts toolhost, so the user database counts as well.
 package homedir
 
 import (
@@ -11,9 +10,8 @@ import (
 	"sync"
 )
 
-// All returns the absolute paths of the user's home directories: the one that HOME
-// names, if that is absolute, and the one of the user database, if there is an entry
-// and it names another. It is empty where neither is known.
+// All returns the absolute paths of the user's home directories: HOME, if absolute, and the one of the user
+// database, if it is another. It is empty if neither is known.
 func All() []string {
 	var homes []string
 	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
@@ -25,7 +23,7 @@ func All() []string {
 	return homes
 }
 
-// registered is the home directory in the user database, "" for none.
+// registered is the home directory in the user database, if any.
 var registered = sync.OnceValue(func() string {
 	entry, err := user.LookupId(strconv.Itoa(os.Geteuid()))
 	if err != nil || !filepath.IsAbs(entry.HomeDir) {

@@ -1,6 +1,5 @@
-// Package inplace writes a new content into a file itself, where no other file
-// can take its place: it is a mount, its directory is not writable, or its
-// owner cannot be kept.
+// Package inplace writes into a file itself if no other file can replace it: it is a mount, its directory is not
+// writable, or its owner cannot be kept.
 package inplace
 
 import (
@@ -12,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Fixed is the error of a file that no other can take the place of.
+// Fixed is the error for a file that cannot be replaced.
 type Fixed struct {
 	Why string // reads like "it is a mount"
 	Err error
@@ -20,10 +19,10 @@ type Fixed struct {
 
 func (f *Fixed) Error() string { return fmt.Sprintf("%s: %v", f.Why, Bare(f.Err)) }
 
-// Unwrap gives what the system said.
+// Unwrap returns the system's error.
 func (f *Fixed) Unwrap() error { return f.Err }
 
-// Bare gives what the system said, without a name that is no use to a reader.
+// Bare returns the system's error without a name that is no use to a reader.
 func Bare(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -36,8 +35,7 @@ func Bare(err error) error {
 	return err
 }
 
-// NotBeside gives a *Fixed where err, of making a file beside another, says
-// that there can be none, and err otherwise.
+// NotBeside returns a *Fixed if err says that no file can be made beside another, else err.
 func NotBeside(err error) error {
 	switch {
 	case errors.Is(err, syscall.EROFS):
@@ -48,8 +46,7 @@ func NotBeside(err error) error {
 	return err
 }
 
-// NotOver gives a *Fixed where err, of renaming a file over one beside it, says
-// that this one stays, and err otherwise.
+// NotOver returns a *Fixed if err says that no file can be renamed over this one, else err.
 func NotOver(err error) error {
 	var fixed *Fixed
 	switch {
@@ -66,8 +63,7 @@ func NotOver(err error) error {
 	return err
 }
 
-// Damaged is the error of a file that has neither its old content nor the new
-// one for sure.
+// Damaged is the error for a file that may have neither its old content nor the new one.
 type Damaged struct {
 	Err  error // why the new content could not be written
 	Back error // why the old one could not either
@@ -77,12 +73,11 @@ func (d *Damaged) Error() string {
 	return fmt.Sprintf("%v, and its old content could not be written back: %v", d.Err, d.Back)
 }
 
-// Unwrap gives why the new content could not be written.
+// Unwrap returns why the new content could not be written.
 func (d *Damaged) Unwrap() error { return d.Err }
 
-// Write makes data the content of f, whose content is old, and the bits of mode
-// those of its mode. sync is called at the end. After an error the old content
-// is there again; else the error is a *Damaged.
+// Write makes data the content of f, whose content is old, and sets the bits of mode. sync is called at the end.
+// After an error the old content is restored, or the error is a *Damaged.
 func Write(f *os.File, old, data []byte, mode fs.FileMode, sync func(*os.File) error) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -110,7 +105,7 @@ func Write(f *os.File, old, data []byte, mode fs.FileMode, sync func(*os.File) e
 	return err
 }
 
-// content writes what needs room first: where there is none, old is whole still.
+// content first writes what needs space: if there is none, old is still whole.
 func content(f *os.File, old, data []byte) error {
 	if bytes.Equal(old, data) {
 		return nil

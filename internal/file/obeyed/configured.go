@@ -9,16 +9,13 @@ import (
 	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
-// mostOfConfig bounds how much of a configuration is read.
 const mostOfConfig = 1 << 20
 
-// descriptive are the sections of git's configuration that name no program and no
-// file of a work tree.
+// descriptive are the sections of git's configuration that name no program and no file of a work tree.
 var descriptive = []string{"remote", "branch", "submodule", "url", "user", "color", "advice"}
 
-// Configured lists what the configuration of the repository in root names in its work
-// tree: the directory of hooks, included files, and files of programs. They are
-// absolute, and need not exist.
+// Configured lists the paths in the work tree that the configuration of the repository in root names: the directory
+// of hooks, included files, and files of programs. They are absolute, and need not exist.
 func Configured(root string) (paths []string) {
 	add := func(at string) {
 		if at != root && within(at, root) && !slices.Contains(paths, at) {
@@ -42,9 +39,8 @@ func Configured(root string) (paths []string) {
 	return paths
 }
 
-// Relative lists what the configurations of the repository in root, of its submodules
-// and of the user name by a relative path: a file of each work tree, also of those
-// that are made later. They are slash paths.
+// Relative lists the relative slash paths that the configurations of the repository in root, of its submodules and
+// of the user name: a file of each work tree, existing or not.
 func Relative(root string) (names []string) {
 	files, _ := filepath.Glob(filepath.Join(root, ".git", "modules", "*", "config"))
 	files = append(files, filepath.Join(root, ".git", "config"), filepath.Join(root, ".git", "config.worktree"))
@@ -69,8 +65,7 @@ func Relative(root string) (names []string) {
 	return names
 }
 
-// readShort reads a file as far as it is a regular and not a huge one, without a last
-// newline.
+// readShort reads a regular file that is not huge, without a last newline.
 func readShort(path string) string {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > mostOfConfig {
 		return ""
@@ -79,8 +74,8 @@ func readShort(path string) string {
 	return strings.TrimSuffix(string(data), "\n")
 }
 
-// mentions are what a configuration names: files that it includes, which it names
-// relative to itself, other files, and words of which each may be a file.
+// mentions are paths in a configuration: included files, relative to itself, other files, and words that may each
+// be a file.
 type mentions struct{ included, files, words []string }
 
 func mentioned(config string) (m mentions) {

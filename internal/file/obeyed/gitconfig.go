@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// setting is a line of git's configuration that sets a value. Raw is the line.
+// setting is a line of git's configuration that sets a value. raw is the line.
 type setting struct{ section, subsection, key, value, raw string }
 
 // name is the key with its section, as in "remote.*.url".
@@ -26,9 +26,8 @@ var (
 	settingLine = matching.Lazy(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?$`)
 )
 
-// settings reads a configuration as git writes it: a line for each section and each
-// value. It is not ok where there is anything else, such as a value that goes on in
-// the next line.
+// settings parses a configuration as git writes it: a line for each section and each value. ok is false for
+// anything else, such as a continued value.
 func settings(text string) (all []setting, ok bool) {
 	in := setting{}
 	for line := range strings.Lines(text) {
@@ -65,9 +64,8 @@ const (
 		`(?:/|\.{1,2}/|\.{1,2}$)[\pL\pN_.~%/@:+,= -]*`
 )
 
-// harmless are the settings of a repository's configuration that start no program,
-// read no file and write none outside of the repository, with what they may be. What
-// is missing here is the user's to set.
+// harmless are the settings of a repository's configuration that start no program, and read and write no file
+// outside the repository, with their allowed values. Others are the user's to set.
 var harmless = sync.OnceValue(func() map[string]func() *regexp.Regexp {
 	all := make(map[string]func() *regexp.Regexp)
 	for name, value := range map[string]string{
@@ -90,16 +88,14 @@ var harmless = sync.OnceValue(func() map[string]func() *regexp.Regexp {
 	return all
 })
 
-// plain reports whether a setting is one of the harmless ones.
 func (s setting) plain() bool {
 	value, found := harmless()[s.name()]
 	return found && value().MatchString(s.value) &&
 		!slices.ContainsFunc([]string{"::", "@-", ":-", "://-"}, func(bad string) bool { return strings.Contains(s.value, bad) })
 }
 
-// plainConfig reports whether a configuration has harmless settings alone. Dir is
-// the repository's directory: a work tree that it names must be of a submodule and
-// in the tree.
+// plainConfig reports whether a configuration has only harmless settings. dir is the repository's directory: a work
+// tree that it names must be of a submodule and in the tree.
 func plainConfig(text, dir string, inTree func(string) bool) bool {
 	all, ok := settings(text)
 	return ok && !slices.ContainsFunc(all, func(s setting) bool {
@@ -112,15 +108,14 @@ func plainConfig(text, dir string, inTree func(string) bool) bool {
 	})
 }
 
-// once are what git sets when it makes a repository, where they are not set.
+// once are settings that git makes with a repository, unless set.
 var once = []string{"core.repositoryformatversion", "core.bare", "core.filemode", "core.logallrefupdates",
 	"core.ignorecase", "core.precomposeunicode", "core.symlinks", "core.worktree",
 	"extensions.objectformat", "extensions.refstorage", "submodule.active",
 	"submodule.*.url", "submodule.*.active", "submodule.*.update", "remote.*.url", "remote.*.fetch", "remote.*.tagopt"}
 
-// follows reports whether a configuration may take the place of another: all stays
-// but what branches follow, and the version, a remote comes where there is none, and a submodule that
-// is not there yet.
+// follows reports whether a configuration may replace another: only branches' upstreams and the version may change,
+// and missing remotes and submodules be added.
 func follows(old, text string) bool {
 	before, ok := settings(old)
 	after, also := settings(text)

@@ -8,33 +8,30 @@ import (
 
 // Trees is what a command may change, as it sees it.
 type Trees struct {
-	// Writable reports whether an absolute path lies in what it may change, and
-	// Root whether it is one of those trees itself.
+	// Writable reports whether an absolute path lies in a writable tree, and Root whether it is one itself.
 	Writable, Root func(path string) bool
 	Exists         Exists
-	// Straight reports whether there is something at a path, and no symlink on the
-	// way; Read gives the content of a regular file.
+	// Straight reports whether a path exists without a symlink on the way; Read returns the content of a regular
+	// file.
 	Straight func(path string) bool
 	Read     func(path string) (content string, ok bool)
 }
 
-// Check says what a file that git obeys may hold. The file is replaced as a whole
-// by a copy of what was looked at, to which nobody else can write.
+// Check is the allowed content of a file that git obeys. The file is replaced as a whole by a copy of the checked
+// content, to which only toolhost can write.
 type Check struct {
-	// Accepts reports whether content may take the place of old, of a file that
-	// exists or not.
+	// Accepts reports whether content may replace old, of an existing file or not.
 	Accepts func(old string, exists bool, content string) bool
-	// InPlace says that git writes to the file itself, and not to another that it
-	// moves there. Fixed is the only content there is, if there is one alone.
+	// InPlace is set if git writes to the file itself, instead of renaming another over it. Fixed is the only
+	// allowed content, if there is just one.
 	InPlace bool
 	Fixed   string
 }
 
-// mainDirectory is what the commondir of a linked work tree holds.
+// mainDirectory is the commondir of a linked worktree.
 const mainDirectory = "../.."
 
-// Checked gives what a file at a path may hold, though git obeys it; nil where it
-// may not be made or changed.
+// Checked returns what a file at a path may hold, though git obeys it; nil if it may not be made or changed.
 func (t Trees) Checked(at string) *Check {
 	inside, found := insideGit(split(at))
 	if !found {
@@ -70,7 +67,7 @@ func (t Trees) Checked(at string) *Check {
 	return nil
 }
 
-// changes reports whether one configuration sets a value that the other does not.
+// changes reports whether the configurations differ in a value.
 func changes(name, old, text string) bool {
 	set := func(text string) bool {
 		all, _ := settings(text)
@@ -79,8 +76,7 @@ func changes(name, old, text string) bool {
 	return set(old) != set(text)
 }
 
-// ofRepository reports whether a directory is a repository's, or a submodule's. Inside
-// are the names below .git.
+// ofRepository reports whether a directory is a repository's, or a submodule's. inside are the names below .git.
 func ofRepository(inside []string) bool {
 	if len(inside) > 3 && inside[0] == "worktrees" && inside[2] == "modules" {
 		inside = inside[2:]
@@ -89,15 +85,14 @@ func ofRepository(inside []string) bool {
 		!HasAny(inside, "refs", "logs", "objects", "hooks", "info", "worktrees")
 }
 
-// ofWorkTree reports whether a file lies in the directory that a repository has for a
-// linked work tree.
+// ofWorkTree reports whether a file lies in a repository's directory for a linked worktree.
 func ofWorkTree(inside []string) bool {
 	at := len(inside) - 3
 	return at >= 0 && inside[at] == "worktrees" && ofRepository(inside[:at])
 }
 
-// leads reports whether a .git file in a directory leads to the repository of a
-// submodule or of a linked work tree in the tree.
+// leads reports whether a .git file in a directory leads to the repository of a submodule or linked worktree in the
+// tree.
 func (t Trees) leads(dir, content string) bool {
 	to, ok := strings.CutPrefix(strings.TrimSuffix(content, "\n"), "gitdir: ")
 	if !ok || strings.ContainsAny(to, "\n\r\x00") {
@@ -111,8 +106,8 @@ func (t Trees) leads(dir, content string) bool {
 	return t.Straight(to)
 }
 
-// MayBeDirectory reports whether a path that git obeys may be made as a directory, an
-// empty one: what lies in it is looked at by itself.
+// MayBeDirectory reports whether a path that git obeys may be made as an empty directory: its content is checked
+// separately.
 func MayBeDirectory(at string) bool {
 	inside, found := insideGit(split(at))
 	name := filepath.Base(at)
@@ -131,10 +126,9 @@ func (t Trees) nested(at string) bool {
 	return false
 }
 
-// MayGo reports whether a path that git obeys, or takes a directory for a repository
-// by, may be removed: the .git of a submodule or a linked work tree, what a repository
-// has for a linked work tree, and all of a repository below a tree's own with a
-// configuration that a command could have made.
+// MayGo reports whether a path that git obeys, or recognizes a repository by, may be removed: the .git of a
+// submodule or linked worktree, a repository's files for a linked worktree, and all of a repository below a tree's
+// own with a configuration that a command could have made.
 func (t Trees) MayGo(at string) bool {
 	inside, found := insideGit(split(at))
 	if !found {
@@ -166,10 +160,8 @@ func (t Trees) MayGo(at string) bool {
 	return false
 }
 
-// Repository gives the directory of the repository that a work tree is a submodule or
-// a linked work tree of, where that lies outside of the work tree, and "" where it does
-// not. The repository has to name the work tree: a .git file alone could lead
-// anywhere.
+// Repository returns the repository directory of a submodule or linked worktree, if outside the work tree, else "".
+// The repository has to name the work tree: a .git file alone could lead anywhere.
 func Repository(root string) string {
 	read := func(elements ...string) string { return readShort(filepath.Join(elements...)) }
 	to, ok := strings.CutPrefix(read(root, ".git"), "gitdir: ")

@@ -2,8 +2,8 @@ package obeyed
 
 import "slices"
 
-// byName are the files and directories that programs of the user obey in every
-// directory, as globs of the last name or names of a path, each with the reason.
+// byName are the files and directories that the user's programs obey in every directory, as globs of the last name
+// or names of a path, each with the reason.
 var byName = []struct {
 	reason string
 	globs  []string
@@ -34,6 +34,6 @@ var names = func() (all []string) {
 	return all
 }()
 
-// Names lists the globs of the last name or names of a path that editors, direnv,
-// agents and git hooks obey in every directory.
+// Names lists the globs of the last name or names of a path that editors, direnv, agents and git hooks obey in
+// every directory.
 func Names() []string { return slices.Clone(names) }

@@ -1,6 +1,6 @@
-// Package obeyed says which files the user's other programs obey: git, by what it
-// takes for a repository wherever that lies, and editors, direnv and agents, by
-// their names. No tool and no confined process may make or change them.
+// Package obeyed knows the files that the user's other programs obey: git, by what it takes for a repository
+// anywhere, and editors, direnv and agents, by their names. No tool and no confined process may make or change
+// them.
 package obeyed
 
 import (
@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// dependencies are directories that package managers fill with what others have
-// published, in which nobody works.
+// dependencies are directories that package managers fill with others' packages, in which users do not work.
 var dependencies = []string{"node_modules", "bower_components", "site-packages"}
 
-// ByName reports whether a path is one of the names, or lies in one. Parts are the
-// names in the path from the tree on, and above those that lead to the tree.
+// ByName reports whether a path is one of the names, or lies in one. parts are the names in the path below the
+// tree, and above those that lead to the tree.
 func ByName(parts []string, above ...string) bool {
 	if HasAny(parts, dependencies...) {
 		return false
@@ -32,7 +31,7 @@ func ByName(parts []string, above ...string) bool {
 	return false
 }
 
-// HoldsName reports whether a file by one of the names could lie right below a path.
+// HoldsName reports whether a file with one of the names could lie directly below a path.
 func HoldsName(parts []string, above ...string) bool {
 	return !HasAny(parts, dependencies...) && slices.ContainsFunc(names, func(name string) bool {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
@@ -69,17 +68,16 @@ func HasAny(parts []string, names ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(names, part) })
 }
 
-// Exists reports whether there is anything at an absolute path, without following a
-// last symlink.
+// Exists reports whether an absolute path exists, without following a last symlink.
 type Exists func(path string) bool
 
-// inRepository are the places in a repository's directory that git takes
-// configuration or programs from. Those that end in a slash are directories.
+// inRepository are the paths in a repository's directory that git takes configuration or programs from. Those that
+// end in a slash are directories.
 var inRepository = []string{"config", "commondir", "gitdir", "config.worktree", "hooks/", "info/attributes",
 	"objects/info/alternates", "objects/info/http-alternates", "remotes/", "branches/"}
 
-// Git reports whether git obeys a file at an absolute path: a .git, what configures
-// the repository that the path lies in, or what would make a directory one.
+// Git reports whether git obeys a file at an absolute path: a .git, configuration of the repository around the
+// path, or what would make a directory a repository.
 func Git(at string, exists Exists) bool {
 	parts := split(at)
 	if inside, found := insideGit(parts); found {
@@ -108,8 +106,8 @@ func Git(at string, exists Exists) bool {
 	return false
 }
 
-// HoldsGit reports whether something that git obeys may lie below a directory of a
-// repository, which therefore stays where it is.
+// HoldsGit reports whether something that git obeys may lie below a repository's directory, which then must not
+// move.
 func HoldsGit(at string, exists Exists) bool {
 	parts := split(at)
 	if inside, found := insideGit(parts); found {
@@ -119,9 +117,8 @@ func HoldsGit(at string, exists Exists) bool {
 	return HasAny([]string{name}, "info", "objects") && repository(filepath.Clean(dir), exists)
 }
 
-// Vital reports whether a path is HEAD, the objects or the refs of a repository,
-// without which git takes another directory for the repository. They may be
-// replaced, and are never missing.
+// Vital reports whether a path is HEAD, the objects or the refs of a repository, without which git takes another
+// directory for the repository. They may be replaced, but never be missing.
 func Vital(at string, exists Exists) bool {
 	dir, name := filepath.Split(at)
 	if !HasAny([]string{name}, "HEAD", "objects", "refs") {
@@ -134,7 +131,7 @@ func Vital(at string, exists Exists) bool {
 	return repository(dir, exists)
 }
 
-// repository reports whether git takes a directory for a repository's.
+// repository reports whether git takes a directory for a repository.
 func repository(dir string, exists Exists) bool {
 	has := func(name string) bool { return exists(filepath.Join(dir, name)) }
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
@@ -146,7 +143,7 @@ func split(at string) []string {
 
 func join(parts []string) string { return string(filepath.Separator) + filepath.Join(parts...) }
 
-// insideGit gives the names below the last .git of a path.
+// insideGit returns the names below the last .git of a path.
 func insideGit(parts []string) (inside []string, found bool) {
 	for i := len(parts) - 1; i >= 0; i-- {
 		if strings.EqualFold(parts[i], ".git") {
@@ -156,8 +153,8 @@ func insideGit(parts []string) (inside []string, found bool) {
 	return nil, false
 }
 
-// obeyedInside reports whether git takes configuration or programs from a path in a
-// repository's directory, or in that of a submodule or work tree in it.
+// obeyedInside reports whether git takes configuration or programs from a path in the directory of a repository,
+// submodule or worktree.
 func obeyedInside(inside []string) bool {
 	nested := inside[0] == "modules" || inside[0] == "worktrees"
 	if nested && HasAny(inside, "refs", "logs") {
@@ -178,8 +175,7 @@ func obeyedInside(inside []string) bool {
 	return false
 }
 
-// Pattern is a regular expression of the paths in a repository's directory that Git is
-// about, for a sandbox that knows paths alone.
+// Pattern is a regular expression of Git's paths in a repository's directory, for a sandbox that knows only paths.
 func Pattern() string {
 	var all []string
 	for _, place := range inRepository {
@@ -199,8 +195,7 @@ func Pattern() string {
 // sample reports whether a file is a hook that git does not run.
 func sample(inside []string) bool { return strings.HasSuffix(inside[len(inside)-1], ".sample") }
 
-// holdsInside reports whether something that git obeys may lie below a directory
-// inside of a repository's.
+// holdsInside reports whether something that git obeys may lie below a directory inside a repository's.
 func holdsInside(inside []string) bool {
 	if len(inside) == 0 {
 		return true
@@ -216,6 +211,5 @@ func holdsInside(inside []string) bool {
 	return !strings.HasSuffix(last, ".lock") && strings.ToUpper(last) != last && !slices.Contains(ordinary, last)
 }
 
-// ordinary are files that git itself replaces in a repository's directory, beside
-// those that end in .lock or are in capitals.
+// ordinary are files that git itself replaces in a repository's directory, besides *.lock and upper-case names.
 var ordinary = []string{"index", "packed-refs", "packed-refs.new", "shallow", "description", "gc.pid", "gc.log"}

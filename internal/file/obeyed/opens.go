@@ -9,9 +9,9 @@ import (
 	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
-// personal are files and directories of a home directory that shells, git, ssh, the
-// desktop and the user's own agents obey. All else in it that begins with a dot counts as
-// well; these are looked for in other directories.
+// personal are files and directories of a home directory that shells, git, ssh, the desktop and the user's own
+// agents obey. Other names with a leading dot count in the home directory only; these count in other directories
+// too.
 var personal = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv",
 	".zprofile", ".zlogin", ".inputrc", ".gitconfig", ".ssh", ".config", ".local", ".vimrc", ".vim", ".emacs",
 	".emacs.d", ".gnupg", ".npmrc", ".cargo", ".tmux.conf", ".claude", ".claude.json", ".codex", ".gemini", ".cursor"}
@@ -19,8 +19,7 @@ var personal = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout
 // ofSystem are the directories of the system's programs and settings.
 var ofSystem = []string{"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var/spool/cron"}
 
-// Opens says in plain words what a grant to read or to write a path gives away
-// beside the path, "" where it gives away nothing more.
+// Opens explains what a grant to read or write a path gives away besides the path, "" if nothing.
 func Opens(path string, write bool) string {
 	path = followed(path)
 	var homes []string
@@ -72,7 +71,6 @@ func Opens(path string, write bool) string {
 	return ""
 }
 
-// repositoryAbove reports whether a path is a repository's directory or lies in one.
 func repositoryAbove(path string) bool {
 	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
 		if repository(path, present) {

@@ -7,10 +7,9 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// operations are the files of a rebase, a cherry-pick or an am that is under way, by
-// the last names of their path, with what they may hold: the user's git takes programs
-// and their options from them when it goes on. A strategy is a program, unless it is
-// git's usual one, and other strategies and git apply have options that write files.
+// operations are the files of a rebase, cherry-pick or am in progress, by the last names of their path, with their
+// allowed content: the user's git takes programs and options from them when it continues. A strategy is a program,
+// unless it is git's default, and other strategies and git apply have options that write files.
 var operations = map[string]Check{
 	"rebase-merge/git-rebase-todo": {Accepts: holding(Harmless)},
 	"rebase-*/strategy":            {InPlace: true, Accepts: holding(allOf(`ort|recursive`))},
@@ -20,8 +19,8 @@ var operations = map[string]Check{
 	"sequencer/opts":               {Accepts: holding(harmlessOptions)},
 }
 
-// operation gives what such a file may hold, nil for other files. Inside are the names
-// below a repository's directory.
+// operation returns the allowed content of such a file, nil for others. inside are the names below a repository's
+// directory.
 func operation(inside []string) *Check {
 	for name, check := range operations {
 		if Ends(name, inside) {
@@ -35,7 +34,7 @@ func holding(fine func(content string) bool) func(string, bool, string) bool {
 	return func(_ string, _ bool, content string) bool { return fine(content) }
 }
 
-// allOf accepts text of which each word matches a pattern.
+// allOf accepts text whose words all match a pattern.
 func allOf(pattern string) func(string) bool {
 	word := matching.Lazy(`^(?:` + pattern + `)$`)
 	return func(text string) bool {
@@ -54,7 +53,7 @@ func harmlessOptions(text string) bool {
 	})
 }
 
-// todoWords are the instructions of a list of what is to be done that run no program.
+// todoWords are the instructions of a todo list that run no program.
 var todoWords = []string{"pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "noop",
 	"label", "l", "reset", "t", "merge", "m", "update-ref", "u", "break", "b"}
 

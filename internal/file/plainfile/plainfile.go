@@ -1,7 +1,6 @@
-// Package plainfile opens directories and regular files that others may have
-// replaced, in a workspace that came with a repository: a pipe or a device in
-// their place is an error at once, where opening it would wait for ever, and
-// where it is asked for no symbolic link is followed.
+// Package plainfile opens directories and regular files that others may have replaced, in a workspace that came
+// with a repository: a pipe or device instead is an immediate error, where opening it would block, and on request
+// no symbolic link is followed.
 package plainfile
 
 import (
@@ -13,18 +12,16 @@ import (
 	"strings"
 )
 
-// ErrNotPlain says that something is no plain file or directory.
+// ErrNotPlain is the error for anything but a plain file or directory.
 var ErrNotPlain = errors.New("it is a symbolic link, a pipe or another thing that toolhost does not make")
 
-// Root is os.OpenRoot that does not wait for a pipe.
+// Root is os.OpenRoot without blocking on a pipe.
 func Root(dir string) (*os.Root, error) { return os.OpenRoot(dir + asDirectory) }
 
-// asDirectory has the kernel itself refuse what is no directory: a check before
-// opening would lose a race.
+// asDirectory makes the kernel refuse anything but a directory: a check before opening would be a race.
 const asDirectory = string(os.PathSeparator) + "."
 
-// In opens a directory below dir like [os.Root.OpenRoot] and does not wait for
-// a pipe.
+// In opens a directory below dir like [os.Root.OpenRoot] without blocking on a pipe.
 func In(dir *os.Root, name string) (*os.Root, error) { return dir.OpenRoot(name + asDirectory) }
 
 // Enter opens a directory in dir, not through a symbolic link.

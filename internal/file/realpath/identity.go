@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Identity tells a file or directory from any other that is there at the time:
-// its device and inode. It is empty where the system has none.
+// Identity identifies a file or directory among those that exist: its device and inode. It is empty if the system
+// has none.
 func Identity(info os.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package realpath says where paths lead. Rules about directories compare what
-// it gives: a name alone says nothing where a symlink may stand.
+// Package realpath resolves paths. Rules about directories compare real paths: a name alone means nothing where a
+// symlink may be.
 package realpath
 
 import (
@@ -10,13 +10,11 @@ import (
 	"strings"
 )
 
-// maxLinks bounds the symlinks of one path, as Linux does.
+// maxLinks bounds the symlinks of one path, as on Linux.
 const maxLinks = 40
 
-// Of follows every symlink in path, also one to something that does not exist,
-// and gives the absolute path where it leads. What does not exist stays as it
-// is written. It fails where nobody can tell: a loop of links, or a directory
-// that may not be searched.
+// Of resolves every symlink in path, also one to a missing file, and returns an absolute path. Missing components
+// stay as written. It fails on a loop of links, or a directory that may not be searched.
 func Of(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -57,17 +55,16 @@ func Of(path string) (string, error) {
 	return done, nil
 }
 
-// parts are the components of a path. A ".." stays: it is taken where it
-// stands, after the links before it.
+// parts are the components of a path. A ".." stays: it applies after the links before it.
 func parts(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }
 
-// Memo remembers where paths lead, so that a search through many of them looks at
-// each directory once. It is for one search: a symlink may change after it.
+// Memo caches resolved paths, so that a search through many of them looks at each directory once. It is for one
+// search: a symlink may change after it.
 type Memo map[string]string
 
-// Of is what filepath.EvalSymlinks gives for a clean path.
+// Of is filepath.EvalSymlinks for a clean path.
 func (m Memo) Of(path string) (string, error) {
 	if real, known := m[path]; known {
 		return real, nil
@@ -92,8 +89,7 @@ func (m Memo) Of(path string) (string, error) {
 	return real, nil
 }
 
-// Within reports whether path is dir or lies below it, wherever symlinks in
-// both lead. Where nobody can tell, it does not.
+// Within reports whether path is dir or lies below it, with symlinks in both resolved, and false if that fails.
 func Within(path, dir string) bool {
 	path, err := Of(path)
 	if err != nil {

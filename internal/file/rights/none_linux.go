@@ -2,5 +2,5 @@ package rights
 
 import "golang.org/x/sys/unix"
 
-// errNone is what the system says of an attribute that is not there.
+// errNone is the error for a missing attribute.
 const errNone = unix.ENODATA

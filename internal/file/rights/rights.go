@@ -1,6 +1,5 @@
-// Package rights gives a file that takes the place of another what decides who
-// may use that one: its owner, its mode, its access control list, its security
-// label, and its other extended attributes.
+// Package rights copies access rights to a file that replaces another: its owner, mode, access control list,
+// security label, and other extended attributes.
 package rights
 
 import (
@@ -9,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // Rights are those of a file.
@@ -22,20 +22,20 @@ type attribute struct {
 	value []byte
 }
 
-// Lost is the error of rights that a new file cannot have.
+// Lost is the error for rights that a new file cannot have.
 type Lost struct {
 	What string // reads like "its owner"
-	// Owner says that it is the owner or the group.
+	// Owner is set for the owner or the group.
 	Owner bool
 	Err   error
 }
 
 func (l *Lost) Error() string { return fmt.Sprintf("%s cannot be kept: %v", l.What, l.Err) }
 
-// Unwrap gives what the system said.
+// Unwrap returns the system's error.
 func (l *Lost) Unwrap() error { return l.Err }
 
-// Of gives the rights of an open file, of which info is known.
+// Of returns the rights of an open file described by info.
 func Of(f *os.File, info fs.FileInfo) (*Rights, error) {
 	names, err := list(f)
 	if err != nil {
@@ -58,14 +58,13 @@ func Of(f *os.File, info fs.FileInfo) (*Rights, error) {
 	return r, nil
 }
 
-// Plain is a mode as it is without the access control list that the file has; nil where
-// it has none. With a list the bits of the group are the most that the list gives to
-// anybody but the owner, and not what the group itself has.
+// Plain is a file's mode without its access control list; nil if it has none. With a list the group bits are the
+// list's mask, and not the group's own rights.
 func Plain(f *os.File, mode fs.FileMode) *fs.FileMode {
 	return PlainBy(mode, func(into []byte) (int, error) { return system.get(f, acl, into) })
 }
 
-// PlainBy is Plain with a call that reads the list.
+// PlainBy is Plain with a function that reads the list.
 func PlainBy(mode fs.FileMode, read func(into []byte) (int, error)) *fs.FileMode {
 	if mode.Perm()&0o070 == 0 {
 		return nil
@@ -81,12 +80,11 @@ func PlainBy(mode fs.FileMode, read func(into []byte) (int, error)) *fs.FileMode
 	return &plain
 }
 
-// Info is what was known of the file.
+// Info describes the file.
 func (r *Rights) Info() fs.FileInfo { return r.info }
 
-// FirstMode is the mode to make a new file with that is going to be given
-// these rights and mode: it is private until it has them, unless all others may
-// read the old file and may go on to.
+// FirstMode is the mode to create a file with before Give: private, unless all others may read both the old file
+// and the new one.
 func (r *Rights) FirstMode(mode fs.FileMode) fs.FileMode {
 	perm := mode.Perm()
 	if len(r.attributes) == 0 && perm == r.info.Mode().Perm() && (perm == 0o644 || perm == 0o755) {
@@ -95,17 +93,20 @@ func (r *Rights) FirstMode(mode fs.FileMode) fs.FileMode {
 	return 0o600
 }
 
-// Give gives these rights to f, a new and empty file that was made with
-// FirstMode, has fill write its content, and gives it mode. At no moment may
-// anybody use f who may not use it in the end. The error is a *Lost, before
-// fill was called, where one of the rights cannot be given, or it is fill's.
+// Give gives these rights to f, a new and empty file made with FirstMode, calls fill to write its content, and sets
+// mode. At no moment may anyone use f who may not in the end. The error is a *Lost, before fill is called, if a
+// right cannot be given, or it is fill's.
 func (r *Rights) Give(f *os.File, mode fs.FileMode, fill func() error) error {
 	now, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if err := giveOwner(f, now, r.info); err != nil {
-		return &Lost{What: "its owner", Owner: true, Err: err}
+	was, ok := r.info.Sys().(*syscall.Stat_t)
+	is, too := now.Sys().(*syscall.Stat_t)
+	if ok && too && (is.Uid != was.Uid || is.Gid != was.Gid) {
+		if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
+			return &Lost{What: "its owner", Owner: true, Err: err}
+		}
 	}
 	moded, err := r.giveAttributes(f, mode)
 	if err != nil {
@@ -120,7 +121,7 @@ func (r *Rights) Give(f *os.File, mode fs.FileMode, fill func() error) error {
 	return f.Chmod(mode.Perm())
 }
 
-// kind is what is done with an attribute.
+// kind is how an attribute is treated.
 type kind int
 
 const (
@@ -132,7 +133,7 @@ const (
 // acl is the attribute with the access control list of a file.
 const acl = "system.posix_acl_access"
 
-// kindOf knows the attributes that are not simply kept.
+// kindOf recognizes the attributes that are not simply copied.
 func kindOf(name string) kind {
 	switch name {
 	case "security.capability", "security.ima", "security.evm":
@@ -158,9 +159,8 @@ func describe(name string) string {
 	return "its extended attribute " + name
 }
 
-// giveAttributes reports whether it changed the mode on the way. The new file may
-// have attributes already: a label that the system assigned, and an access
-// control list of its directory's.
+// giveAttributes reports whether it changed the mode too. The new file may already have attributes: a label
+// assigned by the system, and an access control list of its directory.
 func (r *Rights) giveAttributes(f *os.File, mode fs.FileMode) (moded bool, err error) {
 	names, err := list(f)
 	if err != nil {
@@ -193,10 +193,10 @@ func (r *Rights) giveAttributes(f *os.File, mode fs.FileMode) (moded bool, err e
 	return moded, nil
 }
 
-// gone reports that an attribute is not there.
+// gone reports whether an attribute is missing.
 func gone(err error) bool { return errors.Is(err, errNone) }
 
-// list names the attributes of f: none where the file system has none.
+// list names the attributes of f, none if the file system does not support them.
 func list(f *os.File) ([]string, error) {
 	data, err := system.all(f)
 	if err != nil {
@@ -220,7 +220,7 @@ func (c calls) all(f *os.File) ([]byte, error) {
 	return sized(func(into []byte) (int, error) { return c.list(f, into) })
 }
 
-// calls are what the system does, for tests to put something else in its place.
+// calls are system calls that tests replace.
 type calls struct {
 	list   func(f *os.File, into []byte) (int, error)
 	get    func(f *os.File, name string, into []byte) (int, error)

@@ -20,7 +20,7 @@ var system = calls{
 	remove: func(f *os.File, name string) error { return unix.Fremovexattr(int(f.Fd()), name) },
 }
 
-// sized calls read with a buffer that is large enough. The first one is for most.
+// sized calls read with a buffer that is large enough. The first one usually is.
 func sized(read func(into []byte) (int, error)) ([]byte, error) {
 	into := make([]byte, 512)
 	for {
@@ -38,15 +38,15 @@ func sized(read func(into []byte) (int, error)) ([]byte, error) {
 	}
 }
 
-// The tags of the entries of an access control list that the mode is of.
+// The tags of an access control list's entries that the mode covers.
 const (
 	aclOwner, aclGroup, aclMask, aclOthers = 0x01, 0x04, 0x10, 0x20
 
 	aclHead, aclEntry = 4, 8 // bytes
 )
 
-// withMode gives a list as chmod would leave it, so that list and mode are set
-// in one step. One of a form that is not known stays as it is.
+// withMode returns a list as chmod would leave it, so that list and mode are set in one step. A list of unknown
+// form is returned unchanged.
 func withMode(list []byte, mode fs.FileMode) []byte {
 	if len(list) < aclHead || (len(list)-aclHead)%aclEntry != 0 || binary.LittleEndian.Uint32(list) != 2 {
 		return list
@@ -76,7 +76,7 @@ func withMode(list []byte, mode fs.FileMode) []byte {
 	return list
 }
 
-// groupOf is what a list gives to the group of the file, as the bits of a mode.
+// groupOf returns the rights that a list gives the file's group, as mode bits.
 func groupOf(list []byte) fs.FileMode {
 	if len(list) < aclHead || (len(list)-aclHead)%aclEntry != 0 || binary.LittleEndian.Uint32(list) != 2 {
 		return 0

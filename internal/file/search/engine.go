@@ -12,7 +12,7 @@ import (
 // batchSize is how many files a worker takes at a time.
 const batchSize = 16
 
-// search has one goroutine walk, and others read and search.
+// search walks in one goroutine, and reads and searches in others.
 func (s *Searcher) search(ctx context.Context, j *job) (*hits, error) {
 	if j.target.file {
 		return s.single(ctx, j)
@@ -44,8 +44,7 @@ func (s *Searcher) search(ctx context.Context, j *job) (*hits, error) {
 	return gather(workers, timedOut), nil
 }
 
-// single searches one file that the caller named; unlike in a walk, that it
-// cannot be read is an error.
+// single searches one file that the caller named, whose read errors are returned, unlike in a walk.
 func (s *Searcher) single(ctx context.Context, j *job) (*hits, error) {
 	f, err := s.ws.Open(j.target.rel)
 	if err != nil {

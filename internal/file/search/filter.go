@@ -2,6 +2,7 @@ package search
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -9,14 +10,13 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// filter decides by name which files are searched.
+// filter selects files by name.
 type filter struct {
 	include, exclude []glob
 	types            []string // globs of names
 }
 
-// glob is one pattern, about the name alone or the whole path below the
-// directory that is searched.
+// glob is one pattern, for the name alone or the path below the searched directory.
 type glob struct {
 	pattern string
 	name    bool
@@ -54,7 +54,7 @@ func (f *filter) add(text string) error {
 	return nil
 }
 
-// all reports a glob that every path matches.
+// all reports whether every path matches.
 func (g glob) all() bool {
 	return g.pattern == "**" || g.pattern == "**/*" || g.pattern == "*" && g.name
 }
@@ -66,25 +66,16 @@ func (g glob) matches(rel string) bool {
 	return doublestar.MatchUnvalidated(g.pattern, rel)
 }
 
-// wants decides about a file, rel being its path below the directory that is
-// searched.
+// wants selects a file; rel is its path below the searched directory.
 func (f *filter) wants(rel string) bool {
-	if len(f.types) > 0 && !f.isType(path.Base(rel)) {
+	isType := func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, path.Base(rel)) }
+	if len(f.types) > 0 && !slices.ContainsFunc(f.types, isType) {
 		return false
 	}
 	if len(f.include) > 0 && !anyMatch(f.include, rel) {
 		return false
 	}
 	return !anyMatch(f.exclude, rel)
-}
-
-func (f *filter) isType(name string) bool {
-	for _, pattern := range f.types {
-		if doublestar.MatchUnvalidated(pattern, name) {
-			return true
-		}
-	}
-	return false
 }
 
 func anyMatch(globs []glob, rel string) bool {

@@ -6,32 +6,19 @@ import (
 	"unicode"
 )
 
-// maxNeedles bounds how many texts are looked for at once.
+// maxNeedles bounds the texts that are searched at once.
 const maxNeedles = 8
 
-// needle is a text that a match holds. With fold it is lower-case ASCII and
-// any case is looked for.
+// needle is a text that a match contains. With fold it is lower-case ASCII for any case.
 type needle struct {
 	text []byte
 	fold bool
 }
 
-// finder finds places where a line could match: those that hold one of the
-// needles.
+// finder finds candidates for matching lines: those with one of the needles.
 type finder struct{ needles []needle }
 
-// newFinder makes the finder of a pattern, nil when it has no text that every
-// match holds. exact is true when what it finds is always a match.
-func newFinder(tree *syntax.Regexp) (f *finder, exact bool) {
-	needles, exact := required(tree)
-	if len(needles) == 0 {
-		return nil, false
-	}
-	return &finder{needles}, exact
-}
-
-// required gives texts of which every match of re holds at least one; exact
-// when holding one is enough to match.
+// required returns texts of which every match of re contains at least one; exact if containing one suffices.
 func required(re *syntax.Regexp) (needles []needle, exact bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -67,8 +54,7 @@ func anyOf(subs []*syntax.Regexp) (needles []needle, exact bool) {
 	return needles, exact
 }
 
-// better reports whether a promises fewer false finds than b: its shortest
-// text is longer.
+// better reports whether a promises fewer false finds than b: its shortest text is longer.
 func better(a, b []needle) bool {
 	return len(a) > 0 && (len(b) == 0 || shortest(a) > shortest(b))
 }
@@ -92,8 +78,8 @@ func literal(re *syntax.Regexp) (needles []needle, exact bool) {
 	return []needle{{text: piece, fold: true}}, len(piece) == len(re.Rune)
 }
 
-// foldable is the longest part of a text whose other cases are ASCII too, in
-// lower case. K and S have relatives beyond.
+// foldable is the longest part of a text whose other cases are ASCII too, in lower case. K and S have non-ASCII
+// ones.
 func foldable(text []rune) []byte {
 	var longest, run []byte
 	for _, r := range text {
@@ -115,12 +101,11 @@ type scan struct {
 	needles []cursor
 }
 
-// cursor is where a needle occurs next.
+// cursor is a needle's next occurrence.
 type cursor struct {
 	needle
 	at int // -1: not looked for yet; len(text): nowhere
-	// For fold: the rarest byte of the needle, where it stands in it, and
-	// where its two cases occur next.
+	// For fold: the rarest byte of the needle, its index, and the next occurrences of its two cases.
 	index        int
 	lower, upper byte
 	nextLower    int
@@ -134,15 +119,16 @@ func (f *finder) scan(text []byte) *scan {
 		if n.fold {
 			c.index = rarest(n.text)
 			c.lower = n.text[c.index]
-			c.upper = upperASCII(c.lower)
+			if c.upper = c.lower; 'a' <= c.lower && c.lower <= 'z' {
+				c.upper -= 'a' - 'A'
+			}
 		}
 		s.needles[i] = c
 	}
 	return s
 }
 
-// next is the first place at or after from where a needle occurs, -1 when
-// there is none.
+// next is the first occurrence of a needle at or after from, or -1.
 func (s *scan) next(from int) int {
 	first := len(s.text)
 	for i := range s.needles {
@@ -202,7 +188,7 @@ func indexByte(text []byte, from int, b byte) int {
 	return len(text)
 }
 
-// rarest is the index of the byte that is likely to occur least often.
+// rarest is the index of the byte likely to occur least often.
 func rarest(text []byte) int {
 	const common = " etaoinrhldcumfpgwybvxjqz" // roughly as often in code as in prose
 	best, rank := 0, -2
@@ -216,13 +202,6 @@ func rarest(text []byte) int {
 		}
 	}
 	return best
-}
-
-func upperASCII(b byte) byte {
-	if 'a' <= b && b <= 'z' {
-		return b - 'a' + 'A'
-	}
-	return b
 }
 
 // equalFold compares with a text in lower-case ASCII.

@@ -5,19 +5,17 @@ import (
 	"strings"
 )
 
-// fileHits is what was found in one file.
 type fileHits struct {
 	path  string
 	count int
-	// lines are the matches in mode Lines, or the first of them when more
-	// cannot be among the results, without the first skip of the file.
+	// lines are the matches in mode Lines, up to those that can be among the results, without the first skip of the
+	// file.
 	lines []Match
 	size  int // of lines
 	skip  int
 }
 
-// wants reports whether the match that was counted last can be among the
-// results.
+// wants reports whether the last counted match can be among the results.
 func (f *fileHits) wants(q Query) bool {
 	return f.count > f.skip && len(f.lines) < wanted(q) && !q.full(f.size)
 }
@@ -27,13 +25,13 @@ func (f *fileHits) add(m Match) {
 	f.size += m.size()
 }
 
-// full reports whether results of a size are as many as may be.
+// full reports whether results of that size reach the limit.
 func (q *Query) full(size int) bool { return q.MaxBytes > 0 && size >= q.MaxBytes }
 
-// resultSize is about what a result takes besides its texts.
+// resultSize is the approximate size of a result besides its texts.
 const resultSize = 64
 
-// size is about what a match takes as JSON, in bytes.
+// size is the approximate size of a match as JSON, in bytes.
 func (m *Match) size() int {
 	size := resultSize + len(m.Path) + len(m.Text)
 	for _, lines := range [][]string{m.Before, m.After} {
@@ -44,7 +42,7 @@ func (m *Match) size() int {
 	return size
 }
 
-// hits is what was found.
+// hits are all finds.
 type hits struct {
 	files    []fileHits
 	searched int
@@ -55,7 +53,7 @@ func (h *hits) sort() {
 	slices.SortFunc(h.files, func(a, b fileHits) int { return strings.Compare(a.path, b.path) })
 }
 
-// matches cuts out what the query wants to have returned.
+// matches selects what the query wants returned.
 func (h *hits) matches(q Query) *Matches {
 	h.sort()
 	m := &Matches{FilesMatched: len(h.files), FilesSearched: h.searched, TimedOut: h.timedOut}
@@ -127,8 +125,7 @@ func wanted(q Query) int {
 	return q.Offset + q.Max
 }
 
-// kept is how many lines, and of what size, are held until the results can be
-// cut out.
+// kept is the number and size of lines held until the results are selected.
 type kept struct{ lines, size int }
 
 func (k *kept) add(f *fileHits) {
@@ -136,13 +133,12 @@ func (k *kept) add(f *fileHits) {
 	k.size += f.size
 }
 
-// many reports whether more is held than is needed, by a factor.
+// many reports whether more is held than needed, by a factor.
 func (k *kept) many(q Query, factor int) bool {
 	return k.lines/factor > wanted(q) || q.full(k.size/factor)
 }
 
-// prune forgets lines that cannot be among the results, keeping the counts.
-// files are in order of path.
+// prune drops lines that cannot be among the results, keeping the counts. files are in order of path.
 func (k *kept) prune(files []fileHits, q Query) {
 	*k = kept{}
 	for i := range files {

@@ -3,11 +3,13 @@ package search
 import (
 	"errors"
 	"os"
+	"path"
+	"path/filepath"
 
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// opener opens files that a walk of the workspace has found.
+// opener opens files found by a walk of the workspace.
 type opener struct {
 	ws   *workspace.Workspace
 	fast *fastOpener // nil where the system has no quick way
@@ -21,10 +23,9 @@ func (o *opener) close() {
 	}
 }
 
-// open opens a regular file for reading, and gives its size in bytes, -1 when
-// it is not known.
+// open opens a regular file for reading, and returns its size in bytes, or -1.
 func (o *opener) open(name string) (source, int64, error) {
-	if o.fast != nil && !isAbs(name) {
+	if o.fast != nil && !path.IsAbs(name) && !filepath.IsAbs(name) {
 		f, size, err := o.fast.open(name)
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return f, size, err
@@ -37,7 +38,6 @@ func (o *opener) open(name string) (source, int64, error) {
 	return f, -1, nil
 }
 
-// source is an open file.
 type source interface {
 	Read(p []byte) (int, error)
 	Close() error

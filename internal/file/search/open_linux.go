@@ -11,10 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// fastOpener opens files below a directory by one openat2 each, in which the
-// kernel itself refuses to leave the directory or to follow a symlink. Opening
-// one directory after the other, as is done otherwise, takes most of the time
-// of a search.
+// fastOpener opens each file below a directory by one openat2, in which the kernel itself refuses to leave the
+// directory or follow a symlink. Opening directory after directory, as otherwise, takes most of a search's time.
 type fastOpener struct{ dir *os.File }
 
 func newFastOpener(ws *workspace.Workspace) *fastOpener {
@@ -27,8 +25,7 @@ func newFastOpener(ws *workspace.Workspace) *fastOpener {
 
 func (o *fastOpener) close() { o.dir.Close() }
 
-// open fails with errors.ErrUnsupported where the kernel, or a filter in front
-// of it, does not know the call.
+// open fails with errors.ErrUnsupported if the kernel, or a filter around it, does not know the call.
 func (o *fastOpener) open(name string) (source, int64, error) {
 	fd, err := unix.Openat2(int(o.dir.Fd()), name, &unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY,
@@ -53,7 +50,7 @@ func (o *fastOpener) open(name string) (source, int64, error) {
 	return descriptor(fd), stat.Size, nil
 }
 
-// descriptor is an open file without what os.File does for pipes and sockets.
+// descriptor is an open file without os.File's handling of pipes and sockets.
 type descriptor int
 
 func (d descriptor) Read(p []byte) (int, error) {

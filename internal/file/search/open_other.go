@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// fastOpener is there on Linux only.
+// fastOpener exists on Linux only.
 type fastOpener struct{}
 
 func newFastOpener(*workspace.Workspace) *fastOpener { return nil }

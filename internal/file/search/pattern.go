@@ -13,20 +13,17 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// pattern is a checked pattern.
 type pattern struct {
 	tree  *syntax.Regexp
 	match *regexp.Regexp
-	// raw is true for a pattern that names a carriage return: lines are then
-	// matched with the one at their end, if they have one.
+	// raw is set for a pattern that names a carriage return: lines are then matched including one at their end.
 	raw bool
-	// need finds places where a line could match; nil: anywhere.
+	// need finds candidates for matching lines; nil means all.
 	need *finder
-	// exact is true when what need finds is a match.
+	// exact is set if what need finds is a match.
 	exact bool
 }
 
-// compile checks a query's pattern.
 func compile(q Query) (*pattern, error) {
 	if q.Pattern == "" {
 		return nil, tool.Errorf(tool.InvalidArgument,
@@ -56,7 +53,9 @@ func compile(q Query) (*pattern, error) {
 		return nil, invalid(q.Pattern, err)
 	}
 	p := &pattern{tree: tree, match: match, raw: raw}
-	p.need, p.exact = newFinder(tree)
+	if needles, exact := required(tree); len(needles) > 0 {
+		p.need, p.exact = &finder{needles}, exact
+	}
 	return p, nil
 }
 
@@ -78,12 +77,11 @@ func invalid(pattern string, err error) error {
 		next).With("reason", reason)
 }
 
-// beyondRE2 finds what other engines know and this syntax lacks.
+// beyondRE2 finds syntax of other engines that RE2 lacks.
 var beyondRE2 = matching.Lazy(`\(\?<?[=!]|\\[1-9]`)
 
-// withinLine changes a tree into one that never matches a line break, and for
-// which the text begins and ends with the line. Groups capture nothing. In a raw
-// pattern a carriage return is a character like any other.
+// withinLine changes a tree so that it never matches a line break, and text and line have the same ends. Groups
+// capture nothing. In a raw pattern a carriage return is an ordinary character.
 func withinLine(re *syntax.Regexp, raw bool) *syntax.Regexp {
 	for i, sub := range re.Sub {
 		re.Sub[i] = withinLine(sub, raw)
@@ -115,7 +113,7 @@ func withoutBreaks(ranges []rune, raw bool) []rune {
 	return without(ranges, '\r')
 }
 
-// without takes a character out of the ranges of a class.
+// without removes a character from the ranges of a class.
 func without(ranges []rune, r rune) []rune {
 	var rest []rune
 	for i := 0; i+1 < len(ranges); i += 2 {
@@ -134,13 +132,13 @@ func without(ranges []rune, r rune) []rune {
 	return rest
 }
 
-// names reports whether the pattern has the character itself, not in a class.
+// names reports whether the pattern contains the character itself, outside classes.
 func names(re *syntax.Regexp, r rune) bool {
 	return re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r) ||
 		slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return names(sub, r) })
 }
 
-// line is what is matched of the bytes before a line feed.
+// line is the part matched of the bytes before a line feed.
 func (p *pattern) line(bytes []byte) []byte {
 	if p.raw {
 		return bytes
@@ -148,9 +146,8 @@ func (p *pattern) line(bytes []byte) []byte {
 	return trimCR(bytes)
 }
 
-// matches reports whether a line, without its end, matches. Go would take a
-// byte that is not valid UTF-8 for U+FFFD; here no pattern matches it, as none
-// matches a line feed or, if it is not raw, a carriage return.
+// matches reports whether a line, without its end, matches. Go treats invalid UTF-8 as U+FFFD; here no pattern
+// matches it, nor a line feed or, unless raw, a carriage return.
 func (p *pattern) matches(line []byte) bool {
 	if utf8.Valid(line) {
 		return p.match.Match(line)
@@ -169,17 +166,10 @@ func (p *pattern) matches(line []byte) bool {
 	return p.match.Match(line)
 }
 
-// longLine is the length from which matching a line can be stopped half-way.
+// longLine is the length from which the match of a line can be stopped.
 const longLine = 64 << 10
 
-// matchesLong is matches for a line that may take long. Once stop is closed
-// nothing matches.
-func (p *pattern) matchesLong(line []byte, stop <-chan struct{}) bool {
-	r := p.reader(line, stop)
-	return p.match.MatchReader(r) && !r.ended
-}
-
-// find gives where a line matches, nil for nowhere.
+// find returns the position of a match, or nil.
 func (p *pattern) find(line []byte, stop <-chan struct{}) []int {
 	if len(line) <= longLine || stop == nil {
 		return p.match.FindIndex(line)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// input is a text being searched: a file, or a window of a large one.
+// input is a searched text: a file, or a window of a large one.
 type input struct {
 	text    []byte
 	query   Query
@@ -20,7 +20,7 @@ type input struct {
 	// line is how many lines come before counted.
 	line, counted int
 
-	// stop ends the search when it is closed; nil never does.
+	// stop ends the search when it is closed; may be nil.
 	stop    <-chan struct{}
 	looks   int // at lines, since stop was looked at
 	matched int // bytes, since then
@@ -29,7 +29,7 @@ type input struct {
 	checked bool // valid is known
 }
 
-// decode gives a file's text without byte order mark, UTF-16 as UTF-8.
+// decode returns a file's text without byte order mark, UTF-16 as UTF-8.
 func decode(data []byte) []byte {
 	if d := decoderOf(data); d != nil {
 		if text, err := d.Bytes(data); err == nil {
@@ -39,8 +39,7 @@ func decode(data []byte) []byte {
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 }
 
-// decoderOf gives the decoder of UTF-16 that begins with a byte order mark,
-// nil for anything else.
+// decoderOf returns the decoder for UTF-16 with a byte order mark, nil for anything else.
 func decoderOf(data []byte) *encoding.Decoder {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):
@@ -51,8 +50,7 @@ func decoderOf(data []byte) *encoding.Decoder {
 	return nil
 }
 
-// search notes the matching lines. Where it finds one it makes sure that the
-// text is no binary, which never matches.
+// search notes the matching lines. If there is one it makes sure that the text is not binary.
 func (in *input) search(found *fileHits) {
 	if in.to == 0 {
 		in.to = len(in.text)
@@ -83,7 +81,7 @@ func (in *input) search(found *fileHits) {
 
 func isBinary(text []byte) bool { return bytes.IndexByte(text, 0) >= 0 }
 
-// everyLine gives the bounds of the matching lines, without their ends.
+// everyLine yields the bounds of the matching lines, without their ends.
 func (in *input) everyLine(yield func(start, end int) bool) {
 	for start := in.from; start < in.to && !in.stopped(); {
 		end := in.endOf(start)
@@ -94,7 +92,7 @@ func (in *input) everyLine(yield func(start, end int) bool) {
 	}
 }
 
-// likelyLines does the same, looking only at lines that hold a needed text.
+// likelyLines does the same, checking only lines that contain a needle.
 func (in *input) likelyLines(yield func(start, end int) bool) {
 	scan := in.pattern.need.scan(in.text)
 	for at := scan.next(in.from); at >= 0 && at < in.to && !in.stopped(); {
@@ -109,8 +107,7 @@ func (in *input) likelyLines(yield func(start, end int) bool) {
 	}
 }
 
-// stopped looks at stop from time to time: a pattern may take microseconds for
-// each byte.
+// stopped checks stop from time to time: a pattern may take microseconds per byte.
 func (in *input) stopped() bool {
 	const mostLines, mostBytes = 256, 16 << 10
 	if in.looks++; in.looks < mostLines && in.matched < mostBytes {
@@ -128,14 +125,15 @@ func (in *input) matches(start, end int) bool {
 	in.matched += len(line)
 	switch {
 	case len(line) > longLine && in.stop != nil:
-		return in.pattern.matchesLong(line, in.stop)
+		r := in.pattern.reader(line, in.stop)
+		return in.pattern.match.MatchReader(r) && !r.ended
 	case in.valid:
 		return in.pattern.match.Match(line)
 	}
 	return in.pattern.matches(line)
 }
 
-// startOf and endOf give the bounds of the line around a place.
+// startOf and endOf return the bounds of the line around a position.
 func (in *input) startOf(at int) int { return bytes.LastIndexByte(in.text[:at], '\n') + 1 }
 
 func (in *input) endOf(at int) int {
@@ -145,7 +143,7 @@ func (in *input) endOf(at int) int {
 	return len(in.text)
 }
 
-// match makes the result for a line. Lines are asked for in order.
+// match makes the result for a line. Lines must be requested in order.
 func (in *input) match(path string, start, end int) Match {
 	in.line += bytes.Count(in.text[in.counted:start], []byte{'\n'})
 	in.counted = start

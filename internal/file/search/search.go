@@ -10,69 +10,62 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Searcher searches a workspace. It may be used from many goroutines.
+// Searcher searches a workspace. It is safe for concurrent use.
 type Searcher struct {
 	ws      *workspace.Workspace
 	workers int // files that are searched at the same time
 }
 
-// New makes a searcher. It reads nothing.
+// New returns a searcher. It reads nothing.
 func New(ws *workspace.Workspace) *Searcher { return &Searcher{ws: ws, workers: runtime.GOMAXPROCS(0)} }
 
-// Mode is what a search is to find.
+// Mode is what to find.
 type Mode int
 
 const (
 	// Lines finds every matching line.
 	Lines Mode = iota
-	// Files finds the files that have a matching line.
+	// Files finds the files with a matching line.
 	Files
-	// Counts finds those files and how many matching lines they have.
+	// Counts finds those files with their number of matching lines.
 	Counts
 )
 
 // Query is one search.
 type Query struct {
-	// Pattern is a regular expression, or a text to find as it is if Literal.
+	// Pattern is a regular expression, or verbatim text if Literal.
 	Pattern    string
 	Literal    bool
 	IgnoreCase bool
-	// Dir is the directory to search, or a single file, which is searched
-	// whatever its name; "" is the whole workspace.
+	// Dir is the directory to search, or a single file, searched whatever its name; "" is the whole workspace.
 	Dir string
-	// Globs choose files. A glob without a slash is about the name, one with a
-	// slash about the path below Dir; ** stands for any directories. One that
-	// begins with ! leaves files out. A file has to match one of the others. A
-	// single glob that names a directory by its beginning, as build/*.go does, has
-	// it searched even where .gitignore leaves it out.
+	// Globs select files. A glob without a slash is about the name, one with a slash about the path below Dir; **
+	// matches any directories. A leading ! excludes files. A file has to match one of the others. A single glob
+	// with a literal directory prefix, as build/*.go, includes that directory even if .gitignore excludes it.
 	Globs []string
-	// Types choose files by ripgrep's names for types ("go", "py"), or by
-	// their extension. A file has to be of one of them.
+	// Types select files by ripgrep's names for types ("go", "py"), or by their extension; one of them has to
+	// match.
 	Types []string
 	// Hidden includes files and directories whose name begins with a dot.
 	Hidden bool
-	// NoIgnore includes what .gitignore leaves out.
+	// NoIgnore includes what .gitignore excludes.
 	NoIgnore bool
-	// SkipDirs lists directories to leave out: slash paths relative to the
-	// workspace, of plain characters.
+	// SkipDirs lists directories to leave out: literal slash paths relative to the workspace.
 	SkipDirs []string
-	// MaxDepth bounds the levels below Dir; 0 is no bound.
+	// MaxDepth bounds the levels below Dir; 0 means no bound.
 	MaxDepth int
 	Mode     Mode
-	// Before and After are how many lines of context each match gets.
+	// Before and After are the lines of context of each match.
 	Before, After int
-	// Max bounds how many results are returned, after Offset were left out.
-	// They are still counted. 0 is no bound.
+	// Max bounds the returned results after skipping Offset; all are counted. 0 means no bound.
 	Max, Offset int
-	// MaxBytes bounds the results that are returned, by about what they take
-	// as JSON. The first is returned whatever its size, and all are counted.
-	// 0 is no bound.
+	// MaxBytes bounds the returned results by their approximate size as JSON. The first is always returned, and all
+	// are counted. 0 means no bound.
 	MaxBytes int
-	// MaxLine bounds the lines that are returned, in bytes. Of a longer one a
-	// part is, in a match the part that matches, with what is left out said in
-	// brackets. 0 is no bound.
+	// MaxLine bounds the returned lines, in bytes. A longer one is cut, around the match if there is one, with the
+	// omission in brackets. 0 means no bound.
 	MaxLine int
-	// Timeout ends the search with what was found until then; 0 is no bound.
+	// Timeout ends the search with the results until then; 0 means no bound.
 	Timeout time.Duration
 
 	stop <-chan struct{} // closed when the search ends
@@ -80,8 +73,7 @@ type Query struct {
 
 // Match is one matching line.
 type Match struct {
-	// Path is a slash path relative to the workspace, or absolute in a further
-	// directory that the operator allowed.
+	// Path is a slash path relative to the workspace, or absolute in another allowed directory.
 	Path string
 	// Line counts from 1.
 	Line int
@@ -94,35 +86,33 @@ type Match struct {
 // File is one file with a match.
 type File struct {
 	Path string
-	// Lines is how many lines match. It is 0 in mode Files.
+	// Lines is the number of matching lines, 0 in mode Files.
 	Lines int
 }
 
-// Matches is what a search found.
+// Matches are the results of a search.
 type Matches struct {
 	// Lines are the results in mode Lines, Files in the others.
 	Lines []Match
 	Files []File
-	// Total is how many results there are, returned or not: matching lines, or
-	// files in mode Files.
+	// Total counts all results: matching lines, or files in mode Files.
 	Total int
-	// FilesMatched and FilesSearched count files. After a timeout they are
-	// about what was done until then.
+	// FilesMatched and FilesSearched count files, after a timeout those until then.
 	FilesMatched, FilesSearched int
-	// Truncated is true when there are more results behind those returned.
+	// Truncated is set if there are more results after those returned.
 	Truncated bool
-	// Full is true when Query.MaxBytes, not Query.Max, ended them.
+	// Full is set if Query.MaxBytes, not Query.Max, ended them.
 	Full bool
-	// TimedOut is true when time was up before all was searched.
+	// TimedOut is set if Query.Timeout ended the search.
 	TimedOut bool
 }
 
-// errTimeUp ends a search whose own time is up.
+// errTimeUp ends a search after its own timeout.
 var errTimeUp = errors.New("the time for the search is up")
 
-// Grep searches. No match is an empty result. Errors: invalid_argument for a
-// pattern or glob that does not parse, not_found or path_outside_workspace for
-// the directory, cancelled with ctx. Time that is up is no error, see Matches.TimedOut.
+// Grep searches. Without a match the result is empty. Errors: invalid_argument for a pattern or glob that does not
+// parse, not_found or path_outside_workspace for the directory, cancelled with ctx. A timeout is not an error, see
+// Matches.TimedOut.
 func (s *Searcher) Grep(ctx context.Context, q Query) (*Matches, error) {
 	p, err := compile(q)
 	if err != nil {
@@ -154,7 +144,7 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Matches, error) {
 	return hits.matches(q), nil
 }
 
-// job is a query that was checked.
+// job is a checked query.
 type job struct {
 	Query
 	pattern *pattern
@@ -162,8 +152,7 @@ type job struct {
 	target  target
 }
 
-// interrupted tells a search that ran out of its time, which is no error, from
-// one that was called off.
+// interrupted distinguishes a search that ran out of its own time, which is not an error, from a cancelled one.
 func interrupted(ctx context.Context) (timedOut bool, err error) {
 	cause := context.Cause(ctx)
 	switch {

@@ -9,17 +9,16 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// show is a line as results have it.
+// show converts a line for results.
 func show(line []byte) string {
 	return strings.ToValidUTF8(string(trimCR(line)), string(utf8.RuneError))
 }
 
-// shown is a line of context.
 func (q *Query) shown(line []byte) string {
 	return q.part(trimCR(line), 0)
 }
 
-// shownMatch is a line that matches: the part of a long one in which it does.
+// shownMatch is a matching line: of a long one the part around the match.
 func (q *Query) shownMatch(line []byte, p *pattern) string {
 	whole := p.line(line)
 	line = trimCR(line)
@@ -34,7 +33,7 @@ func (q *Query) shownMatch(line []byte, p *pattern) string {
 	return q.part(line, at[0]-before)
 }
 
-// part gives as much of a line as may be shown, from a place on.
+// part returns as much of a line as may be shown, from a position.
 func (q *Query) part(line []byte, from int) string {
 	if q.MaxLine <= 0 || len(line) <= q.MaxLine {
 		return show(line)
@@ -56,9 +55,8 @@ func (q *Query) part(line []byte, from int) string {
 	return text
 }
 
-// page searches for results behind the first ones where their size is bounded.
-// It counts what each file has, and then looks into those alone that have one
-// of the results: so nothing is held of what comes before them.
+// page searches for later results of bounded size. It first counts each file's matches, and then searches only
+// files with one of the results, so that nothing before them is held.
 func (s *Searcher) page(ctx context.Context, j *job) (*hits, error) {
 	counting := *j
 	counting.Mode, counting.Before, counting.After = Counts, 0, 0

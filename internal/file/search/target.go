@@ -2,7 +2,6 @@ package search
 
 import (
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -11,8 +10,7 @@ import (
 
 // target is the directory or file to search, with symlinks resolved.
 type target struct {
-	// rel is the path as results show it: relative to the workspace, "." for
-	// itself, absolute in a further allowed directory.
+	// rel is the path in results: relative to the workspace, "." for itself, absolute in another allowed directory.
 	rel  string
 	file bool
 }
@@ -40,7 +38,7 @@ func (s *Searcher) resolve(dir string) (target, error) {
 	return target{rel: rel, file: !info.IsDir()}, nil
 }
 
-// below gives a path that a walk of the target found relative to it.
+// below returns a path that a walk of the target found relative to it.
 func (t target) below(name string) string {
 	if t.rel == "." {
 		return name
@@ -48,11 +46,8 @@ func (t target) below(name string) string {
 	return strings.TrimPrefix(name, strings.TrimSuffix(t.rel, "/")+"/")
 }
 
-func isAbs(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
-
-// narrow moves a search into the directory that its only glob names by its
-// beginning: a directory that is named is searched even where .gitignore leaves
-// it out. Hidden directories and symlinks are not entered in this way.
+// narrow moves a search into the literal directory prefix of its only glob: a named directory is searched even if
+// .gitignore excludes it. Hidden directories and symlinks are not entered in this way.
 func (s *Searcher) narrow(q Query) Query {
 	if len(q.Globs) != 1 || q.NoIgnore {
 		return q
@@ -74,7 +69,7 @@ func (s *Searcher) narrow(q Query) Query {
 	return q
 }
 
-// isPlain reports a part of a glob that stands for one visible name alone.
+// isPlain reports a part of a glob that is one literal, visible name.
 func isPlain(name string) bool {
 	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, `*?[]{}\!`)
 }

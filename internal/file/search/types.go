@@ -2,8 +2,7 @@ package search
 
 import "strings"
 
-// globsOf gives the globs of a file type: those that ripgrep has under that
-// name, or the files with that extension.
+// globsOf returns the globs of a file type: ripgrep's under that name, or that extension.
 func globsOf(name string) []string {
 	for line := range strings.Lines(fileTypes) {
 		fields := strings.Fields(line)
@@ -14,7 +13,6 @@ func globsOf(name string) []string {
 	return []string{"*." + escapeGlob(strings.TrimPrefix(name, "."))}
 }
 
-// escapeGlob has a text stand for itself in a glob.
 func escapeGlob(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -26,8 +24,7 @@ func escapeGlob(text string) string {
 	return b.String()
 }
 
-// fileTypes are ripgrep's names for types of files, one a line, each with the
-// globs of the names that belong to it.
+// fileTypes are ripgrep's file types, one a line, each with its globs.
 const fileTypes = `agda *.agda *.lagda
 aidl *.aidl
 amake *.bp *.mk

@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	// windowSize is the size in bytes beyond which a file is not held in
-	// memory whole. It is a power of two times the size of a first read.
+	// windowSize is the size in bytes up to which a file is held in memory whole. It is a power of two times the
+	// size of a first read.
 	windowSize = 32 << 20
-	// maxWindow bounds the window when a line is longer than it.
+	// maxWindow bounds the window if a line is longer than it.
 	maxWindow = 1 << 30
 )
 
-// window is a part of a large file that moves through it. What is searched is
-// buf[from:]; before it lie the lines that may be context.
+// window moves through a large file. buf[from:] is searched; before it are lines for context.
 type window struct {
 	buf  []byte
 	from int
@@ -26,8 +25,7 @@ type window struct {
 	end  bool // rest is used up
 }
 
-// searchWindows searches a large file, data being its beginning. It gives
-// false when the file cannot be read to its end.
+// searchWindows searches a large file beginning with data. It returns false if the file cannot be read to its end.
 func (w *worker) searchWindows(data []byte, rest io.Reader, found *fileHits) bool {
 	win := &window{buf: data, rest: rest}
 	if d := decoderOf(data); d != nil {
@@ -37,7 +35,10 @@ func (w *worker) searchWindows(data []byte, rest io.Reader, found *fileHits) boo
 		win.buf = decode(data)
 	}
 	for {
-		if err := win.fill(); err != nil || w.stopped() {
+		n, err := io.ReadFull(win.rest, win.buf[len(win.buf):cap(win.buf)])
+		win.buf = win.buf[:len(win.buf)+n]
+		win.end = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !win.end || w.stopped() {
 			return false
 		}
 		if isBinary(win.buf) {
@@ -73,18 +74,8 @@ func (w *worker) stopped() bool {
 	}
 }
 
-// fill reads until the buffer is full.
-func (win *window) fill() error {
-	n, err := io.ReadFull(win.rest, win.buf[len(win.buf):cap(win.buf)])
-	win.buf = win.buf[:len(win.buf)+n]
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		win.end, err = true, nil
-	}
-	return err
-}
-
-// border is up to where lines can be searched: they are whole, and followed by
-// their context. ok is false when there are none.
+// border is the end of the lines that can be searched: complete ones, followed by their context. ok is false if
+// there are none.
 func (win *window) border(after int) (to int, ok bool) {
 	if win.end {
 		return len(win.buf), true
@@ -98,7 +89,7 @@ func (win *window) border(after int) (to int, ok bool) {
 	return to, true
 }
 
-// move drops what is done with, up to the lines before to that may be context.
+// move drops what is done, except the lines before to needed for context.
 func (win *window) move(to, before int) {
 	start := to
 	for i := 0; i < before && start > 0; i++ {

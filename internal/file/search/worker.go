@@ -24,7 +24,7 @@ func (w *worker) searchAll(ctx context.Context, names []string) {
 		if ctx.Err() != nil {
 			return
 		}
-		// What cannot be opened is left out.
+		// Files that cannot be opened are skipped.
 		if f, size, err := w.files.open(name); err == nil {
 			w.searchFile(name, f, size)
 			f.Close()
@@ -32,8 +32,7 @@ func (w *worker) searchAll(ctx context.Context, names []string) {
 	}
 }
 
-// searchFile looks into one file, size being -1 when not known. A file that
-// cannot be read is left out.
+// searchFile searches one file; size may be -1. An unreadable file is skipped.
 func (w *worker) searchFile(name string, f source, size int64) {
 	data, rest, err := w.read(f, size)
 	if err != nil {
@@ -56,8 +55,8 @@ func (w *worker) searchFile(name string, f source, size int64) {
 	}
 }
 
-// read gives the content of a file, valid until the next call. Of a file
-// larger than windowSize it gives the beginning, and the rest as a reader.
+// read returns the content of a file, valid until the next call. Of a file larger than windowSize it returns the
+// beginning, and the rest as a reader.
 func (w *worker) read(f source, size int64) (data []byte, rest io.Reader, err error) {
 	if w.buf == nil {
 		w.buf = make([]byte, 64<<10)

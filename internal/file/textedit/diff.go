@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// DevNull is the name of a file that is not there, in a diff.
+// DevNull is the name of a missing file in a diff.
 const DevNull = "/dev/null"
 
-// Diff gives the unified diff that turns old into new, with names as git writes
-// them and so many lines of context. It is "" when they are equal.
+// Diff returns the unified diff from old to new, with git's names and so many lines of context, "" if they are
+// equal.
 //
-// The names are paths without the prefixes "a/" and "b/", which Diff adds; ""
-// and DevNull stand for a file that is not there. UTF-16 text is compared and
-// shown as UTF-8; of other binary data the diff only says that it differs.
+// The names are paths without the prefixes "a/" and "b/", which Diff adds; "" and DevNull stand for a missing file.
+// UTF-16 text is compared and shown as UTF-8; other binary data is only reported to differ.
 func Diff(oldName, newName string, old, new []byte, context int) string {
 	if bytes.Equal(old, new) {
 		return ""
@@ -36,7 +35,7 @@ func diffName(prefix, name string) string {
 	return prefix + strings.TrimPrefix(name, "/")
 }
 
-// diffable turns UTF-16 into UTF-8; the mark tells the two apart.
+// diffable converts UTF-16 to UTF-8, with a mark to distinguish the two.
 func diffable(old, new []byte) (_, _ []byte) {
 	return diffableSide(old), diffableSide(new)
 }
@@ -56,8 +55,8 @@ func hasNUL(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0
 }
 
-// headerName is a name in a "---" or "+++" line: one with a blank is followed
-// by a tab, so that readers know where it ends.
+// headerName is a name in a "---" or "+++" line: one with a blank is followed by a tab, so that readers find its
+// end.
 func headerName(name string) string {
 	quoted := quoteName(name)
 	if strings.Contains(name, " ") {
@@ -66,7 +65,7 @@ func headerName(name string) string {
 	return quoted
 }
 
-// quoteName quotes a name that has unusual bytes as C does.
+// quoteName quotes a name with unusual bytes as in C.
 func quoteName(name string) string {
 	const escapes = "abtnvfr" // of bytes 7 to 13
 	var b strings.Builder

@@ -12,13 +12,13 @@ const (
 	cr   = "\r"
 )
 
-// endings knows a text with all its line endings made alike, as "\n".
+// endings is a text with all its line endings converted to "
+// ".
 type endings struct {
 	alike []byte
-	// dropped holds the offsets in alike, ascending, of the newlines that
-	// are two bytes in the text.
+	// dropped holds the offsets in alike, ascending, of the newlines that have two bytes in the text.
 	dropped []int
-	// old is true for a text whose only line ending is "\r".
+	// old is set for a text whose only line ending is "\r".
 	old bool
 }
 
@@ -49,8 +49,7 @@ func (t *Text) mixed() bool {
 	return len(e.dropped) > 0 && len(e.dropped) < bytes.Count(e.alike, []byte(lf))
 }
 
-// raw turns an offset in e.alike into one in the text. The offset of a
-// newline is that of the whole line ending.
+// raw converts an offset in e.alike to one in the text. The offset of a newline is that of the whole line ending.
 func (e *endings) raw(offset int) int {
 	return offset + sort.SearchInts(e.dropped, offset)
 }
@@ -60,7 +59,8 @@ func (e *endings) folds(offset int) int {
 	return offset - sort.Search(len(e.dropped), func(i int) bool { return e.dropped[i]+i >= offset })
 }
 
-// foldEndings makes the endings of a given text "\n".
+// foldEndings converts the line endings of a text to "
+// ".
 func foldEndings(s string, old bool) string {
 	s = strings.ReplaceAll(s, crlf, lf)
 	if old {
@@ -69,13 +69,11 @@ func foldEndings(s string, old bool) string {
 	return s
 }
 
-// hasEnding reports whether s has a line ending. A lone "\r" is one only
-// where the file knows no other.
+// hasEnding reports whether s has a line ending. A lone "\r" is one only if the file has no other.
 func (t *Text) hasEnding(s string) bool {
 	return strings.Contains(s, lf) || t.folded().old && strings.Contains(s, cr)
 }
 
-// folded gives the text with its endings made alike.
 func (t *Text) folded() *endings {
 	if t.ends == nil {
 		t.ends = makeEndings(t.body)
@@ -83,7 +81,6 @@ func (t *Text) folded() *endings {
 	return t.ends
 }
 
-// endingsIn lists the line endings of the text from start to end.
 func (t *Text) endingsIn(start, end int) []string {
 	if t.folded().old {
 		return repeat(cr, bytes.Count(t.body[start:end], []byte(cr)))
@@ -112,8 +109,8 @@ func repeat(s string, n int) []string {
 	return list
 }
 
-// endingNear gives the ending of the line that holds offset or, on the last
-// line, of the one before it. It is "" in a text of one line.
+// endingNear returns the ending of the line at offset or, on the last line, of the previous one. It is "" in a text
+// of one line.
 func (t *Text) endingNear(offset int) string {
 	if t.folded().old {
 		return cr
@@ -140,15 +137,15 @@ func (t *Text) endingNear(offset int) string {
 	return ending
 }
 
-// nearEnding is the ending that holds for the offsets from one to another.
+// nearEnding is the ending for a range of offsets.
 type nearEnding struct {
 	known       bool
 	from, until int
 	ending      string
 }
 
-// adapt gives s, whose endings are "\n", the endings of list one after the
-// other, and near to those that the list has none for.
+// adapt replaces the "
+// " endings of s by those of list in turn, and then by near.
 func adapt(s string, list []string, near string) string {
 	if len(list) > 0 {
 		near = list[len(list)-1]

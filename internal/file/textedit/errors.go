@@ -9,48 +9,34 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// MatchError says why nothing was replaced. It wraps a *tool.Error, which
-// tells the same in words.
+// MatchError is why nothing was replaced. It wraps a *tool.Error with the same in words.
 type MatchError struct {
-	// Code is no_match, not_unique, no_change, invalid_argument or, where the
-	// file's encoding lacks characters of the replacement, unsupported.
+	// Code is no_match, not_unique, no_change, invalid_argument or, if the file's encoding lacks characters of the
+	// replacement, unsupported.
 	Code tool.Code
-	// Want is how many occurrences were asked for; for Nth, which one.
+	// Want is the number of occurrences requested; for Nth, which one.
 	Want int
-	// Count is how many occurrences there are, Lines where they begin.
+	// Count is the number of occurrences, Lines where they begin.
 	Count int
 	Lines []int
-	// Nearest are the places that come closest, best first, on a miss.
+	// Nearest are the closest places, best first, on a miss.
 	Nearest []Near
 
 	err *tool.Error
 }
 
-// Error says what happened.
+// Error implements error.
 func (e *MatchError) Error() string { return e.err.Error() }
 
-// Unwrap gives the *tool.Error.
+// Unwrap returns the *tool.Error.
 func (e *MatchError) Unwrap() error { return e.err }
 
-// nearestShown is how many places an error offers.
+// nearestShown bounds the places in an error.
 const nearestShown = 3
-
-func emptyOld() error {
-	err := tool.Errorf(tool.InvalidArgument, "the text to find is empty").
-		Suggest("Give the exact text to replace, with enough of its surroundings to be unique.")
-	return &MatchError{Code: err.Code, err: err}
-}
 
 func noChange(why string) error {
 	err := tool.Errorf(tool.NoChange, "nothing would change: %s", why).
 		Suggest("Give a replacement that differs from the text it replaces.")
-	return &MatchError{Code: err.Code, err: err}
-}
-
-func notLatin1() error {
-	err := tool.Errorf(tool.Unsupported,
-		"the file is in an 8-bit encoding such as Latin-1, which lacks characters of the replacement").
-		Suggest("Use characters that Latin-1 has, or convert the file to UTF-8 first.")
 	return &MatchError{Code: err.Code, err: err}
 }
 
@@ -93,15 +79,14 @@ func Occurrences(n int) string {
 	return strconv.Itoa(n) + " occurrences"
 }
 
-// linesShown is how many line numbers are listed in a message.
+// linesShown bounds the line numbers in a message.
 const linesShown = 20
 
-// FirstLines gives of a list of line numbers what the details of an error may
-// hold: anyone who reads it has no use for thousands.
+// FirstLines bounds a list of line numbers for the details of an error.
 func FirstLines(lines []int) []int { return lines[:min(len(lines), linesShown)] }
 
-// AtLines lists line numbers for a message: "line 3", "lines 3, 9 and 12".
-// A line is listed once; a long list is cut, and says how many are left out.
+// AtLines lists line numbers for a message: "line 3", "lines 3, 9 and 12", each once; a long list is cut, with the
+// number left out.
 func AtLines(lines []int) string {
 	lines = slices.Compact(slices.Clone(lines))
 	if len(lines) == 1 {

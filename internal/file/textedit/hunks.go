@@ -31,8 +31,8 @@ func linesOf(text []byte) []string {
 	return lines
 }
 
-// search adds the changes in a part of both texts. The library bounds its work, and gives the middle of what differs
-// in many places as one change: that is searched again.
+// search adds the changes in a part of both texts. The library bounds its work, and returns the middle of many
+// differences as one change: that is searched again.
 func (c *comparison) search(part change) {
 	for _, d := range lcs.DiffLines(c.old[part.a0:part.a1], c.new[part.b0:part.b1]) {
 		found := change{part.a0 + d.Start, part.a0 + d.End, part.b0 + d.ReplStart, part.b0 + d.ReplEnd}
@@ -44,7 +44,7 @@ func (c *comparison) search(part change) {
 	}
 }
 
-// lower moves lines that were only added or only removed as far down as the texts stay the same, as diff does.
+// lower moves lines that were only added or only removed as far down as possible, as diff does.
 func (c *comparison) lower() {
 	for i := len(c.changes) - 1; i >= 0; i-- {
 		ch := &c.changes[i]
@@ -95,8 +95,8 @@ func (c *comparison) writeHunk(b *strings.Builder, list []change, context int) {
 	writeLines(b, ' ', c.old[at:last.a1+after])
 }
 
-// position is the first line, from 1, and the number of lines of a hunk. A
-// hunk without lines is placed after the line that it names.
+// position is the first line, from 1, and the number of lines of a hunk. A hunk without lines comes after the line
+// that it names.
 func position(from, to int) string {
 	switch to - from {
 	case 0:

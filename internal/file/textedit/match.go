@@ -9,20 +9,19 @@ import (
 // span is one occurrence in a text's body.
 type span struct {
 	start, end int
-	// folded is true when the occurrence was found, wholly or at its edge,
-	// only by making line endings alike.
+	// folded is set if the occurrence was found, at least at its edge, only by converting line endings.
 	folded bool
 }
 
 // matches are the occurrences of one string.
 type matches struct {
 	spans []span
-	// latin is true when the string was found in its Latin-1 form.
+	// latin is set if the string was found in its Latin-1 form.
 	latin bool
 }
 
-// find gives the occurrences of old that do not overlap, in order: the
-// literal ones or, when there are none, those with line endings made alike.
+// find returns the non-overlapping occurrences of old, in order: the literal ones or, if there are none, those with
+// line endings converted.
 func (t *Text) find(old string) matches {
 	return t.findBy(old, func(form string) []span {
 		if spans := t.findLiteral(form); spans != nil {
@@ -32,11 +31,15 @@ func (t *Text) find(old string) matches {
 	})
 }
 
-// findBy looks for the forms that old can have in the bytes of the file, each
-// in the given way.
+// findBy looks for each form that old can have in the bytes of the file.
 func (t *Text) findBy(old string, look func(form string) []span) matches {
 	if rest, ok := strings.CutPrefix(old, utf8BOM); ok && t.bom {
-		return t.findBy(rest, look).atStart()
+		found := t.findBy(rest, look) // only at the start of the body, which does not include the mark
+		if len(found.spans) == 0 || found.spans[0].start != 0 {
+			return matches{}
+		}
+		found.spans = found.spans[:1]
+		return found
 	}
 	if old == "" {
 		return matches{}
@@ -50,22 +53,13 @@ func (t *Text) findBy(old string, look func(form string) []span) matches {
 	return matches{}
 }
 
-// atStart keeps the match at the start of the body: the byte order mark, with
-// which the string was given, is not part of the body.
-func (m matches) atStart() matches {
-	if len(m.spans) == 0 || m.spans[0].start != 0 {
-		return matches{}
-	}
-	m.spans = m.spans[:1]
-	return m
-}
-
 func (t *Text) findLiteral(old string) []span {
 	var spans []span
 	splits := old[0] == '\n' && !strings.HasSuffix(old, cr)
 	for _, i := range indexes(t.body, []byte(old)) {
 		s := span{start: i, end: i + len(old)}
-		// An occurrence that begins inside of "\r\n" takes in the whole ending.
+		// An occurrence that begins inside "\r
+		// " includes the whole ending.
 		if splits && i > 0 && t.body[i-1] == '\r' && (len(spans) == 0 || spans[len(spans)-1].end < i) {
 			s.start, s.folded = i-1, true
 		}
@@ -87,7 +81,7 @@ func (t *Text) findFolded(old string) []span {
 	return spans
 }
 
-// indexes gives the offsets of sep in data, without overlaps.
+// indexes returns the offsets of sep in data, without overlaps.
 func indexes(data, sep []byte) []int {
 	var list []int
 	for from := 0; ; {
@@ -100,8 +94,7 @@ func indexes(data, sep []byte) []int {
 	}
 }
 
-// latin1 gives s in Latin-1, and false when s is plain ASCII or has other
-// characters.
+// latin1 converts s to Latin-1; false if s is plain ASCII or has other characters.
 func latin1(s string) (string, bool) {
 	var b strings.Builder
 	wide := false
@@ -124,7 +117,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// hasUTF8 reports whether b has a character of several bytes in valid UTF-8.
+// hasUTF8 reports whether b has a multi-byte character in valid UTF-8.
 func hasUTF8(b []byte) bool {
 	for len(b) > 0 {
 		r, size := utf8.DecodeRune(b)
@@ -136,7 +129,7 @@ func hasUTF8(b []byte) bool {
 	return false
 }
 
-// lines gives the 1-based line on which each span starts.
+// lines returns the 1-based line on which each span starts.
 func (t *Text) lines(spans []span) []int {
 	newline := []byte(lf)
 	if t.folded().old {

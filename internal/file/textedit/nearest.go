@@ -6,25 +6,24 @@ import (
 	"strings"
 )
 
-// Near is a place in a file that comes close to a text that is not there.
+// Near is a place in a file that is close to a missing text.
 type Near struct {
 	// Line is where the place begins, from 1.
 	Line int `json:"line"`
-	// Text is what the file has there, without the last line ending: as many
-	// lines as the text that was looked for where WhitespaceOnly is set, one
-	// line otherwise. A very long line is cut to the part that is closest.
+	// Text is the file's text there, without the last line ending: as many lines as the text searched for if
+	// WhitespaceOnly is set, else one line. A very long line is cut to the closest part.
 	Text string `json:"text"`
-	// Visible is Text as Visible shows it.
+	// Visible is Text as shown by Visible.
 	Visible string `json:"visible"`
-	// WhitespaceOnly is true when the place differs in whitespace only.
+	// WhitespaceOnly is set if the place differs in whitespace only.
 	WhitespaceOnly bool `json:"whitespace_only"`
 }
 
 // maxWhole bounds the lines of a place that an error shows whole.
 const maxWhole = 30
 
-// Nearest gives up to limit places in the text that come closest to old, best
-// first. Its time is linear in the size of the text.
+// Nearest returns up to limit places in the text closest to old, best first. Its time is linear in the size of the
+// text.
 func (t *Text) Nearest(old string, limit int) []Near {
 	old = foldEndings(old, t.folded().old)
 	if limit <= 0 || len(squeeze(nil, []byte(old))) == 0 {
@@ -60,8 +59,8 @@ func Explain(near []Near) string {
 	return b.String()
 }
 
-// splitLines cuts text into lines without their "\n", or "\r" where that is
-// the line ending. An empty piece after the last ending is no line.
+// splitLines splits text into lines without their "
+// ", or "\r" if that is the line ending, and without an empty one after the last ending.
 func splitLines(text []byte, old bool) [][]byte {
 	sep := []byte(lf)
 	if old {
@@ -90,7 +89,7 @@ func squeeze(buf, line []byte) []byte {
 	return buf
 }
 
-// blank reports whether r counts as whitespace: it leaves no ink.
+// blank reports whether r is whitespace or invisible.
 func blank(r rune) bool {
 	switch {
 	case r == ' ' || r >= '\t' && r <= '\r':
@@ -102,8 +101,8 @@ func blank(r rune) bool {
 		r == 0x202f || r == 0x205f || r == 0x3000 || r == 0xfeff
 }
 
-// sameButWhitespace finds runs of whole lines that are old but for whitespace.
-// Blank lines around old do not count.
+// sameButWhitespace finds runs of whole lines equal to old except for whitespace. Blank lines around old do not
+// count.
 func sameButWhitespace(lines [][]byte, old string, limit int) []Near {
 	want := squeezeLines(bytes.Split([]byte(old), []byte(lf)))
 	want = append([]byte(lf), append(bytes.Trim(want, lf), '\n')...)
@@ -122,8 +121,7 @@ func sameButWhitespace(lines [][]byte, old string, limit int) []Near {
 	return list
 }
 
-// squeezeLines gives the lines without whitespace, with a newline before each
-// and one at the end.
+// squeezeLines returns the lines without whitespace, with a newline before each and one at the end.
 func squeezeLines(lines [][]byte) []byte {
 	text := []byte(lf)
 	for _, line := range lines {

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unified gives the difference of two texts as diff -u writes it, with so many
-// lines of context: the headers go behind "--- " and "+++ " as they are. It is ""
-// when they are equal. Binary data is not told from text.
+// Unified returns the difference of two texts as diff -u does, with so many lines of context: the headers follow
+// "--- " and "+++ " verbatim. It is "" if they are equal. Binary data is not recognized.
 func Unified(oldHeader, newHeader string, old, new []byte, context int) string {
 	if bytes.Equal(old, new) {
 		return ""
@@ -23,9 +22,8 @@ func Unified(oldHeader, newHeader string, old, new []byte, context int) string {
 // gutter is the least width between the columns of a side-by-side difference.
 const gutter = 3
 
-// SideBySide shows two texts in columns, in so many characters a line, as
-// diff -y -t does: between them stands | where a line has changed, < or > where
-// there is none on the other side. Lines that are longer than a column are cut.
+// SideBySide shows two texts in columns, in so many characters a line, as diff -y -t does: between them is | for a
+// changed line, < or > if there is none on the other side. Lines longer than a column are cut.
 func SideBySide(old, new []byte, width int) string {
 	old, new = diffable(old, new)
 	right := width>>1 + (1+gutter)>>1 + (width & (1 + gutter) & 1)
@@ -55,7 +53,7 @@ func SideBySide(old, new []byte, width int) string {
 	return c.out.String()
 }
 
-// columns writes two texts beside each other.
+// columns writes two texts side by side.
 type columns struct {
 	out strings.Builder
 	// half is the width of each column, right where the second begins.
@@ -95,8 +93,7 @@ func (c *columns) pad(at, to int) int {
 	return at
 }
 
-// put writes what of a line fits into a column, and gives the width that it
-// takes.
+// put writes what fits of a line into a column, and returns its width.
 func (c *columns) put(line string) (width int) {
 	for len(line) > 0 {
 		r, size := utf8.DecodeRuneInString(line)

@@ -7,69 +7,47 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Which says which occurrences are replaced.
+// Which selects the occurrences to replace.
 type Which int
 
 const (
 	// Exactly replaces all occurrences, of which there must be N.
 	Exactly Which = iota
-	// First replaces the first occurrence.
 	First
-	// All replaces every occurrence.
 	All
-	// Nth replaces the N-th occurrence.
 	Nth
 )
 
-// ReplaceOptions say which occurrences are replaced. The zero value replaces
-// the only occurrence and fails when there are more.
+// ReplaceOptions select the occurrences to replace. The zero value replaces the only occurrence and fails if there
+// are more.
 type ReplaceOptions struct {
 	Which Which
-	// N counts from 1 and belongs to Exactly and Nth. 0 means 1.
+	// N counts from 1, for Exactly and Nth. 0 means 1.
 	N int
 }
 
-// MaxSize is how large a text can become by replacing, in bytes. Without a
-// bound a few replacements of all occurrences would take all memory.
+// MaxSize bounds a text grown by replacing, in bytes. Otherwise a few replacements of all occurrences could exhaust
+// memory.
 const MaxSize = 64 << 20
 
-// grownSize is about what a text takes after replacing. A text that gets no
-// larger is never too large.
-func grownSize(size, count, old, new int) int64 {
-	if new <= old {
-		return 0
-	}
-	return int64(size) + int64(count)*int64(new-old)
-}
-
-func grownTooLarge(count int, size int64) error {
-	return tool.Errorf(tool.TooLarge, "replacing %d occurrences would make a text of %d bytes, and %d are the most",
-		count, size, MaxSize).
-		Suggest("Replace by less, or fewer occurrences at a time.")
-}
-
-// Replacement is the outcome of Replace.
+// Replacement is the result of Replace.
 type Replacement struct {
 	// Data is the whole new content.
 	Data []byte
-	// Count is how many occurrences were replaced, Total how many there were.
+	// Count is the number of replaced occurrences, Total of all.
 	Count, Total int
-	// Lines are the lines on which the replaced occurrences began, from 1.
+	// Lines are where the replaced occurrences began, from 1.
 	Lines []int
 }
 
-// Replace puts new in the place of old in the bytes of a file. Both are plain
-// text: nothing in new refers to what was matched.
+// Replace replaces old by new in the bytes of a file. Both are verbatim text.
 //
-// The literal old is looked for first; where it does not occur, line endings
-// are made alike. Text that replaces such an occurrence, or one without line
-// endings, takes the line endings of that place. Text for an occurrence that has
-// line endings takes those of the file if it has only one kind; in a file of
-// mixed endings it goes in as given.
+// The literal old is searched first; if missing, line endings are converted. The replacement of such an occurrence,
+// or of one without line endings, gets the line endings of that place. The replacement of one with line endings
+// gets those of the file if it has only one kind; in a file of mixed endings it is inserted verbatim.
 //
-// Errors are those of Decode, *MatchError, which wraps a *tool.Error of code
-// no_match, not_unique, no_change or invalid_argument, and a *tool.Error of
-// code too_large where the text would grow beyond MaxSize.
+// Errors are those of Decode, *MatchError, which wraps a *tool.Error of code no_match, not_unique, no_change or
+// invalid_argument, and a *tool.Error of code too_large if the text would exceed MaxSize.
 func Replace(data []byte, old, new string, opts ReplaceOptions) (*Replacement, error) {
 	t, err := Decode(data)
 	if err != nil {
@@ -83,8 +61,8 @@ func Replace(data []byte, old, new string, opts ReplaceOptions) (*Replacement, e
 	return r, nil
 }
 
-// Count tells how often old occurs in the bytes of a file, in the way in which
-// Replace looks for it, and on which lines, from 1. A binary file has none.
+// Count returns how often old occurs in the bytes of a file, found as by Replace, and on which lines, from 1. A
+// binary file has none.
 func Count(data []byte, old string) (n int, lines []int) {
 	t, err := Decode(data)
 	if err != nil {
@@ -99,17 +77,18 @@ func (t *Text) Count(old string) (n int, lines []int) {
 	return len(m.spans), t.lines(m.spans)
 }
 
-// Literal reports whether old occurs as it stands, with no line endings made
-// alike.
+// Literal reports whether old occurs verbatim, without converting line endings.
 func (t *Text) Literal(old string) bool {
 	return len(t.findBy(old, t.findLiteral).spans) > 0
 }
 
-// Replace is the function Replace for a text, which it changes; on an error
-// the text is as it was. Replacement.Data is left nil: see Encode.
+// Replace is the function Replace for a text, which it changes unless there is an error. Replacement.Data is nil:
+// see Encode.
 func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, error) {
 	if old == "" {
-		return nil, emptyOld()
+		err := tool.Errorf(tool.InvalidArgument, "the text to find is empty").
+			Suggest("Give the exact text to replace, with enough of its surroundings to be unique.")
+		return nil, &MatchError{Code: err.Code, err: err}
 	}
 	if old == new {
 		return nil, noChange("the text to find and its replacement are the same")
@@ -120,10 +99,16 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 		return nil, err
 	}
 	if !t.holds(new, found.latin) {
-		return nil, notLatin1()
+		err := tool.Errorf(tool.Unsupported,
+			"the file is in an 8-bit encoding such as Latin-1, which lacks characters of the replacement").
+			Suggest("Use characters that Latin-1 has, or convert the file to UTF-8 first.")
+		return nil, &MatchError{Code: err.Code, err: err}
 	}
-	if grown := grownSize(len(t.body), len(chosen), len(old), len(new)); grown > MaxSize {
-		return nil, grownTooLarge(len(chosen), grown)
+	grown := int64(len(t.body)) + int64(len(chosen))*int64(len(new)-len(old)) // about
+	if len(new) > len(old) && grown > MaxSize {
+		return nil, tool.Errorf(tool.TooLarge,
+			"replacing %d occurrences would make a text of %d bytes, and %d are the most", len(chosen), grown, MaxSize).
+			Suggest("Replace by less, or fewer occurrences at a time.")
 	}
 	body := t.substitute(old, new, found.latin, chosen)
 	if bytes.Equal(body, t.body) {
@@ -134,7 +119,6 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 	return r, nil
 }
 
-// choose picks the spans that opts mean.
 func (t *Text) choose(old string, found matches, opts ReplaceOptions) ([]span, error) {
 	spans, n := found.spans, max(opts.N, 1)
 	switch {
@@ -150,8 +134,7 @@ func (t *Text) choose(old string, found matches, opts ReplaceOptions) ([]span, e
 	return spans, nil
 }
 
-// Append adds s at the end, in the encoding of the text and with the line
-// endings of its last lines.
+// Append adds s at the end, in the encoding of the text and with the line endings of its last lines.
 func (t *Text) Append(s string) {
 	s = t.form(t.fit(s, len(t.body)), false)
 	t.setBody(append(t.body[:len(t.body):len(t.body)], s...))
@@ -167,15 +150,22 @@ func (t *Text) substitute(old, new string, latin bool, spans []span) []byte {
 	at := 0
 	for _, s := range spans {
 		out.Write(t.body[at:s.start])
-		t.insert(&out, s, old, new)
+		switch {
+		case s.folded:
+			t.insertFolded(&out, s, old, new)
+		case t.hasEnding(old) && t.mixed():
+			out.WriteString(new)
+		default:
+			out.WriteString(t.fit(new, s.start))
+		}
 		at = s.end
 	}
 	out.Write(t.body[at:])
 	return out.Bytes()
 }
 
-// holds reports whether the file can take s. What is neither ASCII nor Latin-1
-// would put UTF-8 into a file of another encoding, which is then neither.
+// holds reports whether the file can contain s. Other than ASCII and Latin-1 would put UTF-8 into a file of another
+// encoding.
 func (t *Text) holds(s string, latin bool) bool {
 	if t.enc != Bytes || isASCII(s) {
 		return true
@@ -184,8 +174,8 @@ func (t *Text) holds(s string, latin bool) bool {
 	return ok || !latin && hasUTF8(t.body)
 }
 
-// form gives s as it is stored in a file that is not UTF-8: as Latin-1 where
-// old was found so, or where nothing in the file looks like UTF-8.
+// form returns s as stored in a file that is not UTF-8: Latin-1 if old was found so, or if nothing in the file
+// looks like UTF-8.
 func (t *Text) form(s string, latin bool) string {
 	if t.enc != Bytes {
 		return s
@@ -196,19 +186,7 @@ func (t *Text) form(s string, latin bool) string {
 	return s
 }
 
-// insert writes what takes the place of span s.
-func (t *Text) insert(out *bytes.Buffer, s span, old, new string) {
-	switch {
-	case s.folded:
-		t.insertFolded(out, s, old, new)
-	case t.hasEnding(old) && t.mixed():
-		out.WriteString(new)
-	default:
-		out.WriteString(t.fit(new, s.start))
-	}
-}
-
-// fit gives s the line endings of the line that holds offset.
+// fit gives s the line endings of the line at offset.
 func (t *Text) fit(s string, offset int) string {
 	near := t.endingNear(offset)
 	if near == "" {
@@ -217,8 +195,8 @@ func (t *Text) fit(s string, offset int) string {
 	return adapt(foldEndings(s, t.folded().old), nil, near)
 }
 
-// insertFolded keeps the bytes of what old and new have in common at both
-// ends, and gives the rest the endings of what it replaces.
+// insertFolded keeps the bytes that old and new have in common at both ends, and gives the rest the endings of what
+// it replaces.
 func (t *Text) insertFolded(out *bytes.Buffer, s span, old, new string) {
 	e := t.folded()
 	old, new = foldEndings(old, e.old), foldEndings(new, e.old)
@@ -231,8 +209,8 @@ func (t *Text) insertFolded(out *bytes.Buffer, s span, old, new string) {
 	out.Write(t.body[end:s.end])
 }
 
-// endingWithin gives the line ending of s that is nearest to its part from
-// start to end or, when s has none, that of the line.
+// endingWithin returns the line ending of s nearest to its part from start to end or, if s has none, that of the
+// line.
 func (t *Text) endingWithin(s span, start, end int) string {
 	if before := t.endingsIn(s.start, start); len(before) > 0 {
 		return before[len(before)-1]

@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// pieceSize is the least length of the pieces in which a long line is
-	// compared, in bytes.
+	// pieceSize is the least length of the pieces in which a long line is compared, in bytes.
 	pieceSize = 200
-	// closeEnough is the least likeness, of 1, that is worth showing.
+	// closeEnough is the least likeness, of 1, worth showing.
 	closeEnough = 0.45
-	// comparisons bounds how many pieces are compared exactly.
+	// comparisons bounds the pieces that are compared exactly.
 	comparisons = 50_000
 )
 
-// bigrams are the pairs of neighbouring bytes, whitespace apart, of a line.
+// bigrams are the pairs of adjacent bytes of a line, without whitespace.
 type bigrams struct {
 	count map[[2]byte]int
 	total int
-	// seen is a fast first look: bit i stands for pairs whose hash is i.
+	// seen is a fast filter: bit i stands for pairs whose hash is i.
 	seen [128]uint64
 }
 
@@ -42,7 +41,7 @@ func newBigrams(line []byte) *bigrams {
 
 func hashPair(p [2]byte) uint { return (uint(p[0])*67 + uint(p[1])*31) & 8191 }
 
-// roughly tells an upper bound of how alike a squeezed line is, from 0 to 1.
+// roughly is an upper bound of likeness.
 func (b *bigrams) roughly(line []byte) float64 {
 	total, hits := len(line)-1, 0
 	if total < 1 || b.total < 1 {
@@ -55,7 +54,7 @@ func (b *bigrams) roughly(line []byte) float64 {
 	return score(min(hits, b.total), b.total, total)
 }
 
-// likeness tells how alike a squeezed line is, from 0 to 1.
+// likeness is how alike a squeezed line is, from 0 to 1.
 func (b *bigrams) likeness(line []byte) float64 {
 	other := newBigrams(line)
 	if b.total < 1 || other.total < 1 {
@@ -68,21 +67,19 @@ func (b *bigrams) likeness(line []byte) float64 {
 	return score(hits, b.total, other.total)
 }
 
-// score weighs how much of what was looked for is there (it may be part of a
-// line) and how little else.
+// score weighs how much of the wanted text is there (it may be part of a line) and how little else.
 func score(hits, wanted, there int) float64 {
 	return 0.7*float64(hits)/float64(wanted) + 0.3*2*float64(hits)/float64(wanted+there)
 }
 
-// candidate is a piece of a line and how alike it is.
+// candidate is a piece of a line and its likeness.
 type candidate struct {
 	index int
 	piece []byte
 	score float64
 }
 
-// similar finds the single lines most like one line of old: the one that says
-// most, which is the longest.
+// similar finds the single lines most like the longest line of old.
 func similar(lines [][]byte, old []string, limit int) []Near {
 	target := slices.MaxFunc(old, func(a, b string) int {
 		return cmp.Compare(len(bytes.TrimSpace([]byte(a))), len(bytes.TrimSpace([]byte(b))))
@@ -110,7 +107,7 @@ func similar(lines [][]byte, old []string, limit int) []Near {
 	return list
 }
 
-// least is the likeness that a new candidate has to beat.
+// least is the likeness that a new candidate has to exceed.
 func least(best []candidate, limit int) float64 {
 	if len(best) < limit {
 		return closeEnough
@@ -118,7 +115,7 @@ func least(best []candidate, limit int) float64 {
 	return best[len(best)-1].score
 }
 
-// keep adds c to the best, which stay ordered by score and then by line.
+// keep adds c to the best, ordered by score and then by line.
 func keep(best []candidate, c candidate, limit int) []candidate {
 	if i := slices.IndexFunc(best, func(b candidate) bool { return b.index == c.index }); i >= 0 {
 		if best[i].score >= c.score {
@@ -131,7 +128,7 @@ func keep(best []candidate, c candidate, limit int) []candidate {
 	return best[:min(len(best), limit)]
 }
 
-// pieces cuts a line that is longer than size into pieces that overlap by half.
+// pieces splits a line longer than size into pieces that overlap by half.
 func pieces(line []byte, size int) [][]byte {
 	if len(line) <= size {
 		return [][]byte{line}

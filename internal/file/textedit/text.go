@@ -9,18 +9,17 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Encoding is how a file's text is stored.
+// Encoding is a file's encoding.
 type Encoding int
 
-// The encodings that are told apart.
+// The encodings that are distinguished.
 const (
 	// UTF8 is UTF-8, with or without a byte order mark.
 	UTF8 Encoding = iota
-	// UTF16LE and UTF16BE are UTF-16 that begins with a byte order mark.
+	// UTF16LE and UTF16BE are UTF-16 with a byte order mark.
 	UTF16LE
 	UTF16BE
-	// Bytes is text that is not valid UTF-8, such as Latin-1. Its bytes are
-	// kept as they are.
+	// Bytes is other text, such as Latin-1. Its bytes are kept.
 	Bytes
 )
 
@@ -38,27 +37,23 @@ const (
 	sniffed = 8 << 10
 )
 
-// Text is a file's text, ready to be edited. It is not safe for use by
-// several goroutines at a time.
+// Text is a file's text for editing. It is not safe for concurrent use.
 type Text struct {
 	enc Encoding
 	bom bool
-	// body is the text without its byte order mark: UTF-8 where enc is UTF8,
-	// WTF-8 (which also holds lone surrogates) where it is UTF-16, any bytes
-	// otherwise.
+	// body is the text without its byte order mark: UTF-8 for UTF8, WTF-8 (which also holds lone surrogates) for
+	// UTF-16, any bytes otherwise.
 	body []byte
 	// tail is the odd last byte of a broken UTF-16 file.
 	tail []byte
-	// ends caches endings; nil means that it has to be made.
+	// ends caches endings; nil means not computed.
 	ends *endings
-	// near is what endingNear found last: lines can be long, and have many
-	// places that are asked for.
+	// near caches endingNear: lines can be long, and be asked about often.
 	near nearEnding
 }
 
-// Decode reads the bytes of a file. The error is a *tool.Error of code
-// binary_file when there is a NUL in the first 8 KiB of anything but UTF-16
-// with a byte order mark. Data is not changed by later edits.
+// Decode decodes the bytes of a file. The error is a *tool.Error of code binary_file if there is a NUL in the first
+// 8 KiB of anything but UTF-16 with a byte order mark. Later edits do not change data.
 func Decode(data []byte) (*Text, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(utf16leBOM+"\x00\x00")): // UTF-32, or no text at all
@@ -74,8 +69,8 @@ func Decode(data []byte) (*Text, error) {
 	return FromString(string(data)), nil
 }
 
-// FromString makes a Text of s, which is taken as it is: UTF-8 with or
-// without a byte order mark, or any other bytes. NULs are fine.
+// FromString makes a Text of s as it is: UTF-8 with or without a byte order mark, or any other bytes. NULs are
+// fine.
 func FromString(s string) *Text {
 	t := &Text{body: []byte(s)}
 	if bytes.HasPrefix(t.body, []byte(utf8BOM)) {
@@ -87,8 +82,7 @@ func FromString(s string) *Text {
 	return t
 }
 
-// IsBinary reports whether data has a NUL in its first 8 KiB and is not
-// UTF-16 with a byte order mark.
+// IsBinary reports whether data has a NUL in its first 8 KiB and is not UTF-16 with a byte order mark.
 func IsBinary(data []byte) bool {
 	if bytes.HasPrefix(data, []byte(utf16beBOM)) ||
 		bytes.HasPrefix(data, []byte(utf16leBOM)) && !bytes.HasPrefix(data, []byte(utf16leBOM+"\x00\x00")) {
@@ -97,14 +91,13 @@ func IsBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0
 }
 
-// Encoding tells how the text is stored.
+// Encoding returns the file's encoding.
 func (t *Text) Encoding() Encoding { return t.enc }
 
-// String gives the text without its byte order mark, as UTF-8 where the file
-// is UTF-8 or UTF-16 and as the bytes that there are otherwise.
+// String returns the text without its byte order mark, as UTF-8 if the file is UTF-8 or UTF-16, else as its bytes.
 func (t *Text) String() string { return string(t.body) }
 
-// Encode gives the bytes of the file with the edits made so far.
+// Encode returns the bytes of the file with the edits so far.
 func (t *Text) Encode() []byte {
 	switch t.enc {
 	case UTF16LE:
@@ -147,8 +140,7 @@ func appendWTF8(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, r)
 }
 
-// decodeWTF8 decodes the first rune of b; unlike utf8.DecodeRune it knows
-// lone surrogates.
+// decodeWTF8 decodes the first rune of b; unlike utf8.DecodeRune it accepts lone surrogates.
 func decodeWTF8(b []byte) (rune, int) {
 	r, size := utf8.DecodeRune(b)
 	if r == utf8.RuneError && size == 1 && len(b) >= 3 && b[0] == 0xed && b[1]&0xe0 == 0xa0 && b[2]&0xc0 == 0x80 {

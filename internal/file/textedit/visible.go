@@ -6,10 +6,9 @@ import (
 	"unicode"
 )
 
-// Visible makes what cannot be seen in s visible: a space as ·, a tab as →, a
-// carriage return as ␍, and other blanks, marks that combine with the letter
-// before them, and control characters by their number, as \u{a0}. Bytes that
-// are not UTF-8 are shown as \xff. Newlines stay.
+// Visible makes invisible characters of s visible: a space as ·, a tab as →, a carriage return as ␍, and other
+// blanks, combining marks and control characters by their number, as \u{a0}. Bytes that are not UTF-8 are shown as
+// \xff. Newlines stay.
 func Visible(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {

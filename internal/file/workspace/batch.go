@@ -21,17 +21,14 @@ type Change struct {
 	// Data is the new content, for Create and Replace. For Rename nil keeps
 	// the old content.
 	Data []byte
-	// Read gives the new content instead of Data, for Create and Replace. It is called
-	// once, when the file is written, and may be called at once with those of others.
+	// Read returns the new content instead of Data. It is called once, perhaps concurrently with those of other
+	// changes.
 	Read func() ([]byte, error)
-	// Mode is the new mode, permission bits only. Zero keeps the old one, or
-	// for Create means 0666. A created file's mode is subject to the umask.
+	// Mode is the new mode, permission bits only. Zero keeps the old one; for Create it means 0666 less the umask.
 	Mode fs.FileMode
-	// Expect is the Hash that the old content has to have, or the target of a
-	// symlink that goes. Empty means any.
+	// Expect is the Hash that the old content must have, or the target of a removed symlink. Empty means any.
 	Expect string
-	// Old is the old content itself that has to be there, for who has it: to
-	// compare it costs less than a hash. Nil means any.
+	// Old is the old content that must be there; comparing it costs less than a hash. Nil means any.
 	Old []byte
 }
 
@@ -41,15 +38,12 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Batch makes all changes or none. Everything is checked and written to
-// temporary files first, then put in place while all directories are locked;
-// when one fails, those before are taken back. Missing parent directories are
-// made. The changes are made at once, not one after the other: two renames
-// may swap two files, but one path cannot be written twice.
+// Batch makes all changes or none. Everything is checked and written to temporary files first, then put in place
+// while all directories are locked; if one fails, those before are rolled back. Missing parent directories are
+// made. The changes are simultaneous: two renames may swap two files, but one path cannot be written twice.
 //
-// A kill leaves every single file whole, the old or the new one, but may come
-// between two files. Errors are those of WriteFile, Remove and Rename, and
-// conflict when an old content is not the expected one.
+// A kill leaves every single file whole, old or new, but may come between two files. Errors are those of WriteFile,
+// Remove and Rename, and conflict if an old content is not the expected one.
 func (w *Workspace) Batch(ctx context.Context, changes []Change) (err error) {
 	if len(changes) == 0 {
 		return nil
@@ -100,26 +94,23 @@ type batch struct {
 	w      *Workspace
 	steps  []*batchStep
 	byPath map[string]*batchStep
-	// patience is how long other programs that are saving are waited for still.
+	// patience is how much longer to wait for other programs that are saving.
 	patience atomic.Int64
 	// kept is how much of the old contents has been read.
 	kept atomic.Int64
 }
 
-// mostKept is how much of the old contents stays in memory until it is recorded.
+// mostKept bounds the old contents held in memory until they are recorded, in bytes.
 const mostKept = 32 << 20
 
 const (
-	// saveTime is how long a batch waits for programs that have a file open to write
-	// into it: editors that save are done by then, who never closes it is not waited
-	// for.
+	// saveTime is how long a batch waits for programs that have a file open for writing; editors are done by then.
 	saveTime = time.Second
-	// quietTime is how long a file has not been written that nobody is saving, where
-	// the system does not tell who has it open.
+	// quietTime is how long a file must not have been written where the system cannot tell who has it open.
 	quietTime = 20 * time.Millisecond
 )
 
-// batchStep is what is to become of one path.
+// batchStep is the planned change of one path.
 type batchStep struct {
 	*held
 	put    bool // there will be a file
@@ -201,8 +192,7 @@ func (b *batch) add(c Change, helds []*held, old []byte) error {
 	return b.step(&batchStep{held: helds[1], put: true, fresh: true, data: data, mode: mode, like: h})
 }
 
-// old refuses what c cannot change, and gives the present content where a new file
-// is to have it.
+// old returns the content that a new file is to have, and an error if c cannot be made.
 func (b *batch) old(c Change, h *held) ([]byte, error) {
 	if c.Kind == Create {
 		return nil, nil

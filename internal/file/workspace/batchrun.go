@@ -21,15 +21,13 @@ import (
 )
 
 const (
-	// maxAtOnce is how many files are looked at, written or put in place at a time.
+	// maxAtOnce is how many files are examined, written or put in place at a time.
 	maxAtOnce = 4
-	// maxDrafts bounds how many new files of a batch are open at a time, and leastDrafts
-	// from below.
+	// maxDrafts and leastDrafts bound how many new files of a batch are open at a time.
 	maxDrafts, leastDrafts = 1000, 16
-	// maxSyncs is how many of them are waited for at a time: a disk can serve
-	// many in one go.
+	// maxSyncs is how many syncs run at a time: a disk can serve many in one go.
 	maxSyncs = 32
-	// manyDrafts is how many there have to be for one sync of them all.
+	// manyDrafts is how many drafts are worth one sync for all.
 	manyDrafts = 16
 )
 
@@ -48,7 +46,7 @@ func (b *batch) run(ctx context.Context) (err error) {
 	if err := b.w.recordAll(b.steps); err != nil {
 		return err
 	}
-	// Files come before they go, so that a kill rather leaves one twice.
+	// Files come before they go, so that a kill leaves one twice rather than not at all.
 	for _, put := range []bool{true, false} {
 		err := atOnce(len(b.steps), maxAtOnce, func(i int) error {
 			s := b.steps[i]
@@ -64,11 +62,10 @@ func (b *batch) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// draftsAtOnce is how many new files of a batch may be open: the more, the fewer
-// times the disk is waited for.
+// draftsAtOnce is how many new files of a batch may be open: the more, the fewer waits for the disk.
 func draftsAtOnce() int { return max(leastDrafts, min(maxDrafts, mostOpen()/4)) }
 
-// prepare writes the new contents beside the files and to the disk.
+// prepare writes the new contents to temporary files, synced to disk.
 func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 	drafts := make([]*draft, len(steps))
 	err := atOnce(len(steps), maxAtOnce, func(i int) (err error) {
@@ -84,7 +81,7 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 	errs := make([]error, len(steps))
 	_ = atOnce(len(steps), limit, func(i int) error { // all are closed, whatever fails
 		if d := drafts[i]; d != nil {
-			errs[i] = b.w.fail("write", steps[i].given, b.w.settle(d))
+			errs[i] = b.w.fail("write", steps[i].given, b.w.finish(d))
 			steps[i].mine = d.info
 		}
 		return nil
@@ -92,8 +89,8 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 	return cmp.Or(err, cmp.Or(errs...))
 }
 
-// syncMany waits for many drafts in one go where that is quicker, and reports
-// whether it did. They still have to be settled.
+// syncMany syncs many drafts in one go if that is faster, and reports whether it did. They still have to be
+// settled.
 func (c *core) syncMany(drafts []*draft) bool {
 	if len(drafts) < manyDrafts {
 		return false
@@ -111,8 +108,8 @@ func (c *core) syncMany(drafts []*draft) bool {
 	return true
 }
 
-// atOnce calls do with 0 to n-1, in up to limit goroutines and until one fails. The
-// error is that of the least number.
+// atOnce calls do with 0 to n-1 in up to limit goroutines until one fails, and returns the error of the lowest
+// number.
 func atOnce(n, limit int, do func(i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
@@ -137,8 +134,7 @@ func atOnce(n, limit int, do func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// after is what the step makes of its place; of a new file the umask has a say
-// in the mode.
+// after is the state that the step leaves; the umask applies to the mode of a new file.
 func (s *batchStep) after() after {
 	switch {
 	case !s.put:
@@ -160,7 +156,6 @@ func (s *batchStep) kind() Kind {
 	}
 }
 
-// draft writes the new content beside the file, when there is one.
 func (s *batchStep) draft() (*draft, error) {
 	if len(s.rest) > 0 {
 		return nil, missingParent(s.place)
@@ -187,14 +182,14 @@ func (s *batchStep) draft() (*draft, error) {
 		return nil, s.standFor(why)
 	}
 	if err != nil {
-		return nil, s.unkept(err)
+		return nil, s.explainLost(err)
 	}
 	s.temp, s.hash, s.data = d.name, s.w.hash(s.data), nil
 	startWriting(d.file) // while the others are made
 	return d, nil
 }
 
-// apply puts the step in place, unless somebody else was quicker.
+// apply puts the step in place, unless another program changed the file first.
 func (s *batchStep) apply(patience *atomic.Int64) error {
 	if s.missing() {
 		err := renameAt(s.beside(s.temp), s.place, false)
@@ -217,8 +212,7 @@ func (s *batchStep) apply(patience *atomic.Int64) error {
 	return s.unraced(patience)
 }
 
-// applied notes how a step went that, when there is no error, has left what was
-// there under the name backup.
+// applied notes the outcome of a step. If err is nil, the old file is now called backup.
 func (s *batchStep) applied(err error, backup string) error {
 	if err == nil {
 		s.done, s.temp, s.backup = true, "", backup
@@ -226,9 +220,9 @@ func (s *batchStep) applied(err error, backup string) error {
 	return err
 }
 
-// unraced refuses what was there when it is not what was looked at: another program
-// may have saved the file at the last moment. One that has opened the file writes
-// into what was there, whatever name that has by now, so it is waited for.
+// unraced fails if the replaced file is not the one that was examined: another program may have saved it at the
+// last moment. A program that has the file open writes into the replaced one under its new name, so it is waited
+// for.
 func (s *batchStep) unraced(patience *atomic.Int64) error {
 	was, expected, err := s.displaced(patience)
 	if err != nil || !expected || !sameContent(was, s.info) {
@@ -237,9 +231,8 @@ func (s *batchStep) unraced(patience *atomic.Int64) error {
 	return nil
 }
 
-// displaced looks at what was there, once nobody writes into it. expected is false
-// where it has not the content that the caller said: a write of the same length
-// within a tick of the clock shows nowhere else.
+// displaced stats the replaced file once its writers are done. expected is false if its content is not what the
+// caller expects: a write of the same length within a clock tick shows nowhere else.
 func (s *batchStep) displaced(patience *atomic.Int64) (was fs.FileInfo, expected bool, err error) {
 	if !s.info.Mode().IsRegular() {
 		was, err = s.dir.Lstat(s.backup)
@@ -262,9 +255,8 @@ func (s *batchStep) displaced(patience *atomic.Int64) (was fs.FileInfo, expected
 	return was, hex.EncodeToString(sum.Sum(nil)) == s.expect, err
 }
 
-// awaitWriters waits until no program is about to write into the file, for at most
-// the given time. Where the system does not tell, the file has to have been left
-// alone for a while.
+// awaitWriters waits until no program is about to write into the file, for at most the given time. Where the system
+// cannot tell, the file must have been quiet for a while.
 func awaitWriters(f *os.File, atMost time.Duration) {
 	for end := time.Now().Add(atMost); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		writing, known := beingWritten(f)
@@ -278,8 +270,7 @@ func awaitWriters(f *os.File, atMost time.Duration) {
 	}
 }
 
-// swap exchanges the old file and the new one. Where the system cannot, the old
-// one gets a second name before the new one takes its place.
+// swap exchanges the old file and the new one. Where the system cannot, the old one gets a second name first.
 func (s *batchStep) swap(patience *atomic.Int64) error {
 	if s.stands != nil {
 		return s.inPlace(s.data)
@@ -295,13 +286,13 @@ func (s *batchStep) swap(patience *atomic.Int64) error {
 		}
 	}
 	if why := unplaced(inplace.NotOver(err)); why != nil {
-		return s.settleInPlace(why)
+		return s.finishInPlace(why)
 	}
 	return s.applied(err, s.backup)
 }
 
-// settleInPlace writes in place what no temporary file can bring there.
-func (s *batchStep) settleInPlace(why *inplace.Fixed) error {
+// finishInPlace writes in place where no temporary file can replace the file.
+func (s *batchStep) finishInPlace(why *inplace.Fixed) error {
 	if s.backup != "" {
 		_ = s.dir.Remove(s.backup)
 		s.backup = ""
@@ -316,8 +307,8 @@ func (s *batchStep) settleInPlace(why *inplace.Fixed) error {
 	return s.inPlace(data)
 }
 
-// standFor looks at the file itself. One that goes for another is not written in
-// place: it would have the one's content and the other's rights.
+// standFor opens the file itself. A renamed file is not written in place: it would combine one's content with the
+// other's rights.
 func (s *batchStep) standFor(why *inplace.Fixed) (err error) {
 	if s.drop {
 		return s.fixed(why, "another cannot be moved there", "Nothing was changed. Change the content instead.")
@@ -326,8 +317,7 @@ func (s *batchStep) standFor(why *inplace.Fixed) (err error) {
 	return err
 }
 
-// inPlace writes into the file itself, and refuses what was there when it is not
-// what was looked at.
+// inPlace writes into the file itself, and fails if it is not the one that was examined.
 func (s *batchStep) inPlace(data []byte) error {
 	if s.expect != "" && Hash(s.stands.old) != s.expect {
 		return changing(s.given)
@@ -337,8 +327,7 @@ func (s *batchStep) inPlace(data []byte) error {
 	return err
 }
 
-// keep gives the old file a second name, or copies it where there are no hard
-// links.
+// keep gives the old file a second name, or copies it if there are no hard links.
 func (s *batchStep) keep() error {
 	name := tempName()
 	if s.dir.Link(s.name, name) == nil {
@@ -360,11 +349,10 @@ func (s *batchStep) keep() error {
 	if why := unplaced(err); why != nil {
 		return why // it cannot be replaced without a second one
 	}
-	return s.unkept(err)
+	return s.explainLost(err)
 }
 
-// rollBack takes back what was applied, the last first. What another program has
-// put there since stays.
+// rollBack reverts what was applied, the last first. What another program has written since stays.
 func (b *batch) rollBack() {
 	for _, s := range slices.Backward(b.steps) {
 		switch {
@@ -383,7 +371,7 @@ func (b *batch) rollBack() {
 	}
 }
 
-// swapBack puts what was there in its place again.
+// swapBack restores the old file.
 func (s *batchStep) swapBack() {
 	if s.w.exchange(s.place, s.backup) != nil {
 		if s.dir.Rename(s.backup, s.name) == nil {
@@ -396,8 +384,7 @@ func (s *batchStep) swapBack() {
 	}
 }
 
-// tidy removes what is left of temporary files. Some file systems wait for the
-// disk when they free what lay there.
+// tidy removes leftover temporary files. Some file systems wait for the disk when they free their blocks.
 func (b *batch) tidy() {
 	_ = atOnce(len(b.steps), maxSyncs, func(i int) error {
 		s := b.steps[i]

@@ -51,11 +51,9 @@ func (w *Workspace) remove(path string, dir bool) error {
 	return w.fail("remove", path, h.dir.Remove(h.name))
 }
 
-// Rename moves a file, a symlink itself or a directory. With replace a file at
-// to is replaced, else it is refused as already_exists. Errors: not_found,
-// already_exists, is_directory, permission_denied for what is protected, holds
-// something protected or would become so, unsupported across file systems,
-// path_outside_workspace.
+// Rename moves a file, a symlink itself or a directory. With replace a file at to is replaced, else it is refused
+// as already_exists. Errors: not_found, already_exists, is_directory, permission_denied if something protected is
+// moved or results, unsupported across file systems, path_outside_workspace.
 func (w *Workspace) Rename(from, to string, replace bool) error {
 	both, err := w.holdAll([]string{from, to}, []Access{Remove, Remove}, nil)
 	if err != nil {
@@ -66,8 +64,10 @@ func (w *Workspace) Rename(from, to string, replace bool) error {
 	if err := w.renamable(source, target, replace); err != nil {
 		return err
 	}
-	if err := w.recordReplaced(source, target); err != nil {
-		return err
+	if !target.missing() && !os.SameFile(source.info, target.info) {
+		if err := w.record(Delete, target, after{}); err != nil {
+			return err
+		}
 	}
 	if err := w.record(Rename, source, after{to: target}); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (w *Workspace) renamable(source, target *place, replace bool) error {
 	case len(target.rest) > 0:
 		return missingParent(target)
 	case !target.missing() && os.SameFile(source.info, target.info) && source.path() != target.path():
-		if !sameFolded(source, target) {
+		if source.tree != target.tree || fold(source.rel) != fold(target.rel) {
 			return exists(target.given) // another hard link: the system would do nothing
 		}
 	case !target.missing() && !replace:
@@ -97,19 +97,13 @@ func (w *Workspace) renamable(source, target *place, replace bool) error {
 	case !target.missing() && target.info.IsDir():
 		return isDirectory(target.given)
 	}
-	// What lies in a directory may be protected under its new name.
+	// Entries of a directory may be protected under its new name.
 	return w.holdsNone(source, target.rel)
 }
 
-// sameFolded reports that the names differ in case alone.
-func sameFolded(a, b *place) bool {
-	return a.tree == b.tree && fold(a.rel) == fold(b.rel)
-}
-
-// Mkdir makes a directory, with parents all that are missing above it. created
-// lists what was made, from the top. Errors: already_exists (with parents only
-// when it is not a directory), not_found for a missing parent,
-// permission_denied, path_outside_workspace.
+// Mkdir makes a directory; with parents, the missing ones above it too. created lists them from the top. Errors:
+// already_exists (with parents only if it is not a directory), not_found for a missing parent, permission_denied,
+// path_outside_workspace.
 func (w *Workspace) Mkdir(path string, parents bool) (created []string, err error) {
 	for range maxRaces {
 		made, done, err := w.mkdirStep(path, parents)
@@ -129,7 +123,10 @@ func (w *Workspace) mkdirStep(name string, parents bool) (made []string, done bo
 	}
 	defer p.close()
 	if !p.missing() {
-		return nil, true, p.alreadyDir(parents)
+		if parents && p.info.IsDir() {
+			return nil, true, nil
+		}
+		return nil, true, exists(p.given)
 	}
 	if err := w.permit(p, Write); err != nil {
 		return nil, false, err
@@ -137,8 +134,9 @@ func (w *Workspace) mkdirStep(name string, parents bool) (made []string, done bo
 	if len(p.rest) > 0 && !parents {
 		return nil, false, missingParent(p)
 	}
-	top := *p
-	top.rel, top.rest = topOf(p), nil
+	parts := components(p.rel)
+	top := *p // the first missing component
+	top.rel, top.rest = path.Join(parts[:len(parts)-len(p.rest)]...), nil
 	if err := w.record(Mkdir, &top, after{}); err != nil {
 		return nil, false, err
 	}
@@ -152,21 +150,8 @@ func (w *Workspace) mkdirStep(name string, parents bool) (made []string, done bo
 	return []string{top.path()}, len(p.rest) == 0, nil
 }
 
-func (p *place) alreadyDir(parents bool) error {
-	if parents && p.info.IsDir() {
-		return nil
-	}
-	return exists(p.given)
-}
-
-// topOf is the real path of the first missing component.
-func topOf(p *place) string {
-	parts := components(p.rel)
-	return path.Join(parts[:len(parts)-len(p.rest)]...)
-}
-
-// parentsOf makes the directories above the file at name, through a dangling
-// symlink too, and lists those it made.
+// parentsOf makes the directories above the file at name, through a dangling symlink too, and returns those it
+// made.
 func (w *Workspace) parentsOf(name string) (created []string, err error) {
 	p, err := w.locate(name, true)
 	if err != nil {
@@ -182,7 +167,6 @@ func (w *Workspace) parentsOf(name string) (created []string, err error) {
 	return w.makeParents(p)
 }
 
-// makeParents makes the directories above p.
 func (w *Workspace) makeParents(p *place) (created []string, err error) {
 	created, err = w.Mkdir(p.tree.join(path.Dir(p.rel)), true)
 	if errors.Is(err, &tool.Error{Code: tool.AlreadyExists}) {
@@ -191,11 +175,9 @@ func (w *Workspace) makeParents(p *place) (created []string, err error) {
 	return created, err
 }
 
-// Chmod sets the permission bits of a file or directory; set-user-id,
-// set-group-id and sticky bits are not set, whatever mode says. A symlink is
-// followed. Errors: not_found, unsupported for anything else and, unless a view
-// of Restoring does it, for a file with several names, permission_denied,
-// path_outside_workspace.
+// Chmod sets the permission bits of a file or directory, never set-user-id, set-group-id or sticky. A symlink is
+// followed. Errors: not_found, unsupported for anything else and for a file with several names (except in a view of
+// Restoring), permission_denied, path_outside_workspace.
 func (w *Workspace) Chmod(path string, mode fs.FileMode) error {
 	h, err := w.hold(path, Write)
 	if err != nil {
@@ -217,8 +199,8 @@ func (w *Workspace) Chmod(path string, mode fs.FileMode) error {
 	return w.fail("change the mode of", path, h.chmod(mode.Perm()))
 }
 
-// chmod goes through an open file, which no swapped symlink can change. A file
-// that its owner cannot read is changed by name.
+// chmod works on an open file, which no swapped symlink can change. A file its owner cannot read is changed by
+// name.
 func (h *held) chmod(mode fs.FileMode) error {
 	f, err := h.dir.OpenFile(h.name, openFlags, 0)
 	if errors.Is(err, fs.ErrPermission) {
@@ -234,7 +216,7 @@ func (h *held) chmod(mode fs.FileMode) error {
 	return f.Chmod(mode)
 }
 
-// removeDirs takes back directories that were made, the deepest first.
+// removeDirs removes directories that were made, the deepest first.
 func (w *Workspace) removeDirs(created []string) {
 	for _, dir := range slices.Backward(created) {
 		if p, err := w.locate(dir, false); err == nil {

@@ -22,8 +22,7 @@ func (p *place) openName(name string, flag int, mode fs.FileMode) (*os.File, err
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// openShared is for places that share an open directory. os.Root takes three
-// times the system calls, as it offers a regular file to the poller.
+// openShared is for places that share an open directory. os.Root takes three times the system calls.
 func (p *place) openShared(name string, flag int, mode fs.FileMode) (fd int, err error) {
 	dir, err := p.dirs.file(p.dir)
 	if err != nil {
@@ -40,7 +39,6 @@ func (p *place) openShared(name string, flag int, mode fs.FileMode) (fd int, err
 	}
 }
 
-// contents reads the regular file at the place.
 func (h *held) contents() ([]byte, error) {
 	was, ok := h.info.Sys().(*syscall.Stat_t)
 	if h.dirs == nil || !ok {

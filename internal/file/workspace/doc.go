@@ -1,22 +1,17 @@
 // Package workspace is the one way by which toolhost touches people's files.
 //
-// A [Workspace] is a directory tree, with further trees that the operator
-// allows. Every path that a caller gives is resolved one component at a time
-// through os.Root handles, and the operation is then done on the handle of the
-// parent directory and a single name. Nothing is checked by name first and
-// used by name later, so a symlink that somebody swaps in between leads
+// A [Workspace] is a directory tree, plus further trees that the operator allows. Every path is resolved one
+// component at a time through os.Root handles, and the operation is done on the handle of the parent directory and
+// a single name. Nothing is checked by name first and used by name later, so a symlink swapped in between leads
 // nowhere outside.
 //
-// Symlinks are followed while they stay inside, absolute ones too. Files are
-// replaced by renaming a finished temporary file over them, so anyone who reads
-// or kills at any moment finds the old or the new file, whole, and no hard
-// link is written through. Writers of one directory exclude each other, inside
-// the process and between processes.
+// Symlinks are followed while they stay inside, absolute ones too. Files are replaced by renaming a finished
+// temporary file over them: a reader or a kill at any moment finds the old or the new file, whole, and no hard link
+// is written through. Writers of one directory exclude each other, inside the process and between processes.
 //
-// Paths that [Options.Protect] names can be read but not written, and neither
-// can a directory that holds one be moved or removed.
+// Paths matching [Options.Protect] can be read but not written, and a directory that holds one cannot be moved or
+// removed.
 //
-// What it does not defend against: bind mounts are followed as the operator
-// made them, and a process that may itself write outside the workspace can
-// move a directory there while it is being written to.
+// Not defended against: bind mounts are followed as the operator made them, and a process that may itself write
+// outside the workspace can move a directory there while it is being written to.
 package workspace

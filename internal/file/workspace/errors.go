@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// fault is one kind of failure of the operating system.
+// fault is a kind of operating system error.
 type fault struct {
 	err        error
 	code       tool.Code
@@ -17,7 +17,7 @@ type fault struct {
 	suggestion string
 }
 
-// faults lists the narrow ones first, since some errors match several.
+// faults lists the narrow kinds first, since some errors match several.
 func faults() []fault {
 	return []fault{
 		{syscall.ENOSPC, tool.Unavailable, "no space left on the device",
@@ -57,8 +57,7 @@ func faults() []fault {
 	}
 }
 
-// classify turns an error of the system into a code, what happened, and what
-// to do next.
+// classify returns the code, description and suggestion for a system error.
 func classify(err error) (code tool.Code, what, suggestion string) {
 	for _, f := range faults() {
 		if errors.Is(err, f.err) {
@@ -72,8 +71,7 @@ func classify(err error) (code tool.Code, what, suggestion string) {
 	return tool.Internal, err.Error(), "This is unexpected; look at the file system, then try again."
 }
 
-// fail is the error that a caller sees when doing something at path failed.
-// doing reads like "write".
+// fail returns the error for a failed operation at path. doing reads like "write".
 func (c *core) fail(doing, path string, err error) error {
 	if err == nil {
 		return nil
@@ -90,7 +88,7 @@ func (c *core) fail(doing, path string, err error) error {
 	return wrap(e, err)
 }
 
-// wrap keeps cause reachable for errors.Is under e's text.
+// wrap makes cause reachable for errors.Is without changing the text of e.
 func wrap(e *tool.Error, cause error) error {
 	w := tool.Errorf(e.Code, "%w", &caused{text: e.Message, cause: cause})
 	w.Suggestion, w.Details = e.Suggestion, e.Details
@@ -131,13 +129,12 @@ func notDirectory(path string) *tool.Error {
 		Suggest("Name a directory.").With("path", path)
 }
 
-// notBelow is the error for a path that goes on below the file part.
+// notBelow is the error for a path that continues below the file part.
 func notBelow(part string) *tool.Error {
 	return tool.Errorf(tool.NotADirectory, "%s is not a directory", part).
 		Suggest("It is a file, so nothing is below it; check the path.").With("path", part)
 }
 
-// slashedFile is the error for a file that is named with a slash at the end.
 func slashedFile(path string) *tool.Error {
 	return tool.Errorf(tool.NotADirectory, "%s is not a directory", path).
 		Suggest("Leave the slash at the end out to name the file.").With("path", path)
@@ -163,11 +160,6 @@ func kindName(mode fs.FileMode) string {
 	default:
 		return "a special file"
 	}
-}
-
-func readOnly(path string) *tool.Error {
-	return tool.Errorf(tool.PermissionDenied, "%s is read-only", path).
-		Suggest("Make it writable first if it is meant to change.").With("path", path)
 }
 
 func changing(path string) *tool.Error {

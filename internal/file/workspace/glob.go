@@ -19,29 +19,25 @@ import (
 type GlobOptions struct {
 	// Gitignore leaves out .git and what .gitignore files exclude.
 	Gitignore bool
-	// NoHidden leaves out entries whose name begins with a dot, unless the
-	// part of the pattern without wildcards leads there, or the part for the
-	// name begins with a dot too.
+	// NoHidden leaves out entries whose name begins with a dot, unless the pattern's literal prefix leads there or
+	// its part for the name begins with a dot too.
 	NoHidden bool
 	// SkipDirs lists directories to leave out, see WalkOptions.
 	SkipDirs []string
-	// FilesOnly leaves out directories; symlinks stay, whatever they lead to.
+	// FilesOnly leaves out directories; symlinks stay, whatever their target.
 	FilesOnly bool
-	// Max bounds how many paths are returned; zero means no bound. Which ones
-	// is decided by their order.
+	// Max bounds how many paths are returned, the first in order; zero means no bound.
 	Max int
 }
 
-// Glob gives the paths that match pattern, sorted bytewise: files, symlinks
-// and directories, relative to the workspace or absolute in an allowed
-// directory. In the pattern * and ? stand for characters but the slash, **
-// for any directories, [a-z] and [!a-z] for sets, {a,b} for alternatives; a
-// backslash takes the next character as it is. A slash at the end leaves
-// directories only. Symlinked directories are followed in the part of the
-// pattern without wildcards alone. No match gives an empty list.
+// Glob returns the paths that match pattern, sorted bytewise: files, symlinks and directories, relative to the
+// workspace or absolute in an allowed directory. In the pattern * and ? match characters but the slash, ** any
+// directories, [a-z] and [!a-z] sets, {a,b} alternatives; a backslash escapes the next character. A trailing slash
+// matches directories only. Symlinked directories are followed only in the literal prefix. Without a match the list
+// is empty.
 //
-// Errors: invalid_argument for a pattern that does not parse,
-// path_outside_workspace, too_large, timeout and cancelled.
+// Errors: invalid_argument for a pattern that does not parse, path_outside_workspace, too_large, timeout and
+// cancelled.
 func (w *Workspace) Glob(ctx context.Context, pattern string, opts GlobOptions) ([]string, error) {
 	base, rest, err := w.splitPattern(pattern)
 	if err != nil {
@@ -54,9 +50,8 @@ func (w *Workspace) Glob(ctx context.Context, pattern string, opts GlobOptions) 
 	return found, err
 }
 
-// splitPattern gives the directory that the pattern begins with, and the part
-// with wildcards, "" when there is none. The directory is what makes sure
-// that the pattern does not leave the workspace.
+// splitPattern returns the literal directory prefix of the pattern, which is checked against the workspace, and the
+// part with wildcards, "" if it has no wildcard.
 func (w *Workspace) splitPattern(pattern string) (base, rest string, err error) {
 	slashed := pattern
 	if filepath.Separator != '/' && !strings.ContainsAny(pattern, "/") {
@@ -136,8 +131,8 @@ func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobO
 	}
 	g := newGlobber(rest, real, opts)
 	g.name = func(rel string) string { return lexTree.path(path.Join(lexRel, rel)) }
-	if lexRel != "." {
-		g.takeBase()
+	if lexRel != "." && !opts.FilesOnly && doublestar.MatchUnvalidated("x/"+g.rest, "x") {
+		g.found = append(g.found, g.name("")) // ** alone matches the directory itself
 	}
 	walk := WalkOptions{Gitignore: opts.Gitignore, Hidden: !opts.NoHidden || slices.ContainsFunc(g.parts, dotted),
 		SkipDirs: opts.SkipDirs, enter: g.enter}
@@ -169,13 +164,6 @@ func newGlobber(rest, base string, opts GlobOptions) *globber {
 	}
 }
 
-// takeBase takes the directory itself, which ** alone stands for.
-func (g *globber) takeBase() {
-	if !g.opts.FilesOnly && doublestar.MatchUnvalidated("x/"+g.rest, "x") {
-		g.found = append(g.found, g.name(""))
-	}
-}
-
 func (g *globber) take(e Entry) error {
 	rel := under(g.base, e.rel)
 	if !g.matches(rel, e.Dir) {
@@ -188,7 +176,7 @@ func (g *globber) take(e Entry) error {
 	return nil
 }
 
-// dotted reports that a part of a pattern is for names that begin with a dot.
+// dotted reports whether a part of a pattern matches names that begin with a dot.
 func dotted(part string) bool { return strings.HasPrefix(part, ".") }
 
 // shows reports whether the pattern has a dot for each name that begins with one.
@@ -244,8 +232,7 @@ func (g *globber) enter(rel string) bool {
 	return len(names) < len(g.parts)
 }
 
-// replaceDeep puts another end in the place of /** at the end of a pattern and
-// of each alternative in it.
+// replaceDeep replaces a trailing /** of a pattern and of each alternative in it.
 func replaceDeep(pattern, with string) string {
 	for _, end := range []string{"}", ","} {
 		pattern = strings.ReplaceAll(pattern, "/**"+end, with+end)
@@ -256,7 +243,7 @@ func replaceDeep(pattern, with string) string {
 	return pattern
 }
 
-// globPlain is a pattern without wildcards: the path itself.
+// globPlain matches a pattern without wildcards: the path itself.
 func (w *Workspace) globPlain(name string, opts GlobOptions) ([]string, error) {
 	info, err := w.Lstat(name)
 	if err != nil {
@@ -272,7 +259,7 @@ func (w *Workspace) globPlain(name string, opts GlobOptions) ([]string, error) {
 	return []string{rel}, nil
 }
 
-// under gives rel relative to base, both relative to the same tree.
+// under returns rel relative to base, both relative to the same tree.
 func under(base, rel string) string {
 	if base == "." {
 		return rel

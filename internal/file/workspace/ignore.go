@@ -19,21 +19,21 @@ type ignoreRule struct {
 	anywhere bool // the pattern names no directory: it matches at any depth
 }
 
-// ignoreList holds the rules of one directory, and leads to those above.
+// ignoreList holds the rules of one directory, linked to those above.
 type ignoreList struct {
 	up    *ignoreList
 	base  string // the directory, "" for the tree's root
 	rules []ignoreRule
 }
 
-// ignored tells whether rel, which lies below the list's directory, is to be
-// left out: the last matching rule of the innermost directory decides.
+// ignored reports whether rel, below the list's directory, is left out: the last matching rule of the innermost
+// directory decides.
 func (l *ignoreList) ignored(rel string, dir bool) bool {
 	ignored, _ := l.decide(rel, dir)
 	return ignored
 }
 
-// decide also tells whether any rule decides.
+// decide also reports whether any rule matched.
 func (l *ignoreList) decide(rel string, dir bool) (ignored, decided bool) {
 	for ; l != nil; l = l.up {
 		name := rel
@@ -52,13 +52,13 @@ func (l *ignoreList) decide(rel string, dir bool) (ignored, decided bool) {
 // Patterns are the lines of a .gitignore file.
 type Patterns struct{ list *ignoreList }
 
-// NewPatterns gives the patterns that these lines are.
+// NewPatterns parses the lines of a .gitignore file.
 func NewPatterns(lines []string) *Patterns {
 	return &Patterns{&ignoreList{rules: parseIgnore(strings.Join(lines, "\n"))}}
 }
 
-// GitPatterns gives those that a directory's own .gitignore and its repository's
-// exclude file have, and none where they cannot be read.
+// GitPatterns returns those of a directory's own .gitignore and its repository's exclude file, none if they cannot
+// be read.
 func GitPatterns(dir string) *Patterns {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -68,8 +68,8 @@ func GitPatterns(dir string) *Patterns {
 	return &Patterns{readIgnore(root, ".gitignore", "", readIgnore(root, ".git/info/exclude", "", nil))}
 }
 
-// Decide tells whether rel, a path from the directory of the patterns, is ignored,
-// and whether any of them decides.
+// Decide reports whether rel, relative to the directory of the patterns, is ignored, and whether any pattern
+// matched.
 func (p *Patterns) Decide(rel string, dir bool) (ignored, decided bool) {
 	return p.list.decide(rel, dir)
 }
@@ -107,7 +107,7 @@ func parseIgnoreLine(line string) (rule ignoreRule, ok bool) {
 	return rule, rule.pattern != ""
 }
 
-// trimBlanks cuts off trailing blanks that no backslash keeps.
+// trimBlanks cuts off trailing blanks that are not escaped.
 func trimBlanks(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -122,8 +122,7 @@ func trimBlanks(line string) string {
 	return line[:min(end, len(line))]
 }
 
-// readIgnore adds the rules of the file name in dir to those of up. Only
-// regular files count, as for git.
+// readIgnore adds the rules of the file name in dir to those of up. Only regular files count, as in git.
 func readIgnore(dir *os.Root, name, base string, up *ignoreList) *ignoreList {
 	info, err := dir.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {

@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// direntHeader is the size of what stands before a name in an answer of
-// getdents64: inode (8), offset (8), record length (2) and type (1).
+// direntHeader is the size before the name in a getdents64 entry: inode (8), offset (8), record length (2), type
+// (1).
 const direntHeader = 19
 
-// list reads the directory f and stops soon after limit entries (0: none). It
-// takes the kinds of files from the directory itself: File.ReadDir looks at
-// each file again when the directory was opened through a Root.
+// list reads the directory f and stops soon after limit entries (0: none). File types come from the directory
+// itself: File.ReadDir stats each file again if the directory was opened through a Root.
 func list(f *os.File, limit int) (items []item, err error) {
 	buf := make([]byte, 16<<10)
 	for limit == 0 || len(items) <= limit {
@@ -48,8 +47,7 @@ func parseDirents(buf []byte, items []item) []item {
 	return items
 }
 
-// direntMode is the kind of file, ModeIrregular when the file system does not
-// say.
+// direntMode is the type of file, ModeIrregular if the file system does not say.
 func direntMode(kind byte) fs.FileMode {
 	switch kind {
 	case unix.DT_REG:

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// lockTable has one lock for each directory that is being written to.
+// lockTable has one lock for each directory being written to.
 type lockTable struct {
 	mu    sync.Mutex
 	locks map[string]*dirLock
@@ -55,9 +55,8 @@ func (t *lockTable) leave(dir string, l *dirLock) {
 	}
 }
 
-// lockDir excludes all other writers of the directory, here and in other
-// processes. abs names it; dir is its handle. shared tells whether other
-// processes are excluded, which some network file systems cannot do.
+// lockDir excludes all other writers of the directory abs with handle dir. shared is false if other processes
+// cannot be excluded, as on some network file systems.
 func (w *Workspace) lockDir(dir *os.Root, abs string) (release func(), shared bool, err error) {
 	ctx, cancel := context.WithTimeout(w.ctx, w.lockWait)
 	defer cancel()
@@ -65,7 +64,7 @@ func (w *Workspace) lockDir(dir *os.Root, abs string) (release func(), shared bo
 	if err != nil {
 		return nil, false, w.lockError(abs, err)
 	}
-	unlock, err := flock(ctx, dir, abs)
+	unlock, err := flock(ctx, dir)
 	if errors.Is(err, filelock.ErrNone) {
 		return leave, false, nil
 	}
@@ -76,15 +75,18 @@ func (w *Workspace) lockDir(dir *os.Root, abs string) (release func(), shared bo
 	return func() { unlock(); leave() }, true, nil
 }
 
-// flock takes the lock that processes share.
-func flock(ctx context.Context, dir *os.Root, abs string) (unlock func(), err error) {
-	f, err := lockFile(dir, abs)
+// flock takes the lock shared between processes.
+func flock(ctx context.Context, dir *os.Root) (unlock func(), err error) {
+	f, err := dir.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	if err := filelock.Await(ctx, f, true); err != nil {
 		f.Close()
-		return nil, lockFailure(err)
+		if errors.Is(err, unix.EBADF) || errors.Is(err, unix.EINVAL) { // the file system cannot lock directories
+			err = filelock.ErrNone
+		}
+		return nil, err
 	}
 	return func() { f.Close() }, nil
 }
@@ -112,9 +114,8 @@ func (h *held) close() {
 	h.place.close()
 }
 
-// hold resolves path, checks that access is allowed and locks its directory.
-// The place is as it was found once the lock was there, or below: other
-// toolhosts do not change it, and what others do is found by later checks.
+// hold resolves path, checks access and locks its directory. Other toolhosts do not change the place from then on;
+// later checks find what others do.
 func (w *Workspace) hold(path string, access Access) (*held, error) {
 	for range maxRaces {
 		p, err := w.locate(path, access.follows())
@@ -136,7 +137,7 @@ func (w *Workspace) hold(path string, access Access) (*held, error) {
 	return nil, changing(path)
 }
 
-// holdPlace locks p's directory and looks again, since waiting takes time.
+// holdPlace locks p's directory and resolves again, since waiting takes time.
 func (w *Workspace) holdPlace(p *place, access Access) (*held, error) {
 	defer p.close()
 	release, shared, err := w.lockDir(p.dir, p.parent())
@@ -148,18 +149,13 @@ func (w *Workspace) holdPlace(p *place, access Access) (*held, error) {
 		release()
 		return nil, err
 	}
-	if !now.sameDir(p) {
+	if !now.sameName(p) || !sameRoot(now.dir, p.dir) {
 		release()
 		now.close()
 		return nil, errRaced
 	}
 	w.sweepOnce(now, shared)
 	return &held{place: now, w: w, release: release}, nil
-}
-
-// sameDir reports that p and q are the same name in the same directory.
-func (p *place) sameDir(q *place) bool {
-	return p.sameName(q) && sameRoot(p.dir, q.dir)
 }
 
 func (p *place) sameName(q *place) bool {
@@ -178,7 +174,7 @@ func sameRoot(a, b *os.Root) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// grip is a number of places whose directories are all locked.
+// grip is a set of places whose directories are all locked.
 type grip struct {
 	places  []*held
 	dirs    *openDirs
@@ -190,9 +186,8 @@ func (g *grip) close() {
 	g.dirs.close()
 }
 
-// holdAll locks the directories of several paths, always in the same order so
-// that no two callers wait for each other. When parents is not nil, missing
-// directories above what is to be written are made and added to it.
+// holdAll locks the directories of several paths, always in the same order so that callers cannot deadlock. If
+// parents is not nil, missing directories above what is to be written are made and added to it.
 func (w *Workspace) holdAll(paths []string, access []Access, parents *[]string) (*grip, error) {
 	for try := range maxRaces {
 		g, err := w.tryHoldAll(paths, access, parents, try == 0)
@@ -203,8 +198,8 @@ func (w *Workspace) holdAll(paths []string, access []Access, parents *[]string) 
 	return nil, changing(paths[0])
 }
 
-// tryHoldAll fails with errRaced when it has not locked the right directories.
-// With guess it takes no path for a symlink, as few are, until that is so.
+// tryHoldAll fails with errRaced if it has not locked the right directories. With guess it assumes that paths are
+// not symlinks until one is.
 func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]string, guess bool) (*grip, error) {
 	dirs := newOpenDirs()
 	defer dirs.close()
@@ -234,7 +229,7 @@ func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]strin
 	return g, nil
 }
 
-// withParents makes the directories above p and gives the place again.
+// withParents makes the directories above p and returns the place again.
 func (w *Workspace) withParents(dirs *openDirs, p *place, made *[]string) (*place, error) {
 	created, err := w.makeParents(p)
 	*made = append(*made, created...)
@@ -288,15 +283,4 @@ func (w *Workspace) lookAgain(g *grip, places []*place, access []Access) error {
 		g.places = append(g.places, &held{place: now, w: w})
 	}
 	return nil
-}
-
-// lockFile is what is locked: the directory itself.
-func lockFile(dir *os.Root, _ string) (*os.File, error) { return dir.Open(".") }
-
-// lockFailure knows what file systems say that cannot lock directories.
-func lockFailure(err error) error {
-	if errors.Is(err, unix.EBADF) || errors.Is(err, unix.EINVAL) {
-		return filelock.ErrNone
-	}
-	return err
 }

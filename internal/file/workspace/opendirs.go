@@ -6,17 +6,15 @@ import (
 	"sync"
 )
 
-// openDirs are handles of directories that several places share: each
-// directory is opened once, however many paths lead through it. A nil one
-// shares nothing. Paths are resolved one after the other, and the places that come
-// of it may be used at once.
+// openDirs shares directory handles between places: each directory is opened once, however many paths lead through
+// it. A nil one shares nothing. Paths are resolved sequentially; the resulting places may be used concurrently.
 type openDirs struct {
 	roots map[dirName]*os.Root
 	mu    sync.Mutex // of files
 	files map[*os.Root]*os.File
 }
 
-// dirName names a directory by its real path in its tree.
+// dirName identifies a directory by its real path in its tree.
 type dirName struct {
 	tree *tree
 	rel  string
@@ -26,20 +24,12 @@ func newOpenDirs() *openDirs {
 	return &openDirs{roots: make(map[dirName]*os.Root), files: make(map[*os.Root]*os.File)}
 }
 
-func (d *openDirs) get(t *tree, names []string) *os.Root {
-	if d == nil || len(d.roots) == 0 {
-		return nil
-	}
-	return d.roots[dirName{t, path.Join(names...)}]
-}
-
 func (d *openDirs) add(t *tree, names []string, dir *os.Root) {
 	if d != nil {
 		d.roots[dirName{t, path.Join(names...)}] = dir
 	}
 }
 
-// file gives dir as a file.
 func (d *openDirs) file(dir *os.Root) (*os.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,25 +17,22 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// maxProtectScan bounds how many entries are looked at to find a protected
-// file in a directory that is to be moved or removed.
+// maxProtectScan bounds the entries searched for a protected file in a directory to be moved or removed.
 const maxProtectScan = 200_000
 
-// Deciding lists the paths in a workspace, in slash form, of what says what
-// agents may do. No tool and no confined command may change them.
+// Deciding lists the slash paths in a workspace that decide what agents may do. No tool and no confined command may
+// change them.
 func Deciding() []string {
 	return []string{"agent.hcl", "agent.hcl.json", "agent.lock.hcl", ".agent/Taskfile.yml"}
 }
 
-// DecidingAnywhere lists the globs of those that count in every directory, since
-// it may become a workspace.
+// DecidingAnywhere lists the globs of those that count in every directory, since any may become a workspace.
 func DecidingAnywhere() []string {
 	return []string{"agent.hcl*", "agent.lock.hcl", ".agent/Taskfile.yml"}
 }
 
-// DefaultProtect lists the globs that protect what is Deciding, what the user's
-// other programs obey, toolhost's own account of what has happened, and the caches
-// that processes with other rights run programs from.
+// DefaultProtect lists the globs protecting Deciding, what the user's other programs obey, toolhost's own records,
+// and caches that processes with other rights run programs from.
 func DefaultProtect() []string {
 	globs := slices.Concat(Deciding(), gitOwn, []string{".agent/runs/**", ".agent/cache/granted/**",
 		".agent/cache/sandbox/{go-build,go-mod,npm,xdg}/**"})
@@ -76,13 +73,11 @@ func (p *protection) add(given, folded string) {
 	p.folded = append(p.folded, folded)
 }
 
-// gitOwn are the globs that keep tools from what git keeps. A HEAD is of a
-// repository alone, and could make its directory one.
+// gitOwn are the globs of git's own files. A HEAD alone could turn its directory into a repository.
 var gitOwn = []string{".git/**", "**/.git/**", "HEAD", "**/HEAD"}
 
-// Restoring is a view of the same workspace in which what git keeps may change,
-// too, and links may be made where none is followed: for bringing back what a
-// confined command has changed there, which was the sandbox's to allow.
+// Restoring returns a view of the same workspace in which git's own files may change and links may be made where
+// none is followed: it restores what a confined command changed there, as the sandbox allowed.
 func (w *Workspace) Restoring() *Workspace {
 	lifted := &protection{}
 	for i, given := range w.protect.given {
@@ -96,7 +91,6 @@ func (w *Workspace) Restoring() *Workspace {
 	return &Workspace{core: c, ctx: w.ctx}
 }
 
-// match gives the glob that protects rel or a directory above it.
 func (p *protection) match(rel string) (glob string, ok bool) {
 	name := fold(rel)
 	for end := 0; end <= len(name); end++ {
@@ -112,8 +106,8 @@ func (p *protection) match(rel string) (glob string, ok bool) {
 	return "", false
 }
 
-// fold makes alike what some file system takes for the same name: case, and
-// characters, trailing dots and blanks and stream names that it ignores.
+// fold maps names to one form that some file system treats as the same: case, and characters, trailing dots and
+// blanks and stream names that it ignores.
 func fold(rel string) string {
 	if isPlain(rel) {
 		return rel
@@ -168,7 +162,7 @@ func protectedError(given, what, glob string) *tool.Error {
 		With("path", given).With("pattern", glob)
 }
 
-// permit refuses what access to the place is not allowed.
+// permit refuses access to the place that is not allowed.
 func (c *core) permit(p *place, access Access) error {
 	if access == Read {
 		return nil
@@ -205,9 +199,8 @@ func (c *core) unprotected(given, rel string) error {
 	return nil
 }
 
-// disobeyed refuses what git would take for a repository, or for the configuration
-// of one that has no .git, and what agents obey by a name that begins above an allowed
-// directory.
+// disobeyed refuses what git would take for a repository or its configuration, and what agents obey by a name that
+// begins above an allowed directory.
 func (c *core) disobeyed(p *place) error {
 	parts := strings.Split(fold(p.rel), "/")
 	if c.restoring || slices.Contains(parts, ".git") { // the globs say that
@@ -226,13 +219,12 @@ func (c *core) disobeyed(p *place) error {
 	return nil
 }
 
-// there reports whether there is anything at a path.
+// there reports whether a path exists.
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// isTree reports whether abs is or holds the root of a tree.
 func (c *core) isTree(abs string) bool {
 	for _, t := range c.trees {
 		if _, ok := below(abs, t.abs); ok {
@@ -242,8 +234,7 @@ func (c *core) isTree(abs string) bool {
 	return false
 }
 
-// holdsNone refuses a directory in which a file lies that is protected where
-// it is, or would be if the directory were named rel.
+// holdsNone refuses a directory that holds a file which is protected, or would be if the directory were named rel.
 func (c *core) holdsNone(p *place, rel string) error {
 	if p.missing() || !p.info.IsDir() || len(c.protect.folded) == 0 {
 		return nil

@@ -13,13 +13,11 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// DefaultReadLimit is how many bytes ReadFile and Update read at most unless
-// told otherwise.
+// DefaultReadLimit is how many bytes ReadFile and Update read at most by default.
 const DefaultReadLimit = 64 << 20
 
-// Open opens a regular file for reading. Errors: not_found, is_directory,
-// unsupported for a pipe, socket or device (it never waits for one),
-// path_outside_workspace, permission_denied.
+// Open opens a regular file for reading. It never waits for a pipe, socket or device. Errors: not_found,
+// is_directory, unsupported for those, path_outside_workspace, permission_denied.
 func (w *Workspace) Open(path string) (*os.File, error) {
 	f, _, err := w.open(path)
 	return f, err
@@ -45,8 +43,7 @@ func (w *Workspace) open(path string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, changing(path)
 }
 
-// openDirectly is the quick way for paths that os.Root resolves by itself. It
-// gives up on anything unusual.
+// openDirectly is the fast path for names that os.Root resolves by itself. It gives up on anything unusual.
 func (w *Workspace) openDirectly(path string) (*os.File, fs.FileInfo, bool) {
 	t, rel, err := w.lexical(path)
 	if err != nil || len(w.hidden) > 0 {
@@ -64,8 +61,7 @@ func (w *Workspace) openDirectly(path string) (*os.File, fs.FileInfo, bool) {
 	return f, info, true
 }
 
-// openFile opens the regular file at the place, and fails with errRaced when
-// it is no longer the one that was found.
+// openFile opens the regular file at the place, and fails with errRaced if it is no longer the one found.
 func (p *place) openFile() (*os.File, fs.FileInfo, error) {
 	if err := p.regular(); err != nil {
 		return nil, nil, err
@@ -117,7 +113,7 @@ func (w *Workspace) ReadFile(path string, limit int64) ([]byte, fs.FileInfo, err
 	return data, info, nil
 }
 
-// readAll reads a regular file that has, as far as is known, size bytes.
+// readAll reads a regular file of about size bytes.
 func readAll(f io.Reader, size int64, path string, limit int64) ([]byte, error) {
 	if limit <= 0 {
 		limit = DefaultReadLimit
@@ -151,8 +147,8 @@ func tooLarge(path string, size, limit int64) *tool.Error {
 		With("path", path).With("size", size).With("limit", limit)
 }
 
-// Stat describes what is at path, following symlinks. Errors: not_found,
-// path_outside_workspace, permission_denied, blocked.
+// Stat describes the file at path, following symlinks. Errors: not_found, path_outside_workspace,
+// permission_denied, blocked.
 func (w *Workspace) Stat(path string) (fs.FileInfo, error) { return w.stat(path, true) }
 
 // Lstat is Stat without following the last component.
@@ -191,7 +187,7 @@ func (w *Workspace) ReadDir(dir string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// openDir opens a handle of a directory; symlinks are followed.
+// openDir opens a handle of a directory, following symlinks.
 func (w *Workspace) openDir(dir string) (*os.Root, string, *tree, error) {
 	for range maxRaces {
 		p, err := w.locate(dir, true)
@@ -210,7 +206,6 @@ func (w *Workspace) openDir(dir string) (*os.Root, string, *tree, error) {
 	return nil, "", nil, changing(dir)
 }
 
-// openRoot opens a handle of the directory at the place.
 func (p *place) openRoot() (*os.Root, error) {
 	if p.missing() {
 		return nil, notFound(p.given)
@@ -232,14 +227,13 @@ func (p *place) openRoot() (*os.Root, error) {
 	return root, nil
 }
 
-// item is a name in a directory and its kind.
+// item is a directory entry: its name and type.
 type item struct {
 	name string
 	mode fs.FileMode
 }
 
-// readNames lists a directory, unsorted and without temporary files; it stops
-// soon after limit entries (0: none).
+// readNames lists a directory, unsorted and without temporary files; it stops soon after limit entries (0: none).
 func readNames(dir *os.Root, limit int) ([]item, error) {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -275,8 +269,8 @@ func (e *dirEntry) Type() fs.FileMode          { return e.mode }
 func (e *dirEntry) Info() (fs.FileInfo, error) { return e.w.Lstat(e.path) }
 func (e *dirEntry) String() string             { return fs.FormatDirEntry(e) }
 
-// Unlocked runs look, which reads what is at path, and runs it again with the modes of the user's own directories
-// above it, and its own, opened to their owner for the moment, where they forbid that.
+// Unlocked runs look, which reads at path. If permissions forbid that, it runs look again while the modes of the
+// user's own directories above, and of path, are opened to their owner.
 func (w *Workspace) Unlocked(path string, look func() error) error {
 	t, rel, err := w.lexical(path)
 	if err != nil {

@@ -29,54 +29,47 @@ const (
 	Mkdir   Kind = "mkdir"
 )
 
-// Before is what a change is going to replace.
+// Before describes what a change is about to replace.
 type Before struct {
 	Kind Kind
-	// Path is the real path of what changes: relative to the workspace, or
-	// absolute in an allowed directory.
+	// Path is the real path: relative to the workspace, or absolute in an allowed directory.
 	Path string
 	// To is the new path of a rename.
 	To string
-	// Mode is what was there; 0 when nothing was.
+	// Mode is the old mode; 0 if there was nothing.
 	Mode fs.FileMode
-	// Plain is Mode without the access control list that was there; nil where none was.
+	// Plain is Mode without the access control list; nil if there was none.
 	Plain *fs.FileMode
-	// Data is the content that a regular file had, and for a symlink its
-	// target. It is nil for a directory, and when Omitted.
+	// Data is the content of a regular file or the target of a symlink. It is nil for a directory, and if Omitted.
 	Data []byte
-	// Omitted says that the file was larger than DefaultReadLimit.
+	// Omitted is set if the file was larger than DefaultReadLimit.
 	Omitted bool
-	// Size, in bytes, and ModTime are those of what was there.
+	// Size, in bytes, and ModTime of the old file.
 	Size    int64
 	ModTime time.Time
-	// NewHash is the Hash of the content that the file is going to have, or
-	// that a renamed file has and keeps. It is empty for directories, for what
-	// goes, and for files larger than DefaultReadLimit.
+	// NewHash is the Hash of the content that the file will have. It is empty for directories, removals, and files
+	// larger than DefaultReadLimit.
 	NewHash string
-	// NewMode is the mode that the file is going to have; 0 where that is not
-	// known or does not change.
+	// NewMode is the mode that the file will have; 0 if unknown or unchanged.
 	NewMode fs.FileMode
 }
 
-// Recorder is told about every change of a file before it happens, so that it can
-// be undone. BeforeChange is called while the directory is locked: it must not
-// write there through the workspace. ctx is that of the view through which the
-// change is made, see WithContext, or the one given to Batch. An error prevents
-// the change. A change that is recorded may fail all the same.
+// Recorder is called before every change of a file, so that it can be undone. BeforeChange runs while the directory
+// is locked: it must not write there through the workspace. ctx is that of the view (see WithContext) or of Batch.
+// An error prevents the change. A recorded change may still fail.
 type Recorder interface {
 	BeforeChange(ctx context.Context, b Before) error
 }
 
-// BatchRecorder is a Recorder to which many changes at once cost less than each by
-// itself.
+// BatchRecorder is a Recorder for which many changes at once cost less.
 type BatchRecorder interface {
 	Recorder
-	// BeforeChanges is BeforeChange for each of the changes, none of which is made
-	// before it returns. An error prevents them all.
+	// BeforeChanges is BeforeChange for each of the changes, none of which is made before it returns. An error
+	// prevents them all.
 	BeforeChanges(ctx context.Context, changes iter.Seq[Before]) error
 }
 
-// after is what a change makes of a place.
+// after is the state that a change leaves.
 type after struct {
 	to   *place // the new place of a rename
 	hash string
@@ -84,7 +77,7 @@ type after struct {
 	more []byte // what is added to a file that stays in place
 }
 
-// hash gives the Hash of data for the recorder, when there is one.
+// hash returns the Hash of data if there is a recorder.
 func (w *Workspace) hash(data []byte) string {
 	if w.recorder == nil {
 		return ""
@@ -92,7 +85,7 @@ func (w *Workspace) hash(data []byte) string {
 	return Hash(data)
 }
 
-// record tells the recorder, when there is one, what the place held.
+// record passes what the place held to the recorder, if there is one.
 func (w *Workspace) record(kind Kind, p *place, then after) error {
 	if w.recorder == nil {
 		return nil
@@ -104,7 +97,6 @@ func (w *Workspace) record(kind Kind, p *place, then after) error {
 	return w.fail("record the change of", p.given, w.recorder.BeforeChange(w.ctx, b))
 }
 
-// recordAll does so for all steps of a batch.
 func (w *Workspace) recordAll(steps []*batchStep) error {
 	many, ok := w.recorder.(BatchRecorder)
 	if !ok {
@@ -131,7 +123,6 @@ func (w *Workspace) recordAll(steps []*batchStep) error {
 	return w.fail("record the change of", at.given, err)
 }
 
-// before is what the place holds.
 func (w *Workspace) before(kind Kind, p *place, then after) (Before, error) {
 	b := Before{Kind: kind, Path: p.path(), NewHash: then.hash, NewMode: then.mode}
 	if then.to != nil {
@@ -156,8 +147,7 @@ func (w *Workspace) before(kind Kind, p *place, then after) (Before, error) {
 	return b, nil
 }
 
-// plain is the mode of what is there without its access control list; nil where it
-// has none.
+// plain is the mode without the access control list; nil if there is none.
 func (p *place) plain() *fs.FileMode {
 	mode := p.info.Mode()
 	if mode.Perm()&0o070 == 0 || !mode.IsRegular() && !mode.IsDir() {
@@ -172,8 +162,7 @@ func (p *place) plain() *fs.FileMode {
 	return rights.Plain(f, mode)
 }
 
-// HasAccessList reports whether there is a file or directory whose mode is that of an
-// access control list.
+// HasAccessList reports whether the file or directory has an access control list.
 func (w *Workspace) HasAccessList(path string) bool {
 	p, err := w.locate(path, false)
 	if err != nil {
@@ -183,7 +172,7 @@ func (w *Workspace) HasAccessList(path string) bool {
 	return !p.missing() && p.plain() != nil
 }
 
-// read keeps the content; of a renamed file the hash is enough.
+// read stores the content; for a renamed file the hash is enough.
 func (b *Before) read(p *place, kind Kind) error {
 	mode := p.info.Mode()
 	switch {
@@ -218,7 +207,7 @@ func (b *Before) read(p *place, kind Kind) error {
 	return err
 }
 
-// sum learns the hash of a file that is not too large for that.
+// sum stores the hash of a file that is not too large.
 func (b *Before) sum(f *os.File) error {
 	if b.Size > DefaultReadLimit {
 		return nil
@@ -231,16 +220,6 @@ func (b *Before) sum(f *os.File) error {
 	return nil
 }
 
-// recordReplaced reports what a rename is going to replace: it goes before the
-// other file comes.
-func (w *Workspace) recordReplaced(from, to *place) error {
-	if to.missing() || os.SameFile(from.info, to.info) {
-		return nil
-	}
-	return w.record(Delete, to, after{})
-}
-
-// sameContent reports whether info is of the same state of the same file.
 func sameContent(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }

@@ -2,7 +2,7 @@ package workspace
 
 import "golang.org/x/sys/unix"
 
-// The flags of renameWith, and what a file system without them answers.
+// The flags of renameWith, and the error of a file system without them.
 const (
 	noReplace = unix.RENAME_EXCL
 	swap      = unix.RENAME_SWAP

@@ -19,10 +19,9 @@ const (
 	maxPathSize = 1 << 16 // bytes; systems allow 4 KiB or 32 KiB
 )
 
-// errRaced says that the path changed while it was resolved.
 var errRaced = errors.New("the path changed while it was resolved")
 
-// place is a resolved path: a handle of a directory and a single name in it.
+// place is a resolved path: a directory handle and a single name in it.
 type place struct {
 	given string
 	tree  *tree
@@ -62,7 +61,7 @@ func (p *place) self() (dir *os.File, done func(), err error) {
 
 func (p *place) missing() bool { return p.info == nil }
 
-// slashed reports whether the path says that a directory is meant.
+// slashed reports whether the path says that it is a directory.
 func (p *place) slashed() bool { return strings.HasSuffix(filepath.ToSlash(p.given), "/") }
 
 // path is the real path as callers see it.
@@ -75,11 +74,9 @@ func (p *place) parent() string {
 	return p.tree.join(strings.Join(parts[:max(0, len(parts)-depth)], "/"))
 }
 
-// Rel gives the lexical form of path, without looking at the file system: a
-// clean slash path relative to the workspace ("." for the root), or an
-// absolute one when it lies in an allowed directory. Errors:
-// path_outside_workspace, invalid_argument for an empty path, one with a NUL
-// byte or one of more than 64 KiB.
+// Rel returns the lexical form of path, without looking at the file system: a clean slash path relative to the
+// workspace ("." for the root), or an absolute one in an allowed directory. Errors: path_outside_workspace,
+// invalid_argument for an empty path, one with a NUL byte or one of more than 64 KiB.
 func (w *Workspace) Rel(path string) (string, error) {
 	t, rel, err := w.lexical(path)
 	if err != nil {
@@ -128,13 +125,13 @@ func (c *core) locate(name string, follow bool) (*place, error) {
 	return c.locateIn(nil, name, follow)
 }
 
-// locateIn is locate with the handles of dirs, which has to stay open as long
-// as the place is used. With nil the place has its own.
+// locateIn is locate with the handles of dirs, which must stay open while the place is used. With nil the place has
+// its own.
 func (c *core) locateIn(dirs *openDirs, name string, follow bool) (*place, error) {
 	return c.find(name, finder{follow: follow, shared: dirs})
 }
 
-// find walks name as how says.
+// find resolves name as how says.
 func (c *core) find(name string, how finder) (*place, error) {
 	t, rel, err := c.lexical(name)
 	if err != nil {
@@ -186,7 +183,7 @@ func (f *finder) release() {
 	}
 }
 
-// leave gives up the handle of the directory that the walk stands in.
+// leave closes the handle of the current directory.
 func (f *finder) leave() {
 	n := len(f.dirs) - 1
 	if f.shared == nil {
@@ -223,11 +220,15 @@ func (f *finder) run() (*place, error) {
 	return f.directory()
 }
 
-// enter goes one component down, or gives the place when that is the end.
+// enter goes one component down; at the end it returns the place.
 func (f *finder) enter(name string) (*place, error) {
 	last := len(f.todo) == 0
-	if !last && f.reuse(name) {
-		return nil, nil
+	if !last && f.shared != nil && len(f.shared.roots) > 0 {
+		done := append(f.done, name)
+		if dir := f.shared.roots[dirName{f.tree, path.Join(done...)}]; dir != nil {
+			f.dirs, f.done = append(f.dirs, dir), done
+			return nil, nil
+		}
 	}
 	if last && f.guess {
 		return f.place(name, nil, nil), nil
@@ -250,12 +251,15 @@ func (f *finder) enter(name string) (*place, error) {
 	return nil, f.down(name, info)
 }
 
-// down opens the directory name, which info was taken of. A symlink swapped in
-// meanwhile shows as another file.
+// down opens the directory name, of which info was taken. A symlink swapped in meanwhile shows as another file.
 func (f *finder) down(name string, info fs.FileInfo) error {
 	next, err := plainfile.In(f.here(), name)
 	if err != nil {
-		return f.racedIfGone(err)
+		code, _, _ := classify(err)
+		if code == tool.NotFound || code == tool.NotADirectory || errors.Is(err, f.escape) {
+			return errRaced
+		}
+		return err
 	}
 	opened, err := next.Stat(".")
 	if err != nil || !os.SameFile(info, opened) {
@@ -268,26 +272,7 @@ func (f *finder) down(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// reuse goes down to a directory whose handle is there already.
-func (f *finder) reuse(name string) bool {
-	done := append(f.done, name)
-	dir := f.shared.get(f.tree, done)
-	if dir == nil {
-		return false
-	}
-	f.dirs, f.done = append(f.dirs, dir), done
-	return true
-}
-
-func (f *finder) racedIfGone(err error) error {
-	code, _, _ := classify(err)
-	if code == tool.NotFound || code == tool.NotADirectory || errors.Is(err, f.escape) {
-		return errRaced
-	}
-	return err
-}
-
-// link puts the target of the symlink name in its place.
+// link continues with the target of the symlink name.
 func (f *finder) link(name string) error {
 	if f.symlinks == Block {
 		return linkBlocked(f.given, f.tree.path(path.Join(path.Join(f.done...), name)))
@@ -310,8 +295,7 @@ func (f *finder) link(name string) error {
 	return nil
 }
 
-// up goes to the parent directory, which may lie outside the tree and in
-// another one.
+// up goes to the parent directory, which may lie outside the tree and in another one.
 func (f *finder) up() error {
 	if n := len(f.dirs); n > 0 {
 		f.leave()
@@ -321,7 +305,7 @@ func (f *finder) up() error {
 	return f.jump(filepath.Dir(f.tree.abs))
 }
 
-// jump goes on from an absolute path.
+// jump continues from an absolute path.
 func (f *finder) jump(abs string) error {
 	abs = filepath.Join(abs, filepath.Join(f.todo...))
 	t, rel, ok := f.treeOf(abs)
@@ -341,7 +325,6 @@ func (f *finder) absent(name string) (*place, error) {
 	return f.place(name, rest, nil), nil
 }
 
-// directory is the place of the directory that the walk stands in.
 func (f *finder) directory() (*place, error) {
 	n := len(f.done)
 	if n == 0 {
@@ -375,11 +358,9 @@ func (f *finder) place(name string, rest []string, info fs.FileInfo) *place {
 	return p
 }
 
-// Check resolves path for a program that is going to be run with it: every
-// symlink in it is followed (to remove it, all but the last component) and the
-// absolute real path is returned. What does not exist yet is fine. Errors:
-// path_outside_workspace, permission_denied for a protected path,
-// not_a_directory, blocked.
+// Check resolves path for a program to be run with it: every symlink is followed (for removals, not the last
+// component) and the absolute real path is returned. It need not exist. Errors: path_outside_workspace,
+// permission_denied for a protected path, not_a_directory, blocked.
 func (w *Workspace) Check(path string, access Access) (string, error) {
 	p, err := w.locate(path, access.follows())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
-// original gives the rights of the file at the place, which a new one is to have.
+// original returns the rights of the file at the place, for a new one to have.
 func (h *held) original() (*rights.Rights, error) {
 	if err := h.regular(); err != nil {
 		return nil, err
@@ -39,16 +39,15 @@ func (h *held) original() (*rights.Rights, error) {
 	return rights.Of(f, info)
 }
 
-// unkept is the error of a file whose rights a new one cannot have.
-func unkept(path string, lost *rights.Lost) error {
+// lostRights is the error for a file whose rights a new one cannot have.
+func lostRights(path string, lost *rights.Lost) error {
 	e := tool.Errorf(tool.Unsupported, "cannot write %s: %s", path, lost.Error()).
 		Suggest("Nothing was changed. Have it changed where that can be kept, by its owner for example.").
 		With("path", path)
 	return wrap(e, lost)
 }
 
-// standing is a file that stays itself and is to have another content, since no
-// other file can take its place.
+// standing is a file to be written in place, since no other file can replace it.
 type standing struct {
 	*held
 	why *inplace.Fixed
@@ -56,14 +55,13 @@ type standing struct {
 	new []byte // once it is written
 }
 
-// stand looks at a file that no other can take the place of, and refuses what
-// cannot be written in place so that it is whole again after a failure. was is
-// what it has to hold; nil for anything.
+// stand opens a file that cannot be replaced, and refuses what cannot be written in place and restored after a
+// failure. was is the expected content; nil means any.
 func (h *held) stand(why *inplace.Fixed, was []byte) (*standing, error) {
 	var lost *rights.Lost
 	switch {
 	case h.missing() && errors.As(why, &lost):
-		return nil, unkept(h.given, lost)
+		return nil, lostRights(h.given, lost)
 	case h.missing():
 		return nil, h.fixed(why, "", "Make the directory writable, or write to another place.")
 	}
@@ -87,8 +85,7 @@ func (h *held) stand(why *inplace.Fixed, was []byte) (*standing, error) {
 	return &standing{held: h, why: why, old: old}, nil
 }
 
-// fixed is the error of a file that no other can take the place of, and that
-// cannot be written in place for the other reason.
+// fixed is the error for a file that can neither be replaced nor, for the other reason, be written in place.
 func (h *held) fixed(why *inplace.Fixed, other, suggestion string) error {
 	text := why.Why
 	if other != "" {
@@ -115,7 +112,7 @@ func (h *held) notInPlace(why *inplace.Fixed, err error) error {
 		"Nothing was changed. Have it changed by a user who may.")
 }
 
-// openStanding opens the file as it was found for reading and writing.
+// openStanding opens the file as found for reading and writing.
 func (h *held) openStanding() (*os.File, fs.FileInfo, error) {
 	f, err := h.openName(h.name, os.O_RDWR|openFlags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,8 +132,7 @@ func (h *held) openStanding() (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// write makes data the content of the file, which holds what it held when it was
-// looked at.
+// write sets the content of a file that is unchanged since it was examined.
 func (s *standing) write(data []byte, mode fs.FileMode) error {
 	f, _, err := s.openStanding()
 	if err != nil {
@@ -154,7 +150,6 @@ func (s *standing) write(data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// recordAndWrite is write that can be undone.
 func (s *standing) recordAndWrite(data []byte) error {
 	if err := s.w.record(Replace, s.place, after{hash: s.w.hash(data)}); err != nil {
 		return err
@@ -162,7 +157,7 @@ func (s *standing) recordAndWrite(data []byte) error {
 	return s.write(data, s.info.Mode())
 }
 
-// failed says what became of a file that could not be written in place.
+// failed describes the state of a file after a failed write in place.
 func (s *standing) failed(err error) error {
 	var damaged *inplace.Damaged
 	code, what, _ := classify(err)
@@ -178,7 +173,7 @@ func (s *standing) failed(err error) error {
 		With("path", s.given), err)
 }
 
-// writeBack takes a write back, unless somebody has written there since.
+// writeBack reverts a write, unless another program has written since.
 func (s *standing) writeBack() {
 	f, err := s.openName(s.name, os.O_RDWR|openFlags, 0)
 	if err != nil {
@@ -195,8 +190,8 @@ func (s *standing) writeBack() {
 	}
 }
 
-// unplaced gives the *inplace.Fixed in an error of a new file: it cannot be made
-// beside, cannot have the owner, or cannot take the place.
+// unplaced returns the *inplace.Fixed in an error of a new file: it cannot be made beside, cannot have the owner,
+// or cannot replace the file.
 func unplaced(err error) *inplace.Fixed {
 	var fixed *inplace.Fixed
 	var lost *rights.Lost
@@ -209,7 +204,7 @@ func unplaced(err error) *inplace.Fixed {
 	return nil
 }
 
-// takeTemp gives the content of a temporary file, which goes.
+// takeTemp returns the content of a temporary file and removes it.
 func (h *held) takeTemp(temp string) ([]byte, error) {
 	f, err := h.openName(temp, openFlags, 0)
 	if err != nil {

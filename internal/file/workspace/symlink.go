@@ -7,11 +7,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Symlink makes a symlink at path with exactly that target, which may lead
-// nowhere or out of the workspace: following it is refused then, as for any
-// other. Errors: already_exists, not_found when a directory is missing,
-// blocked where symlinks are not followed, unless a view of Restoring makes it,
-// permission_denied, path_outside_workspace.
+// Symlink makes a symlink at path with exactly that target, which may dangle or lead outside: following it is
+// refused then. Errors: already_exists, not_found for a missing directory, blocked where symlinks are not followed
+// (except in a view of Restoring), permission_denied, path_outside_workspace.
 func (w *Workspace) Symlink(target, path string) error {
 	if w.symlinks == Block && !w.restoring {
 		return linkBlocked(path, path)
@@ -40,8 +38,8 @@ func (w *Workspace) Symlink(target, path string) error {
 	return w.fail("make the symbolic link", path, err)
 }
 
-// Readlink gives the target of the symlink at path, as it is written there.
-// Errors: not_found, invalid_argument for anything else, those of Lstat.
+// Readlink returns the target of the symlink at path, as written there. Errors: not_found, invalid_argument for
+// anything else, those of Lstat.
 func (w *Workspace) Readlink(path string) (string, error) {
 	p, err := w.locate(path, false)
 	if err != nil {

@@ -9,19 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxWaiting is how many bytes may wait in the whole system for being written,
-// for a sync of a file system to be quicker than one of many files.
+// maxWaiting is how many bytes the whole system may have yet to write for one sync of a file system to be faster
+// than one per file.
 const maxWaiting = 32 << 20
 
-// startWriting has the system write the file to the disk and does not wait for
-// it. It is a hint: that the file is there is known after a sync alone.
+// startWriting makes the system start writing the file to disk, without waiting. Only a sync confirms it.
 func startWriting(f *os.File) {
 	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// syncTogether does for files of one file system what File.Sync does for each,
-// in a few large writes instead of several for each file. It syncs all of the
-// file system, and refuses where that would be to wait for what others write.
+// syncTogether does File.Sync for files of one file system in a few large writes. It syncs all of the file system,
+// and refuses if that would wait for other programs' writes.
 func syncTogether(files []*os.File) error {
 	disk, ok := oneDisk(files)
 	if ok && disk == unix.TMPFS_MAGIC {
@@ -33,7 +31,7 @@ func syncTogether(files []*os.File) error {
 	if err := unix.Syncfs(int(files[0].Fd())); err != nil {
 		return err
 	}
-	// Linux before 5.8 does not report failed writes there, but here.
+	// Linux before 5.8 reports failed writes here only.
 	for _, f := range files {
 		if err := unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE); err != nil {
 			return err
@@ -42,8 +40,7 @@ func syncTogether(files []*os.File) error {
 	return nil
 }
 
-// oneDisk gives the kind of the file system that all files are on. It has to
-// be one whose sync is known to be that of its files.
+// oneDisk returns the type of the file system that all files are on, if its sync is known to cover its files.
 func oneDisk(files []*os.File) (kind uint32, ok bool) {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(int(files[0].Fd()), &fs) != nil {
@@ -70,7 +67,7 @@ func oneDisk(files []*os.File) (kind uint32, ok bool) {
 	return kind, true
 }
 
-// waiting is how many bytes the system has still to write.
+// waiting is how many bytes the system has yet to write.
 func waiting() (total int64, err error) {
 	data, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"os"
@@ -9,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags open a file so that a pipe or a terminal neither blocks nor takes
-// over.
+// openFlags keep a pipe or terminal from blocking or taking over.
 const openFlags = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 
 // links counts the names of a file.
@@ -30,8 +30,8 @@ func mostOpen() int {
 	return int(min(limit.Cur, math.MaxInt32))
 }
 
-// mayWrite asks the system whether the file at the place may be written to. A
-// file without any write bit is read-only for the superuser too.
+// mayWrite asks the system whether the file may be written to. A file without any write bit is read-only for root
+// too.
 func (p *place) mayWrite() error {
 	if p.info.Mode().Perm()&0o222 == 0 {
 		return fs.ErrPermission
@@ -59,5 +59,16 @@ func renameAt(from *place, to *place, replace bool) error {
 	if replace {
 		return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)
 	}
-	return renameNoReplace(int(a.Fd()), from.name, int(b.Fd()), to)
+	err = renameWith(int(a.Fd()), from.name, int(b.Fd()), to.name, noReplace)
+	if !errors.Is(err, noFlags) && !errors.Is(err, unix.ENOSYS) {
+		return err
+	}
+	// The file system cannot refuse to replace. The lock keeps other toolhosts out.
+	if _, err := to.dir.Lstat(to.name); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			return fs.ErrExist
+		}
+		return err
+	}
+	return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)
 }

@@ -21,11 +21,9 @@ import (
 
 const (
 	tempPrefix = ".toolhost-tmp-"
-	// tempAge is how old a temporary file of a process that is gone has to be
-	// where no lock tells that nobody writes.
+	// tempAge is how old another process's temporary file must be, where no lock tells that it is abandoned.
 	tempAge = time.Hour
-	// maxSweep bounds the entries looked at before the first write into a
-	// directory; Sweep has no such bound.
+	// maxSweep bounds the entries examined before the first write into a directory; Sweep has no bound.
 	maxSweep = 20_000
 )
 
@@ -37,7 +35,7 @@ func tempName() string {
 	return ownPrefix + hex.EncodeToString(random)
 }
 
-// tempPid gives the process in the name of a temporary file.
+// tempPid returns the process in the name of a temporary file.
 func tempPid(name string) (pid int, ok bool) {
 	rest, ok := strings.CutPrefix(name, tempPrefix)
 	if !ok {
@@ -56,23 +54,21 @@ func isTemp(name string) bool {
 	return ok
 }
 
-// stage writes data into a new temporary file beside the place, on the disk
-// once it returns. mode is given to a file that replaces one with the rights
-// like, or subject to the umask when like is nil. data is not read when the error
-// is one of unplaced.
+// stage writes data into a new temporary file beside the place and syncs it. mode is given to a file that replaces
+// one with the rights like; if like is nil the umask applies. data is not read if the error is one of unplaced.
 func (h *held) stage(data io.Reader, like *rights.Rights, mode fs.FileMode) (string, error) {
 	d, err := h.draft(data, like, mode)
 	if err != nil {
 		return "", err
 	}
-	if err := h.w.settle(d); err != nil {
+	if err := h.w.finish(d); err != nil {
 		h.dir.Remove(d.name)
 		return "", err
 	}
 	return d.name, nil
 }
 
-// draft is a temporary file that is written, but not on the disk for sure.
+// draft is a temporary file that is written but not yet synced.
 type draft struct {
 	name   string
 	file   *os.File
@@ -80,7 +76,7 @@ type draft struct {
 	info   fs.FileInfo // once it is settled
 }
 
-// draft writes a temporary file as stage does.
+// draft writes a temporary file as stage does, without the sync.
 func (h *held) draft(data io.Reader, like *rights.Rights, mode fs.FileMode) (*draft, error) {
 	first := mode.Perm()
 	if like != nil {
@@ -108,10 +104,9 @@ func (h *held) draft(data io.Reader, like *rights.Rights, mode fs.FileMode) (*dr
 	return &draft{name: name, file: f}, nil
 }
 
-// settle waits until the draft is on the disk, and closes it. No name of a file
-// may lead to a draft before: after a power cut the name could be on the disk
-// and the content not.
-func (c *core) settle(d *draft) error {
+// finish syncs the draft and closes it. No file's name may lead to a draft before: after a power cut the name could
+// be on disk and the content not.
+func (c *core) finish(d *draft) error {
 	var err error
 	if !d.synced {
 		err = c.sync(d.file)
@@ -125,9 +120,8 @@ func (c *core) settle(d *draft) error {
 	return err
 }
 
-// Sweep removes temporary files that killed processes left anywhere in the
-// workspace and the allowed directories, and says how many. Directories that
-// cannot be read are passed over.
+// Sweep removes temporary files that killed processes left in the workspace and the allowed directories, and
+// returns their number. Unreadable directories are skipped.
 func (w *Workspace) Sweep(ctx context.Context) (removed int, err error) {
 	view := w.WithContext(ctx)
 	for _, t := range w.trees {
@@ -155,7 +149,12 @@ func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (re
 		if found = found || isTemp(i.name); !i.mode.IsDir() {
 			continue
 		}
-		n, err := w.sweepBelow(ctx, dir, i.name, abs)
+		sub, err := plainfile.In(dir, i.name)
+		if err != nil {
+			continue
+		}
+		n, err := w.sweepTree(ctx, sub, filepath.Join(abs, i.name))
+		sub.Close()
 		removed += n
 		if err != nil {
 			return removed, err
@@ -164,39 +163,24 @@ func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (re
 	if !found {
 		return removed, nil
 	}
-	n, err := w.sweepLocked(dir, abs)
+	release, shared, err := w.lockDir(dir, abs)
+	if err != nil {
+		return removed, err
+	}
+	defer release()
+	n, err := w.sweep(dir, shared, 0)
 	return removed + n, err
 }
 
-func (w *Workspace) sweepBelow(ctx context.Context, dir *os.Root, name, abs string) (removed int, err error) {
-	sub, err := plainfile.In(dir, name)
-	if err != nil {
-		return 0, nil
-	}
-	defer sub.Close()
-	return w.sweepTree(ctx, sub, filepath.Join(abs, name))
-}
-
-func (w *Workspace) sweepLocked(dir *os.Root, abs string) (removed int, err error) {
-	release, shared, err := w.lockDir(dir, abs)
-	if err != nil {
-		return 0, err
-	}
-	defer release()
-	return w.sweep(dir, shared, 0)
-}
-
-// sweepOnce sweeps the place's directory unless this workspace has done so
-// already. Failing to tidy up is no reason not to write.
+// sweepOnce sweeps the place's directory once per workspace. A failure to tidy up does not prevent the write.
 func (w *Workspace) sweepOnce(p *place, shared bool) {
 	if _, done := w.swept.LoadOrStore(p.parent(), true); !done && len(p.rest) == 0 {
 		_, _ = w.sweep(p.dir, shared, maxSweep)
 	}
 }
 
-// sweep removes stale temporary files from dir, whose lock is held. Anyone who
-// has a temporary file holds that lock, so with the lock all of them are
-// stale; without one their process has to be gone for long.
+// sweep removes stale temporary files from dir, whose lock is held. Their writers hold that lock, so with it all
+// are stale; without a shared one their process must be gone for long.
 func (w *Workspace) sweep(dir *os.Root, shared bool, limit int) (removed int, err error) {
 	f, err := dir.Open(".")
 	if err != nil {

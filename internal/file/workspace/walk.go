@@ -16,32 +16,28 @@ import (
 )
 
 const (
-	// DefaultMaxDepth is how deep Walk goes unless told otherwise.
+	// DefaultMaxDepth is how deep Walk goes by default.
 	DefaultMaxDepth = 256
-	// DefaultMaxEntries is how many entries Walk looks at unless told
-	// otherwise.
+	// DefaultMaxEntries is how many entries Walk examines by default.
 	DefaultMaxEntries = 2_000_000
 )
 
 // WalkOptions shape Walk. The zero value visits all but hidden entries.
 type WalkOptions struct {
-	// Gitignore leaves out .git and what .gitignore files in the tree and
-	// .git/info/exclude say. What is in git's index plays no part.
+	// Gitignore leaves out .git and what .gitignore files in the tree and .git/info/exclude list. Git's index plays
+	// no part.
 	Gitignore bool
 	// Hidden includes entries whose name begins with a dot.
 	Hidden bool
-	// SkipDirs lists directories to leave out: a plain name at any depth, or
-	// a glob with a slash relative to the workspace or the allowed directory.
+	// SkipDirs lists directories to leave out: a plain name at any depth, or a glob with a slash relative to the
+	// workspace or the allowed directory.
 	SkipDirs []string
-	// MaxDepth bounds the levels below dir; 1 means its entries alone. Zero
-	// means DefaultMaxDepth.
+	// MaxDepth bounds the levels below dir; 1 means its entries alone. Zero means DefaultMaxDepth.
 	MaxDepth int
-	// MaxEntries bounds how many entries are looked at; more is the error
-	// too_large. Zero means DefaultMaxEntries.
+	// MaxEntries bounds the entries examined; more is the error too_large. Zero means DefaultMaxEntries.
 	MaxEntries int
-	// OnSkip is told about directories that are passed over because they cannot
-	// be read or, with code too_large, because of MaxDepth when that is zero.
-	// Nil means nobody.
+	// OnSkip, unless nil, is called for directories that cannot be read or, with code too_large, are deeper than
+	// the default MaxDepth.
 	OnSkip func(path string, err error)
 
 	// enter decides about entering a directory; nil enters all.
@@ -61,12 +57,9 @@ type Entry struct {
 	rel string // in the tree
 }
 
-// Walk calls fn for everything below dir, sorted bytewise by Path. Symlinked
-// directories are not entered; a symlink is an entry that is no directory. fn
-// can return fs.SkipDir for a directory to leave out what is in it, or
-// fs.SkipAll to end; any other error ends the walk and is handed on. Errors:
-// not_found, not_a_directory, path_outside_workspace for dir, too_large,
-// timeout or cancelled with ctx.
+// Walk calls fn for everything below dir, sorted bytewise by Path. Symlinked directories are not entered. fn may
+// return fs.SkipDir for a directory, or fs.SkipAll to end; any other error ends the walk and is returned. Errors:
+// not_found, not_a_directory, path_outside_workspace for dir, too_large, timeout or cancelled with ctx.
 func (w *Workspace) Walk(ctx context.Context, dir string, opts WalkOptions, fn func(Entry) error) error {
 	root, rel, t, err := w.openDir(dir)
 	if err != nil {
@@ -97,7 +90,6 @@ func (w *Workspace) Walk(ctx context.Context, dir string, opts WalkOptions, fn f
 	return err
 }
 
-// visitor is one walk.
 type visitor struct {
 	w     *Workspace
 	ctx   context.Context
@@ -133,8 +125,7 @@ func badPattern(glob string) *tool.Error {
 		Suggest("Close its brackets and braces; a backslash takes the next character as it is.").With("pattern", glob)
 }
 
-// step is one step of the walk: an entry by itself, or entering it. In
-// bytewise order of paths other names can come between the two.
+// step is an entry by itself, or entering it: in bytewise order of paths other names can come between the two.
 type step struct {
 	key   string // what to sort by: the name, with a slash for entering
 	rel   string
@@ -156,7 +147,7 @@ func (v *visitor) visit(dir *os.Root, rel string, ignores *ignoreList, depth int
 		return tool.Errorf(tool.TooLarge, "there are too many files below %s", v.given).
 			Suggest("Name a smaller directory.").With("path", v.given)
 	}
-	if v.opts.Gitignore && hasIgnore(items) {
+	if v.opts.Gitignore && slices.ContainsFunc(items, func(i item) bool { return i.name == ".gitignore" }) {
 		ignores = readIgnore(dir, ".gitignore", rel, ignores)
 	}
 	var skipped map[string]bool // several can wait to be entered
@@ -164,7 +155,8 @@ func (v *visitor) visit(dir *os.Root, rel string, ignores *ignoreList, depth int
 		if s.enter && !skipped[s.rel] {
 			err = v.enter(dir, s, ignores, depth-1)
 		} else if !s.enter {
-			err = v.fn(v.entry(s.rel, s.mode))
+			err = v.fn(Entry{Path: v.tree.path(s.rel), rel: s.rel, Type: s.mode, Dir: s.mode.IsDir(),
+				Symlink: s.mode&fs.ModeSymlink != 0})
 		}
 		if errors.Is(err, fs.SkipDir) && s.mode.IsDir() && !s.enter {
 			if skipped == nil {
@@ -179,11 +171,7 @@ func (v *visitor) visit(dir *os.Root, rel string, ignores *ignoreList, depth int
 	return nil
 }
 
-func hasIgnore(items []item) bool {
-	return slices.ContainsFunc(items, func(i item) bool { return i.name == ".gitignore" })
-}
-
-// steps are the entries that the options leave, in order.
+// steps returns the entries that the options leave, in order.
 func (v *visitor) steps(items []item, rel string, ignores *ignoreList) []step {
 	if rel != "" {
 		rel += "/"
@@ -219,12 +207,7 @@ func (v *visitor) hides(name, rel string, mode fs.FileMode, ignores *ignoreList)
 	return slices.ContainsFunc(v.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, rel) })
 }
 
-func (v *visitor) entry(rel string, mode fs.FileMode) Entry {
-	return Entry{Path: v.tree.path(rel), rel: rel, Type: mode, Dir: mode.IsDir(), Symlink: mode&fs.ModeSymlink != 0}
-}
-
-// enter walks a directory in dir. A symlink put in its place meanwhile is not
-// followed.
+// enter walks a directory in dir. A symlink swapped in is not followed.
 func (v *visitor) enter(dir *os.Root, s step, ignores *ignoreList, depth int) error {
 	rel, name := s.rel, strings.TrimSuffix(s.key, "/")
 	if v.opts.enter != nil && !v.opts.enter(rel) {

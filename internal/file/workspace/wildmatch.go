@@ -2,17 +2,13 @@ package workspace
 
 import "strings"
 
-// maxMatchSteps bounds the work that a hostile pattern can cause; a pattern
-// that needs more matches nothing.
+// maxMatchSteps bounds the work of a hostile pattern; one that needs more matches nothing.
 const maxMatchSteps = 1 << 18
 
-// wildmatch matches a path against a pattern of a .gitignore file: * and ?
-// stop at slashes, ** between slashes stands for any directories, brackets
-// hold sets, a backslash takes the next character as it is. Matching is by
-// bytes, as git does it.
+// wildmatch matches a path against a .gitignore pattern, bytewise as git does: * and ? stop at slashes, ** between
+// slashes matches any directories, brackets hold sets, a backslash escapes the next character.
 func wildmatch(pattern, name string) bool {
-	// git compares what has no wildcard first and lets the pattern begin again
-	// behind it, so a**/b is a and then **/b.
+	// Git compares the literal prefix first and starts the pattern again behind it, so a**/b is a and then **/b.
 	plain := strings.IndexAny(pattern, `*?[\`)
 	if plain < 0 {
 		return pattern == name
@@ -29,7 +25,6 @@ type matcher struct {
 	steps   int
 }
 
-// match tells whether the pattern from p on matches all of name.
 func (m *matcher) match(p int, name string) bool {
 	for p < len(m.pattern) {
 		if m.steps--; m.steps < 0 {
@@ -93,8 +88,8 @@ func (m *matcher) stars(p int, name string) bool {
 	return false
 }
 
-// matchSet matches c against the set whose first character is at p, and gives
-// the position of its closing bracket. An unfinished set matches nothing.
+// matchSet matches c against the set whose first character is at p, and returns the position of its closing
+// bracket. An unfinished set matches nothing.
 func matchSet(pattern string, p int, c byte) (end int, ok bool) {
 	at := func(i int) byte {
 		if i < len(pattern) {
@@ -142,7 +137,7 @@ func matchSet(pattern string, p int, c byte) (end int, ok bool) {
 	return p, matched != negated
 }
 
-// className gives the name in front of ":]" when the next bracket closes one.
+// className returns the name in front of ":]" if the next bracket closes one.
 func className(s string) (string, bool) {
 	i := strings.IndexByte(s, ']')
 	if i < 1 || s[i-1] != ':' {
@@ -151,7 +146,7 @@ func className(s string) (string, bool) {
 	return s[:i-1], true
 }
 
-// inClass knows the classes of POSIX, for ASCII.
+// inClass implements the POSIX classes, for ASCII.
 func inClass(class string, c byte) (is, known bool) {
 	lower, upper, digit := 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9'
 	graph := '!' <= c && c <= '~'

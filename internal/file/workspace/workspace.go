@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
-// DefaultLockWait is how long a write waits for other writers of the same
-// directory, see Options.LockWait.
+// DefaultLockWait is how long a write waits for other writers of the directory by default.
 const DefaultLockWait = 10 * time.Second
 
 // SymlinkPolicy says what happens at a symlink.
@@ -31,23 +30,21 @@ const (
 	Block
 )
 
-// Access is what a caller is going to do with a path.
+// Access is how a caller will use a path.
 type Access int
 
 const (
-	// Read looks only.
+	// Read only reads.
 	Read Access = iota
-	// Write creates or changes what is at the path, or something directly
-	// below it that is checked by itself.
+	// Write creates or changes the file at the path, or an entry directly below it that is checked by itself.
 	Write
-	// Remove removes or renames what is at the path with everything below it.
-	// A symlink is meant itself, not its target.
+	// Remove removes or renames the file at the path with everything below it; a symlink itself, not its target.
 	Remove
-	// RemoveEmpty removes a directory that is empty: nothing in it is looked at.
+	// RemoveEmpty removes an empty directory.
 	RemoveEmpty
 )
 
-// follows reports whether a symlink at the end of the path stands for its target.
+// follows reports whether a trailing symlink stands for its target.
 func (a Access) follows() bool { return a == Read || a == Write }
 
 // Options shape a workspace. The zero value is a good default.
@@ -55,33 +52,29 @@ type Options struct {
 	// Allow lists further directories whose files may be used, absolute or
 	// relative to the root.
 	Allow []string
-	// Protect lists globs of paths that are not to be written, relative to
-	// the root or to an allowed directory. Case does not matter. Nil means
-	// DefaultProtect; an empty list protects nothing.
+	// Protect lists globs of paths that cannot be written, relative to the root or to an allowed directory,
+	// regardless of case. Nil means DefaultProtect; an empty list protects nothing.
 	Protect []string
 	// Symlinks says what happens at a symlink.
 	Symlinks SymlinkPolicy
-	// Recorder is told before every change of a file. Nil means nobody.
+	// Recorder, unless nil, is called before every change of a file.
 	Recorder Recorder
-	// Hidden are absolute paths, with symlinks resolved, that may be used in no
-	// way, with all that is below them.
+	// Hidden lists absolute real paths that cannot be used at all, nor anything below them.
 	Hidden []string
-	// Identity is that of the root, by realpath.Identity, where another process
-	// has opened it first. Another directory in its place is refused.
+	// Identity is the expected realpath.Identity of the root, if another process has opened it first. A different
+	// directory is refused.
 	Identity string
-	// LockWait bounds how long a write waits for other writers of the same
-	// directory. Zero means DefaultLockWait.
+	// LockWait bounds how long a write waits for other writers of the directory. Zero means DefaultLockWait.
 	LockWait time.Duration
 }
 
-// Workspace gives access to the files of a directory tree. It may be used by
-// several goroutines at once.
+// Workspace gives access to the files of a directory tree. It is safe for concurrent use.
 type Workspace struct {
 	*core
 	ctx context.Context
 }
 
-// core is what all views of one workspace share.
+// core is shared by all views of one workspace.
 type core struct {
 	trees    []*tree // the root first, then the allowed ones
 	symlinks SymlinkPolicy
@@ -96,7 +89,7 @@ type core struct {
 	restoring bool // see Restoring
 	drafts    int  // how many new files of a batch are open at a time
 
-	// What the system does, for tests to put something else in its place.
+	// System calls that tests replace.
 	sync         func(*os.File) error
 	syncTogether func([]*os.File) error
 	exchange     func(p *place, name string) error
@@ -150,7 +143,7 @@ func Open(root string, opts Options) (*Workspace, error) {
 	return w, nil
 }
 
-// escapeError learns the value that os.Root returns for a path outside.
+// escapeError returns the error value of os.Root for a path outside.
 func escapeError(root *os.Root) error {
 	_, err := root.Lstat("..")
 	var pathError *fs.PathError
@@ -183,7 +176,7 @@ func openError(dir string, err error) error {
 		Suggest("Name an existing directory, with --workspace or as workspace.root or workspace.allow in agent.hcl.")
 }
 
-// Close releases the directory handles. Operations that still run end first.
+// Close releases the directory handles after operations in progress end.
 func (w *Workspace) Close() error {
 	var errs []error
 	for _, t := range w.trees {
@@ -192,11 +185,10 @@ func (w *Workspace) Close() error {
 	return errors.Join(errs...)
 }
 
-// Root is the absolute path of the workspace's directory, with symlinks
-// resolved.
+// Root is the absolute real path of the workspace's directory.
 func (w *Workspace) Root() string { return w.trees[0].abs }
 
-// Identity is that of the directory that is held, by realpath.Identity.
+// Identity is the realpath.Identity of the open root.
 func (w *Workspace) Identity() string {
 	info, err := w.trees[0].root.Stat(".")
 	if err != nil {
@@ -205,8 +197,7 @@ func (w *Workspace) Identity() string {
 	return realpath.Identity(info)
 }
 
-// Dir opens the workspace's directory for reading: the one that is held,
-// whatever its name leads to by now.
+// Dir opens the open root for reading, whatever its name leads to by now.
 func (w *Workspace) Dir() (*os.File, error) { return w.trees[0].root.Open(".") }
 
 // Hides reports whether an absolute path may not be used at all.
@@ -223,14 +214,13 @@ func hiddenError(given string) *tool.Error {
 		Suggest("Do without it, or ask the user for what is needed of it.").With("path", given)
 }
 
-// WithContext is a view of the same workspace whose waits for other writers
-// end with ctx too, as timeout or cancelled.
+// WithContext returns a view of the same workspace whose waits for other writers also end with ctx, as timeout or
+// cancelled.
 func (w *Workspace) WithContext(ctx context.Context) *Workspace {
 	return &Workspace{core: w.core, ctx: ctx}
 }
 
-// below gives abs relative to dir, as a slash path, when it is dir or lies
-// in it. Both are clean.
+// below returns the slash path of abs relative to dir, if it is dir or lies in it. Both are clean.
 func below(dir, abs string) (string, bool) {
 	if dir == abs {
 		return ".", true
@@ -244,8 +234,7 @@ func below(dir, abs string) (string, bool) {
 	return filepath.ToSlash(abs[len(dir):]), true
 }
 
-// treeOf finds the tree in which the clean absolute path lies: the workspace
-// itself, else the innermost allowed directory.
+// treeOf returns the tree of a clean absolute path: the workspace itself, else the innermost allowed directory.
 func (c *core) treeOf(abs string) (*tree, string, bool) {
 	var best *tree
 	var bestRel string
@@ -267,8 +256,7 @@ func (c *core) treeOf(abs string) (*tree, string, bool) {
 	return best, bestRel, best != nil
 }
 
-// path names rel of the tree as callers see it: relative to the workspace, or
-// absolute below an allowed directory.
+// path names rel as callers see it: relative to the workspace, or absolute below an allowed directory.
 func (t *tree) path(rel string) string {
 	if t.main {
 		return rel
@@ -276,5 +264,4 @@ func (t *tree) path(rel string) string {
 	return filepath.ToSlash(t.join(rel))
 }
 
-// join is the absolute path of rel.
 func (t *tree) join(rel string) string { return filepath.Join(t.abs, filepath.FromSlash(rel)) }

@@ -10,17 +10,16 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/inplace"
 	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
 const (
-	// newMode is the mode of new files, less the umask; newDirMode that of
-	// new directories.
+	// newMode is the mode of new files, less the umask; newDirMode that of new directories.
 	newMode    fs.FileMode = 0o666
 	newDirMode fs.FileMode = 0o777
-	// appendInPlace is the size in bytes from which a file is appended to in
-	// place instead of being copied.
+	// appendInPlace is the size in bytes from which a file is appended to in place instead of copied.
 	appendInPlace = 16 << 20
 )
 
@@ -28,40 +27,32 @@ const (
 type WriteOptions struct {
 	// Parents makes missing directories above the file.
 	Parents bool
-	// Exclusive refuses, as already_exists, when there is anything already.
+	// Exclusive refuses an existing file, as already_exists.
 	Exclusive bool
-	// Mode is the mode of a new file, permission bits only, less the umask.
-	// Zero means 0666. A file that exists keeps its own.
+	// Mode is the mode of a new file, permission bits only, less the umask. Zero means 0666. An existing file keeps
+	// its own.
 	Mode fs.FileMode
-	// Like is the path of a file that this one is a copy of: it gets its owner,
-	// mode, access control list and attributes, also where there is one. Where it
-	// cannot have the owner it is for the user alone.
+	// Like is the path of a file whose owner, mode, access control list and attributes this one gets, even if it
+	// exists. If it cannot have the owner, it is private to the user.
 	Like string
 }
 
-// WriteFile makes data the content of the file at path, which is created or
-// replaced in one step: a reader, or a kill at any moment, finds the old or
-// the new content, whole. A replaced file keeps its owner, its mode, its access
-// control list and its extended attributes; a symlink stays, its target is
-// replaced; other hard links keep the old content. created tells a new file from
-// a replaced one.
+// WriteFile makes data the content of the file at path, created or replaced in one step: a reader, or a kill at any
+// moment, finds the old or the new content, whole. A replaced file keeps its owner, mode, access control list and
+// extended attributes; a symlink stays, its target is replaced; other hard links keep the old content.
 //
-// A file that no other can take the place of is written in place: a mount, one
-// in a directory that is not writable, one whose owner a new file cannot have. A
-// reader or a kill may find it half written then. It is refused where it is
-// larger than DefaultReadLimit or has other hard links.
+// A file that cannot be replaced is written in place: a mount, one in a directory that is not writable, one whose
+// owner a new file cannot have. A reader or a kill may then find it half written. It is refused if it is larger
+// than DefaultReadLimit or has other hard links.
 //
-// Errors: not_found when a directory is missing, already_exists with
-// Exclusive, is_directory, unsupported for a pipe, socket or device,
-// permission_denied for a protected or read-only file,
-// path_outside_workspace, timeout while other writers keep the directory
-// locked, unavailable for a full disk. After an error all is as it was.
+// Errors: not_found for a missing directory, already_exists with Exclusive, is_directory, unsupported for a pipe,
+// socket or device, permission_denied for a protected or read-only file, path_outside_workspace, timeout while
+// other writers hold the directory's lock, unavailable for a full disk. After an error nothing has changed.
 func (w *Workspace) WriteFile(path string, data []byte, opts WriteOptions) (created bool, err error) {
 	return w.writing(path, opts, func(h *held) error { return h.put(bytes.NewReader(data), opts) })
 }
 
-// writing calls write with the locked place of a file that can be written to,
-// and takes back the directories it made for it when that fails.
+// writing calls write with the locked place of a writable file, and removes the directories it made if that fails.
 func (w *Workspace) writing(path string, opts WriteOptions, write func(*held) error) (created bool, err error) {
 	var made []string
 	if opts.Parents {
@@ -89,7 +80,7 @@ func (w *Workspace) writeHeld(path string, opts WriteOptions, write func(*held) 
 	return h.missing(), write(h)
 }
 
-// writable refuses a place that no file can be written to.
+// writable refuses a place that cannot be written to.
 func (p *place) writable(exclusive bool) error {
 	switch {
 	case len(p.rest) > 0:
@@ -109,7 +100,8 @@ func (p *place) writable(exclusive bool) error {
 	err := p.mayWrite()
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return readOnly(p.given)
+		return tool.Errorf(tool.PermissionDenied, "%s is read-only", p.given).
+			Suggest("Make it writable first if it is meant to change.").With("path", p.given)
 	case errors.Is(err, fs.ErrNotExist):
 		return changing(p.given)
 	}
@@ -154,7 +146,7 @@ func (h *held) put(data io.Reader, opts WriteOptions) error {
 		return s.recordAndWrite(all)
 	}
 	if err != nil {
-		return h.unkept(err)
+		return h.explainLost(err)
 	}
 	if err := h.w.record(kind, h.place, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
 		h.dir.Remove(temp)
@@ -166,16 +158,16 @@ func (h *held) put(data io.Reader, opts WriteOptions) error {
 	return h.publish(temp)
 }
 
-// likeOld gives the rights of the file that is to be replaced, nil for none.
+// likeOld returns the rights of the file to be replaced, nil if it is new.
 func (h *held) likeOld() (*rights.Rights, error) {
 	if h.missing() {
 		return nil, nil
 	}
 	like, err := h.original()
-	return like, h.unkept(err)
+	return like, h.explainLost(err)
 }
 
-// likeOther gives the rights of the file at another path.
+// likeOther returns the rights of the file at another path.
 func (h *held) likeOther(path string) (*rights.Rights, error) {
 	p, err := h.w.locate(path, true)
 	if err != nil {
@@ -184,19 +176,19 @@ func (h *held) likeOther(path string) (*rights.Rights, error) {
 	defer p.close()
 	other := &held{place: p, w: h.w}
 	like, err := other.original()
-	return like, other.unkept(err)
+	return like, other.explainLost(err)
 }
 
-// unkept says what rights are that a new file cannot have.
-func (h *held) unkept(err error) error {
+// explainLost describes rights that a new file cannot have.
+func (h *held) explainLost(err error) error {
 	var lost *rights.Lost
 	if errors.As(err, &lost) {
-		return unkept(h.given, lost)
+		return lostRights(h.given, lost)
 	}
 	return err
 }
 
-// publish makes the temporary file the file, or its content the file's.
+// publish renames the temporary file over the file, or copies its content into it.
 func (h *held) publish(temp string) error {
 	err := inplace.NotOver(h.w.rename(h.dir, temp, h.name))
 	if err == nil {
@@ -218,7 +210,7 @@ func (h *held) publish(temp string) error {
 	return s.write(data, h.info.Mode())
 }
 
-// publishNew makes the temporary file the file unless there is one already.
+// publishNew does so unless the file exists.
 func (h *held) publishNew(temp string) error {
 	err := h.dir.Link(temp, h.name)
 	if err == nil {
@@ -232,13 +224,10 @@ func (h *held) publishNew(temp string) error {
 	return renameAt(h.beside(temp), h.place, false)
 }
 
-// Update replaces the content of an existing file by what change makes of it,
-// as one step: toolhosts exclude each other while it runs, and when any other
-// program has changed the file meanwhile, the error is a conflict and nothing
-// is written. Nothing is written either when change returns an error, which
-// Update hands on, or the same bytes. change gets up to DefaultReadLimit
-// bytes and must not write through the workspace itself. Other errors are
-// those of WriteFile, not_found and too_large.
+// Update replaces the content of an existing file by the result of change, in one step: other toolhosts are
+// excluded while it runs, and if another program changes the file meanwhile, the error is conflict and nothing is
+// written. An error of change is returned; the same bytes are not written. change gets up to DefaultReadLimit bytes
+// and must not write through the workspace. Other errors are those of WriteFile, not_found and too_large.
 func (w *Workspace) Update(path string, change func(old []byte, info fs.FileInfo) ([]byte, error)) error {
 	h, err := w.hold(path, Write)
 	if err != nil {
@@ -272,7 +261,7 @@ func (h *held) readOld() ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// replace puts data in the place of old, which has to be there still.
+// replace puts data in place of old, which must still be there.
 func (h *held) replace(old, data []byte, info fs.FileInfo) error {
 	h.info, h.data = info, old
 	like, err := h.likeOld()
@@ -288,7 +277,7 @@ func (h *held) replace(old, data []byte, info fs.FileInfo) error {
 		return s.recordAndWrite(data)
 	}
 	if err != nil {
-		return h.unkept(err)
+		return h.explainLost(err)
 	}
 	err = h.unchanged(old, info)
 	if err == nil {
@@ -318,10 +307,9 @@ func (h *held) unchanged(old []byte, info fs.FileInfo) error {
 	return nil
 }
 
-// Append adds data to the end of the file at path, or creates it. Files below
-// 16 MiB, and all that have other hard links, are replaced as WriteFile does,
-// so that nothing is written through a link and a kill leaves no half of
-// data. Larger ones are appended to in place. Errors are those of WriteFile.
+// Append adds data to the end of the file at path, or creates it. Files below 16 MiB, and all with other hard
+// links, are replaced as in WriteFile, so that nothing is written through a link and a kill leaves no half of data.
+// Larger ones are appended to in place. Errors are those of WriteFile.
 func (w *Workspace) Append(path string, data []byte, opts WriteOptions) (created bool, err error) {
 	return w.writing(path, opts, func(h *held) error {
 		switch {
@@ -349,8 +337,7 @@ func (h *held) appendCopy(data []byte, opts WriteOptions) error {
 	return h.put(io.MultiReader(f, bytes.NewReader(data)), opts)
 }
 
-// extend writes at the end of the file itself, and takes back what could not
-// be written whole.
+// extend appends to the file itself, and truncates it again if the write fails.
 func (h *held) extend(data []byte) (err error) {
 	if err := h.w.record(Replace, h.place, after{more: data}); err != nil {
 		return err

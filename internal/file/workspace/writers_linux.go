@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beingWritten tells whether a program has the file open to write into it. f is open
-// for reading alone: then a read lease is granted when nobody writes. known is false
-// where there are no leases: for files of others, on some file systems, and in
+// beingWritten reports whether a program has the file open for writing. f is open for reading alone: a read lease
+// is granted if there is no writer. known is false where leases do not work: files of others, some file systems,
 // sandboxes.
 func beingWritten(f *os.File) (writing, known bool) {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)

@@ -1,17 +1,15 @@
-// Package danger tells shell commands that can destroy something from those
-// that cannot, by what they would run and not by how they are written.
+// Package danger classifies shell commands by the damage they could do, by what they would run and not by how they
+// are written.
 //
-// It decides when to ask. What a command can do in fact is up to the sandbox
-// that it runs in: no list of commands is ever complete.
+// It decides when to ask. What a command can actually do is limited by its sandbox: no list of commands is ever
+// complete.
 //
 // # The rules
 //
-// What is dangerous stands in rules.txt, one setting a line; how far a line is
-// indented means nothing. An entry begins with program, tool, interpreter or
-// runner and the names it is about; a name that ends in * is a prefix. The rules
-// of programs and tools begin with blocked, caution or fine and the reason, in
-// which %s is the word that the rule is about. The first rule of a program whose
-// conditions are all met decides:
+// The rules are in rules.txt, one setting a line; indentation means nothing. An entry begins with program, tool,
+// interpreter or runner and the names it is about; a name that ends in * is a prefix. The rules of programs and
+// tools begin with blocked, caution or fine and the reason, in which %s is the word that the rule is about. The
+// first rule of a program whose conditions are all met decides:
 //
 //	words A|B C     the operands begin so; * is any word
 //	verbs A|B C     so do they, or behind one or two values of options
@@ -23,11 +21,10 @@
 //	like            the word matches an expression
 //	at              the word names such a place; see place.is
 //
-// An entry's "valued" are the options whose value is the next word. The "like"
-// of an interpreter are expressions for dangerous code. A runner runs what
-// follows its options, and its verbs if there are any; "joined" makes a shell
-// line of it, "line" finds shell lines in arguments, "after" names the options
-// that a command follows, "inside" verbs with a place before the command.
+// An entry's "valued" are the options whose value is the next word. The "like" of an interpreter are expressions
+// for dangerous code. A runner runs what follows its options, and its verbs if there are any; "joined" makes a
+// shell line of it, "line" finds shell lines in arguments, "after" names the options before a command, "inside"
+// verbs with a place before the command.
 package danger
 
 import (
@@ -43,39 +40,36 @@ import (
 // Class is how dangerous a command is.
 type Class int
 
-// The classes, the stronger the later.
+// The classes, in increasing order.
 const (
 	// Fine commands run without a question.
 	Fine Class = iota
-	// Caution is for commands that can destroy work, or that cannot be read
-	// for certain: somebody has to confirm them.
+	// Caution is for commands that can destroy work, or cannot be read for certain: they need confirmation.
 	Caution
-	// Blocked commands have no sensible use here and are never run.
+	// Blocked commands have no sensible use here and never run.
 	Blocked
 )
 
-// Verdict is what a line came to.
+// Verdict is the class of a line.
 type Verdict struct {
 	Class Class
-	// Reason says why, such as "recursive delete on root"; "" for Fine.
+	// Reason explains it, such as "recursive delete on root"; "" for Fine.
 	Reason string
-	// Command is the command that it is about, for people.
+	// Command is the command concerned, for people.
 	Command string
 }
 
-// Options say where a line would run.
+// Options are the context of a line.
 type Options struct {
-	// Root is the absolute path of the workspace: what lies in it is never
-	// taken for a part of the system.
+	// Root is the absolute path of the workspace, which is never part of the system.
 	Root string
-	// Dir is the directory that the line starts in; empty is Root.
+	// Dir is the directory in which the line starts; by default Root.
 	Dir string
-	// ReadFile reads a file of the workspace, to look into a script that the
-	// line runs. Nil does not look.
+	// ReadFile reads a file of the workspace, for scripts that the line runs. May be nil.
 	ReadFile func(name string) (content string, ok bool)
 }
 
-// maxScripts bounds the scripts that are looked into, one calling the other.
+// maxScripts bounds the depth of scripts that call each other.
 const maxScripts = 4
 
 // maxShown bounds the command of a verdict, in bytes.
@@ -91,16 +85,15 @@ func Judge(line string, o Options) Verdict {
 	return j.verdict
 }
 
-// judge goes through a line.
+// judge judges a line.
 type judge struct {
 	Options
-	// cwd is the directory that a command of the line runs in, as far as cd
-	// tells.
+	// cwd is the directory in which a command of the line runs, as far as known from cd.
 	cwd     string
 	verdict Verdict
 }
 
-// found takes over a verdict that is stronger than what there was.
+// found keeps a verdict if it is stronger than the present one.
 func (j *judge) found(class Class, about string, format string, args ...any) {
 	if class > j.verdict.Class {
 		j.verdict = Verdict{Class: class, Reason: fmt.Sprintf(format, args...),
@@ -178,7 +171,7 @@ func asksForHelp(c *policy.Command) bool {
 	return last == 1 || last == 2 && len(rules().about(c.Program(), "tool")) > 0
 }
 
-// script looks into a shell script that the command runs.
+// script judges a shell script that the command runs.
 func (j *judge) script(c *policy.Command, depth int) {
 	name := scriptOf(c)
 	if sourcesStream(c) {
@@ -203,8 +196,7 @@ func (j *judge) script(c *policy.Command, depth int) {
 	}
 }
 
-// sourcesStream reports a script that is no file: what another command
-// prints, or the input.
+// sourcesStream reports a script from another command's output, or the input.
 func sourcesStream(c *policy.Command) bool {
 	if c.Words[0].Text != "source" && c.Words[0].Text != "." && !isShell(c.Program()) {
 		return false
@@ -214,7 +206,7 @@ func sourcesStream(c *policy.Command) bool {
 	})
 }
 
-// scriptOf names the file that a command runs as a script, "" for none.
+// scriptOf names the file that a command runs as a script, "" if none.
 func scriptOf(c *policy.Command) string {
 	name := c.Program()
 	if slices.Contains([]string{"source", "."}, c.Words[0].Text) || isShell(name) {
@@ -245,7 +237,7 @@ func isShell(name string) bool {
 	return slices.Contains(rules().lists["shells"], name)
 }
 
-// isShellScript tells a script of a shell from other files.
+// isShellScript distinguishes shell scripts from other files.
 func isShellScript(c *policy.Command, content string) bool {
 	if isShell(c.Program()) || c.Words[0].Text == "source" || c.Words[0].Text == "." {
 		return true
@@ -262,7 +254,6 @@ func isShellScript(c *policy.Command, content string) bool {
 	return false
 }
 
-// shown is a command for people.
 func shown(c *policy.Command) string {
 	texts := make([]string, len(c.Words))
 	for i, w := range c.Words {

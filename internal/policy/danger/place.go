@@ -8,17 +8,15 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// homeMark stands for the home directory, whose name the shell puts in.
+// homeMark stands for the home directory, which the shell inserts.
 const homeMark = "~"
 
-// place is what a word names in the file system.
+// place is a path named by a word.
 type place struct {
 	word policy.Word
-	// path is absolute and clean, or begins with homeMark, or is what is known
-	// of it.
+	// path is absolute and clean, or begins with homeMark, or is what is known of it.
 	path string
-	// inside is true for what lies in the workspace, all is true when it means
-	// everything in the directory path.
+	// inside is set for paths in the workspace, all if it means everything in the directory path.
 	inside, all bool
 }
 
@@ -47,7 +45,6 @@ func (j *judge) place(w policy.Word) place {
 
 func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
-// is reports whether a place is of a kind.
 func (p place) is(kind string) bool {
 	switch kind {
 	case "all":
@@ -70,15 +67,13 @@ func (p place) is(kind string) bool {
 	panic("danger: no kind of place is called " + kind)
 }
 
-// system reports a place that belongs to the system.
 func (p place) system() bool {
 	return !p.inside &&
 		slices.ContainsFunc(rules().lists["system"], func(tree string) bool { return within(p.path, tree) })
 }
 
-// whole reports a place whose loss would be that of the system or of a home:
-// what is written for a directory in the root that the shell completes counts
-// as well.
+// whole reports a place whose loss would be that of the system or of a home, including directories of the root
+// completed by the shell.
 func (p place) whole() bool {
 	if p.inside {
 		return false
@@ -89,14 +84,14 @@ func (p place) whole() bool {
 		strings.HasPrefix(p.path, "~") && !strings.Contains(p.path, "/")
 }
 
-// harmlessDevice reports a device that anybody may write.
+// harmlessDevice reports a device that anyone may write.
 func (p place) harmlessDevice() bool {
 	return slices.ContainsFunc(rules().lists["harmless"], func(device string) bool {
 		return p.path == device || strings.HasSuffix(device, "/") && strings.HasPrefix(p.path, device)
 	})
 }
 
-// shellSettings reports files by which every later shell or login runs code.
+// shellSettings reports files whose code every later shell or login runs.
 func (p place) shellSettings() bool {
 	parts := strings.SplitN(p.path, "/", 4)
 	rest := ""

@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// judged gives what the first rule that matches says of a command.
+// judged returns the result of the first rule that matches a command.
 func (j *judge) judged(c *policy.Command) (Class, string) {
 	for _, e := range rules().about(c.Program(), "program", "tool") {
 		words := operands(c, e.settings["valued"]...)
@@ -23,15 +23,14 @@ func (j *judge) judged(c *policy.Command) (Class, string) {
 	return Fine, ""
 }
 
-// fit reports whether the command is as a rule wants it, apart from single
-// words of it.
+// fit reports whether the command meets a rule's conditions, apart from those on single words.
 func (s settings) fit(c *policy.Command, operands []string) bool {
 	return (!s.has("option") || c.Has(s["option"]...)) && !c.Has(s["unless"]...) &&
 		begins(operands, s["words"]...) && (!s.has("verbs") || verbs(operands, s["verbs"]...)) &&
 		all(s["line"], joined(c.Texts())) && all(s["operands"], joined(operands))
 }
 
-// joined puts words into a text, one a line.
+// joined joins words, one a line.
 func joined(words []string) string {
 	lines := make([]string, len(words))
 	for i, w := range words {
@@ -44,8 +43,8 @@ func all(expressions []string, text string) bool {
 	return !slices.ContainsFunc(expressions, func(e string) bool { return !matches(e, text) })
 }
 
-// choose finds the word that a rule is about: one of those that it names with
-// "of", with a text as by "like" and in a place as by "at".
+// choose finds the word that a rule is about: one of those of "of", with a text as by "like" and in a place as by
+// "at".
 func (j *judge) choose(s settings, c *policy.Command, operands []policy.Word) (text string, ok bool) {
 	if !s.has("of") {
 		return "", true
@@ -60,7 +59,6 @@ func (j *judge) choose(s settings, c *policy.Command, operands []policy.Word) (t
 	return "", false
 }
 
-// selected gives the words of a command that a selector stands for.
 func selected(which string, c *policy.Command, operands []policy.Word) []policy.Word {
 	args := c.Words[1:]
 	switch which {
@@ -91,8 +89,7 @@ func selected(which string, c *policy.Command, operands []policy.Word) []policy.
 	return values(which, args)
 }
 
-// values gives the values of an option: what follows "NAME=" in its word, or
-// the word after NAME.
+// values returns the values of an option: what follows "NAME=" in its word, or the word after NAME.
 func values(option string, args []policy.Word) (found []policy.Word) {
 	for i, w := range args {
 		rest, ok := strings.CutPrefix(w.Text, option)
@@ -106,8 +103,8 @@ func values(option string, args []policy.Word) (found []policy.Word) {
 	return found
 }
 
-// lies reports whether a word names a place of all the kinds, each of which may
-// name several by "|", or deny one by "!".
+// lies reports whether a word names a place of all the kinds, each of which may be alternatives by "|", or negated
+// by "!".
 func (j *judge) lies(w policy.Word, kinds []string) bool {
 	if len(kinds) == 0 {
 		return true
@@ -119,8 +116,7 @@ func (j *judge) lies(w policy.Word, kinds []string) bool {
 	})
 }
 
-// operands are the arguments of a command that are no options. valued are the
-// options whose value is the next word.
+// operands are a command's arguments other than options. valued are the options whose value is the next word.
 func operands(c *policy.Command, valued ...string) []policy.Word {
 	var out []policy.Word
 	words := c.Words[1:]
@@ -145,8 +141,7 @@ func texts(words []policy.Word) []string {
 	return out
 }
 
-// begins reports whether the operands begin with words, each of which may name
-// several by "|", or any by "*".
+// begins reports whether the operands begin with words, each of which may be alternatives by "|", or any by "*".
 func begins(have []string, words ...string) bool {
 	if len(have) < len(words) {
 		return false
@@ -159,8 +154,7 @@ func begins(have []string, words ...string) bool {
 	return true
 }
 
-// verbs reports whether the operands begin with words, or do so after one or
-// two that can be the values of options.
+// verbs reports whether the operands begin with words, perhaps after one or two that can be the values of options.
 func verbs(have []string, want ...string) bool {
 	for at := range min(len(have), 3) {
 		if at == 1 && slices.Contains(rules().lists["looks"], have[0]) {

@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// runs judges what a program runs that is no plain wrapper.
+// runs judges what a program runs that is not a plain wrapper.
 func (j *judge) runs(c *policy.Command, depth int) {
 	for _, e := range rules().about(c.Program(), "runner") {
 		switch s := e.settings; {
@@ -52,7 +52,6 @@ func (j *judge) inner(words []policy.Word, depth int) {
 	}
 }
 
-// program gives the words of the program that a runner runs.
 func (s settings) program(c *policy.Command) []policy.Word {
 	words := afterOptions(c.Words[1:], s["valued"])
 	if !s.has("verbs") {
@@ -64,7 +63,6 @@ func (s settings) program(c *policy.Command) []policy.Word {
 	return afterOptions(words[1:], s["valued"])
 }
 
-// afterOptions gives the words behind the options.
 func afterOptions(words []policy.Word, valued []string) []policy.Word {
 	for len(words) > 0 {
 		text := words[0].Text
@@ -81,8 +79,7 @@ func afterOptions(words []policy.Word, valued []string) []policy.Word {
 	return words
 }
 
-// code judges what a command gives an interpreter to run, on its command line
-// or on its input.
+// code judges the code that a command passes to an interpreter, as arguments or input.
 func (j *judge) code(c *policy.Command, about string) {
 	for _, e := range rules().about(c.Program(), "interpreter") {
 		codes, piped := c.Code()
@@ -109,16 +106,14 @@ func (j *judge) judgeCode(destroy []string, code policy.Word, about string) {
 }
 
 const (
-	// forks finds code that forks in a loop without an end.
+	// forks finds code that forks in an endless loop.
 	forks = `fork(\(\))?\s+while\s+(fork|1|true)|while\s*\(?\s*(1|True|true)\s*\)?\s*[:{]?\s*(os\.)?fork|` +
 		`while\s+(os\.)?fork|\b(loop|forever)\s*\{?\s*fork`
-	// function finds definitions of functions: name(){ body } and function name
-	// { body }.
+	// function finds definitions of functions: name(){ body } and function name { body }.
 	function = `(?:([^\s(){};|&"']+)\s*\(\s*\)|function\s+([^\s(){};|&"']+)(?:\s*\(\s*\))?)\s*[{(]([^}]*)[})]`
 )
 
-// isForkBomb finds a function that starts itself more than once, or in the
-// background.
+// isForkBomb finds a function that starts itself more than once, or in the background.
 func isForkBomb(line string) bool {
 	for _, match := range compiled(function).FindAllStringSubmatch(line, -1) {
 		name, body := match[1]+match[2], match[3]

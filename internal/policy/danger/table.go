@@ -11,7 +11,7 @@ import (
 //go:embed rules.txt
 var source string
 
-// table is what rules.txt says, in its order.
+// table is the content of rules.txt.
 type table struct {
 	lists   map[string][]string
 	entries []*entry
@@ -26,7 +26,7 @@ type entry struct {
 	rules    []*rule
 }
 
-// rule is one verdict on the commands of some programs, and when it is given.
+// rule is a verdict on commands of some programs, with its conditions.
 type rule struct {
 	class    Class
 	reason   string
@@ -57,7 +57,8 @@ func parse(source string) table {
 			last.programs = append(last.programs, words...)
 		case "fine", "caution", "blocked":
 			into = settings{}
-			last.rules = append(last.rules, &rule{class: classNamed(key), reason: rest, settings: into})
+			class := Class(slices.Index([]string{"fine", "caution", "blocked"}, key))
+			last.rules = append(last.rules, &rule{class: class, reason: rest, settings: into})
 		case "line", "like", "operands", "+", "-":
 			into[key] = append(into[key], rest)
 		default:
@@ -67,11 +68,7 @@ func parse(source string) table {
 	return t
 }
 
-func classNamed(name string) Class {
-	return Class(slices.Index([]string{"fine", "caution", "blocked"}, name))
-}
-
-// about gives the entries of a kind for a program, in their order.
+// about returns the entries of a kind for a program, in their order.
 func (t table) about(program string, kinds ...string) (found []*entry) {
 	for _, e := range t.entries {
 		if slices.Contains(kinds, e.kind) && slices.ContainsFunc(e.programs, func(name string) bool {
@@ -92,7 +89,6 @@ func (s settings) has(key string) bool {
 
 var expressions sync.Map
 
-// matches reports whether a text matches an expression of the table.
 func matches(expression, text string) bool { return compiled(expression).MatchString(text) }
 
 func compiled(expression string) *regexp.Regexp {

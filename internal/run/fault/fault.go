@@ -1,5 +1,5 @@
-// Package fault contains panics of goroutines that work for a call: such a fault of
-// toolhost's own is an error of that call, and the others go on.
+// Package fault contains panics of goroutines that work for a call: a bug in toolhost becomes an error of that
+// call, and the others continue.
 package fault
 
 import (
@@ -11,12 +11,10 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// log is where the log of toolhost goes.
 var log io.Writer = os.Stderr
 
-// Contain is deferred by a goroutine. When that panics, it writes the panic and its
-// stack into the log, and gives tell an error of code internal that says what
-// happened while toolhost was doing what doing says.
+// Contain is deferred by a goroutine. If that panics, it logs the panic with its stack, and calls tell with an
+// error of code internal; doing describes the activity.
 func Contain(doing string, tell func(error)) {
 	p := recover()
 	if p == nil {

@@ -1,5 +1,5 @@
-// Package loopback says which hosts are this machine, by what they are called:
-// nothing on the way to them can read or change what is sent.
+// Package loopback recognizes hosts that are this machine, by name: nothing on the way can read or change what is
+// sent.
 package loopback
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Is reports whether host, a name or an address without brackets or port, is
-// this machine. No name but localhost is looked up or believed.
+// Is reports whether host, a name or an address without brackets or port, is this machine. No name but localhost is
+// trusted.
 func Is(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()

@@ -1,7 +1,7 @@
-// Package memory bounds what a process and all that it has started take of the machine's memory together. The kernel's
-// own bounds do not serve: that of the address space breaks programs that reserve more than they use, as those of Go,
-// Java and Node do, each counts one process alone, and a user may seldom make a control group. So the processes are
-// looked at a few times a second, and ended where they take more.
+// Package memory bounds the memory of a process with its descendants. The kernel's own limits do not serve: that of
+// the address space breaks programs that reserve more than they use, as those of Go, Java and Node do, each counts
+// one process alone, and users can seldom make a control group. So the processes are checked a few times a second,
+// and killed if they exceed the bound.
 package memory
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 )
 
-// Bound is how much a command and its descendants may take, in bytes. Zero is Default.
+// Bound is the limit of a command and its descendants, in bytes. Zero means Default.
 type Bound struct{ bytes atomic.Int64 }
 
 // Bytes is the bound.
@@ -28,25 +28,25 @@ func (b *Bound) Bytes() int64 {
 
 var attached sync.Map // of *Bound, by *exec.Cmd
 
-// Attach gives the bound of a command that is about to be confined, which Set changes. detach is for when it has been
-// started, or will not be.
+// Attach returns the bound of a command about to be confined, which Set changes. Call detach once it has been
+// started or given up.
 func Attach(cmd *exec.Cmd) (b *Bound, detach func()) {
 	b = new(Bound)
 	attached.Store(cmd, b)
 	return b, func() { attached.Delete(cmd) }
 }
 
-// Set says how much a command may take; zero is Default.
+// Set sets the limit of a command; zero means Default.
 func Set(cmd *exec.Cmd, bytes int64) {
 	if b, ok := attached.Load(cmd); ok {
 		b.(*Bound).bytes.Store(bytes)
 	}
 }
 
-// Default is a quarter of the machine's memory, or of what the control group of this process allows where that is less.
+// Default is a quarter of the machine's memory, or of the limit of this process's control group if less.
 var Default = sync.OnceValue(func() int64 { return total() / 4 })
 
-// Text says to an agent and its user why a command was ended.
+// Text explains to an agent and its user why a command was killed.
 func Text(bound int64) string {
 	return fmt.Sprintf("toolhost: ended, as its processes took more than %s of memory together. Do less at once. "+
 		"Only the user can raise the bound: memory in the sandbox block of agent.hcl.", size(bound))

@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pause is the time between two looks, and share how much of the time looks may take: one in so many. longest is the
-// longest pause: on a busy machine a look takes long though it does little, and a process can take 100 MiB in 100 ms.
+// pause is the time between checks, and share limits their time: to one in so many. longest is the longest pause:
+// on a busy machine a check takes long though it does little, and a process can take 100 MiB in 100 ms.
 const (
 	pause   = 200 * time.Millisecond
 	share   = 50
 	longest = time.Second
 )
 
-// watched are the commands of this process that run.
+// watched are this process's running commands.
 var watched watcher
 
 type watcher struct {
@@ -39,8 +39,8 @@ type entry struct {
 	known map[int]uint64 // its processes, with when each began
 }
 
-// Watch ends a process and all that it has started once they take more memory together than the bound, and calls over.
-// The process leads a group of its own. stop ends the watch: no process is ended after that.
+// Watch kills a process and its descendants once they exceed the bound together, and calls over. The process leads
+// its own group. stop ends the watch: no process is killed after that.
 func Watch(pid int, bound int64, over func()) (stop func()) {
 	if bound <= 0 {
 		return func() {}
@@ -64,7 +64,7 @@ func Watch(pid int, bound int64, over func()) (stop func()) {
 	}
 }
 
-// look looks at all commands, and again later while there are any.
+// look checks all commands, and again later while there are any.
 func (w *watcher) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,17 +88,17 @@ func (w *watcher) look() {
 	time.AfterFunc(pauseAfter(time.Since(began)), w.look)
 }
 
-// pauseAfter is the time until the next look, after one that took so long.
+// pauseAfter is the time until the next check, after one that took so long.
 func pauseAfter(look time.Duration) time.Duration { return min(max(pause, share*look), longest) }
 
-// process is what /proc says of one.
+// process is an entry of /proc.
 type process struct {
 	parent, group, session int
 	began                  uint64
 	resident               int64
 }
 
-// exceeds reports whether the command took too much, and was ended for it.
+// exceeds reports whether the command exceeded its bound, and was killed for it.
 func (e *entry) exceeds(all map[int]process) bool {
 	e.learn(all)
 	var most int64
@@ -146,7 +146,7 @@ func (e *entry) learn(all map[int]process) {
 	}
 }
 
-// end ends a process, if it still is the one that began then.
+// end kills a process, if it still is the one that began then.
 func end(pid int, began uint64) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -189,20 +189,20 @@ func processOf(pid int) (p process, alive bool) {
 	return p, true
 }
 
-// own is what a process takes, with its part of what it shares. What can be read again from files does not count.
+// own is a process's memory, including its part of what it shares, and excluding what can be read again from files.
 func own(pid int) (bytes int64, ok bool) {
 	values := table("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	anonymous, ok := values["Pss_Anon"]
 	return anonymous + values["Pss_Shmem"] + values["SwapPss"], ok
 }
 
-// used is how much of the machine's memory is taken.
+// used is how much of the machine's memory is used.
 func used() int64 {
 	m := table("/proc/meminfo")
 	return m["MemTotal"] - m["MemAvailable"] + m["SwapTotal"] - m["SwapFree"]
 }
 
-// table reads lines such as "MemTotal:  1024 kB".
+// table parses lines such as "MemTotal:  1024 kB".
 func table(path string) map[string]int64 {
 	data, _ := os.ReadFile(path)
 	values := make(map[string]int64)
@@ -216,7 +216,7 @@ func table(path string) map[string]int64 {
 	return values
 }
 
-// total is the machine's memory, or what the control groups of this process allow where that is less.
+// total is the machine's memory, or the limit of this process's control groups if less.
 func total() int64 {
 	all := table("/proc/meminfo")["MemTotal"]
 	data, _ := os.ReadFile("/proc/self/cgroup")

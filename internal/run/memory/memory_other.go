@@ -2,7 +2,7 @@
 
 package memory
 
-// Nothing is bounded here.
+// Memory is not bounded here.
 
 func total() int64 { return 0 }
 

@@ -8,20 +8,10 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// allowed is what the owner lets the client reach beyond the public web.
+// allowed is what the client may reach beyond the public web.
 type allowed struct {
 	prefixes []netip.Prefix
 	hosts    map[string]bool
-}
-
-func parseAllow(entries []string) (*allowed, error) {
-	a := &allowed{hosts: make(map[string]bool)}
-	for _, entry := range entries {
-		if err := a.add(entry); err != nil {
-			return nil, err
-		}
-	}
-	return a, nil
 }
 
 func (a *allowed) add(entry string) error {

@@ -18,31 +18,28 @@ const (
 	DefaultMaxBytes = 10 << 20
 )
 
-// Options are the limits of a Client. The zero value of each field means its
-// default.
+// Options are the limits of a Client. A zero field means its default.
 type Options struct {
-	// Allow opens what would be refused: addresses, address ranges in CIDR
-	// form, and host names. A host name matches exactly, whatever its address;
-	// every entry opens all ports.
+	// Allow allows what would be refused: addresses, address ranges in CIDR form, and host names. A host name
+	// matches exactly, whatever its address; every entry allows all ports.
 	Allow []string
-	// Ports are the ports that may be used without Allow; 80 and 443.
+	// Ports are the ports allowed without Allow; 80 and 443.
 	Ports []int
 	// MaxBytes bounds a body after decompression; 10 MiB.
 	MaxBytes int64
 	// Timeout bounds a whole fetch, redirects and body included; 30 s.
 	Timeout time.Duration
-	// ConnectTimeout bounds making a connection, and again its TLS handshake;
-	// 10 s.
+	// ConnectTimeout bounds making a connection, and separately its TLS handshake; 10 s.
 	ConnectTimeout time.Duration
-	// HeaderTimeout bounds the wait for the first byte of an answer; 20 s.
+	// HeaderTimeout bounds the wait for the first byte of a response; 20 s.
 	HeaderTimeout time.Duration
-	// IdleTimeout bounds a silence within the body; 10 s.
+	// IdleTimeout bounds a pause within the body; 10 s.
 	IdleTimeout time.Duration
-	// MaxRedirects is how many redirects are followed; 10. Negative: none.
+	// MaxRedirects bounds the redirects followed; 10. Negative: none.
 	MaxRedirects int
-	// UserAgent names the client to servers; "toolhost".
+	// UserAgent identifies the client; "toolhost".
 	UserAgent string
-	// Resolver looks names up; the system's. What it answers is checked.
+	// Resolver resolves names; the system's. Its answers are checked.
 	Resolver *net.Resolver
 	// TLS configures https; Go's defaults.
 	TLS *tls.Config
@@ -74,7 +71,7 @@ func orElse(d *time.Duration, byDefault time.Duration) {
 	}
 }
 
-// Client fetches from the public web. It may be used from many goroutines.
+// Client fetches from the public web. It is safe for concurrent use.
 type Client struct {
 	opts      Options
 	allow     *allowed
@@ -82,12 +79,14 @@ type Client struct {
 	client    *http.Client
 }
 
-// New makes a client. It opens nothing. An entry of opts.Allow that is neither
-// an address nor a range nor a host name is an invalid_argument error.
+// New returns a client without connecting. The error is invalid_argument for an entry of opts.Allow that is neither
+// an address nor a range nor a host name.
 func New(opts Options) (*Client, error) {
-	allow, err := parseAllow(opts.Allow)
-	if err != nil {
-		return nil, err
+	allow := &allowed{hosts: make(map[string]bool)}
+	for _, entry := range opts.Allow {
+		if err := allow.add(entry); err != nil {
+			return nil, err
+		}
 	}
 	c := &Client{opts: opts.withDefaults(), allow: allow}
 	c.transport = &http.Transport{
@@ -105,12 +104,11 @@ func New(opts Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connections that are kept for reuse. The client still works
-// afterwards.
+// Close closes idle connections. The client still works afterwards.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// DialContext connects to addr as the requests of the client do: to nothing that
-// it would refuse. It is for transports of others.
+// DialContext connects to addr as the client's requests do, and refuses what it would refuse. It is for other
+// transports.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -123,7 +121,7 @@ func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Con
 	return d.DialContext(ctx, network, addr)
 }
 
-// control is called with the address that is about to be connected to.
+// control is called with the address about to be connected to.
 func (c *Client) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {

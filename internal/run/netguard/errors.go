@@ -23,7 +23,7 @@ func tooLarge(response *Response, limit int64) *tool.Error {
 		Suggest("Fetch a smaller page or a part of it.").With("limit", limit)
 }
 
-// explain turns a failure into what the caller sees.
+// explain converts an error for the caller.
 func explain(ctx context.Context, host string, limit time.Duration, err error) error {
 	var refused refusal
 	if errors.As(err, &refused) {
@@ -63,7 +63,7 @@ func timedOut(format string, args ...any) *tool.Error {
 		Suggest("Try again later, or allow more time.").With("reason", "timeout")
 }
 
-// failure shows a reason in place of its cause's text.
+// failure has a reason in place of its cause's text.
 type failure struct {
 	reason string
 	cause  error
@@ -72,7 +72,7 @@ type failure struct {
 func (f *failure) Error() string { return f.reason }
 func (f *failure) Unwrap() error { return f.cause }
 
-// reasonOf is the core of an error of the network in few words.
+// reasonOf is a network error in few words.
 func reasonOf(err error) string {
 	var name *net.DNSError
 	var errno syscall.Errno

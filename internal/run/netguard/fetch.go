@@ -21,42 +21,38 @@ type Request struct {
 	URL string
 	// Method is the HTTP method; GET.
 	Method string
-	// Header holds further headers. Accept-Encoding is ignored: the client
-	// decompresses by itself.
+	// Header holds further headers. Accept-Encoding is ignored: the client decompresses.
 	Header http.Header
-	// Body is sent along.
+	// Body is the request's body.
 	Body []byte
 	// MaxBytes bounds the body after decompression; the client's when 0.
 	MaxBytes int64
-	// Truncate cuts a body that is larger than that, where it would be a
-	// too_large error.
+	// Truncate truncates a larger body, instead of the error too_large.
 	Truncate bool
 	// Timeout bounds the whole fetch; the client's when 0.
 	Timeout time.Duration
-	// Check looks at the status and the headers before the body is read. Its
-	// error ends the fetch and is returned unchanged. Nil accepts all.
+	// Check, unless nil, checks the status and the headers before the body is read. Its error ends the fetch and is
+	// returned unchanged.
 	Check func(*Response) error
 }
 
-// Response is what a server answered.
+// Response is a server's response.
 type Response struct {
-	// URL is where the answer came from, after redirects.
+	// URL is that of the response, after redirects.
 	URL string
-	// Redirects are the statuses of the redirects that were followed.
+	// Redirects are the statuses of the redirects followed.
 	Redirects  []int
 	StatusCode int
 	Header     http.Header
-	// Length is the size of the body that the server announced, -1 when it
-	// announced none or compressed it.
+	// Length is the announced size of the body, -1 if not announced or compressed.
 	Length int64
 	// Body is the decompressed body.
 	Body []byte
-	// Truncated is true when Body is only the beginning.
+	// Truncated is set if Body is only the beginning.
 	Truncated bool
 }
 
-// MediaType is the media type without parameters, in lower case. Where the
-// server gave none it is what the body looks like.
+// MediaType is the media type without parameters, in lower case, by default detected from the body.
 func (r *Response) MediaType() string {
 	header := r.Header.Get("Content-Type")
 	if header == "" {
@@ -70,9 +66,8 @@ func (r *Response) MediaType() string {
 	return mediaType
 }
 
-// Text is the body as UTF-8, decoded by the charset that the headers, a byte
-// order mark or the document itself names. Bytes that are not valid in it
-// become U+FFFD. It may be up to three times as large as Body.
+// Text is the body as UTF-8, decoded by the charset of the headers, a byte order mark or the document itself.
+// Invalid bytes become U+FFFD. It may be up to three times as large as Body.
 func (r *Response) Text() string {
 	text, _ := webtext.Decode(r.Body, r.Header.Get("Content-Type"))
 	if r.Truncated {
@@ -81,17 +76,15 @@ func (r *Response) Text() string {
 	return text
 }
 
-// The reasons for which a fetch ends its own context.
+// The causes with which a fetch ends its own context.
 var (
 	errTimeout = errors.New("the fetch took too long")
 	errIdle    = errors.New("the server fell silent")
 )
 
-// Fetch sends the request, follows redirects and reads the body. An answer of
-// any status is a response; it is no answer that is an error: invalid_argument
-// (the URL), blocked (the address, port or redirect), timeout, cancelled,
-// too_large, unsupported (a compression that was not asked for) or unavailable
-// (with the reason in the detail "reason").
+// Fetch sends the request, follows redirects and reads the body. A response of any status is not an error. Errors:
+// invalid_argument (the URL), blocked (the address, port or redirect), timeout, cancelled, too_large, unsupported
+// (an unrequested compression) or unavailable (with the reason in the detail "reason").
 func (c *Client) Fetch(ctx context.Context, request Request) (*Response, error) {
 	target, err := c.parseTarget(request.URL)
 	if err != nil {
@@ -157,7 +150,7 @@ func (c *Client) exchange(req *http.Request, request Request, cancel context.Can
 	return response, c.readBody(response, answer.Body, request, cancel)
 }
 
-// redirects gives the statuses of the answers that led to req.
+// redirects returns the statuses of the responses that led to req.
 func redirects(req *http.Request) []int {
 	var statuses []int
 	for req.Response != nil {
@@ -191,7 +184,7 @@ func (c *Client) readBody(response *Response, body io.Reader, request Request, c
 	return nil
 }
 
-// watched puts the alarm off whenever something was read.
+// watched resets the idle timer after each read.
 type watched struct {
 	r     io.Reader
 	watch *time.Timer

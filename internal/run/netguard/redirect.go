@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// checkRedirect decides whether to follow a redirect to req, via being the
-// requests before it.
+// checkRedirect decides whether to follow a redirect to req after the requests via.
 func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > max(c.opts.MaxRedirects, 0) {
 		return tool.Errorf(tool.Unavailable, "%s redirects more than %d times", via[0].URL.Host,
@@ -31,7 +30,7 @@ func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// redirected says that the refused place was not the caller's idea.
+// redirected says that the refused address came from a redirect.
 func redirected(err error, from *url.URL) error {
 	e := tool.AsError(err)
 	r := tool.Errorf(tool.Blocked, "redirect from %s refused: %s", from.Host, e.Message).Suggest("%s", e.Suggestion)
@@ -39,8 +38,8 @@ func redirected(err error, from *url.URL) error {
 	return r
 }
 
-// leftOrigin reports whether any hop went to another scheme, host or port.
-// What was dropped then stays dropped, also when a later hop comes back.
+// leftOrigin reports whether any hop went to another scheme, host or port. What was dropped then stays dropped,
+// even if a later hop returns.
 func leftOrigin(req *http.Request, via []*http.Request) bool {
 	first := origin(via[0].URL)
 	for _, hop := range via[1:] {
@@ -57,8 +56,7 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + host + ":" + strconv.Itoa(port)
 }
 
-// crossOrigin leaves only headers that say nothing about the caller, and lets
-// no request body go to a host that it was not meant for.
+// crossOrigin keeps only headers without information on the caller, and refuses to send a body to another host.
 func crossOrigin(req *http.Request) error {
 	if req.Body != nil && req.Body != http.NoBody {
 		return refuse(req.URL.Host, "is another host than the one that the request's body is for").

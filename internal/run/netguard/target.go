@@ -11,14 +11,13 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Check tells whether a fetch of the URL would be refused for what the URL
-// says alone, without looking its host up. Errors are those of Fetch.
+// Check reports whether a fetch of the URL would be refused, without resolving its host. Errors are those of Fetch.
 func (c *Client) Check(rawURL string) error {
 	_, err := c.parseTarget(rawURL)
 	return err
 }
 
-// parseTarget reads a URL that a caller gave.
+// parseTarget parses a caller's URL.
 func (c *Client) parseTarget(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -39,8 +38,7 @@ func badURL(raw, why string) *tool.Error {
 		Suggest("Give a whole URL such as https://www.example.com/page.")
 }
 
-// checkTarget refuses what can be refused by looking at the URL. The address
-// itself is checked again when it is dialled.
+// checkTarget refuses what the URL alone shows to be forbidden. The address is checked when it is dialled.
 func (c *Client) checkTarget(u *url.URL) error {
 	if u.User != nil {
 		return tool.Errorf(tool.InvalidArgument, "the URL for host %s holds a user name or password", u.Hostname()).
@@ -60,10 +58,6 @@ func (c *Client) checkTarget(u *url.URL) error {
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return c.checkAddr(addr, port)
 	}
-	return c.checkName(host, port)
-}
-
-func (c *Client) checkName(host string, port int) error {
 	if network.EndsInNumber(host) {
 		return refuse(host, "is an unusual spelling of an address").
 			Suggest("Write the address as four decimal numbers, or use a host name.")

@@ -1,3 +1,3 @@
-// Package pid knows of processes by their numbers. A number is used again some
-// time after its process has ended: what it says is good for tidying up only.
+// Package pid checks processes by their numbers. A number is reused some time after its process has ended: use it
+// for cleanup only.
 package pid

@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// inherited are the variables that every process gets from the host's own
-// environment. Anything else may be a secret.
+// inherited are the variables that every process gets from the host. Any other may be a secret.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ", "PWD",
 	"GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN",
@@ -22,12 +21,11 @@ var inherited = []string{
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 }
 
-// fixed are set for every process: no question, no pager, no colour.
+// fixed are set for every process: no questions, pagers or colours.
 var fixed = []string{"GIT_TERMINAL_PROMPT=0", "PAGER=cat", "GIT_PAGER=cat", "NO_COLOR=1"}
 
-// Environ makes an environment: the variables of the host's own that any
-// program needs, those named in allow (a trailing * matches the rest), the
-// fixed settings, and extra, which wins.
+// Environ makes an environment: the host's variables that any program needs, those named in allow (a trailing *
+// matches the rest), the fixed settings, and extra, which wins.
 func Environ(extra map[string]string, allow ...string) []string {
 	var env []string
 	for _, pair := range os.Environ() {
@@ -59,10 +57,9 @@ func passes(name string, allow []string) bool {
 	})
 }
 
-// LookPath finds the program that name means, as an absolute path. Directories
-// of PATH that are relative or lie inside avoid, the workspace, are passed
-// over: what an agent can write must not become what it can run. The error is
-// a *tool.Error of code command_not_found.
+// LookPath finds a program by name, as an absolute path. Relative directories of PATH and those inside avoid, the
+// workspace, are skipped: what an agent can write must not become what it can run. The error is a *tool.Error of
+// code command_not_found.
 func LookPath(name, avoid string) (string, error) {
 	if name != filepath.Base(name) {
 		return absolute(name, avoid)
@@ -80,7 +77,7 @@ func LookPath(name, avoid string) (string, error) {
 		Suggest("Install %s, or put its directory on PATH.", name)
 }
 
-// throughAnother says how programs of the project itself are run.
+// throughAnother says how to run programs of the project itself.
 const throughAnother = `A program of the project is run by one that is installed: ["bash", "scripts/x.sh"], ` +
 	`["npx", "--no-install", "x"], ["python3", "-m", "x"].`
 
@@ -101,8 +98,7 @@ func absolute(name, avoid string) (string, error) {
 	return path, nil
 }
 
-// inside reports whether path lies in dir, both as they are after following
-// symlinks.
+// inside reports whether path lies in dir, with symlinks of both resolved.
 func inside(path, dir string) bool {
 	if dir == "" {
 		return false

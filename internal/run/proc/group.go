@@ -1,9 +1,7 @@
 package proc
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"syscall"
 )
 
@@ -12,20 +10,9 @@ const (
 	sigKill = syscall.SIGKILL
 )
 
-// ownGroup puts the process into a session and a group of its own, which die with
-// us: no terminal controls it, so that it cannot wait at ours, nor write there.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	dieWithParent(cmd.SysProcAttr)
-}
-
-func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
-
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-func busy(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
-
-// exitStatus reads how a process ended.
+// exitStatus reads the outcome of a process.
 func exitStatus(state *os.ProcessState) (code int, signal string) {
 	if state == nil {
 		return -1, ""

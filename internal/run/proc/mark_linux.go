@@ -13,13 +13,12 @@ import (
 // killRounds bounds the hunt for processes that fork faster than they die.
 const killRounds = 1000
 
-// execLooks is how often a process in the middle of an exec is looked at again.
+// execLooks is how often a process in the middle of an exec is checked again.
 const execLooks = 100
 
-// KillMarked ends every process with the entry NAME=value in its environment,
-// and returns when none is left that can be ended. Processes that made a group
-// or session of their own are found all the same, those that cleared their
-// environment are not. On other systems than Linux it does nothing.
+// KillMarked kills every process with the entry NAME=value in its environment, until none is left. It finds
+// processes with a group or session of their own, but not those that cleared their environment. It does nothing
+// except on Linux.
 func KillMarked(entry string) {
 	mark := []byte("\x00" + entry + "\x00")
 	for range killRounds {
@@ -44,8 +43,8 @@ func KillMarked(entry string) {
 	}
 }
 
-// killIfMarked makes sure that the process it looks at is the one it ends. It is
-// unsure of one in the middle of an exec.
+// killIfMarked makes sure that the process it kills is the one it has checked. unsure is set for one in the middle
+// of an exec.
 func killIfMarked(pid int, mark []byte) (killed, unsure bool) {
 	if pid == os.Getpid() {
 		return false, false
@@ -62,8 +61,8 @@ func killIfMarked(pid int, mark []byte) (killed, unsure bool) {
 	return unix.PidfdSendSignal(fd, syscall.SIGKILL, nil, 0) == nil, false
 }
 
-// environOf returns the environment of a process. In the middle of an exec it has
-// neither environment nor arguments for a moment.
+// environOf returns the environment of a process. In the middle of an exec it has neither environment nor arguments
+// for a moment.
 func environOf(pid int) (environ []byte, unsure bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	environ, _ = os.ReadFile(dir + "/environ") // empty for one that has ended
@@ -78,7 +77,7 @@ func environOf(pid int) (environ []byte, unsure bool) {
 	return nil, alive
 }
 
-// Processes lists the numbers of all processes that /proc shows.
+// Processes lists the numbers of all processes in /proc.
 func Processes() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {

@@ -13,27 +13,25 @@ import (
 
 // Output is what a process wrote to one stream.
 type Output struct {
-	// Bytes and Lines count everything that was written. A last line without
-	// a newline counts.
+	// Bytes and Lines count all output. A last line without a newline counts.
 	Bytes, Lines int64
-	// Head and Tail are what was kept. Tail is empty when nothing was left out.
+	// Head and Tail are what was kept. Tail is empty if nothing was omitted.
 	Head, Tail []byte
 	// Omitted and OmittedLines count what lies between Head and Tail.
 	Omitted, OmittedLines int64
-	// Path is the file with the whole output, where that was kept. PathBytes
-	// is its size, less than Bytes when it reached the limit for such files.
+	// Path is the file with the whole output, if kept. PathBytes is its size, less than Bytes if it reached the
+	// limit.
 	Path      string
 	PathBytes int64
-	// SpillErr tells why the whole output could not be kept, if so.
+	// SpillErr is why the whole output could not be kept.
 	SpillErr error
 }
 
-// Truncated reports whether some of the output was left out.
+// Truncated reports whether some of the output was omitted.
 func (o Output) Truncated() bool { return o.Omitted > 0 }
 
-// String is the whole output, or its head and tail with a line between them
-// that says how much is missing and where the whole is. The last line says so
-// too: clients cut the middle out of a long result once more.
+// String is the whole output, or its head and tail around a line that says how much is missing and where the whole
+// is. The last line repeats that: clients cut the middle out of a long result once more.
 func (o Output) String() string {
 	if o.Omitted == 0 {
 		return string(o.Head)
@@ -52,8 +50,7 @@ func (o Output) String() string {
 	return b.String()
 }
 
-// Shown is a line that says how much of a long output String has, and where the
-// rest is; empty where that is all.
+// Shown is a line on how much of a long output String has, and where the rest is; empty if that is all.
 func (o Output) Shown() string {
 	if o.Omitted == 0 {
 		return ""
@@ -61,7 +58,6 @@ func (o Output) Shown() string {
 	return fmt.Sprintf("[%d of %d bytes are shown; %s]\n", o.Bytes-o.Omitted, o.Bytes, o.where())
 }
 
-// where says where the whole output is.
 func (o Output) where() string {
 	switch {
 	case o.SpillErr != nil:
@@ -74,8 +70,7 @@ func (o Output) where() string {
 	return "it was not kept"
 }
 
-// fromLine drops the rest of a line at the start of text, unless that is most
-// of it.
+// fromLine drops the rest of a line at the start of text, unless that is most of it.
 func fromLine(text []byte) []byte {
 	if end := bytes.IndexByte(text, '\n'); end >= 0 && end < len(text)/2 {
 		return text[end+1:]
@@ -83,14 +78,13 @@ func fromLine(text []byte) []byte {
 	return text
 }
 
-// pipeSize is how much a pipe holds at most, as a rule.
+// pipeSize is the usual capacity of a pipe.
 const pipeSize = 64 << 10
 
-// maxLine bounds a line handed to a line callback; longer ones come in parts.
+// maxLine bounds a line for a line callback; longer ones come in parts.
 const maxLine = 8 << 10
 
-// capture keeps the head and the tail of a stream in bounded memory, and all
-// of it in a file once it is longer than that.
+// capture keeps the head and the tail of a stream in bounded memory, and a longer one whole in a file.
 type capture struct {
 	limit    int
 	spill    spill
@@ -107,7 +101,6 @@ type capture struct {
 	line     []byte
 }
 
-// readFrom takes all of a stream.
 func (c *capture) readFrom(stream io.Reader) {
 	buf := make([]byte, 4<<10)
 	for {
@@ -122,8 +115,7 @@ func (c *capture) readFrom(stream io.Reader) {
 	}
 }
 
-// Write implements io.Writer. It never fails: output that cannot be kept must
-// not break the process that writes it.
+// Write implements io.Writer. It never fails: output that cannot be kept must not break the process.
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +154,7 @@ func (c *capture) keep(p []byte) {
 	c.tail.write(p)
 }
 
-// overflow goes over from keeping everything to keeping head and tail.
+// overflow switches from keeping everything to keeping head and tail.
 func (c *capture) overflow() {
 	c.spill.open()
 	c.spill.write(c.buf)
@@ -174,7 +166,7 @@ func (c *capture) overflow() {
 	}
 }
 
-// lines hands complete lines to the callback.
+// lines passes complete lines to the callback.
 func (c *capture) lines(p []byte) {
 	if c.onLine == nil {
 		return
@@ -199,7 +191,7 @@ func (c *capture) flushLine() {
 	c.line = c.line[:0]
 }
 
-// output is the result so far, cut at the borders of characters.
+// output is the result so far, cut at character boundaries.
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,13 +1,10 @@
-// Package proc runs one child process to its end: without a shell, without
-// stdin, in a process group of its own, under a time limit, with both output
-// streams captured apart and bounded, and with nothing left running behind.
+// Package proc runs one child process to its end: without a shell or stdin, in its own process group, with a time
+// limit, with both output streams captured separately and bounded, and with nothing left running.
 //
-// On Linux, processes that leave the group (setsid, double fork) are found by
-// a mark in their environment and by kinship, and ended too. Out of reach for
-// this package is a process that clears its environment, leaves the session
-// and loses its parent before the command ends; and when the host itself is
-// killed by SIGKILL, the kernel ends the command but not what the command had
-// started. A PID namespace (package internal/run/sandbox) holds those as well.
+// On Linux, processes that leave the group (setsid, double fork) are found by a mark in their environment and by
+// descent, and ended too. Not found is a process that clears its environment, leaves the session and loses its
+// parent before the command ends; and if the host is killed by SIGKILL, the kernel ends the command but not its
+// descendants. A PID namespace (package internal/run/sandbox) covers those as well.
 package proc
 
 import (
@@ -33,69 +30,59 @@ const (
 	DefaultSpillLimit = 1 << 30
 )
 
-// Command says what to run and how.
+// Command is what to run and how.
 type Command struct {
-	// Argv is the program and its arguments. Argv[0] is an absolute path, as
-	// LookPath gives it, or found through PATH.
+	// Argv is the program and its arguments. Argv[0] is an absolute path, as from LookPath, or found through PATH.
 	Argv []string
-	// Name is what the program calls itself (its argv[0]); empty is Argv[0].
+	// Name is the program's argv[0]; by default Argv[0].
 	Name string
 	// Dir is the working directory. Empty is the current one.
 	Dir string
-	// Env is the whole environment, as Environ makes it.
+	// Env is the whole environment, see Environ.
 	Env []string
-	// Stdin is what the process reads. Nil is an empty input.
+	// Stdin is the standard input. Nil means empty.
 	Stdin []byte
-	// Input, when not nil, is the file that the process reads instead, and
-	// Terminal what it reads, prints to and is controlled by; its output is
-	// called "stdout" then. Both belong to the run.
+	// Input, unless nil, is the standard input instead, and Terminal all standard streams and the controlling
+	// terminal; its output is then called "stdout". Both belong to the run.
 	Input    *os.File
 	Terminal *Terminal
-	// Stdout, when not nil, is the file that the process writes its standard
-	// output to. What it writes is not captured then, nor bounded.
+	// Stdout, unless nil, is the file for standard output, which is then neither captured nor bounded.
 	Stdout *os.File
-	// Timeout bounds the run; zero is no bound. Grace is how long the
-	// processes may take to end after SIGTERM; zero is DefaultGrace.
+	// Timeout bounds the run; zero means no bound. Grace is how long the processes have to end after SIGTERM; zero
+	// means DefaultGrace.
 	Timeout, Grace time.Duration
-	// Cap is how many bytes of each stream are kept for the result, the first
-	// half and the last half of what is longer. Zero is DefaultCap.
+	// Cap bounds each stream in the result, in bytes: the first and the last half of a longer one. Zero means
+	// DefaultCap.
 	Cap int
-	// SpillDir is where the whole of a longer stream is written, as files
-	// named SpillName_stdout.txt and SpillName_stderr.txt. Empty keeps none.
-	// Files there of the same name are replaced.
+	// SpillDir is the directory for complete longer streams, as files named SpillName_stdout.txt and
+	// SpillName_stderr.txt, replacing existing ones. Empty keeps none.
 	SpillDir, SpillName string
-	// SpillRoot, when not empty, is a directory that SpillDir lies in, and
-	// that no symlink on the way leads out of: what a command can write to
-	// must not choose where its output goes.
+	// SpillRoot, if not empty, is a directory around SpillDir that no symlink may leave: what a command can write
+	// to must not redirect its output.
 	SpillRoot string
-	// SpillLimit bounds a file in SpillDir, in bytes. Zero is
-	// DefaultSpillLimit.
+	// SpillLimit bounds a file in SpillDir, in bytes. Zero means DefaultSpillLimit.
 	SpillLimit int64
-	// Secrets are values that are taken out of the output, wherever it goes.
-	// Those shorter than four bytes are not looked for.
+	// Secrets are redacted from all output. Those shorter than four bytes are ignored.
 	Secrets []string
-	// OnLine is called with every line of output as it comes, without its
-	// newline, from two goroutines. "stdout" or "stderr" is the stream.
+	// OnLine is called with every line of output as it comes, without its newline, from two goroutines. stream is
+	// "stdout" or "stderr".
 	OnLine func(stream, line string)
-	// OnOutput is called with all output as it comes, before anything is left
-	// out, from two goroutines. It must not keep p.
+	// OnOutput is called with all output as it comes, before anything is omitted, from two goroutines. It must not
+	// retain p.
 	OnOutput func(stream string, p []byte)
-	// OnStart is called once the process has been started, with its number.
+	// OnStart is called once the process has started, with its number.
 	OnStart func(pid int)
-	// Prepare may change the process before it starts, to confine it. Its
-	// error ends the run and is returned as it is. It may put another program
-	// in front, by changing Path; see StatusEnv.
+	// Prepare may change the process before it starts, to confine it. Its error ends the run and is returned
+	// unchanged. It may put another program in front, by changing Path; see StatusEnv.
 	Prepare func(*exec.Cmd) error
-	// ExtraFiles are handed to the process as descriptors 3 and up.
+	// ExtraFiles are the process's descriptors 3 and up.
 	ExtraFiles []*os.File
-	// Limit bounds the commands that run at the same time; Run waits for its
-	// turn, and the wait does not count for Timeout.
+	// Limit bounds concurrent commands; the wait in Run does not count for Timeout.
 	Limit *Limit
 }
 
-// Spill has long output kept whole among the artifacts of a call, as the logs of
-// its step; "" for artifacts keeps none. Where they lie in root, which commands
-// can write to, no link that one has planted leads the files out of it.
+// Spill keeps long output whole among the artifacts of a call, as the logs of its step; with artifacts "" it does
+// not. In root, which commands can write to, planted symlinks cannot lead the files out.
 func (c *Command) Spill(root, artifacts string, step int) {
 	if artifacts == "" {
 		return
@@ -106,25 +93,23 @@ func (c *Command) Spill(root, artifacts string, step int) {
 	}
 }
 
-// Result is how a process ended.
+// Result is the outcome of a process.
 type Result struct {
-	// ExitCode is the process's, or 128 plus the number of the signal that
-	// ended it.
+	// ExitCode is the process's, or 128 plus the number of the signal that ended it.
 	ExitCode int
-	// Signal names that signal, "killed"; empty when it exited by itself.
+	// Signal names that signal, "killed"; empty if it exited.
 	Signal string
-	// TimedOut and Cancelled tell that the run was ended from here.
+	// TimedOut and Cancelled are set if the run was ended from here.
 	TimedOut, Cancelled bool
 	Duration            time.Duration
 	Stdout, Stderr      Output
-	// Network is what its processes did by the network, nil where nobody follows it.
+	// Network is the network use of its processes, nil if not recorded.
 	Network *network.Log
 }
 
-// Run runs a command to its end. A command that fails is a Result with an exit
-// code; the error, a *tool.Error, means that it could not be run at all. When
-// ctx ends, everything the command started is ended and the Result holds what
-// was printed until then.
+// Run runs a command to its end. A failing command is a Result with an exit code; the error, a *tool.Error, means
+// that it could not run at all. When ctx ends, the command and its descendants are ended and the Result has the
+// output until then.
 func Run(ctx context.Context, c Command) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		late := errors.Is(err, context.DeadlineExceeded)
@@ -148,13 +133,13 @@ func Run(ctx context.Context, c Command) (*Result, error) {
 	return r.wait(ctx)
 }
 
-// Limit bounds how many commands run at the same time. A nil Limit is none.
+// Limit bounds concurrent commands. A nil Limit does not.
 type Limit struct{ slots chan struct{} }
 
 // NewLimit makes a Limit of n commands, at least one.
 func NewLimit(n int) *Limit { return &Limit{slots: make(chan struct{}, max(1, n))} }
 
-// acquire waits for a free slot and gives the function that frees it again.
+// acquire waits for a free slot and returns the function that frees it again.
 func (l *Limit) acquire(ctx context.Context) (release func(), err error) {
 	if l == nil {
 		return func() {}, nil

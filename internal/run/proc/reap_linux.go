@@ -13,11 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent has the kernel end the process when the host dies.
+// dieWithParent has the kernel kill the process when the host dies.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// waitExit waits for the command to end and leaves it unreaped, so that its
-// number stays taken.
+// waitExit waits for the command to end and leaves it unreaped, so that its number stays taken.
 func waitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -27,7 +26,7 @@ func waitExit(cmd *exec.Cmd) {
 	}
 }
 
-// unread reports whether something lies in a pipe.
+// unread reports whether a pipe holds data.
 func unread(pipe *os.File) (found bool) {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
@@ -40,11 +39,10 @@ func unread(pipe *os.File) (found bool) {
 	return found
 }
 
-// anyLeft reports whether a process of the run is alive besides the command.
+// anyLeft reports whether a process of the run besides the command is alive.
 func (r *run) anyLeft() bool { return len(r.left()) > 0 }
 
-// signalLeft sends a signal to every process that the run has left, and
-// reports whether there was one.
+// signalLeft sends a signal to every remaining process of the run, and reports whether there was one.
 func (r *run) signalLeft(sig syscall.Signal) (found bool) {
 	for _, pid := range r.left() {
 		found = r.signal(pid, sig) || found
@@ -52,7 +50,7 @@ func (r *run) signalLeft(sig syscall.Signal) (found bool) {
 	return found
 }
 
-// signal makes sure that pid is still the process it was taken for.
+// signal makes sure that pid is still the same process.
 func (r *run) signal(pid int, sig syscall.Signal) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -65,8 +63,8 @@ func (r *run) signal(pid int, sig syscall.Signal) bool {
 	return unix.PidfdSendSignal(fd, unix.Signal(sig), nil, 0) == nil
 }
 
-// left lists the living processes of the run besides the command. A process in
-// the middle of an exec has no environment for a moment; it gets a few more.
+// left lists the living processes of the run besides the command. A process in the middle of an exec has no
+// environment for a moment; it gets more tries.
 func (r *run) left() []int {
 	for range 5 {
 		members, unsure := r.family(candidates(r.cmd.Process.Pid))
@@ -79,13 +77,12 @@ func (r *run) left() []int {
 	return members
 }
 
-// family picks those of pids that belong to the run: they carry its mark, or
-// are in the group or session or are children of one that belongs to it. It is
-// unsure when one of the others has no environment.
+// family selects those of pids that belong to the run: they carry its mark, or are in the group or session or are
+// children of one that belongs to it. unsure is set if one of the others has no environment.
 func (r *run) family(pids []int) (members []int, unsure bool) {
 	leader := r.cmd.Process.Pid
-	if r.kin == nil {
-		r.kin = map[int]bool{leader: true}
+	if r.descendants == nil {
+		r.descendants = map[int]bool{leader: true}
 	}
 	want := []byte("\x00" + r.mark + "\x00")
 	others := make(map[int]relations)
@@ -97,7 +94,7 @@ func (r *run) family(pids []int) (members []int, unsure bool) {
 		environ, readable := readProc("/proc/"+strconv.Itoa(pid)+"/environ", maxEnviron)
 		if bytes.HasPrefix(environ, want[1:]) || bytes.Contains(environ, want) {
 			members = append(members, pid)
-			r.kin[pid] = true
+			r.descendants[pid] = true
 			continue
 		}
 		others[pid] = related
@@ -106,15 +103,14 @@ func (r *run) family(pids []int) (members []int, unsure bool) {
 	return append(members, r.relatives(others)...), unsure
 }
 
-// relatives picks those of others that are kin of known members, and makes
-// them known.
+// relatives selects those of others that descend from known members, and makes them known.
 func (r *run) relatives(others map[int]relations) (members []int) {
 	for grown := true; grown; {
 		grown = false
 		for pid, related := range others {
-			if slices.ContainsFunc(related[:], func(id int) bool { return r.kin[id] }) {
+			if slices.ContainsFunc(related[:], func(id int) bool { return r.descendants[id] }) {
 				members, grown = append(members, pid), true
-				r.kin[pid] = true
+				r.descendants[pid] = true
 				delete(others, pid)
 			}
 		}
@@ -122,12 +118,11 @@ func (r *run) relatives(others map[int]relations) (members []int) {
 	return members
 }
 
-// fewPids is up to how many process numbers are tried one by one, rather than
-// listing /proc.
+// fewPids is up to how many process numbers are tried one by one, rather than listing /proc.
 const fewPids = 1024
 
-// candidates lists the processes that may be younger than leader. Nearly
-// always there is none, which one small read tells.
+// candidates lists the processes that may be younger than leader. Usually there is none, which one small read
+// shows.
 func candidates(leader int) []int {
 	last := lastPid()
 	if last == leader {
@@ -141,13 +136,12 @@ func candidates(leader int) []int {
 		return pids
 	}
 	return slices.DeleteFunc(Processes(), func(pid int) bool {
-		// Numbers wrap, so a smaller one says nothing when the last is smaller.
+		// Numbers wrap, so a smaller one means nothing if the last is smaller.
 		return pid == os.Getpid() || pid <= leader && last >= leader
 	})
 }
 
-// lastPid is the number given to a new process or thread most recently, 0 when
-// it cannot be told.
+// lastPid is the number most recently given to a process or thread, 0 if unknown.
 func lastPid() int {
 	loadavg, _ := readProc("/proc/loadavg", 128)
 	fields := bytes.Fields(loadavg)
@@ -158,13 +152,12 @@ func lastPid() int {
 	return pid
 }
 
-// kernelThread is the flag PF_KTHREAD of a process.
 const kernelThread = 0x200000
 
 // relations are a process's parent, group and session.
 type relations [3]int
 
-// relationsOf gives the relations of a living process, kernel threads aside.
+// relationsOf returns the relations of a living process, except kernel threads.
 func relationsOf(pid int) (related relations, alive bool) {
 	stat, _ := readProc("/proc/"+strconv.Itoa(pid)+"/stat", 1024)
 	// The program's name, in parentheses, may hold anything.
@@ -184,8 +177,7 @@ func relationsOf(pid int) (related relations, alive bool) {
 // maxEnviron bounds what is read of a process's environment.
 const maxEnviron = 4 << 20
 
-// readProc reads a small file without the cost of an os.File. It reports
-// whether there was one to read.
+// readProc reads a small file without the cost of an os.File, and reports whether it exists.
 func readProc(path string, limit int) (data []byte, ok bool) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -11,15 +11,14 @@ import (
 // waitExit waits for the command to end. Here it is reaped at once.
 func waitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-// anyLeft cannot tell here.
+// anyLeft is unknown here.
 func (r *run) anyLeft() bool { return false }
 
-// signalLeft reaches the group alone: there is no way to find processes by
-// their environment here.
+// signalLeft reaches only the group: processes cannot be found by their environment here.
 func (r *run) signalLeft(syscall.Signal) bool {
 	killGroup(r.cmd.Process)
 	return false
 }
 
-// unread is not known there.
+// unread is unknown here.
 func unread(*os.File) bool { return false }

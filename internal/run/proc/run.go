@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -21,22 +22,19 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// markName is the environment variable by which a run's processes are found.
+// markName is the environment variable that marks a run's processes.
 const markName = "TOOLHOST_CALL"
 
 const (
-	// pipeDelay is how long other processes may hold the output open after
-	// the command itself has ended.
+	// pipeDelay is how long other processes may hold the output open after the end of the command.
 	pipeDelay = 500 * time.Millisecond
-	// killPatience bounds the search for processes that fork faster than
-	// they are killed.
+	// killPatience bounds the search for processes that fork faster than they are killed.
 	killPatience = 2 * time.Second
-	// readPatience bounds the reading of output after all that, which a process
-	// that has escaped may go on to write.
+	// readPatience bounds the reading of output after that, which an escaped process may still write.
 	readPatience = 5 * time.Second
 )
 
-// run is a Command on its way.
+// run is a Command in progress.
 type run struct {
 	Command
 	cmd            *exec.Cmd
@@ -50,7 +48,7 @@ type run struct {
 	status         *statusPipe
 	passedFiles    []*os.File // what Prepare gave the process, closed when it has that
 	stopper        stopper
-	kin            map[int]bool // numbers of processes known to be the run's
+	descendants    map[int]bool // numbers of processes known to be the run's
 	watch          watch.Watcher
 	network        *network.Log
 	view           *view.View
@@ -93,7 +91,7 @@ func (r *run) capture(stream string) *capture {
 
 func (r *run) start() error { return r.startWith(r.plumb) }
 
-// startWith starts the command with the streams that plumb connects.
+// startWith starts the command with the streams connected by plumb.
 func (r *run) startWith(plumb func() ([]*os.File, error)) error {
 	err := r.build()
 	defer func() { closeAll(r.passedFiles) }()
@@ -133,7 +131,9 @@ func (r *run) build() error {
 	if r.Name != "" {
 		r.cmd.Args[0] = r.Name
 	}
-	ownGroup(r.cmd)
+	// A session and a group of its own, which die with us: without a terminal to block on or write to.
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	dieWithParent(r.cmd.SysProcAttr)
 	if r.Terminal != nil {
 		onTerminal(r.cmd.SysProcAttr)
 	}
@@ -156,8 +156,7 @@ func (r *run) build() error {
 
 func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
-// prepare has the command changed. A launcher in front of it gets a pipe to
-// report to.
+// prepare calls Prepare. A launcher in front gets a pipe for its report.
 func (r *run) prepare() error {
 	path, own := r.cmd.Path, len(r.cmd.ExtraFiles)
 	status, theirs, err := offerStatusPipe(r.cmd)
@@ -179,7 +178,7 @@ func (r *run) prepare() error {
 	return err
 }
 
-// plumb connects the streams. It gives the ends that belong to the process.
+// plumb connects the streams, and returns the process's ends.
 func (r *run) plumb() (theirs []*os.File, err error) {
 	if r.Terminal != nil {
 		return r.plumbTerminal()
@@ -232,7 +231,7 @@ func (r *run) wait(ctx context.Context) (*Result, error) {
 	waitExit(r.cmd)
 	r.stopper.disarm()
 	r.status.read()
-	r.settle()
+	r.endRemaining()
 	unwatch()
 	r.reap()
 	if r.exceeded.Load() {
@@ -242,7 +241,7 @@ func (r *run) wait(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{Duration: time.Since(r.started), Network: r.network}
-	result.TimedOut, result.Cancelled = r.stopper.reason()
+	result.TimedOut, result.Cancelled = r.stopper.timedOut, r.stopper.cancelled
 	result.ExitCode, result.Signal = exitStatus(r.cmd.ProcessState)
 	if signal := r.status.signal(); signal != 0 {
 		result.Signal = signal.String()
@@ -251,10 +250,9 @@ func (r *run) wait(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// settle waits for the end of what the command has left behind, and ends it
-// when it does not end by itself. The command has ended but is not yet reaped,
-// so that its group's number cannot have been given to anybody else.
-func (r *run) settle() {
+// endRemaining waits for what the command has left behind, and kills it if it does not end. The command has ended but is
+// not yet reaped, so that its group's number is still its own.
+func (r *run) endRemaining() {
 	deadline, stopped := r.stopper.deadline()
 	if !stopped {
 		r.awaitDrain(pipeDelay)
@@ -267,13 +265,8 @@ func (r *run) settle() {
 		r.anyLeft(); pause = min(2*pause, 50*time.Millisecond) {
 		time.Sleep(pause)
 	}
-	r.killLeft()
-}
-
-// killLeft ends everything that is left, looking again until nothing is found,
-// because a process may fork while it is looked for.
-func (r *run) killLeft() {
 	killGroup(r.cmd.Process)
+	// Repeatedly, because a process may fork during the search.
 	for end := time.Now().Add(killPatience); r.signalLeft(sigKill) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
@@ -294,8 +287,8 @@ func (r *run) awaitDrain(patience time.Duration) {
 	}
 }
 
-// reap collects the command's exit status and ends the reading of its output. What
-// was written before is read, however slowly: on a busy machine, or by who is told.
+// reap collects the command's exit status and ends the reading of its output. Earlier output is read, however
+// slowly.
 func (r *run) reap() {
 	_ = r.cmd.Wait()
 	for end := time.Now().Add(readPatience); slices.ContainsFunc(r.outputs, unread) && time.Now().Before(end); {
@@ -320,7 +313,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// stopper ends a run whose time is up or that is cancelled.
+// stopper ends a run on timeout or cancellation.
 type stopper struct {
 	mu        sync.Mutex
 	over      bool
@@ -341,7 +334,7 @@ func (s *stopper) arm(ctx context.Context, r *run) {
 	}
 }
 
-// stop asks everything to end, and makes it end after the grace period.
+// stop asks all processes to end, and kills them after the grace period.
 func (s *stopper) stop(r *run, timedOut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -350,8 +343,8 @@ func (s *stopper) stop(r *run, timedOut bool) {
 	}
 	s.timedOut, s.cancelled = timedOut, !timedOut
 	s.end = time.Now().Add(r.Grace)
-	r.anyLeft() // Takes down who is kin, before parents end.
-	terminateGroup(r.cmd.Process)
+	r.anyLeft() // Notes the descendants before their parents end.
+	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGTERM)
 	r.signalLeft(sigTerm)
 	s.disarms = append(s.disarms, time.AfterFunc(r.Grace, func() { s.kill(r) }).Stop)
 }
@@ -364,8 +357,7 @@ func (s *stopper) kill(r *run) {
 	}
 }
 
-// disarm is called when the command has ended: its process number must not be
-// used any more by a timer.
+// disarm is called when the command has ended: timers must not use its process number any more.
 func (s *stopper) disarm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -375,7 +367,5 @@ func (s *stopper) disarm() {
 	}
 }
 
-func (s *stopper) reason() (timedOut, cancelled bool) { return s.timedOut, s.cancelled }
-
-// deadline tells whether the run was stopped, and when its grace ends.
+// deadline reports whether the run was stopped, and when its grace ends.
 func (s *stopper) deadline() (time.Time, bool) { return s.end, s.timedOut || s.cancelled }

@@ -6,9 +6,8 @@ import (
 	"syscall"
 )
 
-// LookSibling finds a program that is installed together with the running
-// one: in its libexec directory, beside it, or else as LookPath does. The
-// error is LookPath's.
+// LookSibling finds a program installed with the running one: in its libexec directory, beside it, or else as
+// LookPath does. The error is LookPath's.
 func LookSibling(name, avoid string) (string, error) {
 	if path := installedWith(ownDir(), name, avoid); path != "" {
 		return path, nil
@@ -16,7 +15,7 @@ func LookSibling(name, avoid string) (string, error) {
 	return LookPath(name, avoid)
 }
 
-// ownDir is the directory of the running program, "" if it is not known.
+// ownDir is the directory of the running program, "" if unknown.
 func ownDir() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -28,8 +27,7 @@ func ownDir() string {
 	return filepath.Dir(self)
 }
 
-// installedWith gives the program called name that belongs to one in the
-// directory dir, "" if there is none.
+// installedWith returns the program name belonging to one in the directory dir, "" if there is none.
 func installedWith(dir, name, avoid string) string {
 	if dir == "" {
 		return ""
@@ -54,9 +52,8 @@ func SiblingDirs() []string {
 	return append(libexecOf(dir), dir)
 }
 
-// Libexec are the directories that belong to the running program alone, as far
-// as they exist: a package has programs in bin and what only they use in
-// libexec/toolhost, or libexec lies beside the program.
+// Libexec are the existing directories that belong to the running program alone: a package has programs in bin and
+// internal ones in libexec/toolhost, or libexec lies beside the program.
 func Libexec() []string {
 	if dir := ownDir(); dir != "" {
 		return libexecOf(dir)
@@ -73,15 +70,14 @@ func libexecOf(dir string) (dirs []string) {
 	return append(dirs, filepath.Join(dir, "libexec"))
 }
 
-// runnable reports whether path is a file that can be run.
+// runnable reports whether path is an executable file.
 func runnable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// unshared reports whether libexec, which lies outside the directory bin of the
-// running program, can be written only by who can write bin, or by root: in
-// /tmp/bin, libexec would be anybody's.
+// unshared reports whether libexec, outside the running program's directory bin, can be written only by those who
+// can write bin, or by root: beside /tmp/bin, anyone could make libexec.
 func unshared(libexec, bin string) bool {
 	own, ok := rightsOf(bin)
 	if !ok {

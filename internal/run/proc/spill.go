@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// spill is the file that keeps a whole stream. The zero spill keeps nothing.
+// spill is the file for a whole stream. The zero spill keeps nothing.
 type spill struct {
 	root, path string
 	limit      int64
@@ -16,7 +16,7 @@ type spill struct {
 	err     error
 }
 
-// open makes the file, in place of any other of its name.
+// open makes the file, replacing an existing one.
 func (s *spill) open() {
 	if s.path == "" {
 		return
@@ -39,15 +39,14 @@ func (s *spill) create() (*os.File, error) {
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, err
 	}
-	// A file that is there may be a link, or open elsewhere.
+	// An existing file may be a link, or open elsewhere.
 	if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	return root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
-// write adds to the file. A file that cannot be written is removed: half of
-// it would only take the space that is missing.
+// write appends to the file. After an error it is removed: half of it would only waste the missing space.
 func (s *spill) write(p []byte) {
 	if s.file == nil {
 		return
@@ -61,7 +60,10 @@ func (s *spill) write(p []byte) {
 		s.err = err
 		_ = s.file.Truncate(0)
 		s.close()
-		s.remove()
+		if root, name, err := s.openRoot(); err == nil {
+			_ = root.Remove(name)
+			_ = root.Close()
+		}
 	}
 }
 
@@ -69,13 +71,6 @@ func (s *spill) close() {
 	if s.file != nil {
 		_ = s.file.Close()
 		s.file = nil
-	}
-}
-
-func (s *spill) remove() {
-	if root, name, err := s.openRoot(); err == nil {
-		_ = root.Remove(name)
-		_ = root.Close()
 	}
 }
 

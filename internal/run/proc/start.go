@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// program gives the absolute path of the program to run. It looks itself, so
-// that a missing program is told as such even where a launcher starts it.
+// program returns the absolute path of the program, so that a missing one is reported as such even if a launcher
+// starts it.
 func program(argv []string, dir string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return "", tool.Errorf(tool.InvalidArgument, "no program is given").
@@ -46,12 +46,12 @@ func directory(dir string) error {
 	return nil
 }
 
-// startRetrying starts the command. A program that was just written may still
-// be open for writing in a process forked a moment ago; that passes by itself.
+// startRetrying starts the command. A program that was just written may still be open for writing in a process
+// forked a moment ago.
 func startRetrying(cmd *exec.Cmd) error {
 	for pause := time.Millisecond; ; pause *= 2 {
 		err := cmd.Start()
-		if err == nil || !busy(err) || pause > 100*time.Millisecond {
+		if err == nil || !errors.Is(err, syscall.ETXTBSY) || pause > 100*time.Millisecond {
 			return err
 		}
 		time.Sleep(pause)
@@ -63,7 +63,7 @@ func startRetrying(cmd *exec.Cmd) error {
 	}
 }
 
-// startError says why a program could not be started.
+// startError explains why a program could not be started.
 func startError(cmd *exec.Cmd, name string, err error) *tool.Error {
 	if cmd.Path == name {
 		return programError(name, err)
@@ -72,7 +72,7 @@ func startError(cmd *exec.Cmd, name string, err error) *tool.Error {
 		Suggest("Run `toolhost doctor` to see what this machine allows.")
 }
 
-// programError says what is wrong with a program.
+// programError explains what is wrong with a program.
 func programError(name string, err error) *tool.Error {
 	info, statErr := os.Stat(name)
 	switch {

@@ -13,22 +13,19 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// StatusEnv names the environment variable that tells Prepare, and the launcher
-// that it may put in front of the command, on which descriptor the launcher
-// reports. Prepare keeps the variable from the command, and the launcher the
-// descriptor, which is the last of cmd.ExtraFiles. There is one report, its
-// fields separated by NUL bytes; the last one is four bytes long, a number in
-// the machine's own form:
+// StatusEnv names the environment variable that tells Prepare, and its launcher in front of the command, the
+// descriptor for the launcher's report. Prepare removes the variable from the command's environment, and the
+// launcher closes the descriptor, the last of cmd.ExtraFiles. There is one report, its fields separated by NUL
+// bytes; the last one is a native four-byte number:
 //
 //	error NUL code NUL message NUL suggestion NUL errno
 //	ended NUL status
 //
-// The first says that the command could not be run; it becomes Run's error. The
-// second, with the status as wait(2) gives it, that the command has ended and
-// that nothing it started is left. A launcher that is killed reports nothing.
+// The first says that the command could not run; it becomes Run's error. The second, with the status of wait(2),
+// that the command has ended and nothing of it is left. A launcher that is killed reports nothing.
 const StatusEnv = "TOOLHOST_STATUS_FD"
 
-// statusPipe is our side of a launcher's report. A nil one reports nothing.
+// statusPipe is our end of a launcher's report. A nil one has none.
 type statusPipe struct {
 	ours   *os.File
 	kind   string
@@ -48,14 +45,13 @@ func offerStatusPipe(cmd *exec.Cmd) (pipe *statusPipe, theirs *os.File, err erro
 	return &statusPipe{ours: ours}, theirs, nil
 }
 
-// reportLimit bounds a report; the deadline is for a launcher that has ended
-// without closing its end, which cannot be.
+// reportLimit bounds a report; the deadline is a safeguard against an end left open.
 const (
 	reportLimit    = 16 << 10
 	reportPatience = 10 * time.Second
 )
 
-// read reads the report. The launcher has ended.
+// read reads the report after the launcher's end.
 func (s *statusPipe) read() {
 	if s == nil {
 		return
@@ -75,7 +71,7 @@ func (s *statusPipe) read() {
 // clean reports whether the launcher says that nothing is left.
 func (s *statusPipe) clean() bool { return s != nil && s.kind == "ended" }
 
-// failure gives the error in the report if there is one.
+// failure returns the error in the report, if any.
 func (s *statusPipe) failure() error {
 	if s == nil || s.kind != "error" || len(s.fields) != 3 {
 		return nil
@@ -84,7 +80,7 @@ func (s *statusPipe) failure() error {
 		s.fields[2])
 }
 
-// signal is the signal that the launcher says has ended the command, or 0.
+// signal is the signal that, says the launcher, has ended the command, or 0.
 func (s *statusPipe) signal() syscall.Signal {
 	if !s.clean() {
 		return 0

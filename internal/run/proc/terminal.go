@@ -9,14 +9,14 @@ import (
 // Size is that of a terminal, in characters.
 type Size struct{ Rows, Columns uint16 }
 
-// Terminal is a pseudo-terminal that a command runs on: its input, output and
-// errors, and its controlling terminal. Run closes both of its ends.
+// Terminal is a pseudo-terminal for a command: its input, output and errors, and its controlling terminal. Run
+// closes both ends.
 type Terminal struct{ host, theirs *os.File }
 
-// Host is the end that is typed at. What the programs print is read by Run.
+// Host is the end for typing. Run reads the output.
 func (t *Terminal) Host() *os.File { return t.host }
 
-// Close closes both ends, for a terminal that no command was started on.
+// Close closes both ends of a terminal without a command.
 func (t *Terminal) Close() {
 	for _, end := range []*os.File{t.host, t.theirs} {
 		if end != nil {
@@ -30,8 +30,7 @@ func noTerminal(err error) *tool.Error {
 		Suggest("Run it without one.")
 }
 
-// plumbTerminal connects the process to its terminal, which is read as standard
-// output.
+// plumbTerminal connects the process to its terminal, which is read as standard output.
 func (r *run) plumbTerminal() (theirs []*os.File, err error) {
 	host, end := r.Terminal.host, r.Terminal.theirs
 	r.pipes, r.outputs = append(r.pipes, host), append(r.outputs, host)

@@ -36,7 +36,7 @@ func OpenTerminal(size Size) (*Terminal, error) {
 	return t, nil
 }
 
-// Resize gives the terminal another size, which its programs are told.
+// Resize sets the size of the terminal and notifies its programs.
 func (t *Terminal) Resize(size Size) error {
 	return t.control(func(fd int) error {
 		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Columns})
@@ -54,8 +54,7 @@ func (t *Terminal) Signal(signal syscall.Signal) error {
 	})
 }
 
-// Silent reports whether what is typed is not shown, as at a prompt for a
-// password.
+// Silent reports whether typed text is not shown, as at a password prompt.
 func (t *Terminal) Silent() (silent bool) {
 	err := t.control(func(fd int) error {
 		state, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -65,7 +64,7 @@ func (t *Terminal) Silent() (silent bool) {
 	return silent && err == nil
 }
 
-// control does something with the host's end of the terminal.
+// control uses the host's end of the terminal.
 func (t *Terminal) control(do func(fd int) error) error {
 	conn, err := t.host.SyscallConn()
 	if err != nil {

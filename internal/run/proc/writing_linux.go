@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// mostDescendants bounds the processes that are looked at for their files.
+// mostDescendants bounds the processes whose files are examined.
 const mostDescendants = 1000
 
-// Writing lists the files that a process and its descendants have open for
-// writing, by the names that the kernel has for them.
+// Writing lists the files that a process and its descendants have open for writing, by the kernel's names.
 func Writing(pid int) (paths []string) {
 	seen := make(map[string]bool)
 	pids := []int{pid}
@@ -54,7 +53,7 @@ func writingOf(dir string) (paths []string) {
 	return paths
 }
 
-// opensForWriting reads the octal flags of a file that is open.
+// opensForWriting parses the octal flags of an open file.
 func opensForWriting(about []byte) bool {
 	for line := range bytes.Lines(about) {
 		if value, ok := bytes.CutPrefix(line, []byte("flags:")); ok {

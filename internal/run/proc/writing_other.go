@@ -2,5 +2,5 @@
 
 package proc
 
-// Writing cannot tell there.
+// Writing is unknown here.
 func Writing(int) []string { return nil }

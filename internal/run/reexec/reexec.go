@@ -1,6 +1,5 @@
-// Package reexec knows whether this program may re-execute itself for parts of
-// its work. Its main has to answer such a start before all else: a program that
-// does not would run all of itself once more.
+// Package reexec knows whether this program may re-execute itself for parts of its work. Its main has to handle
+// such a start before all else: otherwise it would run all of itself once more.
 package reexec
 
 import (
@@ -11,10 +10,10 @@ import (
 
 var answers atomic.Bool
 
-// Answers notes that main answers.
+// Answers notes that main handles it.
 func Answers() { answers.Store(true) }
 
-// Check refuses to re-execute a program whose main does not answer.
+// Check refuses to re-execute a program whose main does not handle it.
 func Check() error {
 	if answers.Load() {
 		return nil

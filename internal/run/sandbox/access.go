@@ -10,7 +10,6 @@ import (
 // writable reports whether the user may write to a file.
 func writable(path string, _ fs.FileInfo) bool { return unix.Access(path, unix.W_OK) == nil }
 
-// ownedByUser reports whether there is something at a path that belongs to the user.
 func ownedByUser(path string) bool {
 	var stat unix.Stat_t
 	return unix.Stat(path, &stat) == nil && int(stat.Uid) == os.Geteuid()

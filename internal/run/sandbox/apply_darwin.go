@@ -46,8 +46,8 @@ func try(t trial, _ *preparation) Verdict {
 	return Verdict{Works: true}
 }
 
-// watches says that the levels full and landlock can be watched.
+// watches reports that the levels full and landlock can be watched.
 const watches = false
 
-// views says that level full has views.
+// views reports that level full has views.
 const views = false

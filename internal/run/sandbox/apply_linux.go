@@ -18,10 +18,10 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// watches says that the levels full and landlock can be watched.
+// watches reports that the levels full and landlock can be watched.
 const watches = true
 
-// views says that level full has views.
+// views reports that level full has views.
 const views = true
 
 // apply puts the launcher in front of the command.
@@ -48,7 +48,11 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 		Dir: dir, Path: program, Args: cmd.Args, TmpSize: int64(p.Limits.tmp()), Limits: p.Limits.resources(level),
 		Terminal: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setctty,
 	}
-	plan.Files, plan.Report = len(cmd.ExtraFiles), statusFile(env)
+	plan.Files = len(cmd.ExtraFiles)
+	given := variables(env)
+	if fd, err := strconv.Atoi(given.get(statusName)); err == nil && fd >= 3 {
+		plan.Report = fd
+	}
 	if plan.Report != 0 {
 		plan.Files = plan.Report - 3
 	}
@@ -68,10 +72,15 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	return unconfinable(plan.Apply(cmd, marks(plan.Env)))
+	marks := []string{}
+	given = plan.Env
+	if mark := given.get(callMark); mark != "" {
+		marks = append(marks, callMark+"="+mark)
+	}
+	return unconfinable(plan.Apply(cmd, marks))
 }
 
-// unconfinable says that no launcher could be made.
+// unconfinable is the error if a launcher could not be made.
 func unconfinable(err error) error {
 	if err == nil {
 		return nil
@@ -98,24 +107,7 @@ func workingDirectory(dir string) (string, error) {
 	return abs, nil
 }
 
-func statusFile(env variables) int {
-	fd, err := strconv.Atoi(env.get(statusName))
-	if err != nil || fd < 3 {
-		return 0
-	}
-	return fd
-}
-
-// marks is the launcher's own environment.
-func marks(env variables) []string {
-	if mark := env.get(callMark); mark != "" {
-		return []string{callMark + "=" + mark}
-	}
-	return []string{}
-}
-
-// resources are the limits by their numbers. No memory image is ever written:
-// it could hold what the process was told in confidence.
+// resources are the limits by their numbers. Core dumps are disabled: they could hold secrets of the process.
 func (l Limits) resources(level Level) []launch.Limit {
 	limits := []launch.Limit{{Resource: unix.RLIMIT_CORE}}
 	add := func(resource int, value uint64) {
@@ -136,8 +128,7 @@ func landlockABI() int { return launch.LandlockABI() }
 
 func callsRepeat() bool { return launch.CallsRepeat() }
 
-// namespaceRemedy says which setting of the kernel keeps users from making
-// namespaces, which level full needs.
+// namespaceRemedy names the kernel setting that keeps users from making namespaces, which level full needs.
 func namespaceRemedy() string {
 	for _, s := range []struct{ name, forbids, remedy string }{
 		{"user/max_user_namespaces", "0", "Set the sysctl user.max_user_namespaces to more than 0."},
@@ -164,9 +155,8 @@ func try(t trial, prepared *preparation) Verdict {
 	return p.tryIn("/", t.level)
 }
 
-// tryIn starts a launcher that confines itself, has a file opened as a command would, if
-// it is supervised, makes and removes a directory in dir, if that is not the root, and
-// ends.
+// tryIn starts a launcher that confines itself, opens a file as a command would, if supervised, makes and removes a
+// directory in dir, unless that is the root, and ends.
 func (p *Policy) tryIn(dir string, level Level) Verdict {
 	runtime.LockOSThread() // the launcher is killed when the thread ends that has started it
 	defer runtime.UnlockOSThread()
@@ -192,7 +182,7 @@ func (p *Policy) tryIn(dir string, level Level) Verdict {
 	if err = cmd.Wait(); err == nil {
 		return Verdict{Works: true}
 	}
-	// As proc.StatusEnv has it.
+	// In the form of proc.StatusEnv.
 	fields := strings.Split(string(report), "\x00")
 	if len(fields) < 4 || len(report) < 4 {
 		return failedTrial("confine a process", err)
@@ -214,8 +204,7 @@ func landlockMissing(errno syscall.Errno) Verdict {
 		Remedy: "Allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self in the container's seccomp profile (docs/INSTALL.md)."}
 }
 
-// failedTrial is the verdict where a step of the launcher, or one on the way to it,
-// failed.
+// failedTrial is the verdict if a step of the launcher, or one before it, failed.
 func failedTrial(step string, err error) Verdict {
 	v := Verdict{Reason: step + ": " + err.Error()}
 	namespaces := step == launch.MakeNamespaces
@@ -255,11 +244,11 @@ func failedTrial(step string, err error) Verdict {
 	return v
 }
 
-// insideRemedy is what to do where a supervisor is around toolhost.
+// insideRemedy is the remedy if a supervisor is around toolhost.
 const insideRemedy = "What runs in a sandbox of toolhost's, as the program of an agent block does, stays confined by that: set " +
 	"TOOLHOST_SANDBOX=off for the toolhost inside, in env of the block. Otherwise run toolhost outside of the program that supervises it."
 
-// usedUp says what to do where an error is about a limit, "" for other errors.
+// usedUp is the remedy for an error about a limit, "" for other errors.
 func usedUp(err error) string {
 	for _, limit := range []struct {
 		errno syscall.Errno

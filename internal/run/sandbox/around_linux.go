@@ -13,9 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// confinedAlready reports whether the running program's system calls are
-// filtered and it can gain no rights. The kernel says so, and no process can
-// take that back.
+// confinedAlready reports whether the running program's system calls are filtered and it can gain no rights, which
+// no process can revert.
 var confinedAlready = sync.OnceValue(func() bool {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil || mode != unix.SECCOMP_MODE_FILTER {
@@ -25,8 +24,8 @@ var confinedAlready = sync.OnceValue(func() bool {
 	return err == nil && locked == 1
 })
 
-// doubtful reports whether something that is cheap to see may keep level full from
-// working: a filter of system calls, a container, a setting of the kernel.
+// doubtful reports whether a cheap check suggests that level full may not work: a filter of system calls, a
+// container, a kernel setting.
 func doubtful() bool {
 	const first = "pid:[4026531836]" // the kernel's PROC_PID_INIT_INO
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
@@ -34,9 +33,8 @@ func doubtful() bool {
 	return err != nil || mode == unix.SECCOMP_MODE_FILTER || linkErr != nil || space != first || namespaceRemedy() != ""
 }
 
-// around finds out what Report.Around says, of the nearest where there are
-// several. A supervisor answers system calls at level landlock; at level full the
-// launcher is the first process that there is.
+// around determines Report.Around, the nearest if there are several. A supervisor answers system calls at level
+// landlock; at level full the launcher is process 1.
 var around = sync.OnceValue(func() Level {
 	if !confinedAlready() {
 		return ""
@@ -52,9 +50,8 @@ var around = sync.OnceValue(func() Level {
 	return Other
 })
 
-// filters is how many system call filters a process has; 0 where the kernel
-// does not say so. Each of toolhost's sandboxes adds one, level full to its first
-// process as well.
+// filters is how many system call filters a process has; 0 if unknown. Each of toolhost's sandboxes adds one, level
+// full to its first process as well.
 func filters(process string) (n int) {
 	status, _ := os.ReadFile("/proc/" + process + "/status")
 	for line := range strings.Lines(string(status)) {
@@ -65,8 +62,8 @@ func filters(process string) (n int) {
 	return n
 }
 
-// supervised reports whether a supervisor answers system calls of the running
-// program: the kernel takes no second one.
+// supervised reports whether a supervisor answers system calls of the running program: the kernel accepts no second
+// one.
 func supervised() bool {
 	result := make(chan error)
 	go func() {

@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// What programs print when the network or a place is out of reach, in lower
-// case.
+// Messages of programs when the network or a path is out of reach, in lower case.
 var (
 	networkWords = [...]string{
 		"could not resolve", "couldn't resolve", "unable to resolve", "temporary failure in name resolution",
@@ -28,22 +27,19 @@ var (
 	absentWords  = [...]string{"no such file or directory", "enoent"}
 )
 
-// mostPrinted bounds how much of what a command printed is looked at, and
-// mostPaths how many paths in it.
+// mostPrinted bounds how much of a command's output is examined, and mostPaths how many paths in it.
 const (
 	mostPrinted = 64 << 10
 	mostPaths   = 32
 )
 
-// absolutePath matches a path that begins where a word does: not the end of a
-// relative one, nor of fork/exec.
+// absolutePath matches a path at the start of a word: not the end of a relative one, nor of fork/exec.
 var absolutePath = matching.Lazy(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` + "`" + `:,;()\[\]<>]+)`)
 
-// Denied says what of a failure the sandbox is behind, by what the command
-// printed and what the policy grants, and what would grant it; "" where nothing
-// shows that it is. The block is where the grant would stand, for people:
-// `tool "fetch" (agent.hcl:12)`. The command chooses what it prints: nothing that it
-// names is ever proposed to be written, and no secret to be read.
+// Denied explains how the sandbox has caused a failure, by the command's output and the policy's grants, and what
+// would grant it; "" if nothing shows that it has. The block is where the grant belongs, for people: `tool "fetch"
+// (agent.hcl:12)`. The command chooses its output: write access to what it names is never proposed, nor are
+// secrets.
 func (p Policy) Denied(block, printed string) string {
 	level, err := p.choose()
 	if err != nil || level == Off {
@@ -82,7 +78,7 @@ func (p Policy) Denied(block, printed string) string {
 	return strings.Join(append(said, onlyUser), " ")
 }
 
-// onlyUser follows each refusal: a model that is told what would grant it tries to.
+// onlyUser follows each refusal: a model that reads what would grant it tries to do so.
 const onlyUser = "Only the user can change what the sandbox grants: tell them, or do without."
 
 func hasWord(text string, words []string) bool {
@@ -94,9 +90,8 @@ func hasWord(text string, words []string) bool {
 	return false
 }
 
-// deniedSocket says the same of a unix socket that the text names. A program
-// outside listens there; what a grant for the network is about is something
-// else, and reading the directory does not show it either.
+// deniedSocket explains a unix socket in the text. A program outside listens there: a network grant is something
+// else, and reading the directory does not show it.
 func (p Policy) deniedSocket(printed string) string {
 	g, err := p.grants()
 	if err != nil {
@@ -115,7 +110,6 @@ func (p Policy) deniedSocket(printed string) string {
 	return ""
 }
 
-// networkGrant says what lets a process reach a host at this level.
 func networkGrant(level Level, host, block string) string {
 	if level == Full && hostsServed {
 		return fmt.Sprintf("network = [%q] in %s grants it.", host, block)
@@ -123,7 +117,7 @@ func networkGrant(level Level, host, block string) string {
 	return fmt.Sprintf("network = \"allow\" in %s grants all of it; a list of hosts needs level full.", block)
 }
 
-// deniedSSH says how ssh is granted without the keys.
+// deniedSSH explains how to grant ssh without the keys.
 func (p Policy) deniedSSH(level Level, block string) string {
 	home := homeDirectory()
 	if home == "" || withinAny(filepath.Join(home, ".ssh"), p.ReadOnly) {
@@ -133,7 +127,7 @@ func (p Policy) deniedSSH(level Level, block string) string {
 		"For the host, " + networkGrant(level, "github.com:22", block)
 }
 
-// deniedPlace says the same of files, by the first line that names one.
+// deniedPlace explains files, by the first line that names one.
 func (p Policy) deniedPlace(block, printed string) string {
 	g, err := p.grants()
 	if err != nil {
@@ -157,13 +151,19 @@ func (p Policy) deniedPlace(block, printed string) string {
 			}
 		}
 		if general == "" && (write || access && p.Untouched) {
-			general = p.deniedWrite(block, lower)
+			switch {
+			case p.Untouched:
+				general = p.deniedInWorkspace(block, "")
+			case !strings.Contains(lower, "device or resource busy"):
+				general = "In the sandbox all is read-only but $TMPDIR and the workspace, without what git, editors and " +
+					"agents obey there."
+			}
 		}
 	}
 	return general
 }
 
-// deniedPath says whether the sandbox keeps the command from a path.
+// deniedPath explains whether the sandbox keeps the command from a path.
 func (p Policy) deniedPath(g grants, block, path string, write, access bool) string {
 	real := path
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
@@ -176,7 +176,7 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 		switch {
 		case err != nil && !write && !access:
 			return "" // it is missing outside of the sandbox as well
-		case holdsHome(real):
+		case homeDirectory() != "" && within(homeDirectory(), real):
 			return "The sandbox hides the home directory, but for toolchains and git's settings. Grant by its own name " +
 				"what the program needs in it."
 		case withinAny(real, g.secrets) || HoldsSecrets(real):
@@ -200,7 +200,7 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 
 const readOnlyHere = " is read-only in the sandbox. Have the program write below the workspace or $TMPDIR instead."
 
-// hidesPath reports whether a place is out of sight, by its name or where it leads.
+// hidesPath reports whether a path is hidden, by its name or target.
 func (g *grants) hidesPath(path, real string) bool {
 	if withinAny(real, g.secrets) {
 		return true
@@ -209,13 +209,7 @@ func (g *grants) hidesPath(path, real string) bool {
 	return g.home != "" && within(real, g.home) && !slices.ContainsFunc(g.shown, shown)
 }
 
-// holdsHome reports whether dir is the home directory or holds it.
-func holdsHome(dir string) bool {
-	home := homeDirectory()
-	return home != "" && within(home, dir)
-}
-
-// deniedInWorkspace says why something in the workspace cannot be changed.
+// deniedInWorkspace explains why a path in the workspace cannot be changed.
 func (p Policy) deniedInWorkspace(block, path string) string {
 	if p.Untouched {
 		return fmt.Sprintf("The workspace is read-only for it: a tool of risk \"read_only\" changes nothing. risk "+
@@ -225,19 +219,7 @@ func (p Policy) deniedInWorkspace(block, path string) string {
 		"protects it, and a person has to change it."
 }
 
-// deniedWrite is for a line that names no absolute path.
-func (p Policy) deniedWrite(block, line string) string {
-	switch {
-	case p.Untouched:
-		return p.deniedInWorkspace(block, "")
-	case strings.Contains(line, "device or resource busy"):
-		return ""
-	}
-	return "In the sandbox all is read-only but $TMPDIR and the workspace, without what git, editors and agents obey there."
-}
-
-// mayWrite reports whether the user could write a path, or make it, without the
-// sandbox.
+// mayWrite reports whether the user could write or make a path without the sandbox.
 func mayWrite(path string) bool {
 	for range 64 {
 		info, err := os.Lstat(path)

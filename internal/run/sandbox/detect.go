@@ -12,19 +12,18 @@ import (
 // Report is what works on this machine.
 type Report struct {
 	Full, Landlock Verdict
-	// Strongest is the level that Auto takes, empty when none works.
+	// Strongest is the level of Auto, empty if none works.
 	Strongest Level
-	// Around is the sandbox that the running program itself is in: Full or
-	// Landlock for one of toolhost's, Other for one that filters system calls,
-	// empty for none. It is for people: what works is found out by trying, and
-	// confines in addition to what is around.
+	// Around is the sandbox around the running program: Full or Landlock for toolhost's own, Other for one that
+	// filters system calls, empty for none. It is for people: what works is tried, and confines in addition to
+	// Around.
 	Around Level
-	// LandlockABI is the version of the kernel's Landlock, 0 for none.
+	// LandlockABI is the version of the kernel's Landlock, 0 if there is none.
 	LandlockABI int
-	// CallsRepeat says that the kernel is older than Linux 6.0, where a signal may have a
-	// call that changes a path made twice.
+	// CallsRepeat is set if the kernel is older than Linux 6.0, where a signal may repeat a call that changes a
+	// path.
 	CallsRepeat bool
-	// Promise says in a sentence what holds for confined processes.
+	// Promise is a sentence on what holds for confined processes.
 	Promise string
 	// Gaps are what the strongest level leaves open.
 	Gaps []string
@@ -34,21 +33,18 @@ type Report struct {
 type Verdict struct {
 	Works  bool
 	Reason string
-	// Remedy is what a person can do, a sentence or more, "" where that is not known.
+	// Remedy is what a person can do, in sentences, "" if unknown.
 	Remedy string
-	// Passing says that a limit was used up when it was tried, which may be over the
-	// next time.
+	// Passing is set if a limit was exhausted, which may be temporary.
 	Passing bool
 }
 
-// Weaker says in a sentence that commands are confined at level landlock, by the verdict
-// on level full.
+// Weaker is a sentence that commands are confined at level landlock, by the verdict on level full.
 func (v Verdict) Weaker() string {
 	return "Commands are confined at level landlock, since level full, which is stronger, does not work here: " + v.Reason + "."
 }
 
-// Detect tries what works on this machine. It starts confined processes the
-// first time, which takes some milliseconds, and remembers the answer.
+// Detect tries what works on this machine. The first time it starts confined processes, which takes milliseconds.
 func Detect(context.Context) Report {
 	report := Report{Full: on(Full, true, nil), Landlock: on(Landlock, true, nil), LandlockABI: landlockABI(), CallsRepeat: callsRepeat()}
 	report.Around = around()
@@ -70,8 +66,8 @@ func On(level Level) Verdict {
 	return on(level, true, nil)
 }
 
-// Try finds out, on Linux, whether a command could be confined by the policy and change
-// files of the workspace. The error is a *tool.Error.
+// Try checks, on Linux, that a command could be confined by the policy and change files of the workspace. The error
+// is a *tool.Error.
 func (p Policy) Try() error {
 	level, err := p.choose()
 	if err != nil || level == Off {
@@ -90,14 +86,14 @@ var tried struct {
 	verdicts map[trial]belief
 }
 
-// trial is what is tried: a level, with a supervisor or without one.
+// trial identifies a verdict: a level, with or without a supervisor.
 type trial struct {
 	level      Level
 	supervised bool
 }
 
-// belief is a verdict. That a level works holds for as long as the process runs; that
-// it does not is looked at again after a while, and at once where a limit was used up.
+// belief is a verdict. A positive one holds for the life of the process; a negative one expires after a while, and
+// at once if a limit was exhausted.
 type belief struct {
 	Verdict
 	until time.Time
@@ -105,8 +101,7 @@ type belief struct {
 
 const believed = 10 * time.Second
 
-// on tries a level, unless that has been done, for a command that shares what is
-// prepared with the trial.
+// on tries a level, unless known, for a command that shares its preparation with the trial.
 func on(level Level, supervised bool, prepared *preparation) Verdict {
 	if level == Landlock {
 		supervised = true

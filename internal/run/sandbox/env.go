@@ -13,9 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Variables of package proc: the mark by which processes of a run are found,
-// which the launcher carries, too, and the descriptor that it reports to, which
-// is no business of the program's.
+// Variables of package proc: the mark of a run's processes, which the launcher carries too, and the descriptor for
+// its report, which the program must not have.
 const (
 	callMark   = "TOOLHOST_CALL"
 	statusName = "TOOLHOST_STATUS_FD"
@@ -23,17 +22,14 @@ const (
 
 // environment points build tools to places that a confined process may use.
 //
-// The home directory stays where it is, but can only be read, so that tools
-// find their installations and settings. What they write goes below the cache
-// directory: GOCACHE, the npm cache and XDG_CACHE_HOME (pip, ccache and many
-// others). The cache belongs to the workspace: what a confined command puts
-// there is used by confined commands of this workspace alone.
+// The home directory is read-only, so that tools find their installations and settings. Their output goes below the
+// cache directory: GOCACHE, the npm cache and XDG_CACHE_HOME (pip, ccache and many others). The cache belongs to
+// the workspace and is used by its confined commands alone.
 //
-// Go modules that are in the user's module cache are used from there. Further
-// ones are fetched into the cache by who may reach the network, and used by all:
-// go compares what it takes from another cache with go.sum.
+// Go modules in the user's module cache are used from there. Others are fetched into the cache by commands with
+// network, and used by all: go checks what it takes from another cache against go.sum.
 //
-// A variable that already points into a writable place is left alone.
+// A variable that already names a writable place stays.
 func (p *Policy) environment(env []string, g grants, level Level) []string {
 	e := variables(env)
 	socket := e.get(vars.AgentSocket)
@@ -50,7 +46,7 @@ func (p *Policy) environment(env []string, g grants, level Level) []string {
 	writable := g.writable
 	switch {
 	case level == Full:
-		// Private directories are empty: of what lies in them outside, nothing is there.
+		// Private directories are empty: nothing outside is visible in them.
 		if !slices.Contains(scratch, filepath.Clean(e.get("TMPDIR"))) {
 			e.set("TMPDIR", "/tmp", writable)
 		}
@@ -97,8 +93,7 @@ func (e *variables) get(name string) string {
 	return ""
 }
 
-// failFast keeps programs that install packages from trying for minutes to reach
-// what they cannot. What is set already stays.
+// failFast keeps package installers from trying for minutes to reach the network. What is set already stays.
 func (e *variables) failFast() {
 	for _, pair := range []string{"npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0",
 		"BUNDLE_RETRY=0"} {
@@ -117,7 +112,7 @@ func (e *variables) set(name, value string, writable []string) {
 	*e = append(*e, name+"="+value)
 }
 
-// goModules points go to the modules that there are.
+// goModules configures go for the existing modules.
 func (p *Policy) goModules(e *variables, cache string, writable []string) {
 	users := userModules(e)
 	if withinAny(users, writable) {
@@ -149,10 +144,8 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 	*e = append(*e, "GOPROXY="+strings.Join(append(proxies, rest), ","), "GOFLAGS="+flags)
 }
 
-// fileURL is the URL of a path, whatever characters that has.
 func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// userModules returns the user's module cache.
 func userModules(e *variables) string {
 	if dir := e.get("GOMODCACHE"); dir != "" {
 		return filepath.Clean(dir)
@@ -164,8 +157,8 @@ func userModules(e *variables) string {
 	return filepath.Join(gopath, "pkg", "mod")
 }
 
-// goSetting returns what go takes for a variable that the environment does not
-// set: the user's setting, or the default of the go that PATH has.
+// goSetting returns go's value for a variable missing in the environment: the user's setting, or the default of the
+// go in PATH.
 func goSetting(name string) string {
 	files := []string{filepath.Join(homeDirectory(), ".config", "go", "env")}
 	if program, err := exec.LookPath("go"); err == nil {

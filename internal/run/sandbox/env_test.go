@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -80,7 +81,7 @@ func TestFailFast(t *testing.T) {
 
 func TestSecretsThatExist(t *testing.T) {
 	assert.Empty(t, existing([]string{"/no/such/place"}))
-	for _, path := range Secrets(t.TempDir()) {
+	for _, path := range secretsFor(t.TempDir(), make(realpath.Memo)) {
 		info, err := os.Lstat(path)
 		require.NoError(t, err)
 		// A directory that cannot be listed may be one that can be entered.
@@ -102,10 +103,10 @@ func TestOwnSecrets(t *testing.T) {
 		base, err := os.UserConfigDir()
 		require.NoError(t, err)
 		own := filepath.Join(base, "toolhost")
-		assert.NotContains(t, Secrets(home), own, "what does not exist")
+		assert.NotContains(t, secretsFor(home, make(realpath.Memo)), own, "what does not exist")
 		require.NoError(t, os.MkdirAll(own, 0o700))
 		covering := 0
-		for _, path := range Secrets(home) {
+		for _, path := range secretsFor(home, make(realpath.Memo)) {
 			if rel, err := filepath.Rel(path, own); err == nil && filepath.IsLocal(rel) {
 				covering++
 			}

@@ -9,10 +9,9 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// guard is what the supervisor keeps from being changed in writable trees, whether
-// it exists or not: what the policy has read-only there, its names, and what the
-// user's other programs obey. What is hidden there is kept as well: the supervisor
-// makes its calls outside of the mounts that hide it.
+// guard is what the supervisor protects in writable trees, existing or not: the policy's read-only paths, its
+// names, and what the user's other programs obey. Hidden paths are included, since the supervisor makes its calls
+// outside the mounts that hide them.
 func (p *Policy) guard(g grants) launch.Guard {
 	k := keeper{writable: g.writable, names: p.Names, cache: g.cache, workspace: resolved(p.Workspace)}
 	for _, path := range slices.Concat(p.ReadOnly, p.Keep) {
@@ -27,7 +26,7 @@ func (p *Policy) guard(g grants) launch.Guard {
 		Directory: k.directory, MayGo: k.mayGo}
 }
 
-// wherever gives a path without symlinks, of what exists and of what does not.
+// wherever resolves the symlinks of a path, existing or not.
 func wherever(path string) []string {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
@@ -46,7 +45,7 @@ type keeper struct {
 	cache                  string // of toolhost's own, where nobody looks for configuration
 }
 
-// protected reports whether nothing may be made, changed or removed at path.
+// protected reports whether a path may not be made, changed or removed.
 func (k keeper) protected(path string, exists obeyed.Exists) bool {
 	if k.kept(path) {
 		return true
@@ -55,7 +54,7 @@ func (k keeper) protected(path string, exists obeyed.Exists) bool {
 	return ours && obeyed.Git(path, exists)
 }
 
-// kept is protected but for what git obeys.
+// kept is protected except for what git obeys.
 func (k keeper) kept(path string) bool {
 	for _, kept := range k.paths {
 		if within(path, kept) && !grantedBelow(kept, path, k.writable) {
@@ -66,9 +65,8 @@ func (k keeper) kept(path string) bool {
 	return ours && (k.named(path, parts) || obeyed.ByName(parts, k.above(path)...))
 }
 
-// named reports whether a path, or a directory that it lies in, has one of the names.
-// Those of several parts are of work trees, and mean nothing in a repository's
-// directory.
+// named reports whether a path, or a directory above it, has one of the names. Names of several parts are relative
+// to work trees, and do not apply in a repository's directory.
 func (k keeper) named(path string, parts []string) bool {
 	return slices.ContainsFunc(k.names, func(glob string) bool {
 		if strings.Contains(glob, "/") && strings.Contains(path, "/.git/") {
@@ -83,8 +81,7 @@ func (k keeper) named(path string, parts []string) bool {
 	})
 }
 
-// holds reports whether something that is protected lies, or would lie, below
-// path.
+// holds reports whether something protected lies, or would lie, below path.
 func (k keeper) holds(path string, exists obeyed.Exists) bool {
 	if anyWithin(k.paths, path) {
 		return true
@@ -111,7 +108,7 @@ func cutLast(path string) (dir, name string, found bool) {
 	return path[:at], path[at+1:], true
 }
 
-// checked gives what a file that git obeys may hold, nil where it may not be changed.
+// checked returns what a file that git obeys may hold, nil if it may not be changed.
 func (k keeper) checked(path string, look launch.Look) *obeyed.Check {
 	if _, ours := k.parts(path); !ours || k.kept(path) {
 		return nil
@@ -137,14 +134,13 @@ func (k keeper) trees(look launch.Look) obeyed.Trees {
 		Root:     func(path string) bool { return slices.Contains(k.writable, path) }}
 }
 
-// vital reports whether something at path may be replaced and not removed.
+// vital reports whether a path may be replaced but not removed.
 func (k keeper) vital(path string, exists obeyed.Exists) bool {
 	_, ours := k.parts(path)
 	return ours && obeyed.Vital(path, exists)
 }
 
-// parts are the names in a path, from the writable tree on in which it lies. What is
-// in a cache, or in a place for temporary files, is no concern.
+// parts are the names in a path below its writable tree. Caches and temporary directories do not count.
 func (k keeper) parts(path string) (parts []string, ours bool) {
 	if k.cache != "" && within(path, k.cache) {
 		return nil, false
@@ -153,8 +149,8 @@ func (k keeper) parts(path string) (parts []string, ours bool) {
 	return parts, parts != nil
 }
 
-// above are the names that lead to the tree in which a path lies, where that was
-// granted: a grant of ~/.claude is none of what an agent obeys there.
+// above are the names that lead to the tree of a path, if that was granted: in a grant of ~/.claude agents obey
+// nothing.
 func (k keeper) above(path string) []string {
 	for _, root := range k.writable {
 		if within(path, root) && root != k.workspace {
@@ -164,7 +160,7 @@ func (k keeper) above(path string) []string {
 	return nil
 }
 
-// partsBelow are the names in a path, from the tree on in which it lies.
+// partsBelow are the names in a path below its tree.
 func partsBelow(roots []string, path string) []string {
 	for _, root := range roots {
 		if within(path, root) {

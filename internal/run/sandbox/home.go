@@ -9,12 +9,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
-// homePlaces is all that a confined process sees of the user's home directory
-// besides the workspace and what agent.hcl grants: the toolchains and settings
-// that programs need to build and test a project. A path is relative to the home
-// directory, or begins with a variable of the environment that names another
-// place for it. No place may hold keys, tokens or histories; what does lies in
-// secretsInHome as well, which hides it in a place that is shown.
+// homePlaces is all that a confined process sees of the user's home directory besides the workspace and agent.hcl's
+// grants: toolchains and settings for building and testing a project. A path is relative to the home directory, or
+// begins with an environment variable for another location. No place may hold keys, tokens or histories; exceptions
+// are in secretsInHome too, which hides them.
 var homePlaces = [...]struct {
 	program, reason string
 	paths           []string
@@ -53,14 +51,13 @@ var homePlaces = [...]struct {
 	{"terminal", "settings of terminals and lines", []string{".terminfo", ".inputrc", ".editorconfig"}},
 }
 
-// shownPlace is a place that stays visible where its surroundings are hidden.
+// shownPlace is a place that stays visible in hidden surroundings.
 type shownPlace struct {
 	path string // as programs name it
 	real string // where symlinks lead
 }
 
-// shownInHome returns what a confined process sees of home: those of homePlaces
-// that exist, and the directories of PATH.
+// shownInHome returns what a confined process sees of home: the existing homePlaces, and the directories of PATH.
 func shownInHome(home string, memo realpath.Memo) (shown []shownPlace) {
 	if home == "" {
 		return nil
@@ -93,7 +90,6 @@ func shownInHome(home string, memo realpath.Memo) (shown []shownPlace) {
 	return shown
 }
 
-// namedIn returns the absolute paths that a path of homePlaces stands for.
 func namedIn(home, path string) (paths []string) {
 	variable, found := strings.CutPrefix(path, "$")
 	if !found {
@@ -108,8 +104,8 @@ func namedIn(home, path string) (paths []string) {
 	return paths
 }
 
-// hiddenHome returns home, "" where it is not hidden as a whole: in a tree that
-// was granted and holds it, the known places of secrets are hidden alone.
+// hiddenHome returns home, "" if it is not hidden as a whole: if a granted tree holds it, only the known places of
+// secrets are hidden.
 func hiddenHome(home string, granted []string) string {
 	if home == "" || home == "/" || withinAny(home, granted) {
 		return ""

@@ -13,14 +13,12 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// devicesOpen are the devices that every process may use.
 var devicesOpen = [...]string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
 }
 
-// landlock plans level landlock. Landlock can only grant, and grants reach all
-// the way down; so what leaves secrets out is granted piece by piece. That
-// makes many rules, which are kept for the next command.
+// landlock plans level landlock. Landlock can only grant, and grants include everything below; to leave out
+// secrets, their surroundings are granted piece by piece. The many rules are kept for the next command.
 func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
 	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets,
@@ -39,14 +37,13 @@ func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	return nil
 }
 
-// addFile hands a file to the launcher and gives the descriptor it has there.
+// addFile passes a file to the launcher and returns its descriptor there.
 func addFile(cmd *exec.Cmd, file *os.File) (fd int) {
 	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
 	return 2 + len(cmd.ExtraFiles)
 }
 
-// ruleset makes the ruleset, or copies the one that was kept, and gives what
-// may be written by it.
+// ruleset makes the ruleset, or copies a kept one, and returns what may be written by it.
 func (p *Policy) ruleset(plan *launch.Plan, g grants) (ruleset *os.File, writable []string, err error) {
 	key := rulesetKey(plan, g)
 	if ruleset, writable, err = p.prepared.ruleset(key); ruleset != nil || err != nil {
@@ -62,8 +59,7 @@ func (p *Policy) ruleset(plan *launch.Plan, g grants) (ruleset *os.File, writabl
 	return ruleset, plan.Write, nil
 }
 
-// rulesetKey tells rulesets apart. Rules are for files as they are, and not
-// for their names, so that one for a directory that was made again is another.
+// rulesetKey identifies a ruleset. Rules are for inodes, not names, so a directory that was made again has another.
 func rulesetKey(plan *launch.Plan, g grants) string {
 	var b strings.Builder
 	for _, paths := range [][]string{{plan.Dir, plan.Path}, g.writable, g.readOnly} {
@@ -105,7 +101,6 @@ func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
 	plan.Device = devicesOpen[:]
 }
 
-// below picks those of paths that lie below dir.
 func below(paths []string, dir string) (found []string) {
 	for _, path := range paths {
 		if path != dir && within(path, dir) {
@@ -115,8 +110,7 @@ func below(paths []string, dir string) (found []string) {
 	return found
 }
 
-// except lists what makes up dir without hidden. Symlinks need no mention: it
-// counts where they lead.
+// except lists the parts of dir without hidden. Symlinks are left out: their target counts.
 func except(dir string, hidden []string) []string {
 	switch {
 	case slices.Contains(hidden, dir):

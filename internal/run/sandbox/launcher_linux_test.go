@@ -78,7 +78,7 @@ func TestWatchedCommandsKeepNoDescriptor(t *testing.T) {
 type everything struct{}
 
 func (everything) Begin() func()                         { return func() {} }
-func (everything) Began() bool                           { return true }
+func (everything) Active() bool                          { return true }
 func (everything) Wants(string, watch.What) bool         { return true }
 func (everything) Before(watch.Place, watch.What)        {}
 func (everything) Rename(watch.Place, watch.Place, bool) {}

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/view"
 )
 
-// layered has every place that a process may change be one of a view. Places in
-// it that are only there to be held fast are taken from the view, too.
+// layered replaces every writable place by one of a view. Places in it that only hold something fast come from the
+// view, too.
 func layered(plan *launch.Plan, writable []string, v *view.View) error {
 	if v == nil {
 		return nil
@@ -43,7 +43,7 @@ func layered(plan *launch.Plan, writable []string, v *view.View) error {
 	return nil
 }
 
-// layerOf gives the layer of a tree: of overlayfs, or else a copy.
+// layerOf returns the layer of a tree: of overlayfs, or else a copy.
 func layerOf(v *view.View, tree string) (view.Layer, error) {
 	layer, err := v.Layer(tree)
 	if err != nil || layer.Copied {
@@ -59,10 +59,10 @@ func layerOf(v *view.View, tree string) (view.Layer, error) {
 	return layer, err
 }
 
-// overlaid has what overlays has found out, by tree.
+// overlaid caches the results of overlays, by tree.
 var overlaid sync.Map
 
-// overlays tries whether a layer can be mounted over its tree, and remembers it.
+// overlays reports whether a layer can be mounted over its tree.
 func overlays(layer view.Layer) error {
 	if known, ok := overlaid.Load(layer.Tree); ok {
 		err, _ := known.(error)

@@ -23,12 +23,11 @@ func withinAny(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
 }
 
-// anyWithin reports whether one of paths is dir or lies below it.
 func anyWithin(paths []string, dir string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return within(path, dir) })
 }
 
-// grants are the paths of a policy as they are after following symlinks.
+// grants are the paths of a policy with symlinks resolved.
 type grants struct {
 	writable, readOnly, secrets []string
 	home                        string // hidden but for shown; "" where it is not
@@ -36,7 +35,7 @@ type grants struct {
 	cache, scratch              string
 }
 
-// hidden are the places of which a process sees only what is granted.
+// hidden are the places in which a process sees only what is granted.
 func (g *grants) hidden() []string {
 	if g.home == "" {
 		return g.secrets
@@ -98,9 +97,8 @@ func (p *Policy) grants() (g grants, err error) {
 	return g, err
 }
 
-// repository is the directory of the repository that the workspace is a submodule or a
-// linked work tree of. A process may change it as a .git in the workspace: the
-// supervisor keeps what git obeys.
+// repository is the repository directory of the submodule or linked worktree in the workspace. A process may change
+// it like a .git in the workspace: the supervisor protects what git obeys.
 func (p *Policy) repository() string {
 	root, err := filepath.EvalSymlinks(cmp.Or(p.Workspace, p.Held.Path))
 	if err != nil {
@@ -109,8 +107,7 @@ func (p *Policy) repository() string {
 	return obeyed.Repository(root)
 }
 
-// bent reports whether a path that is to be granted as it is written leads to
-// another.
+// bent reports whether a path that must be granted as written leads to another.
 func (p *Policy) bent(path, real string) bool {
 	return real != filepath.Clean(path) && slices.Contains(p.Straight, path)
 }
@@ -121,17 +118,15 @@ func leadsElsewhere(path, real string) error {
 		Suggest("Take the symlink away, or approve agent.hcl again with toolhost trust.").With("path", path)
 }
 
-// kept follows the symlinks of paths that are to be read-only, and leaves out
-// what cannot be changed anyway: being read-only would make it visible, wherever
-// a planted link leads.
+// kept resolves read-only paths, and leaves out what cannot be changed anyway: being read-only would make it
+// visible, wherever a planted link leads.
 func (g *grants) kept(paths []string) []string {
 	return slices.DeleteFunc(existing(paths), func(real string) bool {
 		return !withinAny(real, g.writable) || g.hides(real)
 	})
 }
 
-// hides reports whether a path lies in a place of secrets in which nothing that
-// holds the path was granted.
+// hides reports whether a path lies in a place of secrets without a grant within it that includes the path.
 func (g *grants) hides(real string) bool {
 	return slices.ContainsFunc(g.hidden(), func(secret string) bool {
 		return within(real, secret) &&
@@ -139,12 +134,11 @@ func (g *grants) hides(real string) bool {
 	})
 }
 
-// grantedBelow reports whether a path in root was granted by a name of its own.
+// grantedBelow reports whether a path in root was granted by its own name.
 func grantedBelow(root, path string, writable []string) bool {
 	return slices.ContainsFunc(writable, func(w string) bool { return w != root && within(w, root) && within(path, w) })
 }
 
-// existing follows the symlinks of those paths that exist.
 func existing(paths []string) (found []string) {
 	for _, path := range paths {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -154,17 +148,15 @@ func existing(paths []string) (found []string) {
 	return found
 }
 
-// GrantedCache returns the directory in the workspace at root for the caches of a
-// block with rights of its own.
+// GrantedCache returns the cache directory, in the workspace at root, of a block with rights of its own.
 func GrantedCache(root, name string) string {
 	return filepath.Join(root, ".agent", "cache", "granted", name)
 }
 
-// sharedCache is the directory for the caches of the others.
+// sharedCache is the cache directory of the other blocks.
 func sharedCache(root string) string { return filepath.Join(root, ".agent", "cache", "sandbox") }
 
-// MakeCache makes a directory for caches in the workspace at root, through no
-// symlink that leads out of it.
+// MakeCache makes a cache directory in the workspace at root, without following symlinks out of it.
 func MakeCache(root, dir string) error {
 	for _, name := range cacheNames {
 		if err := makeBelow(root, filepath.Join(dir, name)); err != nil {
@@ -175,11 +167,11 @@ func MakeCache(root, dir string) error {
 	return nil
 }
 
-// cacheNames are the directories of caches, each of a kind of tool.
+// cacheNames are the caches of each kind of tool.
 var cacheNames = [...]string{"go-build", "go-mod", "npm", "xdg", "tmp"}
 
-// cache makes the directory for caches, through no symlink that leads out of
-// the workspace, and gives its path: "" when there is no place for one.
+// cache makes the cache directory, without following symlinks out of the workspace, and returns its path: "" if
+// there is no place for one.
 func (p *Policy) cache(writable []string) (string, error) {
 	if p.NoCache {
 		return "", nil
@@ -216,8 +208,7 @@ func (p *Policy) cache(writable []string) (string, error) {
 	return real, nil
 }
 
-// makeScratch makes the directory for temporary files, through no symlink that
-// leads out.
+// makeScratch makes the temporary directory, without following symlinks out.
 func (p *Policy) makeScratch(g *grants) error {
 	if p.Scratch == "" {
 		return nil
@@ -236,8 +227,7 @@ func (p *Policy) makeScratch(g *grants) error {
 		Suggest("Make %s a directory of the workspace that you may write to.", p.Scratch)
 }
 
-// ignoreInGit keeps the cache out of what git shows and adds. It is of no
-// further importance.
+// ignoreInGit hides the cache from git, on a best-effort basis.
 func ignoreInGit(root, dir string) {
 	if _, err := os.Lstat(filepath.Join(dir, ".gitignore")); err == nil {
 		return

@@ -8,13 +8,11 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
-// preparedFor is how long what was found out for one command holds for the
-// next ones of the same policy.
+// preparedFor is how long the findings for one command are used for the next ones of the same policy.
 const preparedFor = 3 * time.Second
 
-// preparation is what the commands of one policy have in common and what takes
-// a while to find out: where secrets lie, and Landlock rulesets. A timer drops
-// it and closes the rulesets. A nil one keeps nothing.
+// preparation has the slow findings that commands of one policy share: where secrets are, and Landlock rulesets. A
+// timer drops it and closes the rulesets. A nil one keeps nothing.
 type preparation struct {
 	mu       sync.Mutex
 	secrets  []string
@@ -28,7 +26,7 @@ type keptRuleset struct {
 	write []string
 }
 
-// places returns Secrets and shownInHome, as they were seconds ago at most.
+// places returns secretsFor and shownInHome, up to seconds old.
 func (p *preparation) places(home string) (secrets []string, shown []shownPlace) {
 	find := func() ([]string, []shownPlace) {
 		memo := make(realpath.Memo)

@@ -6,10 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptRulesets bounds how many rulesets are kept at a time.
 const keptRulesets = 16
 
-// ruleset gives a descriptor of the ruleset that is kept for key, or none.
+// ruleset returns a descriptor of the ruleset kept for key, or nil.
 func (p *preparation) ruleset(key string) (file *os.File, write []string, err error) {
 	if p == nil {
 		return nil, nil, nil
@@ -23,7 +22,7 @@ func (p *preparation) ruleset(key string) (file *os.File, write []string, err er
 	return file, write, err
 }
 
-// keepRuleset keeps a descriptor of its own of the ruleset, if there is room.
+// keepRuleset keeps a duplicate of the ruleset, if there is room.
 func (p *preparation) keepRuleset(key string, file *os.File, write []string) {
 	if p == nil {
 		return
@@ -38,7 +37,6 @@ func (p *preparation) keepRuleset(key string, file *os.File, write []string) {
 	}
 }
 
-// duplicate gives a descriptor of its own for what file refers to.
 func duplicate(file *os.File) (*os.File, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {

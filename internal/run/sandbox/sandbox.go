@@ -1,26 +1,21 @@
-// Package sandbox confines child processes: what they can write and read,
-// what network they reach and what outlives them. Apply rewrites a command
-// before it starts, so that it runs at one of four levels:
+// Package sandbox confines child processes: what they can write, read and reach by network, and what outlives them.
+// Apply rewrites a command before it starts, so that it runs at one of these levels:
 //
-//   - full: user, mount, PID, network, IPC and UTS namespaces with a read-only
-//     view of the system, a private /tmp and no secrets, and Landlock and a
-//     system call filter inside them. When the command or the host ends, the
-//     kernel ends everything that it started.
-//   - landlock: Landlock, a system call filter and a supervisor of what those
-//     cannot tell apart, for machines that let an ordinary user make no
-//     namespaces.
+//   - full: user, mount, PID, network, IPC and UTS namespaces with a read-only view of the system, a private /tmp and
+//     no secrets, and Landlock and a system call filter inside them. When the command or the host ends, the kernel
+//     ends everything that it started.
+//   - landlock: Landlock, a system call filter and a supervisor of what those cannot distinguish, for machines where
+//     ordinary users cannot make namespaces.
 //   - off: nothing.
 //
-// What exactly holds at which level is in Promises; the tests try each act.
-// Nothing ever runs at a weaker level than it was asked for: where a level
-// does not work, Apply fails with code unavailable.
+// What holds at which level is in Promises; the tests try each act. Nothing runs at a weaker level than requested:
+// if a level does not work, Apply fails with code unavailable.
 //
-// The work is done by a launcher, a small program that is made for the command
-// and put in front of it: see package launch. A program that imports this
-// package needs to do nothing for it.
+// The work is done by a launcher, a small program made for each command, see package launch. Programs that import
+// this package need no setup for it.
 //
-// On macOS, full is a Seatbelt profile with what that can express. It was
-// written from the documentation and has been run on no Mac yet.
+// On macOS, full is a Seatbelt profile with what that can express. It was written from the documentation and has
+// not run on a Mac yet.
 package sandbox
 
 import (
@@ -50,97 +45,84 @@ const (
 	Off      Level = "off"
 )
 
-// Other is what Report.Around says of a sandbox that is none of toolhost's.
+// Other is Report.Around of a sandbox other than toolhost's.
 const Other Level = "other"
 
-// Policy says how a process is confined.
+// Policy is how a process is confined.
 type Policy struct {
 	// Held is a directory that must still be the one that was opened.
 	Held Held
 	// Level is the level; empty is Auto.
 	Level Level
-	// Workspace is the absolute path of the tree that the process may change.
-	// Empty means none.
+	// Workspace is the absolute path of the tree that the process may change, if any.
 	Workspace string
-	// Untouched has the workspace be readable only, but for the cache, if that
-	// lies in it.
+	// Untouched makes the workspace read-only, except for the cache.
 	Untouched bool
-	// Unwatched has nobody told what the process changes. What it may change is the same.
+	// Unwatched disables the watcher of changes. What may be changed is the same.
 	Unwatched bool
-	// ReadWrite are further absolute paths that it may change; they exist.
+	// ReadWrite are further existing absolute paths that it may change.
 	ReadWrite []string
-	// ReadOnly are absolute paths that it may read though they lie where
-	// things are hidden, such as /tmp, and may not change though they lie in
-	// the workspace. At level landlock, those that do not exist may not be made
-	// either; the others pass them over.
+	// ReadOnly are absolute paths that it may read even in hidden places such as /tmp, and may not change even in
+	// the workspace. At level landlock, missing ones may not be made either; other levels ignore them.
 	ReadOnly []string
-	// Keep are absolute paths that it may not change, as with ReadOnly, and that
-	// it may read only where it may anyway: a symlink that somebody puts there
-	// grants nothing.
+	// Keep are absolute paths that it may not change, as with ReadOnly, and read only if it may anyway: a planted
+	// symlink grants nothing.
 	Keep []string
-	// Straight are those of ReadWrite and ReadOnly that are granted as they are
-	// written: nothing runs where a symlink has come to lie on the way.
+	// Straight are those of ReadWrite and ReadOnly granted as written: nothing runs if there is a symlink on the
+	// way.
 	Straight []string
-	// Names are globs, as path.Match has them, of the last name or names of
-	// paths that it may not make or change anywhere in the workspace.
+	// Names are globs (see path.Match) of the last name or names of paths that it may not make or change anywhere
+	// in the workspace.
 	Names []string
-	// MaskSecrets are absolute paths that it may not read, in addition to
-	// those that Secrets gives.
+	// MaskSecrets are absolute paths that it may not read, in addition to the known places of secrets.
 	MaskSecrets []string
-	// Network lets it reach the network. Without it, level full has a loopback
-	// interface of its own, and level landlock no internet sockets at all.
+	// Network allows the network. Without it, level full has its own loopback interface, and level landlock no
+	// internet sockets.
 	Network bool
-	// Hosts are what it may reach without that, as network.Parse has them. It takes
-	// level full on Linux.
+	// Hosts are what it may reach without Network, see network.Parse. They need level full on Linux.
 	Hosts []string
-	// Credentials are added to requests to those of the hosts that are named there.
+	// Credentials are added to requests to the hosts that they name.
 	Credentials []network.Credential
 	trusting    map[string]string // variables for their certificates
-	// UnixSockets lets a process at level landlock use unix sockets, which it
-	// needs to serve a plugin's. It then reaches those of other programs that
-	// the user may write to as well, unless the kernel's Landlock confines
-	// them (Linux 7.1). Level full needs no leave: other programs' sockets are
-	// not visible there.
+	// UnixSockets allows unix sockets at level landlock, as needed to serve a plugin. The process then also reaches
+	// other programs' sockets that the user may write to, unless the kernel's Landlock confines them (Linux 7.1).
+	// At level full other programs' sockets are not visible.
 	UnixSockets bool
-	// CacheDir is where build tools keep their caches, an absolute path in a
-	// writable place. Empty is .agent/cache/sandbox in the workspace.
+	// CacheDir is the absolute path of the build tools' caches, in a writable place. By default
+	// .agent/cache/sandbox in the workspace.
 	CacheDir string
-	// NoCache has no directory made for caches. It is for programs that build
-	// nothing.
+	// NoCache makes no cache directory, for programs that build nothing.
 	NoCache bool
-	// Scratch is a directory below one of ReadOnly that level landlock, where
-	// there is no private /tmp, lets the process have for temporary files. It
-	// is for programs that change nothing else, and is made if need be.
+	// Scratch is a temporary directory below one of ReadOnly for level landlock, which has no private /tmp, for
+	// programs that change nothing else. It is made if need be.
 	Scratch string
-	// Limits bounds what it uses.
+	// Limits bound its resources.
 	Limits Limits
 
 	prepared *preparation
 	trial    bool // supervised without a workspace, to find out whether that works
 }
 
-// Prepared is the policy with a memory: what is found out for one command, such
-// as where secrets lie, holds for others that start within a few seconds. It is
-// for policies of many commands, and all copies share it.
+// Prepared returns the policy with a memory: findings for one command, such as where secrets are, are used for
+// others within a few seconds. It is for policies of many commands, and all copies share it.
 func (p Policy) Prepared() Policy {
 	p.prepared = new(preparation)
 	return p
 }
 
-// Limits are bounds on resources. Zero is no bound of our own.
+// Limits bound resources. Zero sets no bound.
 type Limits struct {
-	// OpenFiles and Processes count. Processes holds at level full only,
-	// because it would count all of the user's elsewhere.
+	// OpenFiles and Processes are counts. Processes holds at level full only, because elsewhere it would count all
+	// of the user's.
 	OpenFiles, Processes uint64
-	// FileSize bounds a file that is written, Memory what all processes take
-	// together, see package memory, and Tmp all that lies in /tmp, in bytes. Tmp
-	// has a default of 2 GiB, Memory that of the package.
+	// FileSize bounds a written file, Memory all processes together, see package memory, and Tmp all of /tmp, in
+	// bytes. Tmp is 2 GiB by default, Memory that of the package.
 	FileSize, Memory, Tmp uint64
 	// CPU bounds the processor time of each process, in whole seconds.
 	CPU time.Duration
 }
 
-// DefaultTmp is how much a private /tmp holds unless told otherwise.
+// DefaultTmp is the default size of a private /tmp.
 const DefaultTmp = 2 << 30
 
 func (l Limits) tmp() uint64 {
@@ -150,11 +132,9 @@ func (l Limits) tmp() uint64 {
 	return l.Tmp
 }
 
-// Apply rewrites cmd, which has not been started, so that it runs confined,
-// and gives the level at which it will. It fits proc.Command.Prepare. Anyone who
-// starts the command otherwise closes the files that Apply has added to
-// cmd.ExtraFiles then. The error is a *tool.Error, of code unavailable when the
-// level does not work on this machine.
+// Apply rewrites cmd, which has not been started, so that it runs confined, and returns its level. It fits
+// proc.Command.Prepare. Other callers close the files that Apply has added to cmd.ExtraFiles after the start. The
+// error is a *tool.Error, of code unavailable if the level does not work on this machine.
 func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	if err := p.check(); err != nil {
 		return "", err
@@ -183,9 +163,8 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	return level, p.apply(cmd, level)
 }
 
-// intoView has a command run in a view that wants to. Its list of hosts holds there,
-// but not for a look at what it would do: what it sends could not be dropped. Nobody
-// need be told what it changes.
+// intoView moves a command that asks for it into a view. Its list of hosts holds there, but not for a dry run: what
+// it sends could not be dropped. Its changes need no watcher.
 func (p *Policy) intoView(cmd *exec.Cmd, level Level) error {
 	if view.Of(cmd) == nil {
 		return nil
@@ -203,7 +182,7 @@ func (p *Policy) intoView(cmd *exec.Cmd, level Level) error {
 	return nil
 }
 
-// hostsAt refuses a list of hosts where it cannot be held.
+// hostsAt refuses a list of hosts where it cannot be enforced.
 func (p *Policy) hostsAt(level Level) error {
 	if len(p.Hosts) == 0 || p.Network || level == Off || level == Full && hostsServed {
 		return nil
@@ -214,7 +193,7 @@ func (p *Policy) hostsAt(level Level) error {
 			`Or choose network = "deny", or "allow" for every host, in agent.hcl.`)
 }
 
-// unseen tells a watcher of a process that it will see nothing of.
+// unseen tells the watcher of a process that it cannot watch.
 func (p *Policy) unseen(cmd *exec.Cmd, level Level) {
 	w := watch.Of(cmd)
 	switch {
@@ -229,11 +208,10 @@ func (p *Policy) unseen(cmd *exec.Cmd, level Level) {
 // changes reports whether the process may change more than its cache.
 func (p *Policy) changes() bool { return p.Workspace != "" && !p.Untouched || len(p.ReadWrite) > 0 }
 
-// supervised reports whether the process has a supervisor at level full. At level
-// landlock every one has.
+// supervised reports whether the process has a supervisor at level full. At level landlock all have.
 func (p *Policy) supervised() bool { return p.trial || p.changes() }
 
-// watcher is who wants to know what the process changes, nil for nobody.
+// watcher wants to know what the process changes; nil if not needed.
 func (p *Policy) watcher(cmd *exec.Cmd) watch.Watcher {
 	if p.Unwatched || !p.changes() || view.Of(cmd) != nil {
 		return nil
@@ -258,7 +236,6 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// choose gives the level to run at.
 func (p *Policy) choose() (Level, error) {
 	switch p.Level {
 	case Auto, "":
@@ -295,13 +272,13 @@ func (p *Policy) choose() (Level, error) {
 		Suggest("The levels are auto, full, landlock and off.")
 }
 
-// passing is the error of a call that came when a limit was used up.
+// passing is the error of a call while a limit is exhausted.
 func passing(v Verdict) error {
 	return tool.Errorf(tool.Unavailable, "the command cannot be confined at this moment: %s", v.Reason).
 		Suggest("%s", v.Remedy)
 }
 
-// Reasons says why neither level works.
+// Reasons explains why neither level works.
 func Reasons(full, landlock Verdict) string {
 	if full.Reason == landlock.Reason {
 		return full.Reason
@@ -309,8 +286,7 @@ func Reasons(full, landlock Verdict) string {
 	return "full: " + full.Reason + "; landlock: " + landlock.Reason
 }
 
-// Remedies are sentences about what would have levels work that do not, as far as that
-// is known.
+// Remedies are sentences on how to make the levels work, as far as known.
 func Remedies(levels ...Verdict) string {
 	var remedies []string
 	for _, v := range levels {

@@ -6,13 +6,12 @@ import (
 	"github.com/toolhost/toolhost/internal/file/obeyed"
 )
 
-// seatbeltProfile is the policy as a profile for macOS's sandbox-exec(1): deny
-// everything that is not named, let the system be read, secrets aside, and let
-// the granted trees be changed. Of rules that match, the last one counts.
+// seatbeltProfile is the policy as a profile for macOS's sandbox-exec(1): deny by default, read the system without
+// secrets, change the granted trees. The last matching rule counts.
 func seatbeltProfile(p Policy, g grants, temp []string) string {
 	var b strings.Builder
 	rule := func(text string) { b.WriteString("(" + text + ")\n") }
-	// A rule without any filter would hold for everything.
+	// A rule without any filter would apply to everything.
 	each := func(text, kind string, values []string) {
 		if len(values) > 0 {
 			rule(text + names(kind, values))
@@ -51,8 +50,7 @@ func seatbeltProfile(p Policy, g grants, temp []string) string {
 	return b.String()
 }
 
-// outsideOf leaves out what contains one of roots: a workspace inside a place
-// that is masked stays usable.
+// outsideOf leaves out what contains one of roots: a workspace inside a masked place stays usable.
 func outsideOf(paths, roots []string) (rest []string) {
 	for _, path := range paths {
 		if !anyWithin(roots, path) {
@@ -62,18 +60,14 @@ func outsideOf(paths, roots []string) (rest []string) {
 	return rest
 }
 
-// names gives filters of a kind, one for each name.
+// names returns filters of a kind, one for each name.
 func names(kind string, values []string) string {
 	var b strings.Builder
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for _, value := range values {
-		b.WriteString("\n  (" + kind + " " + seatbeltString(value) + ")")
+		b.WriteString("\n  (" + kind + ` "` + escape.Replace(value) + `")`)
 	}
 	return b.String()
-}
-
-// seatbeltString quotes a string as the profile language does.
-func seatbeltString(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
 // machServices are what ordinary command line programs look up.

@@ -12,9 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// secretsInHome are files and directories that hold keys, tokens, passwords
-// or histories. They are hidden where the home directory as a whole is not: from
-// file tools, and from processes in a workspace that holds it.
+// secretsInHome are files and directories with keys, tokens, passwords or histories. They are hidden where the home
+// directory as a whole is not: from file tools, and from processes in a workspace that holds it.
 var secretsInHome = [...]string{
 	".ssh", ".aws", ".azure", ".gnupg", ".config", ".docker", ".kube", ".netrc", "_netrc", ".git-credentials", ".npmrc",
 	".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".terraform.d", ".terraformrc",
@@ -35,8 +34,7 @@ var secretsInHome = [...]string{
 	"Library/Keychains", "Library/Application Support", "Library/Cookies",
 }
 
-// secretsInSystem can be read by the root user even without any rights beyond
-// a user's.
+// secretsInSystem are readable by root even without capabilities.
 var secretsInSystem = [...]string{
 	"/root", "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
 	"/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key", "/etc/ssl/private",
@@ -45,11 +43,8 @@ var secretsInSystem = [...]string{
 	"/var/run/secrets", "/var/spool/cron", "/var/log", "/var/mail", "/var/backups", "/var/lib/cloud",
 }
 
-// Secrets lists what is masked for a user with that home directory: those of
-// the known places of secrets that exist, with symlinks followed. The homes of
-// others are among them, as far as they can be entered.
-func Secrets(home string) []string { return secretsFor(home, make(realpath.Memo)) }
-
+// secretsFor lists what is masked for a user with that home directory: the known places of secrets that exist, with
+// symlinks resolved, also in the homes of others, as far as accessible.
 func secretsFor(home string, memo realpath.Memo) []string {
 	s := secretPlaces{memo: memo}
 	if home != "" {
@@ -89,9 +84,8 @@ func secretsFor(home string, memo realpath.Memo) []string {
 	return s.found
 }
 
-// otherHomes are the home directories of the user beside home. One that belongs to the
-// user is hidden from commands as a whole, but for what is granted; another may be a
-// directory of the system, as some accounts have it.
+// otherHomes are the user's home directories besides home. One that belongs to the user is hidden from commands as
+// a whole, except for grants; another may be a directory of the system, as for some accounts.
 func otherHomes(home string) (others []string) {
 	for _, other := range homedir.All() {
 		if other = resolved(other); other != home && other != "/" {
@@ -109,7 +103,7 @@ func secretsOf(home string) (paths []string) {
 	return paths
 }
 
-// knownSecrets are the places that Secrets looks for, whether they exist or not.
+// knownSecrets are the places that secretsFor checks, existing or not.
 func knownSecrets(home string) (all []string) {
 	if home != "" {
 		all = secretsOf(home)
@@ -126,22 +120,20 @@ func knownSecrets(home string) (all []string) {
 	return all
 }
 
-// HoldsSecrets reports whether a real path is one of the known places of secrets
-// or lies in one.
+// HoldsSecrets reports whether a real path is one of the known places of secrets or lies in one.
 func HoldsSecrets(path string) bool {
 	return slices.ContainsFunc(knownSecrets(homeDirectory()),
 		func(secret string) bool { return realpath.Below(path, secret) })
 }
 
-// secretPlaces collects places. Every confined process pays for the search, so
-// that nothing is asked of the file system twice.
+// secretPlaces collects places. Every confined process pays for the search, so it asks the file system nothing
+// twice.
 type secretPlaces struct {
 	found []string
 	memo  realpath.Memo
 }
 
-// add adds what is at path: a directory, which may be entered though it cannot
-// be listed, or a file that can be read.
+// add adds a directory that may be entered, even if it cannot be listed, or a file that can be read.
 func (s *secretPlaces) add(path string) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -161,7 +153,6 @@ func (s *secretPlaces) add(path string) {
 	}
 }
 
-// holds reports whether a path lies in one of the places.
 func (s *secretPlaces) holds(path string) bool {
 	path = filepath.Join(s.parent(filepath.Dir(path)), filepath.Base(path))
 	for _, place := range s.found {
@@ -172,8 +163,8 @@ func (s *secretPlaces) holds(path string) bool {
 	return false
 }
 
-// claim makes those of toolhost's own directories that a command could otherwise
-// make in their place, in a tree that it may change.
+// claim makes those of toolhost's own directories that a command could otherwise make, in a tree that it may
+// change.
 func claim(writable []string) error {
 	for _, dir := range userdir.Private() {
 		if _, err := os.Lstat(dir); err == nil || !changeable(dir, writable) {
@@ -187,8 +178,7 @@ func claim(writable []string) error {
 	return nil
 }
 
-// changeable reports whether path, or a directory above it, lies in one of the
-// trees.
+// changeable reports whether path, or a directory above it, lies in one of the trees.
 func changeable(path string, trees []string) bool {
 	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
 		if slices.ContainsFunc(trees, func(tree string) bool { return realpath.Within(path, tree) }) {
@@ -224,7 +214,7 @@ func readable(path string) bool {
 	return true
 }
 
-// homeDirectory is the user's, "" when it is not known.
+// homeDirectory is the user's, "" if unknown.
 func homeDirectory() string {
 	homes := homedir.All()
 	if len(homes) == 0 {
@@ -233,7 +223,6 @@ func homeDirectory() string {
 	return resolved(homes[0])
 }
 
-// resolved follows the symlinks of a path, if there is something.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

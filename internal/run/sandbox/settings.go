@@ -12,50 +12,44 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Settings is how a program is told to confine the processes that it starts:
-// what the host hands to a shipped plugin as "confine" in its configuration.
-// The zero value is the strongest level that works here, with no grants.
+// Settings is how a program confines the processes that it starts: the host's "confine" in a shipped plugin's
+// configuration. The zero value is the strongest level that works here, without grants.
 type Settings struct {
 	// Level is one of the levels; empty is Auto.
 	Level Level `json:"level,omitempty" jsonschema:"How commands are confined: auto (the default), full, landlock or off."`
-	// Network lets commands reach the network.
+	// Network allows commands the network.
 	Network bool `json:"network,omitempty" jsonschema:"Whether commands may reach the network."`
 	// Hosts are what they may reach otherwise.
 	Hosts []string `json:"hosts,omitempty" jsonschema:"Hosts that commands may reach otherwise."`
-	// Credentials are added to requests to hosts. They are in no other program.
+	// Credentials are added to requests to hosts. Other programs do not get them.
 	Credentials []network.Credential `json:"-"`
-	// Read are absolute paths that commands may read and never change, also
-	// where they lie in the workspace. Write are those that they may change,
-	// beside the workspace, and Mask those that they find empty.
+	// Read are absolute paths that commands may read and never change, also in the workspace. Write are those that
+	// they may change, besides the workspace, and Mask those that they find empty.
 	Read  []string `json:"read,omitempty" jsonschema:"Further paths that commands may read and never change."`
 	Write []string `json:"write,omitempty" jsonschema:"Further paths that commands may change."`
 	Mask  []string `json:"mask,omitempty" jsonschema:"Paths that commands find empty."`
-	// Keep are absolute paths that commands may not change where they lie in what
-	// they may. Unlike Read it shows them nothing.
+	// Keep are absolute paths that commands may not change. Unlike Read it shows them nothing.
 	Keep []string `json:"keep,omitempty" jsonschema:"Paths that commands never change."`
-	// Cache is where build tools keep what they download and build: see WithCache.
-	// Empty is .agent/cache/sandbox in the workspace.
+	// Cache is the directory of build tools' caches, see WithCache. By default .agent/cache/sandbox in the
+	// workspace.
 	Cache string `json:"-"`
-	// Names are globs of what commands may make and change nowhere.
+	// Names are globs of names that commands may not make or change anywhere.
 	Names []string `json:"names,omitempty" jsonschema:"Globs of names that commands may make and change nowhere."`
-	// Identity is that of the workspace's directory, by realpath.Identity, as the
-	// host has opened it. Nothing runs where another has taken its place.
+	// Identity is the realpath.Identity of the workspace's directory as opened by the host. Nothing runs if another
+	// has replaced it.
 	Identity string `json:"identity,omitempty" jsonschema:"Which directory the workspace is."`
-	// Unwatched has nobody keep what commands change.
+	// Unwatched disables the record of commands' changes.
 	Unwatched bool `json:"unwatched,omitempty" jsonschema:"Whether nobody keeps what commands change."`
-	// Memory is how many bytes the processes of a command may take together; zero
-	// is a quarter of the machine's.
+	// Memory bounds, in bytes, the processes of a command together; zero means a quarter of the machine's.
 	Memory uint64 `json:"memory,omitempty" jsonschema:"How many bytes the processes of a command may take together."`
-	// Ignore are patterns of what commands change without its being kept.
+	// Ignore are patterns of changes that are not recorded.
 	Ignore []string `json:"ignore,omitempty" jsonschema:"Patterns of what commands change without its being kept."`
-	// State is the directory of what the host believes of the workspace, where no
-	// command reaches; empty for none.
+	// State is the host's state directory of the workspace, out of reach for commands; empty if there is none.
 	State string `json:"state,omitempty" jsonschema:"Where the host keeps what it believes of the workspace."`
 }
 
-// WithCache returns the settings for the block whose caches have that name in the
-// workspace at root: no other process may write to them, nor it to others'. A block with
-// the rights of the sandbox block has none.
+// WithCache returns the settings for a block with a separate cache of that name in the workspace at root: no other
+// process may write to it, nor it to others'. A block with the rights of the sandbox block has none.
 func (s Settings) WithCache(root, name string) Settings {
 	if dir := GrantedCache(root, name); slices.Contains(s.Keep, dir) {
 		s.Cache = dir
@@ -65,15 +59,13 @@ func (s Settings) WithCache(root, name string) Settings {
 	return s
 }
 
-// SettingsSchema is the JSON Schema of Settings, for plugins that write theirs
-// out.
+// SettingsSchema is the JSON Schema of Settings, for plugins that publish theirs.
 //
 //go:embed settings.json
 var SettingsSchema string
 
-// Hidden are the paths in the trees that file tools do not use: the known places
-// of secrets, and what commands find empty. A tree that lies in such a place has
-// been named, and is used.
+// Hidden are the paths in the trees that file tools do not use: the known places of secrets, and what commands find
+// empty. A tree within such a place was named explicitly, and is used.
 func (s Settings) Hidden(trees ...string) (hidden []string) {
 	places := secretPlaces{memo: make(realpath.Memo)}
 	for _, path := range knownSecrets(homeDirectory()) {
@@ -94,15 +86,14 @@ func (s Settings) Hidden(trees ...string) (hidden []string) {
 	return hidden
 }
 
-// inOne reports whether a path lies below one of the trees, and holds none.
+// inOne reports whether a path lies below one of the trees, and contains none.
 func inOne(path string, trees []string) bool {
 	below := func(tree string) bool { return realpath.Below(path, tree) }
 	holds := func(tree string) bool { return realpath.Below(tree, path) }
 	return slices.ContainsFunc(trees, below) && !slices.ContainsFunc(trees, holds)
 }
 
-// Policy is the policy for commands that work in root, an absolute path, and
-// in the further trees.
+// Policy is for commands that work in root, an absolute path, and in the further trees.
 func (s Settings) Policy(root string, trees ...string) Policy {
 	return Policy{
 		Level: s.Level, Network: s.Network, Hosts: s.Hosts, Workspace: root, Keep: s.Keep, Names: s.Names,
@@ -116,16 +107,14 @@ func (s Settings) Policy(root string, trees ...string) Policy {
 	}
 }
 
-// UntouchedPolicy is the policy for commands that change neither root nor the
-// trees: only what is granted, and their caches.
+// UntouchedPolicy is for commands that change neither root nor the trees: only what is granted, and their caches.
 func (s Settings) UntouchedPolicy(root string, trees ...string) Policy {
 	p := s.Policy(root)
 	p.Untouched, p.ReadOnly = true, append(p.ReadOnly, trees...)
 	return p
 }
 
-// ReadingPolicy is the policy for a program that only looks at the trees: it
-// changes nothing at all, and reaches no network.
+// ReadingPolicy is for a program that only reads the trees: it changes nothing at all, and has no network.
 func (s Settings) ReadingPolicy(root string, trees ...string) Policy {
 	return Policy{
 		Held:  Held{root, s.Identity},
@@ -150,15 +139,13 @@ func (s Settings) ConfineTelling(root string, trees ...string) func(*exec.Cmd) (
 	return s.Policy(root, trees...).Prepared().ConfineTelling
 }
 
-// Denied is the Denied of the policy for root and trees, for commands that the
-// sandbox block of agent.hcl grants what they may do.
+// Denied is the Denied of the policy for root and trees, for commands with the rights of agent.hcl's sandbox block.
 func (s Settings) Denied(root string, trees ...string) func(printed string) string {
 	policy := s.Policy(root, trees...).Prepared()
 	return func(printed string) string { return policy.Denied("the sandbox block of agent.hcl", printed) }
 }
 
-// Confine is Apply for those that need not know the level. It fits
-// proc.Command.Prepare.
+// Confine is Apply without the level. It fits proc.Command.Prepare.
 func (p Policy) Confine(cmd *exec.Cmd) error {
 	_, err := Apply(cmd, p)
 	return err
@@ -167,8 +154,7 @@ func (p Policy) Confine(cmd *exec.Cmd) error {
 // Held is a directory that was opened once, and its identity.
 type Held struct{ Path, Identity string }
 
-// There refuses another directory that has taken the place of the one that was
-// opened.
+// There returns an error if another directory has replaced the one that was opened.
 func (h Held) There() error {
 	if h.Identity == "" {
 		return nil
@@ -180,9 +166,8 @@ func (h Held) There() error {
 		Suggest("Put the workspace back, or start toolhost again in the directory that is meant.")
 }
 
-// Weaker says before any command that commands will run below the strongest level, ""
-// where they will not, or not at all, or where somebody chose their level. It tries the
-// level, a third of what a start costs, only where there is a doubt.
+// Weaker says before any command if commands will run below the strongest level without the user's choice, else "".
+// It tries the level, a third of a start's cost, only in doubt.
 func Weaker(level Level, unwatched bool) string {
 	if !doubtful() {
 		return ""
@@ -195,8 +180,7 @@ func Weaker(level Level, unwatched bool) string {
 	return p.weaker(level)
 }
 
-// weaker says that the level which the policy gave is below the strongest, "" where it
-// is not, or where somebody chose it.
+// weaker says if the policy's level is below the strongest without the user's choice, else "".
 func (p *Policy) weaker(level Level) string {
 	if level != Landlock || p.Level != Auto && p.Level != "" {
 		return ""
@@ -204,9 +188,8 @@ func (p *Policy) weaker(level Level) string {
 	return on(Full, p.supervised(), p.prepared).Weaker()
 }
 
-// ConfineTelling is Apply for tools whose results name the level: it gives
-// what a result's metadata says of it, and of the sandbox that the host itself
-// is in, if any.
+// ConfineTelling is Apply for tools whose results name the level: it returns the metadata of a result about it, and
+// about the sandbox around the host, if any.
 func (p Policy) ConfineTelling(cmd *exec.Cmd) (metadata map[string]any, err error) {
 	level, err := Apply(cmd, p)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/view"
 )
 
-// full plans level full.
 func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	plan.Namespaces, plan.Loopback = true, !p.Network
 	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
@@ -54,16 +53,15 @@ func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	return nil
 }
 
-// temporary are the directories that are private to a confined process.
+// temporary are the private directories of a confined process.
 var temporary = [...]string{"/tmp", "/var/tmp"}
 
-// scratch reports whether path lies in a directory for temporary files, and
-// not among secrets.
+// scratch reports whether path lies in a temporary directory, and not among secrets.
 func scratch(path string, g grants) bool {
 	return withinAny(path, existing(temporary[:])) && !withinAny(path, g.hidden())
 }
 
-// places collects what becomes of places in the file system.
+// places collects the changes of places in the file system.
 type places struct {
 	kinds     map[string]launch.Kind
 	from      map[string]string // where a place is taken from, if that is elsewhere
@@ -106,8 +104,8 @@ func newPlaces(g grants, networked bool) *places {
 	return v
 }
 
-// hide puts scratch space where programs expect to write, and nothing where
-// secrets and the sockets of other programs are.
+// hide puts scratch space where programs expect to write, and empty places over secrets and other programs'
+// sockets.
 func (v *places) hide(g grants) {
 	v.scratches = append(existing(temporary[:]), "/dev/shm")
 	for _, path := range v.scratches {
@@ -129,8 +127,7 @@ func (v *places) hide(g grants) {
 	}
 }
 
-// covered reports whether path is invisible because the nearest place around
-// it of which something becomes is a hidden one.
+// covered reports whether path is invisible because the nearest changed place around it is a hidden one.
 func (v *places) covered(path string) bool { return v.coveredBut(path, v.open) }
 
 func (v *places) coveredBut(path string, open []string) bool {
@@ -145,7 +142,7 @@ func (v *places) coveredBut(path string, open []string) bool {
 	return nearest(v.hidden) > nearest(open)
 }
 
-// show makes a file visible that hiding has hidden.
+// show makes a hidden file visible.
 func (v *places) show(path string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -158,8 +155,7 @@ func (v *places) show(path string) {
 	}
 }
 
-// maskSockets hides the sockets of other programs that lie elsewhere: the
-// kernel lets a process connect to one on a read-only mount.
+// maskSockets hides other programs' sockets elsewhere: the kernel allows connecting to one on a read-only mount.
 func (v *places) maskSockets() {
 	file, err := os.Open("/proc/net/unix")
 	if err != nil {
@@ -179,9 +175,8 @@ func (v *places) maskSockets() {
 	}
 }
 
-// changes gives the view in the order in which it is made: what lies in a
-// place comes after the place. Hidden places in which nothing appears need no
-// file system of their own.
+// changes returns the view in the order of its making: contents after their directory. Hidden places in which
+// nothing appears need no file system of their own.
 func (v *places) changes() []launch.Change {
 	paths := slices.Sorted(maps.Keys(v.kinds))
 	changes := make([]launch.Change, 0, len(paths))

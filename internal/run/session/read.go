@@ -9,25 +9,24 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Output is what a session printed since it was read last.
+// Output is what a session printed since the last read.
 type Output struct {
-	// Text has a line that says so where Omitted bytes are left out.
+	// Text has a line about the Omitted bytes, if any.
 	Text    string
 	Omitted int64
-	// Found says that the text that was waited for is there: Text ends with it.
+	// Found is set if the expected text is there: Text ends with it.
 	Found bool
-	// Ended says that the program has ended and nothing more comes.
+	// Ended is set if the program has ended and nothing more comes.
 	Ended bool
 }
 
-// Read gives what came since the last read. It waits for text, if it is not
-// empty, until the time is over, or the session or the context has ended. With
-// an empty text it waits for all of the time.
+// Read returns the output since the last read. It waits for text, unless empty, until the time is over, or the
+// session or the context has ended. With an empty text it waits the whole time.
 func (n *Session) Read(ctx context.Context, wait time.Duration, text string) Output {
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
 	for over := wait <= 0; ; {
-		// Whether it has ended is asked first: all output is there then.
+		// Ended is checked first: all output is there then.
 		ended := n.Ended()
 		n.mu.Lock()
 		news := n.news
@@ -60,8 +59,7 @@ func (n *Session) took(_ string, p []byte) {
 	n.news = make(chan struct{})
 }
 
-// unread is output that nobody has read yet: its first half and its last half
-// where there is more than both.
+// unread is output not yet read: its first half and its last half if there is more than both.
 type unread struct {
 	half       int
 	head, tail []byte
@@ -80,8 +78,7 @@ func (u *unread) add(p []byte) {
 	}
 }
 
-// find gives how many bytes there are up to the end of a text, 0 where it is not
-// there. What is left out ends no text.
+// find returns the number of bytes up to the end of a text, 0 if it is not there. Omitted bytes end no text.
 func (u *unread) find(text string) int {
 	if text == "" {
 		return 0
@@ -101,8 +98,7 @@ func (u *unread) find(text string) int {
 	return 0
 }
 
-// take takes the first bytes, or all for 0. A character that has not come whole
-// stays, unless nothing more comes.
+// take takes the first bytes, or all for 0. An incomplete character stays, unless nothing more comes.
 func (u *unread) take(upTo int, ended bool) Output {
 	o := Output{Found: upTo > 0, Ended: ended && upTo == 0}
 	head, tail := u.head, u.tail

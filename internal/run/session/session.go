@@ -1,10 +1,9 @@
-// Package session runs programs that calls talk to: on a terminal or on pipes,
-// for as long as they are used. Each is a background task of its own kind: it is
-// confined as its command says, ends with the program that started it at the
-// latest, and shows in the list of tasks.
+// Package session runs programs that calls interact with: on a terminal or on pipes, for as long as they are used.
+// Each is a background task of its own kind: it is confined as its command says, ends with the program that started
+// it at the latest, and is listed among the tasks.
 //
-// One call at a time has a session (see [Session.Enter]). What its programs
-// change belongs to that call, and after it to the same one until the next.
+// One call at a time has a session (see [Session.Enter]). Changes by its programs belong to that call, and
+// afterwards still to it until the next.
 package session
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/effects"
 )
 
-// Defaults of Options, and the size of a terminal that was given none.
+// Defaults of Options, and the default size of a terminal.
 const (
 	DefaultIdle   = 30 * time.Minute
 	DefaultUnread = 1 << 20
@@ -31,16 +30,15 @@ const (
 // writePatience is how long a program may take to read what is written to it.
 const writePatience = 5 * time.Second
 
-// Options shape Sessions. Zero values mean the defaults.
+// Options configure Sessions. Zero values mean the defaults.
 type Options struct {
-	// Idle is how long a session may be left alone before it is ended.
+	// Idle is how long a session may be unused before it is ended.
 	Idle time.Duration
-	// Unread bounds what of its output is kept for the next read: the first half
-	// and the last half of what is longer.
+	// Unread bounds the output kept for the next read: the first half and the last half of what is longer.
 	Unread int
 }
 
-// Sessions are those that this process has started.
+// Sessions are those started by this process.
 type Sessions struct {
 	tasks   *background.Store
 	options Options
@@ -49,8 +47,7 @@ type Sessions struct {
 	live map[string]*Session
 }
 
-// New gives the sessions that are started among the tasks of a store, which
-// bounds their number.
+// New returns the sessions started among the tasks of a store, which bounds their number.
 func New(tasks *background.Store, o Options) *Sessions {
 	if o.Idle <= 0 {
 		o.Idle = DefaultIdle
@@ -61,10 +58,10 @@ func New(tasks *background.Store, o Options) *Sessions {
 	return &Sessions{tasks: tasks, options: o, live: make(map[string]*Session)}
 }
 
-// Spec says what to run.
+// Spec is what to run.
 type Spec struct {
 	background.Spec
-	// OnTerminal gives the program a terminal of that size, rather than pipes.
+	// OnTerminal gives the program a terminal of that size, instead of pipes.
 	OnTerminal bool
 	Size       proc.Size
 }
@@ -87,8 +84,8 @@ type Session struct {
 	news   chan struct{} // closed when there is more to read, and then replaced
 }
 
-// Start starts a session. The call that starts it has to Enter it for its turn.
-// The errors are those of [background.Store.Start].
+// Start starts a session. The call that starts it must Enter it for its turn. Errors are those of
+// [background.Store.Start].
 func (s *Sessions) Start(ctx context.Context, spec Spec) (*Session, error) {
 	n := &Session{
 		of: s, owner: spec.Session, turn: make(chan struct{}, 1), ended: make(chan struct{}),
@@ -105,7 +102,11 @@ func (s *Sessions) Start(ctx context.Context, spec Spec) (*Session, error) {
 	spec.OnStart = func(pid int) { n.pid = pid }
 	task, err := s.tasks.Start(ctx, spec.Spec)
 	if err != nil {
-		n.disconnect(&spec)
+		if n.terminal != nil {
+			n.terminal.Close()
+		} else {
+			_, _ = n.input.Close(), spec.Input.Close()
+		}
 		return nil, err
 	}
 	n.id = task.ID
@@ -117,12 +118,16 @@ func (s *Sessions) Start(ctx context.Context, spec Spec) (*Session, error) {
 		<-n.ended
 		n.idle.Stop()
 		_ = n.input.Close()
-		time.AfterFunc(s.options.Idle, func() { s.forget(n.id) })
+		time.AfterFunc(s.options.Idle, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.live, n.id)
+		})
 	}()
 	return n, nil
 }
 
-// connect makes the ends that the session is written to by.
+// connect makes the ends for writing to the session.
 func (n *Session) connect(spec *Spec) (err error) {
 	if !spec.OnTerminal {
 		spec.Input, n.input, err = os.Pipe()
@@ -142,15 +147,7 @@ func (n *Session) connect(spec *Spec) (err error) {
 	return err
 }
 
-func (n *Session) disconnect(spec *Spec) {
-	if n.terminal != nil {
-		n.terminal.Close()
-		return
-	}
-	_, _ = n.input.Close(), spec.Input.Close()
-}
-
-// Find gives the session of an id that a session of the host has started.
+// Find returns the session of an id that a session of the host has started.
 func (s *Sessions) Find(id, owner string) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,13 +159,7 @@ func (s *Sessions) Find(id, owner string) (*Session, error) {
 	return n, nil
 }
 
-func (s *Sessions) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.live, id)
-}
-
-// ID names the session, and the task that it is.
+// ID names the session and its task.
 func (n *Session) ID() string { return n.id }
 
 // Enter waits for the turn, and gives it to the call of ctx until leave.
@@ -186,7 +177,7 @@ func (n *Session) Enter(ctx context.Context) (leave func(), err error) {
 	}, nil
 }
 
-// Write writes to the program, as if it was typed where there is a terminal.
+// Write writes to the program, as if typed on a terminal.
 func (n *Session) Write(ctx context.Context, text []byte) error {
 	_ = n.input.SetWriteDeadline(time.Now().Add(writePatience))
 	defer context.AfterFunc(ctx, func() { _ = n.input.SetWriteDeadline(time.Now()) })()
@@ -202,14 +193,14 @@ func (n *Session) Write(ctx context.Context, text []byte) error {
 		Suggest("Read what it printed, and start it again if need be.")
 }
 
-// CloseInput tells a program on pipes that no more input comes.
+// CloseInput ends the input of a program on pipes.
 func (n *Session) CloseInput() {
 	if n.terminal == nil {
 		_ = n.input.Close()
 	}
 }
 
-// Resize gives the terminal another size.
+// Resize sets the size of the terminal.
 func (n *Session) Resize(size proc.Size) error {
 	if n.terminal == nil {
 		return tool.Errorf(tool.Unsupported, "the program runs without a terminal, which has no size").
@@ -218,8 +209,7 @@ func (n *Session) Resize(size proc.Size) error {
 	return n.terminal.Resize(size)
 }
 
-// Silent reports whether what is typed is not shown, as at a prompt for a
-// password.
+// Silent reports whether typed text is not shown, as at a password prompt.
 func (n *Session) Silent() bool { return n.terminal != nil && !n.Ended() && n.terminal.Silent() }
 
 // Signal sends a signal to the programs in the foreground.
@@ -233,7 +223,7 @@ func (n *Session) Signal(signal syscall.Signal) error {
 	return syscall.Kill(-n.pid, signal)
 }
 
-// Ended reports whether the program and everything that it started have ended.
+// Ended reports whether the program and its descendants have ended.
 func (n *Session) Ended() bool {
 	select {
 	case <-n.ended:
@@ -243,10 +233,10 @@ func (n *Session) Ended() bool {
 	}
 }
 
-// Task is the session as a task: how it ended, for one that has.
+// Task is the session as a task: its outcome, once it has ended.
 func (n *Session) Task() (*background.Task, error) { return n.of.tasks.Get(n.id) }
 
-// End ends the program and everything that it started.
+// End ends the program and its descendants.
 func (n *Session) End(ctx context.Context) error {
 	_, _, err := n.of.tasks.Kill(ctx, n.id)
 	return err

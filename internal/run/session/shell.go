@@ -12,11 +12,11 @@ import (
 	"github.com/toolhost/toolhost/internal/run/background"
 )
 
-// ShellKind tells shells apart among the tasks: nobody starts one for itself.
+// ShellKind marks shells among the tasks: they are not started by users.
 const ShellKind = "shell"
 
-// Shell is a shell that keeps its directory, variables and functions from one
-// command to the next. It starts with the first command.
+// Shell is a shell that keeps its directory, variables and functions between commands. It starts with the first
+// command.
 type Shell struct {
 	sessions *Sessions
 	spec     func() background.Spec
@@ -25,24 +25,21 @@ type Shell struct {
 	now *Session
 }
 
-// NewShell gives a shell. spec is what runs it: a POSIX shell that reads commands
-// from its input.
+// NewShell returns a shell. spec runs it: a POSIX shell that reads commands from its input.
 func NewShell(sessions *Sessions, spec func() background.Spec) *Shell {
 	return &Shell{sessions: sessions, spec: spec}
 }
 
-// Ran is what a command came to.
+// Ran is the outcome of a command.
 type Ran struct {
 	Output
-	// ExitCode is the command's, -1 where there is none: the shell has ended, or
-	// was ended since the time was over.
+	// ExitCode is the command's, -1 if there is none: the shell has ended, or was ended after the time limit.
 	ExitCode int
 	TimedOut bool
 }
 
-// Run runs a command line and waits for its end. Its standard input is empty.
-// Where it takes longer than the limit, or the context ends, the shell is ended
-// with it, and the next command has a new one.
+// Run runs a command line to its end, with an empty standard input. If it exceeds the limit, or the context ends,
+// the shell is ended with it, and the next command has a new one.
 func (s *Shell) Run(ctx context.Context, command string, limit time.Duration) (*Ran, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +96,7 @@ func (s *Shell) end(now *Session) {
 	}
 }
 
-// running gives the shell that runs, a new one if need be.
+// running returns the running shell, a new one if need be.
 func (s *Shell) running(ctx context.Context) (*Session, error) {
 	if s.now != nil && !s.now.Ended() {
 		return s.now, nil
@@ -110,7 +107,7 @@ func (s *Shell) running(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Where a command sends output elsewhere for good, the marker still comes.
+	// If a command redirects output for good, the marker still comes.
 	if err := started.Write(ctx, []byte("exec 2>&1 9>&1\n")); err != nil {
 		s.end(started)
 		return nil, err
@@ -119,5 +116,4 @@ func (s *Shell) running(ctx context.Context) (*Session, error) {
 	return started, nil
 }
 
-// quoted is a text as a shell reads it back.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -1,6 +1,5 @@
-// Package subagent starts the programs that work on delegated tasks: those of
-// the agent blocks of agent.hcl, as the tools that delegate get them in their
-// configuration.
+// Package subagent starts programs that work on delegated tasks: those of agent.hcl's agent blocks, as configured
+// for the tools that delegate.
 package subagent
 
 import (
@@ -18,56 +17,52 @@ import (
 	"github.com/toolhost/toolhost/internal/store/digest"
 )
 
-// DefaultTimeout bounds a run of an agent that names no timeout.
+// DefaultTimeout bounds a run of an agent without its own timeout.
 const DefaultTimeout = 30 * time.Minute
 
-// The ways in which an agent gets its task. PromptWord is the word of the
-// command that the task takes the place of, where it is an argument; without
-// that word it is the last argument.
+// The ways to pass an agent its task. PromptWord is the word of the command that is replaced by the task, if an
+// argument; without that word it is the last argument.
 const (
 	Stdin      = "stdin"
 	Argument   = "argument"
 	PromptWord = "{prompt}"
 )
 
-// maxArgument is what the kernel takes for one argument, on Linux.
+// maxArgument is the kernel's limit for one argument, on Linux.
 const maxArgument = 128<<10 - 1
 
 // Agent is a program that works on a task.
 type Agent struct {
-	// Role names it; empty is the one for tasks that name no role.
+	// Role names it; empty is the one for tasks without a role.
 	Role        string `json:"role,omitempty"`
 	Description string `json:"description,omitempty"`
 	// Command is the program and its arguments.
 	Command []string `json:"command"`
-	// Prompt is Stdin or Argument; empty is Stdin.
+	// Prompt is Stdin or Argument; by default Stdin.
 	Prompt string            `json:"prompt,omitempty"`
 	Env    map[string]string `json:"env,omitempty"`
-	// Timeout bounds a run, in nanoseconds; zero is DefaultTimeout.
+	// Timeout bounds a run, in nanoseconds; zero means DefaultTimeout.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Network, Hosts, Read and Write are what the sandbox grants it beyond the
-	// workspace; Read and Write are absolute paths.
+	// Network, Hosts, Read and Write are its sandbox grants beyond the workspace; Read and Write are absolute
+	// paths.
 	Network bool     `json:"network,omitempty"`
 	Hosts   []string `json:"hosts,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
-	// Files are those that Command names, as the user approved them: where one
-	// is not as it was, the agent does not run.
+	// Files are those that Command names, as the user approved them: if one has changed, the agent does not run.
 	Files digest.Files `json:"files,omitempty"`
 }
 
-// Schema is the JSON Schema of a list of agents, for the configuration of a
-// plugin.
+// Schema is the JSON Schema of a list of agents, for the configuration of a plugin.
 //
 //go:embed agents.json
 var Schema string
 
-// Agents are those that are configured.
+// Agents are the configured ones.
 type Agents []Agent
 
-// Find gives the agent of a role, the empty one for no role. The error is a
-// *tool.Error: of code unavailable when no agent is configured for that, and
-// not_found for a role that there is not.
+// Find returns the agent of a role, "" for no role. The error is a *tool.Error: of code unavailable if no agent is
+// configured for that, and not_found for an unknown role.
 func (as Agents) Find(role string) (*Agent, error) {
 	at := slices.IndexFunc(as, func(a Agent) bool { return a.Role == role })
 	switch {
@@ -98,16 +93,14 @@ type Place struct {
 	// Root is the workspace, an absolute path; Trees are further ones.
 	Root  string
 	Trees []string
-	// Confine is how the host confines what it starts. The agent's grants are
-	// added.
+	// Confine is the host's confinement. The agent's grants are added.
 	Confine sandbox.Settings
 }
 
-// Spec is a run of the agent on a task. Its session, kind, title and prefix
-// are left to the caller. It suits background.Store.Start as well as, by
-// [background.Spec.Command], proc.Run. The error is a *tool.Error of code command_not_found
-// when the program is not installed, or lies in the workspace, and too_large
-// for a task that is too long for an argument.
+// Spec is a run of the agent on a task, for background.Store.Start or, by [background.Spec.Command], proc.Run.
+// Session, kind, title and prefix are left to the caller. The error is a *tool.Error of code command_not_found if
+// the program is not installed, or lies in the workspace, and too_large for a task that is too long for an
+// argument.
 func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
 	if err := a.Files.Verify(); err != nil {
 		return background.Spec{}, err

@@ -16,15 +16,14 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// Bounds of a copy: of its paths, and of the bytes that do not share their blocks
-// with the tree.
+// Limits of a copy: of its paths, and of the bytes that do not share their blocks with the tree.
 const (
 	mostCopied      = 100_000
 	mostCopiedBytes = 1 << 30
 )
 
-// Copy gives the layer of a directory as a copy of it, for where overlayfs does
-// not work. A copy is made once in a view.
+// Copy returns the layer of a directory as a copy of it, where overlayfs does not work. A copy is made once in a
+// view.
 func (v *View) Copy(tree string) (Layer, error) {
 	layer, err := v.Layer(tree)
 	if err != nil || layer.Copied {
@@ -150,7 +149,7 @@ func (c *copier) file(name, to string, info fs.FileInfo) (err error) {
 	return err
 }
 
-// original tells a path of a copy as it was made from what has become of it.
+// original identifies a path of a copy in its original state.
 type original struct {
 	Inode   uint64        `json:"inode"`
 	Changed unix.Timespec `json:"changed"`
@@ -164,8 +163,7 @@ type Originals struct {
 
 func originalsFile(l Layer) string { return filepath.Join(filepath.Dir(l.Upper), "copied.json") }
 
-// noteOriginals writes down what a copy has been made of, and waits until a later
-// change of it can be told by its time.
+// noteOriginals stores the originals, and waits until later changes have another time.
 func (v *View) noteOriginals(l Layer) error {
 	paths := make(map[string]original)
 	err := filepath.WalkDir(l.Upper, func(path string, d fs.DirEntry, err error) error {
@@ -197,7 +195,7 @@ func (v *View) noteOriginals(l Layer) error {
 	return err
 }
 
-// Originals gives what the copy of a layer was, nil for a layer of overlayfs.
+// Originals returns the originals of a copied layer, nil for a layer of overlayfs.
 func (l Layer) Originals() (*Originals, error) {
 	if !l.Copied {
 		return nil, nil
@@ -221,13 +219,12 @@ func (l Layer) Originals() (*Originals, error) {
 	return o, nil
 }
 
-// Unchanged reports that a path is what was copied, and has not been changed. What
-// lies in a directory may have been.
+// Unchanged reports whether a path is the copied one, unchanged. Entries of a directory may have changed.
 func (o *Originals) Unchanged(name string, is *unix.Stat_t) bool {
 	return o.Same(name, is) && o.paths[name].Changed == is.Ctim
 }
 
-// Same reports that a path is what was copied, be it changed.
+// Same reports whether a path is the copied one, changed or not.
 func (o *Originals) Same(name string, is *unix.Stat_t) bool {
 	was, known := o.paths[name]
 	return known && was.Inode == is.Ino

@@ -1,7 +1,6 @@
-// Package view carries the wish that processes change a copy-on-write view of
-// directories instead of the directories: in the context of a call, and from there
-// by the command that is about to be started. The sandbox that confines the command makes
-// the view; package review reads what has been changed in it.
+// Package view makes processes change a copy-on-write view of directories: requested in the context of a call, and
+// passed on by the command about to be started. The sandbox of the command makes the view; package review reads the
+// changes in it.
 package view
 
 import (
@@ -17,16 +16,15 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// Extended attributes by which overlayfs speaks in an upper layer where no privilege
-// is needed.
+// Extended attributes of overlayfs in an upper layer, where they need no privilege.
 const (
-	// Opaque says that nothing of the tree shows through a directory.
+	// Opaque marks a directory through which nothing of the tree shows.
 	Opaque = "user.overlay.opaque"
-	// Origin has the handle of what a file or directory was made a copy of.
+	// Origin has the handle of the file or directory that was copied up.
 	Origin = "user.overlay.origin"
 )
 
-// View is a copy-on-write view of directories. It may be used from any goroutine.
+// View is a copy-on-write view of directories. It is safe for concurrent use.
 type View struct {
 	dir    string
 	began  time.Time
@@ -38,16 +36,16 @@ type View struct {
 type Layer struct {
 	// Tree is the directory, absolute and without symlinks.
 	Tree string `json:"tree"`
-	// Upper holds what has changed, in the form of overlayfs, or a copy of all.
+	// Upper holds the changes in the form of overlayfs, or a full copy.
 	Upper string `json:"upper"`
 	// Work is for the kernel alone. A copy has none.
 	Work string `json:"-"`
-	// Copied is true for a copy.
+	// Copied is set for a copy.
 	Copied bool `json:"copied,omitempty"`
 }
 
-// New makes a view that keeps changes in a directory, which is made and has to be
-// where no process of the view can write.
+// New makes a view that keeps changes in a directory, which is made and must be where no process of the view can
+// write.
 func New(dir string) (*View, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -56,11 +54,10 @@ func New(dir string) (*View, error) {
 	return &View{dir: dir, began: began}, err
 }
 
-// patience bounds the wait until a change bears a later time than the view, by
-// which it is known from one before.
+// patience bounds the wait until changes have a later time than the view, to distinguish them from earlier ones.
 const patience = 100 * time.Millisecond
 
-// tick gives the time by the clock that stamps files, and waits until it is over.
+// tick returns the time of the clock that stamps files, and waits until it has advanced.
 func tick(dir string) (time.Time, error) {
 	now, err := stamp(dir)
 	for next := now; err == nil && !next.After(now) && time.Since(now) < patience; {
@@ -69,7 +66,7 @@ func tick(dir string) (time.Time, error) {
 	return now, err
 }
 
-// stamp changes a file and gives its time, by the clock that stamps files.
+// stamp changes a file and returns its time, by the clock that stamps files.
 func stamp(dir string) (time.Time, error) {
 	name := filepath.Join(dir, "clock")
 	if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
@@ -82,13 +79,13 @@ func stamp(dir string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// Dir is where the view keeps changes.
+// Dir is the directory of the changes.
 func (v *View) Dir() string { return v.dir }
 
-// Began is when the view was made, by the clock of the file system.
-func (v *View) Began() time.Time { return v.began }
+// StartedAt is when the view was made, by the clock of the file system.
+func (v *View) StartedAt() time.Time { return v.began }
 
-// Layer gives the layer of a directory for the next command, and makes it.
+// Layer makes and returns the layer of a directory for the next command.
 func (v *View) Layer(tree string) (Layer, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -112,8 +109,8 @@ func (v *View) Layer(tree string) (Layer, error) {
 	return layer, nil
 }
 
-// prepare makes the directories of a layer. The kernel wants an empty place for
-// its work, and the upper directory to be what the tree is.
+// prepare makes the directories of a layer. The kernel requires an empty work directory, and an upper directory
+// with the attributes of the tree.
 func (v *View) prepare(l Layer) error {
 	info, err := os.Stat(l.Tree)
 	if err == nil {
@@ -131,7 +128,7 @@ func (v *View) prepare(l Layer) error {
 	return err
 }
 
-// kept is what another process needs to look into a view.
+// kept is what another process needs to read a view.
 type kept struct {
 	Name   string    `json:"name"`
 	Began  time.Time `json:"began"`
@@ -140,8 +137,7 @@ type kept struct {
 
 const keptName = "view.json"
 
-// Keep has other processes find the view by a name, below the directory that holds
-// its own.
+// Keep makes the view available to other processes by a name, below the parent of its directory.
 func (v *View) Keep(name string) error {
 	data, err := json.Marshal(kept{name, v.began, v.Layers()})
 	if err != nil {
@@ -150,7 +146,7 @@ func (v *View) Keep(name string) error {
 	return atomicfile.Write(filepath.Join(v.dir, keptName), data, 0o600)
 }
 
-// Find gives the view that was kept below a directory by a name, nil for none.
+// Find returns the view kept below a directory by a name, or nil.
 func Find(dir, name string) *View {
 	files, _ := filepath.Glob(filepath.Join(dir, "*", keptName))
 	for _, file := range files {
@@ -163,8 +159,7 @@ func Find(dir, name string) *View {
 	return nil
 }
 
-// Sweep removes views below a directory that are older than an age: their process
-// was killed.
+// Sweep removes views below a directory that are older than an age: their process was killed.
 func Sweep(dir string, age time.Duration) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -175,18 +170,17 @@ func Sweep(dir string, age time.Duration) {
 	}
 }
 
-// Layers are those of the directories that were in the view.
+// Layers are those of the directories in the view.
 func (v *View) Layers() []Layer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return append([]Layer(nil), v.layers...)
 }
 
-// Remove removes the view with all changes in it.
+// Remove removes the view with all its changes.
 func (v *View) Remove() error { return clearOut(v.dir) }
 
-// clearOut removes a directory in which programs and the kernel may have left
-// directories that nobody may look into.
+// clearOut removes a directory in which programs and the kernel may have left inaccessible directories.
 func clearOut(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
@@ -203,16 +197,16 @@ func clearOut(dir string) error {
 
 type key struct{}
 
-// With gives a context whose processes run in a view.
+// With returns a context whose processes run in a view.
 func With(ctx context.Context, v *View) context.Context { return context.WithValue(ctx, key{}, v) }
 
-// From gives the view of a context, nil when there is none.
+// From returns the view of a context, or nil.
 func From(ctx context.Context) *View {
 	v, _ := ctx.Value(key{}).(*View)
 	return v
 }
 
-// wish is a command's view, and whether it has come to it.
+// wish is a command's view, and whether it was entered.
 type wish struct {
 	view    *View
 	entered bool
@@ -220,9 +214,8 @@ type wish struct {
 
 var attached sync.Map // of *wish, by *exec.Cmd
 
-// Attach has the sandbox that confines the command put it into the view. entered reports
-// whether that has happened; detach is for when the command has been started, or
-// will not be.
+// Attach makes the sandbox of the command put it into the view. entered reports whether that has happened; call
+// detach once the command has been started or given up.
 func Attach(cmd *exec.Cmd, v *View) (entered func() bool, detach func()) {
 	if v == nil {
 		return func() bool { return true }, func() {}
@@ -232,7 +225,7 @@ func Attach(cmd *exec.Cmd, v *View) (entered func() bool, detach func()) {
 	return func() bool { return w.entered }, func() { attached.Delete(cmd) }
 }
 
-// Of gives the view that a command wants, nil when there is none.
+// Of returns the view requested for a command, or nil.
 func Of(cmd *exec.Cmd) *View {
 	if w, ok := attached.Load(cmd); ok {
 		return w.(*wish).view
@@ -240,7 +233,7 @@ func Of(cmd *exec.Cmd) *View {
 	return nil
 }
 
-// Enter notes that a command has been put into its view.
+// Enter notes that a command was put into its view.
 func Enter(cmd *exec.Cmd) {
 	if w, ok := attached.Load(cmd); ok {
 		w.(*wish).entered = true

@@ -1,6 +1,5 @@
-// Package watch carries the wish to know what processes change, from where a
-// call begins to where its processes are confined: in the context of the call,
-// and from there by the command that is about to be started.
+// Package watch passes a watcher of processes' changes from the start of a call to the sandbox: in the context of
+// the call, and then by the command about to be started.
 package watch
 
 import (
@@ -9,50 +8,46 @@ import (
 	"sync"
 )
 
-// What says how a change reaches what is at a path.
+// What is how a change affects a path.
 type What byte
 
-// The ways: something is made, replaced, written to or removed, or only what is
-// known about it changes.
+// The ways: something is made, replaced, written to or removed, or only its metadata changes.
 const (
 	Content What = iota
 	Attributes
 )
 
-// Place is a name in an open directory, both as the process sees them. Path is
-// that of the name, absolute and without symlinks. Without a name it is that of
-// what is open as Dir. Dir is open for no access.
+// Place is a name in an open directory, both as the process sees them. Path is that of the name, absolute and
+// without symlinks. Without a name it is that of Dir, which is open with O_PATH.
 type Place struct {
 	Path string
 	Dir  int
 	Name string
 }
 
-// Watcher learns of changes before they happen. Its methods may be called from
-// any thread, and the process waits meanwhile.
+// Watcher learns of changes before they happen. Its methods may be called from any thread, and the process waits
+// meanwhile.
 type Watcher interface {
-	// Begin says that processes are about to run; done that they have ended.
+	// Begin is called before processes run; done once they have ended.
 	Begin() (done func())
-	// Began reports whether any process was watched.
-	Began() bool
-	// Wants reports whether anybody wants to know of changes at an absolute
-	// path without symlinks. It is asked first.
+	// Active reports whether any process was watched.
+	Active() bool
+	// Wants reports whether changes at an absolute path without symlinks are wanted. It is called first.
 	Wants(path string, what What) bool
-	// Before says that what is at a place is going to change.
+	// Before is called before a place changes.
 	Before(at Place, what What)
-	// Rename says that what is at a place is going to be moved, with all that is
-	// in it; with exchange, what is at the other place comes here.
+	// Rename is called before a place is moved, with all below it; with exchange, the two places are swapped.
 	Rename(from, to Place, exchange bool)
-	// Missed says why a change could not be seen.
+	// Missed reports why changes could not be watched.
 	Missed(why string)
 }
 
 type key struct{}
 
-// With gives a context whose processes are watched.
+// With returns a context whose processes are watched.
 func With(ctx context.Context, w Watcher) context.Context { return context.WithValue(ctx, key{}, w) }
 
-// From gives the watcher of a context, nil when there is none.
+// From returns the watcher of a context, or nil.
 func From(ctx context.Context) Watcher {
 	w, _ := ctx.Value(key{}).(Watcher)
 	return w
@@ -60,8 +55,7 @@ func From(ctx context.Context) Watcher {
 
 var attached sync.Map // of Watcher, by *exec.Cmd
 
-// Attach has the sandbox that confines the command watch it. detach is for when it has
-// been started, or will not be.
+// Attach makes the sandbox of the command watch it. Call detach once it has been started or given up.
 func Attach(cmd *exec.Cmd, w Watcher) (detach func()) {
 	if w == nil {
 		return func() {}
@@ -70,7 +64,7 @@ func Attach(cmd *exec.Cmd, w Watcher) (detach func()) {
 	return func() { attached.Delete(cmd) }
 }
 
-// Of gives the watcher of a command, nil when there is none.
+// Of returns the watcher of a command, or nil.
 func Of(cmd *exec.Cmd) Watcher {
 	w, _ := attached.Load(cmd)
 	watcher, _ := w.(Watcher)

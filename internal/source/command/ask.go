@@ -9,9 +9,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Answers puts questions, all at once where the caller can do that, and adds
-// what is answered to values. Without a host, which is how a call is only
-// looked at, nothing is asked.
+// Answers asks questions, all at once if the caller can do that, and adds the answers to values. Without a host, as
+// when a call is only previewed, nothing is asked.
 func Answers(ctx context.Context, call *tool.Call, asks []argv.Ask, values map[string]any) error {
 	if call.Host == nil {
 		return nil

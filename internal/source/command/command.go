@@ -1,5 +1,5 @@
-// Package command makes tools of programs: it runs the argument list that an
-// argv.Spec makes of a call, without a shell, inside the workspace.
+// Package command makes tools of programs: it runs the argument list that an argv.Spec makes of a call, without a
+// shell, inside the workspace.
 package command
 
 import (
@@ -21,29 +21,27 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// DefaultTimeout bounds a command that names no timeout.
+// DefaultTimeout bounds a command without its own timeout.
 const DefaultTimeout = 2 * time.Minute
 
-// Deps are what command tools work with.
+// Deps are dependencies of command tools.
 type Deps struct {
 	Workspace *workspace.Workspace
-	// Secrets are values that a command's output is not to show, not in the
-	// file that keeps the whole of it either.
+	// Secrets are redacted from a command's output, in the file with the whole of it too.
 	Secrets []string
-	// OutputCap is how many bytes of each stream are shown. Zero is
-	// proc.DefaultCap.
+	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
-	// Limit bounds how many processes run at one time. Nil is no bound.
+	// Limit bounds concurrent processes. May be nil.
 	Limit *proc.Limit
-	// Prepare confines a process before it starts, by what the spec grants.
-	// It returns what the result's metadata says of it. Nil confines nothing.
+	// Prepare confines a process before it starts, by the spec's grants, and returns metadata for the result. Nil
+	// confines nothing.
 	Prepare func(cmd *exec.Cmd, access argv.Access) (metadata map[string]any, err error)
-	// Denied says what of a failure that confinement is behind, by what the
-	// process printed, and what in the block would grant it. May be nil.
+	// Denied explains how confinement may have caused a failure, by the process's output, and what in the block
+	// would grant it. May be nil.
 	Denied func(block string, access argv.Access, printed string) string
 }
 
-// New makes the tool that a spec declares. The error is a *tool.Error.
+// New returns the tool of a spec. The error is a *tool.Error.
 func New(spec argv.Spec, deps Deps) (tool.Tool, error) {
 	if (spec.Passthrough == nil) == (spec.Command == nil) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the tool %q needs either a passthrough or a command block (%s)",
@@ -63,9 +61,8 @@ type command struct {
 	program    atomic.Pointer[string] // once it has been found
 }
 
-// InView reports that all that a call changes, its processes change, if it changes
-// anything. What it gives back of files is read from the workspace, and not from a
-// view.
+// InView reports whether only processes make a call's changes, if any. Files in its results come from the
+// workspace, and not from a view.
 func (c *command) InView() bool {
 	reads := slices.ContainsFunc(c.spec.Outputs, func(o argv.Content) bool { return o.File != nil })
 	return c.Definition().Risk != tool.ReadOnly && !reads
@@ -95,12 +92,16 @@ func (c *command) define() *tool.Definition {
 		def.Permissions = []tool.Permission{tool.ShellExec}
 	}
 	for _, e := range c.spec.Examples {
-		def.Examples = append(def.Examples, tool.Example{Description: e.Description, Params: exampleParams(e)})
+		params := e.Params
+		if params == nil {
+			params = tool.MustMarshal(map[string]string{"args": e.Args})
+		}
+		def.Examples = append(def.Examples, tool.Example{Description: e.Description, Params: params})
 	}
 	return def
 }
 
-// withReturns gives a description its Returns clause where it has none.
+// withReturns gives a description a Returns clause unless it has one.
 func withReturns(spec argv.Spec) string {
 	description := strings.TrimSpace(spec.Description)
 	if strings.Contains(description, "Returns:") {
@@ -112,7 +113,7 @@ func withReturns(spec argv.Spec) string {
 	return strings.TrimSpace(description + " Returns: " + returns(spec.Outputs) + ".")
 }
 
-// returns says what a result is made of.
+// returns describes a result.
 func returns(outputs []argv.Content) string {
 	if len(outputs) == 0 {
 		return "what the program prints"
@@ -129,13 +130,6 @@ func returns(outputs []argv.Content) string {
 		}
 	}
 	return strings.Join(kinds, ", ")
-}
-
-func exampleParams(e argv.Example) json.RawMessage {
-	if e.Params != nil {
-		return e.Params
-	}
-	return tool.MustMarshal(map[string]string{"args": e.Args})
 }
 
 func (c *command) timeout() time.Duration {
@@ -156,7 +150,7 @@ func (c *command) programName() string {
 	return c.spec.Command.Argv[0].Literal
 }
 
-// lookUp finds the program. One that is missing may be installed later.
+// lookUp finds the program. A missing one may be installed later.
 func (c *command) lookUp() (string, error) {
 	if found := c.program.Load(); found != nil {
 		return *found, nil
@@ -168,7 +162,7 @@ func (c *command) lookUp() (string, error) {
 	return path, err
 }
 
-// decode reads the parameters of a call. Numbers keep their digits.
+// decode decodes the parameters of a call. Numbers keep their digits.
 func decode(call *tool.Call) (map[string]any, error) {
 	params := make(map[string]any)
 	dec := json.NewDecoder(strings.NewReader(string(call.Params)))
@@ -180,8 +174,8 @@ func decode(call *tool.Call) (map[string]any, error) {
 	return params, nil
 }
 
-// resolve makes the argument list of a call and checks it. Questions that the
-// spec declares are put first, so that anyone who decides sees all of it.
+// resolve makes and checks the argument list of a call. The spec's questions are asked first, so that those who
+// decide see all of it.
 func (c *command) resolve(ctx context.Context, call *tool.Call) (*argv.Run, map[string]any, error) {
 	params, err := decode(call)
 	if err != nil {
@@ -194,8 +188,7 @@ func (c *command) resolve(ctx context.Context, call *tool.Call) (*argv.Run, map[
 	return run, params, err
 }
 
-// Plan implements tool.Planner: the command line, and the files it names for
-// writing.
+// Plan implements tool.Planner: the command line, and the files it names for writing.
 func (c *command) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	run, _, err := c.resolve(ctx, call)
 	if err != nil {
@@ -204,7 +197,7 @@ func (c *command) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 	return &tool.Plan{FilesAffected: c.affected(run), Preview: c.preview(run)}, nil
 }
 
-// preview shows what a run consists of, all of it.
+// preview shows a run completely.
 func (c *command) preview(run *argv.Run) string {
 	hidden := func(text string) string { return text }
 	if secrets := c.secrets(); len(secrets) > 0 {
@@ -252,8 +245,7 @@ func (c *command) Answers(ctx context.Context, call *tool.Call) (map[string]any,
 	return answers, err
 }
 
-// affected are the paths that a run names for writing and removing, relative
-// to the workspace, sorted.
+// affected are the paths that a run names for writing and removing, relative to the workspace, sorted.
 func (c *command) affected(run *argv.Run) []string {
 	var files []string
 	for _, file := range slices.Concat(run.Writes, run.Removes) {
@@ -274,7 +266,7 @@ func hiddenIn(words []string, hidden func(string) string) []string {
 	return shown
 }
 
-// secrets are the secrets and what stands for them, the longest first.
+// secrets are the secrets and their replacements, the longest first.
 func (c *command) secrets() (pairs []string) {
 	for _, secret := range slices.SortedFunc(slices.Values(c.deps.Secrets),
 		func(a, b string) int { return len(b) - len(a) }) {
@@ -340,5 +332,5 @@ func (c *command) start(ctx context.Context, call *tool.Call, run *argv.Run) (en
 	return ended, metadata, err
 }
 
-// progressAfter is when a command begins to count as a long one.
+// progressAfter is when a command begins to count as long.
 const progressAfter = time.Second

@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// reporter passes on what a running command tells: how far it is and what is
-// for the log, by lines on standard error that begin with a prefix
+// reporter passes on a running command's progress and log messages, from lines on standard error with a prefix
 //
 //	PREFIXprogress DONE[/TOTAL] [MESSAGE]
 //	PREFIXlog [debug|info|warn|error] MESSAGE
@@ -25,20 +24,13 @@ type reporter struct {
 }
 
 func (r *reporter) line(stream, line string) {
-	if rest, ok := r.cut(stream, line); ok {
+	if rest, ok := strings.CutPrefix(line, r.prefix); ok && r.prefix != "" && stream == "stderr" {
 		r.report(rest)
 		return
 	}
 	if elapsed := time.Since(r.started); r.prefix == "" && elapsed > progressAfter {
 		r.call.Progress(r.ctx, tool.Progress{Done: elapsed.Seconds(), Message: line})
 	}
-}
-
-func (r *reporter) cut(stream, line string) (string, bool) {
-	if r.prefix == "" || stream != "stderr" {
-		return "", false
-	}
-	return strings.CutPrefix(line, r.prefix)
 }
 
 func (r *reporter) report(line string) {
@@ -55,7 +47,7 @@ func (r *reporter) report(line string) {
 	}
 }
 
-// parseProgress reads "50/100 half way" and "50 half way".
+// parseProgress parses "50/100 half way" and "50 half way".
 func parseProgress(text string) (tool.Progress, bool) {
 	numbers, message, _ := strings.Cut(text, " ")
 	done, total, _ := strings.Cut(numbers, "/")
@@ -72,7 +64,7 @@ func parseProgress(text string) (tool.Progress, bool) {
 	return p, p.Done-p.Done == 0 && p.Total-p.Total == 0 // neither infinite nor NaN
 }
 
-// parseLog reads "warn text"; without a level it is info.
+// parseLog parses "warn text"; the default level is info.
 func parseLog(text string) (slog.Level, string) {
 	word, rest, _ := strings.Cut(text, " ")
 	switch strings.ToLower(word) {
@@ -88,8 +80,7 @@ func parseLog(text string) (slog.Level, string) {
 	return slog.LevelInfo, text
 }
 
-// withoutReports takes the lines of reports out of what is shown of standard
-// error.
+// withoutReports removes report lines from standard error.
 func withoutReports(text []byte, prefix string) []byte {
 	if prefix == "" || len(text) == 0 {
 		return text

@@ -12,10 +12,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// mostCompletions bounds the values that are suggested.
+// mostCompletions bounds the suggested values.
 const mostCompletions = 100
 
-// NewResource makes the resource that a declaration describes.
+// NewResource returns the resource of a declaration.
 func NewResource(r argv.Resource, deps Deps) (tool.Resource, error) {
 	template, err := argv.ParseURITemplate(r.URI)
 	if err != nil {
@@ -56,7 +56,7 @@ func offer(spec argv.Spec, deps Deps) (offered, error) {
 	return o, nil
 }
 
-// offered is what resources and prompts have in common.
+// offered is shared by resources and prompts.
 type offered struct {
 	tool.Tool
 	spec      argv.Spec
@@ -64,7 +64,7 @@ type offered struct {
 	complete  map[string]argv.Suggestions
 }
 
-// CommandLine implements tool.Commander, for policies; nil where nothing runs.
+// CommandLine implements tool.Commander, for policies; nil if nothing runs.
 func (o *offered) CommandLine(ctx context.Context, call *tool.Call) ([]string, error) {
 	if c, ok := o.Tool.(tool.Commander); ok {
 		return c.CommandLine(ctx, call)
@@ -88,8 +88,8 @@ func (o *offered) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 	return &tool.Plan{}, nil
 }
 
-// Complete implements tool.Completer: what is declared, the values of an
-// enumeration, and the files of the workspace for a path.
+// Complete implements tool.Completer: declared values, those of an enumeration, and the files of the workspace for
+// a path.
 func (o *offered) Complete(ctx context.Context, wanted tool.Completion) ([]string, error) {
 	typed := wanted.Typed
 	i := slices.IndexFunc(o.spec.Params, func(p argv.Param) bool { return p.Name == wanted.Argument })
@@ -110,7 +110,7 @@ func (o *offered) Complete(ctx context.Context, wanted tool.Completion) ([]strin
 	return values[:min(len(values), mostCompletions)], nil
 }
 
-// fixed gives declared content, without running anything.
+// fixed returns declared content without running anything.
 type fixed struct {
 	spec       argv.Spec
 	workspace  *workspace.Workspace
@@ -176,7 +176,7 @@ func (r *resource) Watch() []string {
 	return []string{name}
 }
 
-// NewPrompt makes the prompt that a declaration describes.
+// NewPrompt returns the prompt of a declaration.
 func NewPrompt(p argv.Prompt, deps Deps) (tool.Prompt, error) {
 	spec := argv.Spec{Name: "prompt:" + p.Name, Title: p.Title, Description: p.Description, Asks: p.Asks, Pos: p.Pos}
 	for _, a := range p.Arguments {
@@ -209,7 +209,7 @@ func (p *prompt) Prompt() *tool.PromptDefinition {
 	return def
 }
 
-// Call implements tool.Tool: every piece is the content of one message.
+// Call implements tool.Tool: every part is the content of one message.
 func (p *prompt) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	result, err := p.Tool.Call(ctx, call)
 	if err != nil {

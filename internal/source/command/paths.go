@@ -6,13 +6,14 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Paths lets argv check paths against a workspace.
+// Paths returns path checks of argv for a workspace.
 func Paths(ctx context.Context, w *workspace.Workspace) argv.Paths { return paths{ctx, w} }
 
 type paths struct {
@@ -36,11 +37,20 @@ func (p paths) Check(path string, use argv.Kind) error {
 	if err := plain(path, abs); err != nil || use != argv.Write {
 		return err
 	}
-	return singleLink(path, abs)
+	info, err := os.Lstat(abs)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Nlink < 2 {
+		return nil
+	}
+	// Writing in place may change a file outside.
+	return tool.Errorf(tool.PermissionDenied,
+		"%s is a hard link: the file has further names, which may lie outside the workspace", path).
+		Suggest("Remove it first, or write a new file and move that to its place.").With("path", path)
 }
 
-// plain refuses pipes, sockets and devices: opening one can hang, and reading
-// or writing one does more than that.
+// plain refuses pipes, sockets and devices: opening one can block or have effects.
 func plain(given, abs string) error {
 	info, err := os.Stat(abs)
 	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice|fs.ModeIrregular) == 0 {
@@ -50,19 +60,7 @@ func plain(given, abs string) error {
 		Suggest("Name a regular file or a directory.").With("path", given)
 }
 
-// singleLink refuses a file that has other names: what is written to it in
-// place may change a file outside.
-func singleLink(given, abs string) error {
-	info, err := os.Lstat(abs)
-	if err != nil || !info.Mode().IsRegular() || links(info) < 2 {
-		return nil
-	}
-	return tool.Errorf(tool.PermissionDenied,
-		"%s is a hard link: the file has further names, which may lie outside the workspace", given).
-		Suggest("Remove it first, or write a new file and move that to its place.").With("path", given)
-}
-
-// Glob implements argv.Paths. As in a shell, a leading dot has to be written.
+// Glob implements argv.Paths. As in a shell, a leading dot must be literal.
 func (p paths) Glob(pattern string) ([]string, error) {
 	return p.workspace.Glob(p.ctx, pattern, workspace.GlobOptions{NoHidden: true})
 }
@@ -98,7 +96,7 @@ func (p paths) CheckTree(source, target string) error {
 	return err
 }
 
-// below gives name relative to the directory base, which holds it.
+// below returns name relative to the directory base, which holds it.
 func below(name, base string) string {
 	if base == "." {
 		return name

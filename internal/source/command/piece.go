@@ -17,17 +17,17 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// maxPiece bounds a file or a print that becomes a piece of content, in bytes.
+// maxPiece bounds a file or output as a content part, in bytes.
 const maxPiece = 10 << 20
 
-// maker makes content of what a spec declares.
+// maker makes the content declared in a spec.
 type maker struct {
 	workspace *workspace.Workspace
 	values    map[string]any
 	printed   []byte // what the command printed; nil when there was none
 }
 
-// contents makes all pieces, in order. structured is the JSON one, if any.
+// contents makes all parts, in order. structured is the JSON one, if any.
 func (m *maker) contents(ctx context.Context, pieces []argv.Content) (made []tool.Content, structured json.RawMessage,
 	err error) {
 	for i := range pieces {
@@ -39,16 +39,19 @@ func (m *maker) contents(ctx context.Context, pieces []argv.Content) (made []too
 			if c.Text, err = notEmpty(c.Text, pieces[i].Empty); err != nil {
 				return nil, nil, err
 			}
-			if structured, err = compactJSON(c.Text); err != nil {
-				return nil, nil, err
+			var b bytes.Buffer
+			if err := json.Compact(&b, []byte(c.Text)); err != nil {
+				return nil, nil, tool.Errorf(tool.CommandFailed, "the output is not the JSON that it should be: %w", err).
+					Suggest("Tell the author of the tool; the text was: %s", excerpt.Shorten(c.Text, 200))
 			}
+			structured = b.Bytes()
 		}
 		made = append(made, c)
 	}
 	return made, structured, nil
 }
 
-// notEmpty gives what nothing stands for in place of a text that is nothing.
+// notEmpty returns text, or empty in place of a blank one.
 func notEmpty(text, empty string) (string, error) {
 	switch {
 	case strings.TrimSpace(text) != "":
@@ -58,15 +61,6 @@ func notEmpty(text, empty string) (string, error) {
 			Suggest(`If that means that nothing was found, have the author of the tool write empty = "[]" into its output block.`)
 	}
 	return empty, nil
-}
-
-func compactJSON(text string) (json.RawMessage, error) {
-	var b bytes.Buffer
-	if err := json.Compact(&b, []byte(text)); err != nil {
-		return nil, tool.Errorf(tool.CommandFailed, "the output is not the JSON that it should be: %w", err).
-			Suggest("Tell the author of the tool; the text was: %s", excerpt.Shorten(text, 200))
-	}
-	return b.Bytes(), nil
 }
 
 func (m *maker) content(ctx context.Context, piece *argv.Content) (tool.Content, error) {
@@ -89,7 +83,7 @@ func (m *maker) content(ctx context.Context, piece *argv.Content) (tool.Content,
 	return c, nil
 }
 
-// fillResource puts text into Text and all else into Data.
+// fillResource puts text into Text and other data into Data.
 func fillResource(c *tool.Content, data []byte) {
 	if isText(c.MIMEType, data) {
 		c.Text = string(data)
@@ -104,7 +98,6 @@ func fillResource(c *tool.Content, data []byte) {
 	}
 }
 
-// isText reports whether data of a media type is given as text.
 func isText(mediaType string, data []byte) bool {
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return false
@@ -143,7 +136,7 @@ func (m *maker) bytes(ctx context.Context, piece *argv.Content) ([]byte, error) 
 	return m.printed, nil
 }
 
-// whole is all that a command printed, not only what is shown of it.
+// whole is all that a command printed, not only the shown part.
 func whole(o proc.Output) ([]byte, error) {
 	if !o.Truncated() {
 		return o.Head, nil

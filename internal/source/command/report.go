@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// report turns the end of a process into a result: what it printed, or an
-// error that holds it.
+// report converts the end of a process to a result: its output, or an error with it.
 func (c *command) report(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result,
 	error) {
 	switch {
@@ -40,7 +39,6 @@ func (c *command) report(ctx context.Context, run *argv.Run, values map[string]a
 	return result.Affecting(c.changed(ctx, run)...), nil
 }
 
-// made is the result of a command whose outputs are declared.
 func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result,
 	error) {
 	printed, err := whole(p.Stdout)
@@ -56,18 +54,17 @@ func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any
 	return result.Affecting(c.changed(ctx, run)...), nil
 }
 
-// changed are the files that a run is known to have changed beside those that
-// its processes were seen to change: none where they were watched.
+// changed are the files that a run has changed besides those its processes were seen to change: none if they were
+// watched.
 func (c *command) changed(ctx context.Context, run *argv.Run) []string {
-	if w := watch.From(ctx); w != nil && w.Began() {
+	if w := watch.From(ctx); w != nil && w.Active() {
 		return nil
 	}
 	return c.affected(run)
 }
 
-// output is the standard output, with the standard error under a heading
-// where there is any. The first line of a long one says that it is not all: some
-// clients show their user no more than that.
+// output is the standard output, with any standard error under a heading. The first line of a long one says that it
+// is not all: some clients show only that.
 func output(p *proc.Result) string {
 	out := p.Stdout.Shown() + p.Stdout.String()
 	if len(p.Stderr.Head) == 0 {
@@ -79,8 +76,8 @@ func output(p *proc.Result) string {
 	return out + "stderr:\n" + p.Stderr.String()
 }
 
-// failure makes an error that holds what the process printed, both in the
-// message, for a reader, and as details, for a program.
+// failure returns an error with the process's output, both in the message, for a reader, and as details, for a
+// program.
 func (c *command) failure(code tool.Code, p *proc.Result, format string, args ...any) *tool.Error {
 	message := fmt.Sprintf(format, args...)
 	stderr, stdout := strings.TrimRight(p.Stderr.String(), "\n"), strings.TrimRight(p.Stdout.String(), "\n")
@@ -96,7 +93,7 @@ func (c *command) failure(code tool.Code, p *proc.Result, format string, args ..
 		With("stderr", p.Stderr.String())
 }
 
-// denied says what of a failure the sandbox is behind, before other advice.
+// denied explains the sandbox's part in a failure, before other advice.
 func (c *command) denied(p *proc.Result) string {
 	if c.deps.Denied == nil {
 		return ""
@@ -114,7 +111,7 @@ func (c *command) denied(p *proc.Result) string {
 	return said
 }
 
-// artifacts are the files that hold output too long to show.
+// artifacts are the files with output too long to show.
 func artifacts(p *proc.Result) []tool.Artifact {
 	var files []tool.Artifact
 	for name, o := range map[string]proc.Output{"stdout": p.Stdout, "stderr": p.Stderr} {

@@ -1,6 +1,5 @@
-// Package definition reads what tools say of themselves from the files beside
-// their code: a JSON file each, in which the description is a list of lines
-// that are joined by blanks.
+// Package definition reads tool definitions from the files beside their code: a JSON file each, in which the
+// description is a list of lines to be joined by blanks.
 package definition
 
 import (
@@ -15,17 +14,15 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// definitionFile is what NAME.json holds.
+// definitionFile is the content of NAME.json.
 type definitionFile struct {
 	tool.Definition
 	Description []string `json:"description"`
 	Timeout     string   `json:"timeout"`
 }
 
-// Read reads the definitions in the directory tools of files, by the tools'
-// names. returns makes the schema of a result of what a definition says of it,
-// which may be nothing; nil takes it as it is. What cannot be read is a mistake
-// of the programmer, and panics.
+// Read reads the definitions in the directory tools of files, by the tools' names. returns makes the schema of a
+// result from the definition's, which may be empty; nil uses that. It panics on invalid files.
 func Read(files fs.FS, returns func(json.RawMessage) json.RawMessage) map[string]*tool.Definition {
 	names, err := fs.Glob(files, "tools/*.json")
 	if err != nil {
@@ -46,8 +43,7 @@ func Read(files fs.FS, returns func(json.RawMessage) json.RawMessage) map[string
 	return all
 }
 
-// Parse reads the definition of the tool name. What cannot be read is a mistake of
-// the programmer, and panics.
+// Parse parses the definition of the tool name. It panics on an invalid one.
 func Parse(name string, data []byte) *tool.Definition {
 	var f definitionFile
 	dec := json.NewDecoder(bytes.NewReader(Compact(data)))
@@ -64,7 +60,7 @@ func Parse(name string, data []byte) *tool.Definition {
 	return d
 }
 
-// Compact gives JSON without its white space.
+// Compact returns JSON without white space.
 func Compact(data []byte) json.RawMessage {
 	var b bytes.Buffer
 	if err := json.Compact(&b, data); err != nil {
@@ -73,11 +69,10 @@ func Compact(data []byte) json.RawMessage {
 	return b.Bytes()
 }
 
-// Members is an object or array without what encloses it.
+// Members is an object or array without its brackets.
 func Members(data json.RawMessage) string { return string(data[1 : len(data)-1]) }
 
-// Fill makes a schema of the one of an envelope, in which pairs of what stands
-// for something and what it stands for are replaced.
+// Fill makes a schema of an envelope by replacing the first of each pair with the second.
 func Fill(envelope []byte, pairs ...string) json.RawMessage {
 	return Compact([]byte(strings.NewReplacer(pairs...).Replace(string(Compact(envelope)))))
 }

@@ -16,38 +16,38 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// Resource is something that a server lets be read.
+// Resource is something a server lets clients read.
 type Resource struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"`
-	// Template is true when URI is a URI template (RFC 6570).
+	// Template is set if URI is a URI template (RFC 6570).
 	Template bool `json:"template,omitempty"`
 }
 
-// Prompt is a text with blanks that a server offers.
+// Prompt is a prompt template that a server offers.
 type Prompt struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description,omitempty"`
 	Arguments   []PromptArgument `json:"arguments,omitempty"`
 }
 
-// PromptArgument is a blank of a prompt.
+// PromptArgument is an argument of a prompt.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required,omitempty"`
 }
 
-// PromptMessage is one message of a prompt that was filled in.
+// PromptMessage is one message of an expanded prompt.
 type PromptMessage struct {
 	// Role is "user" or "assistant".
 	Role    string       `json:"role"`
 	Content tool.Content `json:"content"`
 }
 
-// Names gives the names of the servers, in the order in which they were added.
+// Names returns the names of the servers in the order they were added.
 func (c *Client) Names() []string {
 	names := []string{}
 	for _, s := range c.servers.All() {
@@ -56,8 +56,7 @@ func (c *Client) Names() []string {
 	return names
 }
 
-// find gives the server of that name. The error is a *tool.Error of code
-// not_found.
+// find returns the server of that name. The error is a *tool.Error of code not_found.
 func (c *Client) find(name string) (*server, error) {
 	if s, ok := c.servers.Find(name); ok {
 		return s, nil
@@ -73,8 +72,7 @@ func (c *Client) find(name string) (*server, error) {
 	return nil, err.Suggest("The servers are %s.", strings.Join(names, ", "))
 }
 
-// connected gives the connection to the server of that name.
-func (c *Client) connected(ctx context.Context, name string) (*link, error) {
+func (c *Client) connected(ctx context.Context, name string) (*conn, error) {
 	s, err := c.find(name)
 	if err != nil {
 		return nil, err
@@ -82,10 +80,8 @@ func (c *Client) connected(ctx context.Context, name string) (*link, error) {
 	return s.acquire(ctx)
 }
 
-// Tools describes the tools of a server under the server's own names,
-// connecting if they are not known. Include, exclude and prefix of the spec do
-// not apply to the names, include and exclude do to the choice. LeftOut says why
-// others are not offered.
+// Tools describes the tools of a server under the server's own names, connecting if they are not known. The spec's
+// include and exclude apply, prefix does not. leftOut explains why others are not offered.
 func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definition, leftOut []*tool.Error, err error) {
 	s, err := c.find(name)
 	if err != nil {
@@ -112,8 +108,7 @@ func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definitio
 	return defs, leftOut, nil
 }
 
-// admitted gives what the server says of itself, and why tools of it are not to
-// be used.
+// admitted returns the server's listing, and why some of its tools may not be used.
 func (s *server) admitted() (*listing, map[string]*tool.Error) {
 	s.Lock()
 	found := s.listing
@@ -137,9 +132,8 @@ func (s *server) admitted() (*listing, map[string]*tool.Error) {
 
 func (s *server) source() string { return "mcp " + s.spec.Name }
 
-// Call calls a tool of a server by the server's own name for it, with
-// arguments as a JSON object. What the server asks meanwhile goes to the
-// services of call.
+// Call calls a tool of a server by the server's own name, with arguments as a JSON object. Requests of the server
+// meanwhile go to the services of call.
 func (c *Client) Call(ctx context.Context, name, toolName string, arguments json.RawMessage,
 	call *tool.Call) (*tool.Result, error) {
 	s, err := c.find(name)
@@ -174,7 +168,7 @@ func (s *server) offersNone(toolName string) *tool.Error {
 		toolName).Suggest("List the tools of the server.")
 }
 
-// Resources lists what a server lets be read: resources, then templates.
+// Resources lists a server's resources, then its templates.
 func (c *Client) Resources(ctx context.Context, name string) (all []Resource, leftOut int, err error) {
 	l, err := c.connected(ctx, name)
 	if err != nil {
@@ -184,9 +178,9 @@ func (c *Client) Resources(ctx context.Context, name string) (all []Resource, le
 	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Resources == nil {
 		return all, 0, nil
 	}
-	room := roomOfAList
+	left := listBudget
 	add := func(r Resource) {
-		if r, ok := saidResource(r); ok && room.takes(r) {
+		if r, ok := saidResource(r); ok && left.takes(r) {
 			all = append(all, r)
 		} else {
 			leftOut++
@@ -250,14 +244,14 @@ func (c *Client) Prompts(ctx context.Context, name string) (all []Prompt, leftOu
 	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Prompts == nil {
 		return all, 0, nil
 	}
-	room := roomOfAList
+	left := listBudget
 	err = pages("prompts", func(cursor string) (string, error) {
 		page, err := l.session.ListPrompts(ctx, &mcp.ListPromptsParams{Cursor: cursor})
 		if err != nil {
 			return "", err
 		}
 		for _, p := range page.Prompts {
-			if said, ok := saidPromptOf(p); ok && room.takes(said) {
+			if said, ok := saidPromptOf(p); ok && left.takes(said) {
 				all = append(all, said)
 			} else {
 				leftOut++
@@ -272,7 +266,7 @@ func (c *Client) Prompts(ctx context.Context, name string) (all []Prompt, leftOu
 	return all, leftOut, nil
 }
 
-// GetPrompt fills in a prompt of a server.
+// GetPrompt expands a prompt of a server.
 func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]PromptMessage,
 	error) {
 	l, err := c.connected(ctx, name)
@@ -285,15 +279,15 @@ func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments m
 	}
 	l.server.Succeeded()
 	messages := []PromptMessage{}
-	room := roomOfAList
+	left := listBudget
 	for i, m := range result.Messages {
 		c := content(m.Content)
 		c.Text = show.Said(c.Text, saidPrompt)
 		message := PromptMessage{show.SaidLine(string(m.Role), show.MostName), c}
-		if !room.takes(message.Role + c.Text) {
+		if !left.takes(message.Role + c.Text) {
 			return messages,
 				tool.Errorf(tool.TooLarge, "the prompt %q of the MCP server %s is longer than %d KiB", prompt,
-					name, roomOfAList>>10).Suggest("Its first %d messages fit; ask for a shorter prompt.", i)
+					name, listBudget>>10).Suggest("Its first %d messages fit; ask for a shorter prompt.", i)
 		}
 		messages = append(messages, message)
 	}

@@ -19,14 +19,13 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// elicit puts a server's form, or the page that it names, to the user of the
-// call that it belongs to.
-func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name,
+// elicit passes a server's form, or the page that it names, to the user of the call it belongs to.
+func (c *conn) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", c.server.spec.Name,
 		show.Said(request.Params.Message, show.MostMessage))}
 	if request.Params.Mode == "url" {
 		var err error
-		if form, err = l.server.visit(request.Params); err != nil {
+		if form, err = c.server.visit(request.Params); err != nil {
 			return nil, err
 		}
 	}
@@ -34,7 +33,7 @@ func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.Eli
 	if form.Schema, err = formOf(request.Params.RequestedSchema); err != nil {
 		return nil, err
 	}
-	f := l.server.calls.asking(ctx, l)
+	f := c.server.calls.asking(ctx, c)
 	if f == nil {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
@@ -45,7 +44,6 @@ func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.Eli
 	return elicitResult(answer)
 }
 
-// askUser puts a question to the user of the call.
 func (f *pendingCall) askUser(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	key := f.questionKey(form)
 	answer, err := f.put(ctx,
@@ -56,8 +54,7 @@ func (f *pendingCall) askUser(ctx context.Context, form tool.Form) (tool.Answer,
 	return answer.(tool.Answer), nil
 }
 
-// questionKey names a question so that the same one, asked again by a server
-// that had to start over, has the same name.
+// questionKey names a question; a server that starts over and asks it again gets the same name.
 func (f *pendingCall) questionKey(form tool.Form) string {
 	sum := sha256.Sum256(tool.MustMarshal(form))
 	key := "mcp." + hex.EncodeToString(sum[:8])
@@ -100,14 +97,13 @@ func (f *pendingCall) put(ctx context.Context, ask func(context.Context, *tool.C
 	}
 }
 
-// sample asks the language model of the call that the server's request belongs
-// to.
-func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	f := l.server.calls.asking(ctx, l)
+// sample asks the language model of the call that the server's request belongs to.
+func (c *conn) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	f := c.server.calls.asking(ctx, c)
 	if f == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "sampling is offered during a call only"}
 	}
-	if err := l.server.maySample(f); err != nil {
+	if err := c.server.maySample(f); err != nil {
 		return nil, err
 	}
 	asked := tool.SampleRequest{System: request.Params.SystemPrompt,
@@ -143,8 +139,7 @@ func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	}, nil
 }
 
-// promptOf writes a conversation of texts as one prompt. It gives false for one
-// of which a part is no text.
+// promptOf writes a conversation of texts as one prompt. texts is false if a part is not a text.
 func promptOf(messages []*mcp.SamplingMessage) (prompt string, texts bool) {
 	var parts []string
 	for _, m := range messages {
@@ -160,8 +155,7 @@ func promptOf(messages []*mcp.SamplingMessage) (prompt string, texts bool) {
 	return strings.Join(parts, "\n\n"), true
 }
 
-// conversation gives messages of texts, images and audio; nil when there is
-// something else among them.
+// conversation converts messages of texts, images and audio; nil if there is anything else.
 func conversation(messages []*mcp.SamplingMessage) []tool.Content {
 	all := make([]tool.Content, 0, len(messages))
 	for _, m := range messages {
@@ -178,14 +172,13 @@ func conversation(messages []*mcp.SamplingMessage) []tool.Content {
 }
 
 // progress passes a server's progress on to its call.
-func (l *link) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
+func (c *conn) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
 	p := request.Params
-	if f := l.server.calls.byToken(p.ProgressToken); f != nil {
+	if f := c.server.calls.byToken(p.ProgressToken); f != nil {
 		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: show.Said(p.Message, show.MostMessage)})
 	}
 }
 
-// levels are the log levels of MCP.
 func level(l mcp.LoggingLevel) slog.Level {
 	switch l {
 	case "debug":
@@ -198,12 +191,11 @@ func level(l mcp.LoggingLevel) slog.Level {
 	return slog.LevelInfo
 }
 
-// log takes a server's log message.
-func (l *link) log(_ context.Context, request *mcp.LoggingMessageRequest) {
+func (c *conn) log(_ context.Context, request *mcp.LoggingMessageRequest) {
 	text, ok := request.Params.Data.(string)
 	if !ok {
 		text = string(tool.MustMarshal(request.Params.Data))
 	}
 	name := request.Params.Logger
-	l.say(level(request.Params.Level), l.server.client.hide(text), "logger", show.SaidLine(name, show.MostName))
+	c.say(level(request.Params.Level), c.server.client.hide(text), "logger", show.SaidLine(name, show.MostName))
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// cacheFormat is raised when cacheEntry changes its meaning.
+// cacheFormat is raised when the meaning of cacheEntry changes.
 const cacheFormat = 2
 
-// listingCache keeps what servers said of their tools, one file for each
-// declaration.
+// listingCache keeps the listings of servers, one file for each declaration.
 type listingCache struct{ dir string }
 
-// cacheEntry is what is known of one server.
+// cacheEntry is the cached state of one server.
 type cacheEntry struct {
 	Format  int         `json:"format"`
 	Stamps  []stamp     `json:"stamps"` // of the program's files
@@ -30,15 +29,14 @@ type cacheEntry struct {
 	At      time.Time   `json:"at"`                // of Listing or Failure
 }
 
-// stamp tells one state of a file from another.
+// stamp identifies a state of a file.
 type stamp struct {
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
 	MTime int64  `json:"mtime"` // nanoseconds since 1970
 }
 
-// stamps are those of the program and of the files that its arguments name: a
-// script's interpreter does not change with the script.
+// stamps are those of the program and of the files in its arguments: a script changes without its interpreter.
 func stamps(spec Spec, dir string) []stamp {
 	found := []stamp{}
 	if len(spec.Command) == 0 {
@@ -59,8 +57,7 @@ func stamps(spec Spec, dir string) []stamp {
 	return found
 }
 
-// path is the file for spec. The declaration may hold secrets, so only a hash
-// of it is in the name.
+// path is the file for spec, named by a hash since the declaration may hold secrets.
 func (c listingCache) path(spec Spec, dir string) string {
 	parts := append([]string{dir, spec.URL, spec.Protocol, "command"}, spec.Command...)
 	for _, values := range []map[string]string{spec.Env, spec.Headers} {
@@ -73,8 +70,7 @@ func (c listingCache) path(spec Spec, dir string) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// load gives the entry for spec, nil when there is none that can be read.
-// Fresh is true when the program is the one that it is of.
+// load returns the entry for spec, nil if it cannot be read. fresh is set if it is of the same program.
 func (c listingCache) load(spec Spec, dir string) (e *cacheEntry, fresh bool) {
 	if c.dir == "" {
 		return nil, false
@@ -90,8 +86,7 @@ func (c listingCache) load(spec Spec, dir string) (e *cacheEntry, fresh bool) {
 	return e, slices.Equal(e.Stamps, stamps(spec, dir))
 }
 
-// store keeps what is known of a server, for its owner alone, whole or not at
-// all.
+// store atomically writes the entry of a server, private to the user.
 func (c listingCache) store(spec Spec, dir string, l *listing, failure *tool.Error) error {
 	if c.dir == "" {
 		return nil

@@ -14,7 +14,8 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
-	"github.com/toolhost/toolhost/internal/source/roster"
+	"github.com/toolhost/toolhost/internal/source/registry"
+	"github.com/toolhost/toolhost/internal/source/supervisor"
 	"github.com/toolhost/toolhost/internal/store/digest"
 	"github.com/toolhost/toolhost/internal/store/pins"
 	"github.com/toolhost/toolhost/internal/store/redact"
@@ -26,113 +27,93 @@ const (
 	DefaultMaxMessage   = 16 << 20
 )
 
-// Options say how servers are reached. The zero value works, without a cache.
+// Options are how servers are reached. The zero value works, without a cache.
 type Options struct {
-	// Logger receives what servers print and log, and what happens to them.
-	// Nil discards.
+	// Logger gets servers' output and log messages, and their state changes. Nil discards.
 	Logger *slog.Logger
-	// Version is told to the servers as toolhost's.
+	// Version is toolhost's version as servers see it.
 	Version string
-	// Dir is the working directory of servers that are programs. Empty is the
-	// current one.
+	// Dir is the working directory of servers that are programs. Empty means the current one.
 	Dir string
-	// CacheDir keeps what servers said of their tools, so that listing them
-	// starts none. Empty keeps nothing.
+	// CacheDir keeps the listings of servers, so that listing tools starts none. Empty keeps nothing.
 	CacheDir string
-	// Patience bounds how long Source.Tools waits for a server whose tools are
-	// not known yet; it starts on in the background and OnChange tells when
-	// they are. Zero waits as long as the start may take. A negative value
-	// starts nothing at all.
+	// Patience bounds how long Source.Tools waits for a server whose tools are not known yet; the start continues
+	// in the background and OnChange reports its end. Zero waits as long as the start may take. A negative value
+	// starts nothing.
 	Patience time.Duration
-	// MaxMessage bounds one message of a server, in bytes. Zero is
-	// DefaultMaxMessage.
+	// MaxMessage bounds one message of a server, in bytes. Zero means DefaultMaxMessage.
 	MaxMessage int
-	// Sampling offers servers to ask a language model, through Call.Sample of
-	// the call that is under way.
+	// Sampling lets servers ask a language model through Call.Sample of the call in progress.
 	Sampling bool
-	// Secrets are values that no log line and no error may show.
+	// Secrets are redacted from log lines and errors.
 	Secrets []string
-	// Logins keeps the logins to servers that want one. Nil keeps them in
-	// memory.
+	// Logins keeps the logins to servers. Nil keeps them in memory.
 	Logins *oauth.Store
-	// Visit shows a person the page to log in at, when a request turns out to
-	// need a login. With nil such a request fails, with an error that says how
-	// to log in.
+	// Visit shows a person the login page if a request needs a login. If nil, such a request fails with an error
+	// that says how to log in.
 	Visit oauth.Visit
-	// Trace gives the members of a request's _meta that name the trace of anyone who
-	// makes the call. Nil names none.
+	// Trace returns the _meta members of a request that name the caller's trace. Nil names none.
 	Trace func(ctx context.Context) map[string]any
-	// Prepare changes the command of a server before it starts, such as to
-	// confine it. An error keeps the server from starting. Nil leaves it be.
+	// Prepare changes the command of a server before it starts, for example to confine it. An error keeps the
+	// server from starting. May be nil.
 	Prepare func(cmd *exec.Cmd, spec Spec) error
-	// Pins admit the tools that Tools and Call are about. Those of a Source are
-	// its host's to admit. Nil admits all.
+	// Pins admits the tools of Tools and Call. A Source's tools are admitted by its host. Nil admits all.
 	Pins *pins.Store
-	// Denied says what of a server's failure its confinement is behind, by what
-	// the server printed; "" for nothing. Nil says nothing.
+	// Denied explains how its confinement may have caused a server's failure, by its output; "" if it has not. May
+	// be nil.
 	Denied func(spec Spec, printed string) string
-	// OnChange is called with the name of a server that turns out to have other
-	// tools than those that Source.Tools gave last. It must not block. Nil is
-	// not called.
+	// OnChange, unless nil, is called with the name of a server whose tools differ from the last Source.Tools. It
+	// must not block.
 	OnChange func(name string)
-	// Said is called with each line that a server printed or logged, as far as it is
-	// logged, without secrets. Nil is not called.
+	// Said, unless nil, is called with each logged line that a server printed or logged, without secrets.
 	Said func(name, line string)
 }
 
-// Spec declares one server. Its JSON form may travel to another process; the
-// durations are in nanoseconds there.
+// Spec declares one server. Its JSON form may be passed to another process; durations are in nanoseconds there.
 type Spec struct {
 	// Name is the server's name in the configuration, unique in a Client.
 	Name string `json:"name"`
-	// Command is the program and its arguments. Command or URL is set, and
-	// only one of them.
+	// Command is the program and its arguments. Exactly one of Command and URL is set.
 	Command []string `json:"command,omitempty"`
-	// Env are environment variables of the program, beside a few of the
-	// host's that every program needs.
+	// Env are environment variables of the program, besides a few of the host's that every program needs.
 	Env map[string]string `json:"env,omitempty"`
 	// URL is the address of the server's streamable HTTP endpoint.
 	URL string `json:"url,omitempty"`
-	// Headers go with every request to URL, and to no other host.
+	// Headers are sent with every request to URL, and to no other host.
 	Headers map[string]string `json:"headers,omitempty"`
-	// OAuth says how to log in to the server at URL. A server whose Headers
-	// have an Authorization is not logged in to.
+	// OAuth is how to log in to the server at URL, unless Headers have an Authorization.
 	OAuth oauth.Config `json:"oauth,omitzero"`
 	// Prefix goes before the names of the server's tools.
 	Prefix string `json:"prefix,omitempty"`
-	// Include and Exclude are globs on the server's own tool names. An empty
-	// Include takes all.
+	// Include and Exclude are globs on the server's own tool names. An empty Include includes all.
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
-	// Risk overrides the risk of tools, by globs on the server's own names.
-	// The longest glob that matches counts. Without one the annotations of the
-	// tool decide, and a tool without annotations is dangerous.
+	// Risk overrides the risk of tools, by globs on the server's own names; the longest match counts. Otherwise the
+	// tool's annotations decide, and a tool without annotations is dangerous.
 	Risk map[string]tool.Risk `json:"risk,omitempty"`
 	// Protocol pins the protocol version; empty negotiates.
 	Protocol string `json:"protocol,omitempty"`
-	// StartTimeout bounds connecting, zero is DefaultStartTimeout. CallTimeout
-	// bounds a call; zero is the host's default.
+	// StartTimeout bounds connecting, by default DefaultStartTimeout. CallTimeout bounds a call; zero means the
+	// host's default.
 	StartTimeout time.Duration `json:"start_timeout,omitempty"`
 	CallTimeout  time.Duration `json:"call_timeout,omitempty"`
-	// Roots are the absolute directories that the server is told when it asks
-	// for the client's roots. They do not limit what it can reach.
+	// Roots are the absolute directories the server gets as the client's roots. They do not limit what it can
+	// reach.
 	Roots []string `json:"roots,omitempty"`
-	// Network, Hosts, Read and Write are what the sandbox grants to the program;
-	// Options.Prepare acts on them.
+	// Network, Hosts, Read and Write are the program's sandbox grants; Options.Prepare applies them.
 	Network bool     `json:"network,omitempty"`
 	Hosts   []string `json:"hosts,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
-	// Files are those that Command names, as the user approved them: where one
-	// is not as it was, the program does not start.
+	// Files are those that Command names, as the user approved them: if one has changed, the program does not
+	// start.
 	Files digest.Files `json:"files,omitempty"`
-	// Confinement stands for what Options.Prepare does to the program, in any
-	// form. When it differs from that of the client before, the server gets a
-	// new process; see Client.Succeed.
+	// Confinement stands for what Options.Prepare does to the program, in any form. If it differs from the previous
+	// client's, the server gets a new process; see Client.Succeed.
 	Confinement string `json:"confinement,omitempty"`
 }
 
-// check refuses what cannot be used.
+// check rejects an unusable spec.
 func (s *Spec) check() error {
 	wrong := func(what, next string) error {
 		return tool.Errorf(tool.InvalidArgument, "the MCP server %q %s", s.Name, what).Suggest("%s", next)
@@ -154,8 +135,7 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// Client holds the connections to servers. It is safe for use by several
-// goroutines.
+// Client holds the connections to servers. It is safe for concurrent use.
 type Client struct {
 	options Options
 	logger  *slog.Logger
@@ -163,13 +143,13 @@ type Client struct {
 	hiding  atomic.Pointer[redact.Redactor] // takes secrets out; nil when there are none
 	now     func() time.Time
 
-	servers roster.Roster[*server]
+	servers registry.Registry[*server]
 
 	mu      sync.Mutex
 	secrets []string
 }
 
-// New makes a client. It connects to nothing and touches no file.
+// New returns a client. It connects to nothing and touches no file.
 func New(options Options) *Client {
 	logger := options.Logger
 	if logger == nil {
@@ -183,7 +163,7 @@ func New(options Options) *Client {
 	return c
 }
 
-// keep has values taken out of texts from now on.
+// keep adds values to be redacted from texts.
 func (c *Client) keep(values []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,33 +173,34 @@ func (c *Client) keep(values []string) {
 
 func (c *Client) hide(text string) string { return c.hiding.Load().String(text) }
 
-// Add declares a server. The error is a *tool.Error: invalid_argument for a
-// spec that cannot be used, conflict for a name that is taken.
+// Add declares a server. The error is a *tool.Error: invalid_argument for an unusable spec, conflict for a name in
+// use.
 func (c *Client) Add(spec Spec) error {
 	if err := spec.check(); err != nil {
 		return err
 	}
 	same := func(s *server) bool { return reflect.DeepEqual(s.spec, spec) && s.programUnchanged() }
 	err := c.servers.Add(spec.Name, same, func() (*server, error) {
-		s := newServer(c, spec)
+		s := &server{client: c, spec: spec,
+			calls: &pendingCalls{all: make(map[string]*pendingCall), parked: make(map[string]*pendingCall)}}
+		s.Breaker = supervisor.Breaker{Free: freeFailures, First: firstRest, Longest: longestRest}
+		s.Patience = longestWait
 		return s, s.authorized()
 	})
 	switch err {
-	case roster.ErrClosed:
+	case registry.ErrClosed:
 		return closedError(spec.Name)
-	case roster.ErrTaken:
+	case registry.ErrTaken:
 		return tool.Errorf(tool.Conflict, "two MCP servers are named %q",
 			spec.Name).Suggest("Give one of them another name.")
 	}
 	return err
 }
 
-// Remove forgets a server, and ends it unless another client has it too.
-// Removing an unknown one does nothing.
+// Remove removes a server, and ends it unless another client has it too. An unknown name is ignored.
 func (c *Client) Remove(name string) { c.servers.Remove(name) }
 
-// Sources gives the tools of the servers to a host, in the order in which the
-// servers were added.
+// Sources returns the servers as sources of tools for a host, in the order they were added.
 func (c *Client) Sources() []*Source {
 	var sources []*Source
 	for _, s := range c.servers.All() {
@@ -228,9 +209,8 @@ func (c *Client) Sources() []*Source {
 	return sources
 }
 
-// Load connects to every server whose tools are not known yet, at the same
-// time, and returns when each is connected or has failed. It reports whether
-// there was such a server.
+// Load connects concurrently to every server whose tools are not known yet, and returns when each is connected or
+// has failed. It reports whether there was such a server.
 func (c *Client) Load(ctx context.Context) bool {
 	return c.connect(ctx, func(s *server) bool {
 		_, known := s.known()
@@ -238,8 +218,7 @@ func (c *Client) Load(ctx context.Context) bool {
 	})
 }
 
-// Connect connects to every server, at the same time, and returns when each is
-// connected or has failed.
+// Connect connects concurrently to every server, and returns when each is connected or has failed.
 func (c *Client) Connect(ctx context.Context) { c.connect(ctx, func(*server) bool { return true }) }
 
 func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bool) {
@@ -254,16 +233,15 @@ func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bo
 	return any
 }
 
-// Close ends all connections that no other client has, and all servers that
-// are programs with everything that they started. It returns when none of them
-// is left, within a few seconds. The client cannot be used afterwards.
+// Close ends all connections that no other client has, and their processes with all descendants, within a few
+// seconds. The client cannot be used afterwards.
 func (c *Client) Close() error {
 	c.servers.Close()
 	return nil
 }
 
-// Listed are all tools that the server is known to have, as it describes them,
-// by its own names, whatever include and exclude say.
+// Listed returns all known tools of the server as it describes them, by its own names, regardless of include and
+// exclude.
 func (s *Source) Listed() map[string]any {
 	s.server.Lock()
 	defer s.server.Unlock()
@@ -276,33 +254,28 @@ func (s *Source) Listed() map[string]any {
 	return all
 }
 
-// Source is the tools of one server, as a host wants them.
+// Source is the tools of one server for a host.
 type Source struct{ server *server }
 
 // Name is "mcp" and the server's name.
 func (s *Source) Name() string { return s.server.source() }
 
-// Tools lists the tools: from the connection where there is one, from the
-// cache where it holds what this server said, and otherwise by connecting; see
-// Options.Patience. A server that cannot be reached keeps the tools it last
-// had; calling them says why they are unavailable. The error is a *tool.Error
-// of code unavailable as a rule.
+// Tools lists the tools: from the connection, from the cache if it is of this server, or by connecting; see
+// Options.Patience. An unreachable server keeps the tools it last had; calling them says why they are unavailable.
+// The error is usually a *tool.Error of code unavailable.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) { return s.server.tools(ctx) }
 
-// Succeed makes the client that is to take c's place after a change of the
-// configuration. Servers are added to it as to any other. One with the same
-// spec and program as a server of c is that very server: its connection goes
-// on, with the calls under way. A server ends with the last client that has it,
-// so both clients have to be closed; see HandOver.
+// Succeed returns the client that replaces c after a change of the configuration. Servers are added to it as usual.
+// One with the same spec and program as a server of c is that very server: its connection and calls continue. A
+// server ends with the last client that has it, so both clients have to be closed; see HandOver.
 func (c *Client) Succeed(options Options) *Client {
 	next := New(options)
 	next.servers.Follow(&c.servers)
 	return next
 }
 
-// TryChanged connects, concurrently, to the servers that replace a connected
-// server of the same name in the client before. It returns the first error, a
-// *tool.Error, in the order in which the servers were added.
+// TryChanged connects concurrently to the servers that replace a connected server of the same name in the previous
+// client. It returns the first error, a *tool.Error, in the order in which the servers were added.
 func (c *Client) TryChanged(ctx context.Context) error {
 	running := func(old *server) bool { return old.status().State == Running }
 	return c.servers.TryChanged(running, func(s *server) error {
@@ -311,9 +284,8 @@ func (c *Client) TryChanged(ctx context.Context) error {
 	})
 }
 
-// HandOver ends the succession: c forgets the servers that next, which may be
-// nil, has too. The names of the others are returned: they were changed or
-// taken out, and stay for their calls until Remove or Close.
+// HandOver ends the succession: c drops the servers that next, which may be nil, has too. It returns the names of
+// the others: they were changed or removed, and stay for their calls until Remove or Close.
 func (c *Client) HandOver(next *Client) (left []string) {
 	if next == nil {
 		return c.servers.HandOver(nil)
@@ -321,8 +293,7 @@ func (c *Client) HandOver(next *Client) (left []string) {
 	return c.servers.HandOver(&next.servers)
 }
 
-// programUnchanged reports whether the program is the one that was started
-// last. One that never was is looked at when it is.
+// programUnchanged reports whether the program is the one started last, if it was ever started.
 func (s *server) programUnchanged() bool {
 	now := s.program()
 	s.Lock()
@@ -330,8 +301,8 @@ func (s *server) programUnchanged() bool {
 	return s.Starts == 0 || slices.Equal(s.launched, now)
 }
 
-// program stamps the program, and the script where it is an interpreter:
-// further arguments name what a server works on, and may well change with it.
+// program stamps the program, or interpreter and script: further arguments name data of the server, and may change
+// with it.
 func (s *server) program() []stamp {
 	spec := s.spec
 	spec.Command = spec.Command[:min(len(spec.Command), 2)]

@@ -11,24 +11,22 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// result turns the server's result into toolhost's form. Raw is the result as
-// the server wrote it; it may be empty.
-func (l *link) result(name string, r *mcp.CallToolResult, raw json.RawMessage) *tool.Result {
+// result converts the server's result. raw is the result as the server wrote it, or empty.
+func (c *conn) result(name string, r *mcp.CallToolResult, raw json.RawMessage) *tool.Result {
 	out := &tool.Result{Contents: contents(r.Content), Structured: structured(r, raw)}
 	exactMeta(out.Contents, raw)
 	if r.IsError {
 		message := strings.TrimSpace(out.Text())
 		if message == "" {
-			message = fmt.Sprintf("%s of the MCP server %s failed and does not say why", name, l.server.spec.Name)
+			message = fmt.Sprintf("%s of the MCP server %s failed and does not say why", name, c.server.spec.Name)
 		}
 		out.Failed = tool.Errorf(tool.CommandFailed, "%s", message).
-			Suggest("This is what the MCP server %s says; see what it wants instead.", l.server.spec.Name)
+			Suggest("This is what the MCP server %s says; see what it wants instead.", c.server.spec.Name)
 	}
 	return out
 }
 
-// structured gives the data as the server wrote it, with its order of keys and
-// all digits.
+// structured returns the data as the server wrote it, with its order of keys and all digits.
 func structured(r *mcp.CallToolResult, raw json.RawMessage) json.RawMessage {
 	if r.StructuredContent == nil {
 		return nil
@@ -42,7 +40,7 @@ func structured(r *mcp.CallToolResult, raw json.RawMessage) json.RawMessage {
 	return tool.MustMarshal(r.StructuredContent)
 }
 
-// exactMeta gives pieces their _meta as the server wrote it.
+// exactMeta sets each part's _meta as the server wrote it.
 func exactMeta(parts []tool.Content, raw json.RawMessage) {
 	var exact struct {
 		Content []struct {
@@ -94,7 +92,7 @@ func content(part mcp.Content) tool.Content {
 	return tool.Content{Kind: tool.KindText, Text: string(tool.MustMarshal(part))}
 }
 
-// extras are the members of a piece that tool.Content has no field for.
+// extras are the members of a part that tool.Content has no field for.
 type extras struct {
 	Meta        mcp.Meta         `json:"_meta,omitempty"`
 	Annotations *mcp.Annotations `json:"annotations,omitempty"`
@@ -104,7 +102,7 @@ type extras struct {
 	Icons       []mcp.Icon       `json:"icons,omitempty"`
 }
 
-// raw is nil when there are none.
+// raw is nil if there are none.
 func (x extras) raw() json.RawMessage {
 	if raw := tool.MustMarshal(x); len(raw) > len("{}") {
 		return raw

@@ -9,13 +9,12 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxName is how long a tool's name may be: [host.MaxForeignName].
+// maxName bounds a tool's name: [host.MaxForeignName].
 const maxName = 48
 
-// remoteTools gives the tools that the spec selects, under names that every
-// client accepts. A name depends on that of the tool alone, not on the others or
-// their order: policy, approvals and pins go by it. Of two that have one name all
-// the same, the one whose own name comes first in the alphabet is offered.
+// remoteTools returns the tools that the spec selects, under names that every client accepts. A name depends on the
+// tool alone, not on the others or their order: policy, approvals and pins use it. If two tools get one name, the
+// one whose own name sorts first is offered.
 func (s *server) remoteTools(found *listing) []tool.Tool {
 	offered := make(map[string]*upstreamTool)
 	for i := range found.Tools {
@@ -50,8 +49,7 @@ func (s *server) portable(t *upstreamTool) string {
 	return tool.PortableName(s.spec.Prefix+t.Name, maxName)
 }
 
-// Offered is the name under which the source would offer a tool of the server's own
-// name; "" for one that is not selected.
+// Offered is the source's name for a tool of the server; "" if it is not selected.
 func (s *Source) Offered(own string) string {
 	if !s.server.spec.selects(own) {
 		return ""
@@ -73,7 +71,7 @@ func matchesAny(globs []string, name string) bool {
 	return false
 }
 
-// definition is a tool as toolhost describes it, and what its schemas go without.
+// definition converts a tool, and returns what its schemas lose.
 func (s *server) definition(name string, t *upstreamTool) (*tool.Definition, []schema.Loss) {
 	parameters, losses := schema.Parameters(t.Input)
 	returns, more := returns(t.Output)
@@ -91,7 +89,7 @@ func (s *server) definition(name string, t *upstreamTool) (*tool.Definition, []s
 	return def, append(losses, more...)
 }
 
-// risk is what the operator says, or else what the annotations do.
+// risk is set by the operator, or else by the annotations.
 func (s *server) risk(t *upstreamTool) tool.Risk {
 	best, risk := -1, tool.Risk("")
 	for glob, r := range s.spec.Risk {
@@ -110,7 +108,7 @@ func (s *server) risk(t *upstreamTool) tool.Risk {
 	return tool.Dangerous
 }
 
-// returns is the schema of the structured result, where there is a usable one.
+// returns is the schema of the structured result, if usable.
 func returns(raw json.RawMessage) (json.RawMessage, []schema.Loss) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(raw, &top) != nil || len(top) == 0 {

@@ -1,8 +1,6 @@
-// Package mcpclient connects to other MCP servers and gives their tools as
-// tools of toolhost. A server is a program that is spoken to over its standard
-// input and output, or a URL (streamable HTTP).
+// Package mcpclient connects to other MCP servers and offers their tools as tools of toolhost. A server is a
+// program on stdio, or a URL (streamable HTTP).
 //
-// Nothing is started before it is needed: what a server said of its tools is
-// kept, and the first call connects. A server that is dead, hangs or breaks
-// its protocol fails its own calls and nobody else's.
+// Nothing is started before it is needed: listings are cached, and the first call connects. A server that is dead,
+// hangs or breaks its protocol fails only its own calls.
 package mcpclient

@@ -19,8 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// httpClient carries the requests to one URL. It adds the headers, bounds the
-// answers and notes results as they come.
+// httpClient sends the requests to one URL. It adds the headers, bounds the responses and notes results.
 type httpClient struct {
 	spec       Spec
 	host       string
@@ -47,8 +46,8 @@ func newHTTPClient(spec Spec, w *rawResults, limit int) *httpClient {
 	return c
 }
 
-// client makes the http.Client for the SDK. Redirects to another host are not
-// followed: the headers are meant for this one.
+// client returns the http.Client for the SDK. It does not follow redirects to another host: the headers are for
+// this one.
 func (c *httpClient) client() *http.Client {
 	return &http.Client{Transport: c, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != c.host || len(via) > 5 {
@@ -91,7 +90,7 @@ func (c *httpClient) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// sentIn reads the message that a request carries, nil when it is none.
+// sentIn returns the message in a request, nil if it has none.
 func sentIn(request *http.Request) (*jsonrpc.Request, error) {
 	if request.Method != http.MethodPost || request.Body == nil {
 		return nil, nil
@@ -113,9 +112,8 @@ func sentIn(request *http.Request) (*jsonrpc.Request, error) {
 	return r, nil
 }
 
-// noteSent notes a message, and gives its id when it wants an answer. The
-// newest revision cancels a request by ending it, which the SDK does not do;
-// so what it says of cancelling is acted on here.
+// noteSent notes a message, and returns its id if it expects a response. In the newest revision ending a request
+// cancels it, which the SDK does not do; so notifications/cancelled is acted on here.
 func (c *httpClient) noteSent(r *jsonrpc.Request, cancel context.CancelFunc) *jsonrpc.ID {
 	if r == nil {
 		return nil
@@ -143,8 +141,7 @@ func (c *httpClient) noteSent(r *jsonrpc.Request, cancel context.CancelFunc) *js
 	return nil
 }
 
-// cancelGrace is how much later than the message that cancels it a request is
-// ended.
+// cancelGrace is the delay between the cancelling message and the end of the request.
 const cancelGrace = 50 * time.Millisecond
 
 func (c *httpClient) note(response *http.Response) {
@@ -153,7 +150,7 @@ func (c *httpClient) note(response *http.Response) {
 	c.status, c.text = response.StatusCode, response.Status
 }
 
-// refused is the status of the last answer when that was a refusal.
+// refused is the status of the last response if that was a refusal.
 func (c *httpClient) refused() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,15 +160,15 @@ func (c *httpClient) refused() string {
 	return c.text
 }
 
-// mayBeProtocol reports whether a failure may be due to the protocol version:
-// the server has answered, and not that we may not come in.
+// mayBeProtocol reports whether a failure may be due to the protocol version: the server has answered, and not
+// refused access.
 func (c *httpClient) mayBeProtocol() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.status != 0 && c.status != http.StatusUnauthorized && c.status != http.StatusForbidden
 }
 
-// clean takes the tokens that the server was sent out of what it answers.
+// clean redacts the tokens sent to the server from its responses.
 func (c *httpClient) clean(data []byte) []byte {
 	if c.oauth == nil {
 		return data
@@ -179,8 +176,7 @@ func (c *httpClient) clean(data []byte) []byte {
 	return c.oauth.Hide(data)
 }
 
-// messages notes the responses in data, and gives data without what cannot be
-// read in them.
+// messages notes the responses in data, and returns data without its unreadable parts.
 func (c *httpClient) messages(data []byte) []byte {
 	parts := jsonlines.Split(bytes.TrimSpace(data))
 	for _, part := range parts {

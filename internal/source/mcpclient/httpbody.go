@@ -9,9 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// boundedBody is the body of an answer that is given on message by message:
-// each is noted before the SDK sees it, and one that is too long is replaced
-// by an error for the request that it answers.
+// boundedBody is a response body that is passed on message by message: each is noted before the SDK sees it, and
+// one that is too long is replaced by an error for its request.
 type boundedBody struct {
 	io.ReadCloser
 	client *httpClient
@@ -38,16 +37,7 @@ func (b *boundedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// stopped makes the end of a request that was cancelled a plain end of its
-// answer, which concerns no other request.
-func (b *boundedBody) stopped(err error) error {
-	if b.asked != nil && b.ctx.Err() != nil {
-		return io.EOF
-	}
-	return err
-}
-
-// give hands out what is ready.
+// give returns what is ready.
 func (b *boundedBody) give(p []byte) (int, error) {
 	if len(b.ready) == 0 {
 		return 0, b.err
@@ -57,7 +47,7 @@ func (b *boundedBody) give(p []byte) (int, error) {
 	return n, nil
 }
 
-// overflow makes the message that stands for one that is too long.
+// overflow is the message in place of one that is too long.
 func (b *boundedBody) overflow() []byte {
 	if b.asked == nil {
 		return nil
@@ -66,7 +56,6 @@ func (b *boundedBody) overflow() []byte {
 	return message
 }
 
-// wholeBody is a body that is one message.
 type wholeBody struct{ boundedBody }
 
 func (b *wholeBody) Read(p []byte) (int, error) {
@@ -104,7 +93,7 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	return b.give(p)
 }
 
-// fill reads on until there is a whole event or no more to come.
+// fill reads until there is a whole event, or the end.
 func (b *eventBody) fill() {
 	chunk := make([]byte, 16<<10)
 	n, err := b.ReadCloser.Read(chunk)
@@ -133,12 +122,13 @@ func (b *eventBody) fill() {
 		if errors.Is(err, io.EOF) {
 			b.ready = append(b.ready, b.pending...)
 		}
-		b.pending, b.err = nil, b.stopped(err)
+		if b.pending, b.err = nil, err; b.asked != nil && b.ctx.Err() != nil {
+			b.err = io.EOF // a cancelled request ends, and affects no other
+		}
 	}
 }
 
-// eventEnd finds the end of the first event in data, a blank line, looking
-// from a place on. It is -1 when there is none.
+// eventEnd returns the end of the first event in data, after a blank line, searching from a position, or -1.
 func eventEnd(data []byte, from int) int {
 	end := -1
 	for _, blank := range []string{"\n\n", "\n\r\n", "\r\r"} {
@@ -149,7 +139,6 @@ func eventEnd(data []byte, from int) int {
 	return end
 }
 
-// eventData joins the data lines of an event.
 func eventData(event []byte) (data []byte) {
 	for line := range bytes.Lines(event) {
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
@@ -159,7 +148,6 @@ func eventData(event []byte) (data []byte) {
 	return data
 }
 
-// withData is an event with other data.
 func withData(event, data []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(event) {

@@ -14,13 +14,13 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Bounds of what a server may list.
+// Bounds of a server's listing.
 const (
 	maxTools = 2000
 	maxPages = 200
 )
 
-// listing is what a server says of itself.
+// listing is what a server says about itself.
 type listing struct {
 	Server       string         `json:"server,omitempty"`
 	Version      string         `json:"version,omitempty"`
@@ -40,8 +40,7 @@ type upstreamTool struct {
 	Annotations annotations     `json:"annotations"`
 }
 
-// annotations are what the server says of a tool's effects. Absent means what
-// the protocol says: destructive, not idempotent, open to the world.
+// annotations are a tool's effects according to the server. By default: destructive, not idempotent, open world.
 type annotations struct {
 	Title       string `json:"title,omitempty"`
 	ReadOnly    bool   `json:"readOnlyHint,omitempty"`
@@ -50,16 +49,16 @@ type annotations struct {
 	OpenWorld   *bool  `json:"openWorldHint,omitempty"`
 }
 
-// digest tells one list of tools from another.
+// digest identifies a list of tools.
 func (l *listing) digest() string {
 	sum := sha256.Sum256(tool.MustMarshal(l.Tools))
 	return hex.EncodeToString(sum[:16])
 }
 
 // list asks the server for its tools, page by page.
-func (l *link) list(ctx context.Context) (*listing, error) {
+func (c *conn) list(ctx context.Context) (*listing, error) {
 	found := &listing{Tools: []upstreamTool{}}
-	if about := l.session.InitializeResult(); about != nil {
+	if about := c.session.InitializeResult(); about != nil {
 		found.Protocol, found.Instructions = about.ProtocolVersion, about.Instructions
 		if about.ServerInfo != nil {
 			found.Server, found.Version = about.ServerInfo.Name, about.ServerInfo.Version
@@ -69,7 +68,7 @@ func (l *link) list(ctx context.Context) (*listing, error) {
 		}
 	}
 	err := pages("tools", func(cursor string) (string, error) {
-		page, next, err := l.listPage(ctx, cursor)
+		page, next, err := c.listPage(ctx, cursor)
 		found.Tools = append(found.Tools, page...)
 		if len(found.Tools) > maxTools {
 			return "", fmt.Errorf("the server lists more than %d tools", maxTools)
@@ -83,7 +82,7 @@ func (l *link) list(ctx context.Context) (*listing, error) {
 	return found, nil
 }
 
-// pages has each page of a list read, until one names no next or itself.
+// pages calls read for each page of a list, until one has no next or names itself.
 func pages(what string, read func(cursor string) (next string, err error)) error {
 	cursor := ""
 	for range maxPages {
@@ -96,16 +95,16 @@ func pages(what string, read func(cursor string) (next string, err error)) error
 	return fmt.Errorf("the server's list of %s has more than %d pages", what, maxPages)
 }
 
-// listPage gives one page of tools, as the server wrote them.
-func (l *link) listPage(ctx context.Context, cursor string) (tools []upstreamTool, next string, err error) {
-	token := l.server.calls.newToken()
+// listPage returns one page of tools, as the server wrote them.
+func (c *conn) listPage(ctx context.Context, cursor string) (tools []upstreamTool, next string, err error) {
+	token := c.server.calls.newToken()
 	params := &mcp.ListToolsParams{Cursor: cursor}
 	params.SetProgressToken(token)
-	result, err := l.session.ListTools(ctx, params)
-	raw, large := l.rawResults.take(token)
+	result, err := c.session.ListTools(ctx, params)
+	raw, large := c.rawResults.take(token)
 	switch {
 	case large:
-		return nil, "", l.tooLarge()
+		return nil, "", c.tooLarge()
 	case err != nil:
 		return nil, "", err
 	}
@@ -121,8 +120,8 @@ func (l *link) listPage(ctx context.Context, cursor string) (tools []upstreamToo
 	return usable(page.Tools, result), result.NextCursor, nil
 }
 
-// usable leaves out the tools that the SDK has left out: those whose
-// parameters cannot be mirrored in headers as they ask for.
+// usable drops the tools that the SDK has dropped: those whose parameters cannot be mirrored in headers as
+// required.
 func usable(tools []upstreamTool, result *mcp.ListToolsResult) []upstreamTool {
 	kept := make(map[string]bool, len(result.Tools))
 	for _, t := range result.Tools {
@@ -131,34 +130,34 @@ func usable(tools []upstreamTool, result *mcp.ListToolsResult) []upstreamTool {
 	return slices.DeleteFunc(tools, func(t upstreamTool) bool { return !kept[t.Name] })
 }
 
-// listAgain asks for the tools once more, because they have changed.
-func (l *link) listAgain() {
+// listAgain lists the tools again, because they have changed.
+func (c *conn) listAgain() {
 	select {
-	case <-l.ready:
-	case <-l.ctx.Done():
+	case <-c.ready:
+	case <-c.ctx.Done():
 	}
-	if l.failure != nil || l.Gone() || l.ctx.Err() != nil {
+	if c.failure != nil || c.Gone() || c.ctx.Err() != nil {
 		return
 	}
-	l.relisting.Lock()
-	defer l.relisting.Unlock()
-	ctx, cancel := context.WithTimeout(l.ctx, DefaultStartTimeout)
+	c.relisting.Lock()
+	defer c.relisting.Unlock()
+	ctx, cancel := context.WithTimeout(c.ctx, DefaultStartTimeout)
 	defer cancel()
-	found, err := l.list(ctx)
-	if l.stopping.Load() || l.ctx.Err() != nil || l.Gone() {
+	found, err := c.list(ctx)
+	if c.stopping.Load() || c.ctx.Err() != nil || c.Gone() {
 		return
 	}
 	if err != nil {
-		l.server.client.logger.Warn("the changed tools of an MCP server could not be listed", "server",
-			l.server.spec.Name, "error", err)
+		c.server.client.logger.Warn("the changed tools of an MCP server could not be listed", "server",
+			c.server.spec.Name, "error", err)
 		return
 	}
-	l.server.Lock()
-	if known := l.server.listing; known != nil {
+	c.server.Lock()
+	if known := c.server.listing; known != nil {
 		found.Pinned = known.Pinned
 	}
-	l.server.Unlock()
-	l.server.learn(found)
+	c.server.Unlock()
+	c.server.learn(found)
 }
 
 // tools lists the server's tools; see Source.Tools.
@@ -180,15 +179,14 @@ func (s *server) tools(ctx context.Context) ([]tool.Tool, error) {
 	return s.remoteTools(found), nil
 }
 
-// offer notes what was given out.
+// offer notes which listing was given out.
 func (s *server) offer(digest string) {
 	s.Lock()
 	defer s.Unlock()
 	s.offered = digest
 }
 
-// load connects, as long as the options' patience lasts. The connecting goes
-// on afterwards.
+// load connects, for the options' patience. Connecting continues afterwards.
 func (s *server) load(ctx context.Context) error {
 	patience := s.client.options.Patience
 	if patience < 0 {
@@ -217,7 +215,7 @@ func (s *server) load(ctx context.Context) error {
 	return err
 }
 
-// whyUnknown is why there are no tools, without a try to get them.
+// whyUnknown explains why there are no tools, without trying to list them.
 func (s *server) whyUnknown() *tool.Error {
 	s.Lock()
 	defer s.Unlock()

@@ -8,8 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
 )
 
-// authorized readies the server's authorization: for a URL whose headers do
-// not have one already.
+// authorized sets up the server's authorization, for a URL whose headers have none.
 func (s *server) authorized() (err error) {
 	if s.spec.URL == "" {
 		return nil
@@ -27,8 +26,8 @@ func (s *server) authorized() (err error) {
 	return err
 }
 
-// logins gives the authorization of the server of that name. The error is a
-// *tool.Error: not_found, or unsupported for a server that is not logged in to.
+// logins returns the authorization of the server of that name. The error is a *tool.Error: not_found, or
+// unsupported for a server without logins.
 func (c *Client) logins(name string) (*oauth.Server, error) {
 	s, err := c.find(name)
 	if err != nil {
@@ -46,8 +45,8 @@ func (c *Client) logins(name string) (*oauth.Server, error) {
 	return s.oauth, nil
 }
 
-// Login has a person log in to a server, with further scopes beside those that
-// it names, whether there is a login already or not. Errors are *tool.Errors.
+// Login has a person log in to a server, again if need be, with scopes besides those that it names. Errors are
+// *tool.Errors.
 func (c *Client) Login(ctx context.Context, name string, scopes []string, visit oauth.Visit) error {
 	server, err := c.logins(name)
 	if err != nil {
@@ -65,7 +64,7 @@ func (c *Client) Logout(ctx context.Context, name string) (was bool, err error) 
 	return server.Logout(ctx)
 }
 
-// LoginState tells how the login to a server stands, without asking it.
+// LoginState returns the state of the login to a server, without asking it.
 func (c *Client) LoginState(name string) (oauth.State, error) {
 	server, err := c.logins(name)
 	if err != nil {
@@ -74,8 +73,7 @@ func (c *Client) LoginState(name string) (oauth.State, error) {
 	return server.State()
 }
 
-// Check connects to a server, if it is not connected to yet. The error is a
-// *tool.Error that says why that failed.
+// Check connects to a server, unless connected. The error is a *tool.Error that explains the failure.
 func (c *Client) Check(ctx context.Context, name string) error {
 	_, err := c.connected(ctx, name)
 	return err

@@ -9,23 +9,21 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// What a server may put into the host's log: lines in each period, and bytes of
-// a line.
+// Limits of a server's lines in the host's log: lines per period, and bytes of a line.
 const (
 	maxLogLines  = 100
 	logPeriod    = 10 * time.Second
 	maxLogLength = 2000
 )
 
-// logLimiter counts the lines of a server in the current period.
+// logLimiter counts a server's lines in the current period.
 type logLimiter struct {
 	mu    sync.Mutex
 	since time.Time
 	lines int
 }
 
-// allow reports whether one more line may be logged now, and whether it is the
-// first that may not.
+// allow reports whether one more line may be logged now, and whether it is the first over the limit.
 func (c *logLimiter) allow(now time.Time) (ok, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,17 +34,17 @@ func (c *logLimiter) allow(now time.Time) (ok, first bool) {
 	return c.lines <= maxLogLines, c.lines == maxLogLines+1
 }
 
-// say logs what the server printed or logged, as far as that is not too much.
-func (l *link) say(level slog.Level, text string, more ...any) {
-	logger, name := l.server.client.logger, l.server.spec.Name
-	ok, first := l.server.logLimiter.allow(l.server.client.now())
+// say logs a server's output within the limits.
+func (c *conn) say(level slog.Level, text string, more ...any) {
+	logger, name := c.server.client.logger, c.server.spec.Name
+	ok, first := c.server.logLimiter.allow(c.server.client.now())
 	if first {
 		logger.Warn("an MCP server says too much: lines are left out", "server", name, "a_period", logPeriod)
 	}
 	if !ok {
 		return
 	}
-	if said := l.server.client.options.Said; said != nil {
+	if said := c.server.client.options.Said; said != nil {
 		said(name, text)
 	}
 	logger.Log(context.Background(), level, show.SaidLine(text, maxLogLength),

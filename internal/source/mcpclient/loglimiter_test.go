@@ -16,7 +16,7 @@ func TestAServerThatSaysTooMuch(t *testing.T) {
 	c := New(Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, c.Add(Spec{Name: "loud", Command: []string{"none"}}))
 	s, _ := c.servers.Find("loud")
-	l, now := newLink(s), time.Now()
+	l, now := newConn(s), time.Now()
 	c.now = func() time.Time { return now }
 	for range 1000 {
 		l.hear(strings.Repeat("x", 100_000))

@@ -9,9 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// keepNumbers readies what a server asks or says for the SDK, which would change
-// its numbers: data of a log line becomes the text that it is, and a form with
-// such a number is refused. It reports whether it has changed something.
+// keepNumbers prepares a server's request for the SDK, which would change its numbers: data of a log line becomes
+// text, and a form with such a number is refused. It reports whether it changed anything.
 func keepNumbers(r *jsonrpc.Request) (changed bool) {
 	member, made := "", json.RawMessage(nil)
 	switch r.Method {

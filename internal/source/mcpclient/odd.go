@@ -8,8 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// entryKinds are the lists in results, and whether an entry is one that the SDK
-// and this package can read.
+// entryKinds are the lists in results, and whether the SDK and this package can read an entry.
 var entryKinds = map[string]func(json.RawMessage) bool{
 	"tools": func(raw json.RawMessage) bool { return reads[mcp.Tool](raw) && reads[upstreamTool](raw) },
 	"content": func(raw json.RawMessage) bool {
@@ -27,9 +26,8 @@ func reads[T any](raw json.RawMessage) bool {
 	return string(raw) != "null" && json.Unmarshal(raw, into) == nil
 }
 
-// withoutOdd gives a result without the entries of its lists that cannot be read,
-// for one of which the SDK drops the whole result. A piece of content becomes
-// the text that it is. It counts them.
+// withoutOdd removes unreadable entries from a result's lists, for one of which the SDK drops the whole result, and
+// counts them. A content part becomes its text.
 func withoutOdd(result json.RawMessage) (json.RawMessage, int) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {

@@ -18,15 +18,14 @@ import (
 const (
 	// parkTime is how long a call waits in memory for the user's answer.
 	parkTime = 16 * time.Minute
-	// maxParked bounds the calls of a server that wait for an answer.
+	// maxParked bounds a server's calls that wait for an answer.
 	maxParked = 64
 )
 
-// pendingCall is one call on its way through a server. It outlives the tool.Call
-// that began it when the server asks the user something: Ask ends that call,
-// and the one that brings the answer goes on with the same pending call.
+// pendingCall is one call in progress at a server. It outlives its tool.Call when the server asks the user
+// something: Ask ends that call, and the one that brings the answer continues the same pending call.
 type pendingCall struct {
-	link         *link
+	conn         *conn
 	pendingCalls *pendingCalls
 	id           string // of the tool.Call, over its repetitions
 	token        string // progress token
@@ -50,13 +49,13 @@ type pendingCall struct {
 	expiry  *time.Timer
 }
 
-// question is something the server wants from the caller's side.
+// question is a request of the server to the caller.
 type question struct {
 	ask    func(ctx context.Context, call *tool.Call) (any, error)
 	answer chan any
 }
 
-// pendingCalls are the calls of one server that are under way.
+// pendingCalls are the calls in progress at one server.
 type pendingCalls struct {
 	tokens atomic.Int64
 	mu     sync.Mutex
@@ -64,16 +63,11 @@ type pendingCalls struct {
 	parked map[string]*pendingCall // by id
 }
 
-func newPendingCalls() *pendingCalls {
-	return &pendingCalls{all: make(map[string]*pendingCall), parked: make(map[string]*pendingCall)}
-}
-
 func (fs *pendingCalls) newToken() string {
 	return "toolhost-" + strconv.FormatInt(fs.tokens.Add(1), 10)
 }
 
-// identity tells a call from any other, and is the same when the host repeats
-// it with an answer.
+// identity identifies a call, also when the host repeats it with an answer.
 func identity(name string, call *tool.Call) string {
 	sum := sha256.New()
 	for _, part := range []string{call.Session, call.RequestID, strconv.Itoa(call.Step), name, string(call.Params)} {
@@ -83,7 +77,7 @@ func identity(name string, call *tool.Call) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// resume gives the parked call that call goes on with, nil when it is new.
+// resume returns the parked call that call continues, nil if it is new.
 func (fs *pendingCalls) resume(name string, call *tool.Call) *pendingCall {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -97,10 +91,10 @@ func (fs *pendingCalls) resume(name string, call *tool.Call) *pendingCall {
 }
 
 // begin sends a call to the server.
-func (fs *pendingCalls) begin(l *link, name string, call *tool.Call, trace map[string]any) *pendingCall {
+func (fs *pendingCalls) begin(c *conn, name string, call *tool.Call, trace map[string]any) *pendingCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &pendingCall{
-		link: l, pendingCalls: fs, id: identity(name, call), token: fs.newToken(), session: call.Session, tool: name,
+		conn: c, pendingCalls: fs, id: identity(name, call), token: fs.newToken(), session: call.Session, tool: name,
 		params: call.Params, trace: trace,
 		cancel: cancel, questions: make(chan *question), done: make(chan struct{}), asked: make(map[string]int),
 	}
@@ -121,10 +115,9 @@ func (fs *pendingCalls) begin(l *link, name string, call *tool.Call, trace map[s
 	return f
 }
 
-// pendingCallKey finds the pending call in the context of a request of its own.
 type pendingCallKey struct{}
 
-// follow waits for the result and passes on what the server asks.
+// follow waits for the result and passes on the server's questions.
 func (f *pendingCall) follow(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	f.attach(ctx, call)
 	defer f.attach(context.Background(), nil)
@@ -140,7 +133,11 @@ func (f *pendingCall) follow(ctx context.Context, call *tool.Call) (*tool.Result
 			return f.result, f.err
 		case f.open = <-f.questions:
 		case <-ctx.Done():
-			return nil, f.giveUp(ctx)
+			f.cancel()
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				go f.conn.checkAlive()
+			}
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -151,7 +148,7 @@ func (f *pendingCall) attach(ctx context.Context, call *tool.Call) {
 	f.ctx, f.call = ctx, call
 }
 
-// report passes progress on, as long as somebody follows.
+// report passes progress on while the call is followed.
 func (f *pendingCall) report(p tool.Progress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,9 +157,8 @@ func (f *pendingCall) report(p tool.Progress) {
 	}
 }
 
-// pass puts a question to the caller's side. Where the user has to be asked
-// first the pending call waits for the call that brings the answer; another error
-// ends it.
+// pass asks the caller a question. If the user has to be asked first, the pending call waits for the call with the
+// answer; any other error ends it.
 func (f *pendingCall) pass(ctx context.Context, call *tool.Call, q *question) error {
 	answer, err := q.ask(ctx, call)
 	switch {
@@ -181,16 +177,7 @@ func (f *pendingCall) pass(ctx context.Context, call *tool.Call, q *question) er
 	return nil
 }
 
-// giveUp ends a pending call whose caller has gone.
-func (f *pendingCall) giveUp(ctx context.Context) error {
-	f.cancel()
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		go f.link.checkAlive()
-	}
-	return ctx.Err()
-}
-
-// park keeps the pending call for the call that brings the answer, for a while.
+// park keeps the pending call for the call with the answer, for a while.
 func (f *pendingCall) park() {
 	fs := f.pendingCalls
 	fs.mu.Lock()
@@ -213,7 +200,6 @@ func (f *pendingCall) park() {
 	})
 }
 
-// abort ends all calls.
 func (fs *pendingCalls) abort() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -238,11 +224,10 @@ func (fs *pendingCalls) byToken(token any) *pendingCall {
 	return fs.all[text]
 }
 
-// asking finds the call on whose behalf the server asks. Up to revision
-// 2025-11-25 a server does not say so: it is the only call under way, or the
-// youngest when all are of one session. Otherwise nobody is asked, because the
-// question could reach somebody whom it is not meant for.
-func (fs *pendingCalls) asking(ctx context.Context, l *link) *pendingCall {
+// asking finds the call for which the server asks. Up to revision 2025-11-25 a server does not say: it is the only
+// call in progress, or the youngest if all are of one session. Otherwise it is nil, because the question could
+// reach the wrong user.
+func (fs *pendingCalls) asking(ctx context.Context, c *conn) *pendingCall {
 	if f, ok := ctx.Value(pendingCallKey{}).(*pendingCall); ok {
 		return f
 	}
@@ -251,7 +236,7 @@ func (fs *pendingCalls) asking(ctx context.Context, l *link) *pendingCall {
 	var found *pendingCall
 	var age int64
 	for _, f := range fs.all {
-		if f.link != l {
+		if f.conn != c {
 			continue
 		}
 		if found != nil && found.session != f.session {

@@ -12,9 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// rawResults keeps results as the server wrote them. The SDK decodes data into maps
-// and floats, which loses the order of keys and the digits of large numbers;
-// anyone who sends a request with a progress token expects its result here too.
+// rawResults keeps results as the server wrote them: the SDK decodes data into maps and floats, which loses the
+// order of keys and the digits of large numbers. A request with a progress token gets its result here too.
 type rawResults struct {
 	mu      sync.Mutex
 	tokens  map[string]string // request id -> progress token
@@ -28,7 +27,7 @@ func newRawResults(odd func(int)) *rawResults {
 		long: make(map[string]bool)}
 }
 
-// kept are the methods whose results are kept.
+// kept selects the methods whose results are kept.
 func kept(method string) bool { return method == "tools/call" || method == "tools/list" }
 
 // sent notes a request.
@@ -53,8 +52,7 @@ func (w *rawResults) sent(id jsonrpc.ID, method string, params json.RawMessage) 
 
 func key(id jsonrpc.ID) string { return fmt.Sprint(id.Raw()) }
 
-// received notes a response. It gives the result without what cannot be read in
-// it.
+// received notes a response, and returns the result without its unreadable parts.
 func (w *rawResults) received(id jsonrpc.ID, result json.RawMessage) json.RawMessage {
 	result, odd := withoutOdd(result)
 	if odd > 0 {
@@ -68,8 +66,7 @@ func (w *rawResults) received(id jsonrpc.ID, result json.RawMessage) json.RawMes
 	return result
 }
 
-// tooLong notes that the response to a request was too long, and makes one in
-// its place.
+// tooLong notes that the response to a request was too long, and returns a replacement.
 func (w *rawResults) tooLong(id jsonrpc.ID) *jsonrpc.Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,8 +77,7 @@ func (w *rawResults) tooLong(id jsonrpc.ID) *jsonrpc.Response {
 		Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errTooLong.Error()}}
 }
 
-// take gives the result of the request with that token and forgets it. Large
-// is true when it was longer than allowed.
+// take removes and returns the result of the request with that token. large is set if it was longer than allowed.
 func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,14 +93,13 @@ func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
 }
 
 // tooLarge is the error of a call whose answer was too long.
-func (l *link) tooLarge() *tool.Error {
-	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", l.server.spec.Name,
-		l.server.client.options.MaxMessage).
-		Suggest("Ask for less in one call.").With("server", l.server.spec.Name)
+func (c *conn) tooLarge() *tool.Error {
+	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", c.server.spec.Name,
+		c.server.client.options.MaxMessage).
+		Suggest("Ask for less in one call.").With("server", c.server.spec.Name)
 }
 
-// maxWords and maxWord bound the last words of a server that are kept: lines,
-// and bytes of a line.
+// maxWords and maxWord bound the kept output of a server: lines, and bytes of a line.
 const (
 	maxWords = 12
 	maxWord  = 400

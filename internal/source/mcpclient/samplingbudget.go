@@ -16,22 +16,21 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// What a server may ask of a language model. The model is the operator's, who
-// pays for it, and nobody is asked before each request.
+// Limits of a server's requests to a language model. The operator pays for it, and is not asked before each
+// request.
 const (
 	maxSamplesPerCall = 8
 	maxSamplesPerDay  = 200
 	maxSampleTokens   = 8192
 )
 
-// samplingBudget counts what a server has asked of models today, in all processes
-// where there is a place to keep it.
+// samplingBudget counts a server's requests to models today, in all processes if it can be stored.
 type samplingBudget struct {
 	mu   sync.Mutex
 	last spending
 }
 
-// spending is what is kept of it.
+// spending is its stored form.
 type spending struct {
 	Day   string `json:"day"`
 	Count int    `json:"count"`
@@ -70,8 +69,7 @@ func (s *server) maySample(f *pendingCall) error {
 	return nil
 }
 
-// samplesFile is where the count is kept, for the server of that name in that
-// workspace; "" for nowhere.
+// samplesFile is the file of the count, for the server in that workspace; "" if it is not stored.
 func (s *server) samplesFile() string {
 	if s.client.cache.dir == "" {
 		return ""

@@ -11,15 +11,14 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// What a server says in texts that models and people read goes through package
-// show. The contents of results do not: those are data.
+// A server's texts for models and people go through package show. The contents of results do not: those are data.
 const (
 	saidPrompt = 64 << 10 // one message of a prompt
 	saidForm   = 64 << 10
 )
 
-// sanitize makes what the server says of itself fit to be read. Names of tools stay:
-// they are what the server knows them by, and shown as tool.PortableName has them.
+// sanitize cleans the server's texts about itself. Names of tools stay: the server knows them by these, and they
+// are shown as tool.PortableName has them.
 func (l *listing) sanitize() {
 	l.Server, l.Version = show.SaidLine(l.Server, show.MostName), show.SaidLine(l.Version, show.MostName)
 	l.Protocol, l.Instructions = show.SaidLine(l.Protocol, show.MostName), show.Said(l.Instructions, show.MostText)
@@ -37,8 +36,8 @@ func (l *listing) sanitize() {
 	}
 }
 
-// formOf is the schema of a form that a person is to fill in. One that cannot be
-// shown as it is is refused: nobody knows what they would agree to.
+// formOf is the schema of a form for a person to fill in. One that cannot be shown exactly is refused: people could
+// not know what they agree to.
 func formOf(schema any) (json.RawMessage, error) {
 	if schema == nil {
 		return nil, nil
@@ -51,31 +50,29 @@ func formOf(schema any) (json.RawMessage, error) {
 	return said, nil
 }
 
-// room is how many bytes of a list are still shown.
-type room int
+// budget is how many bytes of a list are still shown.
+type budget int
 
-// roomOfAList is for all prompts or resources of a server, and for one prompt.
-const roomOfAList room = 256 << 10
+// listBudget is for all prompts or resources of a server, and for one prompt.
+const listBudget budget = 256 << 10
 
-// takes reports whether there is room for an entry, and takes it.
-func (r *room) takes(entry any) bool {
-	*r -= room(len(tool.MustMarshal(entry)))
-	return *r >= 0
+// takes reports whether the budget suffices for an entry, and deducts it.
+func (b *budget) takes(entry any) bool {
+	*b -= budget(len(tool.MustMarshal(entry)))
+	return *b >= 0
 }
 
-// seen reports whether a name, by which the server knows something, is seen for
-// what it is. One that is not cannot be written out: it would be another.
+// seen reports whether a name is shown unchanged. Another cannot be shown: it would name something else.
 func seen(name string, most int) bool { return show.SaidLine(name, most) == name }
 
-// saidResource is false for a resource whose name cannot be shown.
+// saidResource returns false for a resource whose name cannot be shown.
 func saidResource(r Resource) (said Resource, ok bool) {
 	r.Name, r.Description, r.MIMEType = show.SaidLine(r.Name, show.MostName), show.Said(r.Description, show.MostText),
 		show.SaidLine(r.MIMEType, show.MostName)
 	return r, seen(r.URI, show.MostMessage)
 }
 
-// saidPromptOf is false for a prompt whose name, or an argument's, cannot be
-// shown.
+// saidPromptOf returns false for a prompt whose name, or an argument's, cannot be shown.
 func saidPromptOf(p *mcp.Prompt) (said Prompt, ok bool) {
 	ok = seen(p.Name, show.MostName)
 	said = Prompt{Name: p.Name, Description: show.Said(p.Description, show.MostText)}

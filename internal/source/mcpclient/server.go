@@ -5,13 +5,12 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/source/life"
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/source/supervisor"
 )
 
-// A server that failed is tried again by the next call at once, after further
-// failures in a row only some time later. A call waits for its turn up to
-// longestWait and is refused where it would take longer.
+// A failed server is retried by the next call at once, after further failures in a row only some time later. A call
+// waits for that up to longestWait, and is refused if it would take longer.
 const (
 	freeFailures = 2
 	firstRest    = 500 * time.Millisecond
@@ -19,12 +18,10 @@ const (
 	longestWait  = 500 * time.Millisecond
 )
 
-// failureKept is how long a listing takes another process's word for it that a
-// server cannot be reached, rather than try itself.
+// failureKept is how long a listing relies on another process's report that a server cannot be reached.
 const failureKept = time.Minute
 
-// server is one declared server: what is known of it, the connection if there
-// is one, and its history.
+// server is one declared server: what is known of it, its connection, and its history.
 type server struct {
 	client *Client
 	spec   Spec
@@ -34,7 +31,7 @@ type server struct {
 	logLimiter logLimiter
 	oauth      *oauth.Server // nil where no login is made
 
-	life.Life[*link] // guards what follows
+	supervisor.Supervisor[*conn] // guards what follows
 
 	launched []stamp // of the program when it was started last
 	listing  *listing
@@ -44,15 +41,7 @@ type server struct {
 	recent   *tool.Error // of another process, so lately that it still holds
 }
 
-func newServer(c *Client, spec Spec) *server {
-	s := &server{client: c, spec: spec, calls: newPendingCalls()}
-	s.Breaker = life.Breaker{Free: freeFailures, First: firstRest, Longest: longestRest}
-	s.Patience = longestWait
-	return s
-}
-
-// known gives what is known of the server without connecting: ok is true when
-// it holds for the server as it is now.
+// known returns the listing without connecting: ok is set if it is current.
 func (s *server) known() (l *listing, ok bool) {
 	s.Lock()
 	defer s.Unlock()
@@ -68,13 +57,13 @@ func (s *server) known() (l *listing, ok bool) {
 	return s.listing, s.listing != nil && s.fresh
 }
 
-// acquire gives the open connection, opening one if need be.
-func (s *server) acquire(ctx context.Context) (*link, error) {
+// acquire returns the open connection, opening one if need be.
+func (s *server) acquire(ctx context.Context) (*conn, error) {
 	s.known()
 	return s.Acquire(ctx, s)
 }
 
-// Admit implements life.Peer.
+// Admit implements supervisor.Peer.
 func (s *server) Admit() error {
 	if s.IsClosed {
 		return closedError(s.spec.Name)
@@ -82,59 +71,59 @@ func (s *server) Admit() error {
 	return nil
 }
 
-// Begin implements life.Peer.
-func (s *server) Begin(context.Context) *link {
-	l := newLink(s)
+// Begin implements supervisor.Peer.
+func (s *server) Begin(context.Context) *conn {
+	l := newConn(s)
 	s.launched = s.program()
 	go s.run(l)
 	return l
 }
 
 // run opens the connection, watches it and notes its end.
-func (s *server) run(l *link) {
+func (s *server) run(c *conn) {
 	began := time.Now()
-	found, err := l.open()
-	l.failure = err
+	found, err := c.open()
+	c.failure = err
 	s.Lock()
 	s.StartTook = time.Since(began)
 	if err != nil {
 		_, login := err.Details["login"]
-		s.Fail(l, err, !login) // which is over as soon as there is one
+		s.Fail(c, err, !login) // which is over as soon as there is one
 		s.Unlock()
 		s.keepFailure(err)
-		close(l.ready)
+		close(c.ready)
 		return
 	}
 	s.Unlock()
 	s.learn(found)
-	close(l.ready)
+	close(c.ready)
 	s.client.logger.Debug("MCP server connected", "server", s.spec.Name, "protocol", found.Protocol, "took",
 		time.Since(began))
-	l.watch()
-	s.Lost(l)
+	_ = c.session.Wait()
+	close(c.gone)
+	s.Lost(c)
 }
 
-// Lost implements life.Peer. The first to see it, be it a call or the watch,
-// notes it.
-func (s *server) Lost(l *link) { s.ended(l, "ended") }
+// Lost implements supervisor.Peer. The first to see the end, a call or the watch, notes it.
+func (s *server) Lost(c *conn) { s.ended(c, "ended") }
 
-// ended notes the end of a connection that was open, at a time that when names.
-func (s *server) ended(l *link, when string) {
-	l.endOnce.Do(func() {
-		err := l.endError(when)
-		if !s.Lose(l, l.stopping.Load(), err) {
+// ended notes the end of an open connection; when describes the time.
+func (s *server) ended(c *conn, when string) {
+	c.endOnce.Do(func() {
+		err := c.endError(when)
+		if !s.Lose(c, c.stopping.Load(), err) {
 			s.client.logger.Warn("MCP server ended unexpectedly", "server", s.spec.Name, "error", err.Message)
 		}
-		go l.release()
+		go c.release()
 	})
 }
 
-// abandon takes l out of use and ends it. Its other calls fail with it.
-func (s *server) abandon(l *link, err *tool.Error) {
-	l.stopping.Store(true)
-	s.Abandon(l, err)
+// abandon takes c out of use and ends it. Its other calls fail with it.
+func (s *server) abandon(c *conn, err *tool.Error) {
+	c.stopping.Store(true)
+	s.Abandon(c, err)
 	s.client.logger.Warn("MCP server ended because it does not answer", "server", s.spec.Name)
-	l.release()
+	c.release()
 }
 
 // Close ends the connection, if there is one, and the process behind it.
@@ -152,8 +141,7 @@ func (s *server) isClosed() bool {
 	return s.IsClosed
 }
 
-// learn keeps what a connection told about the tools, and tells who was given
-// others.
+// learn stores a connection's listing, and reports a change to OnChange.
 func (s *server) learn(found *listing) {
 	s.Lock()
 	s.listing, s.fresh, s.LastError, s.recent = found, true, nil, nil
@@ -167,8 +155,8 @@ func (s *server) learn(found *listing) {
 	}
 }
 
-// keepFailure notes in the cache why the server could not be reached, beside
-// what is known of it, so that a listing can tell without trying.
+// keepFailure notes in the cache why the server could not be reached, so that a listing can report it without
+// trying.
 func (s *server) keepFailure(err *tool.Error) {
 	if s.isClosed() {
 		return

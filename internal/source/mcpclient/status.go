@@ -4,51 +4,48 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/source/life"
+	"github.com/toolhost/toolhost/internal/source/supervisor"
 )
 
-// State is what a server is doing. Failed ones could not be reached, or were
-// lost, the last time.
-type State = life.State
+// State is a server's state. A failed one could not be reached, or was lost, the last time.
+type State = supervisor.State
 
 // The states of a server.
 const (
-	Idle     = life.Idle
-	Starting = life.Starting
-	Running  = life.Running
-	Failed   = life.Failed
-	Closed   = life.Closed
+	Idle     = supervisor.Idle
+	Starting = supervisor.Starting
+	Running  = supervisor.Running
+	Failed   = supervisor.Failed
+	Closed   = supervisor.Closed
 )
 
-// Status is how a server is.
+// Status describes a server.
 type Status struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	// Server and Version are what the server calls itself, where it is known.
+	// Server and Version are the server's name and version for itself, if known.
 	Server  string `json:"server,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Protocol is the revision that is spoken. Pinned is true when it is an
-	// older one because the server did not cope with the newest.
+	// Protocol is the revision in use. Pinned is set if it is an older one because the server cannot handle the
+	// newest.
 	Protocol string `json:"protocol,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
 	// Tools counts the server's tools, before include and exclude.
 	Tools int `json:"tools"`
-	// PID is the process, 0 when there is none.
+	// PID is the process, 0 if there is none.
 	PID int `json:"pid,omitempty"`
 	// StartTook is how long connecting took the last time.
 	StartTook time.Duration `json:"start_took,omitempty"`
-	// Starts and Losses count since the client was made: connections that were
-	// begun, and those that broke by themselves.
+	// Starts and Losses count since the client was made: connection attempts, and unexpected ends.
 	Starts int `json:"starts"`
 	Losses int `json:"losses"`
-	// RetryAt is when a server that failed again and again is tried next.
+	// RetryAt is when a server that failed repeatedly is tried next.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 	// LastError is why it could not be reached, or was lost, the last time.
 	LastError *tool.Error `json:"last_error,omitempty"`
 }
 
-// Status tells how each server is, in the order in which they were added. It
-// connects to none.
+// Status returns the status of each server in the order they were added, without connecting.
 func (c *Client) Status() []Status {
 	all := []Status{}
 	for _, s := range c.servers.All() {

@@ -16,14 +16,13 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// pingWait is how long a server whose call ran out of time may take to say
-// that it is alive.
+// pingWait is how long a server whose call timed out has to answer a ping.
 const pingWait = 5 * time.Second
 
-// endWait is how long a failed request waits to see the connection end.
+// endWait is how long a failed request waits for the connection to end.
 const endWait = 200 * time.Millisecond
 
-// remoteTool is a tool that runs in an upstream server.
+// remoteTool is a tool of an upstream server.
 type remoteTool struct {
 	server     *server
 	name       string // by which the server knows it
@@ -32,11 +31,11 @@ type remoteTool struct {
 	losses     []schema.Loss // of its schemas
 }
 
-// Declared is the server's own name for the tool, and the tool as the server
-// describes it, before what agent.hcl says of it.
+// Declared returns the server's own name for the tool, and the tool as the server describes it, before agent.hcl's
+// changes.
 func (t *remoteTool) Declared() (string, any) { return t.name, t.declared }
 
-// Warning says which keywords the tool's schemas go without, nil for none.
+// Warning says which keywords the tool's schemas lose, nil for none.
 func (t *remoteTool) Warning() *tool.Error {
 	if len(t.losses) == 0 {
 		return nil
@@ -49,8 +48,7 @@ func (t *remoteTool) Warning() *tool.Error {
 // Definition implements tool.Tool.
 func (t *remoteTool) Definition() *tool.Definition { return t.definition }
 
-// Unavailable gives the reason why a call would fail now, nil when none is
-// known.
+// Unavailable returns why a call would fail now, nil if no reason is known.
 func (t *remoteTool) Unavailable() *tool.Error {
 	t.server.Lock()
 	defer t.server.Unlock()
@@ -71,7 +69,7 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 	return t.server.call(ctx, t.name, call)
 }
 
-// saysElse reports whether the server now describes the tool in other words.
+// saysElse reports whether the server now describes the tool differently.
 func (s *server) saysElse(then *upstreamTool) bool {
 	s.Lock()
 	defer s.Unlock()
@@ -82,7 +80,7 @@ func (s *server) saysElse(then *upstreamTool) bool {
 	return i >= 0 && &s.listing.Tools[i] != then && !bytes.Equal(s.listing.Tools[i].meaning(), then.meaning())
 }
 
-// meaning is the tool as the same bytes however the server writes it.
+// meaning is the tool in one form, however the server writes it.
 func (t *upstreamTool) meaning() []byte {
 	text := tool.MustMarshal(t)
 	plain, err := exact.Value(text)
@@ -92,8 +90,7 @@ func (t *upstreamTool) meaning() []byte {
 	return tool.MustMarshal(plain)
 }
 
-// call calls a tool of the server, or goes on with a call that had asked the
-// user something.
+// call calls a tool of the server, or continues a call that had asked the user something.
 func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.Result, error) {
 	f := s.calls.resume(name, call)
 	if f == nil {
@@ -110,94 +107,90 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.
 	return f.follow(ctx, call)
 }
 
-// roundTrip makes the call on the connection and waits for the result. It runs
-// until the pending call is over, however often the user is asked meanwhile.
+// roundTrip makes the call on the connection and waits for the result, however often the user is asked meanwhile.
 func (f *pendingCall) roundTrip(ctx context.Context) (*tool.Result, error) {
 	params := &mcp.CallToolParams{Meta: mcp.Meta(f.trace), Name: f.tool, Arguments: f.params}
 	params.SetProgressToken(f.token)
-	result, err := f.link.session.CallTool(ctx, params)
-	raw, large := f.link.rawResults.take(f.token)
+	result, err := f.conn.session.CallTool(ctx, params)
+	raw, large := f.conn.rawResults.take(f.token)
 	if pages := required(err); len(pages) > 0 {
 		if err := f.visitAll(ctx, pages); err != nil {
 			return nil, err
 		}
-		result, err = f.link.session.CallTool(ctx, params)
-		raw, large = f.link.rawResults.take(f.token)
+		result, err = f.conn.session.CallTool(ctx, params)
+		raw, large = f.conn.rawResults.take(f.token)
 		if pages := required(err); len(pages) > 0 {
-			return nil, f.link.stillRequired(pages)
+			return nil, f.conn.stillRequired(pages)
 		}
 	}
 	switch {
 	case large:
-		return nil, f.link.tooLarge()
+		return nil, f.conn.tooLarge()
 	case err == nil:
-		f.link.server.Succeeded()
-		return f.link.result(f.tool, result, raw), nil
+		f.conn.server.Succeeded()
+		return f.conn.result(f.tool, result, raw), nil
 	}
-	return nil, f.link.callError(ctx, f.tool, err)
+	return nil, f.conn.callError(ctx, f.tool, err)
 }
 
-// callError says why a request failed.
-func (l *link) callError(ctx context.Context, what string, err error) error {
+// callError explains why a request failed.
+func (c *conn) callError(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			go l.checkAlive()
+			go c.checkAlive()
 		}
 		return ctx.Err()
 	}
-	if own, ok := errors.AsType[*tool.Error](err); ok && l.http != nil {
-		return l.hidden(own)
+	if own, ok := errors.AsType[*tool.Error](err); ok && c.http != nil {
+		return c.hidden(own)
 	}
-	if answered := l.answered(what, err); answered != nil {
-		l.server.Succeeded()
+	if answered := c.answered(what, err); answered != nil {
+		c.server.Succeeded()
 		return answered
 	}
-	if l.server.isClosed() {
-		return closedError(l.server.spec.Name)
+	if c.server.isClosed() {
+		return closedError(c.server.spec.Name)
 	}
-	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || l.endsSoon() {
-		failure := l.endError("broke off during the call")
-		l.server.ended(l, "ended")
+	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || c.endsSoon() {
+		failure := c.endError("broke off during the call")
+		c.server.ended(c, "ended")
 		return failure
 	}
-	return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer: %v", l.server.spec.Name, err),
+	return c.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer: %v", c.server.spec.Name, err),
 		unsure)
 }
 
-// endsSoon reports whether the connection has ended or is about to: a write
-// may fail before its end is seen.
-func (l *link) endsSoon() bool {
+// endsSoon reports whether the connection has ended or is about to: a write may fail before its end is seen.
+func (c *conn) endsSoon() bool {
 	timer := time.NewTimer(endWait)
 	defer timer.Stop()
 	select {
-	case <-l.gone:
+	case <-c.gone:
 		return true
 	case <-timer.C:
 		return false
 	}
 }
 
-// checkAlive ends a server that does not even answer a ping: the next call
-// gets a fresh one.
-func (l *link) checkAlive() {
-	if l.Gone() || l.stopping.Load() {
+// checkAlive ends a server that does not answer a ping: the next call gets a new one.
+func (c *conn) checkAlive() {
+	if c.Gone() || c.stopping.Load() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, pingWait)
+	ctx, cancel := context.WithTimeout(c.ctx, pingWait)
 	defer cancel()
-	err := l.ping(ctx)
-	if err != nil && l.ctx.Err() == nil && l.answered("a ping", err) == nil {
-		l.server.abandon(l, l.explain(tool.Unavailable,
-			fmt.Sprintf("the MCP server %s did not answer in time and was ended", l.server.spec.Name), unsure))
+	err := c.ping(ctx)
+	if err != nil && c.ctx.Err() == nil && c.answered("a ping", err) == nil {
+		c.server.abandon(c, c.explain(tool.Unavailable,
+			fmt.Sprintf("the MCP server %s did not answer in time and was ended", c.server.spec.Name), unsure))
 	}
 }
 
-// ping asks for the least that the server has to answer. The newest revision
-// has no ping.
-func (l *link) ping(ctx context.Context) error {
-	if about := l.session.InitializeResult(); about != nil && about.ProtocolVersion <= olderProtocol {
-		return l.session.Ping(ctx, nil)
+// ping makes the cheapest request. The newest revision has no ping.
+func (c *conn) ping(ctx context.Context) error {
+	if about := c.session.InitializeResult(); about != nil && about.ProtocolVersion <= olderProtocol {
+		return c.session.Ping(ctx, nil)
 	}
-	_, err := l.session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt"}})
+	_, err := c.session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt"}})
 	return err
 }

@@ -21,31 +21,29 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// writeWait is how long a write may go on after its caller has given up. A
-// server that does not read by then is beyond help.
+// writeWait is how long a write may continue after its caller has given up.
 const writeWait = 3 * time.Second
 
-// transport makes the way to the server: it starts the program, or readies the
-// HTTP client.
-func (l *link) transport() (mcp.Transport, error) {
-	spec, options := l.server.spec, l.server.client.options
+// transport starts the program, or sets up the HTTP client.
+func (c *conn) transport() (mcp.Transport, error) {
+	spec, options := c.server.spec, c.server.client.options
 	if spec.URL != "" {
-		l.http = newHTTPClient(spec, l.rawResults, options.MaxMessage)
-		transport := &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: l.http.client(), MaxRetries: 2,
+		c.http = newHTTPClient(spec, c.rawResults, options.MaxMessage)
+		transport := &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: c.http.client(), MaxRetries: 2,
 			MaxEventSize: options.MaxMessage}
-		if l.server.oauth != nil {
-			l.http.oauth, transport.OAuthHandler = l.server.oauth, l.server.oauth
+		if c.server.oauth != nil {
+			c.http.oauth, transport.OAuthHandler = c.server.oauth, c.server.oauth
 		}
 		return transport, nil
 	}
-	if err := l.start(spec, options); err != nil {
+	if err := c.start(spec, options); err != nil {
 		return nil, err
 	}
-	return &lineTransport{link: l, limit: options.MaxMessage}, nil
+	return &lineTransport{conn: c, limit: options.MaxMessage}, nil
 }
 
 // start starts the program.
-func (l *link) start(spec Spec, options Options) error {
+func (c *conn) start(spec Spec, options Options) error {
 	if err := spec.Files.Verify(); err != nil {
 		return err
 	}
@@ -56,16 +54,16 @@ func (l *link) start(spec Spec, options Options) error {
 	command := proc.Command{
 		Argv: append([]string{path}, spec.Command[1:]...), Dir: options.Dir, Env: proc.Environ(spec.Env),
 		Grace:  time.Second,
-		OnLine: func(_, line string) { l.hear(line) },
+		OnLine: func(_, line string) { c.hear(line) },
 	}
 	if options.Prepare != nil {
 		command.Prepare = func(cmd *exec.Cmd) error { return options.Prepare(cmd, spec) }
 	}
-	l.process, err = proc.Open(l.ctx, command)
+	c.process, err = proc.Open(c.ctx, command)
 	return err
 }
 
-// program gives the absolute path of a server's program, "" when there is none.
+// program returns the absolute path of a server's program, "" if there is none.
 func program(spec Spec) string {
 	path, err := proc.LookPath(spec.Command[0], "")
 	if err != nil {
@@ -74,28 +72,27 @@ func program(spec Spec) string {
 	return filepath.Clean(path)
 }
 
-// hear takes a line of the program's standard error.
-func (l *link) hear(line string) {
-	line = l.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
-	l.words.add(show.SaidLine(line, maxLogLength))
-	l.say(slog.LevelInfo, line)
+// hear handles a line of the program's standard error.
+func (c *conn) hear(line string) {
+	line = c.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
+	c.words.add(show.SaidLine(line, maxLogLength))
+	c.say(slog.LevelInfo, line)
 }
 
-// lineTransport carries newline-delimited JSON-RPC to a program. Unlike the
-// SDK's own it outlives what programs print beside their messages, and a
-// message that is too long fails the call that it answers and no other.
+// lineTransport is newline-delimited JSON-RPC to a program. Unlike the SDK's own it survives other output of
+// programs, and a message that is too long fails only the call that it answers.
 type lineTransport struct {
-	link  *link
+	conn  *conn
 	limit int
 }
 
 // Connect implements mcp.Transport.
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
-	l := t.link
+	l := t.conn
 	c := &lineConn{rawResults: l.rawResults, stdin: l.process.Stdin}
 	c.Reader = jsonlines.Reader[jsonrpc.Message]{
 		In: l.process.Stdout, Limit: t.limit, Decode: rpcid.Decode,
-		// It is somebody's forgotten print statement: it goes to the log.
+		// A forgotten print statement goes to the log.
 		Invalid:  func(data []byte, _ error) { l.hear("stdout: " + string(data[:min(len(data), maxWord)])) },
 		TooLong:  c.tooLong,
 		Received: c.received,
@@ -123,8 +120,7 @@ func (c *lineConn) Close() error {
 	return nil
 }
 
-// Write implements mcp.Connection. A write that is stuck because the program
-// does not read ends soon after ctx.
+// Write implements mcp.Connection. A write blocked by the program ends soon after ctx.
 func (c *lineConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	line, err := rpcid.Encode(message)
 	if err != nil {
@@ -154,8 +150,7 @@ func (c *lineConn) received(message jsonrpc.Message) {
 
 var errTooLong = errors.New("the message is too long")
 
-// tooLong answers a request in the place of a response that was too long. Our
-// requests have numbers.
+// tooLong answers a request in place of a response that was too long. Our requests have numbers.
 func (c *lineConn) tooLong(raw json.RawMessage) (jsonrpc.Message, bool) {
 	id, err := rpcid.Of(raw)
 	return c.rawResults.tooLong(id), err == nil && id.IsValid()

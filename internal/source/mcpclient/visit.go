@@ -23,14 +23,13 @@ import (
 const (
 	// maxURL bounds the address of a page that a user is asked to visit.
 	maxURL = 4096
-	// visitWait is how long a call waits to hear that the user is done with a
-	// page, before it is made again all the same: servers need not say so.
+	// visitWait is how long a call waits for the end of a visit before it is repeated anyway: servers need not
+	// report it.
 	visitWait = 2 * time.Minute
 )
 
-// visit is the question whether the user wants to visit a page that the server
-// names. The page is for the user's eyes and hands alone: it is where a server
-// may ask for what no form may.
+// visit asks the user to visit a page that the server names. Only the user sees it: a server may ask there for what
+// no form may.
 func (s *server) visit(p *mcp.ElicitParams) (tool.Form, error) {
 	page, domain, err := pageOf(p.URL)
 	if err != nil {
@@ -42,8 +41,7 @@ func (s *server) visit(p *mcp.ElicitParams) (tool.Form, error) {
 			show.Said(p.Message, show.MostMessage))}, nil
 }
 
-// pageOf gives an address that can be shown without deceiving anybody, and the
-// name of the host in it, both in ASCII.
+// pageOf returns an address that cannot deceive people, and its host name, both in ASCII.
 func pageOf(text string) (page, domain string, err error) {
 	u, err := url.Parse(text)
 	switch {
@@ -69,8 +67,7 @@ func pageOf(text string) (page, domain string, err error) {
 	return u.String(), domain, nil
 }
 
-// required are the pages that a server wants to have been visited before it
-// takes a call; none unless err says so.
+// required are the pages that a server wants visited before it accepts a call, if err says so.
 func required(err error) []*mcp.ElicitParams {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || refusal.Code != mcp.CodeURLElicitationRequired {
@@ -83,20 +80,19 @@ func required(err error) []*mcp.ElicitParams {
 	return data.Elicitations
 }
 
-// visitAll asks the user to visit pages, and waits until the server says that
-// all is done there, but not for ever.
+// visitAll asks the user to visit pages, and waits until the server reports their end, up to visitWait.
 func (f *pendingCall) visitAll(ctx context.Context, pages []*mcp.ElicitParams) error {
 	done := make([]<-chan struct{}, len(pages))
 	for i, page := range pages {
 		var forget func()
-		done[i], forget = f.link.visits.expect(page.ElicitationID)
+		done[i], forget = f.conn.visits.expect(page.ElicitationID)
 		defer forget()
 	}
 	for _, page := range pages {
-		form, err := f.link.server.visit(page)
+		form, err := f.conn.server.visit(page)
 		if err != nil {
 			return tool.Errorf(tool.Blocked, "the MCP server %s wants the user to visit a page: %w",
-				f.link.server.spec.Name, err).
+				f.conn.server.spec.Name, err).
 				Suggest("Tell the operator of that server.")
 		}
 		answer, err := f.askUser(ctx, form)
@@ -122,28 +118,26 @@ func (f *pendingCall) visitAll(ctx context.Context, pages []*mcp.ElicitParams) e
 	return nil
 }
 
-// stillRequired is the error of a call that a server does not take although
-// the user went to its pages.
-func (l *link) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
+// stillRequired is the error of a call that a server refuses although the user has visited its pages.
+func (c *conn) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
 	_, domain, _ := pageOf(pages[0].URL)
-	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", l.server.spec.Name,
+	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", c.server.spec.Name,
 		domain).
-		Suggest("Call again when the user has done it.").With("server", l.server.spec.Name)
+		Suggest("Call again when the user has done it.").With("server", c.server.spec.Name)
 }
 
-// mostEarly bounds the ends of visits that are remembered before somebody expects them.
+// mostEarly bounds the ends of visits that come before they are expected.
 const mostEarly = 100
 
-// visits are the pages that users have been sent to and that a server may
-// report as done.
+// visits are the pages that users were sent to and that a server may report as done.
 type visits struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{} // by elicitation id
 	early   []string                 // those done that nobody has expected, the newest last
 }
 
-// expect gives a channel that is closed when the visit is done, which it may be
-// already: a server's word can overtake its refusal.
+// expect returns a channel that is closed when the visit is done, perhaps already: the server's report can overtake
+// its refusal.
 func (v *visits) expect(id string) (done <-chan struct{}, forget func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -166,7 +160,6 @@ func (v *visits) expect(id string) (done <-chan struct{}, forget func()) {
 	}
 }
 
-// done notes the end of a visit.
 func (v *visits) done(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -176,9 +169,4 @@ func (v *visits) done(id string) {
 	} else if len(id) <= maxURL && !slices.Contains(v.early, id) {
 		v.early = append(v.early[max(0, len(v.early)+1-mostEarly):], id)
 	}
-}
-
-// visited takes a server's word that the user is done with a page.
-func (l *link) visited(_ context.Context, request *mcp.ElicitationCompleteNotificationRequest) {
-	l.visits.done(request.Params.ElicitationID)
 }

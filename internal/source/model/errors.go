@@ -33,11 +33,7 @@ func parseComplaint(body []byte) complaintError {
 	return inner
 }
 
-// refusesMaxTokens reports whether an endpoint wants the bound under its newer
-// name, as reasoning models do.
-func refusesMaxTokens(body []byte) bool { return parseComplaint(body).Param == "max_tokens" }
-
-// refused turns an answer that is no completion into an error.
+// refused converts an answer other than a completion to an error.
 func (c *Client) refused(answer *netguard.Response) *tool.Error {
 	status := answer.StatusCode
 	code, suggestion := tool.Unavailable,
@@ -58,15 +54,12 @@ func (c *Client) refused(answer *netguard.Response) *tool.Error {
 		code, suggestion = tool.InvalidArgument, "Ask for less, or ask in another way."
 	}
 	why := ""
-	if message := c.withoutKey(parseComplaint(answer.Body).Message); message != "" {
+	// Some endpoints repeat the key.
+	message := redact.New([]string{c.options.Key}).String(parseComplaint(answer.Body).Message)
+	if message != "" {
 		why = ": " + excerpt.Shorten(strings.TrimSpace(message), 500)
 	}
 	return tool.Errorf(code, "%s refused the question to the model %q with status %d%s", c.host, c.options.Model,
 		status, why).
 		Suggest("%s", suggestion).With("status", status)
-}
-
-// withoutKey takes the key out of what the endpoint says: some repeat it.
-func (c *Client) withoutKey(text string) string {
-	return redact.New([]string{c.options.Key}).String(text)
 }

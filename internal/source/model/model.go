@@ -1,5 +1,5 @@
-// Package model asks a language model behind an OpenAI-compatible endpoint. It
-// is how tools sample when agent.hcl has a model block.
+// Package model asks a language model behind an OpenAI-compatible endpoint, for sampling by tools if agent.hcl has
+// a model block.
 package model
 
 import (
@@ -25,36 +25,33 @@ const (
 	DefaultMaxTokens = 4096
 )
 
-// maxAnswer bounds what an endpoint may answer, in bytes.
+// maxAnswer bounds an endpoint's answer, in bytes.
 const maxAnswer = 8 << 20
 
-// Options say which model to ask, and where. URL and Model are needed.
+// Options are the model and its endpoint. URL and Model are required.
 type Options struct {
-	// URL is the base of the endpoint, "https://models.example/v1"; requests
-	// go to /chat/completions below it. An address or "localhost" that is
-	// written in it may be reached whatever it is.
+	// URL is the base of the endpoint, "https://models.example/v1"; requests go to /chat/completions below it. A
+	// literal address or "localhost" may be reached even if not public.
 	URL string
 	// Model is the model's name at that endpoint.
 	Model string
 	// Key is sent as a bearer token. May be empty.
 	Key string
-	// Headers are sent along.
+	// Headers are sent with each request.
 	Headers map[string]string
-	// Private allows the host name in URL to have an address that is not
-	// public.
+	// Private allows the host name in URL a non-public address.
 	Private bool
-	// Timeout bounds one question; zero is DefaultTimeout.
+	// Timeout bounds one question; zero means DefaultTimeout.
 	Timeout time.Duration
-	// MaxTokens bounds answers to questions that name no bound of their own;
-	// zero is DefaultMaxTokens.
+	// MaxTokens bounds answers to questions without their own bound; zero means DefaultMaxTokens.
 	MaxTokens int
-	// TLS configures https; nil is Go's defaults.
+	// TLS configures https; nil means Go's defaults.
 	TLS *tls.Config
-	// Place is where the model was declared, "agent.hcl:12", for messages.
+	// Place is the declaration of the model, "agent.hcl:12", for messages.
 	Place string
 }
 
-// Client asks one model. It may be used from many goroutines.
+// Client asks one model. It is safe for concurrent use.
 type Client struct {
 	options  Options
 	endpoint string
@@ -62,8 +59,7 @@ type Client struct {
 	http     *netguard.Client
 }
 
-// New makes a client. It connects to nothing. A URL that cannot be used is an
-// invalid_argument error.
+// New returns a client without connecting. The error is invalid_argument for an unusable URL.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
@@ -84,8 +80,8 @@ func New(o Options) (*Client, error) {
 	return &Client{options: o, endpoint: base + "/chat/completions", host: u.Host, http: client}, nil
 }
 
-// guard opens exactly the host that the operator wrote, and no other: no
-// redirect is followed, because it would carry the key and the prompt away.
+// guard allows only the host that the operator wrote: no redirect is followed, because it would carry the key and
+// the prompt away.
 func guard(o Options, u *url.URL) netguard.Options {
 	limits := netguard.Options{
 		MaxBytes: maxAnswer, Timeout: o.Timeout, HeaderTimeout: o.Timeout, IdleTimeout: o.Timeout,
@@ -94,20 +90,14 @@ func guard(o Options, u *url.URL) netguard.Options {
 	if port, err := strconv.Atoi(u.Port()); err == nil {
 		limits.Ports = []int{80, 443, port}
 	}
-	if o.Private || literal(u.Hostname()) {
+	_, notAddress := netip.ParseAddr(u.Hostname())
+	if o.Private || notAddress == nil || strings.EqualFold(u.Hostname(), "localhost") { // no name server decides
 		limits.Allow = []string{u.Hostname()}
 	}
 	return limits
 }
 
-// literal reports whether a host is an address or "localhost": then anyone who
-// wrote it knows where it leads, whatever name servers say.
-func literal(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil || strings.EqualFold(host, "localhost")
-}
-
-// Close ends connections that are kept for reuse.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.Close() }
 
 // Sample asks the model one question. The error is a *tool.Error of code
@@ -123,7 +113,8 @@ func (c *Client) Sample(ctx context.Context, request tool.SampleRequest) (*tool.
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode == http.StatusBadRequest && refusesMaxTokens(answer.Body) {
+	// Reasoning models require the newer name of the bound.
+	if answer.StatusCode == http.StatusBadRequest && parseComplaint(answer.Body).Param == "max_tokens" {
 		body.MaxCompletionTokens, body.MaxTokens = body.MaxTokens, 0
 		if answer, err = c.post(ctx, body); err != nil {
 			return nil, err
@@ -150,7 +141,7 @@ type message struct {
 	Content any    `json:"content"`
 }
 
-// part is a piece of a message that is more than a text.
+// part is a part of a message other than a plain text.
 type part struct {
 	Type  string     `json:"type"`
 	Text  string     `json:"text,omitempty"`
@@ -167,8 +158,7 @@ type audioPart struct {
 	Format string `json:"format"`
 }
 
-// messageOf is a piece of a conversation as the endpoint wants it. Audio is
-// taken in the two formats that such endpoints have.
+// messageOf converts a part of a conversation. Such endpoints accept audio in two formats.
 func messageOf(c tool.Content) (message, error) {
 	data := base64.StdEncoding.EncodeToString(c.Data)
 	switch c.Kind {
@@ -246,7 +236,7 @@ func (c *Client) place(sentence string) string {
 	return sentence + " (" + c.options.Place + ")."
 }
 
-// completion is the part of an answer that is read.
+// completion is the part of an answer that is used.
 type completion struct {
 	Model   string `json:"model"`
 	Choices []struct {

@@ -1,5 +1,5 @@
-// Package pluginlock finds the programs of a project's plugins, from
-// agent.lock.hcl and from what is installed for the user, and pins them there.
+// Package pluginlock finds the programs of a project's plugins, from agent.lock.hcl and the plugins installed for
+// the user, and pins them there.
 package pluginlock
 
 import (
@@ -22,8 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
-// Lock is the lock file of a project, together with the plugins that are
-// installed for the user.
+// Lock is the lock file of a project, together with the user's installed plugins.
 type Lock struct {
 	configPath string
 	file       *config.Lock
@@ -32,8 +31,7 @@ type Lock struct {
 	chosen     []string       // sources that got another program
 }
 
-// For opens the lock of a configuration. Where that declares no plugins it
-// reads nothing.
+// For opens the lock of a configuration. Without plugins it reads nothing.
 func For(cfg *config.Config) (*Lock, config.Diagnostics) {
 	if len(cfg.Plugins) == 0 {
 		return empty(cfg.Path), nil
@@ -41,8 +39,7 @@ func For(cfg *config.Config) (*Lock, config.Diagnostics) {
 	return Open(cfg.Path)
 }
 
-// Open reads the lock file beside the agent.hcl at configPath. Neither file
-// needs to exist.
+// Open reads the lock file beside the agent.hcl at configPath. Neither file needs to exist.
 func Open(configPath string) (*Lock, config.Diagnostics) {
 	l := empty(configPath)
 	file, diags := config.ReadLock(config.LockPath(configPath))
@@ -62,8 +59,8 @@ func empty(configPath string) *Lock {
 	return l
 }
 
-// Resolve sets the path and the checksum of a plugin's program in spec, or
-// spec.Problem where the program must not or cannot be run.
+// Resolve sets path and checksum of a plugin's program in spec, or spec.Problem if the program must not or cannot
+// run.
 func (l *Lock) Resolve(c config.Plugin, spec *plugins.Spec) {
 	locked := l.file.Find(c.Name)
 	spec.Repair = "If you changed it, run toolhost plugin lock " + c.Name + "; if not, it may have been tampered with: install it again."
@@ -94,15 +91,13 @@ func (l *Lock) Resolve(c config.Plugin, spec *plugins.Spec) {
 	}
 }
 
-// Installed finds the version of an installed plugin that the project uses. The
-// error is a *tool.Error: not_found where it is not installed, conflict where
-// the locked version is not one that agent.hcl allows.
+// Installed finds the version of an installed plugin that the project uses. The error is a *tool.Error: not_found
+// if it is not installed, conflict if agent.hcl does not allow the locked version.
 func (l *Lock) Installed(c config.Plugin) (*install.Installed, error) {
 	return l.installed(c, l.file.Find(c.Name))
 }
 
-// installed finds the locked version, or with a nil locked the newest that
-// agent.hcl allows.
+// installed finds the locked version, or with a nil locked the newest that agent.hcl allows.
 func (l *Lock) installed(c config.Plugin, locked *config.LockedPlugin) (*install.Installed, error) {
 	if l.store == nil {
 		why := tool.AsError(l.storeless)
@@ -133,11 +128,10 @@ func (l *Lock) installed(c config.Plugin, locked *config.LockedPlugin) (*install
 	return l.store.Find(c.Source, version)
 }
 
-// Entry returns what the lock file says of the plugin of that name, nil for
-// nothing.
+// Entry returns the lock file's entry for the plugin of that name, or nil.
 func (l *Lock) Entry(name string) *config.LockedPlugin { return l.file.Find(name) }
 
-// State says in a few words whether a plugin's program is pinned.
+// State describes whether a plugin's program is pinned.
 func (l *Lock) State(c config.Plugin) string {
 	switch locked := l.file.Find(c.Name); {
 	case locked != nil && locked.Version != "":
@@ -150,20 +144,17 @@ func (l *Lock) State(c config.Plugin) string {
 	return "not locked"
 }
 
-// Set pins an installed plugin under the name that agent.hcl has for it, with
-// the version constraint there.
+// Set pins an installed plugin under its name and version constraint in agent.hcl.
 func (l *Lock) Set(name string, found *install.Installed, constraint string) {
 	l.set(name, found, constraint, l.portable(found.From))
 }
 
-// Update pins a new version of a locked plugin, which came from where the
-// locked one came from.
+// Update pins a new version of a locked plugin, with the origin of the locked one.
 func (l *Lock) Update(name string, found *install.Installed, constraint string) {
 	l.set(name, found, constraint, l.file.Find(name).From)
 }
 
-// set pins an installed plugin. The checksums of other platforms stay if
-// version and origin are still the same.
+// set pins an installed plugin. The checksums of other platforms stay if version and origin are still the same.
 func (l *Lock) set(name string, found *install.Installed, constraint, from string) config.LockedPlugin {
 	entry := config.LockedPlugin{
 		Name: name, Version: found.Version, Constraint: constraint, From: from, Key: found.Signature.Key,
@@ -180,9 +171,8 @@ func (l *Lock) set(name string, found *install.Installed, constraint, from strin
 	return entry
 }
 
-// Pin pins the program that a plugin has now. Of an installed plugin, which is
-// returned too, that is the locked version, or the newest that agent.hcl allows
-// where the locked one is missing or not allowed.
+// Pin pins a plugin's present program. Of an installed plugin, which is returned too, that is the locked version,
+// or the newest that agent.hcl allows if the locked one is missing or not allowed.
 func (l *Lock) Pin(c config.Plugin) (config.LockedPlugin, *install.Installed, error) {
 	if !c.Installed() {
 		entry, err := l.pinProgram(c)
@@ -213,9 +203,8 @@ func (l *Lock) pinProgram(c config.Plugin) (config.LockedPlugin, error) {
 	return entry, nil
 }
 
-// Verify compares a plugin's program with what is locked, and an installed
-// plugin with what was installed, whose signature it returns. The error says
-// what differs.
+// Verify compares a plugin's program with the lock, and an installed plugin with its manifest, whose signature it
+// returns. The error says what differs.
 func (l *Lock) Verify(c config.Plugin) (*install.Signature, error) {
 	spec := plugins.Spec{Name: c.Name, Path: c.Source, SHA256: c.SHA256}
 	l.Resolve(c, &spec)
@@ -248,8 +237,7 @@ func (l *Lock) Verify(c config.Plugin) (*install.Signature, error) {
 	return signature, nil
 }
 
-// put locks a plugin's program. What the tools of the one before said is pinned
-// no longer: the user has chosen another.
+// put locks a plugin's program. The previous one's tools are no longer pinned: the user has chosen another.
 func (l *Lock) put(p config.LockedPlugin) {
 	if old := l.file.Find(p.Name); old == nil || !maps.Equal(old.SHA256, p.SHA256) {
 		l.file.Unpin("plugin " + p.Name)
@@ -267,7 +255,7 @@ func (l *Lock) Keep(declared []config.Plugin) {
 	}
 }
 
-// Write writes the lock file, if that changes it.
+// Write writes the lock file, if it has changed.
 func (l *Lock) Write() error {
 	if dir, err := pins.Dir(l.configPath); err == nil {
 		for _, source := range l.chosen {
@@ -277,8 +265,8 @@ func (l *Lock) Write() error {
 	return Save(config.LockPath(l.configPath), l.file)
 }
 
-// Save writes a lock file, if that changes it. It comes with the repository, so
-// one that is a link is refused: it may lead to any file of the user's.
+// Save writes a lock file, if it has changed. A symlink is refused: it comes with the repository and may lead to
+// any file of the user's.
 func Save(path string, lock *config.Lock) error {
 	mode, data := fs.FileMode(0o644), lock.Bytes()
 	if info, err := os.Lstat(path); err == nil {
@@ -298,8 +286,7 @@ func Save(path string, lock *config.Lock) error {
 	return nil
 }
 
-// portable is where a plugin came from, as the lock file keeps it: a path
-// within the project is relative to it.
+// portable is a plugin's origin for the lock file: a path within the project becomes relative.
 func (l *Lock) portable(from string) string {
 	dir, err := filepath.Abs(filepath.Dir(l.configPath))
 	if err != nil || isAddress(from) {
@@ -315,7 +302,7 @@ func (l *Lock) portable(from string) string {
 	return absolute
 }
 
-// Origin is the source to install a locked plugin from. It undoes portable.
+// Origin is the source to install a locked plugin from, the inverse of portable.
 func (l *Lock) Origin(locked *config.LockedPlugin) string {
 	if isAddress(locked.From) || filepath.IsAbs(locked.From) {
 		return locked.From

@@ -11,19 +11,19 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// What a plugin under a debugger may take: it stands still at breakpoints.
+// Limits of a plugin under a debugger, which stops at breakpoints.
 const (
 	attachedStartTimeout = 10 * time.Minute
 	attachedCallTimeout  = 24 * time.Hour
 )
 
-// attachment gives where the plugin runs already, if it does.
+// attachment returns where the plugin already runs, if it does.
 func (p *plugin) attachment() (Attachment, bool) {
 	a, ok := p.manager.options.Attach[p.spec.Name]
 	return a, ok
 }
 
-// attach connects to a plugin that runs already.
+// attach connects to a plugin that already runs.
 func (in *instance) attach(ctx context.Context, at Attachment) error {
 	options := append(dialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	conn, err := grpc.NewClient("unix:"+at.Socket, options...)
@@ -45,7 +45,7 @@ func (in *instance) attach(ctx context.Context, at Attachment) error {
 	return in.introduce(ctx)
 }
 
-// connected waits for a first connection and gives up at a refused one.
+// connected waits for a first connection and gives up when refused.
 func connected(ctx context.Context, conn *grpc.ClientConn) error {
 	conn.Connect()
 	for {
@@ -59,7 +59,7 @@ func connected(ctx context.Context, conn *grpc.ClientConn) error {
 	}
 }
 
-// watch takes the end of the connection for the end of the process.
+// watch treats the end of the connection as the end of the process.
 func (in *instance) watch(conn *grpc.ClientConn) {
 	for state := conn.GetState(); state == connectivity.Ready; state = conn.GetState() {
 		conn.WaitForStateChange(context.Background(), state)

@@ -26,8 +26,7 @@ type binary struct {
 	self     bool
 }
 
-// openBinary opens the plugin's program and checks it against the checksum
-// that the spec names.
+// openBinary opens the plugin's program and verifies the spec's checksum.
 func (p *plugin) openBinary() (*binary, error) {
 	if p.spec.Shipped {
 		return p.hostBinary()
@@ -36,7 +35,7 @@ func (p *plugin) openBinary() (*binary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e := p.manager.cache.load(&p.spec); e != nil && e.vouchesFor(b.identity) {
+	if e := p.manager.cache.load(&p.spec); e != nil && b.identity.strong() && e.matches(b.identity) {
 		b.sha256 = e.SHA256
 	}
 	if p.spec.SHA256 == "" {
@@ -91,7 +90,7 @@ func unreadable(spec Spec, err error) *tool.Error {
 		Suggest("Check the source of the plugin block: it names the plugin's program.")
 }
 
-// verify compares the checksum of the open file with the one that is wanted.
+// verify checks the open file's checksum.
 func (b *binary) verify(spec Spec) error {
 	if err := b.hash(); err != nil {
 		return unreadable(spec, err)
@@ -119,9 +118,8 @@ func (b *binary) hash() error {
 	return nil
 }
 
-// verifiedPath is a path that leads to the open file even when the name leads
-// elsewhere by now. A script is run by its name, since its interpreter opens
-// it again.
+// verifiedPath leads to the open file even if the name leads elsewhere by now. A script is run by its name, since
+// its interpreter opens it again.
 func (b *binary) verifiedPath() string {
 	switch {
 	case runtime.GOOS != "linux":
@@ -140,8 +138,7 @@ func (b *binary) isScript() bool {
 	return string(start[:n]) == "#!"
 }
 
-// unchanged fails when the program was written to, or its name given to
-// another file, after it was verified.
+// unchanged fails if the program was written to, or its name given to another file, since it was verified.
 func (b *binary) unchanged() error {
 	if !b.pinned {
 		return nil

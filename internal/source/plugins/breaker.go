@@ -7,9 +7,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// A plugin that failed is started again by the next call at once, after
-// further failures in a row only some time later. A call waits for its turn up
-// to maxBackoffWait and is refused where it would take longer.
+// A failed plugin is restarted by the next call at once, after further failures in a row only some time later. A
+// call waits for that up to maxBackoffWait, and is refused if it would take longer.
 const (
 	freeFailures   = 1
 	firstBackoff   = 100 * time.Millisecond
@@ -17,8 +16,7 @@ const (
 	maxBackoffWait = 500 * time.Millisecond
 )
 
-// programIdentity tells one state of the plugin's program from another; it is
-// zero where that cannot be known.
+// programIdentity identifies a state of the plugin's program; it is zero if unknown.
 func (p *plugin) programIdentity() identity {
 	if p.spec.Shipped {
 		return identity{}

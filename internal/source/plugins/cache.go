@@ -16,20 +16,19 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// cacheFormat is raised when cacheEntry changes its meaning.
+// cacheFormat is raised when the meaning of cacheEntry changes.
 const cacheFormat = 1
 
-// settleTime is how old a file's last change has to be, when it is hashed, for
-// a later change to be sure to show in its times.
+// settleTime is how old a file's last change must be when hashed, for a later change to be sure to show in its
+// times.
 const settleTime = 50 * time.Millisecond
 
-// schemaCache keeps what plugins said of themselves, one file for each program
-// and configuration.
+// schemaCache keeps plugins' descriptions, one file for each program and configuration.
 type schemaCache struct {
 	dir string // empty keeps nothing
 }
 
-// cacheEntry is what is known of a plugin's program under one configuration.
+// cacheEntry is the description of a plugin's program under one configuration.
 type cacheEntry struct {
 	Format      int                       `json:"format"`
 	Protocol    int                       `json:"protocol"`
@@ -39,18 +38,13 @@ type cacheEntry struct {
 	Description *pluginclient.Description `json:"description"`
 }
 
-// vouchesFor reports whether a file of that identity has the checksum of e.
-func (e *cacheEntry) vouchesFor(id identity) bool {
-	return id.strong() && e.matches(id)
-}
-
-// matches is vouchesFor as far as the system can tell: enough to list tools.
+// matches reports whether a file of that identity has the checksum of e, as far as the system can tell; it is certain
+// if the identity is strong.
 func (e *cacheEntry) matches(id identity) bool {
 	return e.Identity == id && id.changed() < e.HashedAt-int64(settleTime)
 }
 
-// cacheKey tells the entries of a cache apart. The configuration may hold
-// secrets, so it is only a hash.
+// cacheKey is a hash, since the configuration may hold secrets.
 type cacheKey [16]byte
 
 func keyOf(spec *Spec) cacheKey {
@@ -63,7 +57,7 @@ func (c *schemaCache) path(key cacheKey) string {
 	return filepath.Join(c.dir, hex.EncodeToString(key[:])+".json")
 }
 
-// absolute is a path as it is when the working directory changes.
+// absolute makes a path independent of the working directory.
 func absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -72,7 +66,7 @@ func absolute(path string) string {
 	return path
 }
 
-// load gives the entry for spec, nil when there is none that can be read.
+// load returns the entry for spec, nil if it cannot be read.
 func (c *schemaCache) load(spec *Spec) *cacheEntry {
 	if c.dir == "" {
 		return nil
@@ -92,7 +86,7 @@ func (c *schemaCache) load(spec *Spec) *cacheEntry {
 	return &e
 }
 
-// store keeps what the program b said.
+// store writes the description of the program b.
 func (c *schemaCache) store(spec *Spec, b *binary, d *pluginclient.Description) error {
 	if c.dir == "" {
 		return nil
@@ -119,8 +113,7 @@ func (c *schemaCache) write(spec *Spec, e *cacheEntry) error {
 	return atomicfile.WriteCache(c.path(keyOf(spec)), tool.MustMarshal(e))
 }
 
-// readOwn reads a file of the cache. One that somebody else could have
-// written is not believed: it would vouch for a program.
+// readOwn reads a file of the cache. One that others could have written is rejected: it would vouch for a program.
 func readOwn(path string) ([]byte, error) {
 	info, err := os.Stat(path) // before opening: a FIFO would block
 	if err != nil {
@@ -145,8 +138,7 @@ func readOwn(path string) ([]byte, error) {
 	return data, err
 }
 
-// current gives the entry for spec where it holds for the program as it is now,
-// as far as can be told without reading the program.
+// current returns the entry for spec if it is of the present program, as far as can be told without reading that.
 func (c *schemaCache) current(spec *Spec) (e *cacheEntry, ok bool) {
 	e = c.load(spec)
 	if e == nil {
@@ -159,13 +151,12 @@ func (c *schemaCache) current(spec *Spec) (e *cacheEntry, ok bool) {
 	return e, e.permitted(spec)
 }
 
-// permitted reports whether the program of e is the one that spec wants.
+// permitted reports whether the program of e is the one of spec.
 func (e *cacheEntry) permitted(spec *Spec) bool {
 	return spec.SHA256 == "" || strings.EqualFold(spec.SHA256, e.SHA256)
 }
 
-// fresh is current for a program that may have new times and the same content:
-// it stays known.
+// fresh is current for a program that may have new times and the same content: it stays known.
 func (c *schemaCache) fresh(spec *Spec) (e *cacheEntry, ok bool) {
 	e, ok = c.current(spec)
 	if e == nil || ok || !e.permitted(spec) {

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// Inspect starts a program that is not declared, with no configuration, and
-// gives what it says of itself. The error is a *tool.Error.
+// Inspect starts a program that is not declared, without configuration, and returns its description. The error is a
+// *tool.Error.
 func (m *Manager) Inspect(ctx context.Context, program string) (*Description, error) {
 	spec := Spec{Name: strings.TrimPrefix(filepath.Base(program), "toolhost-plugin-"), Path: program}
 	p, err := newPlugin(m, spec)
@@ -25,8 +25,7 @@ func (m *Manager) Inspect(ctx context.Context, program string) (*Description, er
 	return p.describe(ctx)
 }
 
-// Checksum gives the SHA-256 of a plugin's program, in lower-case hex. The
-// error is a *tool.Error.
+// Checksum returns the SHA-256 of a plugin's program, in lower-case hex. The error is a *tool.Error.
 func Checksum(path string) (string, error) {
 	spec := Spec{Name: filepath.Base(path), Path: path}
 	b, err := openProgram(spec)
@@ -40,8 +39,7 @@ func Checksum(path string) (string, error) {
 	return b.sha256, nil
 }
 
-// checkConfig checks the plugin's configuration against the schema that the
-// plugin declares, and fills in defaults.
+// checkConfig validates the configuration against the plugin's schema, and fills in defaults.
 func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 	config := spec.Config
 	if spec.ResolveConfig != nil {
@@ -78,8 +76,7 @@ func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 		Suggest("Fix the plugin's config block.").With("violations", violations)
 }
 
-// checkDescription refuses a description that would break the code that lists the
-// tools.
+// checkDescription refuses a description that would break code listing the tools.
 func checkDescription(name string, d *pluginclient.Description) error {
 	seen := make(map[string]bool)
 	for _, t := range d.Tools {
@@ -126,7 +123,7 @@ func validName(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
-// learn notes what a started plugin offers, and keeps it for next time.
+// learn stores the description of a started plugin.
 func (p *plugin) learn(d *pluginclient.Description, b *binary) {
 	p.Lock()
 	p.description = d

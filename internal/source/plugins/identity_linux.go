@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// identity tells one state of a file from any other, without reading it. The
-// change time cannot be set by the file's owner.
+// identity identifies a state of a file without reading it. The change time cannot be set by the file's owner.
 type identity struct {
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
@@ -31,8 +30,8 @@ func identityOf(info os.FileInfo) identity {
 	return id
 }
 
-// strong reports whether an equal identity means an equal content.
+// strong reports whether equal identities mean equal content.
 func (id identity) strong() bool { return id.CTime != 0 }
 
-// changed is the latest time that id names.
+// changed is the latest time in id.
 func (id identity) changed() int64 { return max(id.MTime, id.CTime) }

@@ -4,8 +4,7 @@ package plugins
 
 import "os"
 
-// identity tells one state of a file from any other, as far as size and
-// modification time do.
+// identity identifies a state of a file as far as size and modification time do.
 type identity struct {
 	Size  int64 `json:"size"`
 	MTime int64 `json:"mtime"` // nanoseconds since 1970
@@ -23,9 +22,7 @@ func identityOf(info os.FileInfo) identity {
 	return identity{Size: info.Size(), MTime: info.ModTime().UnixNano()}
 }
 
-// strong reports whether an equal identity means an equal content. It does
-// not here: anybody can set a modification time.
+// strong reports whether equal identities mean equal content. They do not here: anyone can set a modification time.
 func (identity) strong() bool { return false }
 
-// changed is the latest time that id names.
 func (id identity) changed() int64 { return id.MTime }

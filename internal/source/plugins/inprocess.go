@@ -8,22 +8,19 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// ownTools are the tools of a plugin that has no process: the host calls them
-// itself.
+// ownTools are the tools of a plugin without a process: the host calls them itself.
 type ownTools struct {
 	mu    sync.Mutex
 	tools map[string]tool.Tool // nil until the plugin is configured
 }
 
-// inProcess reports whether the plugin's tools are called in this process. One
-// that is attached has a process all the same.
+// inProcess reports whether the plugin's tools are called in this process. An attached plugin always has its own.
 func (p *plugin) inProcess() bool {
 	_, attached := p.attachment()
 	return p.spec.InProcess && !attached
 }
 
-// ownTool gives a tool of the plugin itself. The plugin is configured at the
-// first use, as its process would be.
+// ownTool returns a tool of the plugin itself, which is configured at the first use, as its process would be.
 func (p *plugin) ownTool(ctx context.Context, name string) (tool.Tool, error) {
 	if p.isClosed() {
 		return nil, closedError(p.spec.Name)
@@ -69,33 +66,4 @@ func (p *plugin) configureHere(ctx context.Context) (map[string]tool.Tool, *tool
 		tools[t.Definition().Name] = t
 	}
 	return tools, nil
-}
-
-// callHere runs the tool in this process.
-func (t *remoteTool) callHere(ctx context.Context, call *tool.Call) (*tool.Result, error) {
-	own, err := t.plugin.ownTool(ctx, t.name)
-	if err != nil {
-		return nil, err
-	}
-	t.plugin.countCall()
-	return own.Call(ctx, t.named(call))
-}
-
-// planHere makes the tool's plan in this process. Only tools that make plans
-// are asked for one.
-func (t *remoteTool) planHere(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	own, err := t.plugin.ownTool(ctx, t.name)
-	if err != nil {
-		return nil, err
-	}
-	return own.(tool.Planner).Plan(ctx, t.named(call))
-}
-
-// commandLineHere tells the tool's command line in this process.
-func (t *remoteTool) commandLineHere(ctx context.Context, call *tool.Call) ([]string, error) {
-	own, err := t.plugin.ownTool(ctx, t.name)
-	if err != nil {
-		return nil, err
-	}
-	return own.(tool.Commander).CommandLine(ctx, t.named(call))
 }

@@ -18,12 +18,10 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// shutdownGrace is how long a plugin may take to end when asked politely,
-// before its runner is told to end it.
+// shutdownGrace is how long a plugin has to end when asked politely, before its runner ends it.
 const shutdownGrace = time.Second
 
-// instance is one process of a plugin, from its start to its end. It is never
-// started twice, since a go-plugin client cannot be.
+// instance is one process of a plugin. It is started once, since a go-plugin client is.
 type instance struct {
 	plugin *plugin
 	runner *guardedRunner
@@ -40,11 +38,7 @@ type instance struct {
 	life     lifeLog
 }
 
-func newInstance(ctx context.Context, p *plugin) *instance {
-	return &instance{plugin: p, life: p.lifeLog(ctx), ready: make(chan struct{}), runner: newRunner(p)}
-}
-
-// Ready implements life.Attempt, like Failure and Gone.
+// Ready implements supervisor.Attempt, as Failure and Gone do.
 func (in *instance) Ready() <-chan struct{} { return in.ready }
 
 // Failure is why the start failed.
@@ -69,8 +63,7 @@ func (in *instance) Gone() bool {
 	}
 }
 
-// start brings the process up to where its tools can be called. After an
-// error nothing of it is left.
+// start starts the process and makes its tools callable. After an error nothing of it is left.
 func (in *instance) start() *tool.Error {
 	timeout := in.plugin.spec.StartTimeout
 	if timeout <= 0 {
@@ -135,7 +128,7 @@ func (in *instance) clientConfig(dir string, timeout time.Duration) *goplugin.Cl
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc:       in.runner.adopt,
 		SkipHostEnv:      true,
-		// Longer than ours, so that the watchdog is who ends a slow start and says so.
+		// Longer than ours, so that our watchdog ends a slow start with its message.
 		StartTimeout:     2 * timeout,
 		Logger:           hclog.NewNullLogger(),
 		SyncStdout:       in.runner.lines("stdout"),
@@ -182,8 +175,7 @@ func (d dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *g
 	return client, nil
 }
 
-// introduce asks the plugin what it is, hands it its configuration and notes
-// what it then offers.
+// introduce gets the description, passes the configuration and notes what the plugin then offers.
 func (in *instance) introduce(ctx context.Context) error {
 	p := in.plugin
 	first, err := in.client.Describe(ctx)
@@ -218,8 +210,7 @@ func (in *instance) introduce(ctx context.Context) error {
 	return nil
 }
 
-// startError says why the start failed. What the runner saw comes before what
-// go-plugin says, whose texts are for people only.
+// startError explains why the start failed. What the runner saw comes before the texts of go-plugin.
 func (in *instance) startError(err error, timeout time.Duration) *tool.Error {
 	r := in.runner
 	var told *tool.Error
@@ -259,7 +250,7 @@ func (in *instance) startError(err error, timeout time.Duration) *tool.Error {
 		"Look into the log for what happened at its start.")
 }
 
-// explain makes an error that names the plugin and quotes its last words.
+// explain returns an error that names the plugin and quotes its last output.
 func (in *instance) explain(code tool.Code, message, next string) *tool.Error {
 	lines := in.runner.lastLines()
 	if len(lines) > 0 {
@@ -275,15 +266,14 @@ func (in *instance) explain(code tool.Code, message, next string) *tool.Error {
 	return e
 }
 
-// crashError is the error of a plugin that ended by itself.
+// crashError is the error of a plugin that ended unexpectedly.
 func (in *instance) crashError(when string) *tool.Error {
 	return in.explain(tool.Unavailable,
 		fmt.Sprintf("plugin %s %s: %s", in.plugin.spec.Name, when, in.runner.exitStatus()),
 		"The next call starts the plugin again. Whether this call had an effect is not known: look before repeating it.")
 }
 
-// stop ends the process, first politely, and frees what belongs to it. A start
-// that is under way is cut short.
+// stop ends the process, first politely, and frees its resources. A start in progress is cut short.
 func (in *instance) stop() {
 	in.stopping.Store(true)
 	if !in.isReady() {
@@ -293,9 +283,8 @@ func (in *instance) stop() {
 	in.release()
 }
 
-// release lets go-plugin ask the process to end and clean up after itself.
-// go-plugin waits without a limit, so the runner ends the process when that
-// takes too long. It is called when the start is over.
+// release lets go-plugin end the process and clean up. go-plugin waits without a limit, so the runner ends the
+// process if that takes too long. It is called when the start is over.
 func (in *instance) release() {
 	in.freed.Do(func() {
 		late := time.AfterFunc(shutdownGrace, in.runner.stop)
@@ -317,8 +306,7 @@ func (p *plugin) isClosed() bool {
 	return p.IsClosed
 }
 
-// The events in the life of a plugin's process, for Options.Life. The names in
-// quotes are those of an event's details.
+// The events of a plugin's process, for Options.Life. The quoted names are those of an event's details.
 const (
 	// LifeStarted: the process runs and can be called; "pid", "took_ms",
 	// "version".
@@ -327,16 +315,13 @@ const (
 	LifeFailed = "plugin_start_failed"
 	// LifeCrashed: the process ended by itself; "status".
 	LifeCrashed = "plugin_crashed"
-	// LifeEnded: the process was ended because it did not answer; "pid",
-	// "error".
+	// LifeEnded: the process was ended because it did not answer; "pid", "error".
 	LifeEnded = "plugin_unresponsive"
-	// LifeStopped: the process was ended because it is no longer needed; "idle"
-	// where nobody had used it for long.
+	// LifeStopped: the process was ended because it is no longer needed; "idle" if unused for long.
 	LifeStopped = "plugin_stopped"
 )
 
-// lifeLog reports the events of one process to Options.Life, in the context of
-// the call that started the process.
+// lifeLog reports the events of one process to Options.Life, in the context of the call that started it.
 type lifeLog struct {
 	ctx    context.Context
 	plugin string
@@ -353,8 +338,7 @@ func (l lifeLog) event(name string, details map[string]any) {
 	}
 }
 
-// reportStart reports whether the process came up. It is called before the
-// calls that wait for the process go on.
+// reportStart reports whether the process started, before waiting calls continue.
 func (in *instance) reportStart(took time.Duration) {
 	if in.failure != nil {
 		in.life.event(LifeFailed, map[string]any{"error": in.failure.Message})

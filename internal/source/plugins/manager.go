@@ -1,7 +1,5 @@
-// Package plugins starts plugins, talks to them and ends them. It gives the
-// tools of a plugin as tools of the host, starts the process at the first
-// call, and keeps everything that a plugin may do wrong from reaching the host
-// or another plugin.
+// Package plugins starts, calls and ends plugins. It offers the tools of a plugin as tools of the host, starts the
+// process at the first call, and isolates the host and other plugins from its failures.
 package plugins
 
 import (
@@ -17,27 +15,23 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
-	"github.com/toolhost/toolhost/internal/source/roster"
+	"github.com/toolhost/toolhost/internal/source/registry"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// ProtocolVersion is the newest version of the plugin protocol that the
-// manager speaks.
+// ProtocolVersion is the newest version of the plugin protocol supported.
 const ProtocolVersion = wire.ProtocolVersion
 
-// DefaultStartTimeout is how long a plugin may take from its start to being
-// configured.
+// DefaultStartTimeout bounds a plugin's start until it is configured.
 const DefaultStartTimeout = 10 * time.Second
 
-// Attachment is where a plugin that runs already can be reached.
+// Attachment is the address of a plugin that already runs.
 type Attachment = wire.Attachment
 
-// AttachVariable is the environment variable by which an operator names plugins
-// that run already; see ParseAttach.
+// AttachVariable is the environment variable by which an operator names plugins that already run; see ParseAttach.
 const AttachVariable = wire.AttachVariable
 
-// ParseAttach reads what AttachVariable holds: a JSON object with an
-// Attachment by the name of each plugin. Empty text is none.
+// ParseAttach parses AttachVariable: a JSON object with an Attachment by the name of each plugin, or "".
 func ParseAttach(text string) (map[string]Attachment, error) {
 	if text == "" {
 		return nil, nil
@@ -59,54 +53,44 @@ func ParseAttach(text string) (map[string]Attachment, error) {
 	return all, nil
 }
 
-// Options say how plugins are run. The zero value works, without shipped
-// plugins and without a schema cache.
+// Options are how plugins are run. The zero value works, without shipped plugins and without a schema cache.
 type Options struct {
-	// Logger receives what plugins print and log, and what happens to them.
-	// Nil discards.
+	// Logger gets plugins' output, log messages and state changes. Nil discards.
 	Logger *slog.Logger
-	// Dir is where the private directory of the sockets is made. Empty, or a
-	// name too long for a socket's, means the system's directory for temporary
-	// files.
+	// Dir is the parent of the private socket directory. By default, or if its name is too long for a socket, it is
+	// the system's temporary directory.
 	Dir string
-	// CacheDir keeps what plugins said of themselves, so that listing their
-	// tools starts none. Empty keeps nothing.
+	// CacheDir keeps plugins' descriptions, so that listing their tools starts none. Empty keeps nothing.
 	CacheDir string
 	// Workspace is what the plugins work on.
 	Workspace sdk.Workspace
-	// HostVersion is told to the plugins.
+	// HostVersion is toolhost's version as plugins see it.
 	HostVersion string
-	// Shipped finds a plugin that is part of the host binary. Nil means none.
+	// Shipped finds a plugin that is part of the host binary. May be nil.
 	Shipped func(name string) (sdk.Plugin, bool)
-	// Prepare changes the command of a plugin before it starts, such as to
-	// confine it. An error keeps the plugin from starting. Nil leaves it be.
+	// Prepare changes the command of a plugin before it starts, for example to confine it. An error keeps the
+	// plugin from starting. May be nil.
 	Prepare func(Launch) error
-	// Denied says what of a plugin's failure its confinement is behind, by what
-	// the plugin printed; "" for nothing. Nil says nothing.
+	// Denied explains how its confinement may have caused a plugin's failure, by its output; "" if it has not. May
+	// be nil.
 	Denied func(plugin, printed string) string
-	// CancelGrace is how long a call whose context has ended may take to
-	// answer before its plugin is ended. Zero means 5 seconds.
+	// CancelGrace is how long a call whose context has ended has to answer before its plugin is ended. Zero means 5
+	// seconds.
 	CancelGrace time.Duration
-	// MaxBackoff bounds the pause before a plugin that keeps failing is started
-	// again. Zero means 30 seconds.
+	// MaxBackoff bounds the pause before a plugin that keeps failing is restarted. Zero means 30 seconds.
 	MaxBackoff time.Duration
-	// Attach names plugins that run already, by their names in the
-	// configuration: they are connected to and neither started nor ended.
+	// Attach names plugins that already run, by their names in the configuration: they are connected to and neither
+	// started nor ended.
 	Attach map[string]Attachment
-	// Redact takes secrets out of what plugins print, before it is logged, kept
-	// or shown. Nil leaves it be.
+	// Redact removes secrets from plugins' output, before it is logged, kept or shown. May be nil.
 	Redact func(string) string
-	// Said is called with each line that a plugin printed or logged, as far as it is
-	// logged, without secrets. Nil is not called.
+	// Said, unless nil, is called with each logged line that a plugin printed or logged, without secrets.
 	Said func(plugin, line string)
-	// Life is called with the events in the life of a plugin's process, which
-	// are the Life constants. ctx has the values of the context in which the
-	// process was started, and no end. Life must not call the manager. Nil is
-	// not called.
+	// Life, unless nil, is called with the events of a plugin's process (the Life constants). ctx has the values of
+	// the context in which the process was started, and no end. Life must not call the manager.
 	Life func(ctx context.Context, plugin, event string, details map[string]any)
-	// Sensitive is called with the values of settings that a plugin's schema
-	// marks as writeOnly, before they are used, so that the host can keep them
-	// out of what it shows. Nil is not called.
+	// Sensitive, unless nil, is called with the values of settings that a plugin's schema marks as writeOnly,
+	// before they are used, so that the host can redact them.
 	Sensitive func(values []string)
 }
 
@@ -116,63 +100,54 @@ type Spec struct {
 	Name string
 	// Path is the plugin's program. Ignored for shipped plugins.
 	Path string
-	// Shipped is true for a plugin that is part of the host binary.
+	// Shipped is set for a plugin that is part of the host binary.
 	Shipped bool
-	// InProcess has the tools of a shipped plugin called in the host's own
-	// process, for one that needs no isolation from it: none of what is said
-	// here of processes is about it then.
+	// InProcess calls the tools of a shipped plugin in the host's own process, if it needs no isolation. Fields
+	// about processes are ignored then.
 	InProcess bool
 	// Args are further arguments of the program.
 	Args []string
-	// Env are environment variables of the plugin, beside a few of the host's
-	// that every program needs.
+	// Env are environment variables of the plugin, besides a few of the host's that every program needs.
 	Env map[string]string
-	// SHA256 is the checksum that the program must have, in hexadecimal.
-	// Empty accepts any.
+	// SHA256 is the checksum that the program must have, in hex. Empty accepts any.
 	SHA256 string
-	// Repair says how to get the right program where the checksum is another.
+	// Repair says how to get the right program if the checksum differs.
 	Repair string
-	// Confinement stands for what Options.Prepare does to this plugin, in any
-	// form that reflect.DeepEqual compares. When it differs from that of the
-	// manager before, the plugin gets a new process; see Manager.Succeed.
+	// Confinement stands for what Options.Prepare does to this plugin, in any form that reflect.DeepEqual compares.
+	// If it differs from the previous manager's, the plugin gets a new process; see Manager.Succeed.
 	Confinement any
 	// Config is the plugin's configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
-	// ResolveConfig makes the configuration from the JSON Schema that the
-	// plugin declares for it, which is empty for none. Config then only serves
-	// to compare configurations. An error keeps the plugin from starting. Nil
-	// checks Config itself against the schema.
+	// ResolveConfig makes the configuration from the JSON Schema that the plugin declares for it, possibly empty.
+	// Config then only serves to compare configurations. An error keeps the plugin from starting. If nil, Config is
+	// validated against the schema.
 	ResolveConfig func(declared json.RawMessage) (json.RawMessage, error)
 	// Prefix goes before the names of the plugin's tools.
 	Prefix string
 	// StartTimeout bounds the start. Zero means DefaultStartTimeout.
 	StartTimeout time.Duration
-	// CallTimeout bounds a call of any of the plugin's tools, in place of
-	// what the tools say themselves. Zero leaves it to them.
+	// CallTimeout, unless zero, replaces the timeout of the plugin's tools.
 	CallTimeout time.Duration
-	// Problem is why the plugin cannot be used, where that is known without its
-	// program: it is not installed, say. Nil means none.
+	// Problem is why the plugin cannot be used, if known without its program, such as that it is not installed. May
+	// be nil.
 	Problem *tool.Error
-	// IdleTimeout is how long the process may go unused before it is ended;
-	// the next call starts it again. Zero keeps it.
+	// IdleTimeout ends a process unused for so long; the next call starts it again. Zero keeps it.
 	IdleTimeout time.Duration
-	// Since is when a restart of the plugin was last asked for. A later time gives it a
-	// new process.
+	// Since is when a restart of the plugin was last requested. A later time gives it a new process.
 	Since time.Time
-	// Granted are the permissions that the plugin has. A tool that asks for
-	// others is refused. Nil grants what the tools ask for.
+	// Granted are the plugin's permissions. A tool that needs others is refused. Nil grants what the tools ask for.
 	Granted []tool.Permission
 }
 
-// Manager runs plugins. It is safe for use by several goroutines.
+// Manager runs plugins. It is safe for concurrent use.
 type Manager struct {
 	options Options
 	logger  *slog.Logger
-	plugins roster.Roster[*plugin]
+	plugins registry.Registry[*plugin]
 	*shared
 }
 
-// NewManager makes a manager. It starts nothing and touches no file.
+// NewManager returns a manager. It starts nothing and touches no file.
 func NewManager(options Options) *Manager {
 	logger := options.Logger
 	if logger == nil {
@@ -195,34 +170,31 @@ func NewManager(options Options) *Manager {
 	}
 }
 
-// Add declares a plugin. The error is a *tool.Error: invalid_argument for a
-// spec that cannot be used, conflict for a name that is taken.
+// Add declares a plugin. The error is a *tool.Error: invalid_argument for an unusable spec, conflict for a name in
+// use.
 func (m *Manager) Add(spec Spec) error {
 	same := func(p *plugin) bool { return p.is(spec, m.options.Workspace) }
 	err := m.plugins.Add(spec.Name, same, func() (*plugin, error) { return newPlugin(m, spec) })
 	switch err {
-	case roster.ErrClosed:
+	case registry.ErrClosed:
 		return closedError(spec.Name)
-	case roster.ErrTaken:
+	case registry.ErrTaken:
 		return tool.Errorf(tool.Conflict, "two plugins are named %q", spec.Name).
 			Suggest("Give one of them another name.")
 	}
 	return err
 }
 
-// Remove forgets a plugin, and ends it unless another manager has it too.
-// Removing an unknown one does nothing.
+// Remove removes a plugin, and ends it unless another manager has it too. An unknown name is ignored.
 func (m *Manager) Remove(name string) { m.plugins.Remove(name) }
 
-// Source gives the plugin's tools to a host. An unknown name gives a source
-// whose Tools fails.
+// Source returns the plugin's tools for a host. For an unknown name its Tools fails.
 func (m *Manager) Source(name string) *Source {
 	p, _ := m.plugins.Find(name)
 	return &Source{name: name, plugin: p}
 }
 
-// Sources gives the sources of all plugins, in the order in which they were
-// added.
+// Sources returns the sources of all plugins, in the order they were added.
 func (m *Manager) Sources() []*Source {
 	var out []*Source
 	for _, p := range m.plugins.All() {
@@ -231,7 +203,7 @@ func (m *Manager) Sources() []*Source {
 	return out
 }
 
-// Status tells how each plugin is, sorted by name. It starts none.
+// Status returns the status of each plugin, sorted by name, without starting any.
 func (m *Manager) Status() []Status {
 	out := []Status{}
 	for _, p := range m.plugins.All() {
@@ -241,8 +213,7 @@ func (m *Manager) Status() []Status {
 	return out
 }
 
-// Try starts, concurrently, the plugins that have a process and have not failed, which
-// their Status then tells.
+// Try starts concurrently the plugins that have a process and have not failed; see Status for the results.
 func (m *Manager) Try(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, p := range m.plugins.All() {
@@ -253,9 +224,8 @@ func (m *Manager) Try(ctx context.Context) {
 	all.Wait()
 }
 
-// Close ends all plugins that no other manager has, with everything that they
-// started, and returns when none of them is left. It takes a few seconds at
-// most. The manager cannot be used afterwards.
+// Close ends all plugins that no other manager has, with their descendants, within a few seconds. The manager
+// cannot be used afterwards.
 func (m *Manager) Close() error {
 	if !m.plugins.Close() {
 		return nil
@@ -263,7 +233,7 @@ func (m *Manager) Close() error {
 	return m.leave()
 }
 
-// Source is the tools of one plugin, as a host wants them.
+// Source is the tools of one plugin for a host.
 type Source struct {
 	name   string
 	plugin *plugin
@@ -272,11 +242,9 @@ type Source struct {
 // Name is "plugin" and the plugin's name.
 func (s *Source) Name() string { return "plugin " + s.name }
 
-// Tools lists the tools: from the host binary for a shipped plugin, from the
-// cache where it holds what this very program said under this configuration,
-// and otherwise by starting the plugin. A plugin that cannot be started keeps
-// the tools it last had; calling them says why they are unavailable. The error
-// is a *tool.Error, of code unavailable as a rule.
+// Tools lists the tools: from the host binary for a shipped plugin, from the cache if it is of this very program
+// and configuration, or by starting the plugin. A plugin that cannot be started keeps the tools it last had;
+// calling them says why they are unavailable. The error is a *tool.Error, usually of code unavailable.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	if s.plugin == nil {
 		return nil, tool.Errorf(tool.NotFound, "there is no plugin named %q", s.name).
@@ -285,16 +253,21 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	return s.plugin.tools(ctx)
 }
 
-// KnownTools lists the tools where that takes neither a start nor the reading
-// of a program. A host asks it first.
+// KnownTools lists the tools if that takes neither a start nor reading the program. A host asks it first.
 func (s *Source) KnownTools() ([]tool.Tool, bool) {
 	if s.plugin == nil {
 		return nil, false
 	}
-	return s.plugin.knownTools()
+	if s.plugin.shipped != nil {
+		return s.plugin.shippedTools(), true
+	}
+	if d, ok := s.plugin.known(); ok {
+		return s.plugin.remotes(d), true
+	}
+	return nil, false
 }
 
-// Describe gives what the plugin says of itself, starting it if need be.
+// Describe returns the plugin's description, starting it if need be.
 func (s *Source) Describe(ctx context.Context) (*Description, error) {
 	if _, err := s.Tools(ctx); err != nil {
 		return nil, err
@@ -307,11 +280,10 @@ func closedError(name string) *tool.Error {
 		Suggest("Start toolhost again.")
 }
 
-// Succeed makes the manager that is to take m's place after a change of the
-// configuration. Plugins are added to it as to any other. One with the same
-// spec, program and workspace as a plugin of m is that very plugin: its process
-// runs on, with its calls and its state. A plugin ends with the last manager
-// that has it, so both managers have to be closed; see HandOver.
+// Succeed returns the manager that replaces m after a change of the configuration. Plugins are added to it as
+// usual. One with the same spec, program and workspace as a plugin of m is that very plugin: its process continues,
+// with its calls and its state. A plugin ends with the last manager that has it, so both managers have to be
+// closed; see HandOver.
 func (m *Manager) Succeed(options Options) *Manager {
 	next := NewManager(options)
 	next.plugins.Follow(&m.plugins)
@@ -320,16 +292,14 @@ func (m *Manager) Succeed(options Options) *Manager {
 	return next
 }
 
-// TryChanged starts, concurrently, the plugins that replace a running plugin of
-// the same name in the manager before. It returns the first error, a
-// *tool.Error, in the order in which the plugins were added.
+// TryChanged starts concurrently the plugins that replace a running plugin of the same name in the previous
+// manager. It returns the first error, a *tool.Error, in the order in which the plugins were added.
 func (m *Manager) TryChanged(ctx context.Context) error {
 	return m.plugins.TryChanged((*plugin).runs, func(p *plugin) error { return p.start(ctx) })
 }
 
-// HandOver ends the succession: m forgets the plugins that next, which may be
-// nil, has too. The names of the others are returned: they were changed or
-// taken out, and run on for their calls until Remove or Close.
+// HandOver ends the succession: m drops the plugins that next, which may be nil, has too. It returns the names of
+// the others: they were changed or removed, and continue for their calls until Remove or Close.
 func (m *Manager) HandOver(next *Manager) (left []string) {
 	if next == nil {
 		return m.plugins.HandOver(nil)
@@ -337,9 +307,8 @@ func (m *Manager) HandOver(next *Manager) (left []string) {
 	return m.plugins.HandOver(&next.plugins)
 }
 
-// is reports whether the plugin is the one that spec declares in a workspace,
-// with the program as it is now. The functions ResolveConfig cannot be
-// compared; Config tells them apart.
+// is reports whether the plugin is the one that spec declares in a workspace, with its present program.
+// ResolveConfig functions cannot be compared; Config stands for them.
 func (p *plugin) is(spec Spec, workspace sdk.Workspace) bool {
 	known := p.spec
 	known.ResolveConfig, spec.ResolveConfig = nil, nil
@@ -347,8 +316,7 @@ func (p *plugin) is(spec Spec, workspace sdk.Workspace) bool {
 		p.programUnchanged()
 }
 
-// programUnchanged reports whether the program is the one that was started
-// last. One that never was is looked at when it is.
+// programUnchanged reports whether the program is the one started last, if it was ever started.
 func (p *plugin) programUnchanged() bool {
 	if _, attached := p.attachment(); attached || p.spec.Shipped {
 		return true
@@ -359,14 +327,13 @@ func (p *plugin) programUnchanged() bool {
 	return p.Starts == 0 || p.launched == now && now != (identity{})
 }
 
-// runs reports whether the process is there.
 func (p *plugin) runs() bool {
 	p.Lock()
 	defer p.Unlock()
 	return p.Current != nil && p.Current.isReady()
 }
 
-// start has the process run.
+// start starts the process.
 func (p *plugin) start(ctx context.Context) error {
 	in, err := p.acquire(ctx)
 	if err == nil {
@@ -375,7 +342,7 @@ func (p *plugin) start(ctx context.Context) error {
 	return err
 }
 
-// shared is what a manager and its successors have in common.
+// shared is the state that a manager shares with its successors.
 type shared struct {
 	sockets *socketDir
 	cache   *schemaCache
@@ -390,7 +357,7 @@ func (s *shared) use() {
 	s.users++
 }
 
-// leave is the end of a use; after the last the sockets' directory goes.
+// leave ends a use; the last one removes the sockets' directory.
 func (s *shared) leave() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

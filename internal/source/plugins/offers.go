@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// remote gives a tool of the plugin.
 func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 	r := p.remoteTool(t.Definition)
 	if t.Normalizes {
@@ -21,8 +20,7 @@ func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 	return r.offering(t.Plans, nil)
 }
 
-// remoteTool gives a tool under the name and with the timeout that the spec
-// says.
+// remoteTool returns a tool under the spec's name and timeout.
 func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 	own := d.Name
 	if _, attached := p.attachment(); attached {
@@ -46,9 +44,8 @@ func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 	return t
 }
 
-// shippedTools gives the tools of a shipped plugin. Only what acts on the
-// workspace happens in the plugin's process: what a tool says of itself, of
-// parameters and of errors is code of the host binary.
+// shippedTools returns the tools of a shipped plugin. Only what acts on the workspace happens in the plugin's
+// process: definitions, parameters and errors are code of the host binary.
 func (p *plugin) shippedTools() []tool.Tool {
 	out := make([]tool.Tool, len(p.shipped.Tools))
 	for i, t := range p.shipped.Tools {
@@ -70,9 +67,8 @@ func (p *plugin) shippedTool(t tool.Tool) tool.Tool {
 	return r.offering(plans, p.shipped.RenderError)
 }
 
-// planner and renderer are parts that a tool is made of: those interfaces that
-// callers look for to decide what to do. Normalizer and Commander are always
-// there and leave things as they are where the plugin has none.
+// planner and renderer add the optional interfaces that callers look for. Normalizer and Commander are always there
+// and change nothing if the plugin has none.
 type (
 	planner  struct{ tool *remoteTool }
 	renderer struct {
@@ -82,7 +78,15 @@ type (
 
 // Plan implements tool.Planner.
 func (p planner) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	return p.tool.askPlan(ctx, call)
+	t := p.tool
+	if t.plugin.inProcess() {
+		own, err := t.plugin.ownTool(ctx, t.name)
+		if err != nil {
+			return nil, err
+		}
+		return own.(tool.Planner).Plan(ctx, t.named(call))
+	}
+	return ask(ctx, t, func(c *pluginclient.Client) (*tool.Plan, error) { return c.Plan(ctx, t.named(call)) })
 }
 
 // RenderError implements tool.ErrorRenderer.
@@ -90,7 +94,7 @@ func (r renderer) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
 	return r.render(call, err)
 }
 
-// offering gives t with the interfaces that the plugin declares for it.
+// offering returns t with the interfaces that the plugin declares for it.
 func (t *remoteTool) offering(plans bool, render func(*tool.Call, *tool.Error) *tool.Result) tool.Tool {
 	switch {
 	case plans && render != nil:

@@ -18,8 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// What is kept and logged of a plugin's output. A plugin may print without
-// end, so both are bounded.
+// Bounds of a plugin's kept and logged output.
 const (
 	maxLine           = 64 << 10 // bytes of a line; the rest is another line
 	keptLines         = 20
@@ -27,7 +26,7 @@ const (
 	maxLinesPerSecond = 1000
 )
 
-// handshakeLine is what a plugin says on standard output when it is ready.
+// handshakeLine is what a plugin prints on standard output when ready.
 type handshakeLine struct{ version int }
 
 // parseHandshake recognizes CORE|PROTOCOL|NETWORK|ADDRESS[|TYPE...].
@@ -46,8 +45,7 @@ func parseHandshake(line string) *handshakeLine {
 	return &handshakeLine{version}
 }
 
-// output takes what a plugin prints: to the log, and its last lines for
-// errors.
+// output logs a plugin's output, and keeps its last lines for errors.
 type output struct {
 	logger *slog.Logger
 	redact func(string) string
@@ -63,12 +61,7 @@ type output struct {
 	panicking    bool
 }
 
-func newOutput(logger *slog.Logger, redact func(string) string) *output {
-	return &output{logger: logger, redact: redact}
-}
-
-// readStdout passes the handshake on to go-plugin. Anything else is noise,
-// before and after.
+// readStdout passes the handshake on to go-plugin. Anything else is noise.
 func (r *guardedRunner) readStdout(f *os.File) {
 	eachLine(f, func(line []byte) {
 		text := strings.TrimSpace(string(line))
@@ -108,7 +101,7 @@ func (o *output) read(f *os.File, stream string) {
 	eachLine(f, func(line []byte) { o.take(stream, line) })
 }
 
-// eachLine gives the lines of r, long ones in pieces.
+// eachLine calls take with the lines of r, long ones in pieces.
 func eachLine(r io.Reader, take func([]byte)) {
 	buffered := bufio.NewReaderSize(r, maxLine)
 	for {
@@ -127,7 +120,10 @@ func (o *output) take(stream string, line []byte) {
 	r := parseRecord([]byte(o.redact(string(line))))
 	o.mu.Lock()
 	if stream == "stderr" {
-		o.keep(r.text())
+		if len(o.last) == keptLines {
+			o.last = append(o.last[:0], o.last[1:]...)
+		}
+		o.last = append(o.last, shown(r.text(), keptLineLength))
 	}
 	if strings.HasPrefix(r.message, "panic: ") || strings.HasPrefix(r.message, "fatal error: ") {
 		o.panicking = true
@@ -148,15 +144,7 @@ func (o *output) take(stream string, line []byte) {
 	}
 }
 
-func (o *output) keep(line string) {
-	if len(o.last) == keptLines {
-		o.last = append(o.last[:0], o.last[1:]...)
-	}
-	o.last = append(o.last, shown(line, keptLineLength))
-}
-
-// allow tells whether another line may be logged in this second, and how many
-// were left out in the one before.
+// allow reports whether another line may be logged in this second, and how many were left out in the previous one.
 func (o *output) allow(now time.Time) (left int, ok bool) {
 	if now.Sub(o.second) >= time.Second {
 		left, o.left, o.logged, o.second = o.left, 0, 0, now
@@ -181,19 +169,18 @@ func (r *guardedRunner) startupError() string {
 	return r.output.startupError
 }
 
-// lastLines gives the last lines of standard error.
 func (r *guardedRunner) lastLines() []string {
 	r.output.mu.Lock()
 	defer r.output.mu.Unlock()
 	return append([]string(nil), r.output.last...)
 }
 
-// lines gives a writer for what go-plugin passes on of the plugin's output.
+// lines returns a writer for output that go-plugin passes on.
 func (r *guardedRunner) lines(stream string) io.Writer {
 	return &lineWriter{take: func(line []byte) { r.output.take(stream, line) }}
 }
 
-// lineWriter cuts what is written into lines.
+// lineWriter splits what is written into lines.
 type lineWriter struct {
 	take    func([]byte)
 	pending []byte
@@ -216,7 +203,6 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// shown is what a plugin printed as a message shows it.
 func shown(text string, limit int) string {
 	return show.SaidLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
 }

@@ -3,49 +3,57 @@ package plugins
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/source/life"
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
+	"github.com/toolhost/toolhost/internal/source/supervisor"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// plugin is one declared plugin: its description, the process that runs it if
-// any.
+// plugin is one declared plugin: its description, and its process if any.
 type plugin struct {
 	manager *Manager
 	spec    Spec
 	shipped *sdk.Plugin
 	own     ownTools // of a plugin without a process
 
-	life.Life[*instance] // guards what follows
+	supervisor.Supervisor[*instance] // guards what follows
 
 	launched    identity // of the program when it was started last
 	description *pluginclient.Description
 	sha256      string
 	calls       int
-	// unconfigured plugins are only asked what they are.
+	// unconfigured plugins are only described.
 	unconfigured bool
 }
 
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	p := &plugin{manager: m, spec: spec}
-	p.Breaker = life.Breaker{Free: freeFailures, First: firstBackoff,
+	p.Breaker = supervisor.Breaker{Free: freeFailures, First: firstBackoff,
 		Longest: cmp.Or(m.options.MaxBackoff, maxBackoff)}
 	p.Patience, p.IdleTimeout = maxBackoffWait, spec.IdleTimeout
+	sum, badHex := hex.DecodeString(spec.SHA256)
 	switch {
 	case spec.Name == "":
 		return nil, invalidSpec(spec, "has no name", "Give it one.")
-	case spec.SHA256 != "" && !isSHA256(spec.SHA256):
+	case spec.SHA256 != "" && (badHex != nil || len(sum) != sha256.Size):
 		return nil, invalidSpec(spec, "has a checksum that is no SHA-256", "Give 64 hexadecimal digits.")
 	case len(spec.Config) > 0 && !isObject(spec.Config):
 		return nil, invalidSpec(spec, "has a configuration that is no JSON object", "Give an object.")
 	case spec.Shipped:
-		return p, p.findShipped()
+		if m.options.Shipped != nil {
+			if shipped, ok := m.options.Shipped(spec.Name); ok {
+				p.shipped = &shipped
+				return p, nil
+			}
+		}
+		return nil, invalidSpec(spec, "is not one of those that come with toolhost",
+			"Give the path of its program as its source.")
 	case spec.InProcess:
 		return nil, invalidSpec(spec, "is not part of toolhost and cannot run in its process",
 			"Let it have a process of its own.")
@@ -55,24 +63,8 @@ func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	return p, nil
 }
 
-func (p *plugin) findShipped() error {
-	if p.manager.options.Shipped != nil {
-		if shipped, ok := p.manager.options.Shipped(p.spec.Name); ok {
-			p.shipped = &shipped
-			return nil
-		}
-	}
-	return invalidSpec(p.spec, "is not one of those that come with toolhost",
-		"Give the path of its program as its source.")
-}
-
 func invalidSpec(spec Spec, what, next string) *tool.Error {
 	return tool.Errorf(tool.InvalidArgument, "plugin %q %s", spec.Name, what).Suggest("%s", next)
-}
-
-func isSHA256(s string) bool {
-	data, err := hex.DecodeString(s)
-	return err == nil && len(data) == 32
 }
 
 func isObject(data json.RawMessage) bool {
@@ -83,10 +75,10 @@ func isObject(data json.RawMessage) bool {
 	return json.Unmarshal(data, &m) == nil && m != nil
 }
 
-// acquire gives the running process, starting it if need be. It stays until done.
+// acquire returns the running process, starting it if need be. It stays until done.
 func (p *plugin) acquire(ctx context.Context) (*instance, error) { return p.Acquire(ctx, p) }
 
-// done is the end of a use that acquire began.
+// done ends a use that acquire began.
 func (p *plugin) done(in *instance) {
 	p.Release(in, func() {
 		p.manager.logger.Debug("plugin ended because nobody uses it", "plugin", p.spec.Name, "pid", in.runner.pid())
@@ -95,7 +87,7 @@ func (p *plugin) done(in *instance) {
 	})
 }
 
-// Admit implements life.Peer.
+// Admit implements supervisor.Peer.
 func (p *plugin) Admit() error {
 	if p.IsClosed {
 		return closedError(p.spec.Name)
@@ -107,9 +99,9 @@ func (p *plugin) Admit() error {
 	return nil
 }
 
-// Begin implements life.Peer.
+// Begin implements supervisor.Peer.
 func (p *plugin) Begin(ctx context.Context) *instance {
-	in := newInstance(ctx, p)
+	in := &instance{plugin: p, life: p.lifeLog(ctx), ready: make(chan struct{}), runner: newRunner(p)}
 	p.launched = p.programIdentity()
 	go p.run(in)
 	return in
@@ -135,8 +127,7 @@ func (p *plugin) run(in *instance) {
 	p.Lost(in)
 }
 
-// Lost implements life.Peer. The first to see it, be it a call or the watch,
-// notes it.
+// Lost implements supervisor.Peer. The first to see the end, a call or the watch, notes it.
 func (p *plugin) Lost(in *instance) {
 	in.endOnce.Do(func() {
 		crash := in.crashError("ended")
@@ -154,8 +145,7 @@ func (p *plugin) countCall() {
 	p.calls++
 }
 
-// missing are the permissions that a tool asks for and that the plugin was not
-// granted.
+// missing are the tool's permissions that the plugin was not granted.
 func (p *plugin) missing(d *tool.Definition) []tool.Permission {
 	if p.spec.Granted == nil {
 		return nil
@@ -169,7 +159,7 @@ func (p *plugin) missing(d *tool.Definition) []tool.Permission {
 	return out
 }
 
-// Close ends the process, if there is one, and returns when it has ended.
+// Close ends the process, if there is one, and waits for it.
 func (p *plugin) Close() {
 	if in := p.Shut(); in != nil {
 		ran := in.isReady() && !in.Gone()

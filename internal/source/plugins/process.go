@@ -8,26 +8,19 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// processGroup is a process and everything that it starts.
+// processGroup is a process and all that it starts.
 type processGroup struct {
 	mu   sync.Mutex
 	pid  int
 	gone bool // the process was waited for, so its id may be another's
 }
 
-// configure makes the process lead a session of its own, without a terminal.
-func (g *processGroup) configure(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	tieToHost(cmd.SysProcAttr)
-}
-
 func (g *processGroup) started(cmd *exec.Cmd) { g.pid = cmd.Process.Pid }
 
-// terminate asks the group to end. A stopped process is made to go on, so that
-// it can.
+// terminate asks the group to end. A stopped process is continued for that.
 func (g *processGroup) terminate() { g.signal(syscall.SIGTERM, syscall.SIGCONT) }
 
-// kill ends the group, and what left the group, for good.
+// kill kills the group, and processes that left it.
 func (g *processGroup) kill(marker string) {
 	g.signal(syscall.SIGKILL)
 	proc.KillMarked(marker)
@@ -44,9 +37,8 @@ func (g *processGroup) signal(signals ...syscall.Signal) {
 	}
 }
 
-// reap waits for the process to end and kills what it left behind: the group
-// while the ended process still holds its id, so that no other group is hit.
-// ended, which may be nil, is called before it does not.
+// reap waits for the process to end and kills what it left behind: the group while the zombie still holds its id,
+// so that no other group is hit. ended, which may be nil, is called before the id is released.
 func (g *processGroup) reap(cmd *exec.Cmd, marker string, ended func()) {
 	held := g.awaitExit()
 	if ended != nil {

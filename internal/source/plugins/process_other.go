@@ -4,8 +4,7 @@ package plugins
 
 import "syscall"
 
-// tieToHost does nothing here; the lifeline tells the process that the host
-// died.
+// tieToHost does nothing here; the lifeline ends when the host dies.
 func tieToHost(*syscall.SysProcAttr) {}
 
 // awaitExit leaves the waiting to the caller.

@@ -26,8 +26,7 @@ func (r record) text() string {
 	return strings.Join(parts, " ")
 }
 
-// parseRecord reads the JSON lines of hclog and of log/slog. Whatever is none
-// is a message as it stands; a plugin may print anything.
+// parseRecord parses the JSON lines of hclog and of log/slog. Any other line is the message itself.
 func parseRecord(line []byte) record {
 	plain := record{level: slog.LevelInfo, message: shown(string(line), maxLine)}
 	if len(line) == 0 || line[0] != '{' {

@@ -13,12 +13,11 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// exitWait is how long a call that lost its connection waits for the exit
-// status of the process.
+// exitWait is how long a call that lost its connection waits for the exit status of the process.
 const exitWait = 2 * time.Second
 
-// renderTimeout bounds requests to a plugin for which the caller has no
-// context: rendering an error, normalizing parameters.
+// renderTimeout bounds requests to a plugin without a context of the caller: rendering an error, normalizing
+// parameters.
 const renderTimeout = 10 * time.Second
 
 // tools lists the plugin's tools; see Source.Tools.
@@ -33,17 +32,6 @@ func (p *plugin) tools(ctx context.Context) ([]tool.Tool, error) {
 	return p.remotes(d), nil
 }
 
-// knownTools lists them where that takes no time to speak of.
-func (p *plugin) knownTools() ([]tool.Tool, bool) {
-	if p.shipped != nil {
-		return p.shippedTools(), true
-	}
-	if d, ok := p.known(); ok {
-		return p.remotes(d), true
-	}
-	return nil, false
-}
-
 func (p *plugin) remotes(d *pluginclient.Description) []tool.Tool {
 	out := make([]tool.Tool, len(d.Tools))
 	for i, t := range d.Tools {
@@ -52,8 +40,7 @@ func (p *plugin) remotes(d *pluginclient.Description) []tool.Tool {
 	return out
 }
 
-// known gives the description of the running process, or else what the cache
-// has of the program as it is now.
+// known returns the description of the running process, or that in the cache of the present program.
 func (p *plugin) known() (*pluginclient.Description, bool) {
 	p.Lock()
 	running, description := p.Current != nil && p.Current.isReady(), p.description
@@ -72,8 +59,7 @@ func (p *plugin) known() (*pluginclient.Description, bool) {
 	return entry.Description, true
 }
 
-// describeTools takes the description from the running process, the cache, or
-// a process started for it, in this order.
+// describeTools takes the description from the running process, the cache, or a process started for it.
 func (p *plugin) describeTools(ctx context.Context) (*pluginclient.Description, error) {
 	if d, ok := p.known(); ok {
 		return d, nil
@@ -108,7 +94,6 @@ func (p *plugin) recall(e *cacheEntry) {
 	p.description, p.sha256 = e.Description, e.SHA256
 }
 
-// describe gives the description for people.
 func (p *plugin) describe(ctx context.Context) (*Description, error) {
 	if p.shipped != nil {
 		out := &Description{Name: p.shipped.Name, Version: p.shipped.Version, ConfigSchema: p.shipped.ConfigSchema}
@@ -131,7 +116,6 @@ func (p *plugin) describe(ctx context.Context) (*Description, error) {
 	return out, nil
 }
 
-// remoteTool is a tool that runs in the plugin's process.
 type remoteTool struct {
 	plugin     *plugin
 	name       string // by which the plugin knows it
@@ -141,11 +125,10 @@ type remoteTool struct {
 	commands   bool                                  // whether it can tell its command line
 }
 
-// Definition is what the plugin said.
+// Definition is the plugin's own.
 func (t *remoteTool) Definition() *tool.Definition { return t.definition }
 
-// Unavailable gives the reason why a call would fail now, nil when none is
-// known.
+// Unavailable returns why a call would fail now, nil if no reason is known.
 func (t *remoteTool) Unavailable() *tool.Error {
 	if e := t.refusal(); e != nil {
 		return e
@@ -155,8 +138,7 @@ func (t *remoteTool) Unavailable() *tool.Error {
 	return t.plugin.LastError
 }
 
-// refusal is the error of a tool that asks for what its plugin was not
-// granted, nil for any other.
+// refusal is the error of a tool that needs permissions its plugin does not have, nil for any other.
 func (t *remoteTool) refusal() *tool.Error {
 	missing := t.plugin.missing(t.definition)
 	if missing == nil {
@@ -168,14 +150,18 @@ func (t *remoteTool) refusal() *tool.Error {
 		missing)
 }
 
-// Call runs the tool in the plugin's process, starting it if need be, or in this
-// one.
+// Call runs the tool in the plugin's process, starting it if need be, or in this one.
 func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	if e := t.refusal(); e != nil {
 		return nil, e
 	}
 	if t.plugin.inProcess() {
-		return t.callHere(ctx, call)
+		own, err := t.plugin.ownTool(ctx, t.name)
+		if err != nil {
+			return nil, err
+		}
+		t.plugin.countCall()
+		return own.Call(ctx, t.named(call))
 	}
 	in, err := t.plugin.acquire(ctx)
 	if err != nil {
@@ -191,8 +177,7 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 	return result, err
 }
 
-// named gives call under the name that the plugin knows; a prefix or a toolset
-// may have given the tool another.
+// named returns call under the name that the plugin knows; a prefix or a toolset may have renamed the tool.
 func (t *remoteTool) named(call *tool.Call) *tool.Call {
 	if call.Tool == t.name {
 		return call
@@ -202,8 +187,7 @@ func (t *remoteTool) named(call *tool.Call) *tool.Call {
 	return &renamed
 }
 
-// lost ends a process that lost its connection or does not answer, and says
-// what happened.
+// lost ends a process that lost its connection or does not answer, and returns the error.
 func (p *plugin) lost(ctx context.Context, in *instance, err error) *tool.Error {
 	if errors.Is(err, pluginclient.ErrHung) {
 		return p.hung(ctx, in)
@@ -254,24 +238,19 @@ func (t *remoteTool) Normalize(params json.RawMessage) json.RawMessage {
 	return t.normalize(params)
 }
 
-// CommandLine implements tool.Commander. It gives nothing for a tool that runs
-// no program.
+// CommandLine implements tool.Commander. It returns nil for a tool that runs no program.
 func (t *remoteTool) CommandLine(ctx context.Context, call *tool.Call) ([]string, error) {
 	if !t.commands {
 		return nil, nil
 	}
 	if t.plugin.inProcess() {
-		return t.commandLineHere(ctx, call)
+		own, err := t.plugin.ownTool(ctx, t.name)
+		if err != nil {
+			return nil, err
+		}
+		return own.(tool.Commander).CommandLine(ctx, t.named(call))
 	}
 	return ask(ctx, t, func(c *pluginclient.Client) ([]string, error) { return c.CommandLine(ctx, t.named(call)) })
-}
-
-// askPlan asks the plugin what a call would change.
-func (t *remoteTool) askPlan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	if t.plugin.inProcess() {
-		return t.planHere(ctx, call)
-	}
-	return ask(ctx, t, func(c *pluginclient.Client) (*tool.Plan, error) { return c.Plan(ctx, t.named(call)) })
 }
 
 // ask asks the plugin's process, starting it if need be.
@@ -289,8 +268,7 @@ func ask[Answer any](ctx context.Context, t *remoteTool,
 	return answer, err
 }
 
-// askRenderError asks the plugin for its form of a failure. Nil means that the
-// plugin has none or cannot be asked.
+// askRenderError asks the plugin for its form of an error. Nil means that it has none or cannot be asked.
 func (t *remoteTool) askRenderError(call *tool.Call, failure *tool.Error) *tool.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
 	defer cancel()
@@ -304,8 +282,7 @@ func (t *remoteTool) askRenderError(call *tool.Call, failure *tool.Error) *tool.
 	return result
 }
 
-// askNormalize asks the plugin for the form of params that the schema
-// describes.
+// askNormalize asks the plugin for the form of params that the schema describes.
 func (t *remoteTool) askNormalize(params json.RawMessage) json.RawMessage {
 	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
 	defer cancel()
@@ -318,7 +295,7 @@ func (t *remoteTool) askNormalize(params json.RawMessage) json.RawMessage {
 	return out
 }
 
-// Warning says which keywords the tool's schema goes without, nil for none.
+// Warning says which keywords the tool's schema loses, nil for none.
 func (t *remoteTool) Warning() *tool.Error {
 	if len(t.losses) == 0 {
 		return nil

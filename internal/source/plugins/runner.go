@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -24,8 +25,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// termGrace is how long a process may take to end after SIGTERM, drainGrace
-// how long its output is read after its end, when something holds the pipes.
+// termGrace is how long a process has to end after SIGTERM, drainGrace how long its output is read after its end if
+// something still holds the pipes.
 const (
 	termGrace  = time.Second
 	drainGrace = 500 * time.Millisecond
@@ -37,11 +38,10 @@ type Launch struct {
 	Plugin string
 	// Spec is its declaration.
 	Spec Spec
-	// Cmd is the command. Prepare may change path, arguments, environment and
-	// process attributes, and leaves the standard streams alone. Files that it
-	// adds to ExtraFiles are closed once the process has them.
+	// Cmd is the command. Prepare may change path, arguments, environment and process attributes, but not the
+	// standard streams. Files added to ExtraFiles are closed once the process has them.
 	Cmd *exec.Cmd
-	// SocketDir is where the plugin has to make its socket.
+	// SocketDir is the required directory of the plugin's socket.
 	SocketDir string
 }
 
@@ -86,15 +86,14 @@ func newRunner(p *plugin) *guardedRunner {
 	r := &guardedRunner{plugin: p, exited: make(chan struct{}), marker: runMarker + rand.Text()}
 	r.toClient.out, r.closers.out = io.Pipe()
 	r.toClient.err, r.closers.err = io.Pipe()
-	r.output = newOutput(p.manager.logger.With("plugin", p.spec.Name), p.manager.options.Redact)
+	r.output = &output{logger: p.manager.logger.With("plugin", p.spec.Name), redact: p.manager.options.Redact}
 	if said := p.manager.options.Said; said != nil {
 		r.output.said = func(line string) { said(p.spec.Name, line) }
 	}
 	return r
 }
 
-// runMarker begins the environment variable by which the processes that a
-// plugin started are known, wherever they hide.
+// runMarker begins the environment variable that marks a plugin's descendants, wherever they hide.
 const runMarker = "TOOLHOST_PLUGIN_RUN="
 
 // prepare opens and verifies the program.
@@ -107,16 +106,21 @@ func (r *guardedRunner) prepare() error {
 	return nil
 }
 
-// adopt takes what go-plugin wants to tell the process; it is its RunnerFunc.
+// adopt takes what go-plugin passes to the process; it is its RunnerFunc.
 func (r *guardedRunner) adopt(_ hclog.Logger, spec *exec.Cmd, socketDir string) (runner.Runner, error) {
 	r.socketDir = socketDir
+	var passed []string
+	if r.plugin.spec.Shipped { // these connect for the commands that they confine, and pass no proxies on
+		passed = network.ProxyVariables
+	}
 	r.cmd = &exec.Cmd{
 		Path: r.binary.path,
 		Args: append([]string{r.binary.path}, r.plugin.arguments()...),
 		Dir:  r.plugin.manager.options.Workspace.Root,
-		Env:  slices.Concat(proc.Environ(r.plugin.spec.Env, r.passed()...), spec.Env, []string{r.marker}),
+		Env:  slices.Concat(proc.Environ(r.plugin.spec.Env, passed...), spec.Env, []string{r.marker}),
 	}
-	r.group.configure(r.cmd)
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a session without a terminal
+	tieToHost(r.cmd.SysProcAttr)
 	var detach func()
 	r.memory, detach = memory.Attach(r.cmd)
 	defer detach()
@@ -140,8 +144,8 @@ func (p *plugin) arguments() []string {
 	return p.spec.Args
 }
 
-// Start starts the process. The thread that starts it lives as long as it
-// does, because the kernel takes the end of that thread for the host's.
+// Start starts the process. The thread that starts it lives as long as it does, because the kernel takes the end of
+// that thread for the host's.
 func (r *guardedRunner) Start(context.Context) error {
 	started := make(chan error, 1)
 	go func() {
@@ -156,7 +160,7 @@ func (r *guardedRunner) Start(context.Context) error {
 	return r.launchError
 }
 
-// launch starts the process with pipes of our own, and gives their ends.
+// launch starts the process with pipes of our own, and returns their ends.
 func (r *guardedRunner) launch() ([]*os.File, error) {
 	r.launching.Lock()
 	defer r.launching.Unlock()
@@ -217,8 +221,7 @@ func (p *pipes) close() {
 	}
 }
 
-// reap reads the output, waits for the process to end, ends what it left
-// behind and tells everybody.
+// reap reads the output, waits for the process to end, kills what it left behind and notifies everyone waiting.
 func (r *guardedRunner) reap(readers []*os.File) {
 	var reading sync.WaitGroup
 	reading.Go(func() { r.readStdout(readers[0]) })
@@ -241,9 +244,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// stop ends the process and what it started: the lifeline ends, SIGTERM, and
-// after a grace SIGKILL. It returns when all is over. A process that was not
-// started yet never will be.
+// stop ends the process and its descendants: the lifeline ends, SIGTERM, and after a grace SIGKILL. It returns when
+// all is over. A process not started yet never will be.
 func (r *guardedRunner) stop() {
 	r.launching.Lock()
 	r.halted = true
@@ -254,8 +256,7 @@ func (r *guardedRunner) stop() {
 	}
 }
 
-// cleanUp removes what is left when the process has ended or was never
-// started.
+// cleanUp removes what is left of a process that has ended or was never started.
 func (r *guardedRunner) cleanUp() {
 	if r.binary != nil {
 		r.binary.close()
@@ -287,7 +288,7 @@ func (r *guardedRunner) Kill(context.Context) error {
 	return nil
 }
 
-// Stdout gives go-plugin the handshake line and nothing else.
+// Stdout gives go-plugin only the handshake line.
 func (r *guardedRunner) Stdout() io.ReadCloser { return r.toClient.out }
 
 // Stderr gives go-plugin nothing: it would panic on some lines.
@@ -304,11 +305,10 @@ func (r *guardedRunner) ID() string {
 	return ""
 }
 
-// Diagnose adds nothing: startError says it.
+// Diagnose adds nothing: startError explains.
 func (r *guardedRunner) Diagnose(context.Context) string { return "" }
 
-// PluginToHost accepts the address that the plugin listens on when nobody else
-// can be behind it: a socket in the private directory.
+// PluginToHost accepts the plugin's address if only the plugin can be behind it: a socket in the private directory.
 func (r *guardedRunner) PluginToHost(network, address string) (string, string, error) {
 	switch {
 	case network == "unix" && filepath.Dir(filepath.Clean(address)) == filepath.Clean(r.socketDir):
@@ -340,7 +340,7 @@ func (r *guardedRunner) hasExited() bool {
 	}
 }
 
-// exitStatus says how the process ended, once it has.
+// exitStatus describes how the process has ended.
 func (r *guardedRunner) exitStatus() string {
 	select {
 	case <-r.exited:
@@ -351,14 +351,4 @@ func (r *guardedRunner) exitStatus() string {
 	default:
 		return "the connection broke"
 	}
-}
-
-// passed are variables of the host that the plugin gets beside those of every process:
-// the operator's proxies, for the shipped ones, which connect for the commands that they
-// confine and pass none on.
-func (r *guardedRunner) passed() []string {
-	if !r.plugin.spec.Shipped {
-		return nil
-	}
-	return network.ProxyVariables
 }

@@ -12,16 +12,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// socketPathLimit is how long a socket's path may be on every unix. go-plugin
-// adds about 40 characters to the directory.
+// socketPathLimit bounds a socket's path on every unix. go-plugin adds about 40 characters to the directory.
 const (
 	socketPathLimit = 100
 	socketNameRoom  = 40
 	socketDirPrefix = "toolhost-"
 )
 
-// socketDir is a directory that only this user can look into, made when it is
-// first needed.
+// socketDir is a directory private to this user, made when first needed.
 type socketDir struct {
 	base string
 
@@ -56,8 +54,7 @@ func (s *socketDir) path() (string, error) {
 		Suggest("Set TMPDIR to a directory with a short name that you may write to.")
 }
 
-// makeSocketDir makes a directory below base, and removes what hosts that were killed
-// have left there.
+// makeSocketDir makes a directory below base, and removes what killed hosts have left there.
 func makeSocketDir(base string) (dir string, lock *os.File, err error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", nil, err
@@ -73,8 +70,7 @@ func makeSocketDir(base string) (dir string, lock *os.File, err error) {
 	return dir, lock, nil
 }
 
-// sweep removes what hosts left behind that were killed: directories that
-// nobody holds locked.
+// sweep removes what killed hosts have left: directories that are not locked.
 func sweep(base string) {
 	entries, err := os.ReadDir(base)
 	if err != nil {
@@ -103,8 +99,8 @@ func (s *socketDir) remove() error {
 
 const lockName = "lock"
 
-// lockDir marks dir as in use, for as long as the file is open. The lock file
-// gets its name when it is locked, so that nobody sees it unlocked.
+// lockDir marks dir as in use while the file is open. The lock file gets its name once locked, so that it is never
+// seen unlocked.
 func lockDir(dir string) (*os.File, error) {
 	name := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -122,8 +118,7 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// abandoned reports whether dir is one of ours that nobody uses. One without a
-// lock file is being made, or is not ours.
+// abandoned reports whether dir is one of ours and unused. One without a lock file is being made, or is not ours.
 func abandoned(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if err != nil {

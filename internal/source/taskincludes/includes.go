@@ -1,5 +1,4 @@
-// Package taskincludes finds the files that the commands of a Taskfile come from,
-// and runs nothing.
+// Package taskincludes finds the files of a Taskfile's commands, without running anything.
 package taskincludes
 
 import (
@@ -20,25 +19,24 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// DefaultPath is the Taskfile where agent.hcl names none.
+// DefaultPath is the Taskfile if agent.hcl names none.
 const DefaultPath = ".agent/Taskfile.yml"
 
-// mostIncludes bounds what is read to find includes.
+// mostIncludes bounds the files read to find includes.
 const mostIncludes = 256
 
-// Largest is how many bytes a Taskfile may have. A larger one is not read.
+// Largest bounds a Taskfile, in bytes.
 const Largest = 1 << 20
 
-// defaultNames are what Task looks for in a directory, in this order.
+// defaultNames are Task's default file names in a directory, in order.
 var defaultNames = [...]string{
 	"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml",
 	"Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml",
 }
 
-// Sources gives the slash paths, relative to root, of the Taskfile at name and
-// of all that it includes, whether they exist or not: anyone who changes one of
-// them changes the commands. Nothing is run for it. A path with a variable in
-// it is a glob; what lies outside of root is left out.
+// Sources returns the slash paths, relative to root, of the Taskfile at name and of all that it includes, existing
+// or not: changing one changes the commands. Nothing is run. A path with a variable in it becomes a glob; paths
+// outside root are left out.
 func Sources(root, name string) []string {
 	handle, err := os.OpenRoot(root)
 	if err != nil {
@@ -50,8 +48,7 @@ func Sources(root, name string) []string {
 	return s.names
 }
 
-// Reader keeps the last answer of Sources until one of its files changes. The
-// zero value is ready. Its methods are safe for use by several goroutines.
+// Reader caches Sources until one of its files changes. The zero value is ready. It is safe for concurrent use.
 type Reader struct {
 	mu         sync.Mutex
 	root, name string
@@ -59,8 +56,7 @@ type Reader struct {
 	files      []fs.FileInfo // of names, nil for one that is missing
 }
 
-// settleTime is how old a file's last change has to be for a later one to be
-// sure to show in its time.
+// settleTime is how old a file's last change must be for a later one to be sure to show in its time.
 const settleTime = 50 * time.Millisecond
 
 // Sources returns the same as the function Sources. The caller may change it.
@@ -102,7 +98,7 @@ type sources struct {
 	names []string
 }
 
-// add adds a Taskfile, or those that a directory may have.
+// add adds a Taskfile, or the default ones of a directory.
 func (s *sources) add(name string) {
 	name = path.Clean(name)
 	if !filepath.IsLocal(filepath.FromSlash(name)) || slices.Contains(s.names, name) || len(s.names) >= mostIncludes {
@@ -120,14 +116,13 @@ func (s *sources) add(name string) {
 	}
 }
 
-// leading are the variables with which a path may begin that stand for a
-// directory, and placed those elsewhere in it.
+// leading are the variables for a directory at the start of a path, and placed those elsewhere in it.
 var (
 	leading = matching.Lazy(`^\s*\{\{[^{}]*\}\}/+`)
 	placed  = matching.Lazy(`\{\{[^{}]*\}\}`)
 )
 
-// resolve makes the path of an include one that is relative to the root.
+// resolve makes the path of an include relative to the root.
 func (s *sources) resolve(dir, include string) string {
 	if at := leading().FindString(include); at != "" {
 		include = include[len(at):]
@@ -146,7 +141,7 @@ func (s *sources) resolve(dir, include string) string {
 	return path.Join(dir, filepath.ToSlash(include))
 }
 
-// includes lists the paths that a Taskfile names as its includes.
+// includes lists the includes of a Taskfile.
 func (s *sources) includes(name string) (paths []string) {
 	var parsed struct {
 		Includes map[string]yaml.Node `yaml:"includes"`

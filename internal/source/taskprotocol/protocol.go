@@ -1,17 +1,15 @@
-// Package protocol is what toolhost and its child process toolhost-task say to
-// each other: the JSON of a listing and of a run's report. It depends on the
-// standard library only.
+// Package protocol is the protocol between toolhost and its child process toolhost-task: the JSON of a listing and
+// of a run's report. It depends on the standard library only.
 package protocol
 
-// Collection is the variable with which toolhost has toolhost-task collect no garbage
-// while its packages start, a fifth of its start, and CollectLate the value. It takes it
-// out of the environment of what it runs.
+// Collection is the variable that disables garbage collection while toolhost-task starts, a fifth of its start, and
+// CollectLate the value. toolhost-task does not pass it on.
 const (
 	Collection  = "GOGC"
 	CollectLate = "3000"
 )
 
-// Kind says how a listing or a run ended.
+// Kind is the outcome of a listing or a run.
 type Kind string
 
 // The kinds of end.
@@ -26,39 +24,33 @@ const (
 	Broken Kind = "broken"
 	// NotFound: no command has the given name; nothing ran.
 	NotFound Kind = "not_found"
-	// Prompt: the command wants a yes from a person and was not run.
+	// Prompt: the command requires a confirmation and was not run.
 	Prompt Kind = "prompt"
-	// Missing: the command needs variables that were not given, or has been
-	// given values that it does not take.
+	// Missing: the command needs variables that were not given, or got values that it does not take.
 	Missing Kind = "missing_variables"
-	// Refused: the name, where the Taskfile leaves it open, holds what a shell
-	// would take for its own; nothing ran.
+	// Refused: a name that the Taskfile leaves open contains shell syntax; nothing ran.
 	Refused Kind = "refused"
 	// Cancelled: the run was stopped from outside.
 	Cancelled Kind = "cancelled"
-	// Internal: go-task failed in a way that it should not.
+	// Internal: go-task failed unexpectedly.
 	Internal Kind = "internal"
 )
 
-// Listing is what --describe prints.
+// Listing is the output of --describe.
 type Listing struct {
 	Kind Kind `json:"kind"`
-	// Commands are the described commands that are not internal, in Taskfile
-	// order.
+	// Commands are the described commands that are not internal, in Taskfile order.
 	Commands []Command `json:"commands"`
-	// Files are the absolute paths that the listing depends on: Taskfiles,
-	// includes, dotenv files, and where an optional one that is missing would
-	// lie.
+	// Files are the absolute paths that the listing depends on: Taskfiles, includes, dotenv files, and those of
+	// missing optional ones.
 	Files []string `json:"files"`
-	// Problem says what is wrong when Kind is not OK.
+	// Problem explains a Kind other than OK.
 	Problem *Problem `json:"problem,omitempty"`
-	// Steps are what one command runs and leads to, where that was asked for
-	// with --steps.
+	// Steps are what one command runs, with --steps.
 	Steps []Step `json:"steps,omitempty"`
 }
 
-// Step is a command of a Taskfile with what it runs, as the file has it: a line
-// each, which may hold line feeds.
+// Step is a command of a Taskfile with what it runs, as written: one per line, which may contain line feeds.
 type Step struct {
 	Name string `json:"name"`
 	// File is an absolute path; it may be empty.
@@ -77,26 +69,24 @@ type Command struct {
 // Problem is a mistake in a Taskfile.
 type Problem struct {
 	Message string `json:"message"`
-	// File is an absolute path, empty where it is not known. Line and Column
-	// count from 1; 0 is unknown.
+	// File is an absolute path, "" if unknown. Line and Column count from 1; 0 is unknown.
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
 }
 
-// Report is what a run leaves on the report's file.
+// Report is what a run writes to the report's file.
 type Report struct {
 	Kind Kind `json:"kind"`
-	// ExitCode is that of the command that failed, or go-task's own where no
-	// command ran.
+	// ExitCode is that of the failed command, or go-task's own if no command ran.
 	ExitCode int `json:"exit_code"`
-	// Message says what happened, without colours.
+	// Message describes the outcome, without colours.
 	Message string `json:"message,omitempty"`
 	// Problem is set with kind Broken.
 	Problem *Problem `json:"problem,omitempty"`
 	// Near are existing commands with names like the one not found.
 	Near []string `json:"near,omitempty"`
-	// Notes say what a reader of the output would miss, such as a command
-	// that is not for this platform and so did nothing.
+	// Notes are what a reader of the output would miss, such as a command that is not for this platform and so did
+	// nothing.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -22,42 +22,39 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// The times and the number of what is kept.
+// Limits of what is kept.
 const (
 	// PendingTime is how long a call waits for its approval.
 	PendingTime = time.Hour
 	// GrantTime is how long an approval waits for its call.
 	GrantTime = 15 * time.Minute
-	// MaxPending bounds the calls that wait; the oldest give way.
+	// MaxPending bounds the waiting calls; the oldest are dropped.
 	MaxPending = 100
 )
 
 // Call is what an approval is for.
 type Call struct {
-	// Toolset and Session are where the call came in. The session is empty where
-	// nobody named it: the approval is then for the call in any session.
+	// Toolset and Session are those of the call. The session is empty if unnamed: the approval is then for any
+	// session.
 	Toolset string `json:"toolset,omitempty"`
 	Session string `json:"session,omitempty"`
 	Tool    string `json:"tool"`
-	// Params are the parameters with their defaults. They are kept whole, since what
-	// the call would do is worked out again from them; people see Seen.
+	// Params are the complete parameters with their defaults, for a new preview of the call; people see Seen.
 	Params json.RawMessage `json:"params"`
-	// Shown are the parameters without the secret ones; nil where there are none.
+	// Shown are the parameters without the secret ones; nil if there are none.
 	Shown json.RawMessage `json:"shown,omitempty"`
-	// Flags are those of toolhost that choose the agent.hcl which asks. They say
-	// where the call is looked at, not which call it is.
+	// Flags are toolhost's flags that select the agent.hcl. They do not identify the call.
 	Flags []string `json:"flags,omitempty"`
-	// Effects is the digest of what the call has changed in a view of the workspace,
-	// where it was made in one: the approval is for these changes alone.
+	// Effects is the digest of the call's changes in a view of the workspace, if made in one: the approval is for
+	// these changes alone.
 	Effects string `json:"effects,omitempty"`
-	// Connect is "HOST:PORT" where not the call waits but a connection that its
-	// processes want to make.
+	// Connect is "HOST:PORT" if not the call waits but a connection of its processes.
 	Connect string `json:"connect,omitempty"`
-	// Client is what the client calls itself. It says who asks, not what.
+	// Client is the client's name for itself. It does not identify the call.
 	Client string `json:"client,omitempty"`
 }
 
-// Digest is the same for calls that are the same.
+// Digest is equal for equal calls.
 func (c Call) Digest() string {
 	sum := sha256.New()
 	parts := []string{c.Toolset, c.Session, c.Tool, policy.CanonicalJSON(c.Params)}
@@ -74,7 +71,7 @@ func (c Call) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Seen are the parameters as they may be shown and written out.
+// Seen are the parameters for display.
 func (c Call) Seen() json.RawMessage {
 	if c.Shown != nil {
 		return c.Shown
@@ -82,14 +79,14 @@ func (c Call) Seen() json.RawMessage {
 	return c.Params
 }
 
-// Public is the call as it may be shown and written out.
+// Public is the call for display.
 func (p Pending) Public() Pending {
 	p.Params, p.Shown = p.Seen(), nil
 	return p
 }
 
-// Always is the rule that "always" adds. The error is that of a call with secret
-// parameters, which a rule for exactly this call would keep for good.
+// Always is the rule that "always" adds. It is an error for a call with secret parameters, which the rule would
+// store for good.
 func (c Call) Always() (policy.Rule, error) {
 	switch {
 	case c.Connect != "":
@@ -114,7 +111,7 @@ func (c Call) Line() string {
 type Pending struct {
 	ID string `json:"id"`
 	Call
-	// Reason says why it needs approval.
+	// Reason is why it needs approval.
 	Reason string `json:"reason,omitempty"`
 	// Root is the workspace.
 	Root    string    `json:"root,omitempty"`
@@ -122,8 +119,7 @@ type Pending struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Store keeps pending calls and approvals. Its methods may be called from any
-// goroutine and by several processes.
+// Store keeps pending calls and approvals. It is safe for concurrent use by several processes.
 type Store struct {
 	state     tool.State
 	dir       string
@@ -131,16 +127,14 @@ type Store struct {
 	now       func() time.Time
 }
 
-// StateDir is the directory of a workspace's state that holds the calls that wait.
+// StateDir is the directory of waiting calls in a workspace's state.
 const StateDir = "approvals"
 
-// Dir is where approvals lie by default: a directory of the user's
-// configuration.
+// Dir is the default directory of approvals, in the user's configuration.
 func Dir() (string, error) { return userdir.Dir("approvals", "approvals") }
 
-// Open names the store of the workspace at the absolute path workspace:
-// pending calls in state, approvals below dir. It makes nothing. A dir inside
-// the workspace is refused, because a tool could approve calls there.
+// Open returns the store of the workspace at the absolute path workspace: pending calls in state, approvals below
+// dir. It makes nothing. A dir inside the workspace is refused, because a tool could approve calls there.
 func Open(state tool.State, dir, workspace string, trees ...string) (*Store, error) {
 	if !filepath.IsAbs(dir) || !filepath.IsAbs(workspace) {
 		return nil, tool.Errorf(tool.InvalidArgument, "approvals need absolute paths, not %q and %q", dir, workspace).
@@ -154,8 +148,7 @@ func Open(state tool.State, dir, workspace string, trees ...string) (*Store, err
 		now: time.Now}, nil
 }
 
-// File makes a call wait for its approval. One that waits already is given
-// back, with its time begun again.
+// File adds a waiting call. One that already waits is returned with its time renewed.
 func (s *Store) File(ctx context.Context, call Call, reason string) (Pending, error) {
 	waiting, err := s.List(ctx)
 	if err != nil {
@@ -179,8 +172,7 @@ func (s *Store) File(ctx context.Context, call Call, reason string) (Pending, er
 	return p, s.state.Set(ctx, p.ID, tool.MustMarshal(p))
 }
 
-// List gives the calls that wait, the oldest first. What has expired is
-// dropped.
+// List returns the waiting calls, the oldest first, and drops expired ones.
 func (s *Store) List(ctx context.Context) ([]Pending, error) {
 	keys, err := s.state.Keys(ctx, "")
 	if err != nil {
@@ -202,7 +194,7 @@ func (s *Store) List(ctx context.Context) ([]Pending, error) {
 	return waiting, nil
 }
 
-// read gives a pending call that is whole and has not expired.
+// read returns a pending call that is valid and not expired.
 func (s *Store) read(ctx context.Context, key string) (p Pending, ok bool, err error) {
 	data, ok, err := s.state.Get(ctx, key)
 	if err != nil || !ok {
@@ -212,7 +204,7 @@ func (s *Store) read(ctx context.Context, key string) (p Pending, ok bool, err e
 	return p, !broken && s.now().Before(p.Expires), nil
 }
 
-// Get gives the pending call of that ID.
+// Get returns the pending call of that ID.
 func (s *Store) Get(ctx context.Context, id string) (Pending, error) {
 	p, ok, err := s.read(ctx, strings.ToLower(id))
 	if err == nil && !ok {
@@ -223,19 +215,19 @@ func (s *Store) Get(ctx context.Context, id string) (Pending, error) {
 	return p, err
 }
 
-// Drop makes a call wait no longer.
+// Drop removes a waiting call.
 func (s *Store) Drop(ctx context.Context, id string) error {
 	return s.state.Delete(ctx, id)
 }
 
-// Word is what a person has said of a call.
+// Word is a person's decision about a call.
 type Word struct {
-	// Refused is true where the call may not run. Reason is for the agent.
+	// Refused is set if the call may not run. Reason is for the agent.
 	Refused bool   `json:"refused,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 }
 
-// grant is a person's word as it lies in its file.
+// grant is the file of a decision.
 type grant struct {
 	Version int       `json:"version"`
 	Digest  string    `json:"digest"`
@@ -245,16 +237,15 @@ type grant struct {
 
 const grantVersion = 2
 
-// Approve lets the call of p run, once, and makes it wait no longer.
-func (s *Store) Approve(ctx context.Context, p Pending) error { return s.settle(ctx, p, Word{}) }
+// Approve allows the call of p to run, once, and removes it from the waiting ones.
+func (s *Store) Approve(ctx context.Context, p Pending) error { return s.decide(ctx, p, Word{}) }
 
-// Refuse has the agent told that the call of p may not run, and why, when it
-// makes the call again. The reason may be empty.
+// Refuse makes the next call equal to p fail with the reason, which may be empty.
 func (s *Store) Refuse(ctx context.Context, p Pending, reason string) error {
-	return s.settle(ctx, p, Word{true, reason})
+	return s.decide(ctx, p, Word{true, reason})
 }
 
-func (s *Store) settle(ctx context.Context, p Pending, word Word) error {
+func (s *Store) decide(ctx context.Context, p Pending, word Word) error {
 	s.sweep()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return s.failure(err)
@@ -269,7 +260,7 @@ func (s *Store) settle(ctx context.Context, p Pending, word Word) error {
 
 func (s *Store) file(digest string) string { return filepath.Join(s.dir, digest+".json") }
 
-// Take uses up what a person has said of a call; nil is for nothing yet.
+// Take consumes the decision about a call; nil if there is none yet.
 func (s *Store) Take(call Call) (*Word, error) {
 	digest := call.Digest()
 	path := s.file(digest)
@@ -291,7 +282,7 @@ func (s *Store) Take(call Call) (*Word, error) {
 	return s.holds(data, digest), nil
 }
 
-// holds gives the word of a file that is whole and has not expired.
+// holds returns the decision in a file that is valid and not expired.
 func (s *Store) holds(data []byte, digest string) *Word {
 	var g grant
 	if json.Unmarshal(data, &g) != nil || g.Version != grantVersion || g.Digest != digest ||
@@ -301,7 +292,7 @@ func (s *Store) holds(data []byte, digest string) *Word {
 	return &g.Word
 }
 
-// formatOf is the format of a file, 0 where it has none.
+// formatOf is the format of a file, 0 if it has none.
 func formatOf(data []byte) int {
 	var g struct {
 		Version int `json:"version"`
@@ -310,7 +301,7 @@ func formatOf(data []byte) int {
 	return g.Version
 }
 
-// sweep removes approvals that nobody has used in time.
+// sweep removes expired approvals.
 func (s *Store) sweep() {
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json"))
 	for _, path := range files {
@@ -331,25 +322,24 @@ func (s *Store) failure(err error) error {
 		Suggest("Check that the directory belongs to you and is writable.")
 }
 
-// Approved is what the approver of a call is told.
+// Approved is the message to the approver of a call.
 func Approved() string {
 	return fmt.Sprintf("Approved, for %s. Tell the agent to make the call again.", Spoken(GrantTime))
 }
 
-// Denied is what the user who denied a call of the named tool is told.
+// Denied is the message to a user who denied a call of the named tool.
 func Denied(name string) string {
 	return fmt.Sprintf("Denied. The agent is told when it makes the call of %s again, within %s.", show.Line(name),
 		Spoken(GrantTime))
 }
 
-// NotApproved is how a command that was to approve a call of the named tool
-// ends when it was denied.
+// NotApproved is the error of a command that was to approve a call of the named tool when it was denied.
 func NotApproved(name string) error {
 	return tool.Errorf(tool.Denied, "the call of %s is not approved", show.Line(name)).
 		Suggest("It will not run. The agent is told when it makes the call again.")
 }
 
-// Spoken is a duration of whole minutes as people say it.
+// Spoken formats a duration of whole minutes.
 func Spoken(d time.Duration) string {
 	n, unit := int(d/time.Minute), "minute"
 	if d%time.Hour == 0 {

@@ -1,4 +1,4 @@
-// Package callid names the calls of a workspace: each name is short and given once.
+// Package callid names the calls of a workspace with short, unique names.
 package callid
 
 import (
@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// file is the name of the file whose size is how many names were given.
+// file is the file whose size counts the names.
 const file = "calls"
 
-// Names gives the names of a workspace's calls. It can be used by several goroutines.
+// Names makes the names of a workspace's calls. It is safe for concurrent use.
 type Names struct {
 	path string // of the file; "" for random names
 
@@ -22,7 +22,7 @@ type Names struct {
 	file *os.File
 }
 
-// In returns the names of the workspace whose state lies in dir. They are random where dir is empty or cannot be
+// In returns the names of the workspace with the state directory dir. They are random if dir is empty or cannot be
 // written.
 func In(dir string) *Names {
 	if dir == "" {
@@ -31,7 +31,7 @@ func In(dir string) *Names {
 	return &Names{path: filepath.Join(dir, file)}
 }
 
-// Next returns a name that no call of the workspace has.
+// Next returns a new unique name.
 func (c *Names) Next() string {
 	if n, err := c.count(); err == nil {
 		return name(n)
@@ -39,7 +39,7 @@ func (c *Names) Next() string {
 	return "x" + strings.ToLower(rand.Text()[:8])
 }
 
-// Close closes the file. A later Next opens it again. No names need no closing.
+// Close closes the file, until a later Next.
 func (c *Names) Close() error {
 	if c == nil {
 		return nil
@@ -54,8 +54,8 @@ func (c *Names) Close() error {
 	return err
 }
 
-// count adds a byte to the file and returns the position after it. The kernel moves an appending file's offset under
-// the lock under which it writes, so that each process gets its own.
+// count appends a byte to the file and returns the position after it. The kernel moves an appending file's offset
+// under the same lock as it writes, so that each process gets its own.
 func (c *Names) count() (int64, error) {
 	if c.path == "" {
 		return 0, fs.ErrNotExist
@@ -75,7 +75,7 @@ func (c *Names) count() (int64, error) {
 	return c.file.Seek(0, io.SeekCurrent)
 }
 
-// The characters of a name, of which the first is a letter, without those that look alike.
+// The characters of a name, of which the first is a letter, without similar ones.
 const (
 	letters    = "abcdefghjkmnpqrstvwxyz"
 	characters = "0123456789" + letters
@@ -84,8 +84,8 @@ const (
 // plain is how many names have four characters.
 const plain = int64(len(letters) * 32 * 32 * 32)
 
-// name returns the name of the call n. Two that follow each other differ in several characters, so that a slip of
-// the finger does not name another call.
+// name returns the name of the call n. Consecutive ones differ in several characters, so that a typo does not name
+// another call.
 func name(n int64) string {
 	const step, start = 445513, 577945 // step has no factor in common with plain
 	at := (n%plain*step + start) % plain

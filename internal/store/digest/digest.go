@@ -1,5 +1,4 @@
-// Package digest compares files with what they were when the user approved
-// them.
+// Package digest detects changes of files since the user approved them.
 package digest
 
 import (
@@ -15,10 +14,10 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Files are the hashes of files by their absolute paths, as [Of] gives them.
+// Files are the hashes of files by their absolute paths, see [Of].
 type Files map[string]string
 
-// Changed lists the files that are not as they were.
+// Changed lists the changed files.
 func (f Files) Changed() (changed []string) {
 	for _, path := range slices.Sorted(maps.Keys(f)) {
 		if Of(path) != f[path] {
@@ -28,7 +27,7 @@ func (f Files) Changed() (changed []string) {
 	return changed
 }
 
-// Verify refuses to run the files when one is not as it was.
+// Verify returns an error if a file has changed.
 func (f Files) Verify() error {
 	for _, path := range f.Changed() {
 		return tool.Errorf(tool.PermissionDenied,
@@ -38,8 +37,7 @@ func (f Files) Verify() error {
 	return nil
 }
 
-// Of is the hash of a file, "" for one that is not there. What cannot be read is
-// like nothing else.
+// Of is the hash of a file, "" if missing. An unreadable file equals nothing.
 func Of(path string) string {
 	info, err := os.Stat(path)
 	switch {

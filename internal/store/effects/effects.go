@@ -1,7 +1,6 @@
-// Package effects keeps what the processes of a call change, so that it can be
-// listed and undone as what tools change themselves. The supervisor of the
-// sandbox reports every change to a [Call] before it happens, and when the call
-// ends it looks at what has become of the paths.
+// Package effects records what the processes of a call change, so that it can be listed and undone like changes by
+// tools. The sandbox's supervisor reports every change to a [Call] before it happens, and at the end of the call
+// the paths are examined again.
 package effects
 
 import (
@@ -22,27 +21,26 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Bounds of what is kept of one call.
+// Limits of what is kept of one call.
 const (
 	MaxPaths = 50_000
 	MaxBytes = 96 << 20
 )
 
-// patience is how long the end of a call waits for those who watch its
-// processes: they end with the last one.
+// patience bounds the wait for the watchers of a call's processes, which end with the last one.
 const patience = 5 * time.Second
 
-// Trees are where changes are kept: the root of the workspace, and the further
-// trees that file tools may use. All are absolute and without symlinks.
+// Trees are where changes are recorded: the root of the workspace, and the further trees of file tools. All are
+// absolute real paths.
 type Trees struct {
 	Root  string
 	Allow []string
-	// Ignore are patterns, as in a .gitignore file, of what is counted and not
-	// kept, besides what is by default. One that begins with ! is kept.
+	// Ignore are patterns, as in a .gitignore file, of what is only counted, besides the defaults. One that begins
+	// with ! is recorded.
 	Ignore []string
 }
 
-// name is what the undo store calls a path; false for one that lies elsewhere.
+// name is the undo store's name of a path; false if it lies elsewhere.
 func (t Trees) name(path string) (string, bool) {
 	if rest, ok := strings.CutPrefix(path, t.Root+"/"); ok {
 		return rest, true
@@ -63,7 +61,6 @@ func (t Trees) path(name string) string {
 	return filepath.Join(t.Root, name)
 }
 
-// treeOf returns the tree in which a path lies.
 func (t Trees) treeOf(path string) string {
 	for _, tree := range t.Allow {
 		if strings.HasPrefix(path, tree+"/") {
@@ -73,7 +70,7 @@ func (t Trees) treeOf(path string) string {
 	return t.Root
 }
 
-// Call is what the processes of one call change. It implements watch.Watcher.
+// Call records what the processes of one call change. It implements watch.Watcher.
 type Call struct {
 	trees   Trees
 	rules   func() *rules // made once, before the first process runs
@@ -85,7 +82,7 @@ type Call struct {
 
 	mu    sync.Mutex
 	paths map[string]*kept
-	// replaced are records of paths of which there is a later one.
+	// replaced are records of paths that have a later one.
 	replaced []string
 	links    map[undo.FileID][]string // the names of files that have several
 	bytes    int64
@@ -101,24 +98,23 @@ type Call struct {
 	unlocking sync.Mutex // while modes are opened for a look
 }
 
-// kept is what is known of a path.
+// kept is the recorded state of a path.
 type kept struct {
 	id    string
 	state undo.State
-	// whole is false where the content is not kept yet.
+	// whole is false if the content is not recorded yet.
 	whole bool
 }
 
-// New gives the watcher of a call. Most calls start no process, and cost next to
-// nothing here.
+// New returns the watcher of a call. It costs next to nothing for calls without processes.
 func New(store *undo.Store, call undo.Call, trees Trees) *Call {
 	return &Call{trees: trees, rules: sync.OnceValue(func() *rules { return newRules(trees) }), store: store, own: call,
 		effects: store.Effects(call), paths: make(map[string]*kept), ignored: make(map[string]int),
 		objects: make(map[string]bool), lost: make(map[string]string), patience: patience}
 }
 
-// With gives a context whose processes the call watches, and in which it hears of what file tools change and nobody
-// keeps; nil does neither.
+// With returns a context whose processes the call watches, and which reports to it changes by file tools that are
+// not kept. A nil call does neither.
 func With(ctx context.Context, c *Call) context.Context {
 	if c == nil {
 		return ctx
@@ -128,7 +124,7 @@ func With(ctx context.Context, c *Call) context.Context {
 	})
 }
 
-// From gives the call that watches a context's processes, nil when there is none.
+// From returns the call that watches a context's processes, or nil.
 func From(ctx context.Context) *Call {
 	c, _ := watch.From(ctx).(*Call)
 	return c
@@ -142,14 +138,13 @@ func (c *Call) Begin() (done func()) {
 	return c.running.Done
 }
 
-// Began implements watch.Watcher.
-func (c *Call) Began() bool { return c.began.Load() }
+// Active implements watch.Watcher.
+func (c *Call) Active() bool { return c.began.Load() }
 
 // Missed implements watch.Watcher.
 func (c *Call) Missed(why string) { c.report(func(c *Call) { c.miss(why) }) }
 
-// report has the call take a report, or after its end what keeps changes of processes that outlive it. It is false
-// where neither does.
+// report passes a report to the call, or after its end to its background recorder, if any; else it returns false.
 func (c *Call) report(take func(*Call)) bool {
 	c.mu.Lock()
 	if !c.ended {
@@ -197,7 +192,7 @@ func before(at watch.Place, what watch.What) func(*Call) {
 	return func(c *Call) { c.before(at, what) }
 }
 
-// Rename implements watch.Watcher. What is in a directory goes and comes with it.
+// Rename implements watch.Watcher. The content of a directory moves with it.
 func (c *Call) Rename(from, to watch.Place, exchange bool) { c.report(renamed(from, to, exchange)) }
 
 func renamed(from, to watch.Place, exchange bool) func(*Call) {
@@ -221,7 +216,7 @@ func (c *Call) before(at watch.Place, what watch.What) {
 		return
 	}
 	state := look(at, what == watch.Content, MaxBytes-c.bytes)
-	if state.Mode&undo.Unkept != 0 || c.objects[name] {
+	if state.Mode&undo.SpecialTypes != 0 || c.objects[name] {
 		if state.Lost != "" {
 			c.miss("what " + name + " holds: " + state.Lost)
 		}
@@ -242,16 +237,14 @@ func (c *Call) before(at watch.Place, what watch.What) {
 	}
 }
 
-// added reports that a new path is an object of a repository that was there
-// before the call.
+// added reports whether a new path is an object of a repository that existed before the call.
 func (c *Call) added(name string) bool {
 	dir := repository(name)
 	known := c.paths[dir]
 	return dir != "" && (known == nil || known.state.Exists)
 }
 
-// keep records what a path holds before it changes for the first time, and
-// again when its content is going to change too.
+// keep records the state of a path before its first change, and again before its content changes too.
 func (c *Call) keep(name string, state undo.State, whole bool) {
 	if known := c.paths[name]; known != nil {
 		state.Mode = known.state.Mode // as it was at first
@@ -267,7 +260,7 @@ func (c *Call) keep(name string, state undo.State, whole bool) {
 	c.paths[name] = &kept{id, state, whole}
 }
 
-// cause is what is at the bottom of an error, which is the same for all paths.
+// cause is the innermost error, which is the same for all paths.
 func cause(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
@@ -278,31 +271,37 @@ func cause(err error) error {
 	return err
 }
 
-// Report is what became of a call.
+// Report is the outcome of a call.
 type Report struct {
-	// Files are the paths that have changed, sorted, as the undo store names them.
+	// Files are the changed paths, sorted, as the undo store names them.
 	Files []string
 	// Lost are those whose old content is not kept, with the reason.
 	Lost map[string]string
-	// Ignored counts changes that nobody wants back, by directory.
+	// Ignored counts changes that are not recorded, by directory.
 	Ignored map[string]int
 	// Beyond counts the paths past MaxPaths.
 	Beyond int
-	// Missed says why there may be more, and Err what failed.
+	// Missed says why there may be more changes, and Err what failed.
 	Missed []string
 	Err    error
 }
 
-// End waits for the end of the call's processes and records what has become of
-// what they have changed.
+// End waits for the end of the call's processes and records the results of their changes.
 func (c *Call) End() *Report {
-	if !c.Began() {
+	if !c.Active() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.ended = true
 		return c.noted(&Report{Lost: c.lost, Missed: c.missed})
 	}
-	outlived := !c.await()
+	over := make(chan struct{})
+	go func() { c.running.Wait(); close(over) }()
+	outlived := false
+	select {
+	case <-over:
+	case <-time.After(c.patience):
+		outlived = true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
@@ -343,10 +342,10 @@ func (c *Call) End() *Report {
 	return c.noted(r)
 }
 
-// noted tells undo too what is not kept.
+// noted records in the undo store what is not kept.
 func (c *Call) noted(r *Report) *Report {
 	if note := r.Note(); note != "" {
-		if err := c.effects.Unkept(note); err != nil && r.Err == nil {
+		if err := c.effects.NotKept(note); err != nil && r.Err == nil {
 			r.Err = err
 		}
 	}
@@ -354,7 +353,7 @@ func (c *Call) noted(r *Report) *Report {
 	return r
 }
 
-// endOfAll looks at what all paths hold in the end.
+// endOfAll examines the final state of all paths.
 func (c *Call) endOfAll() map[string]undo.State {
 	names := slices.Collect(maps.Keys(c.paths))
 	states, reals := make([]undo.State, len(names)), make(map[string]bool)
@@ -367,7 +366,12 @@ func (c *Call) endOfAll() map[string]undo.State {
 		done.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
 				if reals[filepath.Dir(c.trees.path(names[i]))] {
-					states[i] = c.endOf(names[i])
+					k, state := c.paths[names[i]], c.now(c.trees.path(names[i]))
+					if !k.whole && state.Exists && state.Mode.Type() == k.state.Mode.Type() {
+						// The content was not written.
+						state.Hash, state.Size, state.ModTime = "", k.state.Size, k.state.ModTime
+					}
+					states[i] = state
 				}
 			}
 		})
@@ -380,8 +384,7 @@ func (c *Call) endOfAll() map[string]undo.State {
 	return all
 }
 
-// real reports that a directory is one by its own path, and not through a symlink
-// that has taken the place of another. known has what was found before.
+// real reports whether a path is a directory and no symlink has replaced a parent. known caches that.
 func (c *Call) real(dir string, known map[string]bool) bool {
 	is, ok := known[dir]
 	if !ok {
@@ -393,24 +396,4 @@ func (c *Call) real(dir string, known map[string]bool) bool {
 		known[dir] = is
 	}
 	return is
-}
-
-func (c *Call) endOf(name string) undo.State {
-	k, state := c.paths[name], c.now(c.trees.path(name))
-	if !k.whole && state.Exists && state.Mode.Type() == k.state.Mode.Type() {
-		state.Hash, state.Size, state.ModTime = "", k.state.Size, k.state.ModTime // nobody has written to it
-	}
-	return state
-}
-
-// await reports whether all processes have ended.
-func (c *Call) await() bool {
-	ended := make(chan struct{})
-	go func() { c.running.Wait(); close(ended) }()
-	select {
-	case <-ended:
-		return true
-	case <-time.After(c.patience):
-		return false
-	}
 }

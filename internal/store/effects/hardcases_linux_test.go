@@ -164,7 +164,7 @@ func TestLife(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t
 		var calls effects.Calls
-		life := effects.NewLife(&calls, a.store, undo.Call{Session: "s", ID: "plugin p", Tool: "plugin p"},
+		life := effects.NewLifetime(&calls, a.store, undo.Call{Session: "s", ID: "plugin p", Tool: "plugin p"},
 			effects.Trees{Root: a.root})
 		policy := sandbox.Policy{Level: a.level, Workspace: a.root, NoCache: true}
 		ended := make(chan error, 1)

@@ -8,25 +8,22 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// regenerable are directories that programs fill by themselves, and that nobody
-// wants back: what changes there is counted.
+// regenerable are directories that programs fill by themselves: changes there are only counted.
 var regenerable = []string{"node_modules", "bower_components", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache",
 	".pytest_cache", ".ruff_cache", ".gradle", ".parcel-cache", ".turbo", ".dart_tool", ".svelte-kit", ".next", ".nuxt"}
 
-// built are directories of build output where git ignores them and tracks no file in them, and the project's own
-// where it does not.
+// built are directories of build output if git ignores them and tracks no file in them, else of the project.
 var built = []string{"target", "build", "dist", "out", "bin", "obj", "venv", ".output", ".cache", "coverage", "htmlcov",
 	"cmake-build-debug", "cmake-build-release"}
 
-// rules say what is counted and not kept. Other files that git ignores are kept:
-// nothing else brings them back.
+// rules decide what is only counted. Other files that git ignores are kept: nothing else brings them back.
 type rules struct {
 	given *workspace.Patterns
 	tops  []top
 	dirs  map[string]bool
 }
 
-// top is a tree: what paths in it begin with, and what git ignores there.
+// top is a tree: its path prefix, and its .gitignore rules.
 type top struct {
 	prefix  string
 	git     *workspace.Patterns
@@ -43,9 +40,8 @@ func newRules(trees Trees) *rules {
 	return r
 }
 
-// ignore gives the directory for whose sake changes below a path are not kept, or
-// the path itself if it is named; "" for a path that counts. Patterns hold from
-// the top of each tree.
+// ignore returns the directory because of which changes below a path are not kept, or the path itself if it is
+// named; "" for a path that is kept. Patterns apply from the top of each tree.
 func (r *rules) ignore(name string) string {
 	in := r.tops[slices.IndexFunc(r.tops, func(t top) bool { return strings.HasPrefix(name, t.prefix) })]
 	for i := len(in.prefix) + 1; i < len(name); i++ {
@@ -75,9 +71,8 @@ func (r *rules) dir(in top, dir string) bool {
 	return ignored
 }
 
-// repository gives the directory of the repository that a path is an object of,
-// "" for all other paths. Objects are named by their content: those that a call
-// adds to a repository may stay, and those that it removes are kept as all else.
+// repository returns the repository directory of an object's path, "" for other paths. Objects are named by their
+// content: those that a call adds may stay, and those that it removes are kept like all else.
 func repository(name string) string {
 	parts := strings.Split(name, "/")
 	for i := 1; i < len(parts)-1; i++ {

@@ -30,7 +30,7 @@ func TestChangesAfterTheEndOfACall(t *testing.T) {
 			call := New(store, undo.Call{Session: "s", ID: "one"}, trees)
 			call.patience = time.Millisecond
 			var calls Calls
-			life := NewLife(&calls, store, undo.Call{Session: "s", ID: "plugin"}, trees)
+			life := NewLifetime(&calls, store, undo.Call{Session: "s", ID: "plugin"}, trees)
 			watcher := watch.Watcher(call)
 			var ended func()
 			if outlives {

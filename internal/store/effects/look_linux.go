@@ -22,11 +22,10 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// mostHashed is the size of a file up to which it is compared by its content.
+// mostHashed is the size of a file up to which contents are compared.
 const mostHashed = workspace.DefaultReadLimit
 
-// look gives what is at a place, with its content if that is wanted and no
-// longer than room.
+// look returns the state of a place, with its content if wanted and not larger than room.
 func look(at watch.Place, content bool, room int64) undo.State {
 	file := at.Dir
 	if at.Name != "" {
@@ -70,7 +69,7 @@ func look(at watch.Place, content bool, room int64) undo.State {
 	return s
 }
 
-// absent reports that there is nothing by a name, by what opening it said.
+// absent reports whether an open error means that the file does not exist.
 func absent(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ENAMETOOLONG)
 }
@@ -100,7 +99,7 @@ func modeOf(raw uint32) fs.FileMode {
 	return mode
 }
 
-// contentOf reads what is open for no access.
+// contentOf reads an O_PATH descriptor.
 func contentOf(file int, size int64) ([]byte, error) {
 	fd, err := openForReading("/proc/self/fd/" + strconv.Itoa(file))
 	if err != nil {
@@ -129,7 +128,7 @@ func contentOf(file int, size int64) ([]byte, error) {
 	}
 }
 
-// openForReading opens a file, and one whose mode keeps its owner from reading it while that mode is widened.
+// openForReading opens a file, widening the mode of one that its owner cannot read meanwhile.
 func openForReading(path string) (fd int, err error) {
 	const flags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK
 	var stat unix.Stat_t
@@ -151,7 +150,7 @@ func linkAt(file int) []byte {
 	return target[:n]
 }
 
-// unlocked runs look, which reads what is at a path, as plainfile.Unlocked does.
+// unlocked runs look, which reads at path, as plainfile.Unlocked does.
 func (c *Call) unlocked(path string, look func() error) error {
 	err := look()
 	if !errors.Is(err, fs.ErrPermission) {
@@ -162,7 +161,7 @@ func (c *Call) unlocked(path string, look func() error) error {
 	return plainfile.UnlockedIn(c.trees.treeOf(path), path, look)
 }
 
-// now returns what a path holds, to compare it. Lost says why that is not known.
+// now returns the present state of a path, for comparison. Lost says why it is unknown.
 func (c *Call) now(path string) (s undo.State) {
 	err := c.unlocked(filepath.Dir(path), func() error {
 		var stat unix.Stat_t

@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Nothing watches processes here.
+// Processes are not watched here.
 
 func look(watch.Place, bool, int64) undo.State { return undo.State{} }
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// mostNamed is how many paths and directories a note names of each kind.
+// mostNamed is how many paths and directories of each kind a note names.
 const mostNamed = 5
 
-// Note says what of a call's changes cannot be undone, "" when all can.
+// Note describes the changes that cannot be undone, "" if all can.
 func (r *Report) Note() string {
 	var parts []string
 	if len(r.Ignored) > 0 {
@@ -52,8 +52,8 @@ func some(texts []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// Detach returns a Call that keeps changes after the end of c, as those of a background task; nil where nothing is
-// kept.
+// Detach returns a Call that records changes after the end of c, as by a background task; nil if nothing is
+// recorded.
 func (c *Call) Detach() *Call {
 	if c == nil || c.store.Dir() == "" {
 		return nil

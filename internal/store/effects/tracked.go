@@ -14,12 +14,12 @@ import (
 	"sync"
 )
 
-// mostOfIndex bounds the index of a repository that is read, in bytes.
+// mostOfIndex bounds the index of a repository, in bytes.
 const mostOfIndex = 256 << 20
 
-// tracked are the directories of build output in which git tracks files: those are the project's own, whatever an
-// ignore rule that was made later says. The index is opened before a call begins and read when it is needed, so
-// that a git command of the call changes nothing here.
+// tracked are the directories of build output in which git tracks files: those are the project's own, whatever a
+// later ignore rule says. The index is opened before a call begins and read when needed, so that a git command of
+// the call changes nothing here.
 type tracked struct {
 	index *os.File // nil where there is no repository, or err
 	err   error
@@ -56,7 +56,7 @@ func openIndex(git string) (*os.File, error) {
 	return file, err
 }
 
-// in reports whether git tracks files in a directory, and true where that cannot be found out.
+// in reports whether git tracks files in a directory, and true if unknown.
 func (t *tracked) in(dir string) bool {
 	if t.err != nil || t.index == nil {
 		return t.err != nil
@@ -65,8 +65,8 @@ func (t *tracked) in(dir string) bool {
 	return dirs == nil || dirs[dir]
 }
 
-// trackedDirs returns the directories that are called like build output and have files in an index of git, nil for
-// what is no index or refers to another. See gitformat-index(5).
+// trackedDirs returns the directories named like build output with files in an index of git, nil if it is invalid
+// or refers to another. See gitformat-index(5).
 func trackedDirs(index []byte) map[string]bool {
 	const header, stat, hash = 12, 40, 20
 	if len(index) < header || string(index[:4]) != "DIRC" {
@@ -127,7 +127,7 @@ func trackedDirs(index []byte) map[string]bool {
 	return dirs
 }
 
-// offsetVarint reads a number as git packs it.
+// offsetVarint decodes git's variable-length numbers.
 func offsetVarint(data []byte) (value, size int) {
 	for i, b := range data[:min(len(data), 9)] {
 		if i > 0 {

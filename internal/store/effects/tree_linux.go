@@ -13,11 +13,11 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// deepestMove bounds how many directories deep a moved directory is looked at.
+// deepestMove bounds the depth to which a moved directory is examined.
 const deepestMove = 256
 
-// moveTree is Before for all that lies below a directory, here and where it is
-// going to be. It has the directories of one level open at a time.
+// moveTree is Before for everything below a directory, here and at its destination. It has the directories of one
+// level open at a time.
 func (c *Call) moveTree(from, to watch.Place) {
 	_, here := c.trees.name(from.Path)
 	_, there := c.trees.name(to.Path)
@@ -62,7 +62,7 @@ func (c *Call) moveTree(from, to watch.Place) {
 	}
 }
 
-// nameOf is the name of a path, or the path where it has none.
+// nameOf is the name of a path, or the path if it has none.
 func (c *Call) nameOf(path string) string {
 	if name, ok := c.trees.name(path); ok {
 		return name
@@ -70,8 +70,8 @@ func (c *Call) nameOf(path string) string {
 	return path
 }
 
-// moveDirectory is Before for what one directory of a moved tree holds, and for where it goes unless that is "". It
-// gives the names of the directories in it.
+// moveDirectory is Before for the entries of one directory of a moved tree, and for their destination unless that
+// is "". It returns the names of its directories.
 func (c *Call) moveDirectory(source, target *os.File, from, to string, dir []string) (dirs []string) {
 	at, err := openBelow(source, dir)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Call) moveDirectory(source, target *os.File, from, to string, dir []str
 	return dirs
 }
 
-// openBelow opens a directory below an open one, by names that are no symlinks.
+// openBelow opens a directory below an open one without following symlinks.
 func openBelow(top *os.File, names []string) (*os.File, error) {
 	at, err := openTree(watch.Place{Dir: int(top.Fd()), Name: "."})
 	for _, name := range names {
@@ -121,10 +121,10 @@ func openBelow(top *os.File, names []string) (*os.File, error) {
 	return at, err
 }
 
-// mostLooked is how many files are looked at for other names of one.
+// mostLooked bounds the files searched for other names of one.
 const mostLooked = 50_000
 
-// linked finds the files of the trees that have several names.
+// linked finds the files of the trees with several names.
 func (c *Call) linked() map[undo.FileID][]string {
 	found := make(map[undo.FileID][]string)
 	looked := 0

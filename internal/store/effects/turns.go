@@ -7,16 +7,13 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// Turns watches a process that calls talk to one after the other, such as a
-// shell that goes on between them. What it changes belongs to the call whose
-// turn it is, and between two turns to the first of them. It implements
-// watch.Watcher.
+// Turns watches a process that calls use one after the other, such as a persistent shell. Its changes belong to the
+// call whose turn it is, and between two turns to the first of them. It implements watch.Watcher.
 type Turns struct {
 	held func() []string
 
 	mu sync.RWMutex
-	// now is who gets the changes, nil for nobody. ours says that its end is
-	// for us to say.
+	// now gets the changes, if not nil. ours is set if its end is for us to report.
 	now     *Call
 	ours    bool
 	changed bool
@@ -24,11 +21,11 @@ type Turns struct {
 	missed  []string
 }
 
-// NewTurns gives the watcher of such a process. held lists the files that it has
-// open for writing at the time: what it writes to them later is not announced.
+// NewTurns returns the watcher of such a process. held lists the files that it currently has open for writing:
+// later writes to them are not announced.
 func NewTurns(held func() []string) *Turns { return &Turns{held: held} }
 
-// Enter says that the call of a context has the turn, leave that it has no more.
+// Enter gives the turn to the call of a context; leave ends it.
 func (t *Turns) Enter(ctx context.Context) (leave func()) {
 	c := From(ctx)
 	if c == nil {
@@ -63,7 +60,7 @@ func (t *Turns) turn(next *Call, ours bool) {
 	}
 }
 
-// hold keeps what files hold that are open for writing.
+// hold records the content of files that are open for writing.
 func (c *Call) hold(paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,10 +87,10 @@ func (t *Turns) Begin() (done func()) {
 	}
 }
 
-// Began implements watch.Watcher.
-func (t *Turns) Began() bool { return true }
+// Active implements watch.Watcher.
+func (t *Turns) Active() bool { return true }
 
-// with does something with the call that gets the changes.
+// with calls do with the call that gets the changes.
 func (t *Turns) with(do func(c *Call)) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -119,7 +116,7 @@ func (t *Turns) Rename(from, to watch.Place, exchange bool) {
 	t.with(func(c *Call) { c.Rename(from, to, exchange) })
 }
 
-// Missed implements watch.Watcher. It holds for all calls that follow.
+// Missed implements watch.Watcher. It applies to all following calls.
 func (t *Turns) Missed(why string) {
 	t.note(func() { t.missed = append(t.missed, why) })
 	t.with(func(c *Call) { c.Missed(why) })

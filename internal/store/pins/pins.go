@@ -1,11 +1,9 @@
-// Package pins remembers what the tools of plugins and MCP servers said of
-// themselves when they were first used or approved. A description is an
-// instruction to the model, and anyone who runs a server may change it at any time:
-// a tool that says something else later, and one that comes later, wait for the
-// user.
+// Package pins remembers the definitions of plugins' and MCP servers' tools when they were first used or approved.
+// A description is an instruction to the model, and the server may change it at any time: changed and
+// added tools wait for the user.
 //
-// What is remembered lies in the user's own configuration, one file for each
-// source, where neither a tool nor a commit changes it.
+// Pins are in the user's own configuration, one file for each source, where neither a tool nor a commit changes
+// them.
 package pins
 
 import (
@@ -27,21 +25,17 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// Place says where a store is. It may travel to another process.
+// Place is the location of a store. It may be passed to another process.
 type Place struct {
-	// Dir holds what is remembered of a project's sources. Empty remembers in
-	// memory only.
+	// Dir holds the pins of a project's sources. If empty they are kept in memory only.
 	Dir string `json:"dir,omitempty"`
-	// Texts keeps definitions by their checksum, so that a later one can be
-	// compared with them. Empty keeps none.
+	// Texts keeps definitions by their checksum, for comparison with later ones. Empty keeps none.
 	Texts string `json:"texts,omitempty"`
-	// Seed has checksums by source and name that count for a source of which
-	// nothing is remembered, such as those of a lock file.
+	// Seed has checksums by source and name for a source without pins, such as those of a lock file.
 	Seed map[string]map[string]string `json:"seed,omitempty"`
 }
 
-// Dir is where what is remembered of the project with that agent.hcl lies. It
-// is not in one of the trees.
+// Dir is the directory of the pins of the project with that agent.hcl. It must not be in one of the trees.
 func Dir(config string, trees ...string) (string, error) {
 	dir, err := userdir.Dir("what tools say", "tools")
 	if err != nil {
@@ -54,8 +48,7 @@ func Dir(config string, trees ...string) (string, error) {
 	return filepath.Join(dir, digest([]byte(absolute))[:32]), userdir.Outside("what tools say", dir, trees...)
 }
 
-// Store compares what tools say with what is remembered. It is safe for use by
-// several goroutines; a nil Store admits everything.
+// Store compares tools' definitions with their pins. It is safe for concurrent use; a nil Store admits everything.
 type Store struct {
 	place Place
 
@@ -64,16 +57,16 @@ type Store struct {
 	changed []Change
 }
 
-// record is what is remembered of a source.
+// record is the pins of a source.
 type record struct {
 	stamp stamp
 	tools map[string]string // checksum by name
-	// first is true until what a source said at its first use is kept.
+	// first is set until the pins of a source's first use are stored.
 	first bool
 	dirty bool
 }
 
-// stamp tells one state of a file from another.
+// stamp identifies a state of a file.
 type stamp struct {
 	size, changed int64
 }
@@ -84,31 +77,29 @@ type file struct {
 	Tools  map[string]string `json:"tools"`
 }
 
-// Change is a tool that is left out because of what it says.
+// Change is a tool that is left out because its definition differs.
 type Change struct {
-	// Source and Name are those of the tool. Name is the one that the source
-	// has for it.
+	// Source and Name are those of the tool; Name is the source's own.
 	Source, Name string
-	// Old and New are the definitions as JSON for people. Old is empty where it
-	// is not known on this machine, and for a tool that is new.
+	// Old and New are the definitions as JSON for people. Old is empty if unknown on this machine, and for an added
+	// tool.
 	Old, New string
-	// Added is true for a tool that the source did not have before.
+	// Added is set for a tool that the source did not have before.
 	Added bool
-	// SHA256 is the checksum of the definition now.
+	// SHA256 is the checksum of the present definition.
 	SHA256 string
 }
 
-// Pin is what a tool says, by its checksum.
+// Pin is a tool with the checksum of its definition.
 type Pin struct{ Source, Name, SHA256 string }
 
-// Open names a store. It reads nothing yet.
+// Open returns a store without reading it.
 func Open(place Place) *Store { return &Store{place: place, records: make(map[string]*record)} }
 
-// Place is what Open was given.
+// Place returns the argument of Open.
 func (s *Store) Place() Place { return s.place }
 
-// Definition is what a tool says of itself, always the same bytes for the same
-// meaning.
+// Definition encodes a tool's definition: the same meaning gives the same bytes.
 func Definition(said any) []byte {
 	plain, err := exact.Value(tool.MustMarshal(said))
 	if err != nil {
@@ -117,8 +108,7 @@ func Definition(said any) []byte {
 	return tool.MustMarshal(plain)
 }
 
-// Admit compares a tool with what is remembered. All tools of a source that was
-// never used are remembered, until Keep.
+// Admit compares a tool with its pin. All tools of a source that was never used are pinned, until Keep.
 func (s *Store) Admit(source, name string, definition []byte) *tool.Error {
 	if s == nil {
 		return nil
@@ -147,8 +137,7 @@ func (s *Store) Admit(source, name string, definition []byte) *tool.Error {
 		Suggest("toolhost trust tools shows the difference and approves it.")
 }
 
-// Learn remembers tools of a source that was never used, whether they are offered
-// or not.
+// Learn pins tools of a source that was never used, offered or not.
 func (s *Store) Learn(source, name string, definition []byte) {
 	if s == nil {
 		return
@@ -182,7 +171,7 @@ func (s *Store) Changes() []Change {
 	return slices.Clone(s.changed)
 }
 
-// Adopt remembers what the seed says of sources of which nothing is remembered.
+// Adopt stores the seed's pins for sources without any.
 func (s *Store) Adopt() error {
 	s.mu.Lock()
 	for source := range s.place.Seed {
@@ -193,7 +182,7 @@ func (s *Store) Adopt() error {
 	return err
 }
 
-// Keep remembers what sources said at their first use, and gives it.
+// Keep stores the pins of sources' first use, and returns them.
 func (s *Store) Keep() (fresh []Pin, err error) {
 	if s == nil {
 		return nil, nil
@@ -209,13 +198,15 @@ func (s *Store) Keep() (fresh []Pin, err error) {
 			err = errors.Join(err, failed)
 		}
 		if first {
-			fresh = append(fresh, pinsOf(source, r.tools)...)
+			for _, name := range slices.Sorted(maps.Keys(r.tools)) {
+				fresh = append(fresh, Pin{source, name, r.tools[name]})
+			}
 		}
 	}
 	return fresh, err
 }
 
-// Approve remembers tools as they are now.
+// Approve pins the present definitions of tools.
 func (s *Store) Approve(list []Change) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +223,7 @@ func (s *Store) Approve(list []Change) error {
 	return err
 }
 
-// Forget forgets a source: what its tools say next is as at the first use.
+// Forget drops the pins of a source: its next use is as the first.
 func Forget(dir, source string) error {
 	err := os.Remove(fileOf(dir, source))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,15 +232,7 @@ func Forget(dir, source string) error {
 	return err
 }
 
-func pinsOf(source string, tools map[string]string) (list []Pin) {
-	for _, name := range slices.Sorted(maps.Keys(tools)) {
-		list = append(list, Pin{source, name, tools[name]})
-	}
-	return list
-}
-
-// record gives what is remembered of a source. Another process may have
-// remembered more meanwhile. The lock is held.
+// record returns the pins of a source, which another process may have extended. The lock is held.
 func (s *Store) record(source string) *record {
 	r := s.records[source]
 	now := stampOf(fileOf(s.place.Dir, source))
@@ -269,7 +252,7 @@ func (s *Store) record(source string) *record {
 	return r
 }
 
-// maxRecord bounds what is read of a file, in bytes.
+// maxRecord bounds a file, in bytes.
 const maxRecord = 1 << 20
 
 func (s *Store) read(source string) (map[string]string, bool) {
@@ -287,7 +270,7 @@ func (s *Store) read(source string) (map[string]string, bool) {
 	return f.Tools, true
 }
 
-// write keeps a record, and ends the source's first use. The lock is held.
+// write stores a record, and ends the source's first use. The lock is held.
 func (s *Store) write(source string, r *record) error {
 	r.first, r.dirty = false, false
 	if s.place.Dir == "" {
@@ -316,7 +299,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxText bounds a definition that is kept, in bytes.
+// maxText bounds a stored definition, in bytes.
 const maxText = 1 << 20
 
 func (s *Store) keepText(sum string, text []byte) {
@@ -325,8 +308,7 @@ func (s *Store) keepText(sum string, text []byte) {
 	}
 }
 
-// text gives a definition that was kept, "" where it is not the one with that
-// checksum.
+// text returns a stored definition, "" unless it has that checksum.
 func (s *Store) text(sum string) string {
 	if s.place.Texts == "" || sum == "" {
 		return ""

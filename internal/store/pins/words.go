@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// Words says in words what a changed tool says differently, a sentence for each
-// difference; none for a tool that is new or whose old definition is not known.
+// Words describes how a changed tool differs, a sentence for each difference; none for an added tool or if the old
+// definition is unknown.
 func (c Change) Words() (words []string) {
 	before, err1 := exact.Object([]byte(c.Old))
 	now, err2 := exact.Object([]byte(c.New))

@@ -11,9 +11,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Call is one call as the record has it.
+// Call is one call in the record.
 type Call struct {
-	// N is the number of the entry that it began with.
+	// N is the number of its first entry.
 	N       int64
 	Session string
 	Request string
@@ -22,22 +22,22 @@ type Call struct {
 	Status string
 	Began  time.Time
 	Took   time.Duration
-	// Waited is how long it waited for a person's word, which Took has too.
+	// Waited is the part of Took spent waiting for a person's approval.
 	Waited time.Duration
-	// Client is what the client called itself.
+	// Client is the client's name for itself.
 	Client string
 	// Files is how many it changed.
 	Files int
-	// Params are its parameters, with long texts cut.
+	// Params are its parameters, with long texts truncated.
 	Params json.RawMessage
-	// Says reports whether the call holds Filter.Text, true without one.
+	// Says reports whether the call contains Filter.Text, true without one.
 	Says bool
 
 	run, by string
 	paths   []string
 }
 
-// facts are what the fields of an entry say of its call.
+// facts are the fields of an entry about its call.
 type facts struct {
 	RequestID string   `json:"request_id"`
 	Tool      string   `json:"tool"`
@@ -59,7 +59,6 @@ func (f *facts) status() string {
 	return StatusSuccess
 }
 
-// add adds what the line of an entry says of its call.
 func (c *Call) add(line []byte) {
 	h, ok := readHeader(line)
 	if !ok {
@@ -98,8 +97,7 @@ func (c *Call) add(line []byte) {
 	}
 }
 
-// Calls returns the calls that the filter chooses, in the order in which they
-// began.
+// Calls returns the calls selected by the filter, in the order they began.
 func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
 	v, err := r.view()
 	if v == nil {
@@ -120,8 +118,8 @@ func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
 	return calls, r.failed(err)
 }
 
-// says reports whether a text is in what the entries of a call hold: its parameters, its result, and why it ended so.
-// JSON has a text as it is, or with what is not ASCII escaped.
+// says reports whether a text is in the entries of a call: its parameters, its result, and its error. JSON has a
+// text verbatim, or with non-ASCII characters escaped.
 func (r *Recorder) says(lines []entryLine, text string) bool {
 	plain := strings.ToLower(text)
 	ways := []string{plain}
@@ -149,16 +147,16 @@ func (r *Recorder) says(lines []entryLine, text string) bool {
 
 // Detail is all that the record has of one call.
 type Detail struct {
-	// Entry is the number of the entry that it began with.
+	// Entry is the number of its first entry.
 	Entry   int64     `json:"-"`
 	Session string    `json:"session"`
 	Request string    `json:"request_id"`
 	Tool    string    `json:"tool"`
 	Status  string    `json:"status"`
 	Began   time.Time `json:"began"`
-	// Facts are the fields of its beginning and its end, by name.
+	// Facts are the fields of its first and last entries, by name.
 	Facts map[string]json.RawMessage `json:"facts,omitempty"`
-	// Params, Result and Plan are whole, as far as they are kept.
+	// Params, Result and Plan are complete, as far as kept.
 	Params json.RawMessage `json:"params,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Plan   json.RawMessage `json:"plan,omitempty"`
@@ -168,7 +166,7 @@ type Detail struct {
 	Events []json.RawMessage `json:"events"`
 }
 
-// Show returns the last call that the filter chooses.
+// Show returns the last call selected by the filter.
 func (r *Recorder) Show(ctx context.Context, f Filter) (*Detail, error) {
 	var d *Detail
 	v, err := r.view()

@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Bounds of what an entry holds: beyond inline it is a file of its own, and
-// beyond mostContent its long texts are cut.
+// Limits of an entry: content over inline is a file of its own, and over mostContent its long texts are truncated.
 const (
 	inline      = 4 << 10
 	mostContent = 16 << 20
@@ -31,7 +30,7 @@ type packed struct {
 	data  []byte // compressed
 }
 
-// content gives what is kept of v, without secrets: as it is, or packed.
+// content returns the redacted form of v: inline, or packed.
 func content(redactor *redact.Redactor, v any) (json.RawMessage, *packed, error) {
 	data, err := marshal(v)
 	if err != nil {
@@ -68,8 +67,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// store writes a content to a segment's objects, once, and returns how many bytes
-// that took.
+// store writes a content to a segment's objects, once, and returns the bytes added.
 func (l *eventLog) store(segment int64, p *packed) (int64, error) {
 	dir := l.objectDir(segment)
 	name := filepath.Join(dir, p.blob.Hash+".gz")
@@ -92,7 +90,7 @@ func (l *eventLog) store(segment int64, p *packed) (int64, error) {
 	return int64(len(p.data)), nil
 }
 
-// unpack gives a content of that size, and of a larger one no more.
+// unpack returns at most size bytes of content.
 func unpack(data []byte, size int64) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -102,10 +100,9 @@ func unpack(data []byte, size int64) ([]byte, error) {
 	return content, errors.Join(err, r.Close())
 }
 
-// errChanged says that a content is not what its entry says.
+// errChanged is the error for a content that does not match its entry.
 var errChanged = errors.New("it has been changed")
 
-// load reads the content of an entry in a segment and checks it.
 func (l *eventLog) load(segment int64, e *entry) (json.RawMessage, error) {
 	if e.Blob == nil {
 		return e.Content, nil
@@ -124,11 +121,10 @@ func (l *eventLog) load(segment int64, e *entry) (json.RawMessage, error) {
 	return content, nil
 }
 
-// DiffName names the patch that a call applied, below the run directory.
+// DiffName is the path, in the run directory, of the patch that a call applied.
 func DiffName(step int) string { return fmt.Sprintf("diffs/step_%04d.patch", step) }
 
-// LogName names the whole of one output stream ("stdout", "stderr") of a call,
-// below the run directory.
+// LogName is the path, in the run directory, of a call's complete output stream ("stdout", "stderr").
 func LogName(step int, stream string) string {
 	return fmt.Sprintf("logs/tool_step_%04d_%s.txt", step, stream)
 }

@@ -2,7 +2,6 @@ package record
 
 import (
 	"errors"
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -59,9 +58,8 @@ func (r *run) step() (int, error) {
 	return int(n), err
 }
 
-// append writes one line. The line is one write, so that lines of several
-// processes do not mix; a write that failed half-way is ended by a newline
-// before the next one.
+// append writes one line in one write, so that lines of several processes do not mix; after a partial write the
+// next begins with a newline.
 func (r *run) append(line []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,8 +85,7 @@ func (r *run) openEvents() (err error) {
 	return err
 }
 
-// rotate puts a full event file aside. Where another process has done so
-// already, this one only goes over to the new file.
+// rotate puts a full event file aside, or opens the new one if another process has done so.
 func (r *run) rotate() error {
 	info, err := r.events.Stat()
 	if err != nil || info.Size() < r.max {
@@ -109,8 +106,7 @@ func (r *run) rotate() error {
 	return r.putAside(info.Size())
 }
 
-// putAside makes the event file the older one and begins a new one with a line
-// that says what is no longer there.
+// putAside renames the event file and begins a new one with a line about what was dropped.
 func (r *run) putAside(size int64) error {
 	var dropped int64
 	if info, err := r.root.Stat(olderFile); err == nil {
@@ -136,6 +132,3 @@ type rotated struct {
 	Bytes   int64  `json:"kept_bytes"`
 	Dropped int64  `json:"dropped_bytes"`
 }
-
-// position is where the last write to file ended.
-func position(file *os.File) (int64, error) { return file.Seek(0, io.SeekCurrent) }

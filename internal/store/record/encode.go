@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Bounds of one event: a text beyond maxText is cut, and fields that are beyond
-// maxLine together all the same are left out.
+// Limits of one event: a text over maxText is truncated, and fields that still exceed maxLine together are left
+// out.
 const (
 	maxText = 16 << 10
 	maxLine = 512 << 10
@@ -20,16 +20,14 @@ const (
 // timeFormat is RFC 3339 in UTC, always with microseconds.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// Kept is a payload that has more for the record than the line of its event
-// shows.
+// Kept is a payload with more for the record than its event shows.
 type Kept interface {
-	// Kept gives the request id of the call that the event belongs to, the event's
-	// fields without the rest, further fields, and what is kept whole, under its
-	// name: "params" or "result". What comes after the event may be nothing.
+	// Kept returns the request id of the event's call, the event's fields, further fields, and content to keep
+	// whole, under its name: "params" or "result". All but the event may be empty.
 	Kept() (call string, event, more any, name string, content any)
 }
 
-// fields gives the fields of an event as an object, without secrets.
+// fields returns the redacted fields of an event as an object.
 func fields(redactor *redact.Redactor, event string, payload any) (json.RawMessage, error) {
 	data, err := marshal(payload)
 	if err != nil {
@@ -46,7 +44,6 @@ func fields(redactor *redact.Redactor, event string, payload any) (json.RawMessa
 	return append(append([]byte{'{'}, members...), '}'), nil
 }
 
-// marshal gives v as JSON on one line.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -57,19 +54,17 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// marshalText gives s as JSON, and appendMarshaled adds it to line.
+// marshalText encodes s as JSON, and appendMarshaled appends it to line.
 func marshalText(s string) []byte { return appendMarshaled(nil, s) }
 
 func appendMarshaled(line []byte, s string) []byte {
-	if strings.ContainsFunc(s, needsEscape) {
+	if strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
 		return append(line, tool.MustMarshal(s)...)
 	}
 	return append(append(append(line, '"'), s...), '"')
 }
 
-func needsEscape(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }
-
-// cutTexts is content as an event shows it. It has been redacted.
+// cutTexts truncates redacted content for an event.
 func cutTexts(content json.RawMessage) []byte {
 	data := (*redact.Redactor)(nil).Rewrite(content, maxText)
 	if len(data) > maxLine {
@@ -78,9 +73,8 @@ func cutTexts(content json.RawMessage) []byte {
 	return data
 }
 
-// payloadFields gives the members of an object payload without its braces,
-// and any other payload as the one member "payload". A payload that has a
-// member of the event's own is nested too.
+// payloadFields returns the members of an object payload without its braces, and any other payload as the one
+// member "payload". A payload with a member named like the event's own is nested too.
 func payloadFields(data []byte) []byte {
 	if bytes.Equal(data, []byte("null")) || bytes.Equal(data, []byte("{}")) {
 		return nil

@@ -28,8 +28,7 @@ type entry struct {
 	Stored    int64           `json:"stored,omitempty"` // what the segment's objects take, in bytes
 }
 
-// blob says where the content of an entry lies: among its segment's objects,
-// under the hash of the content.
+// blob refers to the content of an entry among its segment's objects, by the hash of the content.
 type blob struct {
 	Hash  string `json:"sha256"`
 	Bytes int64  `json:"bytes"`
@@ -37,8 +36,7 @@ type blob struct {
 
 var errLine = errors.New("the line is not an entry")
 
-// format returns the line of an entry. What it holds is JSON already, which
-// encoding/json would read through again.
+// format returns the line of an entry. Its content is JSON already, which encoding/json would parse again.
 func (e *entry) format() []byte {
 	line := make([]byte, 0, 512+len(e.Body)+len(e.More)+len(e.Content))
 	line = strconv.AppendInt(append(line, `{"n":`...), e.N, 10)
@@ -64,7 +62,7 @@ func (e *entry) format() []byte {
 	return append(line, '}', '\n')
 }
 
-// appendText adds a member to a line, where it is not empty.
+// appendText appends a member unless it is empty.
 func appendText(line []byte, name, value string) []byte {
 	if value == "" {
 		return line
@@ -80,7 +78,6 @@ func appendJSON(line []byte, name string, value []byte) []byte {
 	return append(line, value...)
 }
 
-// readEntry parses a line.
 func readEntry(line []byte) (e entry, err error) {
 	if err := json.Unmarshal(line, &e); err != nil || e.N <= 0 || e.Event == "" {
 		return e, errors.Join(errLine, err)
@@ -88,7 +85,7 @@ func readEntry(line []byte) (e entry, err error) {
 	return e, nil
 }
 
-// header is the beginning of a line, which is read without the rest.
+// header is the beginning of a line, parsed without the rest.
 type header struct {
 	n, of   int64
 	session string
@@ -97,8 +94,8 @@ type header struct {
 	event   string
 }
 
-// readHeader parses the beginning of a line. A text in it has no plain quote, so
-// that what follows one is a member.
+// readHeader parses the beginning of a line. Texts in it contain no plain quote, so that what follows one is a
+// member.
 func readHeader(line []byte) (h header, ok bool) {
 	if !bytes.HasPrefix(line, []byte(`{"n":`)) || !bytes.HasSuffix(line, []byte("}\n")) {
 		return h, false
@@ -125,7 +122,7 @@ func readHeader(line []byte) (h header, ok bool) {
 	return h, true
 }
 
-// member is a text among the members of a header, as it is written.
+// member is a text among the members of a header, as written.
 func member(start []byte, name string) string {
 	_, rest, ok := bytes.Cut(start, []byte(name))
 	if !ok {
@@ -142,7 +139,7 @@ func member(start []byte, name string) string {
 	return ""
 }
 
-// call is the entry that the call of an entry began with, 0 for an entry of no call.
+// call is the first entry of an entry's call, 0 if it has none.
 func (h *header) call() int64 {
 	if h.of == 0 && h.event == startedEvent {
 		return h.n
@@ -155,8 +152,8 @@ func (e *entry) time() time.Time {
 	return t
 }
 
-// line is the entry as an event: the fields of its body, and the parameters of a
-// call that begins, with long texts cut.
+// line is the entry as an event: the fields of its body, and the parameters of a call that begins, with long texts
+// truncated.
 func (e *entry) line(content json.RawMessage, withMore bool) []byte {
 	var out bytes.Buffer
 	out.WriteString(`{"event":`)
@@ -179,7 +176,7 @@ func (e *entry) line(content json.RawMessage, withMore bool) []byte {
 	return out.Bytes()
 }
 
-// shown is the content that is part of an event's line.
+// shown is the content included in an event's line.
 const shown = "params"
 
 func inside(object json.RawMessage) []byte {

@@ -7,17 +7,14 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// callKey names a call in a session.
 type callKey struct{ session, request string }
 
-// openCall is a call that this process has begun to record.
 type openCall struct {
 	n     int64
 	asked bool // and waits for an answer
 }
 
-// The events that begin and end a call, and the one between them after which it
-// may begin again.
+// The events that begin and end a call, and the one after which it may begin again.
 const (
 	startedEvent  = "tool_call_started"
 	askedEvent    = "input_required"
@@ -27,13 +24,12 @@ const (
 	endedEvent    = "session_ended"
 )
 
-// mostOpen bounds how many calls are remembered that ask and never come back.
+// mostOpen bounds the calls remembered that ask and never come back.
 const mostOpen = 10_000
 
-// Event adds an event to session's record. The payload is any value that
-// encodes as JSON; the fields of an object stand beside "event" and
-// "timestamp". Secrets are taken out, long texts cut with a note of how much;
-// what a [Kept] payload keeps whole is not cut.
+// Event adds an event to session's record. The payload is any value that encodes as JSON; an object's fields are
+// placed beside "event" and "timestamp". Secrets are redacted, long texts truncated with a note of how much; the
+// whole content of a [Kept] payload is not.
 func (r *Recorder) Event(_ context.Context, session, event string, payload any) error {
 	if err := ValidSession(session); err != nil {
 		return err
@@ -49,12 +45,19 @@ func (r *Recorder) Event(_ context.Context, session, event string, payload any) 
 	}
 	err = errors.Join(err, r.copy(e, large))
 	if ended, ok := payload.(interface{ LeftFiles() bool }); ok && ended.LeftFiles() {
-		err = errors.Join(err, r.boundCopies())
+		limits := r.options.Keep
+		if r.log != nil {
+			r.log.mu.Lock()
+			limits = r.log.limits
+			r.log.mu.Unlock()
+		}
+		_, pruneErr := r.pruneCopies(limits)
+		err = errors.Join(err, pruneErr)
 	}
 	return err
 }
 
-// hold takes over a payload, without secrets.
+// hold stores a redacted payload.
 func (e *entry) hold(redactor *redact.Redactor, payload any) (call string, large *packed, err error) {
 	kept, ok := payload.(Kept)
 	if !ok {
@@ -80,7 +83,6 @@ func (e *entry) hold(redactor *redact.Redactor, payload any) (call string, large
 	return call, large, err
 }
 
-// keep writes an entry to the log.
 func (r *Recorder) keep(e *entry, call string, large *packed) error {
 	key := callKey{e.Session, call}
 	r.mu.Lock()
@@ -118,7 +120,7 @@ func (r *Recorder) keep(e *entry, call string, large *packed) error {
 	return nil
 }
 
-// copy writes an event's line to events.jsonl, where there is one.
+// copy writes an event's line to events.jsonl, if enabled.
 func (r *Recorder) copy(e *entry, large *packed) error {
 	if !r.options.Copy {
 		return nil

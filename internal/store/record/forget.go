@@ -12,38 +12,28 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Forgotten says what became of a value in the record.
+// Forgotten is the result of Forget.
 type Forgotten struct {
-	// Entries is how many entries held it, and hold it no longer.
+	// Entries is how many entries were redacted.
 	Entries int
-	// Copies are the files in the directories of copies that still hold it.
+	// Copies are the files in the directories of copies that still contain the value.
 	Copies []string
-	// Damaged is how many contents could not be read, so that they were removed.
+	// Damaged is how many unreadable contents were removed.
 	Damaged int
 }
 
-// Forget takes a value out of all entries and of their contents. Copies of
-// sessions, which belong to the workspace, are named alone.
+// Forget removes a value from all entries and their contents. Copies of sessions, which belong to the workspace,
+// are only listed.
 func (r *Recorder) Forget(value string) (Forgotten, error) {
 	f := Forgotten{Copies: r.copiesWith(value)}
 	redactor := redact.New([]string{value})
 	if r.log == nil || redactor == nil {
 		return f, r.Kept()
 	}
-	return f, failure("rewrite", r.log.dir, r.log.forget(redactor, &f))
+	return f, failure("rewrite", r.log.dir, r.log.withLock(func() error { return r.log.forget(redactor, &f) }))
 }
 
 func (l *eventLog) forget(redactor *redact.Redactor, f *Forgotten) error {
-	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	unlock, err := l.hold()
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	l.sealing.Wait()
 	segments, err := l.segments()
 	for _, n := range segments {
@@ -111,7 +101,7 @@ func (l *eventLog) forgetIn(n int64, redactor *redact.Redactor, f *Forgotten) er
 	return err
 }
 
-// forgetEntry takes the value out of an entry, and stores a content without it.
+// forgetEntry redacts an entry and its content.
 func (l *eventLog) forgetEntry(segment int64, e *entry, redactor *redact.Redactor, f *Forgotten) (changed bool, err error) {
 	for _, part := range []*json.RawMessage{&e.Body, &e.More, &e.Content} {
 		clean := redactor.JSON(*part)
@@ -144,7 +134,7 @@ func (l *eventLog) forgetEntry(segment int64, e *entry, redactor *redact.Redacto
 	return changed, nil
 }
 
-// copiesWith returns the files among the copies that hold a value, below the root.
+// copiesWith returns the copies that contain a value, relative to the root.
 func (r *Recorder) copiesWith(value string) (found []string) {
 	root, err := os.OpenRoot(r.options.Root)
 	if err != nil {

@@ -18,14 +18,13 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// A segment ends when it has grown so large, or so old: what is dropped is
-// dropped by segments.
+// A segment ends at this size or age: the log is pruned by segments.
 const (
 	mostInSegment = 8 << 20
 	segmentAge    = 24 * time.Hour
 )
 
-// eventLog is the log of one workspace. It touches nothing before the first use.
+// eventLog is the log of one workspace. It opens nothing before the first use.
 type eventLog struct {
 	dir       string
 	workspace string
@@ -45,7 +44,6 @@ type eventLog struct {
 	sealing sync.WaitGroup
 }
 
-// end is where the log ends.
 type end struct {
 	n       int64 // of the last entry
 	segment int64
@@ -66,8 +64,7 @@ func (l *eventLog) summaryPath(n int64) string { return l.path(fmt.Sprintf("%08d
 
 func (l *eventLog) objectDir(n int64) string { return l.path(fmt.Sprintf("%08d.objects", n)) }
 
-// append writes an entry and returns its number. Its content, where it is large,
-// is written first.
+// append writes an entry, after its content if that is large, and returns its number.
 func (l *eventLog) append(e *entry, large *packed) (n int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,10 +83,10 @@ func (l *eventLog) append(e *entry, large *packed) (n int64, err error) {
 	return e.N, err
 }
 
-// errRemoved says that the record is no longer where this process writes it.
+// errRemoved is the error for a record that is no longer where this process writes it.
 var errRemoved = errors.New("it was removed or replaced while it was in use; start toolhost again to begin a new record")
 
-// hold opens the log, takes its lock, and finds its end.
+// hold opens and locks the log, and finds its end.
 func (l *eventLog) hold() (unlock func(), err error) {
 	if l.removed {
 		return nil, errRemoved
@@ -114,7 +111,7 @@ func (l *eventLog) hold() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// unchanged reports that the last segment ends where this process wrote last.
+// unchanged reports whether the last segment ends where this process wrote last.
 func (l *eventLog) unchanged() bool {
 	if l.segment == nil {
 		return false
@@ -123,7 +120,7 @@ func (l *eventLog) unchanged() bool {
 	return err == nil && os.SameFile(l.written, there) && there.Size() == l.at.size
 }
 
-// present checks that the directory is the one that was opened, and says how many segments were begun.
+// present checks that the directory is the one that was opened, and returns how many segments were begun.
 func (l *eventLog) present() (begun int64, err error) {
 	there, err := os.Stat(l.path(lockName))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(l.locked, there) {
@@ -136,7 +133,7 @@ func (l *eventLog) present() (begun int64, err error) {
 	return there.Size(), nil
 }
 
-// write adds one entry behind the end, which moves on.
+// write appends one entry and moves the end.
 func (l *eventLog) write(e *entry, large *packed) error {
 	at := &l.at
 	if at.segment == 0 || at.size+at.stored >= l.limits.segment() ||
@@ -166,7 +163,7 @@ func (l *eventLog) write(e *entry, large *packed) error {
 	return nil
 }
 
-// next begins a segment, and summarizes the one before in the background.
+// next begins a segment, and summarizes the previous one in the background.
 func (l *eventLog) next() error {
 	before := l.at.segment
 	if _, err := l.lock.WriteAt([]byte{'.'}, l.begun); err != nil { // before others could miss the segment
@@ -186,7 +183,7 @@ func (l *eventLog) next() error {
 
 const lockName = "lock"
 
-// open opens what every write needs, making it at the first use.
+// open opens the files that every write needs, making them at the first use.
 func (l *eventLog) open() error {
 	if l.lock != nil {
 		return nil
@@ -238,8 +235,8 @@ func (l *eventLog) close() error {
 	return errors.Join(errs...)
 }
 
-// findEnd finds the end of the log, which other processes write to as well. What
-// was not written to its end is cut off. The lock is held.
+// findEnd finds the end of the log, to which other processes write too, and cuts off a partial line. The lock is
+// held.
 func (l *eventLog) findEnd() error {
 	segments, err := l.segments()
 	if err != nil {
@@ -256,7 +253,7 @@ func (l *eventLog) findEnd() error {
 	if err := l.readEnd(); err != nil || l.at.n > 0 || len(segments) == 1 {
 		return err
 	}
-	// Its process was killed before the first entry: numbers go on from the one before.
+	// Its process was killed before the first entry: numbers continue from the previous segment.
 	before, err := os.Open(l.segmentPath(segments[len(segments)-2]))
 	if err != nil {
 		return err
@@ -267,7 +264,6 @@ func (l *eventLog) findEnd() error {
 	return err
 }
 
-// readEnd reads where the open segment ends.
 func (l *eventLog) readEnd() error {
 	last, size, err := lastEntry(l.segment)
 	if err != nil {
@@ -291,7 +287,7 @@ func (l *eventLog) readEnd() error {
 	return nil
 }
 
-// lastEntry reads the last entry of a segment, and how far its lines are whole.
+// lastEntry reads the last entry of a segment, and the size of its complete lines.
 func lastEntry(file *os.File) (last entry, size int64, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -321,7 +317,7 @@ func lastEntry(file *os.File) (last entry, size int64, err error) {
 	}
 }
 
-// segments are the numbers of the segments that are there.
+// segments are the numbers of the existing segments.
 func (l *eventLog) segments() ([]int64, error) {
 	entries, err := os.ReadDir(l.dir)
 	if errors.Is(err, fs.ErrNotExist) {

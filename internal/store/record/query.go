@@ -22,48 +22,44 @@ const (
 	StatusDryRun  = "dry run"
 )
 
-// CallName names a call.
+// CallName identifies a call.
 type CallName struct {
 	Session string `json:"session"`
 	Request string `json:"request"`
 }
 
-// Filter chooses calls. The zero Filter chooses all, and the events of none too.
+// Filter selects calls. The zero Filter selects all, and events without a call too.
 type Filter struct {
-	// Session, Tool and Request are exact. Status is one of the states, the code
-	// of an error, or "error" for all errors.
+	// Session, Tool and Request are exact. Status is one of the states, the code of an error, or "error" for all
+	// errors.
 	Session, Tool, Request, Status string
-	// Path is a file that the call changed, or a directory that one lies in.
+	// Path is a file that the call changed, or a directory above one.
 	Path string
-	// Also are further calls that changed it, as undo knows them.
+	// Also are further calls that changed it, according to undo.
 	Also []CallName
-	// Text is sought in what calls hold; it chooses none, but says of each whether it has it (Call.Says).
+	// Text is searched in calls; it does not select, but sets Call.Says.
 	Text string
 	// Since and Until bound when the call began.
 	Since, Until time.Time
-	// Last takes the last ones alone. Zero takes all.
+	// Last selects the last ones only. Zero selects all.
 	Last int
 
 	run string
 }
 
-// calls reports whether the filter is about calls, so that events of none are
-// left out.
+// calls reports whether the filter is about calls, so that events without one are left out.
 func (f *Filter) calls() bool {
 	return f.Tool != "" || f.Request != "" || f.Status != "" || f.Path != ""
 }
 
-// inSession reports whether the filter chooses calls of a session.
 func (f *Filter) inSession(name, run string) bool {
 	return (f.Session == "" || f.Session == name) && (f.run == "" || f.run == run)
 }
 
-// inTime reports whether the filter chooses something of that time.
 func (f *Filter) inTime(at time.Time) bool {
 	return (f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || at.Before(f.Until))
 }
 
-// hasStatus reports whether the filter chooses calls of a status.
 func (f *Filter) hasStatus(status string) bool {
 	if f.Status != "error" {
 		return f.Status == "" || f.Status == status
@@ -75,7 +71,7 @@ func (f *Filter) hasStatus(status string) bool {
 	return true
 }
 
-// hasPath reports whether the filter chooses a call that changed its files.
+// hasPath reports whether the filter selects a call by its changed files.
 func (f *Filter) hasPath(c *Call) bool {
 	path := strings.TrimSuffix(f.Path, "/")
 	return path == "" || slices.ContainsFunc(c.paths, func(p string) bool {
@@ -83,14 +79,12 @@ func (f *Filter) hasPath(c *Call) bool {
 	}) || slices.Contains(f.Also, CallName{c.Session, c.Request})
 }
 
-// chooses reports whether the filter chooses a call.
 func (f *Filter) chooses(c *Call) bool {
 	return f.inSession(c.Session, c.run) && (f.Tool == "" || f.Tool == c.Tool) &&
 		(f.Request == "" || f.Request == c.Request) && f.hasStatus(c.Status) && f.inTime(c.Began) && f.hasPath(c)
 }
 
-// needles are texts that the lines of every call which the filter chooses hold, for
-// a look before anything is parsed.
+// needles are texts in the lines of every selected call, to test before parsing.
 func (f *Filter) needles() (needles [][]byte) {
 	add := func(name, value string) {
 		if value != "" {
@@ -128,11 +122,11 @@ type Event struct {
 	Line json.RawMessage
 }
 
-// followPause is how often a follower looks for more.
+// followPause is the polling interval of a follower.
 const followPause = 100 * time.Millisecond
 
-// Events reads the record, oldest event first. It ends with the record, or,
-// when following, with ctx; an error is the last thing it gives.
+// Events reads the record, oldest event first. It ends with the record, or, when following, with ctx; an error
+// comes last.
 func (r *Recorder) Events(ctx context.Context, f Filter, follow bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := r.events(ctx, f, follow, yield); err != nil && ctx.Err() == nil {
@@ -175,7 +169,7 @@ func (r *Recorder) failed(err error) error {
 	return failure("read", r.log.dir, err)
 }
 
-// filtered is the filter with what the recorder's own options choose.
+// filtered adds the recorder's own options to the filter.
 func (r *Recorder) filtered(f Filter) *Filter {
 	if r.options.Single {
 		f.run = r.options.Root
@@ -183,7 +177,7 @@ func (r *Recorder) filtered(f Filter) *Filter {
 	return &f
 }
 
-// event is an entry as an event. One that cannot be read is none.
+// event converts an entry, false if it cannot be read.
 func (l *eventLog) event(from entryLine) (Event, bool) {
 	e, err := readEntry(from.line)
 	if err != nil {
@@ -198,12 +192,12 @@ func (l *eventLog) event(from entryLine) (Event, bool) {
 	return Event{Session: e.Session, Name: e.Event, Time: e.time(), Line: e.line(whole, true)}, true
 }
 
-// Session is what the record has of one session.
+// Session describes one session in the record.
 type Session struct {
 	Name string
-	// Changed is when something of it was last recorded.
+	// Changed is the time of its last entry.
 	Changed time.Time
-	// Bytes is the size of its entries and of what they hold.
+	// Bytes is the size of its entries with their contents.
 	Bytes int64
 }
 
@@ -242,8 +236,7 @@ func (r *Recorder) Sessions(context.Context) ([]Session, error) {
 	return sessions, nil
 }
 
-// HasSession reports whether the record has something of a session, and the
-// error that says that it has not.
+// HasSession reports whether the record has a session, and the error if it has not.
 func (r *Recorder) HasSession(ctx context.Context, name string) error {
 	sessions, err := r.Sessions(ctx)
 	if err != nil {

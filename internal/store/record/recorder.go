@@ -17,36 +17,32 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Options says where and how a record is kept.
+// Options configure a record.
 type Options struct {
-	// Root is the absolute path of a directory that no copy leaves, not through
-	// symlinks either: the workspace, or a directory that the operator named.
+	// Root is the absolute path of a directory that no copy leaves, not even through symlinks: the workspace, or
+	// the operator's directory.
 	Root string
-	// Dir is the slash path, below Root, of the directory of the copies of
-	// sessions. Empty means ".agent/runs".
+	// Dir is the slash path, below Root, of the sessions' copies. Empty means ".agent/runs".
 	Dir string
-	// Single makes Dir the directory of copies itself, of whatever session.
+	// Single makes Dir the directory of copies itself, of any session.
 	Single bool
-	// State is the absolute path of the user's own state of the workspace. Empty
-	// keeps no record, and copies alone.
+	// State is the absolute path of the user's own state of the workspace. If empty only copies are kept.
 	State string
-	// Workspace is the path of the workspace that the record is of.
+	// Workspace is the path of the recorded workspace.
 	Workspace string
 	// Copy also writes events.jsonl into the directory of copies.
 	Copy bool
-	// Keep is how much the record may hold.
+	// Keep bounds the record.
 	Keep Limits
 	// Secrets are values that never reach the record.
 	Secrets []string
-	// MaxBytes is the size at which an events.jsonl is put aside; the one put
-	// aside before it is dropped then. Zero means 16 MiB.
+	// MaxBytes is the size at which an events.jsonl is put aside, replacing the previous one. Zero means 16 MiB.
 	MaxBytes int64
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
 
-// Recorder writes and reads records. Its methods may be called from any
-// goroutine. Nothing is made or opened before the first use.
+// Recorder writes and reads records. It is safe for concurrent use. Nothing is opened before the first use.
 type Recorder struct {
 	options  Options
 	redactor atomic.Pointer[redact.Redactor]
@@ -60,7 +56,7 @@ type Recorder struct {
 	begun map[string]bool // sessions whose beginning is recorded
 }
 
-// New makes a recorder. Close it at the end.
+// New returns a recorder. Close it at the end.
 func New(o Options) (*Recorder, error) {
 	if !filepath.IsAbs(o.Root) || o.State != "" && !filepath.IsAbs(o.State) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the record needs absolute directories, not %q and %q", o.Root,
@@ -90,7 +86,7 @@ func New(o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Bound changes how much the record may hold from now on.
+// Bound changes the limits of the record.
 func (r *Recorder) Bound(limits Limits) {
 	if r.log == nil {
 		return
@@ -100,8 +96,7 @@ func (r *Recorder) Bound(limits Limits) {
 	r.log.limits = limits.withDefaults()
 }
 
-// Kept gives the error that says that no record is kept, as there is no place
-// for one.
+// Kept returns the error that explains why no record is kept.
 func (r *Recorder) Kept() error {
 	if r.log == nil {
 		return errNoRecord()
@@ -109,11 +104,10 @@ func (r *Recorder) Kept() error {
 	return nil
 }
 
-// Redactor gives what the recorder takes secrets out with, for logs and
-// results.
+// Redactor returns the recorder's redactor, for logs and results.
 func (r *Recorder) Redactor() *redact.Redactor { return r.redactor.Load() }
 
-// Redact adds to the values that never reach the record.
+// Redact adds values that never reach the record.
 func (r *Recorder) Redact(values []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,9 +115,8 @@ func (r *Recorder) Redact(values []string) {
 	r.redactor.Store(redact.WithShapes(r.options.Secrets))
 }
 
-// ArtifactDir is the absolute path of session's directory of copies, for files
-// that calls leave; it may not exist yet. It is empty for a session name that is
-// refused.
+// ArtifactDir is the absolute path of session's directory of copies, for files that calls leave; it may not exist
+// yet. It is empty for an invalid session name.
 func (r *Recorder) ArtifactDir(session string) string {
 	if ValidSession(session) != nil {
 		return ""
@@ -138,8 +131,8 @@ func (r *Recorder) runPath(session string) string {
 	return path.Join(r.options.Dir, session)
 }
 
-// Begin says in the record, once until [Recorder.End], that a session began. The
-// facts are any value that encodes as a JSON object.
+// Begin records, once until [Recorder.End], that a session began. The facts are any value that encodes as a JSON
+// object.
 func (r *Recorder) Begin(session string, facts any) error {
 	if err := ValidSession(session); err != nil || r.log == nil {
 		return err
@@ -159,8 +152,7 @@ func (r *Recorder) Begin(session string, facts any) error {
 	return failure("write an event to", r.log.dir, r.keep(e, "", nil))
 }
 
-// End closes the files of session, and says in the record that it ended. A later
-// event opens it again.
+// End closes the files of session, and records its end. A later event opens it again.
 func (r *Recorder) End(session string) error {
 	r.mu.Lock()
 	run, steps := r.runs[session], r.steps[session]
@@ -207,7 +199,7 @@ func (r *Recorder) Close() error {
 	return errors.Join(errs...)
 }
 
-// run gives the open directory of copies of session, making it at the first use.
+// run returns the open directory of copies of session, making it at the first use.
 func (r *Recorder) run(session string) (*run, error) {
 	if err := ValidSession(session); err != nil {
 		return nil, err
@@ -226,8 +218,7 @@ func (r *Recorder) run(session string) (*run, error) {
 	return run, nil
 }
 
-// openRun opens session's directory of copies so that no file name in it leads out
-// of it.
+// openRun opens session's directory of copies so that file names cannot lead out of it.
 func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 	root, err := plainfile.Root(r.options.Root)
 	if err != nil {
@@ -251,19 +242,14 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 	return plainfile.Descend(root, dir)
 }
 
-// agentIgnored are the patterns of what toolhost itself keeps in .agent, beside
-// files of the project such as the Taskfile.
+// agentIgnored are patterns of toolhost's own files in .agent, besides files of the project such as the Taskfile.
 const agentIgnored = "/.gitignore\n/cache/\n/runs/\n/tasks/\n/undo/\n"
 
-// IgnoreInGit keeps what toolhost puts into .agent of a workspace out of git's
-// sight, by a .agent/.gitignore, and reports whether there is one. One that is
-// there stays; where there is no .agent, or it cannot be written, nothing is
-// done.
+// IgnoreInGit writes .agent/.gitignore for toolhost's own files in a workspace, and reports whether the file
+// exists. An existing one stays; without .agent, or if it cannot be written, nothing is done.
 func IgnoreInGit(workspace *os.Root) bool { return ignoreInGit(workspace, ".agent", agentIgnored) }
 
-// ignoreInGit keeps what patterns name in dir out of the project's history. A
-// file that is there stays, and where none can be written the record works all
-// the same.
+// ignoreInGit writes a .gitignore with patterns to dir unless there is one. A failure does not prevent the record.
 func ignoreInGit(root *os.Root, dir, patterns string) (there bool) {
 	file, err := root.OpenFile(path.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -274,9 +260,8 @@ func ignoreInGit(root *os.Root, dir, patterns string) (there bool) {
 	return err == nil
 }
 
-// ValidSession refuses a session name that is no plain file name on every
-// platform: letters, digits, '.', '_' and '-', beginning with a letter or
-// digit, at most 100 characters.
+// ValidSession refuses a session name that is not a plain file name on every platform: letters, digits, '.', '_'
+// and '-', beginning with a letter or digit, at most 100 characters.
 func ValidSession(name string) error {
 	if name != "" && len(name) <= 100 && !strings.ContainsFunc(name, notInName) && plainFile(name) {
 		return nil
@@ -289,7 +274,7 @@ func notInName(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("._-", c)
 }
 
-// plainFile refuses what is hidden, or special to file systems that others share.
+// plainFile refuses names that are hidden, or special to shared file systems.
 func plainFile(name string) bool {
 	if strings.ContainsRune("._-", rune(name[0])) || strings.HasSuffix(name, ".") {
 		return false
@@ -303,7 +288,7 @@ func plainFile(name string) bool {
 	return !device || len(stem) != 4 || stem[3] < '0' || stem[3] > '9'
 }
 
-// failure says what could not be done to the record in dir.
+// failure describes a failed operation on the record in dir.
 func failure(doing, dir string, err error) error {
 	switch {
 	case err == nil:

@@ -13,15 +13,13 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Limits bounds what is kept.
+// Limits bound what is kept.
 type Limits struct {
-	// Age is how long something is kept after its last change. Zero means 30 days.
+	// Age is how long a file is kept after its last change. Zero means 30 days.
 	Age time.Duration
-	// Bytes is what all may take together; the oldest goes first. Zero means
-	// 1 GiB.
+	// Bytes bounds the total size; the oldest is dropped first. Zero means 1 GiB.
 	Bytes int64
-	// Quiet protects copies that changed so recently, because another process may
-	// be writing to them. Zero means a minute.
+	// Quiet protects copies changed so recently, since another process may be writing to them. Zero means a minute.
 	Quiet time.Duration
 }
 
@@ -38,10 +36,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// segment is how large a segment may grow, so that dropping one is enough.
+// segment bounds a segment, so that dropping one suffices.
 func (l Limits) segment() int64 { return min(max(l.Bytes/64, 64<<10), mostInSegment) }
 
-// prunedEvent is the entry that says what was dropped from the log.
+// prunedEvent is the entry about what was dropped from the log.
 const prunedEvent = "record_pruned"
 
 type pruned struct {
@@ -49,8 +47,8 @@ type pruned struct {
 	Why     string `json:"why"`
 }
 
-// prune drops the oldest segments beyond the limits, never the one that is
-// written to. The log says so first. The lock is held.
+// prune drops the oldest segments beyond the limits, never the current one. The log records that first. The lock is
+// held.
 func (l *eventLog) prune(why string, limits Limits) error {
 	segments, err := l.segments()
 	if err != nil {
@@ -90,8 +88,7 @@ func (l *eventLog) prune(why string, limits Limits) error {
 	return errors.Join(err, l.dropRest(segments[drop:]))
 }
 
-// dropRest removes summaries and objects of segments that were dropped, also by a
-// process that was killed before it came to them.
+// dropRest removes summaries and objects of dropped segments, also those a killed process has left.
 func (l *eventLog) dropRest(segments []int64) (err error) {
 	for _, pattern := range []string{"*.summary.json", "*.objects"} {
 		paths, _ := filepath.Glob(l.path(pattern))
@@ -122,7 +119,6 @@ func (l *eventLog) olderThan(segment int64, age time.Duration) bool {
 	return err == nil && l.now().Sub(info.ModTime()) > age
 }
 
-// segmentSize is what a segment takes with its blobs.
 func (l *eventLog) segmentSize(n int64) int64 {
 	size := fileSize(l.segmentPath(n)) + fileSize(l.summaryPath(n))
 	entries, _ := os.ReadDir(l.objectDir(n))
@@ -142,18 +138,18 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// Prune drops what is beyond the limits: old entries of the record, and old copies.
+// Prune drops what exceeds the limits: old entries of the record, and old copies.
 func (r *Recorder) Prune(limits Limits) (copies Copies, err error) {
 	limits = limits.withDefaults()
 	copies, err = r.pruneCopies(limits)
 	if r.log == nil {
 		return copies, err
 	}
-	return copies, errors.Join(err, failure("prune", r.log.dir, r.log.pruneNow(limits)))
+	return copies, errors.Join(err, failure("prune", r.log.dir, r.log.withLock(func() error { return r.log.pruneNow(limits) })))
 }
 
-// pruneNow prunes what is there, and what else is of the past.
-func (l *eventLog) pruneNow(limits Limits) error {
+// withLock calls do with the lock of the log, if that exists.
+func (l *eventLog) withLock(do func() error) error {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -164,6 +160,11 @@ func (l *eventLog) pruneNow(limits Limits) error {
 		return err
 	}
 	defer unlock()
+	return do()
+}
+
+// pruneNow prunes the log and its other old files. The lock is held.
+func (l *eventLog) pruneNow(limits Limits) error {
 	if l.at.segment == 0 {
 		return nil
 	}
@@ -173,22 +174,16 @@ func (l *eventLog) pruneNow(limits Limits) error {
 			return err
 		}
 	}
-	l.dropSteps(limits.Age)
-	return l.prune("asked", limits)
-}
-
-// dropSteps forgets how many calls sessions made that have long ended. Their
-// entries are gone by then.
-func (l *eventLog) dropSteps(age time.Duration) {
-	entries, _ := os.ReadDir(l.path("steps"))
+	entries, _ := os.ReadDir(l.path("steps")) // of sessions whose entries are gone by now
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && l.now().Sub(info.ModTime()) > age {
+		if info, err := entry.Info(); err == nil && l.now().Sub(info.ModTime()) > limits.Age {
 			_ = os.Remove(filepath.Join(l.path("steps"), entry.Name()))
 		}
 	}
+	return l.prune("asked", limits)
 }
 
-// LogSize is what the record takes, without the copies.
+// LogSize is the size of the record without the copies.
 func (r *Recorder) LogSize() int64 {
 	if r.log == nil {
 		return 0
@@ -204,7 +199,7 @@ func (l *eventLog) size() (size int64) {
 	return size
 }
 
-// errNoRecord says that there is no place for a record.
+// errNoRecord is the error without a place for a record.
 func errNoRecord() *tool.Error {
 	return tool.Errorf(tool.Unavailable, "no record is kept: there is no place for the state of the workspace").
 		Suggest("`toolhost doctor` says why. Set XDG_STATE_HOME to a directory outside the workspace.")

@@ -11,9 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Copies says what became of the copies in the run directories: how many files were
-// removed, how many bytes are left, and how many of these files would have gone, had
-// they not been changed a moment ago.
+// Copies is the result of pruning run directories: files removed, bytes left, and how many of these files were
+// spared only because they had just changed.
 type Copies struct {
 	Removed, Fresh int
 	Left           int64
@@ -26,7 +25,7 @@ type copied struct {
 	bytes   int64
 }
 
-// openRuns opens the directory of run directories, nil where there is none.
+// openRuns opens the directory of run directories, nil if there is none.
 func (r *Recorder) openRuns() (*os.Root, error) {
 	if r.options.Single {
 		return nil, nil
@@ -43,8 +42,8 @@ func (r *Recorder) openRuns() (*os.Root, error) {
 	return runs, failure("open", r.options.Dir, err)
 }
 
-// pruneCopies removes the oldest files of the run directories beyond the limits, those of
-// sessions under way too, but none that is being written to.
+// pruneCopies removes the oldest files of the run directories beyond the limits, those of running sessions too, but
+// none that is being written to.
 func (r *Recorder) pruneCopies(limits Limits) (done Copies, err error) {
 	runs, err := r.openRuns()
 	if runs == nil {
@@ -80,8 +79,8 @@ func (r *Recorder) pruneCopies(limits Limits) (done Copies, err error) {
 	return done, failure("remove", r.options.Dir, errors.Join(errs...))
 }
 
-// copies lists the files of the run directories, the least recently changed first.
-// Files that vanish meanwhile are left out.
+// copies lists the files of the run directories, the least recently changed first. Files that vanish meanwhile are
+// left out.
 func copies(runs *os.Root) (files []copied, err error) {
 	entries, err := fs.ReadDir(runs.FS(), ".")
 	if err != nil {
@@ -105,22 +104,10 @@ func copies(runs *os.Root) (files []copied, err error) {
 	return files, nil
 }
 
-// writes reports whether a file is the copy of events of a session that is open.
+// writes reports whether a file is the event copy of an open session.
 func (r *Recorder) writes(name string) bool {
 	dir, file := path.Split(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return file == eventsFile && r.runs[path.Clean(dir)] != nil
-}
-
-// boundCopies keeps the copies within their bound after a call has left one.
-func (r *Recorder) boundCopies() error {
-	limits := r.options.Keep
-	if r.log != nil {
-		r.log.mu.Lock()
-		limits = r.log.limits
-		r.log.mu.Unlock()
-	}
-	_, err := r.pruneCopies(limits)
-	return err
 }

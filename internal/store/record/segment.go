@@ -13,9 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// summary says what a segment holds, so that a reader need not read the segment to
-// know that nothing in it is meant. A segment that a later one follows does not
-// change any more; a summary of another size is made again.
+// summary describes a segment, so that readers can skip it. Only the last segment changes; a summary for another
+// size is replaced.
 type summary struct {
 	Size int64 `json:"size"`
 	// First and Last are the numbers of its entries.
@@ -29,10 +28,9 @@ type summary struct {
 	// Tools are those of the calls that begin in it, and Statuses of those that also end in it.
 	Tools    []string `json:"tools"`
 	Statuses []string `json:"statuses"`
-	// Open are the calls that begin in it and do not end in it.
+	// Open are the calls that begin but do not end in it.
 	Open []int64 `json:"open,omitempty"`
-	// Later are the calls that began before it and have entries in it, with the status
-	// of those that end in it.
+	// Later are earlier calls with entries in it, with the status of those that end in it.
 	Later map[int64]string `json:"later,omitempty"`
 }
 
@@ -43,7 +41,6 @@ type sessionSummary struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// segment is one that was read.
 type segment struct {
 	number int64
 	data   []byte
@@ -52,13 +49,12 @@ type segment struct {
 	later  map[int64][]int // lines of calls that began before it
 }
 
-// lineAt is where a line lies in the data of its segment, and its header.
+// lineAt is the position of a line in its segment, and its header.
 type lineAt struct {
 	header
 	from, to int
 }
 
-// callLines are the lines of a call that began in the segment.
 type callLines struct {
 	n     int64
 	lines []int
@@ -66,8 +62,7 @@ type callLines struct {
 
 func (s *segment) line(i int) []byte { return s.data[s.lines[i].from:s.lines[i].to] }
 
-// readSegment reads a segment as far as it was written. One that was dropped
-// meanwhile is empty.
+// readSegment reads the complete lines of a segment. One dropped meanwhile is empty.
 func (l *eventLog) readSegment(number int64) (*segment, error) {
 	data, err := os.ReadFile(l.segmentPath(number))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,12 +99,11 @@ func (s *segment) addToCall(began map[int64]int, call int64, line int) {
 	}
 }
 
-// ended reports whether the call ends in the segment.
 func (s *segment) ended(c *callLines) bool {
 	return slices.ContainsFunc(c.lines, func(i int) bool { return s.lines[i].event == finishedEvent })
 }
 
-// call finds a call that began in the segment, nil if none did.
+// call finds a call that began in the segment, nil if there is none.
 func (s *segment) call(n int64) *callLines {
 	at, ok := slices.BinarySearchFunc(s.calls, n, func(c callLines, n int64) int { return int(c.n - n) })
 	if !ok {
@@ -118,7 +112,7 @@ func (s *segment) call(n int64) *callLines {
 	return &s.calls[at]
 }
 
-// sessions adds up the entries of each session.
+// sessions counts the entries of each session.
 func (s *segment) sessions() []sessionSummary {
 	type key struct{ name, run string }
 	all := make(map[key]*sessionSummary)
@@ -147,7 +141,6 @@ func microseconds(at string) int64 {
 	return t.UnixMicro()
 }
 
-// summary sums the segment up.
 func (s *segment) summary(size int64) *summary {
 	sum := &summary{Size: size, Sessions: s.sessions(), Later: make(map[int64]string)}
 	if len(s.lines) > 0 {
@@ -185,8 +178,7 @@ func (s *segment) summary(size int64) *summary {
 	return sum
 }
 
-// summaryOf returns the summary of a segment that a later one follows, and writes it
-// where there is none.
+// summaryOf returns the summary of a finished segment, and writes it if missing.
 func (l *eventLog) summaryOf(number int64) (*summary, error) {
 	size := fileSize(l.segmentPath(number))
 	sum := new(summary)
@@ -205,8 +197,7 @@ func (l *eventLog) summaryOf(number int64) (*summary, error) {
 	return sum, nil
 }
 
-// excludes reports that no call which the filter chooses begins in the segment,
-// whatever the status.
+// excludes reports whether no selected call begins in the segment, regardless of status.
 func (sum *summary) excludes(f *Filter) bool {
 	switch {
 	case f.Tool != "" && !slices.Contains(sum.Tools, f.Tool),

@@ -2,14 +2,14 @@ package record
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 )
 
-// Step counts a call of session and gives its number, from 1. The calls of
-// all processes are counted together: in the state, or beside the copies where
-// the operator names a directory for them, so that a new one begins again, and
-// where there is no state. The number is a name and nothing else.
+// Step counts a call of session and returns its number, from 1. Processes share the count: it is in the state, or
+// beside the copies in a directory of the operator (so that a new one begins again) and without a state. The number
+// is only a name.
 func (r *Recorder) Step(_ context.Context, session string) (int, error) {
 	if err := ValidSession(session); err != nil {
 		return 0, err
@@ -49,12 +49,11 @@ func (r *Recorder) stepsOf(session string) (*os.File, error) {
 
 const stepsFlags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 
-// appendByte adds a byte to the end and gives the position after it. The
-// kernel moves an appending file's offset under the same lock as it writes, so
-// every writer gets its own position.
+// appendByte appends a byte and returns the position after it. The kernel moves an appending file's offset under
+// the same lock as it writes, so every writer gets its own position.
 func appendByte(file *os.File) (int64, error) {
 	if _, err := file.Write([]byte{'.'}); err != nil {
 		return 0, err
 	}
-	return position(file)
+	return file.Seek(0, io.SeekCurrent)
 }

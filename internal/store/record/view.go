@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// view is the log as it was when somebody began to read it.
+// view is the log at the time of opening.
 type view struct {
 	log      *eventLog
 	segments []viewed
 	read     []*segment // the last few
 }
 
-// viewed is a segment of a view, with a summary but for the last one.
+// viewed is a segment of a view; all but the last have a summary.
 type viewed struct {
 	number int64
 	sum    *summary
@@ -36,7 +36,7 @@ type entryLine struct {
 	line    []byte
 }
 
-// view opens the log for reading, nil where there is none yet.
+// view opens the log for reading, nil if there is none yet.
 func (r *Recorder) view() (*view, error) {
 	if r.log == nil {
 		return nil, errNoRecord()
@@ -71,7 +71,7 @@ func (l *eventLog) view() (*view, error) {
 	return v, nil
 }
 
-// end is the position behind all that the view has.
+// end is the position after all of the view.
 func (v *view) end() place {
 	last := v.read[0]
 	if len(last.lines) == 0 {
@@ -80,10 +80,9 @@ func (v *view) end() place {
 	return place{last.number, last.lines[len(last.lines)-1].n}
 }
 
-// mostRead is how many segments a view keeps in memory, the last one among them.
+// mostRead bounds the segments that a view keeps in memory, including the last one.
 const mostRead = 4
 
-// segment reads a segment.
 func (v *view) segment(i int) (*segment, error) {
 	number := v.segments[i].number
 	for _, s := range v.read {
@@ -114,7 +113,7 @@ func (v *view) sessions(i int) ([]sessionSummary, error) {
 	return s.sessions(), nil
 }
 
-// excludes reports that no call which the filter chooses begins in a segment.
+// excludes reports whether no selected call begins in a segment.
 func (v *view) excludes(i int, f *Filter) bool {
 	sum := v.segments[i].sum
 	switch {
@@ -129,8 +128,7 @@ func (v *view) excludes(i int, f *Filter) bool {
 		!slices.ContainsFunc(sum.Open, func(n int64) bool { return v.mayHaveStatus(i, n, f) })
 }
 
-// mayHaveStatus reports whether a call that does not end in its segment may have the
-// status that the filter chooses.
+// mayHaveStatus reports whether a call that does not end in its segment may have the filter's status.
 func (v *view) mayHaveStatus(i int, n int64, f *Filter) bool {
 	for _, next := range v.segments[i+1:] {
 		if next.sum == nil {
@@ -144,8 +142,7 @@ func (v *view) mayHaveStatus(i int, n int64, f *Filter) bool {
 	return true
 }
 
-// eachCall gives the calls that the filter chooses with the lines of their entries,
-// the last one first.
+// eachCall calls yield with the selected calls and the lines of their entries, the last one first.
 func (v *view) eachCall(ctx context.Context, f *Filter, yield func(*Call, []entryLine) bool) error {
 	needles, found := f.needles(), 0
 	for i := len(v.segments) - 1; i >= 0; i-- {
@@ -176,7 +173,7 @@ func (v *view) eachCall(ctx context.Context, f *Filter, yield func(*Call, []entr
 	return nil
 }
 
-// call reads a call of a segment, nil if its lines do not hold all needles.
+// call reads a call of a segment, nil if its lines do not contain all needles.
 func (v *view) call(i int, s *segment, from *callLines, needles [][]byte) (*Call, []entryLine, error) {
 	lines := make([]entryLine, 0, 2)
 	for _, at := range from.lines {
@@ -213,8 +210,7 @@ func (v *view) call(i int, s *segment, from *callLines, needles [][]byte) (*Call
 	return c, lines, nil
 }
 
-// events gives the events that the filter chooses behind a position, the oldest
-// first. more is false where they are not wanted any longer.
+// events calls yield with the selected events after a position, the oldest first. more is false if yield stopped.
 func (v *view) events(ctx context.Context, f *Filter, from place, yield func(Event, error) bool) (more bool,
 	err error) {
 	show := func(line entryLine) bool {
@@ -255,8 +251,7 @@ func (v *view) events(ctx context.Context, f *Filter, from place, yield func(Eve
 	return true, nil
 }
 
-// chooses reports whether the filter chooses the event of a header, by its call where
-// it is about calls. Those that are known are kept.
+// chooses reports whether the filter selects a header's event, by its call if it is about calls; known caches that.
 func (v *view) chooses(f *Filter, h *header, known map[int64]bool) (bool, error) {
 	if !f.calls() {
 		at, _ := time.Parse(timeFormat, h.at)
@@ -283,7 +278,6 @@ func (v *view) chooses(f *Filter, h *header, known map[int64]bool) (bool, error)
 	return false, nil
 }
 
-// callEvents gives the events of the calls that the filter chooses.
 func (v *view) callEvents(ctx context.Context, f *Filter, show func(entryLine) bool) (more bool, err error) {
 	all := *f
 	all.Last = 0
@@ -304,7 +298,7 @@ func (v *view) callEvents(ctx context.Context, f *Filter, show func(entryLine) b
 	return showAll(lines, show), nil
 }
 
-// lastEvents gives the last events that the filter chooses, which is not about calls.
+// lastEvents shows the last selected events, for a filter that is not about calls.
 func (v *view) lastEvents(f *Filter, show func(entryLine) bool) (more bool, err error) {
 	var lines []entryLine
 	for i := len(v.segments) - 1; i >= 0 && len(lines) < f.Last; i-- {

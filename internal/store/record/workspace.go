@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// WorkspaceOf is the path of the workspace whose state lies in the directory
-// state, as its record says; "" where there is no record.
+// WorkspaceOf is the path of the workspace with the state directory state, from its record; "" without one.
 func WorkspaceOf(state string) string {
 	segments, _ := filepath.Glob(filepath.Join(state, "record", "*.jsonl"))
 	for _, path := range segments {
@@ -28,7 +27,7 @@ func WorkspaceOf(state string) string {
 	return ""
 }
 
-// Missing reports that no record lies where this recorder would write it.
+// Missing reports whether this recorder's record does not exist.
 func (r *Recorder) Missing() bool {
 	if r.log == nil {
 		return true

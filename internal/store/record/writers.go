@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// writer is this process among those that write. Its file is locked as long as
-// it lives, by which readers tell calls that run from those that were lost.
+// writer registers this process. Its file is locked while it lives, by which readers distinguish running calls from
+// lost ones.
 type writer struct {
 	mu   sync.Mutex
 	id   string
@@ -20,8 +20,7 @@ type writer struct {
 	file *os.File
 }
 
-// name makes the file at the first use. Without one, as on a full disk, calls
-// are recorded all the same.
+// name makes the file at the first use. Without one, as on a full disk, calls are still recorded.
 func (w *writer) name(l *eventLog) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +59,7 @@ func (w *writer) end() error {
 	return err
 }
 
-// alive reports whether the process of that name still writes.
+// alive reports whether the process of that name still runs.
 func (l *eventLog) alive(id string) bool {
 	if id == "" || id != filepath.Base(id) {
 		return false

@@ -11,21 +11,19 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Redactor takes secrets out of texts. A nil Redactor changes nothing. Its
-// methods may be called from any goroutine.
+// Redactor removes secrets from texts. A nil Redactor changes nothing. It is safe for concurrent use.
 type Redactor struct {
 	values *values
 	shapes bool
 }
 
-// minMargin is more than what shows a token to be one.
+// minMargin exceeds what it takes to recognize a token.
 const minMargin = 1 << 10
 
-// maxEscape is how many bytes one may take where it is escaped.
+// maxEscape is how many bytes an escaped one may have.
 const maxEscape = 8
 
-// New makes a redactor for given values, nil when there is none to look for:
-// values shorter than four bytes are not.
+// New returns a redactor for the values, nil if there are none of at least four bytes.
 func New(secrets []string) *Redactor {
 	if v := newValues(secrets); v != nil {
 		return &Redactor{values: v}
@@ -33,13 +31,12 @@ func New(secrets []string) *Redactor {
 	return nil
 }
 
-// WithShapes makes a redactor that looks for what has the shape of a token as
-// well.
+// WithShapes returns a redactor that also recognizes the shapes of tokens.
 func WithShapes(secrets []string) *Redactor {
 	return &Redactor{values: newValues(secrets), shapes: true}
 }
 
-// String gives s without secrets.
+// String returns s without secrets.
 func (r *Redactor) String(s string) string {
 	if r == nil {
 		return s
@@ -51,9 +48,8 @@ func (r *Redactor) String(s string) string {
 	return s
 }
 
-// JSON gives valid JSON without secrets: every string and number in it is
-// treated by [Redactor.String]. With shapes, strings under names such as
-// "password" go whole.
+// JSON returns valid JSON without secrets: every string and number in it is redacted by [Redactor.String]. With
+// shapes, strings under names such as "password" are redacted whole.
 func (r *Redactor) JSON(data json.RawMessage) json.RawMessage {
 	if r == nil {
 		return data
@@ -61,8 +57,8 @@ func (r *Redactor) JSON(data json.RawMessage) json.RawMessage {
 	return r.Rewrite(data, 0)
 }
 
-// Rewrite is [Redactor.JSON] in which strings longer than limit are cut. Order
-// and layout stay; limit 0 cuts none. Where nothing changes it gives data itself.
+// Rewrite is [Redactor.JSON] with strings longer than limit truncated. Order and layout stay; limit 0 truncates
+// none. If nothing changes it returns data itself.
 func (r *Redactor) Rewrite(data []byte, limit int) []byte {
 	if r.plain(data, limit) && (r == nil || !r.shapes || !hasSecretName(data)) {
 		return data
@@ -86,15 +82,14 @@ func (r *Redactor) Rewrite(data []byte, limit int) []byte {
 	return out.Bytes()
 }
 
-// nextString cuts off the string that data begins with; isName says that it is a
-// member's name.
+// nextString cuts off the string at the start of data; isName is set for a member's name.
 func nextString(data []byte) (text, rest []byte, isName bool) {
 	end := literalEnd(data)
 	text, rest = data[:end], data[end:]
 	return text, rest, bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":"))
 }
 
-// hasSecretName reports that a member of data has the name of a secret.
+// hasSecretName reports whether a member of data has the name of a secret.
 func hasSecretName(data []byte) bool {
 	for {
 		start := bytes.IndexByte(data, '"')
@@ -109,14 +104,13 @@ func hasSecretName(data []byte) bool {
 	}
 }
 
-// plain reports that no string of data is changed for what is in it, which is
-// seen quicker of all at once.
+// plain reports whether no string of data changes for its content, which is faster to check for all at once.
 func (r *Redactor) plain(data []byte, limit int) bool {
 	return (r == nil || r.values == nil) && (limit == 0 || len(data) <= limit) &&
 		(r == nil || !r.shapes || !mayHoldToken(data) && !maybeEscaped(data))
 }
 
-// numbers takes secrets out of what stands between strings.
+// numbers redacts what is between strings.
 func (r *Redactor) numbers(data []byte) []byte {
 	if r == nil || r.values == nil || !bytes.ContainsAny(data, "0123456789") {
 		return data
@@ -131,7 +125,7 @@ func (r *Redactor) numbers(data []byte) []byte {
 
 var number = matching.Lazy(`[-+.0-9eE]+`)
 
-// literalEnd is the length of the string literal that data begins with.
+// literalEnd is the length of the string literal at the start of data.
 func literalEnd(data []byte) int {
 	for i := 1; i < len(data); i++ {
 		quote := bytes.IndexByte(data[i:], '"')
@@ -170,8 +164,8 @@ func (r *Redactor) literal(written []byte, limit int, whole bool) []byte {
 	return tool.MustMarshal(clean)
 }
 
-// seen is the part of a text that is looked at for secrets where only limit
-// bytes of it are kept: all of it costs seconds for a patch of some megabytes.
+// seen is the part of a text to search if only limit bytes of it are kept: all of it costs seconds for a patch of
+// some megabytes.
 func (r *Redactor) seen(text string, limit int) string {
 	end := limit + r.beyond()
 	if limit == 0 || len(text) <= end {
@@ -180,8 +174,8 @@ func (r *Redactor) seen(text string, limit int) string {
 	return text[:end]
 }
 
-// beyond is how far beyond a cut a text is looked at. A secret that is cut off
-// there lies in these bytes alone, which are not kept.
+// beyond is how far after a cut a text is searched. A secret cut off there lies in these bytes alone, which are
+// dropped.
 func (r *Redactor) beyond() int {
 	if r == nil || r.values == nil {
 		return minMargin
@@ -189,8 +183,8 @@ func (r *Redactor) beyond() int {
 	return minMargin + maxEscape*r.values.longest
 }
 
-// cut keeps the first part of s, whole characters only, and says how much is
-// missing of it and of the more bytes that came behind.
+// cut keeps the first part of s, in whole characters, and says how much is missing of it and of the more bytes that
+// followed.
 func cut(s string, limit, more int) string {
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--

@@ -16,25 +16,23 @@ func isSecretName(literal []byte) bool {
 	return false
 }
 
-// tokenMarks are fixed parts of the shapes in tokens: a text with none of them
-// need not be matched.
+// tokenMarks are fixed parts of token shapes: a text without any need not be matched.
 var tokenMarks = [...]string{
 	"AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "sk_live_",
 	"rk_live_",
 	"AIza", "eyJ", "npm_", "pypi-", "hf_", "SG.", "PRIVATE KEY-----", "earer ", "EARER ", "asic ", "ASIC ", "://",
 }
 
-// anchors are the bytes by which marks are found in one pass: each mark has one
-// of them, and they are rare in a text.
+// anchors are the bytes that find marks in one pass: each mark has one of them, and they are rare in texts.
 const anchors = "KI_-xJGV:crCR"
 
-// anchored is a mark, and where in it its anchor is.
+// anchored is a mark and the position of its anchor.
 type anchored struct {
 	mark string
 	at   int
 }
 
-// marks are the marks by their anchors; 0 is for the bytes that are none.
+// marks are the marks by their anchors; 0 for other bytes.
 var marks = func() (m struct {
 	of [256]uint8
 	by [len(anchors) + 1][]anchored
@@ -66,14 +64,13 @@ func mayHoldToken[T string | []byte](s T) bool {
 	return false
 }
 
-// maybeEscaped reports whether a character of a mark can be escaped in data,
-// which is JSON: of those, only a slash and any as a number can.
+// maybeEscaped reports whether a character of a mark can be escaped in the JSON data: of those, only a slash and
+// any as a number can.
 func maybeEscaped(data []byte) bool {
 	return bytes.Contains(data, []byte(`\u`)) || bytes.Contains(data, []byte(`\/`))
 }
 
-// tokens matches the shapes of well-known secrets. What the named groups
-// matched stays.
+// tokens matches the shapes of well-known secrets. The named groups stay.
 var tokens = sync.OnceValue(func() *regexp.Regexp {
 	const word = `\b(?:` +
 		`(?:AKIA|ASIA)[0-9A-Z]{16}` + // AWS

@@ -1,17 +1,16 @@
 package redact
 
-// Stream takes given values out of a text that comes in pieces. It holds back
-// only what may be the beginning of one. A nil Stream lets everything pass.
+// Stream redacts values in a text that comes in chunks. It holds back only what may be the beginning of one. A nil
+// Stream passes everything.
 type Stream struct {
 	values *values
 	held   []byte
 }
 
-// maxHeld bounds what is held back: a text that is one secret after another
-// begins one all the time.
+// maxHeld bounds what is held back: a text of consecutive secrets begins one all the time.
 const maxHeld = 16 << 10
 
-// NewStream gives nil when there is nothing to take out.
+// NewStream returns nil if there is nothing to redact.
 func NewStream(secrets []string) *Stream {
 	if v := newValues(secrets); v != nil {
 		return &Stream{values: v}
@@ -19,7 +18,7 @@ func NewStream(secrets []string) *Stream {
 	return nil
 }
 
-// Pass gives what may be shown by now.
+// Pass returns what may be shown by now.
 func (s *Stream) Pass(p []byte) []byte {
 	if s == nil {
 		return p
@@ -27,7 +26,7 @@ func (s *Stream) Pass(p []byte) []byte {
 	return s.take(append(s.held, p...), false)
 }
 
-// Rest gives what was held back, at the end of the stream.
+// Rest returns what was held back, at the end of the stream.
 func (s *Stream) Rest() []byte {
 	if s == nil {
 		return nil

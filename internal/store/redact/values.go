@@ -1,11 +1,8 @@
-// Package redact takes secrets out of what leaves the host: out of texts, of
-// JSON and of streams that come in pieces. It is the one place that knows what
-// a secret looks like: a given value, as it is or with any of its characters
-// escaped as JSON escapes them, however often over; and, where asked for, what
-// has the shape of a well-known kind of token.
+// Package redact removes secrets from what leaves the host: from texts, JSON and streams. It alone knows what a
+// secret looks like: a given value, with any of its characters escaped as in JSON, any number of times; and, on
+// request, the shape of well-known tokens.
 //
-// Where values overlap, nothing of either stays: the longest at one place goes,
-// and so does the rest of one that begins within another.
+// Where values overlap, both are redacted whole.
 package redact
 
 import (
@@ -16,31 +13,29 @@ import (
 	"unicode/utf8"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
-// minimum is the length in bytes below which a value is not looked for: it
-// would take harmless text out everywhere and protect nothing.
+// minimum is the least length of a value, in bytes: a shorter one would redact harmless text and protect nothing.
 const minimum = 4
 
-// values are the secrets to look for, the longest first.
+// values are the secrets to search, the longest first.
 type values struct {
 	secrets []secret
-	// begins are the bytes with which one can begin.
+	// begins are their first bytes.
 	begins [256]bool
 	// longest is the length in bytes of the longest, unescaped.
 	longest int
 }
 
-// secret is a value as it is and in pieces.
+// secret is a value, whole and in tokens.
 type secret struct {
 	raw    string
-	pieces []piece
+	tokens []token
 }
 
-// piece is a character of a secret, or a run of backslashes, which escaping
-// makes longer.
-type piece struct {
+// token is a character of a secret, or a run of backslashes, which escaping lengthens.
+type token struct {
 	raw string
 	// char is -1 for a byte that is not UTF-8.
 	char rune
@@ -67,7 +62,7 @@ func newValues(secrets []string) *values {
 	return v
 }
 
-func piecesOf(secret string) (pieces []piece) {
+func piecesOf(secret string) (tokens []token) {
 	for len(secret) > 0 {
 		char, size := utf8.DecodeRuneInString(secret)
 		if char == utf8.RuneError && size == 1 {
@@ -76,21 +71,19 @@ func piecesOf(secret string) (pieces []piece) {
 		if char == '\\' {
 			size = len(secret) - len(strings.TrimLeft(secret, `\`))
 		}
-		pieces = append(pieces, piece{secret[:size], char})
+		tokens = append(tokens, token{secret[:size], char})
 		secret = secret[size:]
 	}
-	return pieces
+	return tokens
 }
 
-// match is where a secret is. More is true when what follows data could make
-// it one, or a longer one.
+// match is the position of a secret. More is set if data's continuation could make it one, or a longer one.
 type match struct {
 	start, end int
 	more       bool
 }
 
-// next finds the first place in data where a secret begins, or may begin when
-// data goes on.
+// next finds the first position in data where a secret begins, or may begin when data continues.
 func (v *values) next(data []byte) (match, bool) {
 	for i := range data {
 		if !v.begins[data[i]] {
@@ -103,7 +96,7 @@ func (v *values) next(data []byte) (match, bool) {
 	return match{}, false
 }
 
-// at looks for secrets that begin at one place.
+// at finds secrets that begin at one position.
 func (v *values) at(data []byte, start int) (m match, ok bool) {
 	m.start, m.end = start, start
 	for _, secret := range v.secrets {
@@ -114,7 +107,7 @@ func (v *values) at(data []byte, start int) (m match, ok bool) {
 	return m, m.more || m.end > start
 }
 
-// joined takes in secrets that begin within another.
+// joined includes secrets that begin within another.
 func (v *values) joined(data []byte, m match) match {
 	for i := m.start + 1; i < m.end; i++ {
 		if !v.begins[data[i]] {
@@ -127,13 +120,12 @@ func (v *values) joined(data []byte, m match) match {
 	return m
 }
 
-// length is how much of data is the secret, 0 when it is not; more reports that
-// data ends within it.
+// length is how much of data is the secret, 0 if none; more reports whether data ends within it.
 func (s *secret) length(data []byte) (n int, more bool) {
 	if len(data) >= len(s.raw) && string(data[:len(s.raw)]) == s.raw {
 		return len(s.raw), false
 	}
-	for _, p := range s.pieces {
+	for _, p := range s.tokens {
 		size, more := p.length(data[n:])
 		if size == 0 {
 			return 0, more
@@ -146,8 +138,8 @@ func (s *secret) length(data []byte) (n int, more bool) {
 // maxRun bounds runs of backslashes: texts that were escaped six times.
 const maxRun = 64
 
-// length is how much of data is the piece, as it is or escaped.
-func (p piece) length(data []byte) (n int, more bool) {
+// length is how much of data is the token, plain or escaped.
+func (p token) length(data []byte) (n int, more bool) {
 	run := 0
 	for run < len(data) && run < maxRun && data[run] == '\\' {
 		run++
@@ -168,9 +160,8 @@ func (p piece) length(data []byte) (n int, more bool) {
 	return 0, false
 }
 
-// backslashes is the length of a run of them, or of as many that are written as
-// numbers.
-func (p piece) backslashes(data []byte, run int) (n int, more bool) {
+// backslashes is the length of a run of them, or of as many written as numbers.
+func (p token) backslashes(data []byte, run int) (n int, more bool) {
 	for range p.raw {
 		start := n
 		for n < len(data) && n-start < maxRun && data[n] == '\\' {
@@ -193,8 +184,8 @@ func (p piece) backslashes(data []byte, run int) (n int, more bool) {
 // short are the escapes of one letter.
 var short = map[rune]byte{'"': '"', '/': '/', '\n': 'n', '\t': 't', '\r': 'r', '\b': 'b', '\f': 'f'}
 
-// escaped is the length of an escape behind a run of backslashes.
-func (p piece) escaped(data []byte, run int) (n int, more bool) {
+// escaped is the length of an escape after a run of backslashes.
+func (p token) escaped(data []byte, run int) (n int, more bool) {
 	if letter, ok := short[p.char]; ok && data[run] == letter {
 		return run + 1, false
 	}
@@ -222,7 +213,7 @@ func (p piece) escaped(data []byte, run int) (n int, more bool) {
 	return n, false
 }
 
-// hexadecimal is the length of uXXXX when that is the unit.
+// hexadecimal is the length of uXXXX if that is the unit.
 func hexadecimal(data []byte, unit rune) (n int, more bool) {
 	if unit < 0 || len(data) == 0 || data[0] != 'u' {
 		return 0, false
@@ -238,7 +229,7 @@ func hexadecimal(data []byte, unit rune) (n int, more bool) {
 	return 5, false
 }
 
-// replace gives data without secrets.
+// replace returns s without secrets.
 func (v *values) replace(s string) string {
 	if v == nil {
 		return s

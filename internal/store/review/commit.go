@@ -11,20 +11,18 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Bounds of a commit: of a file, which is held in memory, and of a batch.
+// Limits of a commit: of a file, which is held in memory, and of a batch.
 const (
 	mostOfContent = 256 << 20
 	mostOfBatch   = 256 << 20
 )
 
-// Commit puts the changes into the workspace, which ws is in its form for restoring,
-// with a recorder of the undo store. It follows no symlinks, not even those that
-// come to lie on the way, and has no protection: what may change was the sandbox's
-// to say. Each file is as it was or as it is to be at any moment.
+// Commit applies the changes to the workspace; ws is a view of Restoring, with a recorder of the undo store. It
+// follows no symlinks, even new ones, and has no protection: the sandbox decided what may change. Each file is old
+// or new at any moment.
 //
-// Nothing is done, and the error is a conflict, where a path no longer holds what
-// the view saw. left are directories that stay because others have put something
-// into them. done reports whether anything was changed before an error: it is
+// If a path no longer holds what the view saw, nothing is done and the error is a conflict. left are directories
+// that stay because others have added files. done reports whether anything was changed before an error: it is
 // recorded, and can be undone.
 func (c *Changes) Commit(ctx context.Context, ws *workspace.Workspace) (left []string, done bool, err error) {
 	if err := c.verify(); err != nil {
@@ -35,10 +33,10 @@ func (c *Changes) Commit(ctx context.Context, ws *workspace.Workspace) (left []s
 	return p.left, p.done, err
 }
 
-// verify refuses changes of what is no longer what the view saw.
+// verify refuses changes of paths that no longer hold what the view saw.
 func (c *Changes) verify() error {
 	var paths []string
-	stands := make(standing)
+	stands := make(dirCache)
 	for i := range c.List {
 		change := &c.List[i]
 		if change.After.Size > mostOfContent && change.After.Mode.IsRegular() {
@@ -63,7 +61,7 @@ func (c *Changes) verify() error {
 	return Conflict(paths)
 }
 
-// Conflict is the error of changes that somebody else has come before.
+// Conflict is the error for paths that were changed by others.
 func Conflict(paths []string) *tool.Error {
 	names := make([]string, len(paths))
 	for i, path := range paths {
@@ -74,7 +72,6 @@ func Conflict(paths []string) *tool.Error {
 		Suggest("Nothing was changed. Look at the files and make the call again.").With("paths", paths)
 }
 
-// commit is a commit on its way.
 type commit struct {
 	ctx  context.Context
 	ws   *workspace.Workspace
@@ -83,13 +80,12 @@ type commit struct {
 	done bool
 }
 
-// retyped reports that one kind of thing takes the place of another.
+// retyped reports whether the file type changes.
 func (c *Change) retyped() bool {
 	return c.Before.Exists && c.After.Exists && c.Before.Mode.Type() != c.After.Mode.Type()
 }
 
-// goes reports that a file or link goes, be it for another kind of thing; comes
-// that a file comes.
+// goes reports whether a file or link is removed, perhaps for another type; comes whether a file is created.
 func (c *Change) goes() bool {
 	link := c.Before.Mode&fs.ModeSymlink != 0
 	return holds(c.Before) && (!c.After.Exists || c.retyped() || link)
@@ -99,8 +95,7 @@ func (c *Change) comes() bool {
 	return c.After.Exists && c.After.Mode.IsRegular() && (c.Before.Hash != c.After.Hash || !c.Before.Mode.IsRegular())
 }
 
-// run does it in steps: what goes has to go first only where something else takes
-// its place.
+// run applies the changes in steps: removals come first only where something else takes the place.
 func (p *commit) run() error {
 	first := slices.ContainsFunc(p.list, func(c Change) bool { return c.retyped() })
 	if first {
@@ -128,8 +123,7 @@ func (p *commit) run() error {
 	return p.modes()
 }
 
-// files removes and writes files, in one batch where they are not too large for
-// that.
+// files removes and writes files, in one batch if that is not too large.
 func (p *commit) files(going, coming bool) error {
 	var batch []workspace.Change
 	size := int64(0)
@@ -164,7 +158,6 @@ func (p *commit) files(going, coming bool) error {
 	return flush()
 }
 
-// content is what the file is to hold.
 func (c *Change) content() ([]byte, error) {
 	data, err := c.new()
 	if err != nil {
@@ -228,14 +221,12 @@ func (p *commit) linksCome() error {
 	return nil
 }
 
-// moded reports that the batch gives the file the mode that it is to have: it
-// replaces one.
+// moded reports whether the batch sets the file's mode: it replaces one.
 func (c *Change) moded() bool {
 	return c.comes() && c.Before.Exists && c.Before.Mode.IsRegular()
 }
 
-// modes gives what was made, against the umask, and what was there the mode that
-// it is to have: directories last, the deepest first, since a mode may lock them.
+// modes sets modes despite the umask: directories last, the deepest first, since a mode may lock them.
 func (p *commit) modes() error {
 	for i := range slices.Backward(p.list) {
 		c := &p.list[i]

@@ -23,15 +23,13 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Bounds of one view: of its paths, and of what its files hold, be they sparse,
-// since all of it is read.
+// Limits of one view: of its paths, and of its files' content, sparse or not, since all of it is read.
 const (
 	MostChanges = 50_000
 	mostOfView  = 4 << 30
 )
 
-// Read reads what has been changed in a view whose processes have ended. root is
-// the workspace.
+// Read reads the changes in a view whose processes have ended. root is the workspace.
 func Read(ctx context.Context, v *view.View, root string) (*Changes, error) {
 	changes := new(Changes)
 	for _, layer := range v.Layers() {
@@ -39,21 +37,25 @@ func Read(ctx context.Context, v *view.View, root string) (*Changes, error) {
 		if err != nil {
 			return nil, unreadable(layer.Tree, err)
 		}
-		r := &reader{ctx: ctx, root: root, layer: layer, lower: lower, began: v.Began(), found: changes}
+		r := &reader{ctx: ctx, root: root, layer: layer, lower: lower, began: v.StartedAt(), found: changes}
 		r.originals, err = layer.Originals()
 		if err == nil {
-			err = r.directory(".", r.top())
+			on := merged
+			if r.originals != nil {
+				on = copied
+			}
+			err = r.directory(".", on)
 		}
 		_ = lower.Close()
 		if err != nil {
 			return nil, err
 		}
 	}
-	changes.sort()
+	slices.SortFunc(changes.List, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(changes.NotKept)
 	return changes, nil
 }
 
-// reader reads one layer.
 type reader struct {
 	ctx   context.Context
 	root  string
@@ -66,26 +68,17 @@ type reader struct {
 	originals *view.Originals // of a copy
 }
 
-// top says what the upper layer lies on.
-func (r *reader) top() below {
-	if r.originals != nil {
-		return copied
-	}
-	return merged
-}
-
-// below says what a directory of the upper layer lies on.
-type below byte
+// lowerKind is what a directory of the upper layer covers.
+type lowerKind byte
 
 const (
-	nothing below = iota // or what is no directory
-	hidden               // a directory that does not show through
-	merged               // a directory that does
-	copied               // a directory of which the upper one is a copy
+	nothing lowerKind = iota // or what is no directory
+	hidden                   // a directory that does not show through
+	merged                   // a directory that does
+	copied                   // a directory of which the upper one is a copy
 )
 
-// directory reads a directory of the upper layer.
-func (r *reader) directory(name string, on below) error {
+func (r *reader) directory(name string, on lowerKind) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -101,7 +94,14 @@ func (r *reader) directory(name string, on below) error {
 			return err
 		}
 	}
-	for _, other := range r.hiddenBelow(name, on) {
+	var covered []string // names of the directory that the upper layer may have removed without listing them
+	switch on {
+	case hidden:
+		covered = r.namesBelow(name)
+	case copied:
+		covered = r.originals.Below(name)
+	}
+	for _, other := range covered {
 		if !above[other] {
 			if err := r.gone(filepath.Join(name, other)); err != nil {
 				return err
@@ -111,20 +111,7 @@ func (r *reader) directory(name string, on below) error {
 	return nil
 }
 
-// hiddenBelow are the names in a directory that have gone where the upper layer
-// does not have them.
-func (r *reader) hiddenBelow(name string, on below) []string {
-	switch on {
-	case hidden:
-		return r.namesBelow(name)
-	case copied:
-		return r.originals.Below(name)
-	}
-	return nil
-}
-
-// entry reads what the upper layer has by a name.
-func (r *reader) entry(name string, on below) error {
+func (r *reader) entry(name string, on lowerKind) error {
 	path := filepath.Join(r.layer.Upper, name)
 	var stat unix.Stat_t
 	if err := unix.Lstat(path, &stat); err != nil {
@@ -142,7 +129,7 @@ func (r *reader) entry(name string, on below) error {
 	var was snapshot
 	if on != nothing {
 		var err error
-		if was, err = r.seen(name); err != nil {
+		if was, err = r.stat(name); err != nil {
 			return err
 		}
 	}
@@ -157,12 +144,13 @@ func (r *reader) entry(name string, on below) error {
 	if err != nil {
 		return unreadable(path, err)
 	}
-	if is.Mode&undo.Unkept != 0 {
-		r.found.Unkept = append(r.found.Unkept, r.name(name))
+	if is.Mode&undo.SpecialTypes != 0 {
+		r.found.NotKept = append(r.found.NotKept, r.name(name))
 		return nil
 	}
 	if !was.Exists && has(path, view.Origin) {
-		was.raced = r.touched(filepath.Dir(name)) // maybe what it is a copy of has gone
+		info, err := r.lower.Lstat(filepath.Dir(name))
+		was.raced = err == nil && r.since(info) // maybe what it is a copy of has gone
 	}
 	was.raced = was.raced && !is.Mode.IsDir()
 	if err := r.add(name, was, is); err != nil {
@@ -190,9 +178,9 @@ func has(path, attribute string) bool {
 	return err == nil
 }
 
-// gone is for a name that the view no longer has.
+// gone adds a removed name.
 func (r *reader) gone(name string) error {
-	was, err := r.seen(name)
+	was, err := r.stat(name)
 	if err != nil || !was.Exists {
 		return err
 	}
@@ -215,7 +203,7 @@ func (r *reader) goneBelow(name string) error {
 	return nil
 }
 
-// namesBelow are the names in a directory of the tree itself.
+// namesBelow are the names in a directory of the lower tree.
 func (r *reader) namesBelow(name string) []string {
 	dir, err := r.lower.Open(name)
 	if err != nil {
@@ -227,15 +215,15 @@ func (r *reader) namesBelow(name string) []string {
 	return names
 }
 
-// snapshot is what the tree itself has by a name.
+// snapshot is the lower tree's state of a name.
 type snapshot struct {
 	undo.State
 	info  fs.FileInfo // before the content was read; nil for nothing
 	raced bool        // it has changed since the view was made
 }
 
-// seen looks at what the tree itself has by a name.
-func (r *reader) seen(name string) (was snapshot, err error) {
+// stat reads the lower tree's state of a name.
+func (r *reader) stat(name string) (was snapshot, err error) {
 	was.info, err = r.lower.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return snapshot{}, nil
@@ -252,9 +240,9 @@ func (r *reader) seen(name string) (was snapshot, err error) {
 	return was, nil
 }
 
-// untouched reports that a name of a tree still is what was seen, by all that the
-// system says of it. No link lies on the way.
-func (s *snapshot) untouched(tree, name string, dirs standing) bool {
+// untouched reports whether a name of a tree still is what was seen, by all that the system says of it, with no
+// symlink on the way.
+func (s *snapshot) untouched(tree, name string, dirs dirCache) bool {
 	var now unix.Stat_t
 	err := unix.Lstat(filepath.Join(tree, name), &now)
 	if s.info == nil {
@@ -266,8 +254,8 @@ func (s *snapshot) untouched(tree, name string, dirs standing) bool {
 		unix.TimespecToNsec(now.Ctim) == syscall.TimespecToNsec(was.Ctim) && dirs.lead(tree, filepath.Dir(name))
 }
 
-// lead reports that a directory of a tree is there, and no link leads to it.
-func (s standing) lead(tree, dir string) bool {
+// lead reports whether a directory of a tree exists without a symlink on the way.
+func (s dirCache) lead(tree, dir string) bool {
 	path := filepath.Join(tree, dir)
 	if dir == "." || s[path] {
 		return true
@@ -277,20 +265,13 @@ func (s standing) lead(tree, dir string) bool {
 	return s[path]
 }
 
-// since reports that something has been changed since the view was made.
+// since reports whether a file changed since the view was made.
 func (r *reader) since(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && time.Unix(stat.Ctim.Unix()).After(r.began)
 }
 
-// touched reports that names have come to a directory of the tree, or gone, since
-// the view was made.
-func (r *reader) touched(dir string) bool {
-	info, err := r.lower.Lstat(dir)
-	return err == nil && r.since(info)
-}
-
-// name is what the undo store calls a name of the layer.
+// name is the undo store's name for a name of the layer.
 func (r *reader) name(name string) string {
 	path := filepath.Join(r.layer.Tree, name)
 	if rest, ok := strings.CutPrefix(path, r.root+"/"); ok {
@@ -299,7 +280,6 @@ func (r *reader) name(name string) string {
 	return path
 }
 
-// add notes a change.
 func (r *reader) add(name string, was snapshot, is undo.State) error {
 	path := r.name(name)
 	if was.Same(is) || undo.OwnFile(path) {
@@ -316,11 +296,11 @@ func (r *reader) add(name string, was snapshot, is undo.State) error {
 		old:       func() ([]byte, error) { return contentBelow(tree, below, was.State) },
 		new:       func() ([]byte, error) { return contentAt(upper, is) },
 		now:       func() (undo.State, error) { return stateBelow(tree, below) },
-		untouched: func(dirs standing) bool { return was.untouched(tree, below, dirs) }})
+		untouched: func(dirs dirCache) bool { return was.untouched(tree, below, dirs) }})
 	return nil
 }
 
-// linked reports that a file which stays has further names, before or now.
+// linked reports whether a file has further names, before or now.
 func (r *reader) linked(name string, was snapshot, is undo.State) bool {
 	if !is.Mode.IsRegular() || !is.Exists {
 		return false
@@ -336,8 +316,7 @@ func (r *reader) linked(name string, was snapshot, is undo.State) bool {
 	return ok && before.Nlink > 1
 }
 
-// stateBelow looks at a name of a tree. Where a symlink has come to lie on the way,
-// there is nothing.
+// stateBelow reads the state of a name of a tree. Behind a symlink on the way nothing exists.
 func stateBelow(tree, name string) (undo.State, error) {
 	root, err := os.OpenRoot(tree)
 	if err != nil {
@@ -383,7 +362,7 @@ func contentAt(path string, s undo.State) ([]byte, error) {
 	return same(data, s, err)
 }
 
-// same refuses another content than was looked at.
+// same refuses a content other than the examined one.
 func same(data []byte, s undo.State, err error) ([]byte, error) {
 	if err == nil && workspace.Hash(data) != s.Hash {
 		err = fmt.Errorf("it has changed meanwhile")
@@ -391,7 +370,6 @@ func same(data []byte, s undo.State, err error) ([]byte, error) {
 	return data, err
 }
 
-// stateAt looks at what is at a path.
 func stateAt(path string, open func() (io.ReadCloser, error)) (undo.State, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -429,7 +407,7 @@ func open(path string) (io.ReadCloser, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 }
 
-// readable reads what its owner, who we are, may have no right to.
+// readable reads a file of ours that its mode may forbid to its owner.
 func readable[T any](path string, read func(string) (T, error)) (T, error) {
 	value, err := read(path)
 	if !errors.Is(err, fs.ErrPermission) {

@@ -1,5 +1,5 @@
-// Package review reads what processes have changed in a copy-on-write view of the
-// workspace, shows it, and puts it into the workspace or not.
+// Package review reads what processes have changed in a copy-on-write view of the workspace, shows it, and applies
+// or discards it.
 package review
 
 import (
@@ -24,28 +24,27 @@ func unreadable(path string, err error) error {
 		Suggest("Nothing was changed in the workspace. Call again.")
 }
 
-// Change is what has become of one path in a view.
+// Change is the change of one path in a view.
 type Change struct {
-	// Path is as the undo store names it: relative to the workspace, or absolute in
-	// another tree.
+	// Path is as the undo store names it: relative to the workspace, or absolute in another tree.
 	Path string
 	// Before is what the view saw, After what it holds.
 	Before, After undo.State
-	// Raced is true where the workspace no longer holds what the view saw.
+	// Raced is set if the workspace no longer holds what the view saw.
 	Raced bool
-	// Linked is true for a file with further names (hard links), in the workspace or in
-	// the view. It is put in as a file of its own, which a real call need not make of it.
+	// Linked is set for a file with further names (hard links), in the workspace or in the view. It is applied as a
+	// separate file, which a real call might not have made.
 	Linked bool
 
 	old, new source
 	now      func() (undo.State, error) // what the workspace holds
-	// untouched reports that the workspace holds what it did when it was looked at, by
-	// what the system says of it. It may be nil, and false where that is not known.
-	untouched func(standing) bool
+	// untouched reports whether the workspace is unchanged since it was examined, by what the system says of it. It
+	// may be nil, and false if unknown.
+	untouched func(dirCache) bool
 }
 
-// standing has the directories that are known to be there, by absolute path.
-type standing map[string]bool
+// dirCache has the directories known to exist, by absolute path.
+type dirCache map[string]bool
 
 // source reads the content of a file or the target of a link.
 type source func() ([]byte, error)
@@ -53,11 +52,11 @@ type source func() ([]byte, error)
 // Changes are all of a view, sorted by path.
 type Changes struct {
 	List []Change
-	// Unkept are the paths of pipes, sockets and devices, which stay in the view.
-	Unkept []string
+	// NotKept are the paths of pipes, sockets and devices, which stay in the view.
+	NotKept []string
 }
 
-// What says in a word what a change does.
+// What is a word for what a change does.
 func (c *Change) What() string {
 	switch {
 	case !c.Before.Exists:
@@ -72,7 +71,7 @@ func (c *Change) What() string {
 	return "modify"
 }
 
-// Raced are the paths of which the workspace no longer holds what the view saw.
+// Raced are the paths that no longer hold what the view saw.
 func (c *Changes) Raced() (names []string) {
 	for i := range c.List {
 		if c.List[i].Raced {
@@ -82,7 +81,7 @@ func (c *Changes) Raced() (names []string) {
 	return names
 }
 
-// Digest names exactly these changes.
+// Digest identifies exactly these changes.
 func (c *Changes) Digest() string {
 	sum := sha256.New()
 	for i := range c.List {
@@ -97,7 +96,7 @@ func (c *Changes) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Bounds of what is shown: of a file, and of all together.
+// Limits of a diff: of a file, and in total.
 const (
 	mostOfFile = 1 << 20
 	mostOfAll  = 8 << 20
@@ -133,14 +132,14 @@ func (c *Changes) Diff() string {
 	if gone > 0 {
 		fmt.Fprintf(&b, "REMOVED: %d objects of git: commits may be lost\n", gone)
 	}
-	for _, path := range c.Unkept {
+	for _, path := range c.NotKept {
 		fmt.Fprintf(&b, "not kept: %s (a pipe, a socket or a device)\n", shown(path))
 	}
 	return b.String()
 }
 
-// shortFirst are the changes but of git's objects, in their order. Where they may be too
-// much to be shown, the longest come last: noise hides nothing short then.
+// shortFirst are the changes except git's objects, in order. If they may be too much, the longest come last, so
+// that noise hides nothing short.
 func (c *Changes) shortFirst() (list []*Change) {
 	total := int64(0)
 	for i := range c.List {
@@ -158,15 +157,15 @@ func (c *Changes) shortFirst() (list []*Change) {
 	return list
 }
 
-// isText reports whether lines of it can be shown.
+// isText reports whether lines of data can be shown.
 func isText(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 }
 
 // objectPath matches the paths of git's objects and their directories.
 var objectPath = matching.Lazy(`(?:^|/)\.git/objects/(?:pack|[0-9a-f]{2}(?:/[0-9a-f]{38,62})?|` +
 	`pack/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev|bitmap))$`)
 
-// object reports that nothing but an object of git comes or goes, whose name says
-// what it holds. What a shell could run is none.
+// object reports whether only an object of git comes or goes, whose name says what it holds. Anything a shell could
+// run is not.
 func (c *Change) object() bool {
 	if !objectPath().MatchString(c.Path) || c.Before.Exists && c.After.Exists {
 		return false
@@ -185,7 +184,7 @@ func (c *Change) object() bool {
 	return err == nil && !isText(data)
 }
 
-// head says what no diff of lines shows.
+// head describes what no diff of lines shows.
 func (c *Change) head() string {
 	var b strings.Builder
 	was, is, name := c.Before, c.After, shown(c.Path)
@@ -194,7 +193,11 @@ func (c *Change) head() string {
 		fmt.Fprintf(&b, "remove %s: %s\n", kind(was.Mode), name)
 	}
 	if is.Exists && !same {
-		fmt.Fprintf(&b, "new %s: %s%s\n", kind(is.Mode), name, executable(is.Mode))
+		mode := ""
+		if is.Mode.IsRegular() && is.Mode.Perm()&0o111 != 0 {
+			mode = fmt.Sprintf(" (mode %04o)", is.Mode.Perm())
+		}
+		fmt.Fprintf(&b, "new %s: %s%s\n", kind(is.Mode), name, mode)
 	}
 	if same && was.Mode&fs.ModeSymlink == 0 && was.Mode.Perm() != is.Mode.Perm() {
 		fmt.Fprintf(&b, "mode: %s %04o -> %04o\n", name, was.Mode.Perm(), is.Mode.Perm())
@@ -206,7 +209,7 @@ func (c *Change) head() string {
 	return b.String()
 }
 
-// shown is a path in a line of its own: what a name holds adds none.
+// shown quotes a path so that it takes one line.
 func shown(path string) string {
 	if quoted := strconv.Quote(path); quoted != `"`+path+`"` {
 		return quoted
@@ -226,14 +229,7 @@ func kind(mode fs.FileMode) string {
 	return "special file"
 }
 
-func executable(mode fs.FileMode) string {
-	if mode.IsRegular() && mode.Perm()&0o111 != 0 {
-		return fmt.Sprintf(" (mode %04o)", mode.Perm())
-	}
-	return ""
-}
-
-// diff shows what becomes of a content.
+// diff shows the change of a content.
 func (c *Change) diff() string {
 	if !holds(c.Before) && !holds(c.After) || c.Before.Hash == c.After.Hash {
 		return ""
@@ -261,7 +257,7 @@ func (c *Change) diff() string {
 	return c.unshown(err.Error())
 }
 
-// unshown stands for contents that are not shown.
+// unshown replaces contents that are not shown.
 func (c *Change) unshown(why string) string {
 	if !holds(c.Before) && !holds(c.After) {
 		return ""
@@ -275,7 +271,7 @@ func (c *Change) unshown(why string) string {
 	return fmt.Sprintf("(no diff of %s, %s: %s become %s)\n", shown(c.Path), why, name(c.Before), name(c.After))
 }
 
-// holds reports a state that has a content.
+// holds reports whether a state has content.
 func holds(s undo.State) bool {
 	return s.Exists && (s.Mode.IsRegular() || s.Mode&fs.ModeSymlink != 0)
 }
@@ -285,9 +281,4 @@ func content(s undo.State, from source) ([]byte, error) {
 		return nil, nil
 	}
 	return from()
-}
-
-func (c *Changes) sort() {
-	slices.SortFunc(c.List, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	slices.Sort(c.Unkept)
 }

@@ -1,6 +1,5 @@
-// Package seal tells what toolhost wrote from what others put in its place. A
-// repository, or a command that runs in it, can write any file of a workspace;
-// a seal takes a key of the user's configuration, which confined commands
+// Package seal distinguishes files that toolhost wrote from forged ones. A repository, or a command that runs in
+// it, can write any file of a workspace; a seal takes a key of the user's configuration, which confined commands
 // cannot read.
 package seal
 
@@ -19,24 +18,21 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// keySize is that of a key, in bytes.
+// keySize is the size of a key, in bytes.
 const keySize = sha256.Size
 
-// Key makes and checks seals. Its methods may be called from any goroutine and
-// by several processes.
+// Key makes and checks seals. It is safe for concurrent use by several processes.
 type Key struct {
 	path string
 	mu   sync.Mutex
 	key  []byte // once it was read
 }
 
-// Dir is where the key lies by default: a directory of the user's
-// configuration.
+// Dir is the default directory of the key, in the user's configuration.
 func Dir() (string, error) { return userdir.Dir("a key", "") }
 
-// Open names the key in dir, an absolute path. It makes nothing: the first seal
-// makes the key. A dir in one of the trees that tools may use is refused,
-// because a tool could read the key.
+// Open returns the key in dir, an absolute path. The first seal makes it. A dir in one of the trees that tools may
+// use is refused, because a tool could read the key.
 func Open(dir string, trees ...string) (*Key, error) {
 	if err := userdir.Outside("a key", dir, trees...); err != nil {
 		return nil, err
@@ -44,9 +40,8 @@ func Open(dir string, trees ...string) (*Key, error) {
 	return &Key{path: filepath.Join(dir, "seal.key")}, nil
 }
 
-// Seal gives the seal of data for a purpose, in hex. Seals for one purpose say
-// nothing for another. The error is a *tool.Error: the key can be neither read
-// nor made.
+// Seal returns the seal of data for a purpose, in hex. It is not valid for another purpose. The error is a
+// *tool.Error: the key can be neither read nor made.
 func (k *Key) Seal(purpose string, data []byte) (string, error) {
 	key, err := k.load(true)
 	if err != nil {
@@ -55,7 +50,7 @@ func (k *Key) Seal(purpose string, data []byte) (string, error) {
 	return hex.EncodeToString(sum(key, purpose, data)), nil
 }
 
-// Sealed reports whether seal is that of data for the purpose.
+// Sealed reports whether seal is valid for data and purpose.
 func (k *Key) Sealed(purpose string, data []byte, seal string) bool {
 	key, err := k.load(false)
 	if err != nil {
@@ -94,8 +89,8 @@ func (k *Key) load(create bool) ([]byte, error) {
 	return key, nil
 }
 
-// create makes the key, or reads the one that another process has made
-// meanwhile: a link, unlike a rename, takes the place of nothing.
+// create makes the key, or reads the one that another process has made meanwhile: a link, unlike a rename, never
+// replaces a file.
 func (k *Key) create() ([]byte, error) {
 	dir := filepath.Dir(k.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,6 +1,5 @@
-// Package sources keeps, beside the state of a workspace, what its plugins and MCP
-// servers said last, and since when a person wants them restarted. No tool can
-// read or write there.
+// Package sources keeps, in the state of a workspace, the last output of its plugins and MCP servers, and when a
+// person last requested their restart. Tools cannot read or write there.
 package sources
 
 import (
@@ -19,16 +18,16 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Kind is what a source is.
+// Kind is the kind of a source.
 type Kind string
 
-// The kinds of sources that have processes or connections.
+// The kinds of sources with processes or connections.
 const (
 	Plugin Kind = "plugin"
 	Server Kind = "mcp"
 )
 
-// MostSaid bounds what is kept of what a source said, in bytes.
+// MostSaid bounds the kept output of a source, in bytes.
 const MostSaid = 256 << 10
 
 // mostLine bounds a line of it.
@@ -40,10 +39,9 @@ type Kept struct {
 	State string
 }
 
-// plainName matches the names that files have as they are.
+// plainName matches names that are used as file names.
 var plainName = matching.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
 
-// file is what is kept of a source under one of the directories.
 func (k Kept) file(dir string, kind Kind, name string) string {
 	if !plainName().MatchString(name) {
 		sum := sha256.Sum256([]byte(name))
@@ -52,8 +50,7 @@ func (k Kept) file(dir string, kind Kind, name string) string {
 	return filepath.Join(k.State, dir, string(kind)+"-"+name)
 }
 
-// Said keeps a line that a source said, with its time. Who calls it has taken
-// secrets out, and made it a line.
+// Said appends a line of a source's output, with its time. The caller has redacted it and made it one line.
 func (k Kept) Said(kind Kind, name, line string) error {
 	if k.State == "" {
 		return nil
@@ -83,7 +80,7 @@ func (k Kept) Said(kind Kind, name, line string) error {
 	return err
 }
 
-// LastSaid gives what a source said last, the oldest first; "" for nothing.
+// LastSaid returns the last output of a source, the oldest first.
 func (k Kept) LastSaid(kind Kind, name string) (string, error) {
 	var all []byte
 	path := k.file("said", kind, name)
@@ -100,15 +97,15 @@ func (k Kept) LastSaid(kind Kind, name string) (string, error) {
 	return string(all), nil
 }
 
-// Restart has all running processes of toolhost restart a source.
+// Restart makes all running processes of toolhost restart a source.
 func (k Kept) Restart(kind Kind, name string) error {
 	return atomicfile.WriteCache(k.File(kind, name), []byte(time.Now().UTC().Format(time.RFC3339Nano)))
 }
 
-// File is the file whose change means that a source is to be restarted.
+// File is the file whose change requests a restart of a source.
 func (k Kept) File(kind Kind, name string) string { return k.file("restart", kind, name) }
 
-// Since is when somebody wanted a source restarted last; zero for never.
+// Since is when a restart of a source was last requested; zero for never.
 func (k Kept) Since(kind Kind, name string) time.Time {
 	if k.State == "" {
 		return time.Time{}

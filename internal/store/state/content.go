@@ -12,11 +12,11 @@ import (
 // maxFile bounds a file of the state, in bytes.
 const maxFile = 64 << 20
 
-// content is what a file holds: values by source and key.
+// content is the values by source and key.
 type content map[string]map[string][]byte
 
-// stored is a value as it stands in a file: as the JSON that it is, as text, or
-// else in base64, so that each comes back byte for byte.
+// stored is a value in a file: as the JSON that it is, as text, or else in base64, so that each is restored
+// exactly.
 type stored struct {
 	JSON   json.RawMessage `json:"json,omitempty"`
 	Text   *string         `json:"text,omitempty"`
@@ -34,7 +34,7 @@ func (c content) clone() content {
 	return copied
 }
 
-// format is the content as a file, indented, sources and keys in order.
+// format encodes the content as a file, indented, with sources and keys in order.
 func (c content) format() []byte {
 	all := make(map[string]map[string]stored, len(c))
 	for source, values := range c {
@@ -66,12 +66,12 @@ func storedOf(value []byte) stored {
 	return stored{Base64: &text}
 }
 
-// isControl reports characters that no text has, each of which JSON writes as six.
+// isControl reports characters that texts do not contain and JSON would escape.
 func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' && c != '\r' }
 
 var errNoValue = errors.New("a value is neither json, text nor base64")
 
-// parse reads a file.
+// parse decodes a file.
 func parse(data []byte) (content, error) {
 	var all map[string]map[string]stored
 	if err := json.Unmarshal(data, &all); err != nil {

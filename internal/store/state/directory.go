@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Directory returns a store whose values are files of their own, NAME/KEY.json.
+// Directory returns a store with a file for each value, NAME/KEY.json.
 func (s *Store) Directory(name string) tool.State {
 	if s.dir == "" {
 		return &entries{store: s, source: name, file: name}
@@ -22,7 +22,7 @@ func (s *Store) Directory(name string) tool.State {
 	return &directory{store: s, name: name}
 }
 
-// directory is the tool.State of values that are files of their own.
+// directory is the tool.State of such files.
 type directory struct {
 	store *Store
 	name  string

@@ -12,15 +12,14 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// MaxKey and MaxValue bound what one entry holds, in bytes.
+// MaxKey and MaxValue bound one entry, in bytes.
 const (
 	MaxKey   = 1024
 	MaxValue = 16 << 20
 )
 
-// Scope returns the store of one source. Entries of [tool.SessionScope] belong
-// to session and go with it; entries of [tool.PersistentScope] are the same
-// for every session. Scope itself touches nothing.
+// Scope returns the store of one source. Entries of [tool.SessionScope] belong to session and end with it; entries
+// of [tool.PersistentScope] are the same for every session. Scope itself accesses no file.
 func (s *Store) Scope(source string, scope tool.Scope, session string) tool.State {
 	if scope == tool.PersistentScope {
 		return &entries{store: s, source: source, file: memoriesFile}
@@ -28,13 +27,12 @@ func (s *Store) Scope(source string, scope tool.Scope, session string) tool.Stat
 	return &entries{store: s, source: source, file: sessionFile(session)}
 }
 
-// sessionFile is the file of a session. A name with other characters than a
-// session's is escaped.
+// sessionFile is the file of a session. Characters not allowed in session names are escaped.
 func sessionFile(session string) string {
 	return filepath.Join(sessionsDir, fileName(session)+".json")
 }
 
-// fileName is the same name with what is special in file names written as %XX.
+// fileName is the name with characters special in file names as %XX.
 func fileName(name string) string {
 	const hex = "0123456789ABCDEF"
 	var out strings.Builder
@@ -118,7 +116,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// with is the content with a value of its own, or without one where it is nil.
+// with returns the content with a value, or without it if nil.
 func (c content) with(source, key string, value []byte) content {
 	if c == nil {
 		c = make(content)
@@ -155,7 +153,7 @@ func (e *entries) Keys(ctx context.Context, prefix string) (keys []string, err e
 	return keys, nil
 }
 
-// turn is the lock, or in memory the right to change it.
+// turn takes the lock for a change, also in memory.
 func (s *Store) turn(ctx context.Context) (done func(), err error) {
 	if s.dir != "" {
 		return s.lock(ctx)
@@ -164,7 +162,7 @@ func (s *Store) turn(ctx context.Context) (done func(), err error) {
 	return s.changing.Unlock, nil
 }
 
-// replace makes data the content of the file at path, on disk when it returns.
+// replace makes data the content of the file at path, synced.
 func (s *Store) replace(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -17,23 +17,20 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Names below the state directory.
+// Names in the state directory.
 const (
 	sessionsDir  = "sessions"
 	memoriesFile = "memories.json"
 	lockFile     = "state.lock"
 )
 
-// settled is how old a file is when it can be told from the next one by its time
-// and number, which the file system may use again.
+// settled is the age from which a file is identified by its time and inode, which the file system may reuse.
 const settled = 2 * time.Second
 
-// lockWait is how long a writer waits for its turn among other processes. Tests
-// of many have longer.
+// lockWait is how long a writer waits for other processes. Tests of many have longer.
 var lockWait = 10 * time.Second
 
-// Store is the state of one workspace. Its methods may be called from any
-// goroutine.
+// Store is the state of one workspace. It is safe for concurrent use.
 type Store struct {
 	dir string // "" in memory
 
@@ -45,15 +42,14 @@ type Store struct {
 	read   map[string]cached
 }
 
-// cached is a file as it was last read.
+// cached is a file as last read.
 type cached struct {
 	info    fs.FileInfo
 	content content
 }
 
-// Open names the store in the directory dir, which must be absolute and lie where
-// only the user may write. It touches nothing: what is missing is made by the first
-// write. Close the store at the end.
+// Open returns the store in the directory dir, an absolute path where only the user may write. It accesses nothing:
+// the first write makes what is missing. Close the store at the end.
 func Open(dir string) (*Store, error) {
 	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the state needs an absolute path, not %q", dir).
@@ -62,7 +58,7 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: filepath.Clean(dir), read: make(map[string]cached)}, nil
 }
 
-// InMemory is a store that ends with the process, for where nothing can be kept.
+// InMemory returns a store that ends with the process.
 func InMemory() *Store { return &Store{memory: make(map[string]content)} }
 
 // Dir is the directory of the store, "" in memory.
@@ -76,15 +72,13 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// EndSession drops everything that session stored in the session scope, for
-// every source. A session that stored nothing is no error.
+// EndSession drops all that session stored in the session scope, for every source, if anything.
 func (s *Store) EndSession(ctx context.Context, session string) error {
 	return s.drop(ctx, sessionFile(session), time.Time{})
 }
 
-// DropOlder drops the entries of sessions that have not changed since before,
-// left by hosts that ended without [Store.EndSession]. It returns the number of
-// sessions dropped.
+// DropOlder drops the entries of sessions unchanged since before, left by hosts that ended without
+// [Store.EndSession]. It returns the number of sessions dropped.
 func (s *Store) DropOlder(ctx context.Context, before time.Time) (dropped int64, err error) {
 	if s.dir == "" {
 		return 0, nil
@@ -106,7 +100,7 @@ func (s *Store) DropOlder(ctx context.Context, before time.Time) (dropped int64,
 	return dropped, nil
 }
 
-// drop removes a file, where before is set only if it has not changed since.
+// drop removes a file, with before set only if unchanged since.
 func (s *Store) drop(ctx context.Context, name string, before time.Time) error {
 	if s.dir == "" {
 		s.mu.Lock()
@@ -175,7 +169,7 @@ func (s *Store) usable() error {
 	return nil
 }
 
-// load reads a file. One that does not exist is empty.
+// load reads a file. A missing one is empty.
 func (s *Store) load(name string) (content, error) {
 	if err := s.usable(); err != nil {
 		return nil, err
@@ -249,8 +243,7 @@ func (s *Store) save(name string, c content) error {
 	return s.failure("write "+name+" of", s.replace(path, data))
 }
 
-// failure turns what went wrong while doing something to the state into an error
-// that says what to do about it.
+// failure is the error for a failed operation on the state.
 func (s *Store) failure(doing string, err error) error {
 	what := fmt.Sprintf("cannot %s the state %s", doing, s.dir)
 	switch {

@@ -22,7 +22,6 @@ const (
 	opChmod
 )
 
-// op is one step of an undo.
 type op struct {
 	kind       opKind
 	path, to   string
@@ -40,26 +39,23 @@ const maxBatch = 256 << 20
 // Outcome is what an undo did.
 type Outcome struct {
 	Plan
-	// Call is the undo's own name: undoing that call is the redo. It is empty where there was nothing to do, which
-	// is not recorded.
+	// Call names the undo itself: undoing that call is the redo. It is empty if there was nothing to do, which is
+	// not recorded.
 	Call string `json:"call,omitempty"`
-	// Left are directories that stay because other files are in them.
+	// Left are directories that stay because they hold other files.
 	Left []string `json:"left,omitempty"`
 }
 
-// Undo takes back the selected changes. ws must be a workspace on the store's
-// root, opened with a recorder of the store, so that the undo can be undone.
+// Undo takes back the selected changes. ws must be a workspace on the store's root, opened with a recorder of the
+// store, so that the undo can be undone.
 //
-// All is done or nothing: files in one batch of the workspace where renames,
-// links and modes do not come between; when a step after the first fails,
-// those before are taken back the same way as any undo. A kill may come
-// between two steps; what was done is recorded then and can be undone.
+// All is done or nothing: files in one batch where renames, links and modes do not come between; if a later step
+// fails, the earlier ones are taken back like any undo. A kill may come between two steps; what was done is
+// recorded then and can be undone.
 //
-// Errors: not_found when nothing is recorded, no_change when it is undone
-// already, conflict when a file is no longer what the change left (the message
-// names it and shows a diff, which is also the detail "diff"), unavailable
-// when an old content was not kept or is no longer, and those of the
-// workspace.
+// Errors: not_found if nothing is recorded, no_change if it is undone already, conflict if a file is no longer what
+// the change left (the message names it and shows a diff, which is also the detail "diff"), unavailable if an old
+// content is not kept, and those of the workspace.
 func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Outcome, error) {
 	v, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +70,7 @@ func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection
 		return nil, s.storeError("undo", "", err)
 	}
 	defer unlock()
-	// No content is to be pruned meanwhile.
+	// No content may be pruned meanwhile.
 	release, _, err := v.lock(ctx, contentLock, false, lockWait)
 	if err != nil {
 		return nil, s.storeError("undo", "", err)
@@ -83,7 +79,7 @@ func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection
 	return s.undo(ctx, v, ws, sel, true)
 }
 
-// undo does it under the locks, and takes back half an undo if asked to.
+// undo runs under the locks, and takes back half an undo if asked to.
 func (s *Store) undo(ctx context.Context, v *storeDir, ws *workspace.Workspace, sel Selection, takeBack bool) (*Outcome,
 	error) {
 	lines, err := v.journal(ctx)
@@ -94,7 +90,8 @@ func (s *Store) undo(ctx context.Context, v *storeDir, ws *workspace.Workspace, 
 	if err != nil {
 		return nil, err
 	}
-	if len(p.ops) == 0 && !p.completes() {
+	completes := slices.ContainsFunc(p.lines, func(l *line) bool { return p.cut[l.ID] }) // an undo that was killed
+	if len(p.ops) == 0 && !completes {
 		return &Outcome{Plan: *p.public()}, nil
 	}
 	call := Call{Session: p.lines[0].Session, ID: s.options.CallID(), Tool: "undo"}
@@ -113,11 +110,6 @@ func (s *Store) undo(ctx context.Context, v *storeDir, ws *workspace.Workspace, 
 	out.Left = a.left
 	_, err = s.append(v, s.newLine(call, opDone))
 	return out, s.storeError("record the undo", "", err)
-}
-
-// completes reports whether the undo ends one that was killed.
-func (p *planner) completes() bool {
-	return slices.ContainsFunc(p.lines, func(l *line) bool { return p.cut[l.ID] })
 }
 
 // fail takes back what was done before err.
@@ -142,7 +134,7 @@ func (s *Store) fail(ctx context.Context, v *storeDir, ws *workspace.Workspace, 
 		Suggest("Undo the call %s to take back the half that was done.", call.ID).With("call", call.ID)
 }
 
-// applier does what was planned.
+// applier carries out a plan.
 type applier struct {
 	*planner
 	ws   *workspace.Workspace
@@ -195,8 +187,7 @@ func (a *applier) single(o op) error {
 	return err
 }
 
-// files does operations on files, all in one batch unless they are too large
-// for that together.
+// files does file operations, all in one batch unless they are too large for that.
 func (a *applier) files(ops []op) error {
 	for len(ops) > 0 {
 		var changes []workspace.Change
@@ -224,7 +215,7 @@ func (a *applier) files(ops []op) error {
 	return nil
 }
 
-// change turns an operation into one of a batch.
+// change converts an operation to one of a batch.
 func (a *applier) change(o op) (workspace.Change, error) {
 	c := workspace.Change{Kind: workspace.Delete, Path: o.path}
 	if o.base.regular() || o.base.isLink() {
@@ -245,7 +236,7 @@ func (a *applier) change(o op) (workspace.Change, error) {
 	return c, nil
 }
 
-// mode gives what was made the mode it had, against the umask.
+// mode restores the mode, which the umask may have changed.
 func (a *applier) mode(o op) error {
 	if !o.want.exists || o.want.isLink() {
 		return nil

@@ -15,20 +15,18 @@ type Difference struct {
 	// Calls are those shown, the newest first.
 	Calls []string `json:"calls"`
 	// Files are the paths that differ, sorted.
-	Files []string `json:"files"`
-	// Summary counts what differs.
+	Files   []string       `json:"files"`
 	Summary change.Summary `json:"summary"`
-	// Diff shows the changes to a person: from what the files held before the
-	// first of the calls to what they hold now.
+	// Diff is for people: from the files before the first of the calls to now.
 	Diff string `json:"diff,omitempty"`
-	// Since are files that somebody has changed since, which is in Diff too.
+	// Since are files changed since by others, which Diff shows too.
 	Since []string `json:"since,omitempty"`
-	// Unknown are changes whose old content was not kept; Lost says why.
+	// Unknown are changes whose old content is not kept; Lost says why.
 	Unknown []Change `json:"unknown,omitempty"`
 }
 
-// Diff shows what the selected calls have changed, as far as it stands, and
-// changes nothing. Errors are those of Undo.
+// Diff returns what the selected calls have changed and is not undone, without changing anything. Errors are those
+// of Undo.
 func (s *Store) Diff(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Difference, error) {
 	v, h, err := s.loadFor(ctx, sel)
 	if err != nil {
@@ -47,7 +45,7 @@ func (s *Store) Diff(ctx context.Context, ws *workspace.Workspace, sel Selection
 	return d, nil
 }
 
-// difference is the preview, looked at from the other end.
+// difference is the preview in reverse.
 func (p *planner) difference() string {
 	var b strings.Builder
 	for _, o := range slices.Backward(p.ops) {
@@ -60,7 +58,7 @@ func (p *planner) difference() string {
 	return b.String()
 }
 
-// back is the step that leads from what is wanted to what is there.
+// back is the step from the wanted state to the present one.
 func (o op) back() op {
 	b := op{kind: o.kind, path: o.path, to: o.to, base: o.want, want: o.base}
 	switch o.kind {

@@ -11,13 +11,12 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// prunedFile is a file whose time says when the store was pruned last.
+// prunedFile is a file whose time is that of the last pruning.
 const prunedFile = "pruned"
 
-// PruneIfDue prunes when the last time was longer ago than every, or never.
-// Where nothing is due it costs one look at a file, so that a program which
-// runs for one call can afford it at its end. ran is false where nothing was
-// due, nothing is kept, or others are writing. Errors are those of Prune.
+// PruneIfDue prunes if the last time was longer ago than every, or never. Otherwise it costs one stat, which a
+// program that runs for one call can afford at its end. ran is false if nothing was due, nothing is kept, or others
+// are writing. Errors are those of Prune.
 func (s *Store) PruneIfDue(ctx context.Context, every time.Duration) (ran bool, err error) {
 	if s.why != nil {
 		return false, nil
@@ -40,15 +39,10 @@ func (s *Store) PruneIfDue(ctx context.Context, every time.Duration) (ran bool, 
 		}
 		return false, s.storeError("prune", "", err)
 	}
-	return true, s.storeError("prune", "", s.notePruned(v))
-}
-
-// notePruned gives the file the present time.
-func (s *Store) notePruned(v *storeDir) error {
 	f, err := v.dir.OpenFile(prunedFile, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
+	if err == nil {
+		now := s.options.Now()
+		err = errors.Join(f.Close(), v.dir.Chtimes(prunedFile, now, now))
 	}
-	now := s.options.Now()
-	return errors.Join(f.Close(), v.dir.Chtimes(prunedFile, now, now))
+	return true, s.storeError("prune", "", err)
 }

@@ -10,47 +10,41 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// What processes change is recorded in two steps: a line with what a path held,
-// before the first change, and when the call ends one with what all of its
-// paths hold then. Between them lie the changes that nobody records one by one.
+// Changes by processes are recorded in two steps: a line with what a path held, before the first change, and when
+// the call ends, one with what all of its paths hold then.
 const (
-	opBefore = "before"
-	opAfter  = "after"
-	opUnkept = "unkept" // the call changed more; Lost says what
+	opBefore  = "before"
+	opAfter   = "after"
+	opNotKept = "unkept" // the call changed more; Lost says what
 )
 
-// Unkept are the kinds of files that nobody puts anywhere or brings back: pipes,
-// sockets and devices.
-const Unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
+// SpecialTypes are the types of files that are not recorded or restored: pipes, sockets and devices.
+const SpecialTypes = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
 
-// State is what a path holds: nothing, where Mode is zero and Exists false, or a
-// file, directory or symlink.
+// State is what a path holds: nothing (Mode zero and Exists false), or a file, directory or symlink.
 type State struct {
 	Exists bool
 	Mode   fs.FileMode
-	// Plain is Mode without the access control list that is there; nil where none is.
+	// Plain is Mode without the access control list; nil if there is none.
 	Plain   *fs.FileMode
 	Size    int64
 	ModTime time.Time
-	// Content is that of a file, or a symlink's target; Hash its digest. A state
-	// that is only compared needs no content.
+	// Content is that of a file, or a symlink's target; Hash its digest. A state to be compared needs no content.
 	Content []byte
 	Hash    string
-	// Lost says why the content is not kept; empty if it is.
+	// Lost is why the content is not kept; empty if it is.
 	Lost string
-	// Links is how many names a file has, and File which it is. They are not
-	// recorded.
+	// Links is the number of a file's names, and File its identity. They are not recorded.
 	Links uint64
 	File  FileID
-	// Special are the set-user-ID, set-group-ID and sticky bits, which undo gives
-	// to nothing. They are not recorded.
+	// Special are the set-user-ID, set-group-ID and sticky bits, which undo never sets. They are not recorded.
 	Special fs.FileMode
 }
 
-// FileID tells files apart.
+// FileID identifies a file.
 type FileID struct{ Dev, Ino uint64 }
 
-// Same reports that both are alike by kind, content and mode.
+// Same reports whether kind, content and mode are equal.
 func (s State) Same(other State) bool {
 	if s.Exists != other.Exists || !s.Exists {
 		return s.Exists == other.Exists
@@ -72,19 +66,18 @@ type result struct {
 	Hash    string      `json:"hash,omitempty"`
 	Size    int64       `json:"size,omitempty"`
 	ModTime time.Time   `json:"mtime,omitzero"`
-	// Same is for a path that has not changed in the end.
+	// Same is set for a path that has not changed in the end.
 	Same bool `json:"same,omitempty"`
 }
 
-// Effects records what the processes of a call change. Its methods may be
-// called from any goroutine, one at a time. Close it at the end.
+// Effects records what the processes of a call change. Its methods may be called from any goroutine, one at a time.
 type Effects struct {
 	store         *Store
 	call          Call
 	journalWriter *journalWriter // nil before the first line
 }
 
-// Effects gives the recorder for the processes of a call. One without an ID is named when it changes something.
+// Effects returns the recorder for the processes of a call. A call without an ID gets one with its first change.
 func (s *Store) Effects(call Call) *Effects {
 	if call.Session == "" {
 		call.Session = "default"
@@ -99,8 +92,7 @@ func (e *Effects) newLine(op string) *line {
 	return e.store.newLine(e.call, op)
 }
 
-// Before records what a path holds. Path is as workspace.Before has it. id is
-// for After.
+// Before records what a path holds, named as in workspace.Before. id is for After.
 func (e *Effects) Before(path string, state State) (id string, err error) {
 	l := e.newLine(opBefore)
 	l.Path, l.Lost = pathName(path), state.Lost
@@ -122,7 +114,7 @@ func (e *Effects) Before(path string, state State) (id string, err error) {
 	return l.ID, e.store.storeError("keep what changes", "", err)
 }
 
-// After records what the paths hold in the end, by what Before gave.
+// After records what the paths hold in the end, by the IDs from Before.
 func (e *Effects) After(ended map[string]State, unchanged []string) error {
 	l := e.newLine(opAfter)
 	for id, state := range ended {
@@ -136,32 +128,27 @@ func (e *Effects) After(ended map[string]State, unchanged []string) error {
 		l.After = append(l.After, result{ID: id, Same: true})
 	}
 	slices.SortFunc(l.After, func(a, b result) int { return cmp.Compare(a.ID, b.ID) })
-	return e.store.storeError("keep what has changed", "", e.writeAll(l))
-}
-
-// Unkept records what else the call changed that cannot be undone, as a person
-// reads it.
-func (e *Effects) Unkept(note string) error {
-	l := e.newLine(opUnkept)
-	l.Lost = note
-	return e.store.storeError("keep what is not kept", "", e.write(l, nil))
-}
-
-// mostResults is how many results go into one line.
-const mostResults = 4096
-
-func (e *Effects) writeAll(l *line) error {
 	for part := range slices.Chunk(l.After, mostResults) {
-		piece := *l
-		piece.ID, piece.After = e.newLine(opAfter).ID, part
-		if err := e.write(&piece, nil); err != nil {
-			return err
+		some := *l
+		some.ID, some.After = e.newLine(opAfter).ID, part
+		if err := e.write(&some, nil); err != nil {
+			return e.store.storeError("keep what has changed", "", err)
 		}
 	}
 	return nil
 }
 
-// write adds a line, and first what it names, where anything is kept.
+// NotKept records, as text for people, what else the call changed that cannot be undone.
+func (e *Effects) NotKept(note string) error {
+	l := e.newLine(opNotKept)
+	l.Lost = note
+	return e.store.storeError("keep what is not kept", "", e.write(l, nil))
+}
+
+// mostResults bounds the results in one line.
+const mostResults = 4096
+
+// write adds a line after content has stored what the line names.
 func (e *Effects) write(l *line, content func(*storeDir) (int64, error)) error {
 	if e.store.why != nil {
 		return nil
@@ -195,7 +182,7 @@ func (e *Effects) write(l *line, content func(*storeDir) (int64, error)) error {
 	return err
 }
 
-// Close gives back what is open between two lines. The next line opens it again.
+// Close closes what is kept open between lines. The next line opens it again.
 func (e *Effects) Close() {
 	if e.journalWriter != nil {
 		e.journalWriter.close()
@@ -203,11 +190,9 @@ func (e *Effects) Close() {
 	}
 }
 
-// settled makes changes of what was recorded in two steps. What is made comes
-// behind what goes: where one thing has taken the place of another, undo removes
-// it first. A call that never ended, because toolhost was killed, has changed its
-// paths to nobody knows what.
-func settled(lines []*line) []*line {
+// mergeSteps merges the two steps into changes. Creations come after removals: undo then removes the new thing first.
+// For a call that never ended, because toolhost was killed, the state after is unknown.
+func mergeSteps(lines []*line) []*line {
 	if !slices.ContainsFunc(lines, func(l *line) bool { return l.Op == opBefore }) {
 		return lines
 	}
@@ -227,12 +212,18 @@ func settled(lines []*line) []*line {
 	for _, l := range lines {
 		switch {
 		case l.Op == opBefore && !ended[l.ID]:
-			all = append(all, l.torn())
+			unfinished := *l
+			unfinished.unended = true
+			unfinished.Op = string(workspace.Delete)
+			if !l.Exists {
+				unfinished.Op = string(workspace.Create)
+			}
+			all = append(all, &unfinished)
 		case l.Op == opAfter:
 			var goes, comes []*line
 			for _, r := range l.After {
 				if b := before[r.ID]; b != nil && !r.Same {
-					g, c := b.become(r)
+					g, c := b.changesTo(r)
 					for _, change := range slices.Concat(g, c) {
 						change.ended = l.ID
 					}
@@ -247,20 +238,8 @@ func settled(lines []*line) []*line {
 	return all
 }
 
-// torn is the change of a path whose call has not ended.
-func (l *line) torn() *line {
-	t := *l
-	t.unended = true
-	t.Op = string(workspace.Delete)
-	if !l.Exists {
-		t.Op = string(workspace.Create)
-	}
-	return &t
-}
-
-// become gives the changes from what a line has kept to a result: what goes,
-// and what comes.
-func (l *line) become(r result) (goes, comes []*line) {
+// changesTo returns the changes from a line's state to a result: removals and creations.
+func (l *line) changesTo(r result) (goes, comes []*line) {
 	was, is := l.Exists, r.Exists
 	same := was && is && l.Mode.Type() == r.Mode.Type()
 	if same {

@@ -22,7 +22,7 @@ func enter(dir *os.Root, name string, create bool) (*os.Root, error) {
 
 const tempPrefix = "tmp-"
 
-// replaceFile makes data the content of the file name, in one step.
+// replaceFile atomically makes data the content of the file name.
 func replaceFile(dir *os.Root, name string, data []byte, durable bool) error {
 	temp := fmt.Sprintf("%s%d-%016x", tempPrefix, os.Getpid(), rand.Uint64())
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -12,8 +12,7 @@ import (
 // forgotten is why a content is no longer kept.
 const forgotten = "it held a value that toolhost forget took out"
 
-// Forget drops each content that holds a value. It names the paths, as lines of the
-// journal have them, whose content cannot be brought back any more.
+// Forget drops each content that holds a value. It returns the journal's paths whose content is lost by that.
 func (s *Store) Forget(ctx context.Context, value string) (lost []string, err error) {
 	redactor := redact.New([]string{value})
 	v, err := s.open(false)
@@ -79,7 +78,7 @@ func (s *Store) forget(ctx context.Context, v *storeDir, redactor *redact.Redact
 	return lost, err
 }
 
-// drop removes an object, where there is one.
+// drop removes an object, if it exists.
 func (v *storeDir) drop(hash string) error {
 	dir, err := v.shelf(hash, false)
 	if err == nil {

@@ -8,12 +8,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// A process may have made a file while nothing kept it from that, in a repository
-// that the user has made again since, for example. What decides what runs does not
-// come back with the rest of a call.
+// A process may have made a file while nothing prevented it, for example in a repository that the user has made
+// again since. Files that decide what runs do not come back with the rest of a call.
 
-// holds refuses or leaves out a change whose undoing would bring something to a
-// path that is held and that nobody has named.
+// holds refuses or leaves out a change whose undo would restore a held path that was not named.
 func (p *planner) holds(l *line) bool {
 	path := string(l.Path)
 	brings := l.before().exists && !l.Mode.IsDir() || l.Op == string(workspace.Rename)
@@ -29,8 +27,7 @@ func (p *planner) holds(l *line) bool {
 	return true
 }
 
-// names reports whether the path is one of those given, or in one that is held as
-// a whole.
+// names reports whether the path is one of those given, or in one that is held as a whole.
 func (s Selection) names(path string, held func(string) bool) bool {
 	return slices.ContainsFunc(s.Paths, func(given string) bool {
 		return given == path || lies(path, given) && held(given)

@@ -15,8 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Change is one change of a file that was recorded. It may have failed after
-// it was recorded.
+// Change is one recorded change of a file. It may have failed after that.
 type Change struct {
 	ID      string         `json:"id"`
 	Time    time.Time      `json:"time"`
@@ -29,9 +28,9 @@ type Change struct {
 	Path string `json:"path"`
 	// To is the new path of a rename.
 	To string `json:"to,omitempty"`
-	// Size is that of the old content in bytes, where there was one.
+	// Size is that of the old content in bytes, if any.
 	Size int64 `json:"size,omitempty"`
-	// Lost says why the old content cannot be brought back; empty if it can.
+	// Lost is why the old content cannot be brought back; empty if it can.
 	Lost string `json:"lost,omitempty"`
 	// UndoneBy is the call that undid the change; empty while it stands.
 	UndoneBy string `json:"undone_by,omitempty"`
@@ -48,15 +47,14 @@ type CallInfo struct {
 	Time    time.Time `json:"time"` // of the last change
 	// Files are the paths that changed, sorted.
 	Files []string `json:"files"`
-	// Lost counts the changes that cannot be undone.
-	Lost int `json:"lost,omitempty"`
-	// NotKept says what else it changed that cannot be undone; empty if nothing.
+	Lost  int      `json:"lost,omitempty"`
+	// NotKept describes what else it changed that cannot be undone, if anything.
 	NotKept string `json:"not_kept,omitempty"`
 	// UndoneBy is the call that undid this one; empty while it stands.
 	UndoneBy string `json:"undone_by,omitempty"`
-	// Undoes lists the calls that this one undid, if it is an undo itself.
+	// Undoes lists the calls that this one undid, if it is an undo.
 	Undoes []string `json:"undoes,omitempty"`
-	// Summary counts what it changed, where Filter.Workspace is given.
+	// Summary counts its changes, if Filter.Workspace is given.
 	Summary *change.Summary `json:"summary,omitempty"`
 }
 
@@ -68,7 +66,7 @@ type Filter struct {
 	Path string
 	// Limit is the largest number of changes or calls. Zero means all.
 	Limit int
-	// Workspace has the lines counted that calls changed; it has the contents that are not in the store.
+	// Workspace makes calls count changed lines; it has the contents that are not in the store.
 	Workspace *workspace.Workspace
 }
 
@@ -77,18 +75,17 @@ func (f Filter) takes(l *line) bool {
 		(f.Path == "" || string(l.Path) == f.Path || string(l.To) == f.Path)
 }
 
-// history is the journal, understood.
+// history is the parsed journal.
 type history struct {
 	lines []*line // oldest first within a session
-	// unkept are the remarks on what calls changed that cannot be undone.
-	unkept []*line
-	// undoneBy has the call that undid each change, by the change's ID.
+	// notKept are the lines on what cannot be undone.
+	notKept []*line
+	// undoneBy maps a change's ID to the call that undid it.
 	undoneBy map[string]callRef
-	// undoes has the changes that each undo undid.
+	// undoes maps an undo to the changes that it undid.
 	undoes map[callRef][]string
 	byID   map[string]*line
-	// cut are undos that were killed, and parts those that a later one has
-	// completed, by that one.
+	// cut are undos that were killed, and parts those that a later undo has completed, by that one.
 	cut   []*line
 	parts map[callRef][]callRef
 }
@@ -97,9 +94,9 @@ type callRef struct{ session, call string }
 
 func (l *line) ref() callRef { return callRef{l.Session, l.Call} }
 
-// newHistory finds which changes stand. An undo counts when it came to its end.
+// newHistory finds which changes stand. Only completed undos count.
 func newHistory(lines []*line) *history {
-	lines = settled(lines)
+	lines = mergeSteps(lines)
 	mix(lines)
 	h := &history{undoneBy: make(map[string]callRef), undoes: make(map[callRef][]string), byID: make(map[string]*line),
 		parts: make(map[callRef][]callRef)}
@@ -109,15 +106,19 @@ func newHistory(lines []*line) *history {
 		case l.isChange():
 			h.lines = append(h.lines, l)
 			h.byID[l.ID] = l
-		case l.Op == opUnkept:
-			h.unkept = append(h.unkept, l)
+		case l.Op == opNotKept:
+			h.notKept = append(h.notKept, l)
 		case l.Op == opDone:
 			ended[l.ref()] = true
 		case l.Op == opVoid:
 			void[l.ref()] = true
 		}
 	}
-	inOrder(lines)
+	last := make(map[string]string)
+	for _, l := range lines { // an order across sessions that keeps the order within each
+		last[l.Session] = max(last[l.Session], l.ID)
+		l.order = last[l.Session]
+	}
 	undos := slices.DeleteFunc(slices.Clone(lines), func(l *line) bool {
 		return l.Op != opUndo || void[l.ref()]
 	})
@@ -128,19 +129,8 @@ func newHistory(lines []*line) *history {
 	return h
 }
 
-// inOrder gives lines an order across sessions that leaves those of one session
-// in theirs.
-func inOrder(lines []*line) {
-	last := make(map[string]string)
-	for _, l := range lines {
-		last[l.Session] = max(last[l.Session], l.ID)
-		l.order = last[l.Session]
-	}
-}
-
-// note takes account of one undo: what an undone undo had undone stands again. One
-// that was killed has undone nothing yet, whatever it has changed: the next does
-// the rest, and is undone with it.
+// note processes one undo: what an undone undo had undone stands again. A killed one has undone nothing yet,
+// whatever it has changed: the next does the rest, and is undone with it.
 func (h *history) note(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
 	if !ended {
@@ -160,8 +150,7 @@ func (h *history) note(l *line, ended bool) {
 	})
 }
 
-// turn has what the undos among the changes have undone stand again, or be undone
-// again; and so what that has undone, if it was an undo itself.
+// turn makes what the undos among the changes had undone stand again, or be undone again, recursively.
 func (h *history) turn(changes []string, undone bool) {
 	turned := make(map[callRef]bool)
 	for _, id := range changes {
@@ -181,7 +170,6 @@ func (h *history) turn(changes []string, undone bool) {
 	}
 }
 
-// subset reports that all of some are among others.
 func subset(some, others []string) bool {
 	among := make(map[string]bool, len(others))
 	for _, id := range others {
@@ -202,7 +190,7 @@ func (h *history) change(v *storeDir, l *line) *Change {
 	return c
 }
 
-// keepsContent reports that an object goes with the line.
+// keepsContent reports whether the line has an object.
 func (l *line) keepsContent() bool {
 	switch l.Op {
 	case string(workspace.Replace), string(workspace.Delete):
@@ -241,7 +229,7 @@ func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
 	defer v.close()
 	calls := make(map[callRef]*CallInfo)
 	var order []*CallInfo
-	for _, l := range newestFirst(slices.Concat(h.lines, h.unkept)) {
+	for _, l := range newestFirst(slices.Concat(h.lines, h.notKept)) {
 		if !filter.takes(l) {
 			continue
 		}
@@ -250,12 +238,16 @@ func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
 			if filter.Limit > 0 && len(order) == filter.Limit {
 				continue
 			}
-			info = &CallInfo{Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool, Time: l.Time,
-				Undoes: h.undoneCalls(l.ref()), Files: []string{}}
+			info = &CallInfo{Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool, Time: l.Time, Files: []string{}}
+			for _, id := range h.undoes[l.ref()] {
+				if undone := h.byID[id]; undone != nil && !slices.Contains(info.Undoes, undone.Call) {
+					info.Undoes = append(info.Undoes, undone.Call)
+				}
+			}
 			calls[l.ref()] = info
 			order = append(order, info)
 		}
-		if l.Op == opUnkept {
+		if l.Op == opNotKept {
 			info.NotKept = l.Lost
 			continue
 		}
@@ -291,19 +283,7 @@ func (i *CallInfo) add(c *Change) {
 	}
 }
 
-// undoneCalls lists the calls that ref undid.
-func (h *history) undoneCalls(ref callRef) []string {
-	var calls []string
-	for _, id := range h.undoes[ref] {
-		if l := h.byID[id]; l != nil && !slices.Contains(calls, l.Call) {
-			calls = append(calls, l.Call)
-		}
-	}
-	return calls
-}
-
-// newestFirst orders the lines of one session as they were written, and
-// sessions by time.
+// newestFirst orders the lines of one session as written, and sessions by time.
 func (h *history) newestFirst() []*line { return newestFirst(slices.Clone(h.lines)) }
 
 func newestFirst(lines []*line) []*line {
@@ -312,8 +292,8 @@ func newestFirst(lines []*line) []*line {
 	return lines
 }
 
-// load reads the history of all sessions: what one did, another may have undone.
-// The directory is nil when nothing was ever recorded.
+// load reads the history of all sessions: one may have undone what another did. The directory is nil if nothing was
+// ever recorded.
 func (s *Store) load(ctx context.Context) (*storeDir, *history, error) {
 	v, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -330,36 +310,31 @@ func (s *Store) load(ctx context.Context) (*storeDir, *history, error) {
 	return v, newHistory(lines), nil
 }
 
-// Selection says what to undo. The zero value is the last call of the session
-// that changed something last.
+// Selection is what to undo. The zero value is the last call of the session that changed something last.
 type Selection struct {
-	// Session is the session; empty means the one with the last change, or the one in which there is the call named;
-	// that several have it is an error.
+	// Session is the session; by default the one with the last change, or the one that has the named call; if
+	// several have it, that is an error.
 	Session string
-	// Call is the call; empty means the last one that stands and is not an
-	// undo itself.
+	// Call is the call; by default the last one that stands and is not an undo itself.
 	Call string
-	// All selects every call of the session that stands, undos left out.
+	// All selects every standing call of the session, without undos.
 	All bool
-	// To selects that call and every one since it began that stands, of all sessions, undos left out.
+	// To selects that call and all standing ones since it began, of all sessions, without undos.
 	To string
-	// Since selects every call since then that stands, of all sessions when none
-	// is named, undos left out.
+	// Since selects every standing call since then, of all sessions unless one is named, without undos.
 	Since time.Time
-	// Paths leaves only changes of these files and of what lies below these
-	// directories, as Change.Path names them. "." is the workspace.
+	// Paths restricts the changes to these files and those below these directories, as Change.Path names them. "."
+	// is the workspace.
 	Paths []string
-	// Redo selects the last undo that stands instead, or with Call the one that
-	// has undone that call.
+	// Redo selects the last undo that stands instead, or with Call the one that undid that call.
 	Redo bool
-	// Skip leaves out files that were changed since, and those whose old content was not kept, instead of refusing.
+	// Skip leaves out files that were changed since or whose old content is not kept, instead of refusing.
 	Skip bool
-	// Ours brings back files that somebody has changed since all the same. What
-	// is replaced is kept like any other content, and the undo can be undone.
+	// Ours brings back files changed since by others. What is replaced is recorded, and the undo can be undone.
 	Ours bool
 }
 
-// pick gives the selected changes that stand, the newest first.
+// pick returns the selected changes that stand, the newest first.
 func (h *history) pick(sel Selection) ([]*line, error) {
 	var picked []*line
 	undone := ""
@@ -391,7 +366,7 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 	return picked, nil
 }
 
-// resolve finds the one call that is named, and the time at which all that is taken back began.
+// resolve finds the call that is named, and the start of what is taken back.
 func (h *history) resolve(sel *Selection) error {
 	name := cmp.Or(sel.Call, sel.To)
 	if name == "" {
@@ -399,7 +374,7 @@ func (h *history) resolve(sel *Selection) error {
 	}
 	var sessions []string
 	var began time.Time
-	for _, l := range slices.Concat(h.lines, h.unkept) {
+	for _, l := range slices.Concat(h.lines, h.notKept) {
 		if l.Call != name || sel.Session != "" && l.Session != sel.Session {
 			continue
 		}
@@ -430,7 +405,7 @@ func AmbiguousCall(name string, sessions []string) error {
 		Suggest("Say which session is meant, with --session.").With("sessions", sessions)
 }
 
-// takes tells whether a change is one of those meant, whether it stands or not.
+// takes reports whether a change is selected, whether it stands or not.
 func (s Selection) takes(l *line) bool {
 	if s.Session != "" && l.Session != s.Session || s.Call != "" && l.Call != s.Call || l.Time.Before(s.Since) {
 		return false
@@ -444,7 +419,6 @@ func (s Selection) takesPath(l *line) bool {
 	})
 }
 
-// lies reports whether path is dir or lies below it.
 func lies(path, dir string) bool {
 	if dir == "." {
 		return !filepath.IsAbs(path)
@@ -453,8 +427,7 @@ func lies(path, dir string) bool {
 	return ok
 }
 
-// partsOf are the undos that were killed and that the selected one has completed:
-// they are one with it.
+// partsOf are the killed undos that the selected one has completed: they are one with it.
 func (h *history) partsOf(sel Selection) map[callRef]bool {
 	parts := make(map[callRef]bool)
 	for whole, cut := range h.parts {
@@ -478,7 +451,7 @@ func (h *history) level(ref callRef) int {
 	}
 }
 
-// wants tells which calls are meant when none is named.
+// wants selects calls by level if none is named.
 func (s Selection) wants(level int) bool {
 	if s.Redo {
 		return level%2 == 1
@@ -486,9 +459,9 @@ func (s Selection) wants(level int) bool {
 	return level == 0
 }
 
-// unkeptBy says by call what cannot be undone of those that are picked, and,
-// where no call is named, of those after the oldest of them.
-func (h *history) unkeptBy(sel Selection, picked []*line) map[string]string {
+// notKeptBy returns by call what cannot be undone of the picked ones, and, if no call is named, of those after the
+// oldest of them.
+func (h *history) notKeptBy(sel Selection, picked []*line) map[string]string {
 	refs := make(map[callRef]bool)
 	for _, l := range picked {
 		refs[l.ref()] = true
@@ -497,18 +470,18 @@ func (h *history) unkeptBy(sel Selection, picked []*line) map[string]string {
 		sel.Session = picked[0].Session
 	}
 	oldest := picked[len(picked)-1].order
-	unkept := make(map[string]string)
-	for _, l := range h.unkept {
+	notKept := make(map[string]string)
+	for _, l := range h.notKept {
 		if refs[l.ref()] || sel.Call == "" && !sel.Redo && l.order > oldest && sel.takes(l) {
-			unkept[l.Call] = l.Lost
+			notKept[l.Call] = l.Lost
 		}
 	}
-	return unkept
+	return notKept
 }
 
-// nothing is the error when a selection has no change that stands.
+// nothing is the error for a selection without a change that stands.
 func (h *history) nothing(sel Selection, undone string) error {
-	for _, l := range h.unkept {
+	for _, l := range h.notKept {
 		if sel.Call != "" && !sel.Redo && undone == "" && l.Call == sel.Call && sel.takes(l) {
 			return tool.Errorf(tool.NotFound, "nothing that the call %s changed was kept. %s", l.Call, l.Lost).
 				Suggest("Bring back by hand what it changed. docs/RECORD.md says what is kept, and when.")

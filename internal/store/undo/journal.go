@@ -22,19 +22,17 @@ import (
 
 const (
 	journalExt = ".jsonl"
-	// maxLine bounds a line of the journal, in bytes; longer ones are passed
-	// over.
+	// maxLine bounds a line of the journal, in bytes; longer ones are skipped.
 	maxLine = 16 << 20
 )
 
-// The operations of lines that are no changes.
+// The operations of lines that are not changes.
 const (
 	opUndo = "undo" // the call is going to undo the changes in Of
 	opDone = "done" // it did, with nothing left to change
 	opVoid = "void" // it did not
 )
 
-// line is one line of the journal.
 type line struct {
 	ID      string       `json:"id"`
 	Time    time.Time    `json:"time"`
@@ -69,10 +67,10 @@ type line struct {
 	order   string // grows with the lines of a session
 }
 
-// isChange tells changes from remarks about them.
+// isChange distinguishes changes from other lines.
 func (l *line) isChange() bool {
 	switch l.Op {
-	case opUndo, opDone, opVoid, opAfter, opUnkept:
+	case opUndo, opDone, opVoid, opAfter, opNotKept:
 		return false
 	}
 	return true
@@ -81,7 +79,7 @@ func (l *line) isChange() bool {
 // pathName is a file name, any bytes.
 type pathName string
 
-// MarshalJSON writes a name that is no UTF-8 as an object with its bytes.
+// MarshalJSON encodes a name that is not UTF-8 as an object with its bytes.
 func (n pathName) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(n)) {
 		return json.Marshal(string(n))
@@ -89,7 +87,7 @@ func (n pathName) MarshalJSON() ([]byte, error) {
 	return json.Marshal(nameBytes{[]byte(n)})
 }
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON decodes both forms.
 func (n *pathName) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '{' {
 		var b nameBytes
@@ -104,8 +102,8 @@ type nameBytes struct {
 	Bytes []byte `json:"bytes"`
 }
 
-// journalName names the file of a session: after it where that is a plain name
-// on every platform, else after its hash. Lines say whose they are.
+// journalName returns a session's file name: the session if that is a plain name on every platform, else its hash.
+// Lines have the session.
 func journalName(session string) string {
 	plain := session != "" && len(session) <= 100 && !strings.ContainsFunc(session, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
@@ -116,7 +114,6 @@ func journalName(session string) string {
 	return "h-" + workspace.Hash([]byte(session))[:32] + journalExt
 }
 
-// append adds a line to its session's journal.
 func (s *Store) append(v *storeDir, l *line) (added int64, err error) {
 	f, err := v.openJournal(l.Session)
 	if err != nil {
@@ -135,7 +132,6 @@ func (v *storeDir) openJournal(session string) (*os.File, error) {
 	return dir.OpenFile(journalName(session), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// appendTo adds a line in one write.
 func (s *Store) appendTo(f *os.File, l *line) (added int64, err error) {
 	text, err := l.appendTo(nil)
 	if err != nil {
@@ -145,15 +141,13 @@ func (s *Store) appendTo(f *os.File, l *line) (added int64, err error) {
 	return int64(n), err
 }
 
-// appendTo adds the line as the journal has it. The newline before sets it apart
-// from a line that was cut off.
+// appendTo appends the line in the journal's form. The newline before separates it from a truncated line.
 func (l *line) appendTo(text []byte) ([]byte, error) {
 	data, err := json.Marshal(l)
 	return fmt.Appendf(text, "\n%s\n", data), err
 }
 
-// read calls each with every line of one journal file, in order. Lines that do
-// not parse are passed over.
+// readJournal calls each with every line of one journal file, in order. Lines that do not parse are skipped.
 func readJournal(ctx context.Context, dir *os.Root, name string, each func(*line)) error {
 	f, err := dir.OpenFile(name, os.O_RDONLY, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,9 +175,8 @@ func readJournal(ctx context.Context, dir *os.Root, name string, each func(*line
 	}
 }
 
-// parseLine gives nil for what is no line of a journal. The content is taken
-// out first: as JSON, whose quotes are escaped inside strings, it would take
-// ten times as long.
+// parseLine returns nil for a line that does not parse. The content is cut out first: decoding it as JSON would
+// take ten times as long.
 func parseLine(text []byte) *line {
 	l := &line{bytes: int64(len(text)) + 2}
 	var data []byte
@@ -203,7 +196,7 @@ func parseLine(text []byte) *line {
 	return l
 }
 
-// readLine gives a line without its end, empty when it is too long.
+// readLine returns a line without its end, empty if it is too long.
 func readLine(in *bufio.Reader) (text []byte, err error) {
 	long := false
 	for {

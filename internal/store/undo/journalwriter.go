@@ -8,9 +8,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// journalWriter is what is needed to add many lines to the journal of one session, open
-// all the time. The lock is held for each line alone, so that pruning comes in
-// between.
+// journalWriter adds many lines to the journal of one session, which stays open. The lock is held for each line
+// alone, so that pruning can come in between.
 type journalWriter struct {
 	store    *Store
 	session  string
@@ -40,8 +39,8 @@ func (p *journalWriter) open() (err error) {
 	return err
 }
 
-// lock takes the lock for a line. Pruning replaces the journal and a person may
-// remove the whole store: then what is there now is opened.
+// lock takes the lock for a line. If pruning has replaced the journal or a person has removed the store, it opens
+// the present one.
 func (p *journalWriter) lock(ctx context.Context) error {
 	for tries := 0; ; tries++ {
 		if p.storeDir == nil {
@@ -62,7 +61,7 @@ func (p *journalWriter) lock(ctx context.Context) error {
 	}
 }
 
-// mostReopened is how often a line finds the journal gone before it gives up.
+// mostReopened bounds how often a line reopens the journal.
 const mostReopened = 100
 
 func (p *journalWriter) unlock() { filelock.Unlock(p.locked) }

@@ -10,12 +10,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// lockWait bounds how long anything waits for a lock: another toolhost may hang.
-// Tests of many at once have longer.
+// lockWait bounds the wait for a lock: another toolhost may hang. Tests of many at once have longer.
 var lockWait = 10 * time.Second
 
-// The files that are locked: the store's content, shared by all who use it and
-// alone for pruning, and undoing, one at a time.
+// The locked files: the store's content, shared by all users and exclusive for pruning, and undoing, one at a time.
 const (
 	contentLock = "lock"
 	undoLock    = "undo.lock"
@@ -41,7 +39,7 @@ func (v *storeDir) lock(ctx context.Context, name string, exclusive bool, wait t
 	return func() { f.Close() }, true, nil
 }
 
-// await locks an open file. sure is false where there are no locks.
+// await locks an open file. sure is false on a file system without locks.
 func await(ctx context.Context, f *os.File, exclusive bool, wait time.Duration) (sure bool, err error) {
 	patient, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -52,13 +50,9 @@ func await(ctx context.Context, f *os.File, exclusive bool, wait time.Duration) 
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		err = filelock.ErrLocked
 	}
-	return err == nil, lockError(err)
-}
-
-func lockError(err error) error {
-	if !errors.Is(err, filelock.ErrLocked) {
-		return err
+	if errors.Is(err, filelock.ErrLocked) {
+		return false, tool.Errorf(tool.Timeout, "the undo store is %w", err).
+			Suggest("Try again; if it persists, see whether another toolhost hangs.")
 	}
-	return tool.Errorf(tool.Timeout, "the undo store is %w", err).
-		Suggest("Try again; if it persists, see whether another toolhost hangs.")
+	return err == nil, err
 }

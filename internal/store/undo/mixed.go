@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// mix finds the changes between whose two lines another call has changed the path:
-// what was there before that is kept by neither.
+// mix finds the changes during which another call has changed the path: the state before that is recorded by
+// neither.
 func mix(lines []*line) {
 	byPath := make(map[pathName][]*line)
 	for _, l := range lines {
@@ -29,16 +29,14 @@ func mix(lines []*line) {
 	}
 }
 
-// overlaps reports that the other change began before the end of this one, and
-// ended after its beginning. One of a single line did both with it; one of a call
-// that has not ended goes on.
+// overlaps reports whether the other change began before the end of this one, and ended after its beginning. A
+// change of a single line did both with it; an unended one continues.
 func (l *line) overlaps(other *line) bool {
 	end := max(other.ended, other.ID)
 	return other.ID < l.ended && (other.unended || end > l.ID)
 }
 
-// unsure says why nobody knows whose change it is that a path holds, "" when that
-// is known.
+// unsure explains why the change that made a path's state is unknown, "" if it is known.
 func (p *planner) unsure(l *line) string {
 	if l.unended {
 		return "may have changed since: its call was cut off, or goes on"
@@ -52,14 +50,14 @@ func (p *planner) unsure(l *line) string {
 	return ""
 }
 
-// lastOfMixed is that of the line and those at the same time whose call ended last.
+// lastOfMixed is the one among the line and its overlapping ones whose call ended last.
 func (l *line) lastOfMixed() *line {
 	return slices.MaxFunc(append([]*line{l}, l.mixed...), func(a, b *line) int {
 		return cmp.Compare(max(a.ended, a.ID), max(b.ended, b.ID))
 	})
 }
 
-// pass says that a change is undone, for those that it is mixed with.
+// pass notes a change as undone, for those that it is mixed with.
 func (p *planner) pass(l *line) {
 	for _, other := range l.mixed {
 		if p.passed[other] == "" || l.ID < p.passed[other] {

@@ -10,13 +10,13 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// plainObject is the first byte of an object, which says how the rest is written.
+// plainObject is the first byte of an object, its encoding.
 const plainObject = 'p'
 
 // maxSmall is the size in bytes up to which content goes into the journal.
 const maxSmall = 32 << 10
 
-// errLost says that an object is not there, or not what its name says.
+// errLost is the error for a missing object, or one that does not match its name.
 var errLost = errors.New("the content is no longer kept")
 
 func validHash(hash string) bool {
@@ -31,7 +31,7 @@ func validHash(hash string) bool {
 	return true
 }
 
-// shelf opens the directory in which the object lies.
+// shelf opens the directory of the object.
 func (v *storeDir) shelf(hash string, create bool) (*os.Root, error) {
 	objects, err := enter(v.dir, "objects", create)
 	if err != nil {
@@ -41,9 +41,8 @@ func (v *storeDir) shelf(hash string, create bool) (*os.Root, error) {
 	return enter(objects, hash[:2], create)
 }
 
-// put keeps data as the object hash, and says how many bytes that added. A
-// small object goes into the line itself: making a file costs more than all
-// else.
+// put stores data as the object hash, and returns the bytes added. A small object goes into the line itself: making
+// a file costs more than all else.
 func (s *Store) put(v *storeDir, l *line, data []byte) (added int64, err error) {
 	if len(data) <= maxSmall {
 		l.Data = encode(data)
@@ -62,7 +61,7 @@ func (s *Store) put(v *storeDir, l *line, data []byte) (added int64, err error) 
 	return int64(len(object)), replaceFile(dir, hash[2:], object, false)
 }
 
-// sound reports that there is an object; an empty one was lost with the power.
+// sound reports whether the object is there and not empty, as after a power cut.
 func sound(dir *os.Root, name string) bool {
 	info, err := dir.Lstat(name)
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
@@ -70,7 +69,6 @@ func sound(dir *os.Root, name string) bool {
 
 func encode(data []byte) []byte { return append([]byte{plainObject}, data...) }
 
-// has reports whether the object is there.
 func (v *storeDir) has(hash string) bool {
 	if v.small[hash] != nil {
 		return true
@@ -86,8 +84,8 @@ func (v *storeDir) has(hash string) bool {
 	return sound(dir, hash[2:])
 }
 
-// get reads the object of at most workspace.DefaultReadLimit bytes. The error
-// is errLost when it is missing or damaged.
+// get reads the object of at most workspace.DefaultReadLimit bytes. The error is errLost if it is missing or
+// damaged.
 func (v *storeDir) get(hash string) ([]byte, error) {
 	if small := v.small[hash]; small != nil {
 		return verified(bytes.NewReader(small), hash)
@@ -114,7 +112,7 @@ func (v *storeDir) get(hash string) ([]byte, error) {
 	return verified(f, hash)
 }
 
-// verified decodes an object that has to have that hash.
+// verified decodes an object and checks its hash.
 func verified(f io.Reader, hash string) ([]byte, error) {
 	data, err := decode(f)
 	if err != nil || workspace.Hash(data) != hash {

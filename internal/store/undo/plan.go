@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Plan is what an undo is going to do.
+// Plan is what an undo will do.
 type Plan struct {
 	Session string `json:"session"`
 	// Calls are those undone, the newest first.
@@ -23,33 +23,30 @@ type Plan struct {
 	// Redone are the calls that stand again after a redo, the newest first.
 	Redone []string `json:"redone,omitempty"`
 	// Files are the paths that will change, sorted.
-	Files []string `json:"files"`
-	// Summary counts what changes.
+	Files   []string       `json:"files"`
 	Summary change.Summary `json:"summary"`
-	// Preview shows the changes to a person, as unified diffs and lines that
-	// say what else happens.
+	// Preview is for people: unified diffs and lines about what else happens.
 	Preview string `json:"preview,omitempty"`
-	// Skipped are changes left out: their content was not kept, or somebody has
-	// changed the file since. Lost says which.
+	// Skipped are changes left out: their content is not kept, or the file was changed since. Lost says which.
 	Skipped []Change `json:"skipped,omitempty"`
-	// Over are the files that somebody has changed since, and that are replaced.
+	// Over are the files changed since by others that are replaced.
 	Over []string `json:"over,omitempty"`
-	// Special are pipes, sockets and devices, of which nothing is kept.
+	// Special are pipes, sockets and devices, whose content is not kept.
 	Special []Special `json:"special,omitempty"`
-	// Unlisted are files and directories that come back without the access control list
-	// that they had. Their group has what the list gave to it, and no more.
+	// Unlisted are files and directories that come back without their access control list. Their group has what the
+	// list granted it.
 	Unlisted []string `json:"unlisted,omitempty"`
-	// NotKept says, by call, what else the calls changed that cannot be undone.
+	// NotKept has, by call, what else the calls changed that cannot be undone.
 	NotKept map[string]string `json:"not_kept,omitempty"`
 }
 
-// Special is a pipe, a socket or a device that stays where it is, or moves out of the way of what comes back.
+// Special is a pipe, socket or device that stays where it is, or is moved away for what comes back.
 type Special struct {
 	Path string `json:"path"`
 	To   string `json:"to,omitempty"`
 }
 
-// Plan says what Undo would do and changes nothing. Errors are those of Undo.
+// Plan returns what Undo would do and changes nothing. Errors are those of Undo.
 func (s *Store) Plan(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Plan, error) {
 	v, h, err := s.loadFor(ctx, sel)
 	if err != nil {
@@ -63,7 +60,7 @@ func (s *Store) Plan(ctx context.Context, ws *workspace.Workspace, sel Selection
 	return p.public(), nil
 }
 
-// loadFor reads the history that sel needs; having none is an error.
+// loadFor reads the history that sel needs; an empty one is an error.
 func (s *Store) loadFor(ctx context.Context, sel Selection) (*storeDir, *history, error) {
 	v, h, err := s.load(ctx)
 	if err == nil && v == nil {
@@ -72,7 +69,6 @@ func (s *Store) loadFor(ctx context.Context, sel Selection) (*storeDir, *history
 	return v, h, err
 }
 
-// planner works out an undo.
 type planner struct {
 	store    *Store
 	storeDir *storeDir
@@ -85,7 +81,7 @@ type planner struct {
 	lost     []Change
 	problems []problem
 	held     []string
-	unkept   map[string]string
+	notKept  map[string]string
 	left     map[string]bool  // paths that are left as they are
 	picked   map[*line]bool   // what was selected
 	passed   map[*line]string // the first change undone of those that one is mixed with
@@ -115,10 +111,10 @@ func (s *Store) plan(ctx context.Context, v *storeDir, h *history, ws *workspace
 	}
 	p := &planner{
 		store: s, storeDir: v, history: h, sel: sel, lines: slices.Clone(lines),
-		view:   &view{ctx: ctx, ws: ws, entries: make(map[string]*entry), links: make(map[string]bool)},
-		left:   make(map[string]bool),
-		unkept: h.unkeptBy(sel, lines),
-		picked: make(map[*line]bool), passed: make(map[*line]string),
+		view:    &view{ctx: ctx, ws: ws, entries: make(map[string]*entry), links: make(map[string]bool)},
+		left:    make(map[string]bool),
+		notKept: h.notKeptBy(sel, lines),
+		picked:  make(map[*line]bool), passed: make(map[*line]string),
 		cut: make(map[string]bool), byPath: make(map[pathName][]*line),
 	}
 	for _, l := range lines {
@@ -147,7 +143,7 @@ func (s *Store) plan(ctx context.Context, v *storeDir, h *history, ws *workspace
 	return p, p.failure()
 }
 
-// finish plans what is left to do.
+// finish plans the remaining operations.
 func (p *planner) finish() error {
 	for range 2 { // what had to wait comes with the second
 		if err := p.flush(); err != nil {
@@ -167,7 +163,7 @@ func (p *planner) finish() error {
 	return nil
 }
 
-// look gives the entry of a path, nil where it cannot be read, which is a conflict.
+// look returns the entry of a path, nil if it cannot be read, which is a conflict.
 func (p *planner) look(l *line, path string) (*entry, error) {
 	e, err := p.view.at(path)
 	if tool.CodeOf(err) == tool.PermissionDenied {
@@ -177,7 +173,7 @@ func (p *planner) look(l *line, path string) (*entry, error) {
 	return e, err
 }
 
-// setAside moves a pipe, a socket or a device out of the way of what comes back.
+// setAside moves a pipe, socket or device away for what comes back.
 func (p *planner) setAside(path string) (*entry, error) {
 	for n := 1; ; n++ {
 		to := path + ".left"
@@ -206,7 +202,7 @@ func (p *planner) setAside(path string) (*entry, error) {
 	}
 }
 
-// allLeft is the error when there is nothing but what is left out.
+// allLeft is the error if everything is left out.
 func (p *planner) allLeft() error {
 	paths := make([]string, len(p.skipped))
 	for i, c := range p.skipped {
@@ -218,7 +214,6 @@ func (p *planner) allLeft() error {
 		With("paths", paths)
 }
 
-// undo works out one change.
 func (p *planner) undo(l *line) error {
 	if p.left[string(l.Path)] || p.left[string(l.To)] {
 		p.leave(l, string(l.Path), "a later change of it stays")
@@ -248,7 +243,7 @@ func (p *planner) conflict(l *line, path, what string, wanted state) {
 	p.problems = append(p.problems, problem{l, path, what, wanted})
 }
 
-// leave has a path stay as it is, whatever older changes there are of it.
+// leave keeps a path as it is, whatever older changes it has.
 func (p *planner) leave(l *line, path, why string) {
 	left := *p.history.change(p.storeDir, l)
 	left.Lost = why
@@ -260,7 +255,7 @@ func (p *planner) leave(l *line, path, why string) {
 	}
 }
 
-// replaces reports that what somebody has made of the path since is replaced.
+// replaces reports whether the path's present state is replaced although changed since.
 func (p *planner) replaces(path string) bool {
 	if p.sel.Ours && !slices.Contains(p.over, path) {
 		p.over = append(p.over, path)
@@ -284,7 +279,13 @@ func (p *planner) content(l *line) error {
 		p.pass(l)
 		return nil
 	case e.want.holds(before) && (!l.unended || !e.want.exists || e.want.mode.Perm() == before.mode.Perm()):
-		p.restoreMode(e, l)
+		if p.cut[l.ID] && l.Op == string(workspace.Delete) && !e.want.isLink() {
+			e.want.mode = l.Mode // the undo that was killed may not have come so far
+		}
+		if e.want.regular() && changesMode(l) && l.Op == string(workspace.Replace) &&
+			e.want.mode.Perm() == l.NewMode.Perm() {
+			e.want.mode = l.Mode
+		}
 		return nil
 	case p.halfUndone(l, e):
 		return nil
@@ -321,28 +322,16 @@ func (p *planner) content(l *line) error {
 	return nil
 }
 
-// changesMode reports that the change was one of the mode too. The mode after it is not always known.
+// changesMode reports whether the change includes the mode. The mode after it is not always known.
 func changesMode(l *line) bool {
 	return (l.NewMode != 0 || l.ended != "") && l.NewMode.Perm() != l.Mode.Perm()
 }
 
-// halfUndone reports that an undo that was killed has brought the path further back
-// than this change did.
+// halfUndone reports whether a killed undo has brought the path further back than this change did.
 func (p *planner) halfUndone(l *line, e *entry) bool {
 	return p.cut[l.ID] && slices.ContainsFunc(p.byPath[l.Path], func(older *line) bool {
 		return older.ID < l.ID && p.cut[older.ID] && e.want.holds(older.before())
 	})
-}
-
-// restoreMode is for a file whose content is what it was.
-func (p *planner) restoreMode(e *entry, l *line) {
-	if p.cut[l.ID] && l.Op == string(workspace.Delete) && !e.want.isLink() {
-		e.want.mode = l.Mode // the undo that was killed may not have come so far
-	}
-	if e.want.regular() && changesMode(l) && l.Op == string(workspace.Replace) &&
-		e.want.mode.Perm() == l.NewMode.Perm() {
-		e.want.mode = l.Mode
-	}
 }
 
 func (p *planner) drop(l *line) {
@@ -399,13 +388,15 @@ func (p *planner) rename(l *line) error {
 	if now == nil {
 		return err
 	}
+	caseOnly := old.want.info != nil && now.want.info != nil && os.SameFile(old.want.info, now.want.info) &&
+		old.want.mode.Type() != fs.ModeSymlink
 	switch {
 	case old.want.exists && !now.want.exists:
 		return nil // it never happened
 	case !now.want.exists:
 		p.conflict(l, to, "is gone", state{})
 		return nil
-	case old.want.exists && !sameFile(old.want, now.want):
+	case old.want.exists && !caseOnly:
 		p.conflict(l, from, "is there again", state{})
 		return nil
 	case now.want.mode.Type() != l.Mode.Type():
@@ -423,16 +414,11 @@ func (p *planner) rename(l *line) error {
 	return nil
 }
 
-// sameFile tells a rename that changed the case alone.
-func sameFile(a, b state) bool {
-	return a.info != nil && b.info != nil && os.SameFile(a.info, b.info) && a.mode.Type() != fs.ModeSymlink
-}
-
 // flush turns what is wanted by now into operations.
 func (p *planner) flush() error {
-	// Directories that are opened, modes that something else needs, directories, files, symlinks, files in their
-	// place, directories that go, and modes that keep something else from being done: of directories that their
-	// owner is not to look into, and of files, which may have further names that are yet to go.
+	// Directories to open, modes that something else needs, directories, files, symlinks, files in their place,
+	// directories that go, and modes that prevent something else: of directories closed to their owner, and of
+	// files whose further names are yet to go.
 	var groups [8][]op
 	var flushed []*entry
 	opened := make(map[string]bool)
@@ -467,8 +453,8 @@ func (p *planner) flush() error {
 	return nil
 }
 
-// withoutList gives what comes back where no list is any more the mode that it has
-// without: the bits of its group would be those of the list's mask.
+// withoutList sets the mode without access control list if there no longer is a list: its group bits would be the
+// list's mask.
 func (p *planner) withoutList(path string, e *entry) {
 	if e.want.plain == nil || e.base.exists && e.base.mode.Type() == e.want.mode.Type() && p.view.ws.HasAccessList(path) {
 		return
@@ -477,8 +463,8 @@ func (p *planner) withoutList(path string, e *entry) {
 	p.unlisted = append(p.unlisted, path)
 }
 
-// openAbove opens the directories above a path to their owner, where they are not, and locks them again if they are
-// to stay so. done has those that are seen to.
+// openAbove opens the directories above a path to their owner, and locks them again if they are to stay so. done
+// has those already handled.
 func (p *planner) openAbove(path string, done map[string]bool) (open, lock []op, err error) {
 	for dir := filepath.Dir(path); dir != "." && dir != "/" && !done[dir]; dir = filepath.Dir(dir) {
 		done[dir] = true
@@ -502,8 +488,7 @@ func (p *planner) openAbove(path string, done map[string]bool) (open, lock []op,
 	return open, lock, nil
 }
 
-// waits reports that something else has to go from where a directory of the path
-// is to be, before anything can be made in it.
+// waits reports whether something must be removed from a directory of the path before anything can be made in it.
 func (p *planner) waits(path string) bool {
 	for dir := filepath.Dir(path); dir != "." && dir != "/"; dir = filepath.Dir(dir) {
 		e := p.view.entries[dir]
@@ -514,7 +499,7 @@ func (p *planner) waits(path string) bool {
 	return false
 }
 
-// ops are the operations that make of the entry what is wanted.
+// ops are the operations that bring the entry to its wanted state.
 func (e *entry) ops(path string) []op {
 	o := op{path: path, base: e.base, want: e.want}
 	away := op{kind: opFile, path: path, base: e.base}
@@ -551,7 +536,7 @@ func (e *entry) ops(path string) []op {
 	return append(opening, o.as(opFile))
 }
 
-// failure is the error when not all can be undone.
+// failure is the error if not all can be undone.
 func (p *planner) failure() error {
 	if len(p.held) > 0 {
 		return p.heldError()
@@ -594,7 +579,7 @@ func (p *planner) callNames() string {
 
 func (p *planner) public() *Plan {
 	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped, Over: p.over,
-		Special: p.special, Unlisted: p.unlisted, NotKept: p.unkept}
+		Special: p.special, Unlisted: p.unlisted, NotKept: p.notKept}
 	if p.sel.Redo {
 		plan.Redone = p.history.redoneCalls(p.lines)
 	}

@@ -60,8 +60,7 @@ func (p *planner) describe(o op) string {
 	return head + p.diff(o.path, o.base, o.want)
 }
 
-// diff shows what becomes of a file, where both contents can be had and are
-// not too large.
+// diff shows the change of a file, if both contents are available and not too large.
 func (p *planner) diff(path string, from, to state) string {
 	old, ok1 := p.text(path, from)
 	new, ok2 := p.text(path, to)
@@ -78,8 +77,7 @@ func (p *planner) diff(path string, from, to state) string {
 	return textedit.Diff(oldName, newName, old, new, diffContext)
 }
 
-// text gives the content of a state, from the store or from the file that has
-// it.
+// text returns the content of a state, from the store or from the file that has it.
 func (p *planner) text(path string, s state) ([]byte, bool) {
 	switch {
 	case !s.exists:
@@ -100,10 +98,8 @@ func (p *planner) text(path string, s state) ([]byte, bool) {
 	return data, err == nil && len(data) <= maxDiff
 }
 
-// conflictError names the files that stand in the way, with two diffs of the
-// first that has one: "since", from what the call left to what is there now, where
-// that is known, and "back", from there to what undo would have brought back, which
-// the message shows.
+// conflictError names the files in conflict, with two diffs of the first that has one: "since", from what the call
+// left to the present, if known, and "back", from there to what undo would have restored, which the message shows.
 func (p *planner) conflictError() error {
 	var found reasons
 	since, back := "", ""
@@ -139,7 +135,7 @@ func (r *reasons) add(path, why string) {
 	r.of[why] = append(r.of[why], path)
 }
 
-// list names the paths of each reason in a form, of bounded length.
+// list formats the paths of each reason, of bounded length.
 func (r *reasons) list(form, between string) string {
 	var texts []string
 	for i, why := range r.order {
@@ -183,7 +179,7 @@ func (p *planner) conflictDiffs(c problem) (since, back string) {
 	return since, back
 }
 
-// culprit names a later call of which the file still is what it left, if there is one.
+// culprit names a later call that left the file as it is, if there is one.
 func (p *planner) culprit(c problem) string {
 	e := p.view.entries[c.path]
 	for _, l := range slices.Backward(p.history.lines) {

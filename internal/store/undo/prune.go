@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path"
 	"slices"
@@ -15,48 +14,39 @@ import (
 )
 
 const (
-	// pruneWait is how long pruning waits for writers before it leaves it to
-	// a later time.
+	// pruneWait is how long pruning waits for writers before it is postponed.
 	pruneWait = 200 * time.Millisecond
-	// unsureAge spares new objects where no lock tells whether a line that
-	// names them is about to come.
+	// unsureAge spares new objects, where no lock works, because a line that names them may be about to come.
 	unsureAge = time.Hour
 )
 
-// Pruned says what pruning did.
+// Pruned is the result of pruning.
 type Pruned struct {
-	// Objects is how many contents were dropped, and Bytes what they took.
+	// Objects is how many contents were dropped, and Bytes their size.
 	Objects int
 	Bytes   int64
-	// Lines is how many changes were forgotten for their age, or to keep the
-	// journal small.
+	// Lines is how many changes were dropped for age, or to keep the journal small.
 	Lines int
-	// Left is what the store takes now, in bytes.
+	// Left is the size of the store now, in bytes.
 	Left int64
 }
 
-// allowance is how many bytes a process adds between two prunings. Pruning
-// leaves that much room, and as much again so that it is not needed each time.
-func (s *Store) allowance() int64 { return max(s.options.MaxBytes/8, 4096) }
-
-// firstAllowance is random, so that processes which each write little prune
-// together as often as one that writes much.
-func (s *Store) firstAllowance() int64 { return rand.Int64N(s.allowance()) }
+// quota is how many bytes a process adds between prunings. Pruning frees that much, and as much again.
+func (s *Store) quota() int64 { return max(s.options.MaxBytes/8, 4096) }
 
 // account prunes once enough has been added.
 func (s *Store) account(ctx context.Context, v *storeDir, added int64) {
 	if s.pending.Add(-added) > 0 {
 		return
 	}
-	s.pending.Store(s.allowance())
+	s.pending.Store(s.quota())
 	if _, err := s.prune(ctx, v, pruneWait); err != nil {
 		s.options.Logger.DebugContext(ctx, "the undo store was not pruned", "error", err)
 	}
 }
 
-// Prune drops what is too old and, oldest first, what is too much. The store
-// does so by itself now and then while it grows; a long-lived process may do
-// it at its start.
+// Prune drops what is too old and, oldest first, what is too much. The store does so by itself as it grows; a
+// long-lived process may do it at its start.
 func (s *Store) Prune(ctx context.Context) (Pruned, error) {
 	v, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) || s.why != nil {
@@ -91,8 +81,7 @@ type pruner struct {
 	done  Pruned
 }
 
-// journals forgets old lines, call by call, and learns which objects the
-// others need.
+// journals drops old lines, call by call, and notes which objects the others need.
 func (r *pruner) journals(ctx context.Context, v *storeDir) error {
 	dir, err := enter(v.dir, "journal", false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,11 +111,17 @@ func (r *pruner) journals(ctx context.Context, v *storeDir) error {
 			err = errors.Join(err, rewriteJournal(dir, name, lines, drop))
 		}
 	}
-	return errors.Join(err, r.weigh(dir))
+	entries, listErr := names(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !r.stale(dir, e.Name(), info) {
+			r.done.Left += info.Size()
+		}
+	}
+	return errors.Join(err, listErr)
 }
 
-// outdated selects the lines of calls that ended too long ago, and of the
-// oldest calls when all take more than a quarter of what is allowed.
+// outdated selects the lines of calls that ended too long ago, and of the oldest calls if all take more than a
+// quarter of the limit.
 func (r *pruner) outdated(lines []*line) map[*line]bool {
 	type key struct{ session, call string }
 	last := make(map[key]time.Time)
@@ -185,29 +180,17 @@ func rewriteJournal(dir *os.Root, name string, lines []*line, drop map[*line]boo
 	return replaceFile(dir, name, b.Bytes(), true)
 }
 
-// weigh counts what is left of the journal, and removes what killed processes
-// left.
-func (r *pruner) weigh(dir *os.Root) error {
-	entries, err := names(dir)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && !r.stale(dir, e.Name(), info) {
-			r.done.Left += info.Size()
-		}
-	}
-	return err
-}
-
-// stale removes a temporary file that nobody writes any more.
+// stale removes an abandoned temporary file.
 func (r *pruner) stale(dir *os.Root, name string, info fs.FileInfo) bool {
-	return len(name) > len(tempPrefix) && name[:len(tempPrefix)] == tempPrefix && r.settled(info) &&
+	return len(name) > len(tempPrefix) && name[:len(tempPrefix)] == tempPrefix && r.abandoned(info) &&
 		dir.Remove(name) == nil
 }
 
-func (r *pruner) settled(info fs.FileInfo) bool {
+func (r *pruner) abandoned(info fs.FileInfo) bool {
 	return r.sure || r.now.Sub(info.ModTime()) > unsureAge
 }
 
-// object is one that is needed still.
+// object is one that is still needed.
 type object struct {
 	name string // with its directory
 	size int64
@@ -232,11 +215,11 @@ func (r *pruner) objects(ctx context.Context, v *storeDir) error {
 	for _, o := range kept {
 		r.done.Left += o.size
 	}
-	if r.done.Left <= r.store.options.MaxBytes-r.store.allowance() {
+	if r.done.Left <= r.store.options.MaxBytes-r.store.quota() {
 		return nil
 	}
 	for _, o := range kept {
-		if r.done.Left <= r.store.options.MaxBytes-2*r.store.allowance() {
+		if r.done.Left <= r.store.options.MaxBytes-2*r.store.quota() {
 			break
 		}
 		if dir.Remove(o.name) == nil {
@@ -274,7 +257,7 @@ func (r *pruner) collect(ctx context.Context, dir *os.Root) (kept []object, err 
 
 func (r *pruner) consider(kept []object, sub *os.Root, shelf string, info fs.FileInfo) []object {
 	used, needed := r.used[shelf+info.Name()]
-	if !needed && r.settled(info) && sub.Remove(info.Name()) == nil {
+	if !needed && r.abandoned(info) && sub.Remove(info.Name()) == nil {
 		r.done.Objects++
 		r.done.Bytes += info.Size()
 		return kept

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Call says on whose behalf files are changed.
+// Call is the call for which files are changed.
 type Call struct {
 	// Session and ID are tool.Call's Session and RequestID.
 	Session, ID string
@@ -26,13 +26,12 @@ type Call struct {
 
 type callKey struct{}
 
-// WithCall gives a context in which changes of files belong to the call. They
-// do when they are made through workspace.WithContext or Batch with it.
+// WithCall returns a context for changes of the call, made through workspace.WithContext or Batch with it.
 func WithCall(ctx context.Context, call Call) context.Context {
 	return context.WithValue(ctx, callKey{}, call)
 }
 
-// CallOf gives the call of WithCall, and false when there is none.
+// CallOf returns the call of WithCall, and false if there is none.
 func CallOf(ctx context.Context) (Call, bool) {
 	call, ok := ctx.Value(callKey{}).(Call)
 	return call, ok
@@ -40,7 +39,8 @@ func CallOf(ctx context.Context) (Call, bool) {
 
 type lostKey struct{}
 
-// WithLost gives a context in which lost is told of each change whose old content is not kept, with the reason.
+// WithLost returns a context in which lost is called for each change whose old content is not kept, with the
+// reason.
 func WithLost(ctx context.Context, lost func(path, why string)) context.Context {
 	return context.WithValue(ctx, lostKey{}, lost)
 }
@@ -51,10 +51,9 @@ func tellLost(ctx context.Context, path, why string) {
 	}
 }
 
-// Recorder gives the recorder to open a workspace with. Changes belong to the
-// call in their context, see WithCall; without one to the session and call
-// given here. An empty session is "default"; an empty call stands for all that
-// this process does outside of calls. It is nil where nothing is kept.
+// Recorder returns the recorder to open a workspace with. Changes belong to the call in their context, see
+// WithCall, else to the given one. An empty session is "default"; an empty call stands for all changes of this
+// process outside of calls. It is nil if nothing is kept.
 func (s *Store) Recorder(session, call string, step int) workspace.Recorder {
 	if s.why != nil {
 		return nil
@@ -73,8 +72,7 @@ type recorder struct {
 	call  Call
 }
 
-// BeforeChange keeps what is going to change. Errors: unavailable when the
-// store cannot be written, timeout.
+// BeforeChange records what will change. Errors: unavailable if the store cannot be written, timeout.
 func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 	if own(b) {
 		return nil
@@ -88,8 +86,7 @@ func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 	return r.store.storeError("keep what changes", unchanged, err)
 }
 
-// BeforeChanges is BeforeChange for many changes, which go into the journal
-// together. Errors are the same.
+// BeforeChanges is BeforeChange for many changes, which go into the journal together. Errors are the same.
 func (r *recorder) BeforeChanges(ctx context.Context, changes iter.Seq[workspace.Before]) error {
 	if !r.store.options.BestEffort {
 		return r.store.storeError("keep what changes", unchanged, r.store.keepMany(ctx, r.callIn(ctx), changes))
@@ -102,7 +99,6 @@ func (r *recorder) BeforeChanges(ctx context.Context, changes iter.Seq[workspace
 	return nil
 }
 
-// callIn is the call on whose behalf a change in ctx is made.
 func (r *recorder) callIn(ctx context.Context) Call {
 	call, ok := CallOf(ctx)
 	if !ok {
@@ -114,8 +110,7 @@ func (r *recorder) callIn(ctx context.Context) Call {
 
 func own(b workspace.Before) bool { return OwnFile(b.Path) && (b.To == "" || OwnFile(b.To)) }
 
-// OwnFile reports that path is one of toolhost's own files, which nobody wants
-// back.
+// OwnFile reports whether path is one of toolhost's own files, which are not kept.
 func OwnFile(path string) bool {
 	for _, dir := range []string{".agent/cache", ".agent/runs", ".agent/undo", ".agent/tasks"} {
 		if path == dir || strings.HasPrefix(path, dir+"/") {
@@ -151,15 +146,13 @@ func (s *Store) keep(ctx context.Context, call Call, b workspace.Before) error {
 	return nil
 }
 
-// Bounds of what is kept under one lock, which pruning waits for: of the lines, and
-// of all.
+// Bounds of what is written under one lock, which pruning waits for: of the lines, and of all.
 const (
 	mostOfLines = 256 << 10
 	mostLocked  = 4 << 20
 )
 
-// keepMany is keep for many changes of a call. The journal is opened once, and gets
-// many lines in one write.
+// keepMany is keep for many changes of a call. The journal is opened once, and gets many lines in one write.
 func (s *Store) keepMany(ctx context.Context, call Call, changes iter.Seq[workspace.Before]) error {
 	var p *journalWriter
 	var lines []byte
@@ -217,7 +210,7 @@ func (s *Store) keepMany(ctx context.Context, call Call, changes iter.Seq[worksp
 	return nil
 }
 
-// lineOf gives the line for a change, and keeps the content that it names.
+// lineOf returns the line for a change, and stores its content.
 func (s *Store) lineOf(v *storeDir, call Call, b workspace.Before) (l *line, added int64, err error) {
 	l = s.newLine(call, string(b.Kind))
 	l.Path, l.To, l.Mode = pathName(b.Path), pathName(b.To), b.Mode

@@ -2,8 +2,7 @@ package undo
 
 import "slices"
 
-// redone gives the call to take back: for a redo of a call that is undone, what
-// has undone it.
+// redone returns the call to take back: for a redo of an undone call, its undo.
 func (h *history) redone(sel Selection) string {
 	if !sel.Redo || sel.Call == "" {
 		return sel.Call

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
@@ -23,44 +26,36 @@ const (
 
 // Options shape a store. Zero values mean the defaults.
 type Options struct {
-	// MaxBytes bounds what the store takes on the disk. The oldest content is
-	// dropped beyond it.
+	// MaxBytes bounds the store on disk. The oldest content is dropped beyond it.
 	MaxBytes int64
 	// MaxAge is how long a change can be undone.
 	MaxAge time.Duration
-	// MaxFile is the size in bytes of the largest file whose content is kept.
-	// Larger ones can be changed and the change cannot be undone. No more than
-	// workspace.DefaultReadLimit is ever kept.
+	// MaxFile bounds, in bytes, the files whose content is kept; changes of larger ones cannot be undone. Never
+	// more than workspace.DefaultReadLimit.
 	MaxFile int64
-	// BestEffort lets a change happen, with a warning in the log, when the old
-	// content cannot be kept because the store cannot be written. Otherwise
-	// the change is refused. See Optional.
+	// BestEffort allows a change, with a warning in the log, if the store cannot be written. Otherwise it is
+	// refused. See Optional.
 	BestEffort bool
-	// Held reports whether a path, as Change.Path names it, is one that decides
-	// what runs, and that no process of a tool may change now. What it held comes
-	// back only where Selection.Paths names it. Nil holds nothing.
+	// Held reports whether a path, as Change.Path names it, decides what runs and must not be changed by processes
+	// of tools. It comes back only if Selection.Paths names it. Nil holds nothing.
 	Held func(path string) bool
-	// CallID names an undo, and a process that serves many calls, as no other call of the workspace is named. Nil
-	// makes random names.
+	// CallID makes unique names for an undo, and for a process that serves many calls. Nil makes random names.
 	CallID func() string
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
-	// Logger is told about pruning that failed and changes that were not
-	// recorded. Nil discards.
+	// Logger gets pruning errors and changes that were not recorded. Nil discards.
 	Logger *slog.Logger
 }
 
-// OptionalEnv is the environment variable by which an operator says, with the
-// value "optional", that files may change though the change cannot be undone.
+// OptionalEnv is the environment variable by which an operator allows, with the value "optional", changes that
+// cannot be undone.
 const OptionalEnv = "TOOLHOST_UNDO"
 
-// Optional reports whether the operator said so, for Options.BestEffort.
+// Optional reports whether the operator allows that, for Options.BestEffort.
 func Optional() bool { return os.Getenv(OptionalEnv) == "optional" }
 
-// Store keeps what changes replaced. Its methods may be called from any
-// goroutine, and any number of processes may use the same store. Nothing is
-// made or opened before the first use, and nothing stays open but what Present
-// has opened.
+// Store keeps what changes replaced. It is safe for concurrent use by any number of processes. Nothing is opened
+// before the first use, and nothing stays open except by Present.
 type Store struct {
 	dir     string // "" keeps nothing
 	why     error  // that nothing is kept
@@ -70,24 +65,23 @@ type Store struct {
 	removed atomic.Bool             // after it was seen
 }
 
-// DirName is the name of the store's directory among what the host keeps of a
-// workspace.
+// DirName is the name of the store's directory in the workspace's state.
 const DirName = "undo"
 
-// Open gives the store in that directory, which need not exist and must lie
-// where no tool can write. The error is of code invalid_argument when it is not
-// absolute.
+// Open returns the store in that directory, which need not exist and must lie where no tool can write. The error is
+// invalid_argument if it is not absolute.
 func Open(dir string, options Options) (*Store, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the undo store needs an absolute directory, not %q", dir).
 			Suggest("Give the path of a directory in the user's own state.")
 	}
 	s := &Store{dir: filepath.Clean(dir), options: options.complete()}
-	s.pending.Store(s.firstAllowance())
+	// Random, so that processes that write little each prune together as often as one that writes much.
+	s.pending.Store(rand.Int64N(s.quota()))
 	return s, nil
 }
 
-// complete gives the options with the defaults for those that are not set.
+// complete fills in the defaults.
 func (o Options) complete() Options {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
@@ -111,28 +105,26 @@ func (o Options) complete() Options {
 	return o
 }
 
-// None is a store for where there is no place for one: files may change, nothing
-// is kept, and why says so to those who ask for it.
+// None returns a store that keeps nothing, while files may change; why explains that to users.
 func None(why error) *Store {
 	e := tool.AsError(why)
 	return &Store{why: tool.Errorf(tool.Unavailable, "changes cannot be undone here: %w", why).Suggest("%s",
 		e.Suggestion), options: Options{}.complete()}
 }
 
-// Kept says why nothing is kept, nil where changes can be undone.
+// Kept returns why nothing is kept, nil if changes can be undone.
 func (s *Store) Kept() error { return s.why }
 
-// Dir is the absolute path of the store's directory, which may not exist yet;
-// "" where nothing is kept.
+// Dir is the absolute path of the store's directory, which may not exist yet; "" if nothing is kept.
 func (s *Store) Dir() string { return s.dir }
 
-// Present says why the store is not what this process has seen before, or that it cannot be used. It is nil where
-// there is none yet.
+// Present returns an error if the store is not the one this process has seen before, or cannot be used. It is nil
+// if there is none yet.
 func (s *Store) Present() error {
 	if s.why != nil {
 		return nil
 	}
-	err := usable(s.dir)
+	err := unix.Access(s.dir+"/.", unix.R_OK|unix.W_OK|unix.X_OK)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err == nil && s.seen.Load() == nil {
 		var dir *os.File
@@ -153,27 +145,27 @@ func (s *Store) Present() error {
 	return s.storeError("keep what changes", "", err)
 }
 
-// isAt reports that a path still leads to an open file.
+// isAt reports whether a path still leads to an open file.
 func isAt(file *os.File, path string) bool {
 	ours, err := file.Stat()
 	there, other := os.Stat(path)
 	return errors.Join(err, other) == nil && os.SameFile(ours, there)
 }
 
-// Close gives back what Present has open.
+// Close closes what Present has opened.
 func (s *Store) Close() {
 	if dir := s.seen.Swap(nil); dir != nil {
 		dir.Close()
 	}
 }
 
-// Missing reports that the store does not exist.
+// Missing reports whether the store does not exist.
 func (s *Store) Missing() bool {
 	_, err := os.Stat(s.dir)
 	return s.why == nil && errors.Is(err, fs.ErrNotExist)
 }
 
-// storeDir is the store's directory, opened.
+// storeDir is the open directory of the store.
 type storeDir struct {
 	dir   *os.Root
 	small map[string][]byte // objects found in the journal
@@ -181,7 +173,6 @@ type storeDir struct {
 
 func (v *storeDir) close() { v.dir.Close() }
 
-// open opens the store's directory.
 func (s *Store) open(create bool) (*storeDir, error) {
 	if s.why != nil {
 		return nil, s.why
@@ -199,10 +190,10 @@ func (s *Store) open(create bool) (*storeDir, error) {
 	return &storeDir{dir: root, small: make(map[string][]byte)}, nil
 }
 
-// unchanged ends the sentence about a change that was not made, as it could not be kept.
+// unchanged ends the sentence about a change that was not made because it could not be recorded.
 const unchanged = ", so nothing was changed"
 
-// storeError is what a caller sees when the store fails.
+// storeError is the error for callers if the store fails.
 func (s *Store) storeError(doing, so string, err error) error {
 	if err == nil {
 		return nil

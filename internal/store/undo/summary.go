@@ -13,17 +13,16 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// maxCompared bounds the contents that are compared for one list of calls, in bytes.
+// maxCompared bounds the contents compared for one list of calls, in bytes.
 const maxCompared = 64 << 20
 
-// comparer compares what calls found with what they left.
+// comparer compares the states before and after calls.
 type comparer struct {
 	ws       *workspace.Workspace
 	storeDir *storeDir
 	bytes    int
 }
 
-// pathChange is what a call found at a path and what it left there.
 type pathChange struct{ before, after state }
 
 // byCall returns the lines of each call, the oldest first.
@@ -35,7 +34,7 @@ func (h *history) byCall() map[callRef][]*line {
 	return lines
 }
 
-// changesOf returns what a call changed by path, and the paths that were renamed, by their former names.
+// changesOf returns the changes of a call by path, and the renamed paths, by their former names.
 func changesOf(lines []*line) (changes map[string]pathChange, renamed map[string]string) {
 	changes, renamed = make(map[string]pathChange), make(map[string]string)
 	note := func(path string, before, after state) {
@@ -72,7 +71,7 @@ func changesOf(lines []*line) (changes map[string]pathChange, renamed map[string
 	return changes, renamed
 }
 
-// diff shows what a call changed, each file from what it held before to what the call left, and counts it.
+// diff shows and counts a call's changes, each file from before to after it.
 func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string) (string, change.Summary) {
 	summary := change.Summary{Paths: len(changes) - len(renamed), Renamed: len(renamed)}
 	var all strings.Builder
@@ -112,8 +111,8 @@ func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string
 	return all.String(), summary
 }
 
-// text gives the content of a state, from the store or from the file that has it still. Since reports that neither has
-// it, as the file holds something else or is gone.
+// text returns the content of a state, from the store or from the file that still has it. since is set if neither
+// has it, as the file has changed or is gone.
 func (c *comparer) text(path string, s state) (data []byte, ok, since bool) {
 	switch {
 	case !s.exists:
@@ -134,9 +133,8 @@ func (c *comparer) text(path string, s state) (data []byte, ok, since bool) {
 	return data, err == nil && len(data) <= maxDiff, false
 }
 
-// CallDiff shows what one call changed: from what each file held before to what the call left there, whatever has
-// become of it since. ws gives the contents that are not in the store. Errors: not_found, invalid_argument for a
-// name that several calls have.
+// CallDiff returns the changes of one call, each file from before to after it, whatever happened since. ws has the
+// contents that are not in the store. Errors: not_found, invalid_argument for a name that several calls have.
 func (s *Store) CallDiff(ctx context.Context, ws *workspace.Workspace, session, call string) (string, change.Summary,
 	error) {
 	none := tool.Errorf(tool.NotFound, "no change by a call %s is recorded", call).Suggest("List the changes with toolhost log --changed.")

@@ -32,13 +32,12 @@ func (s state) regular() bool { return s.exists && s.mode.IsRegular() }
 func (s state) isDir() bool   { return s.exists && s.mode.IsDir() }
 func (s state) isLink() bool  { return s.exists && s.mode&fs.ModeSymlink != 0 }
 
-// special reports a pipe, a socket or a device.
-func (s state) special() bool { return s.exists && s.mode&Unkept != 0 }
+func (s state) special() bool { return s.exists && s.mode&SpecialTypes != 0 }
 
-// unlocked reports whether the owner of a directory may change what is in it.
+// unlocked reports whether the owner of a directory may change its entries.
 func (s state) unlocked() bool { return s.isDir() && s.mode.Perm()&0o700 == 0o700 }
 
-// holds reports that both are of one kind with one content; modes may differ.
+// holds reports whether kind and content are equal; modes may differ.
 func (s state) holds(other state) bool {
 	switch {
 	case s.exists != other.exists:
@@ -55,7 +54,7 @@ func (s state) holds(other state) bool {
 	return s.hash == other.hash
 }
 
-// before is what the line's path held, for a change of content.
+// before is the path's state before a change of content.
 func (l *line) before() state {
 	if l.Op == string(workspace.Create) || l.Op == string(workspace.Mkdir) {
 		return state{}
@@ -67,7 +66,7 @@ func (l *line) before() state {
 	return s
 }
 
-// after is what it held then.
+// after is its state afterwards.
 func (l *line) after() state {
 	switch workspace.Kind(l.Op) {
 	case workspace.Delete:
@@ -78,22 +77,22 @@ func (l *line) after() state {
 	return state{exists: true, mode: l.NewMode.Type(), hash: l.NewHash, size: l.newSize, mtime: l.newTime}
 }
 
-// moved is what a renamed file was and stayed.
+// moved is the state of a renamed file.
 func (l *line) moved() state {
 	return state{exists: true, mode: l.Mode, hash: l.NewHash, size: l.Size, mtime: l.ModTime}
 }
 
-// entry is a path on paper: what it holds before the next operation, and what
-// it is to hold. link says that it was found to be a symlink.
+// entry is a path in the plan: its state before the next operation, and the wanted one. link is set if it was found
+// to be a symlink.
 type entry struct {
 	base, want state
 	link       bool
 }
 
-// move is a rename on paper.
+// move is a planned rename.
 type move struct{ from, to string }
 
-// view is the workspace as it will be, while an undo is worked out.
+// view is the planned workspace.
 type view struct {
 	ctx     context.Context
 	ws      *workspace.Workspace
@@ -102,7 +101,6 @@ type view struct {
 	links   map[string]bool // directories that are reached through a symlink now
 }
 
-// at gives the entry of a path.
 func (v *view) at(path string) (*entry, error) {
 	if e := v.entries[path]; e != nil {
 		return e, nil
@@ -120,7 +118,7 @@ func (v *view) at(path string) (*entry, error) {
 	return e, nil
 }
 
-// unlinked reports that a directory of the path is a symlink that is to go.
+// unlinked reports whether a directory of the path is a symlink to be removed.
 func (v *view) unlinked(path string) bool {
 	for dir := filepath.Dir(path); dir != "." && dir != "/"; dir = filepath.Dir(dir) {
 		if e := v.entries[dir]; e != nil && e.link && !e.want.isLink() {
@@ -130,7 +128,7 @@ func (v *view) unlinked(path string) bool {
 	return false
 }
 
-// real gives the path at which lies now what will be at path.
+// real returns the present path of what will be at path.
 func (v *view) real(path string) (string, bool) {
 	for i := len(v.moves) - 1; i >= 0; i-- {
 		m := v.moves[i]
@@ -143,13 +141,13 @@ func (v *view) real(path string) (string, bool) {
 	return path, true
 }
 
-// within gives what follows dir in path.
+// within returns what follows dir in path.
 func within(path, dir string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, dir)
 	return rest, ok && (rest == "" || rest[0] == '/')
 }
 
-// move notes a rename; what was looked at goes along.
+// move notes a rename; entries already read move along.
 func (v *view) move(from, to string) {
 	v.moves = append(v.moves, move{from, to})
 	moved := make(map[string]*entry)
@@ -169,14 +167,14 @@ func (v *view) move(from, to string) {
 	}
 }
 
-// setAside is move for what is no directory: what is wanted below it is so still.
+// setAside is move for a non-directory: what is wanted below it stays.
 func (v *view) setAside(from, to string) {
 	v.moves = append(v.moves, move{from, to})
 	v.entries[to], v.entries[from] = v.entries[from], &entry{}
 }
 
-// linked reports that the directory of a path is a symlink now, or is reached
-// through one: what lies behind it has another path.
+// linked reports whether the directory of a path is a symlink now, or is reached through one: the files behind it
+// have another path.
 func (v *view) linked(path string) bool {
 	dir := filepath.Dir(path)
 	if dir == "." || dir == "/" {
@@ -195,7 +193,7 @@ func (v *view) linked(path string) bool {
 	return linked
 }
 
-// look reads what is at a path of the workspace.
+// look reads the state of a path of the workspace.
 func (v *view) look(path string) (s state, err error) {
 	var info fs.FileInfo
 	err = v.ws.Unlocked(filepath.Dir(path), func() (err error) {
@@ -259,8 +257,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// realFile finds the path at which the file lies now that was to be seen at
-// path when it was looked at: moves may have come since.
+// realFile returns the present path of the file that was to be seen at path when it was read: moves may have come
+// since.
 func (v *view) realFile(path string, info fs.FileInfo) (string, bool) {
 	for i := len(v.moves); i >= 0; i-- {
 		past := view{moves: v.moves[:i]}

@@ -7,10 +7,9 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// OpenWorkspace opens a workspace in which every change of a file is kept in the
-// store in dir so that it can be undone; with an empty dir nothing is kept. It is how a program that serves tools from a process
-// of its own, such as a plugin, opens its workspace; together with [ForCall]
-// that is all it takes:
+// OpenWorkspace opens a workspace in which every change of a file is kept in the store in dir so that it can be
+// undone; with an empty dir nothing is kept. Programs that serve tools in a process of their own, such as plugins,
+// open their workspace with it and use [ForCall]:
 //
 //	ws, err := undo.OpenWorkspace(dir, env.Workspace.Root, workspace.Options{...})
 //	...
@@ -19,8 +18,8 @@ import (
 //		... // write through this ws, or through functions given this ctx
 //	}
 //
-// A change of which the old content cannot be kept is refused, unless the
-// operator says otherwise; see [Optional]. Any options.Recorder is replaced. Errors are those of workspace.Open.
+// A change whose old content cannot be kept is refused unless the operator allows it, see [Optional].
+// options.Recorder is replaced. Errors are those of workspace.Open.
 func OpenWorkspace(dir, root string, options workspace.Options) (*workspace.Workspace, error) {
 	if options.Recorder = nil; dir == "" {
 		return workspace.Open(root, options)
@@ -33,8 +32,8 @@ func OpenWorkspace(dir, root string, options workspace.Options) (*workspace.Work
 	return workspace.Open(root, options)
 }
 
-// ForCall gives a context and a view of ws in which changes belong to the
-// call. It costs nothing for workspaces without a recorder, and ws may be nil.
+// ForCall returns a context and a view of ws in which changes belong to the call. It is free for workspaces without
+// a recorder, and ws may be nil.
 func ForCall(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (context.Context, *workspace.Workspace) {
 	ctx = WithCall(ctx, Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
 	if ws == nil {

@@ -11,11 +11,9 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// The newest formats that this program reads, of all that lies in a directory.
-// Who changes what an older toolhost would misread raises the number, and has
-// the number written into the file "format" of the directory before anything
-// else there is written in the new form. A directory without that file has
-// format 1.
+// The newest formats that this program reads, for each directory. A change that an older toolhost would misread
+// raises the number, and is preceded by writing the number into the file "format" of the directory. A directory
+// without that file has format 1.
 const (
 	ConfigFormat  = 1 // approvals, rules, pins, logins and keys of the user
 	StateFormat   = 1 // the record, undo, tasks and state of a workspace
@@ -24,8 +22,7 @@ const (
 
 const formatFile = "format"
 
-// Known refuses a directory that a newer toolhost wrote, and one of which that
-// cannot be told. One that does not exist is fine.
+// Known refuses a directory written by a newer toolhost, or of unknown format. A missing one is fine.
 func Known(what, dir string, newest int) error {
 	file := filepath.Join(dir, formatFile)
 	text, err := plainfile.Read(file, 64)
@@ -47,8 +44,7 @@ func Known(what, dir string, newest int) error {
 	return nil
 }
 
-// Newer is the error for what a newer toolhost wrote. File says so, and dir is
-// what a user can do without.
+// Newer is the error for what a newer toolhost wrote. file says so, and dir is what a user can do without.
 func Newer(what, file, dir string, have, newest int) *tool.Error {
 	return tool.Errorf(tool.Unsupported,
 		"%s was written by a newer toolhost: %s says format %d, and this one reads up to %d",
@@ -57,8 +53,7 @@ func Newer(what, file, dir string, have, newest int) *tool.Error {
 			dir)
 }
 
-// Usable refuses to work with what the user decided where a newer toolhost wrote
-// it: an approval or a rule that is misread would allow too much.
+// Usable refuses user decisions written by a newer toolhost: a misread approval or rule would allow too much.
 func Usable() error {
 	dir, err := configHome()
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// othersWrite reports whether somebody else may change what lies in a
-// directory. What belongs to a user is as good as root's own to root.
+// othersWrite reports whether another user may change a directory. To root, a user's directory is as good as root's
+// own.
 func othersWrite(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	uid := os.Geteuid()
 	return info.Mode().Perm()&0o022 != 0 || !ok || uid != 0 && int(stat.Uid) != uid
 }
 
-// writable reports why nothing can be made in a directory.
+// writable returns why nothing can be made in a directory.
 func writable(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return syscall.ENOTDIR

@@ -1,8 +1,6 @@
-// Package userdir says where toolhost keeps what the user has decided, what
-// nobody else may read, and what the host believes of a workspace: approvals,
-// rules, logins and keys in the user's own configuration; the record, undo,
-// todos and background tasks in the user's own state. Neither is used where
-// tools could write or read it.
+// Package userdir locates toolhost's private files: approvals, rules, logins and keys in the user's configuration;
+// the record, undo, todos and background tasks in the user's state. Neither is used where tools could write or read
+// it.
 package userdir
 
 import (
@@ -21,9 +19,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
-// Dir is the directory of toolhost's in the user's configuration in which what
-// is kept, such as "approvals", lies under name. It need not exist. One that a
-// newer toolhost wrote is refused.
+// Dir is the directory name, for what such as "approvals", in the user's configuration. It need not exist. One
+// written by a newer toolhost is refused.
 func Dir(what, name string) (string, error) {
 	dir, err := configHome()
 	if err != nil {
@@ -39,8 +36,7 @@ func configHome() (string, error) {
 	return filepath.Join(base, "toolhost"), err
 }
 
-// Outside refuses a directory that lies in any tree that tools may use, wherever
-// symlinks lead.
+// Outside refuses a directory that lies in any tree that tools may use, with symlinks resolved.
 func Outside(what, dir string, trees ...string) error {
 	return outside(what, dir, "XDG_CONFIG_HOME", trees)
 }
@@ -56,12 +52,10 @@ func outside(what, dir, variable string, trees []string) error {
 	return nil
 }
 
-// State is the directory of what the host believes of the workspace at root. It
-// need not exist: who writes there makes it, for the user alone. One that lies in
-// the workspace or in one of the further trees that tools may use, that others
-// can write to, or that cannot be made is refused. A tree that holds the whole
-// home directory is none that a repository could bring along, and what is
-// Private in it is out of the reach of tools.
+// State is the host's state directory of the workspace at root. It need not exist: writers make it, private to the
+// user. It is refused if it lies in the workspace or in one of the further trees of tools, if others can write to
+// it, or if it cannot be made. A tree that holds the whole home directory cannot come with a repository, and what
+// is Private in it is out of tools' reach.
 func State(root string, trees ...string) (string, error) {
 	const what = "the state of the workspace"
 	home, err := stateHome()
@@ -85,8 +79,7 @@ func State(root string, trees ...string) (string, error) {
 	return dir, Known("the state of the workspace", dir, StateFormat)
 }
 
-// States are the directories of all workspaces that State has given and that
-// something was kept in.
+// States are the state directories of all workspaces that exist.
 func States() (dirs []string, err error) {
 	home, err := stateHome()
 	if err != nil {
@@ -104,23 +97,20 @@ func States() (dirs []string, err error) {
 	return dirs, err
 }
 
-// Watched is the file whose time says that somebody looks at the calls that wait.
-// It lies where no tool can write.
+// Watched is a file whose time says that a person watches the waiting calls. It lies where no tool can write.
 func Watched() (string, error) {
 	home, err := stateHome()
 	return filepath.Join(home, "watched"), err
 }
 
-// holdsHome reports whether a tree holds the user's whole home directory, and the
-// state of toolhost in it.
+// holdsHome reports whether a tree holds the user's whole home directory, and the state of toolhost in it.
 func holdsHome(tree, state string) bool {
 	return slices.ContainsFunc(homedir.All(), func(home string) bool {
 		return realpath.Within(home, tree) && realpath.Within(state, home)
 	})
 }
 
-// usable refuses directories that somebody else can change, and those that the
-// user cannot write to or make.
+// usable refuses directories that others can change, and those that the user cannot write to or make.
 func usable(home, dir string) error {
 	for _, d := range []string{home, dir} {
 		info, err := os.Lstat(d)
@@ -162,8 +152,7 @@ func stateHome() (string, error) {
 	return filepath.Join(base, ".local", "state", "toolhost"), err
 }
 
-// workspaceID names a workspace: by its name, for people, and a digest of where
-// it lies.
+// workspaceID names a workspace: its name, for people, and a digest of its path.
 func workspaceID(real string) string {
 	name := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -175,8 +164,7 @@ func workspaceID(real string) string {
 	return name[:min(len(name), 32)] + "-" + hex.EncodeToString(sum[:10])
 }
 
-// Cache is a directory of toolhost's in the user's cache, "" where the user has
-// none. It need not exist.
+// Cache is a directory of toolhost's in the user's cache, "" if the user has none. It need not exist.
 func Cache(name string) string {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -185,7 +173,7 @@ func Cache(name string) string {
 	return filepath.Join(base, "toolhost", name)
 }
 
-// Data is toolhost's directory in the user's data, where installed plugins are.
+// Data is toolhost's directory in the user's data, with installed plugins.
 func Data() (string, error) {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "toolhost"), nil
@@ -200,15 +188,14 @@ func Data() (string, error) {
 	return filepath.Join(home, ".local", "share", "toolhost"), nil
 }
 
-// Fleet is where the hub of a fleet keeps its keys and what it knows. It is
-// Private.
+// Fleet is the directory of a fleet's hub, with its keys. It is Private.
 func Fleet() (string, error) {
 	dir, err := stateHome()
 	return filepath.Join(dir, "fleet"), err
 }
 
-// Console is where a file leads the user's browser to a console. It is Private, and
-// refused where others can write to it.
+// Console is the directory of the file that leads the user's browser to a console. It is Private, and refused if
+// others can write to it.
 func Console() (string, error) {
 	home, err := stateHome()
 	if err != nil {
@@ -218,9 +205,8 @@ func Console() (string, error) {
 	return dir, usable(home, dir)
 }
 
-// Private are toolhost's directories in the user's configuration, state and
-// cache, of all workspaces. No tool and no confined command may read or change
-// them.
+// Private are toolhost's directories in the user's configuration, state and cache, of all workspaces, which no tool
+// and no confined command may read or change.
 func Private() (dirs []string) {
 	if dir := Cache(""); dir != "" {
 		dirs = append(dirs, dir)

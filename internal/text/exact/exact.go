@@ -1,5 +1,5 @@
-// Package exact reads JSON of others whose shape is not known, and leaves its numbers what they are: encoding/json
-// makes a float64 of each, which has 15 to 17 digits.
+// Package exact decodes JSON of unknown shape without changing numbers: encoding/json makes each a float64, with 15
+// to 17 digits.
 package exact
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// Value reads a JSON value into maps, slices, strings, bools and nil. A number is a float64 if that is the same
-// number, or else an int64, or else a json.Number, so that it is written as it was read.
+// Value decodes a JSON value into maps, slices, strings, bools and nil. A number is a float64 if that is exact, or
+// else an int64, or else a json.Number, so that it is encoded as it was.
 func Value(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -26,7 +26,7 @@ func Value(data []byte) (any, error) {
 	return settle(v), nil
 }
 
-// Object is Value for a JSON object. Null gives nil.
+// Object is Value for a JSON object. Null returns nil.
 func Object(data []byte) (map[string]any, error) {
 	v, err := Value(data)
 	if err != nil || v == nil {
@@ -39,7 +39,7 @@ func Object(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// Kept reports whether no number of a JSON value changes when it is read into a float64.
+// Kept reports whether no number of a JSON value changes as a float64.
 func Kept(data []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -76,8 +76,7 @@ func settle(v any) any {
 	return v
 }
 
-// longest is the longest number that is compared digit by digit; 1e400 or a text of thousands of digits is none of
-// a float64.
+// longest bounds the numbers compared digit by digit; 1e400 or thousands of digits do not fit a float64.
 const longest = 400
 
 // isFloat reports whether a float64 is written as the same number.

@@ -1,11 +1,9 @@
-// Package excerpt cuts UTF-8 texts without leaving parts of characters at the
-// edges. Bytes that are not UTF-8 stay as they are.
+// Package excerpt truncates UTF-8 texts at character boundaries. Bytes that are not UTF-8 stay.
 package excerpt
 
 import "unicode/utf8"
 
-// Head is the longest beginning of text of whole characters that has at most
-// limit bytes.
+// Head is the longest beginning of text of whole characters that has at most limit bytes.
 func Head[T ~string | ~[]byte](text T, limit int) T {
 	if len(text) <= limit {
 		return text
@@ -13,7 +11,7 @@ func Head[T ~string | ~[]byte](text T, limit int) T {
 	return TrimEnd(text[:limit])
 }
 
-// Shorten is Head with "..." behind it where something is left out.
+// Shorten is Head followed by "..." if something is left out.
 func Shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -21,8 +19,7 @@ func Shorten(text string, limit int) string {
 	return Head(text, limit) + "..."
 }
 
-// TrimEnd drops the beginning of a character at the end of text, such as a
-// read of so many bytes leaves.
+// TrimEnd drops an incomplete character at the end of text, as after a bounded read.
 func TrimEnd[T ~string | ~[]byte](text T) T {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {

@@ -1,5 +1,4 @@
-// Package jsonlines reads JSON-RPC messages that stand one a line. It outlives
-// what is no message and lines that are too long.
+// Package jsonlines reads JSON-RPC messages, one a line. It survives other lines and lines that are too long.
 package jsonlines
 
 import (
@@ -19,16 +18,16 @@ type Reader[M any] struct {
 	In io.Reader
 	// Limit bounds a line, in bytes.
 	Limit int
-	// Decode reads one message.
+	// Decode decodes one message.
 	Decode func(data []byte) (M, error)
-	// Invalid is called with a line, or a part of a batch, that is no message.
+	// Invalid is called with a line, or a part of a batch, that is not a message.
 	Invalid func(data []byte, err error)
-	// TooLong is called for a line beyond Limit, with the id of its message or
-	// nil; a message that it gives is read in the place of the line.
+	// TooLong is called for a line over Limit, with the id of its message or nil; a message that it returns
+	// replaces the line.
 	TooLong func(id json.RawMessage) (M, bool)
 	// Received is called with each message just before it is read.
 	Received func(M)
-	// Ended is called once, when the input has ended. Nil does nothing.
+	// Ended, unless nil, is called once at the end of the input.
 	Ended func()
 
 	incoming chan M
@@ -37,8 +36,7 @@ type Reader[M any] struct {
 	close    sync.Once
 }
 
-// Start readies the reader for Read, and reads until the input ends or the
-// reader is closed.
+// Start reads until the input ends or the reader is closed.
 func (r *Reader[M]) Start() {
 	r.incoming, r.ended, r.closed = make(chan M), make(chan struct{}), make(chan struct{})
 	go r.loop(bufio.NewReaderSize(r.In, 64<<10))
@@ -53,10 +51,10 @@ func (r *Reader[M]) Close() (first bool) {
 	return first
 }
 
-// Closed gives a channel that Close closes.
+// Closed returns a channel that Close closes.
 func (r *Reader[M]) Closed() <-chan struct{} { return r.closed }
 
-// Read gives the next message, and io.EOF when there are no more.
+// Read returns the next message, and io.EOF at the end.
 func (r *Reader[M]) Read(ctx context.Context) (message M, err error) {
 	select {
 	case <-r.closed:
@@ -104,8 +102,7 @@ func (r *Reader[M]) hand(message M) bool {
 	}
 }
 
-// messages gives the messages of a line: one, those of a batch, or none for a
-// blank line.
+// messages returns the messages of a line: one, those of a batch, or none for a blank line.
 func (r *Reader[M]) messages(line []byte) (found []M) {
 	if len(line) == 0 {
 		return nil
@@ -121,7 +118,7 @@ func (r *Reader[M]) messages(line []byte) (found []M) {
 	return found
 }
 
-// Split gives the messages of a batch, or the one message.
+// Split returns the messages of a batch, or the one message.
 func Split(data []byte) []json.RawMessage {
 	var batch []json.RawMessage
 	if bytes.HasPrefix(data, []byte{'['}) && json.Unmarshal(data, &batch) == nil {
@@ -132,11 +129,11 @@ func Split(data []byte) []json.RawMessage {
 
 var errTooLong = errors.New("the line is too long")
 
-// ends are how much is kept of both ends of a line that is too long.
+// ends is how much is kept of both ends of a line that is too long.
 const ends = 512
 
-// readLine reads up to the next newline. Of a line beyond limit it gives the
-// two ends, a newline between them, with errTooLong.
+// readLine reads up to the next newline. Of a line over limit it returns the two ends, with a newline between them,
+// and errTooLong.
 func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 	var tail []byte
 	tooLong := false
@@ -163,8 +160,7 @@ func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 	}
 }
 
-// idOf finds the id of a message of which only the ends are known: it comes
-// first, or last. Nil is unknown.
+// idOf finds the id of a message from its ends: it comes first, or last. Nil means unknown.
 func idOf(line []byte) json.RawMessage {
 	head, tail, _ := bytes.Cut(line, []byte{'\n'})
 	match := idFirst().FindSubmatch(head)

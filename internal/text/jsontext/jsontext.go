@@ -1,4 +1,4 @@
-// Package jsontext writes JSON values for people.
+// Package jsontext formats JSON values for people.
 package jsontext
 
 import (
@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// Compact is a value on one line, or as it is where it is none.
+// Compact formats a value on one line; other text is unchanged.
 func Compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -15,7 +15,7 @@ func Compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// Indented is a value over several lines, or as it is where it is none.
+// Indented formats a value over several lines; other text is unchanged.
 func Indented(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

@@ -1,6 +1,5 @@
-// Package matching compares texts that somebody else chose with regular
-// expressions, in bounded time, and makes globs of names. Go's expressions take
-// time in proportion to the text, but a short one may take seconds for a mebibyte.
+// Package matching matches foreign texts against regular expressions in bounded time, and makes globs of names.
+// Go's expressions take time in proportion to the text, but a short one may take seconds for a mebibyte.
 package matching
 
 import (
@@ -11,29 +10,26 @@ import (
 	"time"
 )
 
-// Lazy gives an expression that is compiled when it is first used: most runs of
-// the program need few of them.
+// Lazy returns an expression that is compiled at its first use: most runs of the program need few of them.
 func Lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// Literal is the glob that a path alone matches.
+// Literal is the glob that only path matches.
 func Literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
 }
 
-// Budget is the time that is left for comparisons. It is not for use by several
-// goroutines.
+// Budget is the time left for matching. It is not safe for concurrent use.
 type Budget struct{ left time.Duration }
 
-// NewBudget gives a budget of that time.
+// NewBudget returns a budget of that time.
 func NewBudget(most time.Duration) *Budget { return &Budget{most} }
 
-// short is the length in bytes up to which a comparison is not interrupted, and
-// between two looks at the clock.
+// short is the length in bytes up to which a match is not interrupted, and between two checks of the clock.
 const short = 4096
 
-// Match reports whether a text matches. It is not known where the time is over.
+// Match reports whether a text matches. known is false once the time is over.
 func (b *Budget) Match(re *regexp.Regexp, text string) (matched, known bool) {
 	if b.left <= 0 {
 		return false, false

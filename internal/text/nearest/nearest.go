@@ -1,5 +1,5 @@
-// Package nearest finds the name that a misspelled one was probably meant to be:
-// Typo where only a slip counts, Name and Names where a guess is welcome.
+// Package nearest finds the probable meaning of a misspelled name: Typo if only a typo counts, Name and Names if a
+// guess is welcome.
 package nearest
 
 import (
@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// alike is the least likeness, from 0 to 1, of a name that is suggested.
+	// alike is the least likeness, from 0 to 1, of a suggested name.
 	alike = 0.6
 	// maxLength and maxNames bound the time of a search.
 	maxLength = 64
 	maxNames  = 2000
 )
 
-// Name gives the name that is most like given, "" when none is alike.
+// Name returns the name most like given, "" if none is alike.
 func Name(given string, known []string) string {
 	if names := find(given, known, 1, likeness); len(names) > 0 {
 		return names[0]
@@ -26,8 +26,7 @@ func Name(given string, known []string) string {
 	return ""
 }
 
-// Names gives up to limit names that are like given or have it in them, the
-// most alike first.
+// Names returns up to limit names that are like given or contain it, the most alike first.
 func Names(given string, known []string, limit int) []string {
 	return find(given, known, limit, func(given, name string) float64 {
 		if len(given) > 2 && strings.Contains(name, given) {
@@ -67,8 +66,7 @@ func likeness(given, name string) float64 {
 	return l
 }
 
-// Typo gives the name that given differs from in one or two letters, "" when
-// there is none.
+// Typo returns the name that differs from given in one or two letters, "" if there is none.
 func Typo(given string, known []string) string {
 	best, distance := "", 3
 	if len(given) > maxLength || len(known) > maxNames {
@@ -84,9 +82,8 @@ func Typo(given string, known []string) string {
 	return best
 }
 
-// akin tells of two short names, which differ in half of their letters, those
-// that were meant from those that have nothing to do with each other: letters
-// were left out or stand in another order.
+// akin distinguishes typos from unrelated names among short ones, which differ in half of their letters: letters
+// are missing or in another order.
 func akin(given, name string) bool {
 	rest := []rune(name)
 	for _, letter := range given {

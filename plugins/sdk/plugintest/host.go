@@ -13,17 +13,15 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Host is the host that a tool under test sees. Set the fields before the
-// call; look at what was noted after it. The zero value answers no question
-// and knows no model and no other tool.
+// Host is the host of a tool under test. Set the fields before the call; read what was noted after it. The zero
+// value answers no question and has no model and no other tool.
 type Host struct {
-	// Answers are the user's answers, by the key of the question. A question
-	// without one ends the call, as in the host: the call returns an error
-	// that errors.Is sdk.ErrInputRequired.
+	// Answers are the user's answers, by the key of the question. A question without one ends the call, as in the
+	// host: with sdk.ErrInputRequired.
 	Answers map[string]sdk.Answer
-	// OnSample answers for a language model. Nil means there is none.
+	// OnSample answers for a language model, if there is one.
 	OnSample func(sdk.SampleRequest) (*sdk.SampleResponse, error)
-	// OnCallTool stands for the other tools. Nil means there are none.
+	// OnCallTool stands for the other tools, if there are any.
 	OnCallTool func(name string, params json.RawMessage) (*sdk.Result, error)
 
 	mu       sync.Mutex
@@ -41,21 +39,21 @@ type Event struct {
 	Payload json.RawMessage
 }
 
-// ProgressReports gives the progress that was reported, in order.
+// ProgressReports returns the reported progress, in order.
 func (h *Host) ProgressReports() []sdk.Progress {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.progress)
 }
 
-// Logs gives the lines that were logged, as "LEVEL message key=value".
+// Logs returns the logged lines, as "LEVEL message key=value".
 func (h *Host) Logs() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.logs)
 }
 
-// Events gives the events that were emitted, in order.
+// Events returns the emitted events, in order.
 func (h *Host) Events() []Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +110,7 @@ func (h *Host) CallTool(_ context.Context, name string, params json.RawMessage) 
 	return h.OnCallTool(name, params)
 }
 
-// State implements the service, in memory. It lasts as long as the Host.
+// State implements the service, in memory, as long as the Host.
 func (h *Host) State(scope sdk.Scope) sdk.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +123,6 @@ func (h *Host) State(scope sdk.Scope) sdk.State {
 	return h.state[scope]
 }
 
-// memory is a store that forgets.
 type memory struct {
 	mu     sync.Mutex
 	values map[string][]byte

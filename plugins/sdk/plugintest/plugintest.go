@@ -34,24 +34,21 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Options say what the plugin finds. The zero value is an empty workspace, no
-// configuration and a new Host.
+// Options configure a test. The zero value is an empty workspace, no configuration and a new Host.
 type Options struct {
-	// Config is the plugin's configuration: anything that encoding/json
-	// writes as an object. Nil is {}.
+	// Config is the plugin's configuration: anything that encoding/json encodes as an object. Nil means {}.
 	Config any
-	// Workspace is what the plugin works on. With no Root it is a new
-	// temporary directory.
+	// Workspace is the plugin's workspace; by default its Root is a new temporary directory.
 	Workspace sdk.Workspace
-	// Host is asked for services during calls.
+	// Host provides services during calls.
 	Host *Host
-	// Env are environment variables of a program, beside the test's own.
+	// Env are environment variables of a program, besides the test's own.
 	Env map[string]string
 }
 
 // Plugin is a running plugin.
 type Plugin struct {
-	// Host is what the plugin is given as its host.
+	// Host is the plugin's host.
 	Host *Host
 	// Root is the workspace's directory.
 	Root string
@@ -61,8 +58,8 @@ type Plugin struct {
 	steps       int
 }
 
-// Start serves p in the test's process until the test ends. It fails the test
-// when the plugin cannot be described or refuses its configuration.
+// Start serves p in the test's process until the test ends. The test fails if the plugin cannot be described or
+// refuses its configuration.
 func Start(t testing.TB, p sdk.Plugin, options Options) *Plugin {
 	t.Helper()
 	out, err := TryStart(t, p, options)
@@ -151,13 +148,13 @@ func decode(what string, raw, data json.RawMessage) (json.RawMessage, error) {
 		Suggest("Fix what is named.")
 }
 
-// Name is what the plugin calls itself.
+// Name is the plugin's own name.
 func (p *Plugin) Name() string { return p.description.Name }
 
-// Version is what the plugin says its version is.
+// Version is the plugin's own version.
 func (p *Plugin) Version() string { return p.description.Version }
 
-// Tools gives the definitions of the plugin's tools.
+// Tools returns the definitions of the plugin's tools.
 func (p *Plugin) Tools() []*sdk.Definition {
 	out := make([]*sdk.Definition, len(p.description.Tools))
 	for i, t := range p.description.Tools {
@@ -166,9 +163,8 @@ func (p *Plugin) Tools() []*sdk.Definition {
 	return out
 }
 
-// Call calls a tool. Params are anything that encoding/json writes as an
-// object; nil is {}. As in the host, they are checked against the tool's
-// schema first, and the plugin may render the error of that.
+// Call calls a tool. params are anything that encoding/json encodes as an object; nil means {}. As in the host,
+// they are checked against the tool's schema first, and the plugin may render that error.
 func (p *Plugin) Call(ctx context.Context, name string, params any) (*sdk.Result, error) {
 	call, err := p.prepare(ctx, name, params)
 	if err != nil {
@@ -186,8 +182,7 @@ func (p *Plugin) Plan(ctx context.Context, name string, params any) (*sdk.Plan, 
 	return p.client.Plan(ctx, call)
 }
 
-// RenderError gives the plugin's form of an error that the host made; nil
-// means that it leaves that to the host.
+// RenderError returns the plugin's form of an error that the host made; nil leaves it to the host.
 func (p *Plugin) RenderError(ctx context.Context, name string, params any, failure *sdk.Error) (*sdk.Result, error) {
 	return p.client.RenderError(ctx, p.newCall(name, encode(params)), failure)
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// Build builds the Go program in dir, such as ".", and gives its path. It
-// fails the test when that fails.
+// Build builds the Go program in dir, such as ".", and returns its path. The test fails if that fails.
 func Build(t testing.TB, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plugin")
@@ -30,8 +29,7 @@ func Build(t testing.TB, dir string) string {
 	return path
 }
 
-// StartProgram runs a plugin as the program that it is, until the test ends.
-// What it prints is shown when the test fails.
+// StartProgram runs a plugin as a program until the test ends. Its output is shown if the test fails.
 func StartProgram(t testing.TB, path string, options Options) *Plugin {
 	t.Helper()
 	var printed bytes.Buffer
@@ -89,8 +87,7 @@ func (d dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *g
 	return pluginclient.New(conn, d.version, wire.CancelGrace), nil
 }
 
-// DescribeProgram runs the program with the argument "describe" and gives what
-// it prints. It fails the test when that is no JSON.
+// DescribeProgram runs the program with the argument "describe" and returns its output, which must be JSON.
 func DescribeProgram(t testing.TB, path string) json.RawMessage {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), path, "describe").Output()

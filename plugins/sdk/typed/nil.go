@@ -6,9 +6,8 @@ import (
 	"reflect"
 )
 
-// withoutNil gives a copy of v in which nil slices and maps are empty ones, so
-// that they are written as [] and {}, which the schema promises, and not as
-// null. Types that write themselves stay as they are.
+// withoutNil returns a copy of v in which nil slices and maps are empty ones, so that they are encoded as [] and
+// {}, as in the schema, and not as null. Types with their own encoding stay.
 func withoutNil(v reflect.Value) reflect.Value {
 	if !v.IsValid() || writesItself(v.Type()) {
 		return v

@@ -43,7 +43,7 @@ func Schema(t reflect.Type) (json.RawMessage, error) {
 	return data, nil
 }
 
-// knownTypes are the types that encoding/json writes in a form of its own.
+// knownTypes are the types that encoding/json encodes in a special form.
 func knownTypes() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
@@ -52,7 +52,7 @@ func knownTypes() map[reflect.Type]*jsonschema.Schema {
 	}
 }
 
-// portable takes the null out of types that Go lets be nil, throughout s.
+// portable removes null from types that Go lets be nil, throughout s.
 func portable(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -81,8 +81,7 @@ func notNull(types []string) string {
 	return "null"
 }
 
-// describeAny keeps a schema that allows everything from being written as a
-// bare true.
+// describeAny keeps an unrestricted schema from being encoded as a bare true.
 func describeAny(s *jsonschema.Schema) {
 	if isAny(s) {
 		s.Description = "Any JSON value."
@@ -93,8 +92,7 @@ func isAny(s *jsonschema.Schema) bool {
 	return s != nil && reflect.DeepEqual(*s, jsonschema.Schema{})
 }
 
-// applyTags adds what the field tags say to the schema of t and of what lies
-// within.
+// applyTags applies the field tags to the schema of t and of nested types.
 func applyTags(s *jsonschema.Schema, t reflect.Type) error {
 	if s == nil {
 		return nil
@@ -182,8 +180,7 @@ func bound(tags reflect.StructTag, name string, old *float64) (*float64, error) 
 	return &value, nil
 }
 
-// literal reads a tag as a value of the given JSON type: text as it is,
-// anything else as JSON.
+// literal parses a tag as a value of the given JSON type: text verbatim, anything else as JSON.
 func literal(tag, typ string) (any, error) {
 	if typ == "string" {
 		return tag, nil

@@ -1,5 +1,5 @@
-// Package typed makes tools from Go structs and functions. It knows nothing of
-// plugins, so tools inside the host can be made with it as well.
+// Package typed makes tools from Go structs and functions. It does not depend on plugins, so tools inside the host
+// can use it as well.
 package typed
 
 import (

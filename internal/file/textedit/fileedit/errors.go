@@ -6,7 +6,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The codes of the edit tools' contract that have to do with the file as such.
+// The codes of the edit tools' contract for the file as such.
 const (
 	InvalidPath    = "EDIT_INVALID_PATH"
 	FileNotFound   = "EDIT_FILE_NOT_FOUND"
@@ -15,23 +15,21 @@ const (
 	FileWriteError = "EDIT_FILE_WRITE_ERROR"
 )
 
-// contractKey is the detail that holds a contract's own code.
 const contractKey = "contract_code"
 
-// Coded makes an error in the form of the contract, "CODE: what happened
-// (path)", with the contract's code among the details too.
+// Coded returns an error in the form of the contract, "CODE: what happened (path)", with the contract's code among
+// the details too.
 func Coded(contract string, code tool.Code, path, format string, args ...any) *tool.Error {
 	return Named(contract, code, path, "%s (%s)", fmt.Sprintf(format, args...), path)
 }
 
-// Named is Coded for a text that has its own way to name the place.
+// Named is Coded for a text that names the place itself.
 func Named(contract string, code tool.Code, path, format string, args ...any) *tool.Error {
 	return tool.Errorf(code, "%s: %s", contract, fmt.Sprintf(format, args...)).
 		With(contractKey, contract).With("path", path)
 }
 
-// InContract gives an error of Apply or Preview the contract's form. One that
-// has it already is handed on.
+// InContract converts an error of Apply or Preview to the contract's form, unless it has that already.
 func InContract(err error, path string) error {
 	e := tool.AsError(err)
 	if e == nil || e.Details[contractKey] != nil || e.Code == tool.Cancelled || e.Code == tool.Timeout {

@@ -1,6 +1,4 @@
-// Package fileedit changes or creates one file of a workspace, or tells what
-// that would change: both go the same way up to the writing. The edit tools
-// stand on it.
+// Package fileedit changes or creates one file of a workspace, or previews that. The edit tools use it.
 package fileedit
 
 import (
@@ -19,20 +17,19 @@ import (
 // diffContext is the number of unchanged lines around a change in a diff.
 const diffContext = 3
 
-// Edit is what is to be done with one file.
+// Edit is a change of one file.
 type Edit struct {
 	// Path is the file as the caller named it.
 	Path string
-	// Create asks for a new file: the path must not exist, and missing
-	// directories are made. Otherwise the file must be there.
+	// Create makes a new file: the path must not exist, and missing directories are made. Otherwise the file must
+	// exist.
 	Create bool
-	// Change makes the new content of the old one, which is nil when a file
-	// is created. An error of it means that nothing is changed, and is handed
-	// on. It may be called more than once.
+	// Change returns the new content for the old one, which is nil for a new file. After its error, which is
+	// returned, nothing is changed. It may be called more than once.
 	Change func(old []byte) ([]byte, error)
 }
 
-// Outcome is what was done, or would be.
+// Outcome is the actual or previewed change.
 type Outcome struct {
 	// Path is relative to the workspace, or absolute in an allowed directory.
 	Path     string
@@ -40,7 +37,7 @@ type Outcome struct {
 	Old, New []byte
 }
 
-// Changed reports whether the file is not as before.
+// Changed reports whether the file changes.
 func (o *Outcome) Changed() bool { return o.Created || !bytes.Equal(o.Old, o.New) }
 
 // Diff is the change as a unified diff with three lines of context.
@@ -51,12 +48,10 @@ func (o *Outcome) Diff() string {
 	return textedit.Diff(o.Path, o.Path, o.Old, o.New, diffContext)
 }
 
-// maxShown bounds the diff in a result, in bytes. A result goes to a model,
-// which made the change itself and has no use for megabytes of it.
+// maxShown bounds the diff in a result, in bytes: the model made the change itself.
 const maxShown = 32 << 10
 
-// ShownDiff is Diff as a result shows it: of a long one the whole lines at the
-// beginning, and how many are left out.
+// ShownDiff is Diff for a result: of a long one the first lines, and how many are left out.
 func (o *Outcome) ShownDiff() string {
 	diff := o.Diff()
 	if len(diff) <= maxShown {
@@ -75,8 +70,7 @@ func (o *Outcome) Files() []string {
 	return []string{o.Path}
 }
 
-// Result is the outcome as the result of a tool: a JSON object with message,
-// actual_replacements and diff.
+// Result is the outcome as the result of a tool: a JSON object with message, actual_replacements and diff.
 func (o *Outcome) Result(message string, replacements int) *tool.Result {
 	return tool.JSON(struct {
 		Message            string `json:"message"`
@@ -94,9 +88,8 @@ func (o *Outcome) Plan() *tool.Plan {
 	return &tool.Plan{FilesAffected: o.Files(), Preview: preview}
 }
 
-// Apply does the edit in one atomic step: the file is replaced as a whole, or
-// left as it is, time stamps included. Errors are those of the workspace and
-// of Edit.Change.
+// Apply does the edit atomically: the file is replaced as a whole, or left as it is, time stamps included. Errors
+// are those of the workspace and of Edit.Change.
 func Apply(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, error) {
 	ws = ws.WithContext(ctx)
 	if e.Create {
@@ -119,8 +112,7 @@ func Apply(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, erro
 	})
 }
 
-// Preview tells what Apply would do, and changes nothing. Its errors are those
-// of Apply as far as they can be known beforehand.
+// Preview returns what Apply would do, and changes nothing. Its errors are those of Apply that can be foreseen.
 func Preview(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, error) {
 	ws = ws.WithContext(ctx)
 	if _, err := ws.Check(e.Path, workspace.Write); err != nil {
@@ -141,7 +133,7 @@ func Preview(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, er
 	return o, err
 }
 
-// creation makes the content of a file that must not be there yet.
+// creation makes the content of a new file, which must not exist.
 func (e Edit) creation(ws *workspace.Workspace) (*Outcome, error) {
 	rel, err := ws.Rel(e.Path)
 	if err != nil {
@@ -157,13 +149,13 @@ func (e Edit) creation(ws *workspace.Workspace) (*Outcome, error) {
 	return &Outcome{Path: rel, Created: true, New: data}, err
 }
 
-// Batch turns what a patch makes of files into changes that the workspace
-// makes all at once, each only if its file still is what the patch saw.
+// Batch converts a patch's changes for the workspace, which makes them at once if each file still is what the patch
+// saw.
 func Batch(changes []patch.FileChange) []workspace.Change {
 	list := make([]workspace.Change, len(changes))
 	for i, c := range changes {
 		w := workspace.Change{Path: c.Path, Data: c.Data, Mode: c.Mode, Old: c.Old}
-		// Nil would mean that the old content stays, or may be any.
+		// Nil would keep the old content, or mean any.
 		if w.Data == nil {
 			w.Data = []byte{}
 		}

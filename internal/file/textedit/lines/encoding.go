@@ -10,11 +10,10 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// sniffed is how much of a file tells what it is, in bytes.
+// sniffed is how much of a file decides its encoding, in bytes.
 const sniffed = 8 << 10
 
-// Open reads the beginning of a file, by which one tells whether it is text, and
-// gives the whole of it: as UTF-8 where it is UTF-16, else as it is.
+// Open reads the beginning of a file, to recognize text, and returns the whole: UTF-16 as UTF-8, else unchanged.
 func Open(file io.Reader) (head []byte, whole io.Reader, err error) {
 	head = make([]byte, sniffed)
 	n, err := io.ReadFull(file, head)
@@ -29,8 +28,7 @@ func Open(file io.Reader) (head []byte, whole io.Reader, err error) {
 	return head, whole, nil
 }
 
-// Shown gives text in which bytes that are not UTF-8 are taken as Latin-1, so
-// that they can be seen, and given back to be replaced.
+// Shown converts bytes that are not UTF-8 as if Latin-1, so that they can be seen, and sent back to be replaced.
 func Shown(text []byte) string {
 	if utf8.Valid(text) {
 		return string(text)

@@ -13,29 +13,28 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// indexStep is about how far apart the places are that an index holds, in bytes.
+// indexStep is the approximate distance between the places in an index, in bytes.
 const indexStep = 256 << 10
 
-// ErrNotText says that something is not UTF-8 text.
+// ErrNotText is the error for what is not UTF-8 text.
 var ErrNotText = errors.New("not UTF-8 text")
 
-// Index tells where lines of a text begin, so that files of any size can
-// be read in parts.
+// Index has positions of lines in a text, so that large files can be read in parts.
 type Index struct {
-	// Total counts the lines; a last one without a newline counts.
+	// Total counts the lines, including a last one without a newline.
 	Total  int
-	places []place
+	places []position
 }
 
-// place is where a line begins.
-type place struct {
+// position is where a line begins.
+type position struct {
 	line   int // counted from 1
 	offset int64
 }
 
 // IndexOf reads a text to its end.
 func IndexOf(ctx context.Context, r io.Reader) (*Index, error) {
-	index := &Index{places: []place{{1, 0}}}
+	index := &Index{places: []position{{1, 0}}}
 	buf := make([]byte, 16<<10)
 	offset, pending, open := int64(0), 0, false
 	for {
@@ -45,7 +44,11 @@ func IndexOf(ctx context.Context, r io.Reader) (*Index, error) {
 			offset < sniffed && bytes.IndexByte(chunk[:min(int64(len(chunk)), sniffed-offset)], 0) >= 0 {
 			return nil, ErrNotText
 		}
-		index.note(chunk, offset)
+		if offset-index.places[len(index.places)-1].offset >= indexStep {
+			if at := bytes.IndexByte(chunk, '\n'); at >= 0 {
+				index.places = append(index.places, position{index.Total + 2, offset + int64(at) + 1})
+			}
+		}
 		index.Total += bytes.Count(chunk, []byte{'\n'})
 		if len(chunk) > 0 {
 			open = chunk[len(chunk)-1] != '\n'
@@ -74,21 +77,9 @@ func IndexOf(ctx context.Context, r io.Reader) (*Index, error) {
 	}
 }
 
-// note keeps the place behind the first newline of a chunk, where it is far
-// enough from the last one.
-func (x *Index) note(chunk []byte, offset int64) {
-	if offset-x.places[len(x.places)-1].offset < indexStep {
-		return
-	}
-	if at := bytes.IndexByte(chunk, '\n'); at >= 0 {
-		x.places = append(x.places, place{x.Total + 2, offset + int64(at) + 1})
-	}
-}
-
-// Read gives the lines from first to last, or their first limit bytes and how
-// many more there are.
+// Read returns the lines from first to last, or their first limit bytes and how many more there are.
 func (x *Index) Read(r io.ReadSeeker, first, last, limit int) (text string, omitted int64, err error) {
-	at, found := slices.BinarySearchFunc(x.places, first, func(p place, line int) int { return p.line - line })
+	at, found := slices.BinarySearchFunc(x.places, first, func(p position, line int) int { return p.line - line })
 	if !found {
 		at--
 	}

@@ -1,5 +1,4 @@
-// Package lines reads texts line by line: texts of any size, in any of the
-// encodings that files have, as many lines and bytes of them as are wanted.
+// Package lines reads texts of any size and encoding line by line, as much as is wanted.
 package lines
 
 import (
@@ -13,19 +12,17 @@ import (
 type Line struct {
 	// Number counts from 1.
 	Number int
-	// Text is the line with its ending, as much of it as was wanted. It holds
-	// until the next line is read.
+	// Text is the line with its ending, up to the wanted length. It is valid until the next line is read.
 	Text []byte
-	// Size is that of the whole line, Ending that of the newline and a carriage
-	// return before it, which the last line may lack.
+	// Size is that of the whole line, Ending that of the newline with a carriage return before it, which the last
+	// line may lack.
 	Size, Ending int
 }
 
 // Content is Text without the ending.
 func (l Line) Content() []byte { return l.Text[:min(len(l.Text), l.Size-l.Ending)] }
 
-// Each hands all lines of r to visit, one after the other; of those that are
-// longer the first most bytes.
+// Each calls visit with all lines of r in order; of longer ones with the first most bytes.
 func Each(ctx context.Context, r io.Reader, most int, visit func(Line)) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	line := Line{Number: 1}
@@ -63,7 +60,7 @@ func Each(ctx context.Context, r io.Reader, most int, visit func(Line)) error {
 	}
 }
 
-// ending is the size of the line ending of a chunk, with the byte before it.
+// ending is the size of a chunk's line ending, given the byte before it.
 func ending(before byte, chunk []byte) int {
 	n := len(chunk)
 	if n == 0 || chunk[n-1] != '\n' {

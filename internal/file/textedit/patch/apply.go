@@ -9,21 +9,18 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// ReadFunc gives the content and the mode of a file. A file that is not there
-// is an error that errors.Is fs.ErrNotExist or has the code not_found or
-// not_a_directory; every other error ends Apply.
+// ReadFunc returns the content and mode of a file. For a missing file the error is fs.ErrNotExist or has the code
+// not_found or not_a_directory; any other error ends Apply.
 type ReadFunc func(path string) (data []byte, mode fs.FileMode, err error)
 
-// Apply applies a set to the files that read gives and returns what becomes
-// of each, sorted by path; read is called once a path at most, for every path
-// that is read, made or removed, so that it can refuse those that are out of
-// bounds. Nothing is returned unless all of the set applies.
+// Apply applies a set to the files that read returns and returns the changes, sorted by path; read is called at
+// most once a path, for every path that is read, made or removed, so that it can refuse some. Nothing is returned
+// unless all of the set applies.
 //
-// Sections that follow each other on one path build upon each other. A rename
-// or copy starts from the file as it was before the patch, as in git.
+// Consecutive sections on one path build on each other. A rename or copy starts from the file before the patch, as
+// in git.
 //
-// Errors are a *HunkError, a *tool.Error of code not_found, already_exists or
-// unsupported, and what read returns.
+// Errors are a *HunkError, a *tool.Error of code not_found, already_exists or unsupported, and those of read.
 func Apply(set *Set, read ReadFunc) ([]FileChange, error) {
 	a := &applier{read: read, files: map[string]*state{}, vacated: map[string]bool{}, filled: map[string]bool{}}
 	a.survey(set)
@@ -35,7 +32,7 @@ func Apply(set *Set, read ReadFunc) ([]FileChange, error) {
 	return a.changes(), nil
 }
 
-// state is a file before the patch and as the sections so far have made it.
+// state is a file before the patch and after the sections so far.
 type state struct {
 	path    string
 	existed bool
@@ -47,7 +44,7 @@ type state struct {
 	mode    fs.FileMode
 	touched bool
 	kind    Kind
-	// from is where the content of a renamed or copied file comes from.
+	// from is the source of a renamed or copied file.
 	from   *state
 	placed []Placement
 }
@@ -55,8 +52,7 @@ type state struct {
 type applier struct {
 	read  ReadFunc
 	files map[string]*state
-	// vacated are the paths that the set renames or deletes, filled those
-	// that it renames, copies or creates to.
+	// vacated are the paths that the set renames or deletes, filled those that it renames, copies or creates to.
 	vacated, filled map[string]bool
 }
 
@@ -75,7 +71,7 @@ func (a *applier) survey(set *Set) {
 	}
 }
 
-// look gives the state of a path, which it reads when it is the first time.
+// look returns the state of a path, reading it the first time.
 func (a *applier) look(path string) (*state, error) {
 	if s := a.files[path]; s != nil {
 		return s, nil
@@ -86,16 +82,11 @@ func (a *applier) look(path string) (*state, error) {
 	case err == nil:
 		s.existed, s.before, s.oldMode = true, data, mode.Perm()
 		s.exists, s.data, s.mode = true, data, s.oldMode
-	case !isMissing(err):
+	case !errors.Is(err, fs.ErrNotExist) && tool.CodeOf(err) != tool.NotFound && tool.CodeOf(err) != tool.NotADirectory:
 		return nil, err
 	}
 	a.files[path] = s
 	return s, nil
-}
-
-func isMissing(err error) bool {
-	code := tool.CodeOf(err)
-	return errors.Is(err, fs.ErrNotExist) || code == tool.NotFound || code == tool.NotADirectory
 }
 
 func (a *applier) apply(f *File) error {
@@ -113,8 +104,7 @@ func (a *applier) apply(f *File) error {
 	}
 }
 
-// modify changes or deletes the first of the possible files that is there and
-// fits.
+// modify changes or deletes the first of the possible files that exists and fits.
 func (a *applier) modify(f *File) error {
 	var failed error
 	for _, path := range f.sources() {
@@ -136,17 +126,11 @@ func (a *applier) modify(f *File) error {
 	switch {
 	case failed != nil:
 		return failed
-	case f.Kind == Modify && f.createsByHunk():
+	case f.Kind == Modify && len(f.Hunks) == 1 && f.Hunks[0].OldStart == 0 && len(f.Hunks[0].pick('-')) == 0:
 		return a.create(f)
 	default:
 		return missing(f.sources()[0], f)
 	}
-}
-
-// createsByHunk reports whether the only hunk has nothing but added lines and
-// says that the old file has none.
-func (f *File) createsByHunk() bool {
-	return len(f.Hunks) == 1 && f.Hunks[0].OldStart == 0 && len(f.Hunks[0].pick('-')) == 0
 }
 
 func (a *applier) change(f *File, s *state) error {
@@ -166,7 +150,7 @@ func (a *applier) change(f *File, s *state) error {
 	return nil
 }
 
-// undeletable is the error for a file that has more than a patch removes.
+// undeletable is the error for a file with more lines than the patch removes.
 func undeletable(s *state, f *File, rest []byte) error {
 	e := &HunkError{Path: s.path, Hunk: max(len(f.Hunks), 1), PatchLine: f.Line, FileLine: 1,
 		Found: bare(fileLines(rest))}
@@ -221,8 +205,8 @@ func (a *applier) move(f *File) error {
 	return nil
 }
 
-// moved gives what a rename or copy of the file makes: of the file before the
-// patch or, where that is not there or does not fit, of the file by now.
+// moved returns the result of a rename or copy: of the file before the patch or, if missing or not fitting, of the
+// present one.
 func (s *state) moved(f *File) (data []byte, mode fs.FileMode, placed []Placement, err error) {
 	if !s.existed && !s.exists {
 		return nil, 0, nil, missing(s.path, f)
@@ -253,7 +237,7 @@ func (s *state) remove() {
 	s.exists, s.touched, s.data, s.from, s.kind = false, true, nil, nil, Delete
 }
 
-// setMode applies the executable bit of the patch to those who may read.
+// setMode applies the patch's executable bit to those who may read.
 func (s *state) setMode(f *File) {
 	switch {
 	case f.Executable == nil:
@@ -268,7 +252,7 @@ func (s *state) setMode(f *File) {
 	}
 }
 
-// changes lists the outcome for all touched paths.
+// changes lists the results for all touched paths.
 func (a *applier) changes() []FileChange {
 	list := make([]FileChange, 0, len(a.files))
 	renamed := map[*state]bool{}
@@ -281,8 +265,7 @@ func (a *applier) changes() []FileChange {
 	return slices.DeleteFunc(list, func(c FileChange) bool { return c.Kind == Delete && renamed[a.files[c.Path]] })
 }
 
-// change tells what became of the file. A file that was renamed is marked, so
-// that it is not told as deleted, too.
+// change returns the file's change. A renamed file is marked, so that it is not reported as deleted too.
 func (s *state) change(renamed map[*state]bool) (FileChange, bool) {
 	c := FileChange{Path: s.path, Old: s.before, Data: s.data, Placed: s.placed}
 	if s.mode != s.oldMode {

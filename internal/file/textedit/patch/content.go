@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// content is a file as lines with their endings, which the last may lack. It
-// is cut only as far as lines are asked for: a patch mostly is about a few.
+// content is a file as lines with their endings, which the last may lack. It is split only as far as requested.
 type content struct {
 	text  string
 	count int   // of lines
@@ -22,7 +21,7 @@ func newContent(data []byte) content {
 	return c
 }
 
-// start is where line i begins, from 0; that behind the last is the end.
+// start is the offset of line i, from 0; that after the last is the end.
 func (c *content) start(i int) int {
 	if i >= c.count {
 		return len(c.text)
@@ -34,13 +33,11 @@ func (c *content) start(i int) int {
 	return c.from[i]
 }
 
-// lines gives the text of the lines from i on and before end.
 func (c *content) lines(i, end int) string { return c.text[c.start(i):c.start(end)] }
 
-// line gives line i, or "" behind the last.
+// line returns line i, or "" after the last.
 func (c *content) line(i int) string { return c.lines(i, i+1) }
 
-// fileLines cuts a file into all its lines.
 func fileLines(data []byte) []string { return cut(string(data)) }
 
 func cut(text string) []string {

@@ -8,18 +8,19 @@ import (
 	"github.com/toolhost/toolhost/internal/file/textedit"
 )
 
-// ParseError says that a patch cannot be read. It wraps a *tool.Error of code
-// invalid_argument, or unsupported for a kind of patch that is refused.
+// ParseError is why a patch cannot be parsed. It wraps a *tool.Error of code invalid_argument, or unsupported for a
+// kind of patch that is refused.
 type ParseError struct {
 	// Line is where, from 1; 0 for the patch as a whole.
 	Line int
 	err  *tool.Error
 }
 
-// Error says what is wrong, and where.
+// Error implements error.
 func (e *ParseError) Error() string { return e.err.Error() }
 
-// Unwrap gives the *tool.Error.
+// Unwrap returns the *tool.Error.
+// Unwrap returns the *tool.Error.
 func (e *ParseError) Unwrap() error { return e.err }
 
 const parseHelp = "Give a unified diff: \"--- a/PATH\" and \"+++ b/PATH\", then \"@@ -LINE,COUNT +LINE,COUNT @@\" " +
@@ -42,31 +43,29 @@ func parseError(code tool.Code, line int, suggestion, format string, args ...any
 	return &ParseError{Line: line, err: err}
 }
 
-// HunkError says that a hunk does not fit the file. It wraps a *tool.Error of
-// code conflict.
+// HunkError is why a hunk does not fit the file. It wraps a *tool.Error of code conflict.
 type HunkError struct {
-	// Path is the file; Hunk counts its hunks from 1; PatchLine is where the
-	// hunk begins in the patch.
+	// Path is the file; Hunk counts its hunks from 1; PatchLine is where the hunk begins in the patch.
 	Path      string
 	Hunk      int
 	PatchLine int
-	// FileLine is the place in the file that comes closest, from 1.
+	// FileLine is the closest place in the file, from 1.
 	FileLine int
-	// Expected are the lines that the hunk wants there, Found those that are
-	// there, without line endings.
+	// Expected are the lines that the hunk requires there, Found the present ones, without line endings.
 	Expected, Found []string
-	// Applied is true when the file already reads like the hunk's outcome.
+	// Applied is set if the file already has the hunk's new lines.
 	Applied bool
 	err     *tool.Error
 }
 
-// Error says which hunk failed, and why.
+// Error implements error.
 func (e *HunkError) Error() string { return e.err.Error() }
 
-// Unwrap gives the *tool.Error.
+// Unwrap returns the *tool.Error.
+// Unwrap returns the *tool.Error.
 func (e *HunkError) Unwrap() error { return e.err }
 
-// shownLines bounds the lines that a message repeats.
+// shownLines bounds the lines repeated in a message.
 const shownLines = 12
 
 // misfit completes the error of a hunk that is not found.
@@ -75,17 +74,7 @@ func (e *HunkError) misfit() *HunkError {
 		e.PatchLine, e.FileLine)
 }
 
-// disordered completes the error of a hunk whose lines lie before those of the
-// hunk ahead of it.
-func (e *HunkError) disordered() *HunkError {
-	e.err = e.about(tool.Errorf(tool.Conflict,
-		"hunk %d of %s (line %d of the patch) is out of order: its lines are at line %d, before those of the hunk ahead of it",
-		e.Hunk, e.Path, e.PatchLine,
-		e.FileLine).Suggest("Put the hunks of a file in the order of its lines, each line in one hunk only. Nothing was changed."))
-	return e
-}
-
-// because completes the error with what is wrong and the lines on both sides.
+// because completes the error with a reason and the lines on both sides.
 func (e *HunkError) because(format string, args ...any) *HunkError {
 	var b strings.Builder
 	fmt.Fprintf(&b, format, args...)
@@ -99,7 +88,7 @@ func (e *HunkError) because(format string, args ...any) *HunkError {
 	return e
 }
 
-// about gives an error its facts.
+// about adds the error's details.
 func (e *HunkError) about(err *tool.Error) *tool.Error {
 	return err.With("path", e.Path).With("hunk", e.Hunk).With("line", e.FileLine).
 		With("expected", e.Expected).With("found", e.Found)

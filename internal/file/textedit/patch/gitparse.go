@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// gitSection reads a section that begins with "diff --git".
+// gitSection parses a section that begins with "diff --git".
 func (p *parser) gitSection() (*File, error) {
 	if strings.HasSuffix(p.line(0), "\r\n") {
 		p.stripCR()
@@ -43,7 +43,7 @@ func (f *File) empty() bool {
 	return f.Kind == Modify && f.Executable == nil && len(f.Hunks) == 0
 }
 
-// extended reads one of git's header lines.
+// extended parses one of git's header lines.
 func (p *parser) extended(f *File) bool {
 	key, value, ok := extendedHeader(strings.TrimRight(p.line(0), "\r\n"))
 	if !ok {

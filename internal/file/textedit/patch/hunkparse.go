@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// hunk reads one hunk. The counts of its header decide where it ends as long
-// as they fit what is there; otherwise the lines themselves do.
+// hunk parses one hunk. The counts of its header decide its end if they fit; otherwise the lines do.
 func (p *parser) hunk() (*Hunk, error) {
 	h := &Hunk{Line: p.number()}
 	spans, ok := h.header(p.line(0))
@@ -28,7 +27,7 @@ func (p *parser) hunk() (*Hunk, error) {
 	return h, nil
 }
 
-// header reads "@@ -1,2 +3,4 @@" and gives the two counts.
+// header parses "@@ -1,2 +3,4 @@" and returns the two counts.
 func (h *Hunk) header(line string) (counts [2]int, ok bool) {
 	rest, ok := strings.CutPrefix(line, "@@ -")
 	if !ok {
@@ -58,8 +57,8 @@ func position(s string) (start, count int, ok bool) {
 	return start, count, err == nil && start >= 0 && count >= 0
 }
 
-// counted reads as many lines as the header says, and reports whether that
-// was right: the lines are of a hunk and what follows is not.
+// counted parses as many lines as the header says, and reports whether that was right: the lines belong to a hunk
+// and what follows does not.
 func (p *parser) counted(h *Hunk, left [2]int) bool {
 	h.Lines = make([]Line, 0, min(max(left[0], left[1]), len(p.lines)-p.at))
 	swallowed := false
@@ -84,16 +83,14 @@ func (p *parser) counted(h *Hunk, left [2]int) bool {
 	return len(h.Lines) > 0 && p.atEnd() && !(swallowed && p.goesBack(h))
 }
 
-// goesBack reports whether the hunk that follows lies before the end of h: it
-// cannot be one of the same file then.
+// goesBack reports whether the next hunk lies before the end of h: it cannot be one of the same file then.
 func (p *parser) goesBack(h *Hunk) bool {
 	var next Hunk
 	_, ok := next.header(p.line(0))
 	return ok && next.OldStart < h.OldStart+len(h.pick('-'))
 }
 
-// atEnd reports whether a hunk may end where the parser is: after empty lines,
-// too, what follows must not look like more of it.
+// atEnd reports whether a hunk may end here: what follows, even after empty lines, must not look like more of it.
 func (p *parser) atEnd() bool {
 	save := p.at
 	defer func() { p.at = save }()
@@ -112,13 +109,11 @@ func (p *parser) atEnd() bool {
 
 func isEmpty(line string) bool { return line == "\n" || line == "\r\n" }
 
-// isMark reports whether a line is the mark with which a mail ends. Where a hunk
-// has all of its lines, it is not one more of them.
+// isMark reports whether a line ends a mail. After all of a hunk's lines it is not one more of them.
 func isMark(line string) bool { return strings.TrimRight(line, "\r\n") == "-- " }
 
-// atSignature reports whether the mark comes next with which a mail ends,
-// followed by nothing or by what is no line of a hunk. Mailers take its blank
-// away; then git's version has to follow.
+// atSignature reports whether the end mark of a mail comes next, followed by the end or a line that is not of a
+// hunk. Mailers remove its blank; then git's version has to follow.
 func (p *parser) atSignature() bool {
 	next := p.line(1)
 	if isMark(p.line(0)) {
@@ -127,8 +122,7 @@ func (p *parser) atSignature() bool {
 	return strings.TrimRight(p.line(0), "\r\n") == "--" && next != "" && next[0] >= '0' && next[0] <= '9'
 }
 
-// bodyLine reads one line of a hunk. Editors and mailers take blanks at the
-// end of lines away, so there are forms without one.
+// bodyLine parses one line of a hunk. Editors and mailers remove trailing blanks, so some forms have none.
 func bodyLine(line string) (op byte, text string, ok bool) {
 	switch {
 	case line == "":
@@ -141,8 +135,7 @@ func bodyLine(line string) (op byte, text string, ok bool) {
 	return 0, "", false
 }
 
-// add appends a line, and takes its ending away where the mark for that
-// follows.
+// add appends a line, without its ending if the mark for that follows.
 func (p *parser) add(h *Hunk, op byte, text string) {
 	if strings.HasPrefix(p.line(0), `\`) {
 		p.at++
@@ -151,8 +144,8 @@ func (p *parser) add(h *Hunk, op byte, text string) {
 	h.Lines = append(h.Lines, Line{op, text})
 }
 
-// uncounted reads a hunk whose header has the wrong counts: up to the next
-// header, or text that is of no hunk. Empty lines at its end are not part of it.
+// uncounted parses a hunk whose header has wrong counts: up to the next header, or text outside hunks. Trailing
+// empty lines are not part of it.
 func (p *parser) uncounted(h *Hunk) error {
 	blanks := 0
 	for !p.stops() {
@@ -174,7 +167,7 @@ func (p *parser) uncounted(h *Hunk) error {
 	return nil
 }
 
-// stops reports whether something begins that ends a hunk for sure.
+// stops reports whether a line certainly ends a hunk.
 func (p *parser) stops() bool {
 	line := p.line(0)
 	return line == "" || p.atHeader() || p.atSignature() ||

@@ -3,6 +3,8 @@ package patch
 import (
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // maxFuzz is how many lines of context at each end may be ignored.
@@ -13,9 +15,9 @@ type fitter struct {
 	path string
 	file content
 	out  []byte
-	// used is how many lines are copied or replaced already.
+	// used is how many lines are copied or replaced so far.
 	used int
-	// offset is how far the last hunk was from where it says.
+	// offset is the distance of the last hunk from its stated line.
 	offset int
 	// newLine counts the lines of out.
 	newLine int
@@ -25,13 +27,13 @@ type fitter struct {
 // fit is a place where a hunk fits.
 type fit struct {
 	at, fuzz int
-	// folded is true when line endings had to be made alike.
+	// folded is set if line endings had to be converted.
 	folded bool
-	// skipped are the lines at either end that were not compared.
+	// before and after are the lines at either end that were not compared.
 	before, after int
 }
 
-// applyHunks gives the content of a file after the hunks.
+// applyHunks returns the content of a file after the hunks.
 func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, error) {
 	if len(hunks) == 0 {
 		return data, nil, nil
@@ -49,7 +51,7 @@ func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, e
 	return f.out, f.placed, nil
 }
 
-// added is how many bytes the hunks add at most.
+// added bounds the bytes that the hunks add.
 func added(hunks []*Hunk) (size int) {
 	for _, h := range hunks {
 		for _, l := range h.Lines {
@@ -61,9 +63,8 @@ func added(hunks []*Hunk) (size int) {
 	return size
 }
 
-// find looks for a hunk's old lines as the program patch does: at the line it
-// names, moved as the hunk before was, then further and further away from
-// there; then the same with less and less of its context.
+// find looks for a hunk's old lines as the program patch does: at its stated line, moved like the previous hunk,
+// then further and further away; then the same with less and less of its context.
 func (f *fitter) find(h *Hunk, old []string) (fit, bool) {
 	before, after := h.context()
 	for fuzz := 0; fuzz <= min(maxFuzz, max(before, after)); fuzz++ {
@@ -107,7 +108,7 @@ func (f *fitter) locate(h *Hunk, old []string, try fit) (fit, bool) {
 	return try, false
 }
 
-// start is where the hunk says that its old lines are, from 0.
+// start is the stated start of the hunk's old lines, from 0.
 func (h *Hunk) start(old int) int {
 	if old > 0 {
 		return h.OldStart - 1
@@ -142,8 +143,8 @@ func bare(lines []string) []string {
 	return list
 }
 
-// place writes the file up to the hunk and then the hunk's new lines. Context
-// is taken from the file; that after the last change is left to what follows.
+// place writes the file up to the hunk and then the hunk's new lines. Context comes from the file; that after the
+// last change is left to what follows.
 func (f *fitter) place(number int, h *Hunk, old []string, found fit) {
 	f.copyUntil(found.at)
 	offset := found.at - h.start(len(old))
@@ -173,8 +174,7 @@ func (f *fitter) copyUntil(end int) {
 	}
 }
 
-// write appends lines. They give one before them that has no ending the
-// file's.
+// write appends lines. A preceding line without an ending gets the file's.
 func (f *fitter) write(lines string, count int) {
 	if n := len(f.out); n > 0 && f.out[n-1] != '\n' {
 		f.out = append(f.out, endingOf(f.file.line(0))...)
@@ -183,8 +183,7 @@ func (f *fitter) write(lines string, count int) {
 	f.newLine += count
 }
 
-// ending gives an added line the line ending of the file where only lines
-// with other endings were found to match.
+// ending gives an added line the file's line ending if only lines with other endings matched.
 func (f *fitter) ending(text string, found fit) string {
 	if !found.folded || !strings.HasSuffix(text, "\n") {
 		return text
@@ -203,7 +202,7 @@ func endingOf(line string) string {
 	return "\n"
 }
 
-// failure tells where the hunk comes closest.
+// failure is the error with the hunk's closest place.
 func (f *fitter) failure(number int, h *Hunk, old []string) error {
 	lines := cut(f.file.text)
 	at := f.closest(h, old, lines)
@@ -219,13 +218,15 @@ func (f *fitter) failure(number int, h *Hunk, old []string) error {
 		}
 	}
 	if at < f.used && len(found) == len(old) {
-		return e.disordered()
+		e.err = e.about(tool.Errorf(tool.Conflict, "hunk %d of %s (line %d of the patch) is out of order: its lines are at "+
+			"line %d, before those of the hunk ahead of it", e.Hunk, e.Path, e.PatchLine, e.FileLine).
+			Suggest("Put the hunks of a file in the order of its lines, each line in one hunk only. Nothing was changed."))
+		return e
 	}
 	return e.misfit()
 }
 
-// applied reports whether the new lines of the hunk are there already, with
-// all of its context.
+// applied reports whether the new lines of the hunk are already there, with all of its context.
 func (f *fitter) applied(h *Hunk) bool {
 	if !slices.ContainsFunc(h.Lines, func(l Line) bool { return l.Op == '+' }) {
 		return false
@@ -239,8 +240,7 @@ func (f *fitter) applied(h *Hunk) bool {
 	return false
 }
 
-// closest gives the place where most of the old lines are, the one nearest to
-// where the hunk should be among equals.
+// closest returns the place with most of the old lines, the nearest to the hunk's stated one among equals.
 func (f *fitter) closest(h *Hunk, old, lines []string) int {
 	guess := min(max(h.start(len(old))+f.offset, 0), max(len(lines)-1, 0))
 	where := map[string][]int{}

@@ -10,8 +10,8 @@ import (
 
 const devNull = "/dev/null"
 
-// headerName reads the name of a "---" or "+++" line. Behind the name there
-// may be a tab and anything, or blanks and a date.
+// headerName parses the name of a "---" or "+++" line. After it there may be a tab and anything, or blanks and a
+// date.
 func headerName(rest string) (name, stamp string) {
 	rest = strings.TrimRight(rest, "\r\n")
 	if strings.HasPrefix(rest, `"`) {
@@ -31,19 +31,17 @@ func headerName(rest string) (name, stamp string) {
 	return strings.TrimRight(rest, " "), ""
 }
 
-// datePattern finds the date that diff writes behind a name, where the tab
-// before it was lost.
+// datePattern finds diff's date after a name, if the tab before it was lost.
 var datePattern = matching.Lazy(`\s+(\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` +
 	`(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d).*$`)
 
-// isEpoch reports whether a time stamp is what diff writes for a file that is
-// not there.
+// isEpoch reports whether a time stamp is diff's for a missing file.
 func isEpoch(stamp string) bool {
 	return strings.HasPrefix(stamp, "1970-01-01 ") || strings.HasPrefix(stamp, "1969-12-31 ") ||
 		strings.HasPrefix(stamp, "Thu Jan  1 00:00:00 1970")
 }
 
-// unquote reads a name in C's quotes at the start of s.
+// unquote parses a C-quoted name at the start of s.
 func unquote(s string) (name, rest string, ok bool) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -64,7 +62,7 @@ func unquote(s string) (name, rest string, ok bool) {
 	return "", "", false
 }
 
-// escape reads what follows a backslash; size 0 means that it is none.
+// escape parses what follows a backslash; size is 0 if it is not an escape.
 func escape(s string) (c byte, size int) {
 	if s == "" {
 		return 0, 0
@@ -84,8 +82,8 @@ func escape(s string) (c byte, size int) {
 	return c, 3
 }
 
-// gitNames reads both names of a "diff --git" line. Without quotes the line
-// can only be divided where both halves name the same file.
+// gitNames parses both names of a "diff --git" line. Without quotes it can only be split if both halves name the
+// same file.
 func gitNames(rest string) (old, new string, ok bool) {
 	rest = strings.TrimRight(rest, "\r\n")
 	if strings.HasPrefix(rest, `"`) {
@@ -126,7 +124,7 @@ func sameFile(old, new string) bool {
 	return okA && okB && a == b
 }
 
-// strip takes the first component of a name away.
+// strip removes the first component of a name.
 func strip(name string) (string, bool) {
 	_, rest, ok := strings.Cut(name, "/")
 	rest = strings.TrimLeft(rest, "/")
@@ -138,8 +136,8 @@ func first(name string) string {
 	return head
 }
 
-// prefixed reports whether the names have a prefix such as "a/" and "b/" for
-// sure: both differ in their first component only, or it is one that git uses.
+// prefixed reports whether the names certainly have a prefix such as "a/" and "b/": they differ in their first
+// component only, or it is one of git's.
 func (f *File) prefixed() bool {
 	if f.OldName != "" && f.NewName != "" && f.OldName != f.NewName && sameFile(f.OldName, f.NewName) {
 		return true
@@ -152,8 +150,8 @@ func (f *File) prefixed() bool {
 	return f.OldName != "" || f.NewName != ""
 }
 
-// sources lists the paths that the section may mean, the likeliest first: the
-// names without their first component, then as they are.
+// sources lists the paths that the section may mean, the likeliest first: the names without their first component,
+// then whole.
 func (f *File) sources() []string {
 	if f.Kind == Rename || f.Kind == Copy {
 		return []string{f.OldName}
@@ -177,8 +175,7 @@ func (f *File) sources() []string {
 	return dedupe(list)
 }
 
-// simpler orders names as patch does when it has a choice: fewer components,
-// then a shorter last one, then a shorter name.
+// simpler orders names by patch's preference: fewer components, then a shorter last one, then a shorter name.
 func simpler(a, b string) int {
 	if d := strings.Count(a, "/") - strings.Count(b, "/"); d != 0 {
 		return d
@@ -197,9 +194,4 @@ func dedupe(list []string) []string {
 		}
 	}
 	return out
-}
-
-func sortedSet(list []string) []string {
-	slices.Sort(list)
-	return slices.Compact(list)
 }

@@ -2,11 +2,13 @@ package patch
 
 import "strings"
 
-// Parse reads a patch: a unified diff of one file or several, with git's
-// headers or without, and with any text around. The error is a *ParseError.
-// A set without an error has at least one file.
+// Parse parses a patch: a unified diff of one or more files, with or without git's headers, and with any text
+// around. The error is a *ParseError. A set without an error has at least one file.
 func Parse(data []byte) (*Set, error) {
-	p := &parser{lines: splitLines(data)}
+	p := &parser{lines: fileLines(data)}
+	if n := len(p.lines); n > 0 && !strings.HasSuffix(p.lines[n-1], "\n") {
+		p.lines[n-1] += "\n"
+	}
 	set, err := p.parse()
 	if err == nil && len(set.Files) == 0 && p.unindent() {
 		set, err = p.parse()
@@ -22,22 +24,13 @@ func Parse(data []byte) (*Set, error) {
 
 type parser struct {
 	lines []string
-	// at is the line that is read next.
+	// at is the next line.
 	at int
 	// index is the name of the last "Index:" line.
 	index string
 }
 
-// splitLines cuts data into lines, all with a line ending.
-func splitLines(data []byte) []string {
-	lines := fileLines(data)
-	if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
-		lines[n-1] += "\n"
-	}
-	return lines
-}
-
-// line gives a line from at on, "" behind the end.
+// line returns a line from at on, "" after the end.
 func (p *parser) line(ahead int) string {
 	if p.at+ahead < len(p.lines) {
 		return p.lines[p.at+ahead]
@@ -45,11 +38,10 @@ func (p *parser) line(ahead int) string {
 	return ""
 }
 
-// number is the number of the line that is read next.
+// number is the number of the next line.
 func (p *parser) number() int { return p.at + 1 }
 
-// unindent takes the blanks before the first header away from all lines, for
-// a patch that was indented as a whole.
+// unindent removes the blanks before the first header from all lines, for a patch that was indented as a whole.
 func (p *parser) unindent() bool {
 	for _, line := range p.lines {
 		bare := strings.TrimLeft(line, " \t")
@@ -79,7 +71,7 @@ func (p *parser) parse() (*Set, error) {
 	return set, nil
 }
 
-// section reads one file's part, or passes over one line of other text.
+// section parses one file's part, or skips one line of other text.
 func (p *parser) section() (*File, error) {
 	line := p.line(0)
 	switch {
@@ -120,7 +112,7 @@ func (p *parser) atHeader() bool {
 	return strings.HasPrefix(p.line(0), "--- ") && strings.HasPrefix(p.line(1), "+++ ")
 }
 
-// textSection reads the "---" and "+++" lines and the hunks.
+// textSection parses the "---" and "+++" lines and the hunks.
 func (p *parser) textSection(f *File) error {
 	if strings.HasSuffix(p.line(0), "\r\n") {
 		p.stripCR()
@@ -138,11 +130,11 @@ func (p *parser) textSection(f *File) error {
 	if len(f.Hunks) == 0 {
 		return malformed(p.number(), "no hunk follows the header of %s", max(f.NewName, f.OldName))
 	}
-	f.settleKind(oldStamp, newStamp)
+	f.inferKind(oldStamp, newStamp)
 	return nil
 }
 
-// nameBy sets the names, unless a git header has done so already.
+// nameBy sets the names, unless a git header has.
 func (f *File) nameBy(old, new string, line int) error {
 	if f.Kind == Rename || f.Kind == Copy {
 		return nil
@@ -160,9 +152,8 @@ func (f *File) nameBy(old, new string, line int) error {
 	return nil
 }
 
-// settleKind tells a file that is created or deleted by its time stamps, as
-// diff -N writes them.
-func (f *File) settleKind(oldStamp, newStamp string) {
+// inferKind recognizes a created or deleted file by its time stamps, as diff -N writes them.
+func (f *File) inferKind(oldStamp, newStamp string) {
 	if f.Kind != Modify || len(f.Hunks) != 1 {
 		return
 	}
@@ -175,8 +166,7 @@ func (f *File) settleKind(oldStamp, newStamp string) {
 	}
 }
 
-// stripCR takes the carriage returns away that a patch got on its way, to the
-// end: its own header has them, too.
+// stripCR removes carriage returns that a patch got on its way, to the end: its own header has them too.
 func (p *parser) stripCR() {
 	for i := p.at; i < len(p.lines); i++ {
 		if line, ok := strings.CutSuffix(p.lines[i], "\r\n"); ok {

@@ -1,10 +1,12 @@
-// Package patch reads unified diffs and applies them in memory: what git and
-// diff write exactly, and what people and models write with the tolerance of
-// the program patch and some more. It touches no file: contents come from a
-// function, results go to the caller.
+// Package patch parses unified diffs and applies them in memory: those of git and diff exactly, and those of people
+// and models with at least the tolerance of the program patch. It touches no file: contents come from a function,
+// results go to the caller.
 package patch
 
-import "io/fs"
+import (
+	"io/fs"
+	"slices"
+)
 
 // Kind is what happens to a file.
 type Kind string
@@ -28,20 +30,18 @@ type File struct {
 	// Line is where it begins in the patch, from 1.
 	Line int
 	Kind Kind
-	// OldName and NewName are the names of the header with their prefixes, ""
-	// where there is none or it is /dev/null. Those of a rename or copy have
-	// no prefix.
+	// OldName and NewName are the names of the header with their prefixes, "" if missing or /dev/null. Those of a
+	// rename or copy have no prefix.
 	OldName, NewName string
 	// IndexName is the name of an "Index:" line before the header.
 	IndexName string
-	// Executable is the new mode's executable bit, nil where the patch does
-	// not name a mode.
+	// Executable is the new mode's executable bit, nil if the patch has no mode.
 	Executable *bool
 	Hunks      []*Hunk
 
-	// git is true for a section with a "diff --git" line.
+	// git is set for a section with a "diff --git" line.
 	git bool
-	// special is true for a symbolic link or a submodule.
+	// special is set for a symbolic link or a submodule.
 	special bool
 }
 
@@ -49,8 +49,7 @@ type File struct {
 type Hunk struct {
 	// Line is where it begins in the patch, from 1.
 	Line int
-	// OldStart is the first line that it names of the old file, from 1; with no
-	// lines, the line before. It is a hint.
+	// OldStart is its first line of the old file, from 1; without lines, the line before. It is a hint.
 	OldStart int
 	Lines    []Line
 }
@@ -63,36 +62,33 @@ type Line struct {
 	Text string
 }
 
-// FileChange is what a patch makes of one file.
+// FileChange is the change of one file.
 type FileChange struct {
 	Kind Kind
-	// Path is the file as the patch names it, without a prefix. For Rename
-	// and Copy it is the new name, and From the old one.
+	// Path is the file in the patch, without a prefix. For Rename and Copy it is the new name, and From the old
+	// one.
 	Path, From string
-	// Old and Data are the content before and after. Old is nil for Create,
-	// Data for Delete. For Rename and Copy, Old is the content of From.
+	// Old and Data are the content before and after. Old is nil for Create, Data for Delete. For Rename and Copy,
+	// Old is the content of From.
 	Old, Data []byte
-	// Mode is the new mode, permission bits only; 0 keeps the old one, and
-	// for Create means the usual one.
+	// Mode is the new mode, permission bits only; 0 keeps the old one, and for Create means the default.
 	Mode fs.FileMode
-	// Placed reports the hunks that did not fit at the line that they name.
+	// Placed reports the hunks that did not fit at their stated line.
 	Placed []Placement
 }
 
-// Placement says where a hunk was applied, when not where it says.
+// Placement is where a hunk was applied, if not at its stated line.
 type Placement struct {
 	// Hunk counts from 1.
 	Hunk int
-	// Line is where it was applied in the new file; Offset is the distance
-	// from the line expected, and Fuzz how many lines of context at each end
-	// were ignored.
+	// Line is where it was applied in the new file; Offset is the distance from the expected line, and Fuzz the
+	// lines of context ignored at each end.
 	Line, Offset, Fuzz int
-	// Endings is true when line endings had to be made alike.
+	// Endings is set if line endings had to be converted.
 	Endings bool
 }
 
-// Paths lists all names that changes touch, both of a rename, sorted and
-// without duplicates.
+// Paths lists all names that changes touch, both of a rename, sorted and without duplicates.
 func Paths(changes []FileChange) []string {
 	var list []string
 	for _, c := range changes {
@@ -101,10 +97,11 @@ func Paths(changes []FileChange) []string {
 			list = append(list, c.From)
 		}
 	}
-	return sortedSet(list)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
-// pick gives the context lines together with those of one kind.
+// pick returns the context lines and those of one kind.
 func (h *Hunk) pick(op byte) []string {
 	var list []string
 	for _, l := range h.Lines {

@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// maxQuotes is how deep lists and quotations may nest. Each level is written
-// on every line below it, so a small document could make a huge text.
+// maxQuotes bounds nested lists and quotations. Each level is repeated on every line below, so a small document
+// could make a huge text.
 const maxQuotes = 20
 
 // cleaner prepares a document for the converter.
@@ -17,8 +17,7 @@ type cleaner struct {
 	drop map[string]bool
 }
 
-// newCleaner knows the elements that hold no text of the page: media, code,
-// metadata, and what forms are filled in with.
+// newCleaner lists the elements without text of the page: media, code, metadata, and form controls.
 func newCleaner() *cleaner {
 	return &cleaner{drop: set(
 		"img", "picture", "source", "svg", "canvas", "map", "area",
@@ -29,9 +28,8 @@ func newCleaner() *cleaner {
 	)}
 }
 
-// clean removes the dropped elements below n, and changes those that the
-// converter would not make good text of. quotes counts the lists and
-// quotations around n.
+// clean removes the dropped elements below n, and changes those that the converter handles badly. quotes counts the
+// lists and quotations around n.
 func (c *cleaner) clean(n *html.Node, quotes int) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -54,10 +52,10 @@ func (c *cleaner) clean(n *html.Node, quotes int) {
 	}
 }
 
-// reference is a text that would be a character in Markdown.
+// reference is text that Markdown would read as a character reference.
 var reference = matching.Lazy(`&(#[0-9]+;|#[xX][0-9a-fA-F]+;|[a-zA-Z][a-zA-Z0-9]*;)`)
 
-// isCode reports whether the converter gives the text in an element as it is.
+// isCode reports whether the converter keeps the text of an element verbatim.
 func isCode(n *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		switch n.Data {
@@ -90,11 +88,11 @@ func (c *cleaner) element(n *html.Node, quotes int) {
 	}
 }
 
-// rename makes n another element.
+// rename changes the element of n.
 func rename(n *html.Node, name string) { n.Data, n.DataAtom, n.Attr = name, 0, nil }
 
-// tidyLink takes the link off a text that leads nowhere, to a script or to
-// embedded data, and removes a link without text, such as one around a picture.
+// tidyLink removes a link to nowhere, a script or embedded data, keeping its text, and a link without text, such as
+// around a picture.
 func tidyLink(n *html.Node) {
 	if isEmpty(n) {
 		n.Parent.RemoveChild(n)

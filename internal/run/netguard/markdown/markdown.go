@@ -1,4 +1,4 @@
-// Package markdown makes readable Markdown of web pages.
+// Package markdown converts web pages to readable Markdown.
 package markdown
 
 import (
@@ -17,10 +17,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// FromHTML gives the text of an HTML document, which is UTF-8, as CommonMark
-// with tables. Headings, lists, links, emphasis, code and quotations stay;
-// images, video, audio, scripts, styles, frames and the controls of forms are
-// left out. The error is unsupported for a document that is nested too deeply.
+// FromHTML converts a UTF-8 HTML document to CommonMark with tables. Headings, lists, links, emphasis, code and
+// quotations stay; images, video, audio, scripts, styles, frames and form controls are left out. The error is
+// unsupported for a document that is nested too deeply.
 func FromHTML(ctx context.Context, document string) (string, error) {
 	root, err := html.Parse(strings.NewReader(document))
 	if err != nil {
@@ -67,9 +66,8 @@ func newConverter() *converter.Converter {
 	return conv
 }
 
-// isOpener has every bracket and backtick of the text escaped. The library
-// would look for the closing one first, each time through the whole rest of
-// the line, which takes minutes where there are many.
+// isOpener makes every bracket and backtick of the text escaped. The library would search the closing one first,
+// each time through the whole rest of the line, which takes minutes if there are many.
 func isOpener(chars []byte, index int) int {
 	if chars[index] == '[' || chars[index] == '`' {
 		return 1

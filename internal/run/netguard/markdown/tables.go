@@ -9,18 +9,16 @@ import (
 )
 
 const (
-	// maxCells bounds the cells of a table as it is written, with every row
-	// as long as the longest.
+	// maxCells bounds the cells of a table in the output, with every row as long as the longest.
 	maxCells = 200_000
 	// maxSpan bounds the cells that spanning cells of one table add.
 	maxSpan = 20_000
-	// maxBlocks bounds the paragraphs of a table that are looked at.
+	// maxBlocks bounds the paragraphs of a table that are examined.
 	maxBlocks = 5000
 )
 
-// isData reports whether a table can be written as one: it is not there for
-// the page's layout, holds nothing that has no place in a cell, and is not
-// much larger than what it says.
+// isData reports whether a table can be output as one: it is not for layout, its cells hold only what cells can,
+// and it is not much larger than its content.
 func isData(table *html.Node) bool {
 	if attribute(table, "role") == "presentation" || insideInline(table) {
 		return false
@@ -61,8 +59,7 @@ func size(table *html.Node) (rows, longest int) {
 	return rows, longest
 }
 
-// limitSpans removes what cells say about spanning several rows or columns
-// where it is no number or adds too much.
+// limitSpans removes row and column spans that are not numbers or add too many cells.
 func limitSpans(table *html.Node) {
 	added := 0
 	for d := range table.Descendants() {
@@ -78,8 +75,7 @@ func limitSpans(table *html.Node) {
 	}
 }
 
-// span is the number of rows or columns that a cell spans, 1 when it does not
-// say.
+// span is the number of rows or columns that a cell spans, by default 1.
 func span(cell *html.Node, key string) int {
 	const most = 1000 // of HTML, for columns
 	n, err := strconv.Atoi(attribute(cell, key))
@@ -89,8 +85,7 @@ func span(cell *html.Node, key string) int {
 	return min(n, most)
 }
 
-// joinLines puts line breaks in the place of paragraphs in cells, which hold
-// one line each.
+// joinLines replaces paragraphs in cells, which hold one line each, by line breaks.
 func joinLines(table *html.Node) {
 	blocks := set("p", "div", "section", "article", "address", "center", "figure")
 	var nodes []*html.Node
@@ -115,8 +110,7 @@ func joinLines(table *html.Node) {
 
 func lineBreak() *html.Node { return &html.Node{Type: html.ElementNode, Data: "br"} }
 
-// hasText reports whether there is text from one sibling up to another, nil
-// being the end.
+// hasText reports whether there is text from one sibling up to another, nil being the end.
 func hasText(from, to *html.Node) bool {
 	for n := from; n != to; n = n.NextSibling {
 		if n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" || n.Type == html.ElementNode && !isEmpty(n) {
@@ -126,7 +120,7 @@ func hasText(from, to *html.Node) bool {
 	return false
 }
 
-// flatten makes blocks of the cells of a table that is no data.
+// flatten makes blocks of the cells of a layout table.
 func flatten(table *html.Node) {
 	parts := set("caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr", "td", "th")
 	var nodes []*html.Node
@@ -136,7 +130,7 @@ func flatten(table *html.Node) {
 	}
 }
 
-// collect gathers the parts of a table, without those of tables within it.
+// collect collects the parts of a table, without those of nested tables.
 func collect(n *html.Node, parts map[string]bool, into *[]*html.Node) {
 	for child := range n.ChildNodes() {
 		if child.Type != html.ElementNode || child.Data == "table" {

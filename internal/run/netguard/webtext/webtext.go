@@ -1,4 +1,4 @@
-// Package webtext turns the bytes of web documents into UTF-8.
+// Package webtext converts web documents to UTF-8.
 package webtext
 
 import (
@@ -12,15 +12,13 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Decode gives data as UTF-8 without byte order mark, and the name of the
-// encoding it was in. A byte order mark decides, then the charset parameter of
-// contentType (which may be empty), then whether data is UTF-8 with characters
-// beyond ASCII, then what the document declares in a meta element or an XML
-// declaration. What declares nothing and is not UTF-8 is read as windows-1252.
-// Bytes that are invalid in the encoding become U+FFFD.
+// Decode returns data as UTF-8 without byte order mark, and the name of its encoding. A byte order mark decides,
+// then the charset parameter of contentType (which may be empty), then whether data is UTF-8 with characters beyond
+// ASCII, then the document's own meta element or XML declaration, else it is windows-1252. Invalid bytes become
+// U+FFFD.
 //
-// UTF-8 comes before the document's own declaration since a stored copy that
-// was already decoded still carries the old one.
+// UTF-8 comes before the document's own declaration since a stored copy that was already decoded still carries the
+// old one.
 func Decode(data []byte, contentType string) (text, name string) {
 	enc, name := find(data, contentType)
 	if name == "utf-8" {
@@ -49,8 +47,8 @@ func find(data []byte, contentType string) (encoding.Encoding, string) {
 	if enc, name := byXML(data); enc != nil {
 		return enc, name
 	}
-	// The library looks at the beginning of the document only; without a
-	// declaration its answer is a guess, which is no better than the default.
+	// The library examines the beginning of the document only; without a declaration its answer is a guess, no
+	// better than the default.
 	enc, name, _ := charset.DetermineEncoding(data, "text/html")
 	if name == "utf-8" || isASCII(data) && name == "windows-1252" {
 		return unicode.UTF8, "utf-8"
@@ -58,7 +56,7 @@ func find(data []byte, contentType string) (encoding.Encoding, string) {
 	return enc, name
 }
 
-// byMark looks for a byte order mark. The decoders of UTF-16 drop it.
+// byMark detects a byte order mark. The decoders of UTF-16 drop it.
 func byMark(data []byte) (encoding.Encoding, string) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
@@ -71,8 +69,7 @@ func byMark(data []byte) (encoding.Encoding, string) {
 	return nil, ""
 }
 
-// byXML reads the encoding of an XML declaration, which stands at the very
-// beginning.
+// byXML reads the encoding of an XML declaration at the very beginning.
 func byXML(data []byte) (encoding.Encoding, string) {
 	if !bytes.HasPrefix(data, []byte("<?xml")) {
 		return nil, ""

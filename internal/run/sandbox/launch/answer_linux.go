@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerOpen answers a call that opens a file.
 func (s *supervisor) answerOpen(n *notification, c caller, call openCall) {
 	var fd int
 	errno := s.withRights(func() (errno syscall.Errno) {
@@ -32,15 +31,13 @@ func (s *supervisor) answerOpen(n *notification, c caller, call openCall) {
 	}
 }
 
-// waitingPipe is a named pipe that a caller waits to open until somebody has it
-// open at the other end.
+// waitingPipe is a named pipe that a caller waits to open until the other end is open.
 type waitingPipe struct {
 	id          uint64
 	file, flags int
 }
 
-// pipePause is how many milliseconds it takes at most until a pipe is seen to be open
-// at the other end.
+// pipePause is how many milliseconds pass between looks at the other end of a pipe.
 const pipePause = 2
 
 // openPipes answers the callers whose pipes can be opened now.
@@ -54,7 +51,7 @@ func (s *supervisor) openPipes() {
 	})
 }
 
-// openPipe opens a named pipe if that needs no waiting, and answers its caller.
+// openPipe opens a named pipe if that does not block, and answers its caller.
 func (s *supervisor) openPipe(p waitingPipe) (answered bool) {
 	plain := p.flags &^ (unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_TRUNC)
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(p.file), plain|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -79,9 +76,8 @@ type addFile struct {
 	flags, source, target, closes uint32
 }
 
-// hand gives the program a copy of a descriptor, as the result of its call. The
-// kernel can do both at once, but when a signal reaches this thread meanwhile, as
-// Go's runtime sends them, the call then ends with descriptor 0.
+// hand gives the program a copy of a descriptor as the result of its call. The kernel can do both at once, but if a
+// signal reaches this thread meanwhile, as Go's runtime sends them, the call ends with descriptor 0.
 func (s *supervisor) hand(id uint64, fd, flags int) {
 	add := addFile{id: id, source: uint32(fd), closes: uint32(flags & unix.O_CLOEXEC)}
 	for {
@@ -112,13 +108,11 @@ func (s *supervisor) answer(id uint64, errno syscall.Errno) {
 	}
 }
 
-// interrupted is an answer that did not reach its caller, since a signal came: the
-// caller makes the call again then, at once, and it has been made already. It happens
-// before Linux 6.0, see listenerFlags, and rarely before 6.18.
+// interrupted is an answer that did not reach its caller because of a signal: the caller repeats the call at once,
+// and it has been made already. It happens before Linux 6.0, see listenerFlags, and rarely before 6.18.
 //
-// Between the moment when the caller has seen the signal and the one when it takes the
-// filter's lock, these kernels take an answer and lose it, and say nothing. Such a call
-// is made twice; the promise says so, and no more can be seen from here.
+// Between the moment when the caller sees the signal and the one when it takes the filter's lock, these kernels
+// lose an answer silently. Such a call is made twice; the documentation says so.
 type interrupted struct {
 	nr        int32
 	args      [6]uint64
@@ -127,15 +121,14 @@ type interrupted struct {
 	fd, flags int // what was opened, or -1
 }
 
-// Answers that were interrupted are kept for a short time, and not many: the caller
-// may have ended.
+// Interrupted answers are kept for a short time, and only a few: the caller may have ended.
 const (
 	repeatWithin    = time.Second
 	mostInterrupted = 64
 )
 
-// interrupt keeps an answer to the present call that did not reach the caller, unless
-// nothing was done since that was seen before.
+// interrupt keeps an answer to the present call that did not reach the caller, unless that is older than the last
+// call.
 func (s *supervisor) interrupt(id uint64, answer interrupted) {
 	if id != s.now.id || answer.errno == syscall.ESRCH {
 		return
@@ -157,7 +150,7 @@ func (s *supervisor) interrupt(id uint64, answer interrupted) {
 	s.interrupted[s.now.pid] = answer
 }
 
-// repeated answers the present call if it is one that was interrupted.
+// repeated answers the present call if it repeats an interrupted one.
 func (s *supervisor) repeated() bool {
 	kept, found := s.interrupted[s.now.pid]
 	if !found {

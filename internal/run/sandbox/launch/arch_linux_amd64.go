@@ -1,6 +1,6 @@
 package launch
 
-// auditArch is how the kernel names this architecture to a filter.
+// auditArch is the kernel's name of this architecture.
 const auditArch = 0xc000003e
 
 // Numbers of system calls, absent for those that the architecture lacks.

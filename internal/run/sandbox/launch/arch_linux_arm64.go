@@ -1,6 +1,6 @@
 package launch
 
-// auditArch is how the kernel names this architecture to a filter.
+// auditArch is the kernel's name of this architecture.
 const auditArch = 0xc00000b7
 
 // Numbers of system calls, absent for those that the architecture lacks.

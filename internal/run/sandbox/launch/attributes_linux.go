@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// change is a call that changes what is known about a file: the file and what
-// is done to it, given a path that leads to it alone.
+// change is a call that changes metadata of a file: the file and the operation, given a path that leads to it
+// alone.
 type change struct {
 	file   file
 	change func(path string) syscall.Errno
@@ -48,7 +48,7 @@ func (c caller) parse(nr int, a [6]uint64) (change, syscall.Errno) {
 	return c.parseXattr(nr, a)
 }
 
-// parseTimes reads those that change times.
+// parseTimes reads the calls that change times.
 func (c caller) parseTimes(nr int, a [6]uint64) (found change, ok bool, errno syscall.Errno) {
 	at, path, times, flags, unit := unix.AT_FDCWD, a[0], a[1], uint64(0), int64(1000)
 	switch nr {
@@ -74,8 +74,8 @@ func (c caller) parseTimes(nr int, a [6]uint64) (found change, ok bool, errno sy
 	return found, true, errno
 }
 
-// times reads two times, whose fractions count unit nanoseconds. Unit 0 is
-// for whole seconds without a fraction. No times is now.
+// times reads two times, whose fractions are in units of so many nanoseconds. Unit 0 means whole seconds. Nil means
+// now.
 func (c caller) times(address uint64, unit int64) (*[4]int64, syscall.Errno) {
 	if address == 0 {
 		return nil, 0
@@ -97,7 +97,7 @@ func (c caller) times(address uint64, unit int64) (*[4]int64, syscall.Errno) {
 	return &words, 0
 }
 
-// parseXattr reads those that change extended attributes.
+// parseXattr reads the calls that change extended attributes.
 func (c caller) parseXattr(nr int, a [6]uint64) (change, syscall.Errno) {
 	set := nr == sysSetxattr || nr == sysLsetxattr || nr == sysFsetxattr
 	if !set && nr != sysRemovexattr && nr != sysLremovexattr && nr != sysFremovexattr {
@@ -140,7 +140,7 @@ func (c caller) withPath(at int, address, flags uint64, apply func(string) sysca
 	return change{file: file{at: at, path: path, byPath: true, noFollow: flags&atSymlinkNofollow != 0}, change: apply}, 0
 }
 
-// withMode says that a change sets a mode.
+// withMode adds the mode to a change that sets one.
 func withMode(mode uint64) func(change, syscall.Errno) (change, syscall.Errno) {
 	return func(made change, errno syscall.Errno) (change, syscall.Errno) {
 		made.mode = &mode
@@ -148,7 +148,7 @@ func withMode(mode uint64) func(change, syscall.Errno) (change, syscall.Errno) {
 	}
 }
 
-// chmod sets a mode, but never the bits that lend the owner's rights.
+// chmod sets a mode, but never set-ID bits.
 func chmod(mode uint64) func(string) syscall.Errno {
 	return func(path string) syscall.Errno {
 		if mode&setIDs != 0 {

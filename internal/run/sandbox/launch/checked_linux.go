@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -14,18 +13,16 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// Some files that git obeys may be made by a program when what they hold is harmless.
-// The program never writes to such a file: what it has written elsewhere is read, and
-// a copy of what was read is put there.
+// Some files that git obeys may be made by a program if their content is harmless. The program never writes to such
+// a file: its draft elsewhere is read, and a copy of what was read is put there.
 
-// mostChecked bounds how much of a file is looked at, and mostDrafts how many are
-// written at once.
+// mostChecked bounds how much of a file is read, and mostDrafts how many are open at once.
 const (
 	mostChecked = 1 << 20
 	mostDrafts  = 64
 )
 
-// readAt gives the content of a regular file, and its mode.
+// readAt returns the content of a regular file, and its mode.
 func readAt(dir int, name string) (content string, mode os.FileMode, errno syscall.Errno) {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -44,7 +41,7 @@ func readAt(dir int, name string) (content string, mode os.FileMode, errno sysca
 	return string(data), info.Mode().Perm(), 0
 }
 
-// accepts says whether content may take the place of what is at a place.
+// accepts reports whether content may replace the file at a place.
 func accepts(check *obeyed.Check, p place, content string) syscall.Errno {
 	old, _, errno := readAt(p.dir, p.name)
 	if errno != 0 && errno != syscall.ENOENT {
@@ -56,7 +53,7 @@ func accepts(check *obeyed.Check, p place, content string) syscall.Errno {
 	return 0
 }
 
-// replaceChecked is rename for a file whose content counts.
+// replaceChecked is rename for a file whose content is checked.
 func (s *supervisor) replaceChecked(source, target place, check *obeyed.Check) syscall.Errno {
 	if !s.granted(filepath.Dir(target.path)) {
 		return s.outside(syscall.EACCES)
@@ -79,7 +76,6 @@ func (s *supervisor) replaceChecked(source, target place, check *obeyed.Check) s
 	return number(unix.Renameat(source.dir, source.name, target.dir, target.name))
 }
 
-// writeNew makes a file.
 func writeNew(dir int, name, content string, mode os.FileMode) syscall.Errno {
 	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode))
 	if err != nil {
@@ -94,19 +90,18 @@ func writeNew(dir int, name, content string, mode os.FileMode) syscall.Errno {
 	return number(err)
 }
 
-// draft is what a program writes in place of a file that it may not write to: a file
-// in memory. What is in it goes to the file when it is complete.
+// draft is a file in memory that a program writes in place of one it may not write to. Its content goes to the file
+// when complete.
 type draft struct {
 	memory int
 	at     place
 	check  *obeyed.Check
 	mode   os.FileMode
 	put    string // what was put there
-	// settled says that this is what the program has written.
+	// settled is set once the program has finished writing.
 	settled bool
 }
 
-// openDraft opens a draft in place of a file that is to be rewritten.
 func (s *supervisor) openDraft(c caller, p place, check *obeyed.Check, call openCall) (int, syscall.Errno) {
 	whole := call.flags&unix.O_CREAT != 0 && (p.exists() == syscall.ENOENT || call.flags&unix.O_TRUNC != 0)
 	if !s.granted(filepath.Dir(p.path)) || !whole {
@@ -156,7 +151,6 @@ func (d *draft) content() string {
 	return string(buf[:max(n, 0)])
 }
 
-// put puts content where the draft belongs.
 func (s *supervisor) put(d *draft, content string) syscall.Errno {
 	if old, _, errno := readAt(d.at.dir, d.at.name); errno == 0 && old == content {
 		d.put = content
@@ -173,9 +167,9 @@ func (s *supervisor) put(d *draft, content string) syscall.Errno {
 	return errno
 }
 
-// settle puts the drafts that are complete where they belong. It is called before
-// each call that a program makes, and at the end: what was refused by then is said.
-func (s *supervisor) settle(end bool) {
+// applyDrafts puts the complete drafts in place. It is called before each call that a program makes, and at the end:
+// what is still refused then is reported.
+func (s *supervisor) applyDrafts(end bool) {
 	for _, d := range s.drafts {
 		content := d.content()
 		same := content == d.put || d.check.Fixed != "" && strings.TrimSpace(content) == strings.TrimSpace(d.check.Fixed)
@@ -193,9 +187,4 @@ func (s *supervisor) settle(end bool) {
 		}
 		s.drafts = nil
 	}
-}
-
-// waiting reports whether a draft is not complete.
-func (s *supervisor) waiting() bool {
-	return slices.ContainsFunc(s.drafts, func(d *draft) bool { return !d.settled })
 }

@@ -13,53 +13,48 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// Guard is what the supervisor keeps a program from changing though it lies in
-// a tree that the program may change, by absolute paths without symlinks.
+// Guard is what the supervisor keeps a program from changing within the trees that it may change, by absolute paths
+// without symlinks.
 type Guard struct {
-	// Protected reports whether nothing may be made, changed or removed at a
-	// path.
+	// Protected reports whether a path may not be made, changed or removed.
 	Protected func(path string, exists obeyed.Exists) bool
-	// Holds reports whether something protected lies below a directory, which
-	// therefore stays where it is.
+	// Holds reports whether something protected lies below a directory, which then must not move.
 	Holds func(path string, exists obeyed.Exists) bool
-	// Vital reports whether something at a path may be replaced and not removed.
+	// Vital reports whether a path may be replaced but not removed.
 	Vital func(path string, exists obeyed.Exists) bool
-	// Checked gives what a file at a path that is protected may hold, nil where
-	// that may not be changed at all.
+	// Checked returns what a file at a protected path may hold, nil if it may not be changed at all.
 	Checked func(path string, look Look) *obeyed.Check
-	// Directory reports whether a path that is protected may be made as a
-	// directory.
+	// Directory reports whether a protected path may be made as a directory.
 	Directory func(path string) bool
-	// MayGo reports whether a path that is protected or vital may be removed.
+	// MayGo reports whether a protected or vital path may be removed.
 	MayGo func(path string, look Look) bool
 }
 
-// Look is what the guard may look at, as the program sees it.
+// Look reads files as the program sees them.
 type Look struct {
 	Exists obeyed.Exists
-	// Straight reports whether there is something at a path, and no symlink on the
-	// way.
+	// Straight reports whether a path exists without a symlink on the way.
 	Straight func(path string) bool
-	// Read gives the content of a regular file.
+	// Read returns the content of a regular file.
 	Read func(path string) (content string, ok bool)
 }
 
-// A call that makes, changes or removes a file is made in the program's stead,
-// from the directory that it concerns: what was looked at is where it happens.
+// A call that makes, changes or removes a file is made on the program's behalf, from the directory concerned: what
+// was checked is where it happens.
 
-// fileCalls are those calls, beside those that open a file.
+// fileCalls are those calls, except those that open a file.
 var fileCalls = [...]int{
 	sysTruncate, sysRename, sysRenameat, sysRenameat2, sysLink, sysLinkat, sysSymlink, sysSymlinkat,
 	sysUnlink, sysUnlinkat, sysRmdir, sysMkdir, sysMkdirat, sysMknod, sysMknodat,
 }
 
-// writing are the flags of a call that opens a file for more than reading.
+// writing are the flags that open a file for more than reading.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// refused is what a program gets for what is protected, as at level full.
+// refused is the error for what is protected, as at level full.
 const refused = syscall.EROFS
 
-// mayMake says whether a name may come or go at a place.
+// mayMake checks whether a name may be added or removed at a place.
 func (s *supervisor) mayMake(p place) syscall.Errno {
 	switch {
 	case !s.granted(filepath.Dir(p.path)):
@@ -70,8 +65,7 @@ func (s *supervisor) mayMake(p place) syscall.Errno {
 	return 0
 }
 
-// protected reports whether nothing may be written at a path: it is protected, or
-// only replaced as a whole.
+// protected reports whether a path may not be written: it is protected, or replaced only as a whole.
 func (s *supervisor) protected(path string) bool {
 	return s.Guard.Protected(path, s.exists) || s.checked(path) != nil
 }
@@ -83,8 +77,8 @@ func (s *supervisor) checked(path string) *obeyed.Check {
 	return s.Guard.Checked(path, s.look())
 }
 
-// mayAdd says whether a name may come where there is nothing. Where there is
-// something, that is the error, also where nothing may be made.
+// mayAdd checks whether a new name may be added. If the path exists, that is the error, even where it would be
+// refused.
 func (s *supervisor) mayAdd(p place) syscall.Errno {
 	var stat unix.Stat_t
 	if unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil {
@@ -93,8 +87,8 @@ func (s *supervisor) mayAdd(p place) syscall.Errno {
 	return s.mayMake(p)
 }
 
-// mayReplace says whether anything may come or go at a place, a directory or a
-// symlink too: below it, other files would then be what is protected.
+// mayReplace checks whether anything may be added or removed at a place, a directory or a symlink too: other files
+// below it would then be the protected ones.
 func (s *supervisor) mayReplace(p place) syscall.Errno {
 	if errno := s.mayMake(p); errno != 0 {
 		return errno
@@ -105,7 +99,6 @@ func (s *supervisor) mayReplace(p place) syscall.Errno {
 	return 0
 }
 
-// mayRemove says whether what is at a place may be removed.
 func (s *supervisor) mayRemove(p place) syscall.Errno {
 	switch {
 	case !s.granted(filepath.Dir(p.path)):
@@ -116,7 +109,7 @@ func (s *supervisor) mayRemove(p place) syscall.Errno {
 	return 0
 }
 
-// exists reports whether there is anything at an absolute path, as the caller sees it.
+// exists reports whether an absolute path exists, as the caller sees it.
 func (s *supervisor) exists(path string) bool {
 	fd, errno := openPath(s.root, path, unix.O_NOFOLLOW, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
 	if errno == syscall.ENOSYS {
@@ -128,13 +121,11 @@ func (s *supervisor) exists(path string) bool {
 	return errno == 0
 }
 
-// look is what the guard may look at.
 func (s *supervisor) look() Look {
 	return Look{Exists: s.exists, Straight: s.straight, Read: s.readPath}
 }
 
-// straight reports whether there is something at an absolute path, and no symlink on
-// the way.
+// straight reports whether an absolute path exists without a symlink on the way.
 func (s *supervisor) straight(path string) bool {
 	fd, errno := walk(s.root, s.root, path, true)
 	if errno != 0 {
@@ -145,7 +136,7 @@ func (s *supervisor) straight(path string) bool {
 	return ok && name == path
 }
 
-// readPath gives the content of a regular file at an absolute path.
+// readPath returns the content of a regular file at an absolute path.
 func (s *supervisor) readPath(path string) (content string, ok bool) {
 	dir, errno := walk(s.root, s.root, filepath.Dir(path), true)
 	if errno != 0 {
@@ -166,8 +157,8 @@ func (s *supervisor) granted(path string) bool {
 	return false
 }
 
-// files makes a call of fileCalls in the program's stead. The arguments are
-// brought into the form of the newer calls.
+// files makes a call of fileCalls on the program's behalf. The arguments are converted to the form of the newer
+// calls.
 func (s *supervisor) files(c caller, n *notification) (result syscall.Errno, ok bool) {
 	a, cwd := n.args, uint64(0xffffff9c) // AT_FDCWD
 	switch int(n.nr) {
@@ -251,7 +242,7 @@ func (s *supervisor) rename(c caller, fromAt, from, toAt, to uint64, flags uint)
 	if errno := s.mayReplace(target); errno != 0 {
 		return errno
 	}
-	s.beforeRename(source, target, flags)
+	s.watch.Rename(source.watched(), target.watched(), flags&unix.RENAME_EXCHANGE != 0)
 	return number(unix.Renameat2(source.dir, source.name, target.dir, target.name, flags))
 }
 
@@ -280,7 +271,7 @@ func (s *supervisor) link(c caller, fromAt, from, toAt, to, flags uint64) syscal
 	switch path, _ := s.nameOf(source); {
 	case !s.granted(path):
 		return syscall.EXDEV // as from another file system: programs copy then
-	case s.mayChange(source) != 0:
+	case s.mayChangeMode(source, nil) != 0:
 		return syscall.EACCES
 	}
 	s.beforeFile(source, watch.Content) // who writes to the new name, writes to this one
@@ -342,8 +333,7 @@ func (s *supervisor) mkdir(c caller, at, path, mode uint64) syscall.Errno {
 	return s.withMode(p, wanted)
 }
 
-// withMode gives what was just made at a place the mode that it was made with, less of
-// which the host's own umask may have left.
+// withMode sets the mode of what was just made, which the host's own umask may have reduced.
 func (s *supervisor) withMode(p place, mode uint32) syscall.Errno {
 	if mode&s.umask == 0 {
 		return 0

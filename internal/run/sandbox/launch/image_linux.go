@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineBase is where the first part of a launcher's file is in memory, with
-// the machine's instructions.
+// machineBase is the address of the first part of a launcher's file, which holds the machine's instructions.
 const machineBase address = 0x400000
 
 // Sizes in an ELF file.
@@ -29,8 +28,7 @@ type segment struct {
 	data  []byte
 }
 
-// image gives the script, and the machine with it, as the parts of an
-// executable file, each of which begins with a page.
+// image returns the script and the machine as the parts of an executable file, each starting on a page.
 func (s *script) image() [][]byte {
 	ops := s.encode() // completes the other parts
 	segments := []segment{
@@ -46,7 +44,7 @@ func (s *script) image() [][]byte {
 			Filesz: uint64(size), Memsz: uint64(size), Align: uint64(os.Getpagesize()),
 		})
 	}
-	add(elf.PT_GNU_STACK, segment{flags: elf.PF_R | elf.PF_W}, 0, 0) // nobody executes there
+	add(elf.PT_GNU_STACK, segment{flags: elf.PF_R | elf.PF_W}, 0, 0) // never executed
 	offset := start + len(machineCode())
 	add(elf.PT_LOAD, segment{at: machineBase, flags: elf.PF_R | elf.PF_X}, offset, 0)
 	for _, part := range segments {
@@ -77,8 +75,8 @@ func wholePages(size int) int {
 	return (size + page - 1) / page * page
 }
 
-// executable makes a file without a name that can be executed through its
-// descriptor: in memory, or where that is not allowed in a directory.
+// executable makes an unnamed file that can be executed through its descriptor: in memory, or where that is
+// forbidden in a directory.
 func executable(image [][]byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(Name, unix.MFD_CLOEXEC|unix.MFD_EXEC)
 	if err == unix.EINVAL { // before Linux 6.3 all could be executed
@@ -106,8 +104,7 @@ func writeParts(file *os.File, parts [][]byte) error {
 	return nil
 }
 
-// executableOnDisk makes it in the user's cache or in the directory for
-// temporary files.
+// executableOnDisk makes it in the user's cache or the temporary directory.
 func executableOnDisk(image [][]byte) (file *os.File, err error) {
 	dirs := []string{os.TempDir()}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -122,8 +119,8 @@ func executableOnDisk(image [][]byte) (file *os.File, err error) {
 	return nil, err
 }
 
-// ExecuteIn is the operation of an *os.PathError where a directory, in the file system
-// of which no program may be executed, would have held the launcher.
+// ExecuteIn is the operation of an *os.PathError for a directory that was to hold the launcher and is on a noexec
+// file system.
 const ExecuteIn = "execute files in"
 
 func executableIn(dir string, image [][]byte) (*os.File, error) {
@@ -140,6 +137,6 @@ func executableIn(dir string, image [][]byte) (*os.File, error) {
 	if err := unix.Access(path, unix.X_OK); err != nil {
 		return nil, &os.PathError{Op: ExecuteIn, Path: dir, Err: err}
 	}
-	// What is open for writing cannot be executed.
+	// A file open for writing cannot be executed.
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_CLOEXEC, 0)
 }

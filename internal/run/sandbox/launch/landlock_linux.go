@@ -34,9 +34,9 @@ const (
 	rulePath     = 1
 )
 
-// Versions of Landlock. From referABI on a confined process may move files from one
-// directory to another, TruncateABI keeps files from being cut, ScopeABI confines
-// signals and abstract unix sockets, UnixABI unix sockets with a path.
+// Versions of Landlock. From referABI on a confined process may move files between directories, TruncateABI keeps
+// files from being truncated, ScopeABI confines signals and abstract unix sockets, UnixABI unix sockets with a
+// path.
 const (
 	referABI    = 2
 	TruncateABI = 3
@@ -44,16 +44,14 @@ const (
 	UnixABI     = 9
 )
 
-// LandlockABI is the version of Landlock that the kernel offers, 0 for none, which
-// LandlockMissing explains.
+// LandlockABI is the kernel's version of Landlock; 0 if it has none, which LandlockMissing explains.
 func LandlockABI() int {
 	abi, _ := landlockVersion()
 	return abi
 }
 
-// LandlockMissing says why the kernel offers no Landlock: ENOSYS where it has none,
-// EOPNOTSUPP where it was not enabled when it was booted, another error, EPERM most
-// often, where a filter around this process refuses it. It is 0 where there is one.
+// LandlockMissing is why the kernel offers no Landlock: ENOSYS if it lacks it, EOPNOTSUPP if it was not enabled at
+// boot, another error, mostly EPERM, if a filter around this process refuses it. It is 0 if there is Landlock.
 func LandlockMissing() syscall.Errno {
 	_, errno := landlockVersion()
 	return errno
@@ -90,10 +88,9 @@ type pathBeneath struct {
 	fd     int32
 }
 
-// landlock confines the launcher to what the plan grants: by a ruleset of the
-// host's, or by one made inside, where the view is. A view confines without Landlock
-// too: what it shows read-only is mounted so. It does without the first Landlock,
-// under which nothing may be moved from one directory to another.
+// landlock confines the launcher to what the plan grants: by the host's ruleset, or by one made inside, where the
+// view is. A view confines without Landlock too, since it is mounted read-only. It does without Landlock 1, under
+// which nothing may be moved between directories.
 func (p *Plan) landlock(s *script) {
 	if p.Ruleset != 0 {
 		s.call("landlock_restrict_self", sysLandlockRestrictSelf, p.Ruleset, 0)
@@ -115,7 +112,7 @@ func (p *Plan) landlock(s *script) {
 	s.close(ruleset)
 }
 
-// addRule adds a rule. What is gone by now needs none.
+// addRule adds a rule. A path that is gone needs none.
 func (s *script) addRule(ruleset cell, g grant) {
 	access := g.access
 	if info, err := os.Stat(g.path); err == nil && !info.IsDir() {
@@ -135,12 +132,12 @@ func (s *script) addRule(ruleset cell, g grant) {
 type grant struct {
 	path   string
 	access uint64
-	// follow is for paths in which nobody but the system puts symlinks.
+	// follow is for paths on which only the system puts symlinks.
 	follow bool
 }
 
-// open opens the path for no access. Anyone who may write on the way must not
-// choose what is granted.
+// open opens the path with O_PATH, without symlinks: anyone who may write on the way must not choose what is
+// granted.
 func (g grant) open() (int, syscall.Errno) {
 	if g.follow {
 		return openDescriptor(g.path)
@@ -159,7 +156,6 @@ func (g grant) open() (int, syscall.Errno) {
 	return fd, 0
 }
 
-// grants lists what the plan grants, of the rights that are handled.
 func (p *Plan) grants(handled uint64) (grants []grant) {
 	if p.List {
 		grants = append(grants, grant{"/", fsReadDir, false})
@@ -175,13 +171,12 @@ func (p *Plan) grants(handled uint64) (grants []grant) {
 	return grants
 }
 
-// handles gives what a ruleset of the plan handles, and the size of that.
+// handles returns the rights that a ruleset of the plan handles, and the size of the struct.
 func (p *Plan) handles(abi int) (attr rulesetAttr, size uintptr) {
 	attr.fs = fsHandled(abi)
 	if p.Namespaces {
-		// All of the view may be read, and mounts keep files from being cut.
-		// Were Landlock to handle either, the kernel would look at every
-		// directory above each file that is opened.
+		// All of the view is readable, and mounts prevent truncation. If Landlock handled either, the kernel would
+		// check every directory above each file opened.
 		attr.fs &^= fsRead | fsTruncate
 	}
 	if abi < ScopeABI {
@@ -191,8 +186,7 @@ func (p *Plan) handles(abi int) (attr rulesetAttr, size uintptr) {
 	return attr, unsafe.Sizeof(attr)
 }
 
-// NewRuleset makes a Landlock ruleset of what the plan grants, and gives its
-// descriptor.
+// NewRuleset makes a Landlock ruleset of the plan's grants, and returns its descriptor.
 func (p *Plan) NewRuleset() (int, error) {
 	abi, errno := landlockVersion()
 	if errno != 0 {
@@ -212,7 +206,7 @@ func (p *Plan) NewRuleset() (int, error) {
 	return int(fd), nil
 }
 
-// addRule grants access below a path. What is gone by now needs no rule.
+// addRule grants access below a path. A path that is gone needs none.
 func addRule(ruleset int, g grant) error {
 	path, access := g.path, g.access
 	fd, errno := g.open()

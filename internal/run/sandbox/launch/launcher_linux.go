@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Failure is what the launcher's message begins with when a step fails, whose name
-// follows: MakeNamespaces and InstallFilter among them.
+// Failure begins the launcher's message about a failed step, whose name follows: MakeNamespaces and InstallFilter
+// among them.
 const (
 	Failure        = "the command cannot be confined: "
 	MakeNamespaces = "make namespaces"
@@ -20,9 +20,8 @@ const (
 // exitFailed is the launcher's exit code when it could not start the program.
 const exitFailed = 125
 
-// Apply puts a launcher in front of a command that has not been started, with
-// an environment of its own. It adds a file to cmd.ExtraFiles, which the caller
-// closes when the command has been started or will not be.
+// Apply puts a launcher in front of a command that has not been started, with an environment of its own. It adds a
+// file to cmd.ExtraFiles, which the caller closes once the command has been started or given up.
 func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
 	s, err := p.script()
 	if err != nil {
@@ -35,11 +34,10 @@ func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
 	return nil
 }
 
-// shownArguments is how much of a command line the launcher shows.
+// shownArguments bounds the command line that the launcher shows, in bytes.
 const shownArguments = 4 << 10
 
-// shown are the arguments of the program that the launcher has as its own, for
-// anyone who lists processes.
+// shown are the arguments that the launcher shows to those who list processes.
 func shown(args []string) []string {
 	for i, size := 0, 0; i < len(args); i++ {
 		if size += len(args[i]); size > shownArguments {
@@ -60,14 +58,15 @@ func apply(cmd *exec.Cmd, s *script) error {
 	return nil
 }
 
-// script writes down what the launcher does, from the outside in.
+// script lists what the launcher does, from the outside in.
 func (p *Plan) script() (*script, error) {
 	if auditArch == 0 {
 		return nil, failure("no launcher is known for this architecture", syscall.ENOSYS)
 	}
 	s := newScript()
 	s.try(unix.SYS_PRCTL, unix.PR_SET_NAME, Name) // or it would be called as its descriptor
-	s.withhold(3 + p.Files)
+	// The host may have been started with descriptors that it does not know of.
+	s.try(unix.SYS_CLOSE_RANGE, 3+p.Files, 1<<32-1, unix.CLOSE_RANGE_CLOEXEC)
 	if !p.Terminal {
 		s.leaveTerminal()
 	} else { // what hangs up the terminal ends the program, also where the host was started with nohup
@@ -86,14 +85,14 @@ func (p *Plan) script() (*script, error) {
 		s.call("enter "+p.Dir, unix.SYS_CHDIR, p.Dir)
 	}
 	for _, limit := range p.Limits {
-		s.setLimit(limit)
+		s.call("setrlimit", unix.SYS_PRLIMIT64, 0, limit.Resource, s.words(limit.Value, limit.Value), 0)
 	}
 	s.dropRights()
 	p.landlock(s)
 	p.installFilter(s)
 	if p.Path == "" && p.Supervisor != 0 {
-		// As a command writes: without a supervisor that works, it cannot. Of a
-		// process that is not dumpable the supervisor learns nothing.
+		// As a command writes: without a working supervisor it cannot. The supervisor learns nothing of an
+		// undumpable process.
 		s.try(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1)
 		fd := s.cell()
 		s.call("have a file opened", unix.SYS_OPENAT, unix.AT_FDCWD, os.DevNull, unix.O_WRONLY|unix.O_CLOEXEC).into(fd)
@@ -107,7 +106,11 @@ func (p *Plan) script() (*script, error) {
 	p.run(s)
 	if p.Namespaces {
 		s.here(&outside)
-		s.waitOutside(first)
+		status := s.cell()
+		s.ignoreSignals()
+		s.try(unix.SYS_CLOSE_RANGE, 0, 1<<32-1, 0)
+		s.waitFor(first, status)
+		s.exitAs(status)
 	}
 	p.fail(s)
 	if s.invalid {
@@ -116,15 +119,8 @@ func (p *Plan) script() (*script, error) {
 	return s, nil
 }
 
-// withhold keeps descriptors from first on from the program: the host may have
-// been started with some that it knows nothing of.
-func (s *script) withhold(first int) {
-	s.try(unix.SYS_CLOSE_RANGE, first, 1<<32-1, unix.CLOSE_RANGE_CLOEXEC)
-}
-
-// enterNamespaces moves the launcher into namespaces of its own. It goes on as
-// the first process of the PID namespace, and outside of that at outside. The
-// user keeps their number, and is nobody else there either.
+// enterNamespaces moves the launcher into new namespaces. It continues as the first process of the PID namespace,
+// and outside of that at outside. The user keeps their number, and has no other.
 func (s *script) enterNamespaces(network bool, outside *label) (first cell) {
 	flags := unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 	if network {
@@ -143,7 +139,7 @@ func (s *script) enterNamespaces(network bool, outside *label) (first cell) {
 	return first
 }
 
-// onlyID is the map of a user namespace in which somebody keeps their number.
+// onlyID is the map of a user namespace with a single user, under the same number.
 func onlyID(id int) string { return strconv.Itoa(id) + " " + strconv.Itoa(id) + " 1" }
 
 // write writes to a file that exists.
@@ -154,15 +150,14 @@ func (s *script) write(path, text string) {
 	s.try(unix.SYS_CLOSE, fd)
 }
 
-// dieWith has the kernel end the process when its parent ends, which was that
-// one when the script was written.
+// dieWith has the kernel end the process with its parent, which must still be the given one.
 func (s *script) dieWith(parent any) {
 	s.call("set the parent-death signal", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, int(unix.SIGKILL))
 	s.call("getppid", unix.SYS_GETPPID).unless(parent).otherwise(&s.quit)
 }
 
-// forkFirst goes on as the first process of the PID namespace. It has no number
-// for its parent there, so that it asks for it by a descriptor.
+// forkFirst continues as the first process of the PID namespace. Its parent has no number there, so it is watched
+// by a descriptor.
 func (s *script) forkFirst(outside *label) (first cell) {
 	own, poll := s.cell(), s.buffer(make([]byte, 16))
 	first = s.cell()
@@ -175,16 +170,7 @@ func (s *script) forkFirst(outside *label) (first cell) {
 	return first
 }
 
-// waitOutside is what the launcher does outside of the PID namespace.
-func (s *script) waitOutside(first cell) {
-	status := s.cell()
-	s.ignoreSignals()
-	s.try(unix.SYS_CLOSE_RANGE, 0, 1<<32-1, 0)
-	s.waitFor(first, status)
-	s.exitAs(status)
-}
-
-// fail is where the launcher ends when a step fails.
+// fail ends the launcher when a step fails.
 func (p *Plan) fail(s *script) {
 	const what, next = Failure,
 		"Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl."

@@ -11,7 +11,7 @@ import (
 //lint:ignore U1000 its instructions are copied
 func machine()
 
-// machineStart is where machine's instructions begin.
+// machineStart is the address of machine's instructions.
 func machineStart() *byte
 
 // machineEnd is the mark behind them.
@@ -20,7 +20,7 @@ const machineEnd = "mark-end"
 // machineLimit bounds the search for it.
 const machineLimit = 4 << 10
 
-// machineCode gives the instructions.
+// machineCode returns the instructions.
 var machineCode = sync.OnceValue(func() []byte {
 	code := unsafe.Slice(machineStart(), machineLimit)
 	return bytes.Clone(code[:bytes.Index(code, []byte(machineEnd))])

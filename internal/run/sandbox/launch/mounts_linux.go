@@ -24,12 +24,10 @@ const (
 // devices are the device files that a process sees.
 var devices = [...]string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// gone are the errors of a place that is gone or out of reach: there is nothing
-// to grant or to hide.
+// gone are the errors of a path that is gone or out of reach: it needs no grant and no hiding.
 var gone = []syscall.Errno{unix.ENOENT, unix.EACCES, unix.ENOTDIR}
 
-// arrange makes the view: everything read-only, then the changes. What the
-// changes show is taken beforehand, while it is as it was.
+// arrange makes the view: everything read-only, then the changes. The sources of changes are opened before that.
 func (p *Plan) arrange(s *script) {
 	s.mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	trees := make([]cell, len(p.View))
@@ -52,8 +50,7 @@ func (p *Plan) arrange(s *script) {
 	s.restrict(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV,
 		unix.AT_RECURSIVE)
 	p.makeDev(s, nodes)
-	// Files below /proc belong to the root user, whom no rights keep from
-	// writing to them.
+	// Files below /proc belong to root, who needs no rights to write to them.
 	s.mount("proc", "/proc", "proc", inertMount|unix.MS_RDONLY, "")
 	for i, change := range p.View {
 		if change.Kind == Text {
@@ -68,7 +65,7 @@ func (p *Plan) arrange(s *script) {
 	}
 }
 
-// makeDev makes a small /dev of its own, with a place for what hides files.
+// makeDev makes a small /dev, with room for what covers hidden files.
 func (p *Plan) makeDev(s *script, nodes [len(devices)]cell) {
 	s.mount("tmpfs", "/dev", "tmpfs", inertMount, hiddenMode)
 	for i, name := range devices {
@@ -93,11 +90,11 @@ func (p *Plan) makeDev(s *script, nodes [len(devices)]cell) {
 		}
 	}
 	s.mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
-	// Copies of a read-only mount are read-only, too.
+	// Copies of a read-only mount are read-only too.
 	s.restrict(unix.AT_FDCWD, "/dev", unix.MOUNT_ATTR_RDONLY, 0)
 }
 
-// change makes one change. A place that is gone by now needs no hiding.
+// change makes one change. A path that is gone needs no hiding.
 func (p *Plan) change(s *script, change Change, tree cell) {
 	switch change.Kind {
 	case Scratch:
@@ -125,7 +122,7 @@ func (p *Plan) change(s *script, change Change, tree cell) {
 	}
 }
 
-// makePlace makes what a tree is to be put on, where hiding has removed it.
+// makePlace makes the mount point of a tree where hiding has removed it.
 func (p *Plan) makePlace(s *script, path string) {
 	hidden := ""
 	for _, change := range p.View {
@@ -147,16 +144,11 @@ func (p *Plan) makePlace(s *script, path string) {
 	}
 }
 
-// openHow is what openat2 takes.
-func (s *script) openHow(flags, resolve int) address {
-	return s.words(uint64(flags), 0, uint64(resolve))
-}
-
-// openPlace opens a place for no access. No symlink is followed on the way:
-// anyone who may write there must not choose what becomes visible, or where.
+// openPlace opens a path with O_PATH and without symlinks: anyone who may write there must not choose what becomes
+// visible, or where.
 func (s *script) openPlace(step, path string) (o *op, at cell) {
 	at = s.cell()
-	how := s.openHow(unix.O_PATH|unix.O_CLOEXEC, unix.RESOLVE_NO_SYMLINKS)
+	how := s.words(unix.O_PATH|unix.O_CLOEXEC, 0, unix.RESOLVE_NO_SYMLINKS) // struct open_how
 	return s.call(step, unix.SYS_OPENAT2, unix.AT_FDCWD, path, how, unix.SizeofOpenHow).into(at), at
 }
 
@@ -170,7 +162,7 @@ func (s *script) takeTree(path string) (tree cell) {
 	return tree
 }
 
-// clone copies what is at path, where nobody else can write.
+// clone copies the mounts at path, where only this process can write.
 func (s *script) clone(path string) (tree cell) {
 	tree = s.cell()
 	s.call("take "+path, unix.SYS_OPEN_TREE, unix.AT_FDCWD, path,
@@ -178,7 +170,6 @@ func (s *script) clone(path string) (tree cell) {
 	return tree
 }
 
-// put mounts a tree at path.
 func (s *script) put(tree cell, step, path string) {
 	_, at := s.openPlace(step, path)
 	s.move(tree, step, at)
@@ -186,9 +177,8 @@ func (s *script) put(tree cell, step, path string) {
 	s.close(tree)
 }
 
-// hide mounts a tree at path, where there is something. What was removed or replaced
-// after it was opened is opened again: another may be there. (What the attempts leave
-// open ends with the launcher, which can have only so much open.)
+// hide mounts a tree over path if that exists. A path removed or replaced after it was opened is opened again.
+// (Descriptors of the attempts stay open until the launcher ends, which limits their number.)
 func (s *script) hide(tree cell, path string) {
 	var again, passed label
 	s.here(&again)
@@ -205,7 +195,7 @@ func (s *script) move(tree cell, step string, at cell) *op {
 		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// restrict sets attributes of mounts. at is a tree or the current directory.
+// restrict sets mount attributes. at is a tree or the current directory.
 func (s *script) restrict(at any, path string, set, flags int) *op {
 	return s.call("restrict "+path, unix.SYS_MOUNT_SETATTR, at, path, flags, s.words(uint64(set), 0, 0, 0), 32)
 }
@@ -223,10 +213,10 @@ func (s *script) cover(path, mode string) {
 	s.mount("tmpfs", path, "tmpfs", plainMount, mode).orElse(nil, gone...)
 }
 
-// textFile is where the content of a Text is, by its number in the view.
+// textFile is the path of the content of a Text, by its number in the view.
 func textFile(i int) string { return "/dev/.text" + strconv.Itoa(i) }
 
-// fill makes a file with a content.
+// fill makes a file with content.
 func (s *script) fill(path, content string) {
 	fd := s.cell()
 	s.call("create "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path,

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// openCall is a call that opens a file.
 type openCall struct {
 	at    int
 	path  uint64
@@ -32,7 +31,6 @@ func parseOpen(nr int, a [6]uint64) (call openCall, ok bool) {
 	return call, false
 }
 
-// openFile opens a file for the program.
 func (s *supervisor) openFile(c caller, call openCall) (fd int, errno syscall.Errno) {
 	if call.flags&createFlags != 0 && call.mode&setIDs != 0 {
 		return -1, syscall.EPERM
@@ -57,8 +55,8 @@ func (s *supervisor) openFile(c caller, call openCall) (fd int, errno syscall.Er
 	return -1, syscall.ELOOP
 }
 
-// openStep opens a file by a path from an open directory. Where the path ends
-// in a symlink, it gives the directory and path to go on with instead.
+// openStep opens a file by a path from an open directory. If the path ends in a symlink, it returns the directory
+// and path to continue with.
 func (s *supervisor) openStep(c caller, base int, path string, call openCall) (fd, next int, rest string,
 	errno syscall.Errno) {
 	if own, ok := ownDescriptor(path); ok {
@@ -113,7 +111,6 @@ func (s *supervisor) openStep(c caller, base int, path string, call openCall) (f
 	return -1, next, target, errno
 }
 
-// startOf opens the directory that a link at the place leads on from.
 func (p place) startOf(c caller, target string) (int, syscall.Errno) {
 	if strings.HasPrefix(target, "/") {
 		return duplicate(c.root)
@@ -121,10 +118,9 @@ func (p place) startOf(c caller, target string) (int, syscall.Errno) {
 	return duplicate(p.dir)
 }
 
-// tmpfileBit is the bit of O_TMPFILE that is its alone.
 const tmpfileBit = 0o20000000
 
-// ownDescriptor reads the ways in which a program names an open file of its own.
+// ownDescriptor parses the paths by which a program names its own open files.
 func ownDescriptor(path string) (fd int, ok bool) {
 	switch path {
 	case "/dev/stdin":
@@ -143,7 +139,7 @@ func ownDescriptor(path string) (fd int, ok bool) {
 	return 0, false
 }
 
-// create makes a file where there is none.
+// create makes a new file.
 func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errno) {
 	if errno := s.mayMake(p); errno != 0 {
 		return -1, errno
@@ -153,8 +149,7 @@ func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errn
 	return s.openNew(p.dir, p.name, flags, call.mode&^c.umask())
 }
 
-// openNew makes a file, and gives it its mode, less of which the host's own umask may
-// have left.
+// openNew makes a file and sets its mode, which the host's own umask may have reduced.
 func (s *supervisor) openNew(dir int, path string, flags int, mode uint32) (int, syscall.Errno) {
 	fd, err := unix.Openat(dir, path, flags, mode)
 	if err == nil && mode&s.umask != 0 {
@@ -163,7 +158,7 @@ func (s *supervisor) openNew(dir int, path string, flags int, mode uint32) (int,
 	return fd, number(err)
 }
 
-// mayOpen says whether an open file may be opened for reading, and to write.
+// mayOpen checks whether an open file may be opened for reading, or to write.
 func (s *supervisor) mayOpen(fd int, write bool) syscall.Errno {
 	path, ok := s.nameOf(fd)
 	var stat syscall.Stat_t
@@ -192,15 +187,15 @@ func (s *supervisor) mayOpen(fd int, write bool) syscall.Errno {
 	return 0
 }
 
-// shown reports whether the program may read what it sees at an open file: in a
-// view, but for /proc, where it counts who asks.
+// shown reports whether the program may read the file it sees: in a view, except in /proc, where the reader
+// matters.
 func (s *supervisor) shown(fd int) bool {
 	var where syscall.Statfs_t
 	return s.View && !s.raised && syscall.Fstatfs(fd, &where) == nil && int64(where.Type) != procMagic
 }
 
-// terminal opens the terminal of the caller's session, for no access. That is what
-// /dev/tty means to the caller, and something else to the supervisor.
+// terminal opens the controlling terminal of the caller's session with O_PATH: /dev/tty means another one to the
+// supervisor.
 func (c caller) terminal() (int, syscall.Errno) {
 	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(c.pid) + "/stat")
 	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
@@ -221,8 +216,7 @@ func (c caller) terminal() (int, syscall.Errno) {
 	return fd, 0
 }
 
-// reopen opens what is open for no access as the program wants it, and closes
-// that.
+// reopen opens an O_PATH descriptor as the program asked, and closes it.
 func (s *supervisor) reopen(c caller, file int, call openCall) (int, syscall.Errno) {
 	defer func() { _ = syscall.Close(file) }()
 	var stat syscall.Stat_t

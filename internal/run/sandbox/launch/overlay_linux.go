@@ -6,16 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The descriptors at which the layers of an overlay are open, so that their names
-// need not be known: an option of a mount cannot hold any name.
+// The descriptors of an overlay's open layers: a mount option cannot hold every name.
 const (
 	lowerLayer = 240 + iota
 	upperLayer
 	workLayer
 )
 
-// takeOverlay makes a view of a directory, of which changes go to the upper
-// directory of the layer.
+// takeOverlay makes a view of a directory whose changes go to the upper directory of the layer.
 func (s *script) takeOverlay(dir string, layer Layer) (tree cell) {
 	tree = s.cell()
 	config := s.cell()

@@ -9,19 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is where a file is, or would be: a directory and a name in it.
+// place is the location of a file, existing or not: a directory and a name in it.
 type place struct {
 	dir  int
 	name string
 	path string // of both, absolute and without symlinks
-	// mustBeDir is for a path that ends in a slash.
+	// mustBeDir is set for a path that ends in a slash.
 	mustBeDir bool
 }
 
 func (p place) close() { _ = syscall.Close(p.dir) }
 
-// enter opens the directory that a path of the caller starts from. The path has
-// been read by then.
+// enter opens the directory that a path of the caller, already read, starts from.
 func (c caller) enter(at int, path string) (int, syscall.Errno) {
 	if !strings.HasPrefix(path, "/") {
 		return c.openOwn(at)
@@ -79,7 +78,7 @@ func (s *supervisor) place(c caller, at int, address uint64) (place, syscall.Err
 	return s.locate(c, base, path)
 }
 
-// nameOf is the path of an open file, as the kernel knows it here.
+// nameOf is the path of an open file, as the kernel names it here.
 func nameOf(fd int) (path string, ok bool) {
 	buf := make([]byte, syscall.PathMax)
 	length, err := syscall.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf)
@@ -89,8 +88,7 @@ func nameOf(fd int) (path string, ok bool) {
 	return string(buf[:length]), true
 }
 
-// exists says whether there is something at a place, and of the kind that the
-// path says.
+// exists checks whether a place exists and is of the type that the path requires.
 func (p place) exists() syscall.Errno {
 	var stat unix.Stat_t
 	if err := unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {

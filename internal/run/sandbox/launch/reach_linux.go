@@ -6,10 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kinds of requests to ioctl(2), and requests, that change what is known about
-// a file through a descriptor for reading: flags, generations, encryption,
-// layouts. Landlock has no say over them. On Btrfs they also copy whole trees,
-// with all that a view hides in them.
+// Kinds of ioctl(2) requests, and requests, that change metadata through a descriptor for reading: flags,
+// generations, encryption, layouts. Landlock does not cover them. On Btrfs they also copy whole trees, with all
+// that a view hides in them.
 const (
 	kindMask   = 0xff00
 	kindBtrfs  = 0x9400
@@ -25,9 +24,8 @@ var (
 		0xc0686611 /* PROCMAP_QUERY */}
 )
 
-// requests refuses requests to terminals and file systems, and leases, which
-// keep others waiting for a file. Attributes says whether the view confines the
-// flags of files.
+// requests refuses requests to terminals and file systems, and leases, which block others from a file. With
+// attributes the view confines the flags of files.
 func (p *rules) requests(attributes bool) {
 	body := []instruction{
 		loadArg(1), jumpEqual(tiocsti), ret(refuse(syscall.EPERM)), jumpEqual(tioclinux), ret(refuse(syscall.EPERM)),
@@ -52,9 +50,8 @@ func (p *rules) requests(attributes bool) {
 	p.add(sysFcntl, loadArg(1), jumpEqual(unix.F_SETLEASE), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
-// others refuses changing limits, priorities and processors of a process that
-// is named by its number, where no PID namespace leaves out those outside. 0 is
-// the caller.
+// others refuses changing limits, priorities and processors of a process by its number, where no PID namespace
+// hides those outside. 0 is the caller.
 func (p *rules) others() {
 	if0 := func(arg uint32) []instruction { return []instruction{loadArg(arg), jumpEqual(0), ret(retAllow)} }
 	refused := ret(refuse(syscall.EPERM))
@@ -69,7 +66,7 @@ func (p *rules) others() {
 	p.add(sysIoprioSet, append(either(ioProcess, ioGroup), append(if0(1), refused)...)...)
 }
 
-// either refuses but for two values of the first argument.
+// either refuses all but two values of the first argument.
 func either(one, other uint32) []instruction {
 	return []instruction{
 		loadArg(0), {code: opJumpEqual, jt: 2, k: one}, {code: opJumpEqual, jt: 1, k: other},

@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// secureAllLocked are the secure bits with no rights for the root user, no
-// fixups, and both locked.
+// secureAllLocked are the secure bits for no root privileges and no fixups, both locked.
 const secureAllLocked = 0x2f
 
-// capabilities is how many there are.
+// capabilities is the number of capabilities.
 var capabilities = sync.OnceValue(func() int {
 	const most = 64
 	text, _ := os.ReadFile("/proc/sys/kernel/cap_last_cap")
@@ -29,14 +28,12 @@ var capabilities = sync.OnceValue(func() int {
 // undumpable keeps the program from writing into the launcher's memory.
 func (s *script) undumpable() { s.try(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0) }
 
-// dropRights gives up every capability for good, which the root user may have
-// to begin with, and any way to new ones.
+// dropRights drops every capability for good, which root may have, and any way to new ones.
 func (s *script) dropRights() {
 	var dropped label
 	s.undumpable()
 	s.try(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
-	// This and the next fail without the right to them, and then there is
-	// nothing to drop.
+	// This and the next fail without the right to them, and then there is nothing to drop.
 	for capability := range capabilities() {
 		s.try(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, capability).failing(&dropped)
 	}
@@ -47,14 +44,11 @@ func (s *script) dropRights() {
 	s.call("no_new_privs", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 }
 
-// byPass are the capabilities by which the root user changes files of others: to pass
-// over permission bits, and over who owns a file.
+// byPass are root's capabilities to change files of others despite permission bits and ownership.
 const byPass = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 
-// limitRights takes the capabilities of the calling thread of the host, but for those
-// of byPass that it has, which are laid aside. It starts no program; one would not
-// have them again either, by the secure bits and no_new_privs, so that the bounding
-// set may stay.
+// limitRights drops the capabilities of the calling host thread, except those of byPass, which are laid aside. The
+// bounding set may stay: the thread starts no program, and secure bits and no_new_privs would deny them.
 func (s *supervisor) limitRights() error {
 	_ = unix.Prctl(unix.PR_SET_SECUREBITS, secureAllLocked, 0, 0, 0) // fails where there is nothing to drop
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -75,10 +69,9 @@ func raiseRights(permitted, effective uint32) error {
 	return unix.Capset(&header, &data[0])
 }
 
-// withRights makes a call, and, where permission bits deny it, once more with the
-// rights that the root user has outside of the sandbox: what may be changed at all is
-// looked at in either case. The first error counts if that fails too, so that nothing
-// is learned of places that the program may not see.
+// withRights makes a call and, if permission bits deny it, again with root's rights outside the sandbox: whether
+// the change is allowed was checked before. If that fails too, the first error is returned, so that nothing leaks
+// about places the program cannot see.
 func (s *supervisor) withRights(call func() syscall.Errno) syscall.Errno {
 	errno := call()
 	if !s.mighty || errno != syscall.EACCES && errno != syscall.EPERM {
@@ -98,12 +91,7 @@ func (s *supervisor) withRights(call func() syscall.Errno) syscall.Errno {
 	return errno
 }
 
-func (s *script) setLimit(limit Limit) {
-	s.call("setrlimit", unix.SYS_PRLIMIT64, 0, limit.Resource, s.words(limit.Value, limit.Value), 0)
-}
-
-// leaveTerminal gives up the controlling terminal, into which a program could
-// otherwise type.
+// leaveTerminal gives up the controlling terminal, into which a program could otherwise type.
 func (s *script) leaveTerminal() {
 	var none label
 	fd := s.cell()
@@ -113,7 +101,7 @@ func (s *script) leaveTerminal() {
 	s.here(&none)
 }
 
-// loopbackUp makes 127.0.0.1 work in a new network namespace.
+// loopbackUp brings up 127.0.0.1 in a new network namespace.
 func (s *script) loopbackUp() {
 	request := struct {
 		name  [16]byte
@@ -128,7 +116,7 @@ func (s *script) loopbackUp() {
 	s.try(unix.SYS_CLOSE, fd)
 }
 
-// failed is an error of a step.
+// failed is the error of a step.
 type failed struct {
 	step  string
 	errno error
@@ -139,7 +127,7 @@ func (f failed) Unwrap() error { return f.errno }
 
 func failure(step string, err error) error { return failed{step, err} }
 
-// number gives the system's number of an error.
+// number returns the errno of an error.
 func number(err error) syscall.Errno {
 	if err == nil {
 		return 0

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run starts the program and stays behind: it gets the processes that have lost
-// their parent, and none of them outlives it.
+// run starts the program and stays behind: it reaps orphans, none of which outlives it.
 func (p *Plan) run(s *script) {
 	if p.Path == "" {
 		s.try(unix.SYS_EXIT_GROUP, 0)
@@ -18,7 +17,7 @@ func (p *Plan) run(s *script) {
 	}
 	program := p.start(s)
 	s.ignoreSignals()
-	// Anyone who reads from the program sees when it closes its files.
+	// Readers of the program's output must see when it closes its files.
 	for fd := range 3 + p.Files {
 		s.try(unix.SYS_CLOSE, fd)
 	}
@@ -27,7 +26,11 @@ func (p *Plan) run(s *script) {
 	status := cell(record + 8)
 	s.waitFor(program, status)
 	var none, unclean label
-	s.waitForOthers(&none)
+	for _, pause := range othersPatience {
+		s.reap(&none)
+		s.try(unix.SYS_NANOSLEEP, s.words(0, uint64(pause)*1_000_000))
+	}
+	s.reap(&none)
 	if !p.Namespaces {
 		s.killOthers(&none, &unclean)
 	}
@@ -39,8 +42,7 @@ func (p *Plan) run(s *script) {
 	s.exitAs(status)
 }
 
-// start starts the program in the memory of the launcher, which goes on when
-// the program has taken over.
+// start starts the program in the launcher's memory (vfork); the launcher continues once the program is executed.
 func (p *Plan) start(s *script) (program cell) {
 	own, result := s.cell(), s.cell()
 	program = s.cell()
@@ -54,7 +56,7 @@ func (p *Plan) start(s *script) (program cell) {
 	return program
 }
 
-// explain ends the launcher when the program could not be executed.
+// explain ends the launcher if the program could not be executed.
 func (p *Plan) explain(s *script, result cell) {
 	var missing, long, denied, fine label
 	s.try(opValue, result).orElse(&missing, unix.ENOENT).equal = &fine
@@ -82,8 +84,8 @@ func (p *Plan) refuse(s *script, code, message, next string) {
 	s.goTo(&s.quit)
 }
 
-// ignoreSignals leaves it to the program what a signal to the whole group
-// does. It must come after the program's start, who would inherit it.
+// ignoreSignals leaves signals to the whole group to the program. It comes after the program's start, which would
+// inherit it.
 func (s *script) ignoreSignals() {
 	action := s.words(1, 0, 0, 0) // SIG_IGN
 	for _, signal := range []syscall.Signal{
@@ -101,31 +103,19 @@ func (s *script) waitFor(pid, status cell) {
 	s.try(unix.SYS_WAIT4, -1, address(status)).unless(pid).otherwise(&again)
 }
 
-// othersPatience are the pauses, in milliseconds, after which the launcher
-// looks whether the processes that the program has left behind have ended by
-// themselves: half a second together.
+// othersPatience are the pauses, in milliseconds, between checks whether the processes left behind have ended by
+// themselves: half a second in total.
 var othersPatience = [...]int{1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 16, 32, 64, 128, 228}
 
-// waitForOthers goes on at none when no child is left, and else when patience
-// is over.
-func (s *script) waitForOthers(none *label) {
-	for _, pause := range othersPatience {
-		s.reap(none)
-		s.try(unix.SYS_NANOSLEEP, s.words(0, uint64(pause)*1_000_000))
-	}
-	s.reap(none)
-}
-
-// reap reaps all that have ended. It goes on at none when no child is left.
+// reap reaps all that have ended. It goes to none when no child is left.
 func (s *script) reap(none *label) {
 	var again label
 	s.here(&again)
 	s.try(unix.SYS_WAIT4, -1, 0, unix.WNOHANG).otherwise(&again).failing(none)
 }
 
-// killOthers ends the children that are left, one after the other, and theirs,
-// which become children of ours as their parents end. It goes on at unclean
-// when the kernel does not tell who they are.
+// killOthers kills the remaining children one by one, and theirs, which become ours as their parents end. It goes
+// to unclean if the kernel does not list them.
 func (s *script) killOthers(none, unclean *label) {
 	var again label
 	list, length, child, text := s.cell(), s.cell(), s.cell(), s.buffer(make([]byte, 16))
@@ -142,7 +132,7 @@ func (s *script) killOthers(none, unclean *label) {
 	s.goTo(&again)
 }
 
-// exitAs ends the launcher as a process has ended, as a shell would.
+// exitAs exits as a process has ended, as a shell would.
 func (s *script) exitAs(status cell) {
 	code := s.cell()
 	s.try(opExitCode, status).into(code)

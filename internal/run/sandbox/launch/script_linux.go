@@ -8,10 +8,8 @@ import (
 	"syscall"
 )
 
-// script is what a launcher does, as a list of system calls. The host writes it
-// for one command, with all that has to be decided beforehand decided; what is
-// left for the launcher is to make the calls, to pass results on to later ones,
-// and to go on in another place than the next when one fails.
+// script is a launcher's list of system calls. The host writes it for one command, all decisions made; the launcher
+// makes the calls, passes results on to later ones, and branches on errors.
 type script struct {
 	ops      []op
 	constant []byte // what operations refer to and never change
@@ -31,23 +29,19 @@ const (
 	stateBase    address = 0x30000000
 )
 
-// address is a place in the launcher's memory; as an argument it stands for
-// itself. A cell is the address of a number; as an argument it stands for the
-// number that is there at the time.
+// address is a place in the launcher's memory; as an argument it stands for itself. A cell is the address of a
+// number; as an argument it stands for that number at the time.
 type (
 	address uint64
 	cell    uint64
 )
 
-// label is a place in the script. The nil one is that behind the operation
-// that mentions it.
+// label is a place in the script. Nil means the next operation.
 type label struct{ op int }
 
-// op is an operation. To the machine it is opSize bytes: the number, addresses
-// of six arguments and of the result, the address of what is expected, where to
-// go on after that and after another result; the errors that are put up with,
-// as a set of bits, and where to go on after one of those and after another;
-// and the step's name and its length.
+// op is an operation. To the machine it is opSize bytes: the number, addresses of six arguments and of the result,
+// the address of the expected result, where to go after that and after another result; a bit set of tolerated
+// errors, where to go after one of those and after another; and the step's name and its length.
 type op struct {
 	in           *script
 	step         string
@@ -62,25 +56,22 @@ type op struct {
 
 const opSize = 128
 
-// Numbers of what is no system call. Value gives its argument. Number reads a
-// decimal number at its argument. ExitCode gives what a shell would as the
-// exit code for a wait status.
+// Pseudo system calls. Value returns its argument. Number parses a decimal number at its argument. ExitCode returns
+// the shell's exit code for a wait status.
 const (
 	opValue    = -1
 	opNumber   = -2
 	opExitCode = -3
 )
 
-// The state begins with what the machine says of the last error: its number,
-// and the name of the step as an iovec(3).
+// The state begins with the machine's last error: its number, and the name of the step as an iovec(3).
 const (
 	stateErrno = cell(stateBase)
 	stateStep  = stateBase + 8
 	stateSize  = 24
 )
 
-// scripts are those that are done with, whose memory the next ones use: there is
-// a command every moment.
+// scripts are finished ones, for reuse of their memory.
 var scripts = sync.Pool{New: func() any {
 	return &script{numbers: make(map[uint64]address), strings: make(map[string]address)}
 }}
@@ -96,9 +87,8 @@ func newScript() *script {
 	return s
 }
 
-// call adds an operation, which can be changed until the next one is added. Its step is what a message names when it fails. An
-// argument is a number, an address, a cell, or a string, which is passed as its
-// address.
+// call adds an operation, which can be changed until the next one is added. Messages name its step when it fails.
+// An argument is a number, an address, a cell, or a string, passed as its address.
 func (s *script) call(step string, nr int, args ...any) *op {
 	o := op{in: s, step: step, nr: nr, fail: &s.failure, expected: s.operand(0)}
 	for i := range o.args {
@@ -118,13 +108,13 @@ func (s *script) try(nr int, args ...any) *op {
 	return o
 }
 
-// into keeps the result.
+// into stores the result.
 func (o *op) into(c cell) *op {
 	o.result = c
 	return o
 }
 
-// orElse goes on elsewhere after one of some errors.
+// orElse goes elsewhere after one of some errors.
 func (o *op) orElse(elsewhere *label, errors ...syscall.Errno) *op {
 	for _, errno := range errors {
 		o.passed |= 1 << errno
@@ -133,8 +123,7 @@ func (o *op) orElse(elsewhere *label, errors ...syscall.Errno) *op {
 	return o
 }
 
-// otherwise goes on elsewhere when the result is not expected, which is 0
-// unless unless says so.
+// otherwise goes elsewhere if the result is not expected, which is 0 unless unless says so.
 func (o *op) otherwise(elsewhere *label) *op {
 	o.other = elsewhere
 	return o
@@ -145,7 +134,7 @@ func (o *op) unless(expected any) *op {
 	return o
 }
 
-// failing goes on elsewhere after any error.
+// failing goes elsewhere after any error.
 func (o *op) failing(elsewhere *label) *op {
 	o.fail = elsewhere
 	return o
@@ -154,10 +143,9 @@ func (o *op) failing(elsewhere *label) *op {
 // here makes l the place of the next operation.
 func (s *script) here(l *label) { l.op = len(s.ops) }
 
-// goTo goes on at l.
 func (s *script) goTo(l *label) { s.call("", opValue).equal = l }
 
-// operand is where the machine finds an argument.
+// operand is the address of an argument for the machine.
 func (s *script) operand(arg any) address {
 	switch v := arg.(type) {
 	case cell:
@@ -212,7 +200,7 @@ func (s *script) texts(list []string) address {
 	return s.words(pointers...)
 }
 
-// buffer is the address of memory that may be written, with that in it.
+// buffer is the address of writable memory with that content.
 func (s *script) buffer(content []byte) address {
 	at := stateBase + address(len(s.state))
 	s.state = append(s.state, content...)
@@ -230,7 +218,7 @@ func appendWords(data []byte, numbers ...uint64) []byte {
 	return data
 }
 
-// encode gives the operations as the machine reads them.
+// encode returns the operations as the machine reads them.
 func (s *script) encode() []byte {
 	ignored := s.cell()
 	code := slices.Grow(s.code[:0], opSize*len(s.ops))

@@ -62,11 +62,10 @@ const instructionSize = 8
 // program is a filter as the kernel takes it.
 type program []instruction
 
-// rules are a filter in the making: what is done for some system calls, the
-// first one for each.
+// rules are a filter in the making: the first rule for each system call.
 type rules []rule
 
-// rule is what is done for one system call. The body has to return.
+// rule is the program for one system call. The body has to return.
 type rule struct {
 	nr   int
 	body []instruction
@@ -89,19 +88,18 @@ func (p *rules) refuse(e syscall.Errno, numbers ...int) {
 	}
 }
 
-// add adds what is done for one system call.
+// add adds a rule for one system call.
 func (p *rules) add(nr int, body ...instruction) {
 	if nr > absent {
 		*p = append(*p, rule{nr, body})
 	}
 }
 
-// refuseBits adds a rule that fails when argument arg has one of bits.
+// refuseBits adds a rule that fails if argument arg has one of bits.
 func (p *rules) refuseBits(nr int, arg, bits, otherwise uint32) {
 	p.add(nr, loadArg(arg), jumpSet(bits), ret(refuse(syscall.EPERM)), ret(otherwise))
 }
 
-// compile gives the filter as instructions.
 func (f Filter) compile() program {
 	p := program{
 		load(offArch),
@@ -131,12 +129,11 @@ func (f Filter) rules() rules {
 	return p
 }
 
-// fewRules is how many are tried one by one.
+// fewRules is how many are compared linearly.
 const fewRules = 4
 
-// tree compiles sorted rules into a search by halves, for the number in A. The
-// kernel tries a new filter on each of its calls, and the program pays for
-// every call that it makes.
+// tree compiles sorted rules into a binary search for the number in A: the program pays for the filter with every
+// call.
 func (p rules) tree() program {
 	if len(p) <= fewRules {
 		var code program
@@ -167,9 +164,8 @@ func (p *rules) refuseMachine() {
 		sysFanotifyInit, sysLookupDcookie, sysUselib, sysUstat, sysNfsservctl, sysModifyLdt, sysSysctl)
 }
 
-// refuseProcesses refuses what reaches into other processes, makes namespaces,
-// or opens large and rarely needed parts of the kernel. ENOSYS tells the C
-// library to use an older call whose arguments a filter can see.
+// refuseProcesses refuses what reaches into other processes, makes namespaces, or opens large and rarely needed
+// parts of the kernel. With ENOSYS the C library uses an older call whose arguments a filter can see.
 func (p *rules) refuseProcesses() {
 	p.refuse(syscall.EPERM,
 		sysPtrace, sysProcessVmReadv, sysProcessVmWritev, sysProcessMadvise, sysKcmp, sysPidfdGetfd, sysKeyctl,
@@ -182,8 +178,8 @@ func (p *rules) refuseProcesses() {
 		jumpEqual(personalityAs), ret(retAllow), ret(refuse(syscall.EPERM)))
 }
 
-// attributes lets modes, owners, times and extended attributes be changed, or
-// has the supervisor asked. The bits that lend the owner's rights are never set.
+// attributes allows changing modes, owners, times and extended attributes, or hands over to the supervisor. Set-ID
+// bits are never set.
 func (p *rules) attributes(allow, guard bool) {
 	if allow {
 		then := uint32(retAllow)
@@ -206,8 +202,8 @@ func (p *rules) attributes(allow, guard bool) {
 	p.refuse(syscall.ENOSYS, sysSetxattrat, sysRemovexattrat)
 }
 
-// creation refuses new devices and new files with set-ID bits, or has the
-// supervisor asked about all that makes, changes or removes a file.
+// creation refuses new devices and files with set-ID bits, or hands over to the supervisor all that makes, changes
+// or removes a file.
 func (p *rules) creation(guard bool) {
 	p.refuse(syscall.ENOSYS, sysOpenat2)
 	if guard {
@@ -243,8 +239,7 @@ const (
 	protoRoute                                         = 0
 )
 
-// protocols of internet sockets: whatever fits, ICMP (ping without rights),
-// TCP, UDP, ICMPv6. MPTCP, SCTP and raw ones are not among them.
+// protocols of internet sockets: default, ICMP (unprivileged ping), TCP, UDP, ICMPv6. Not MPTCP, SCTP and raw.
 var protocols = [...]uint32{0, 1, 6, 17, 58}
 
 func (p *rules) sockets(f Filter) {
@@ -282,7 +277,7 @@ func internetSocket() []instruction {
 	return append(check, ret(refuse(syscall.EPROTONOSUPPORT)))
 }
 
-// compiled are the filters that commands have needed, as the kernel takes them.
+// compiled caches filters in the kernel's form.
 var compiled sync.Map // of []byte, by Filter
 
 func (f Filter) bytes() []byte {
@@ -293,7 +288,7 @@ func (f Filter) bytes() []byte {
 	return data.([]byte)
 }
 
-// bytes gives the filter as the kernel takes it.
+// bytes returns the filter in the kernel's form.
 func (p program) bytes() []byte {
 	data := make([]byte, 0, instructionSize*len(p))
 	for _, in := range p {
@@ -304,16 +299,15 @@ func (p program) bytes() []byte {
 	return data
 }
 
-// CallsRepeat reports whether the kernel may lose an answer of the supervisor when a
-// signal comes at that moment, so that the program makes its call a second time.
+// CallsRepeat reports whether the kernel may lose an answer of the supervisor when a signal comes, so that the
+// program repeats its call.
 func CallsRepeat() bool { return listenerFlags()&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV == 0 }
 
-// listenerFlags are those of a filter with a listener. Before Linux 6.0 the kernel
-// cannot keep signals from a call that the supervisor has begun with: the call is made
-// again then, for which the supervisor keeps its answer.
+// listenerFlags are those of a filter with a listener. Before Linux 6.0 the kernel cannot keep signals from a call
+// that the supervisor is answering: the call is then repeated, for which the supervisor keeps its answer.
 var listenerFlags = sync.OnceValue(func() int {
 	const plain, uninterrupted = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-	// The kernel looks at the flags first, and then fails for want of a filter.
+	// The kernel checks the flags first, and then fails for want of a filter.
 	_, _, errno := syscall.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, plain|uninterrupted, 0)
 	if errno == syscall.EINVAL {
 		return plain
@@ -321,9 +315,8 @@ var listenerFlags = sync.OnceValue(func() int {
 	return plain | uninterrupted
 })
 
-// installFilter puts the filter on the launcher. With a supervisor, the
-// listener goes to the host. A call that the supervisor has begun with is not
-// interrupted by a signal, after which it would be made again.
+// installFilter installs the filter. With a supervisor, the listener goes to the host. A call being answered is not
+// interrupted by a signal, which would repeat it.
 func (p *Plan) installFilter(s *script) {
 	code := p.Filter.bytes()
 	program := s.words(uint64(len(code)/instructionSize), uint64(s.data(code))) // struct sock_fprog

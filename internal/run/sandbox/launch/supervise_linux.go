@@ -3,6 +3,7 @@ package launch
 import (
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,15 +16,13 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// A system call filter cannot see what a path means. So the filter hands calls
-// that change a path to a supervisor, a thread of the host without any rights
-// beyond the user's, which finds the file from the caller's own root and
-// directories, looks whether it may be changed, tells the watcher, and makes the
-// call for the program. The arguments are read once, and the call is made on the
-// descriptors that were looked at. A call that cannot be followed fails.
+// A system call filter cannot see what a path means. So it hands calls that change a path to a supervisor, a thread
+// of the host with only the user's rights, which resolves the file from the caller's own root and directories,
+// checks whether it may be changed, notifies the watcher, and makes the call for the program. The arguments are
+// read once, and the call is made on the descriptors that were checked. A call that cannot be followed fails.
 //
-// At level landlock, which has no say over owners, times and extended attributes,
-// calls that change those are handed over as well.
+// At level landlock, which does not cover owners, times and extended attributes, calls that change those are handed
+// over too.
 
 // Requests to the listener of a filter.
 const (
@@ -34,8 +33,7 @@ const (
 	notifyFlags   = 0x40082104
 )
 
-// syncWakeUp has the kernel run caller and supervisor on one processor (Linux
-// 6.6), which makes an answer several times as fast.
+// syncWakeUp has the kernel run caller and supervisor on one processor (Linux 6.6), several times as fast.
 const syncWakeUp = 1
 
 // notification is struct seccomp_notif, answer struct seccomp_notif_resp.
@@ -62,8 +60,7 @@ type Access struct {
 	Writable, Devices []string
 	// Guard keeps names in the trees from being changed.
 	Guard Guard
-	// View says that the program sees a view of its own, which confines what it
-	// reads, as at level full.
+	// View is set if the program sees a view of its own, which confines what it reads, as at level full.
 	View bool
 }
 
@@ -72,28 +69,24 @@ type supervisor struct {
 	Access
 	listener int
 	watch    watch.Watcher
-	// root is the caller's root directory, and rootName what the kernel calls it
-	// here. All processes of a sandbox have the same.
+	// root is the caller's root directory, and rootName its name here. All processes of a sandbox share it.
 	root     int
 	rootName string
 	pipes    []waitingPipe
 	drafts   []*draft
-	// umask is the host's own, which the kernel applies to what is made here.
+	// umask is the host's own, which the kernel applies to new files.
 	umask uint32
-	// mighty says that the supervisor may do what the permission bits deny.
+	// mighty is set if the supervisor can override permission bits.
 	mighty bool
-	// raised says that it has these rights at this moment: only what may be written
-	// to is opened then.
+	// raised is set while it has these rights: only writable files are opened then.
 	raised bool
-	// now is the call that is being answered, interrupted the answers that did not
-	// reach their callers, by their thread.
+	// now is the call being answered, interrupted the answers that did not reach their callers, by thread.
 	now         notification
 	interrupted map[uint32]interrupted
 }
 
-// Supervise waits for a launcher's listener and answers the calls that come by
-// it, until the command and all that it has started have ended. The watcher may
-// be nil. It gives the launcher's end of the socket, for Plan.Supervisor.
+// Supervise waits for a launcher's listener and answers its calls until the command and its descendants have ended.
+// The watcher may be nil. It returns the launcher's end of the socket, for Plan.Supervisor.
 func Supervise(access Access, w watch.Watcher) (theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -104,7 +97,7 @@ func Supervise(access Access, w watch.Watcher) (theirs *os.File, err error) {
 		return nil, failure("socket for the supervisor", err)
 	}
 	if w == nil {
-		w = nobody{}
+		w = unwatched{}
 	}
 	s := supervisor{Access: access, watch: w, root: -1}
 	done := w.Begin()
@@ -115,8 +108,7 @@ func Supervise(access Access, w watch.Watcher) (theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[1]), "supervisor"), nil
 }
 
-// supervise takes a thread when there is something to do: most commands change
-// nothing of the kind.
+// supervise takes a thread once a call comes: most commands make none.
 func (s *supervisor) supervise(socket *os.File) {
 	listener, err := receive(socket)
 	_ = socket.Close()
@@ -129,7 +121,7 @@ func (s *supervisor) supervise(socket *os.File) {
 	}
 	runtime.LockOSThread() // for good: the thread ends with the goroutine
 	if s.limitRights() != nil {
-		return // what nobody answers fails
+		return // an unanswered call fails
 	}
 	s.umask = caller{pid: os.Getpid()}.umask()
 	raw, err := listener.SyscallConn()
@@ -145,9 +137,8 @@ func (s *supervisor) supervise(socket *os.File) {
 	})
 }
 
-// close closes what the supervisor has open.
 func (s *supervisor) close() {
-	s.settle(true)
+	s.applyDrafts(true)
 	s.forgetInterrupted(time.Time{})
 	if s.root >= 0 {
 		_ = syscall.Close(s.root)
@@ -157,7 +148,6 @@ func (s *supervisor) close() {
 	}
 }
 
-// receive takes the listener from the socket.
 func receive(socket *os.File) (listener *os.File, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
@@ -188,7 +178,7 @@ func receive(socket *os.File) (listener *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "listener"), nil
 }
 
-// awaitCall waits for the first call; false is the end.
+// awaitCall waits for the first call, and returns false at the end.
 func awaitCall(listener *os.File) (called bool) {
 	raw, err := listener.SyscallConn()
 	if err != nil {
@@ -202,7 +192,7 @@ func awaitCall(listener *os.File) (called bool) {
 	return called && err == nil
 }
 
-// pending waits for events of a listener, at most so many milliseconds.
+// pending waits for events of a listener, at most timeout milliseconds.
 func pending(fd, timeout int) (events int16) {
 	for {
 		list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -216,7 +206,7 @@ func (s *supervisor) serve() {
 	for {
 		timeout := -1
 		switch {
-		case len(s.pipes) > 0 || s.waiting():
+		case len(s.pipes) > 0 || slices.ContainsFunc(s.drafts, func(d *draft) bool { return !d.settled }):
 			timeout = pipePause
 		case len(s.interrupted) > 0:
 			timeout = int(repeatWithin.Milliseconds())
@@ -226,7 +216,7 @@ func (s *supervisor) serve() {
 			return
 		}
 		s.openPipes()
-		s.settle(false)
+		s.applyDrafts(false)
 		if len(s.interrupted) > 0 {
 			s.forgetInterrupted(time.Now())
 		}
@@ -261,11 +251,10 @@ func (s *supervisor) make(n *notification) {
 	s.answer(n.id, s.withRights(func() syscall.Errno { return s.handle(c, n) }))
 }
 
-// waits reports whether a caller still waits for its answer. It may have ended, and
-// its number have been given to another process.
+// waits reports whether a caller still waits for its answer. It may have ended, and its number been reused.
 func (s *supervisor) waits(id uint64) bool { return s.control(notifyValid, unsafe.Pointer(&id)) == nil }
 
-// enterRoot opens the caller's root directory, which no call lets it change.
+// enterRoot opens the caller's root directory, which it cannot change.
 func (s *supervisor) enterRoot(c *caller) syscall.Errno {
 	fd, errno := openDescriptor("/proc/" + strconv.Itoa(c.pid) + "/root")
 	if errno != 0 {
@@ -299,8 +288,7 @@ func (s *supervisor) nameOf(fd int) (path string, ok bool) {
 	return rest, true
 }
 
-// control makes a request to the listener. The kernel gives up where it would wait for
-// another one's and a signal comes, as Go's runtime sends them: it is made again then.
+// control makes a request to the listener, again if a signal interrupts it, as Go's runtime sends them.
 func (s *supervisor) control(request uintptr, p unsafe.Pointer) error {
 	for {
 		switch _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.listener), request, uintptr(p)); errno {
@@ -334,12 +322,8 @@ func (s *supervisor) handle(c caller, n *notification) syscall.Errno {
 	return change.change("/proc/self/fd/" + strconv.Itoa(fd))
 }
 
-// mayChange says whether an open file lies where the program may write. A file
-// without a name is nobody else's.
-func (s *supervisor) mayChange(fd int) syscall.Errno { return s.mayChangeMode(fd, nil) }
-
-// mayChangeMode is mayChange for a call that sets a mode, if it is one. Git tries with
-// its configuration whether the bit for execution can be set.
+// mayChangeMode checks whether an open file lies where the program may write; mode is set by a call that changes it.
+// An unnamed file is the program's own. Git tries on its configuration whether the execute bit can be set.
 func (s *supervisor) mayChangeMode(fd int, mode *uint64) syscall.Errno {
 	var stat syscall.Stat_t
 	path, ok := s.nameOf(fd)
@@ -358,8 +342,7 @@ func (s *supervisor) mayChangeMode(fd int, mode *uint64) syscall.Errno {
 	return 0
 }
 
-// outside is the error for what lies where the program may not write: in a view,
-// which is read-only there, as the kernel has it.
+// outside is the error outside the writable trees: EROFS in a view, as the kernel has it.
 func (s *supervisor) outside(otherwise syscall.Errno) syscall.Errno {
 	if s.View {
 		return syscall.EROFS
@@ -374,8 +357,7 @@ type caller struct {
 	waits func() bool
 }
 
-// file names a file as a call does: by a descriptor, or by a path relative to
-// one.
+// file is a file as a call names it: by a descriptor, or by a path relative to one.
 type file struct {
 	at       int
 	path     string
@@ -383,7 +365,7 @@ type file struct {
 	noFollow bool
 }
 
-// open opens the file as the caller would, for no access.
+// open opens the file as the caller would, with O_PATH.
 func (c caller) open(f file) (int, syscall.Errno) {
 	if number, ok := strings.CutPrefix(f.path, "/proc/self/fd/"); ok && f.byPath {
 		if fd, err := strconv.Atoi(number); err == nil {
@@ -405,7 +387,7 @@ func (c caller) open(f file) (int, syscall.Errno) {
 	return c.resolve(base, f.path, flags)
 }
 
-// openOwn opens what the caller has open, for no access.
+// openOwn opens a descriptor of the caller with O_PATH.
 func (c caller) openOwn(number int) (int, syscall.Errno) {
 	fd, errno := openDescriptor(c.descriptor(number))
 	if errno == 0 && !c.waits() {
@@ -415,8 +397,8 @@ func (c caller) openOwn(number int) (int, syscall.Errno) {
 	return fd, errno
 }
 
-// resolve opens a path from a directory as the caller sees it, for no access. Magic
-// links of /proc are not followed: they could mean the supervisor's own files.
+// resolve opens a path from a directory as the caller sees it, with O_PATH. Magic links of /proc are not followed:
+// they could mean the supervisor's own files.
 func (c caller) resolve(base int, path string, flags uint64) (int, syscall.Errno) {
 	how := uint64(unix.RESOLVE_NO_MAGICLINKS)
 	if strings.HasPrefix(path, "/") {
@@ -426,14 +408,14 @@ func (c caller) resolve(base int, path string, flags uint64) (int, syscall.Errno
 	}
 	fd, errno := openPath(base, path, flags, how)
 	switch errno {
-	// It leads up, or there is no such call, or nothing is there, as where /proc/self is the supervisor and not the caller.
+	// It leads up, openat2 is missing, or the path is missing, as where /proc/self is the supervisor and not the
+	// caller.
 	case syscall.EXDEV, syscall.EAGAIN, syscall.ENOSYS, syscall.ENOENT:
 		return walk(c.root, base, path, flags&syscall.O_NOFOLLOW != 0)
 	}
 	return fd, errno
 }
 
-// descriptor is where the kernel shows a descriptor of the caller.
 func (c caller) descriptor(fd int) string {
 	if fd == unix.AT_FDCWD {
 		return "/proc/" + strconv.Itoa(c.pid) + "/cwd"
@@ -441,13 +423,13 @@ func (c caller) descriptor(fd int) string {
 	return "/proc/" + strconv.Itoa(c.pid) + "/fd/" + strconv.Itoa(fd)
 }
 
-// openDescriptor opens what the kernel shows at path, for no access.
+// openDescriptor opens such a path with O_PATH.
 func openDescriptor(path string) (int, syscall.Errno) {
 	fd, err := syscall.Open(path, unix.O_PATH|syscall.O_CLOEXEC, 0)
 	return fd, number(err)
 }
 
-// Openat2 is why there is no openat2 here, 0 where there is.
+// Openat2 is the errno of a missing openat2, else 0.
 func Openat2() syscall.Errno {
 	fd, errno := openPath(unix.AT_FDCWD, "/", 0, 0)
 	if errno == 0 {
@@ -461,7 +443,7 @@ func openPath(at int, path string, flags, resolve uint64) (int, syscall.Errno) {
 	return fd, number(err)
 }
 
-// read reads length bytes of the caller's memory, or as many as there are.
+// read reads up to length bytes of the caller's memory.
 func (c caller) read(address uint64, length int) ([]byte, syscall.Errno) {
 	buf := make([]byte, length)
 	local := []unix.Iovec{{Base: unsafe.SliceData(buf), Len: uint64(length)}}
@@ -485,7 +467,7 @@ func (c caller) read(address uint64, length int) ([]byte, syscall.Errno) {
 func (c caller) text(address uint64, limit int) (string, syscall.Errno) {
 	var text []byte
 	for len(text) < limit {
-		// Not beyond the page, behind which there may be nothing.
+		// Not beyond the page: the next may be unmapped.
 		part, errno := c.read(address, min(limit-len(text), 4096-int(address%4096)))
 		if errno != 0 {
 			return "", errno

@@ -13,10 +13,9 @@ const (
 	mostLinks = 40 // as many as the kernel follows
 )
 
-// walk opens a path from a directory for no access, where the kernel does not do it
-// at once: paths that lead up from the directory, and where there is no openat2, as
-// in a sandbox around this one. It takes one step after the other, each from the file
-// that the last one has opened, follows no link of /proc, and does not leave root.
+// walk opens a path from a directory with O_PATH where the kernel cannot at once: paths that lead up from the
+// directory, and where openat2 is missing, as in a sandbox around this one. It opens one component from the last,
+// follows no link of /proc, and does not leave root.
 func walk(root, at int, path string, noFollow bool) (int, syscall.Errno) {
 	here, errno := start(root, at, path)
 	for links := 0; errno == 0 && path != ""; {
@@ -65,15 +64,14 @@ func start(root, at int, path string) (int, syscall.Errno) {
 	return step(at, ".")
 }
 
-// same reports whether two open directories are one.
+// same reports whether two open directories are the same.
 func same(a, b int) bool {
 	var one, other syscall.Stat_t
 	return syscall.Fstat(a, &one) == nil && syscall.Fstat(b, &other) == nil &&
 		one.Dev == other.Dev && one.Ino == other.Ino
 }
 
-// step opens what is called name in a directory, for no access; an empty name
-// is the directory itself.
+// step opens name in a directory with O_PATH; an empty name is the directory itself.
 func step(dir int, name string) (int, syscall.Errno) {
 	if name == "" {
 		name = "."
@@ -82,7 +80,7 @@ func step(dir int, name string) (int, syscall.Errno) {
 	return fd, number(err)
 }
 
-// linkOf gives where an open symlink leads, empty for any other file.
+// linkOf returns the target of an open symlink, "" for any other file.
 func linkOf(fd int) (string, syscall.Errno) {
 	var stat syscall.Stat_t
 	if err := syscall.Fstat(fd, &stat); err != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFLNK {

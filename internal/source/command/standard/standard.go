@@ -1,10 +1,8 @@
-// Package standard declares the wrappers that every project has: head, tail,
-// wc, cloc, cp, mv, rm, touch and mkdir. Their options are those of GNU
-// coreutils 9 and cloc 1.9x which can neither reach outside the workspace nor
-// run for ever; all others are refused.
+// Package standard declares the wrappers of every project: head, tail, wc, cloc, cp, mv, rm, touch and mkdir. Their
+// options are those of GNU coreutils 9 and cloc 1.9x which can neither reach outside the workspace nor run for
+// ever.
 //
-// They are written in standard.hcl. specs.go is what an agent.hcl with that text
-// declares, since reading HCL would be a third of a start.
+// They are written in standard.hcl. specs.go is its parsed form, since reading HCL would be a third of a start.
 package standard
 
 import (
@@ -15,8 +13,7 @@ import (
 //go:embed standard.hcl
 var source []byte
 
-// Block is the text of the tool block of a wrapper, for a project to change;
-// nil where there is no wrapper of that name.
+// Block is the text of a wrapper's tool block, for a project to change; nil if there is no such wrapper.
 func Block(name string) []byte {
 	begin := []byte("tool \"" + name + "\" {\n")
 	end := []byte("\n}\n")
@@ -28,6 +25,5 @@ func Block(name string) []byte {
 	return append([]byte(nil), source[start:start+length+len(end)]...)
 }
 
-// Source is the text of an agent.hcl that declares what Specs gives. The caller
-// may change what it gets.
+// Source is the text of an agent.hcl that declares Specs. The caller may change it.
 func Source() []byte { return append([]byte(nil), source...) }

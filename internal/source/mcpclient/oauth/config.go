@@ -9,57 +9,50 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Grant is the way in which tokens are got.
+// Grant is the way to get tokens.
 type Grant string
 
 // The grants. The empty one is AuthorizationCode.
 const (
-	// AuthorizationCode has a person agree in a browser.
+	// AuthorizationCode has a person consent in a browser.
 	AuthorizationCode Grant = "authorization_code"
-	// ClientCredentials is for machines: the client's own secret is enough.
+	// ClientCredentials is for machines: the client's own secret suffices.
 	ClientCredentials Grant = "client_credentials"
-	// JWTBearer is for machines that somebody vouches for, such as the platform
-	// that they run on: what it has written and signed is enough (RFC 7523).
+	// JWTBearer is for machines with an assertion signed by another party, such as their platform (RFC 7523).
 	JWTBearer Grant = "jwt_bearer"
 )
 
-// Config is how toolhost is known to the authorization server of an MCP
-// server. The zero value is for servers where clients register themselves. Its
-// JSON form may travel to another process.
+// Config is how the authorization server of an MCP server knows toolhost. The zero value is for servers where
+// clients register themselves. Its JSON form may be passed to another process.
 type Config struct {
 	Grant Grant `json:"grant,omitempty"`
-	// ClientID is that of a client that was registered by hand.
+	// ClientID is that of a manually registered client.
 	ClientID string `json:"client_id,omitempty"`
-	// ClientSecret belongs to ClientID. ClientSecretFile names a file with it,
-	// which is read when it is needed.
+	// ClientSecret belongs to ClientID. ClientSecretFile names a file with it, read when needed.
 	ClientSecret     string `json:"client_secret,omitempty"`
 	ClientSecretFile string `json:"client_secret_file,omitempty"`
-	// PrivateKeyFile names a file with the private key of ClientID, in place of
-	// a secret: PEM (PKCS #8), P-256, Ed25519 or RSA.
+	// PrivateKeyFile names a file with the private key of ClientID, in place of a secret: PEM (PKCS #8), P-256,
+	// Ed25519 or RSA.
 	PrivateKeyFile string `json:"private_key_file,omitempty"`
-	// AssertionFile names a file with what is written of the machine, for
-	// JWTBearer. It is read whenever a token is asked for.
+	// AssertionFile names a file with the assertion for JWTBearer. It is read for every token request.
 	AssertionFile string `json:"assertion_file,omitempty"`
-	// ClientMetadataURL is the https URL of a client ID metadata document,
-	// which stands for a registration where the server takes such.
+	// ClientMetadataURL is the https URL of a client ID metadata document, in place of a registration where the
+	// server accepts that.
 	ClientMetadataURL string `json:"client_metadata_url,omitempty"`
-	// Issuer is the one authorization server to deal with; empty takes the
-	// first that the MCP server names.
+	// Issuer is the only authorization server to use; by default the first that the MCP server names.
 	Issuer string `json:"issuer,omitempty"`
-	// Scopes are asked for in place of those that the server names.
+	// Scopes replace those that the server names.
 	Scopes []string `json:"scopes,omitempty"`
-	// RedirectPort is the port of 127.0.0.1 that the browser is sent back to;
-	// zero is any free one.
+	// RedirectPort is the port of 127.0.0.1 for the redirect; zero means any free one.
 	RedirectPort int `json:"redirect_port,omitempty"`
-	// Private lets the authorization server have an address that is not public
-	// and any port.
+	// Private allows a non-public address and any port for the authorization server.
 	Private bool `json:"private,omitempty"`
 }
 
-// attended reports whether it takes a person to log in.
+// attended reports whether login takes a person.
 func (c *Config) attended() bool { return c.Grant == "" || c.Grant == AuthorizationCode }
 
-// secret gives the secret of the configured client, "" for none.
+// secret returns the secret of the configured client, "" if it has none.
 func (c *Config) secret() (string, error) {
 	if c.ClientSecretFile == "" {
 		return c.ClientSecret, nil
@@ -70,8 +63,7 @@ func (c *Config) secret() (string, error) {
 // maxSecret bounds a file with a secret, in bytes.
 const maxSecret = 64 << 10
 
-// readSecret reads a file that holds a secret alone. One that others can read
-// is refused, where its owner decides on that.
+// readSecret reads a file that holds only a secret. If owned, the file must not be readable by others.
 func readSecret(attribute, path string, owned bool) (string, error) {
 	wrong := func(why, next string) error {
 		return tool.Errorf(tool.Unavailable, "%s %s %s", attribute, path, why).Suggest("%s", next)
@@ -92,7 +84,7 @@ func readSecret(attribute, path string, owned bool) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// origin is scheme, host and port of a URL in one form.
+// origin is scheme, host and port of a URL in normal form.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

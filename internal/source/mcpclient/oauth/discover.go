@@ -14,14 +14,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// challenge is what a refusal says (RFC 6750, section 3; RFC 9728, section 5).
+// challenge is the content of a refusal (RFC 6750, section 3; RFC 9728, section 5).
 type challenge struct {
 	code     string // "insufficient_scope", "invalid_token"
 	scopes   []string
 	metadata string // URL of the protected resource metadata
 }
 
-// challengeOf reads a refusal. What cannot be read says nothing.
+// challengeOf parses a refusal, ignoring what it cannot read.
 func challengeOf(header http.Header) (c challenge) {
 	all, err := oauthex.ParseWWWAuthenticate(header.Values("WWW-Authenticate"))
 	if err != nil {
@@ -36,14 +36,14 @@ func challengeOf(header http.Header) (c challenge) {
 	return c
 }
 
-// place is where tokens for the MCP server are given out.
+// place is the authorization server for the MCP server.
 type place struct {
 	resource string // what the tokens are for
 	scopes   []string
 	meta     *oauthex.AuthServerMeta
 }
 
-// discover finds out who gives tokens for the server.
+// discover finds the authorization server.
 func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 	if s.url.Scheme != "https" && !s.web.loopback {
 		return nil, s.errorf(tool.Blocked, "wants a token, which would travel unencrypted to %s", s.url.Host).
@@ -82,8 +82,7 @@ func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 	return p, s.checkEndpoints(p.meta)
 }
 
-// checkEndpoints refuses endpoints that a request must not be led to, be it
-// ours or that of the user's browser.
+// checkEndpoints refuses endpoints that neither a request of ours nor the user's browser may be led to.
 func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 	type endpoint struct {
 		name, url string
@@ -125,9 +124,8 @@ func (s *Server) issuer(named []string) (string, error) {
 		Suggest("If it has moved, register a client there and change issuer in its oauth block.")
 }
 
-// resource reads the metadata of the server as a protected resource, nil when
-// it publishes none: at the place that the refusal named, and those that RFC
-// 9728 makes of its URL.
+// resource reads the server's protected resource metadata, nil if it publishes none: from the URL in the refusal,
+// and those that RFC 9728 derives.
 func (s *Server) resource(ctx context.Context, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	root := s.url.Scheme + "://" + s.url.Host + "/.well-known/oauth-protected-resource"
 	places := []string{named}
@@ -157,9 +155,8 @@ func (s *Server) resource(ctx context.Context, named string) (*oauthex.Protected
 	return nil, failed
 }
 
-// checkResource refuses metadata of another resource: a token for that one
-// would be sent to this one. It is the same when its URL is the server's or
-// that of a directory above it.
+// checkResource refuses metadata of another resource, whose token would be sent to this one. It matches if its URL
+// is the server's or that of a parent directory.
 func (s *Server) checkResource(found *oauthex.ProtectedResourceMetadata) error {
 	u, err := url.Parse(found.Resource)
 	if err == nil && origin(u) == origin(s.url) && u.Fragment == "" &&
@@ -171,8 +168,7 @@ func (s *Server) checkResource(found *oauthex.ProtectedResourceMetadata) error {
 		Suggest("The operator of the server has to fix this, or the url of the mcp block is not the one that it goes by.")
 }
 
-// wanted are the scopes to ask for: the operator's choice, else what the
-// refusal named, else all that the server knows; and more on top.
+// wanted are the scopes to request: the operator's, else those of the refusal, else all of the server; plus more.
 func (s *Server) wanted(p *place, c challenge, more []string) []string {
 	scopes := slices.Clone(s.config.Scopes)
 	if len(scopes) == 0 {
@@ -187,7 +183,7 @@ func (s *Server) wanted(p *place, c challenge, more []string) []string {
 	return union(scopes, more)
 }
 
-// union adds what is not there yet.
+// union adds the missing scopes.
 func union(scopes, more []string) []string {
 	for _, scope := range more {
 		if !slices.Contains(scopes, scope) {

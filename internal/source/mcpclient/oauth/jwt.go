@@ -17,16 +17,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// authJWT is how a client with a key of its own shows who it is: with a short
-// statement that it signs (RFC 7523, section 2.2).
+// authJWT authenticates a client by a statement signed with its own key (RFC 7523, section 2.2).
 const (
 	authJWT       = "private_key_jwt"
 	assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 	assertionLife = time.Minute
 )
 
-// parseKey reads a private key in PEM (PKCS #8): P-256, Ed25519, or RSA of at
-// least 2048 bits.
+// parseKey parses a private key in PEM (PKCS #8): P-256, Ed25519, or RSA of at least 2048 bits.
 func parseKey(text string) (crypto.Signer, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
@@ -70,7 +68,7 @@ func assertion(id, issuer string, key crypto.Signer) (string, error) {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), err
 }
 
-// sign signs as RFC 7518, section 3, and RFC 8037 say.
+// sign signs by RFC 7518, section 3, and RFC 8037.
 func sign(key crypto.Signer, message []byte) ([]byte, error) {
 	digest := sha256.Sum256(message)
 	switch key := key.(type) {

@@ -15,15 +15,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxVisits bounds how often in a row a person is sent to a page: a server
-// that refuses every token is not believed for ever. After visitRest without
-// one they count again.
+// maxVisits bounds how often in a row a person is sent to a page, for a server that refuses every token. After
+// visitRest without a visit the count restarts.
 const (
 	maxVisits = 3
 	visitRest = time.Minute
 )
 
-// more answers a server that refuses a request although it knows who asks.
+// more handles the refusal of a request whose sender the server knows.
 func (s *Server) more(ctx context.Context, c challenge, l *Login, response *http.Response) error {
 	if c.code != "insufficient_scope" {
 		return s.errorf(tool.PermissionDenied, "refuses the request: %s", response.Status).
@@ -41,13 +40,11 @@ func (s *Server) more(ctx context.Context, c challenge, l *Login, response *http
 	return s.obtain(ctx, c, has, l)
 }
 
-// lacking are the scopes that are not had.
 func lacking(scopes, has []string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(scope string) bool { return slices.Contains(has, scope) })
 }
 
-// obtain gets a token: with the client's own secret, or by a person where one
-// can be asked.
+// obtain gets a token: with the client's own secret, or by a person if one can be asked.
 func (s *Server) obtain(ctx context.Context, c challenge, scopes []string, l *Login) error {
 	if !s.config.attended() {
 		return s.credentials(ctx, c, scopes)
@@ -67,8 +64,7 @@ func (s *Server) obtain(ctx context.Context, c challenge, scopes []string, l *Lo
 	return s.failed
 }
 
-// required says that a person has to log in, and how. Its detail "login" tells
-// programs.
+// required is the error that a person has to log in, and how. Its detail "login" is for programs.
 func (s *Server) required(c challenge, l *Login) error {
 	command := "toolhost mcp login " + s.options.Name
 	const next = "Run %s in a terminal, then call again."
@@ -87,8 +83,8 @@ func (s *Server) required(c challenge, l *Login) error {
 	return s.errorf(tool.PermissionDenied, "wants a login").Suggest(next, command).With("login", command)
 }
 
-// quoted makes a scope one word of a shell. A scope has no blanks and quotes
-// (RFC 6749, section 3.3), unless a server is up to something.
+// quoted makes a scope one word of a shell. A scope has no blanks and quotes (RFC 6749, section 3.3), unless the
+// server is malicious.
 func quoted(scope string) string {
 	if strings.Trim(scope, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@+,=") == "" {
 		return scope
@@ -96,9 +92,8 @@ func quoted(scope string) string {
 	return "'" + strings.ReplaceAll(clip(scope), "'", `'\''`) + "'"
 }
 
-// Login has a person log in, whether there is a login already or not. Scopes
-// are asked for beside those that the server names, and those of the login
-// that there is.
+// Login has a person log in, again if need be. Scopes are requested besides those of the server and of the present
+// login.
 func (s *Server) Login(ctx context.Context, scopes []string, visit Visit) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -117,7 +112,7 @@ func (s *Server) Login(ctx context.Context, scopes []string, visit Visit) error 
 	return s.visit(ctx, c, scopes, visit)
 }
 
-// knock sends the MCP server a request without a token, to see its refusal.
+// knock sends the MCP server a request without a token, for its refusal.
 func (s *Server) knock(ctx context.Context) (challenge, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.options.URL, nil)
 	if err != nil {
@@ -136,7 +131,7 @@ func (s *Server) knock(ctx context.Context) (challenge, error) {
 	return challengeOf(response.Header), nil
 }
 
-// visit has a person agree (RFC 6749, section 4.1, with PKCE, RFC 7636).
+// visit gets a person's consent (RFC 6749, section 4.1, with PKCE, RFC 7636).
 func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Visit) error {
 	p, err := s.discover(ctx, c)
 	if err != nil {
@@ -171,8 +166,8 @@ func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Vi
 	})
 }
 
-// send sends a person to the page and waits for the answer, which has to come
-// from the authorization server that was asked (RFC 9207, section 2.4).
+// send sends a person to the page and waits for the answer, which must come from the same authorization server (RFC
+// 9207, section 2.4).
 func (s *Server) send(ctx context.Context, p *place, query url.Values, r *receiver, visit Visit) (answer, error) {
 	at, err := url.Parse(p.meta.AuthorizationEndpoint)
 	if err != nil {
@@ -208,8 +203,8 @@ func (s *Server) send(ctx context.Context, p *place, query url.Values, r *receiv
 	return came, nil
 }
 
-// credentials gets a token without a person: for the client itself (RFC 6749,
-// section 4.4), or for whom somebody has written of (RFC 7523, section 2.1).
+// credentials gets a token without a person: for the client itself (RFC 6749, section 4.4), or by assertion (RFC
+// 7523, section 2.1).
 func (s *Server) credentials(ctx context.Context, c challenge, more []string) error {
 	p, err := s.discover(ctx, c)
 	if err != nil {
@@ -236,7 +231,7 @@ func (s *Server) credentials(ctx context.Context, c challenge, more []string) er
 	return s.keep(ctx, p, who, asked, form)
 }
 
-// keep asks for a token and keeps it.
+// keep requests a token and stores it.
 func (s *Server) keep(ctx context.Context, p *place, who client, asked []string, form url.Values) error {
 	g, err := s.ask(ctx, p.meta.TokenEndpoint, who, form)
 	if err != nil {
@@ -265,9 +260,8 @@ func (s *Server) keep(ctx context.Context, p *place, who client, asked []string,
 	return s.store.save(l, &s.config)
 }
 
-// Logout forgets the login, and has the authorization server end it where it
-// can (RFC 7009). Was is false when there was none. The login is gone from
-// here even where an error says that the authorization server did not end it.
+// Logout removes the login, and has the authorization server revoke it if possible (RFC 7009). was is false if
+// there was none. The login is removed here even if the revocation fails with an error.
 func (s *Server) Logout(ctx context.Context) (was bool, err error) {
 	release, err := s.store.hold(ctx, s.options.URL, &s.config)
 	if err != nil {

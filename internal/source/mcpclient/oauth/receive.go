@@ -15,31 +15,28 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Page is what a person has to visit to agree to a login.
+// Page is what a person has to visit to consent to a login.
 type Page struct {
-	// Server is the name of the MCP server, Host who shows the page.
+	// Server is the name of the MCP server, Host that of the page's host.
 	Server, Host string
-	// URL is where it is.
+	// URL is its address.
 	URL string
-	// Answer takes the URL that the page led to from a person whose browser
-	// cannot reach this machine. An error says what is wrong with it; another
-	// one may be given.
+	// Answer takes the URL that the page led to, from a person whose browser cannot reach this machine. After an
+	// error another one may be given.
 	Answer func(redirected string) error
 }
 
-// Visit shows a person a page, or opens it in a browser, and returns; the
-// answer comes by itself. An error ends the login. The context ends with the
-// login.
+// Visit shows a person a page, or opens it in a browser, and returns; the answer arrives separately. An error ends
+// the login. The context ends with the login.
 type Visit func(ctx context.Context, page Page) error
 
-// callback is the path that browsers are sent back to.
+// callback is the redirect path.
 const callback = "/callback"
 
-// answer is what a page led to.
+// answer is the result of a page.
 type answer struct{ code, iss string }
 
-// receiver waits for the browser to come back, on this machine's own address
-// (RFC 8252, section 7.3).
+// receiver waits for the redirect, on the loopback address (RFC 8252, section 7.3).
 type receiver struct {
 	state    string
 	listener net.Listener
@@ -64,10 +61,9 @@ func listen(port int, state string) (*receiver, error) {
 	return r, nil
 }
 
-// uri is the redirect URI.
 func (r *receiver) uri() string { return "http://" + r.listener.Addr().String() + callback }
 
-// close ends it. The page that the browser was answered with goes out first.
+// close ends it, after the page for the browser was sent.
 func (r *receiver) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -76,8 +72,8 @@ func (r *receiver) close() {
 	}
 }
 
-// serve answers the browser. Anyone who does not know the state is not who was
-// sent here, and does not disturb the login.
+// serve answers the browser. A request without the right state is not from the login page and does not disturb the
+// login.
 func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
@@ -96,7 +92,7 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 	_, _ = io.WriteString(w, "toolhost has the answer. Close this page; the terminal says how it went.\n")
 }
 
-// paste takes the URL that the browser was sent to.
+// paste takes the URL that the browser was redirected to.
 func (r *receiver) paste(redirected string) error {
 	u, err := url.Parse(strings.TrimSpace(redirected))
 	if err != nil || u.RawQuery == "" {
@@ -118,7 +114,6 @@ func (r *receiver) take(query url.Values) error {
 	}
 }
 
-// wait gives the answer.
 func (r *receiver) wait(ctx context.Context) (answer, error) {
 	select {
 	case query := <-r.came:

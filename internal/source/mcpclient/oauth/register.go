@@ -9,9 +9,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// identify finds out as whom to ask for tokens, in the order of the protocol:
-// a client registered by hand, a metadata document, or else a registration of
-// its own for this one login.
+// identify determines the client, in the order of the protocol: a manual registration, a metadata document, or a
+// dynamic registration for this login.
 func (s *Server) identify(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string) (client, error) {
 	if s.config.ClientID != "" {
 		return s.byHand(meta.Issuer, meta.TokenEndpointAuthMethodsSupported)
@@ -27,7 +26,6 @@ func (s *Server) identify(ctx context.Context, meta *oauthex.AuthServerMeta, red
 	return s.register(ctx, meta, redirect)
 }
 
-// byHand is the client that was registered by hand.
 func (s *Server) byHand(issuer string, methods []string) (c client, err error) {
 	c = client{id: s.config.ClientID, issuer: issuer}
 	if s.config.PrivateKeyFile != "" {

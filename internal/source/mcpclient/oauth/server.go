@@ -17,31 +17,28 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Options are what a Server is about.
+// Options configure a Server.
 type Options struct {
 	// Name is the MCP server's name, for errors; URL its endpoint.
 	Name, URL string
 	Config    Config
-	// Headers go with requests to URL, beside the token.
+	// Headers go with requests to URL, besides the token.
 	Headers map[string]string
 	// Store keeps the login. Nil keeps it in memory.
 	Store *Store
-	// Visit shows a person the page of a login that a request turns out to
-	// need. Nil never asks anybody: such a request fails.
+	// Visit shows a person the login page when a request needs it. If nil, such a request fails.
 	Visit Visit
-	// Sensitive is told about values that nobody is to see. Nil is not told.
+	// Sensitive, unless nil, is called with values to be redacted.
 	Sensitive func(values []string)
-	// Logger is told what becomes of logins. Nil discards.
+	// Logger gets the events of logins. Nil discards.
 	Logger *slog.Logger
 }
 
-// Server authorizes the requests to one MCP server; it is an OAuthHandler of
-// the SDK, and safe for use by several goroutines.
+// Server authorizes the requests to one MCP server; it is an OAuthHandler of the SDK, and safe for concurrent use.
 //
-// The documents and endpoints of a login are read from https URLs with public
-// addresses only, the host of the MCP server and Config.Private aside, and
-// from this machine when the MCP server is on it. The token is sent to Options.URL
-// alone. A server that is not on this machine is sent none without TLS.
+// Documents and endpoints of a login must be https URLs with public addresses, except for the host of the MCP
+// server, Config.Private, and this machine if the MCP server is on it. The token is sent to Options.URL alone, and
+// only by TLS unless the server is on this machine.
 type Server struct {
 	options Options
 	config  Config
@@ -61,8 +58,7 @@ type Server struct {
 
 var _ auth.OAuthHandler = (*Server)(nil)
 
-// New makes a Server. It connects to nothing. A URL that cannot be used is an
-// invalid_argument error.
+// New returns a Server without connecting. The error is invalid_argument for an unusable URL.
 func New(options Options) (*Server, error) {
 	s := &Server{options: options, config: options.Config, store: options.Store, logger: options.Logger}
 	var err error
@@ -83,13 +79,13 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// errorf makes an error whose message begins with the server.
+// errorf returns an error whose message begins with the server.
 func (s *Server) errorf(code tool.Code, format string, args ...any) *tool.Error {
 	return tool.Errorf(code, "the MCP server %s "+format, append([]any{s.options.Name}, args...)...).With("server",
 		s.options.Name)
 }
 
-// sensitive reports values that nobody is to see.
+// sensitive passes on values to be redacted.
 func (s *Server) sensitive(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +101,7 @@ func (s *Server) sensitive(values ...string) {
 	}
 }
 
-// Hide takes the tokens and secrets that have come up out of a text that the
-// server wrote. Data is not changed.
+// Hide redacts known tokens and secrets from a server's text, without changing data.
 func (s *Server) Hide(data []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,11 +109,10 @@ func (s *Server) Hide(data []byte) []byte {
 	return []byte(redact.New(secrets).String(string(data)))
 }
 
-// shortest is the least length of a value that is taken out: a shorter one is
-// no secret, and stands in many a text by chance.
+// shortest is the least length of a redacted value: shorter ones are not secrets, and occur by chance.
 const shortest = 8
 
-// load gives the login, nil when there is none.
+// load returns the login, nil if there is none.
 func (s *Server) load() (*Login, error) {
 	l, err := s.store.load(s.options.URL, &s.config)
 	if l != nil {
@@ -132,15 +126,14 @@ func (s *Server) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	return source{s, ctx}, nil
 }
 
-// source gives the token for the next request.
+// source provides the token for the next request.
 type source struct {
 	server *Server
 	ctx    context.Context
 }
 
-// Token implements oauth2.TokenSource. It gives nil where there is no login:
-// then the server has to say that it wants one. A login that is over is an
-// error, since a server that takes anybody would answer somebody else.
+// Token implements oauth2.TokenSource. It returns nil if there is no login: the server has to ask for one. An
+// expired login is an error, since a server that accepts anonymous requests would answer as if to another user.
 func (t source) Token() (*oauth2.Token, error) {
 	s := t.server
 	l, err := s.load()
@@ -155,8 +148,7 @@ func (t source) Token() (*oauth2.Token, error) {
 	return &oauth2.Token{AccessToken: l.AccessToken, Expiry: l.Expires}, nil
 }
 
-// revive gets a fresh token in place of a login's that is over, without a
-// person's doing. It is nil when a person can be asked, later.
+// revive replaces the token of an expired login without a person. It is nil if a person can be asked later.
 func (s *Server) revive(ctx context.Context, old *Login) (*Login, error) {
 	l, err := s.renew(ctx, old.AccessToken)
 	if err != nil || l != nil || s.options.Visit != nil {
@@ -175,7 +167,7 @@ func (s *Server) revive(ctx context.Context, old *Login) (*Login, error) {
 	return s.load()
 }
 
-// take waits for the turn to get a token.
+// take waits for exclusive use.
 func (s *Server) take(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -187,12 +179,11 @@ func (s *Server) take(ctx context.Context) error {
 
 func (s *Server) leave() { <-s.turn }
 
-// State is how the login to a server stands.
+// State is the state of a login.
 type State struct {
-	// LoggedIn is true while there is something to authorize requests with.
+	// LoggedIn is set while requests can be authorized.
 	LoggedIn bool `json:"logged_in"`
-	// Expires is when the access token ends, where that is known. Renews is
-	// true when it is then replaced without anybody's doing.
+	// Expires is when the access token ends, if known. Renews is set if it is then renewed automatically.
 	Expires time.Time `json:"expires,omitzero"`
 	Renews  bool      `json:"renews"`
 	Issuer  string    `json:"issuer,omitempty"`
@@ -200,7 +191,7 @@ type State struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
-// State tells how the login stands. It asks nobody but the store.
+// State returns the state of the login, from the store alone.
 func (s *Server) State() (State, error) {
 	l, err := s.load()
 	if err != nil || l == nil {
@@ -213,8 +204,8 @@ func (s *Server) State() (State, error) {
 	}, nil
 }
 
-// Authorize implements auth.OAuthHandler: it is called when the server refuses
-// a request, and gives nil when the request is worth another try.
+// Authorize implements auth.OAuthHandler: it is called when the server refuses a request, and returns nil if it
+// should be retried.
 func (s *Server) Authorize(ctx context.Context, request *http.Request, response *http.Response) error {
 	_ = response.Body.Close()
 	c := challengeOf(response.Header)

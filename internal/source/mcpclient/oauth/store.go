@@ -19,48 +19,46 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Login is what an authorization server has given out for an MCP server.
+// Login is what an authorization server has issued for an MCP server.
 type Login struct {
-	// Server is the URL of the MCP server; no other is sent the token.
+	// Server is the URL of the MCP server, the only one to get the token.
 	Server string `json:"server"`
-	// Resource is what the token was asked for, Issuer who gave it.
+	// Resource is what the token is for, Issuer its authorization server.
 	Resource string `json:"resource"`
 	Issuer   string `json:"issuer"`
-	// TokenEndpoint renews, RevocationEndpoint ends it, where there is one.
+	// TokenEndpoint renews it, RevocationEndpoint, if any, revokes it.
 	TokenEndpoint      string `json:"token_endpoint"`
 	RevocationEndpoint string `json:"revocation_endpoint,omitempty"`
-	// ClientID is who it was given to. ClientSecret is there only for a client
-	// that registered itself; ClientAuth is how it shows the secret.
+	// ClientID is its client. ClientSecret is set only for a dynamically registered client; ClientAuth is how it
+	// authenticates.
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret,omitempty"`
 	ClientAuth   string `json:"client_auth,omitempty"`
-	// Scopes are what the token is good for, as far as is known.
+	// Scopes are those of the token, as far as known.
 	Scopes       []string `json:"scopes,omitempty"`
 	AccessToken  string   `json:"access_token"`
 	RefreshToken string   `json:"refresh_token,omitempty"`
-	// Expires is when AccessToken ends; zero is not known. At is when a person,
-	// or the client's secret, last gave leave.
+	// Expires is when AccessToken ends; zero if unknown. At is the last consent by a person or the client's secret.
 	Expires time.Time `json:"expires,omitzero"`
 	At      time.Time `json:"at"`
 }
 
-// early is how long before its end a token counts as ended: a request is on
-// its way for a while.
+// early is how long before its end a token counts as expired: a request takes a while.
 const early = 30 * time.Second
 
-// fresh reports whether the access token can be used as it is.
+// fresh reports whether the access token is still valid.
 func (l *Login) fresh() bool {
 	return l.AccessToken != "" && (l.Expires.IsZero() || time.Until(l.Expires) > early)
 }
 
-// secrets are the values that nobody is to see.
+// secrets are the values to be redacted.
 func (l *Login) secrets() []string {
 	return slices.DeleteFunc([]string{l.AccessToken, l.RefreshToken, l.ClientSecret},
 		func(s string) bool { return s == "" })
 }
 
-// Store keeps logins: a file each, for its owner alone, in a directory of the
-// user's. A store without a directory keeps them in memory.
+// Store keeps logins in a directory of the user, a private file for each. A store without a directory keeps them in
+// memory.
 type Store struct {
 	dir string
 
@@ -69,18 +67,16 @@ type Store struct {
 	lock   chan struct{} // what the lock of a file is elsewhere
 }
 
-// InMemory makes a store that is forgotten with the process.
+// InMemory returns a store that ends with the process.
 func InMemory() *Store {
 	return &Store{memory: make(map[string]Login), lock: make(chan struct{}, 1)}
 }
 
-// Dir is where logins lie by default: a directory of the user's configuration,
-// which confined commands cannot read.
+// Dir is the default directory of logins, in the user's configuration, which confined commands cannot read.
 func Dir() (string, error) { return userdir.Dir("logins", "logins") }
 
-// Open names the store in dir, an absolute path. It makes nothing. A dir in
-// one of the trees that tools may use is refused: a tool could read the
-// tokens.
+// Open returns the store in dir, an absolute path, without making it. A dir in one of the trees that tools may use
+// is refused: a tool could read the tokens.
 func Open(dir string, trees ...string) (*Store, error) {
 	if err := userdir.Outside("logins", dir, trees...); err != nil {
 		return nil, err
@@ -88,8 +84,7 @@ func Open(dir string, trees ...string) (*Store, error) {
 	return &Store{dir: dir}, nil
 }
 
-// key names the login of a client at a server. Two clients at one server have
-// nothing to do with each other.
+// key names the login of a client at a server. Two clients at one server are separate.
 func key(server string, c *Config) string {
 	sum := sha256.New()
 	for _, part := range []string{server, string(c.Grant), c.ClientID, c.ClientMetadataURL, c.Issuer} {
@@ -99,8 +94,7 @@ func key(server string, c *Config) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// File is where the login at a server lies, whether there is one or not; ""
-// for a store in memory.
+// File is the path of the login at a server, existing or not; "" for a store in memory.
 func (s *Store) File(server string, c Config) string {
 	if s.dir == "" {
 		return ""
@@ -108,7 +102,7 @@ func (s *Store) File(server string, c Config) string {
 	return filepath.Join(s.dir, key(server, &c)+".json")
 }
 
-// load gives the login at a server, nil when there is none.
+// load returns the login at a server, nil if there is none.
 func (s *Store) load(server string, c *Config) (*Login, error) {
 	if s.dir == "" {
 		s.mu.Lock()
@@ -134,7 +128,7 @@ func (s *Store) load(server string, c *Config) (*Login, error) {
 	return l, nil
 }
 
-// save keeps a login, whole or not at all. The lock is held.
+// save atomically writes a login. The lock is held.
 func (s *Store) save(l *Login, c *Config) error {
 	if s.dir == "" {
 		s.mu.Lock()
@@ -148,7 +142,7 @@ func (s *Store) save(l *Login, c *Config) error {
 	return nil
 }
 
-// remove forgets the login at a server. The lock is held.
+// remove deletes the login at a server. The lock is held.
 func (s *Store) remove(server string, c *Config) error {
 	if s.dir == "" {
 		s.mu.Lock()
@@ -162,8 +156,8 @@ func (s *Store) remove(server string, c *Config) error {
 	return nil
 }
 
-// hold takes the lock of the login at a server, which all processes share: a
-// refresh token may be good for one use only. It waits until ctx ends.
+// hold locks the login at a server for all processes: a refresh token may be good for one use only. It waits until
+// ctx ends.
 func (s *Store) hold(ctx context.Context, server string, c *Config) (release func(), err error) {
 	if s.dir == "" {
 		select {

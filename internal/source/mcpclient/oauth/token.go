@@ -16,14 +16,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The ways in which a client shows its secret (RFC 7591, section 2).
+// The ways for a client to authenticate (RFC 7591, section 2).
 const (
 	authNone  = "none"
 	authBasic = "client_secret_basic"
 	authPost  = "client_secret_post"
 )
 
-// client is what toolhost is to an authorization server.
+// client is toolhost's identity at an authorization server.
 type client struct {
 	id, secret, auth string
 	key              crypto.Signer // for authJWT
@@ -31,8 +31,7 @@ type client struct {
 	registered       bool          // by itself: the secret is known nowhere else
 }
 
-// authMethod chooses how a client with a secret shows it. A server that does
-// not say takes it in the header (RFC 8414, section 2).
+// authMethod chooses how a client with a secret authenticates; by default in the header (RFC 8414, section 2).
 func authMethod(secret string, supported []string) string {
 	switch {
 	case secret == "":
@@ -54,8 +53,7 @@ type granted struct {
 	ErrorDescription string      `json:"error_description"`
 }
 
-// refusal is an error that an authorization server answered with. Its texts
-// are the server's.
+// refusal is an error response of an authorization server, with its texts.
 type refusal struct{ code, description string }
 
 // Error implements error.
@@ -66,13 +64,13 @@ func (r *refusal) Error() string {
 	return clip(r.code) + ": " + clip(r.description)
 }
 
-// final reports whether a refresh token is of no more use after this.
+// final reports whether it makes a refresh token useless.
 func (r *refusal) final() bool {
 	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope",
 		"invalid_target"}, r.code)
 }
 
-// clip makes a foreign text fit into an error.
+// clip shortens a foreign text for an error.
 func clip(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -87,7 +85,6 @@ func clip(text string) string {
 	return text
 }
 
-// ask asks a token endpoint.
 func (s *Server) ask(ctx context.Context, endpoint string, c client, form url.Values) (*granted, error) {
 	response, err := s.post(ctx, endpoint, c, form)
 	if err != nil {
@@ -107,15 +104,10 @@ func (s *Server) ask(ctx context.Context, endpoint string, c client, form url.Va
 		return nil, errors.New("it gave no token")
 	case answer.TokenType != "" && !strings.EqualFold(answer.TokenType, "bearer"):
 		return nil, fmt.Errorf("it gave a token of type %q, and only bearer tokens can be used", clip(answer.TokenType))
-	case !sendable(answer.AccessToken):
+	case strings.ContainsFunc(answer.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("it gave a token that cannot be sent")
 	}
 	return answer, nil
-}
-
-// sendable reports whether a token may stand in a header.
-func sendable(token string) bool {
-	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func (s *Server) post(ctx context.Context, endpoint string, c client, form url.Values) (*http.Response, error) {
@@ -145,7 +137,7 @@ func (s *Server) post(ctx context.Context, endpoint string, c client, form url.V
 	return s.web.client.Do(request)
 }
 
-// put fills an answer into a login. What the answer leaves out stays.
+// put stores an answer in a login. What the answer leaves out stays.
 func (l *Login) put(g *granted, asked []string) {
 	l.AccessToken, l.Expires = g.AccessToken, time.Time{}
 	if seconds, err := strconv.ParseFloat(g.ExpiresIn.String(), 64); err == nil && seconds > 0 && seconds < 1e10 {
@@ -162,7 +154,6 @@ func (l *Login) put(g *granted, asked []string) {
 	}
 }
 
-// client gives what a login was given to.
 func (s *Server) client(l *Login) (client, error) {
 	if s.config.ClientID == l.ClientID {
 		return s.byHand(l.Issuer, []string{l.ClientAuth})
@@ -170,9 +161,8 @@ func (s *Server) client(l *Login) (client, error) {
 	return client{id: l.ClientID, secret: l.ClientSecret, auth: l.ClientAuth}, nil
 }
 
-// renew gets a fresh token for a login whose access token used is over or was
-// refused. It is nil when that takes a person, or the client's secret. Only
-// one process renews, the others find what it got.
+// renew replaces the access token used, expired or refused. It is nil if that takes a person, or the client's
+// secret. Only one process renews; the others find the result.
 func (s *Server) renew(ctx context.Context, used string) (*Login, error) {
 	release, err := s.store.hold(ctx, s.options.URL, &s.config)
 	if err != nil {

@@ -22,12 +22,10 @@ const (
 	maxRedirects = 5
 )
 
-// web carries all requests but those to the MCP server itself. The URLs come
-// from documents that the server wrote or named, so that they must not lead to
-// places that are only open to this machine: everything is https, and at a
-// public address and a port of the web. Open beyond that is the host of the
-// MCP server itself; this machine when the MCP server is on it; and everything
-// when the operator says that the authorization server is private.
+// web makes all requests except those to the MCP server itself. URLs come from documents that the server wrote or
+// named, so they must not lead to places that only this machine can reach: everything is https, at a public address
+// and a web port. Also allowed: the host of the MCP server itself; this machine if the MCP server is on it;
+// everything if the operator declares the authorization server private.
 type web struct {
 	guard    *netguard.Client
 	loopback bool // plain http to this machine will do
@@ -49,7 +47,7 @@ func newWeb(server *url.URL, private bool) (*web, error) {
 	if w.guard, err = netguard.New(netguard.Options{Allow: allow}); err != nil {
 		return nil, err
 	}
-	// Logins are rare: no connection is kept, so none has to be closed.
+	// Logins are rare: connections are not kept, so none has to be closed.
 	w.direct = &http.Transport{
 		DialContext: w.guard.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true,
 		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
@@ -60,7 +58,7 @@ func newWeb(server *url.URL, private bool) (*web, error) {
 	return w, nil
 }
 
-// check refuses a URL that a document named.
+// check refuses a URL from a document.
 func (w *web) check(u *url.URL) error {
 	local := w.loopback && loopback.Is(u.Hostname())
 	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
@@ -74,7 +72,7 @@ func (w *web) check(u *url.URL) error {
 	return nil
 }
 
-// checkText is check for a URL as it stands in a document.
+// checkText is check for a URL in text form.
 func (w *web) checkText(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -83,14 +81,13 @@ func (w *web) checkText(text string) error {
 	return w.check(u)
 }
 
-// RoundTrip implements http.RoundTripper. Every hop of a redirect goes through
-// it.
+// RoundTrip implements http.RoundTripper. Every redirect passes through it.
 func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := w.check(request.URL); err != nil {
 		return nil, err
 	}
 	transport := w.direct
-	// A proxy does the connecting; which addresses it reaches is up to it.
+	// A proxy connects; which addresses it reaches is its business.
 	if proxy, err := http.ProxyFromEnvironment(request); err == nil && proxy != nil {
 		transport = w.proxied
 	}
@@ -104,8 +101,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// redirect follows what is only read: a request with a secret in it goes where
-// it was sent and nowhere else.
+// redirect follows for requests without secrets only: others go where they were sent and nowhere else.
 func (w *web) redirect(request *http.Request, via []*http.Request) error {
 	switch {
 	case via[0].Method != http.MethodGet:
@@ -116,7 +112,7 @@ func (w *web) redirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// getJSON reads a document; found is false when there is none at that place.
+// getJSON reads a document; found is false if there is none.
 func (w *web) getJSON(ctx context.Context, at string, into any) (found bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -135,8 +131,7 @@ func (w *web) getJSON(ctx context.Context, at string, into any) (found bool, err
 	return true, json.NewDecoder(response.Body).Decode(into)
 }
 
-// plain reaches the MCP server itself, wherever it is: the operator named it.
-// It does not reach where that one redirects to.
+// plain reaches the MCP server itself, wherever it is, since the operator named it, but not its redirects.
 func (w *web) plain() *http.Client {
 	return &http.Client{Transport: w.proxied, Timeout: requestTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error {

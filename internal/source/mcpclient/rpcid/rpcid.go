@@ -1,5 +1,5 @@
-// Package rpcid keeps the ids of JSON-RPC messages as they were written. The SDK's decoder makes a float64 of a
-// number, and a whole number of that.
+// Package rpcid keeps the ids of JSON-RPC messages as written. The SDK decodes a number to a float64, and that to
+// an integer.
 package rpcid
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// mark begins an id that the SDK holds as a text and that is a number outside. No id of others begins so.
+// mark begins an id that is a text in the SDK and a number on the wire. No foreign id begins so.
 const mark = "\x00"
 
-// mostExact is the last of the whole numbers that a float64 tells apart.
+// mostExact is the last whole number up to which float64 is exact.
 const mostExact = 1 << 53
 
-// Plain reports whether a JSON value is a whole number that stays the same in a float64, or no number at all.
+// Plain reports whether a JSON value is not a number, or a whole number that a float64 keeps.
 func Plain(raw json.RawMessage) bool {
 	text := string(bytes.TrimSpace(raw))
 	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
@@ -28,7 +28,7 @@ func Plain(raw json.RawMessage) bool {
 	return err == nil && strconv.FormatInt(n, 10) == text && -mostExact < n && n < mostExact
 }
 
-// Of is the id that is written as raw; none for null and for nothing.
+// Of is the id written as raw; none for null and for nothing.
 func Of(raw json.RawMessage) (jsonrpc.ID, error) {
 	if !Plain(raw) {
 		return jsonrpc.MakeID(mark + string(bytes.TrimSpace(raw)))
@@ -62,7 +62,7 @@ func Text(id jsonrpc.ID) string {
 	return fmt.Sprint(id.Raw())
 }
 
-// Decode is jsonrpc.DecodeMessage with the id as it was written.
+// Decode is jsonrpc.DecodeMessage with the id as written.
 func Decode(data []byte) (jsonrpc.Message, error) {
 	message, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
@@ -86,7 +86,7 @@ func Decode(data []byte) (jsonrpc.Message, error) {
 	return message, nil
 }
 
-// Cancelled has a request that is cancelled named as Of does it.
+// Cancelled names the cancelled request as Of does.
 func Cancelled(r *jsonrpc.Request) {
 	var params map[string]json.RawMessage
 	if r.Method != "notifications/cancelled" || json.Unmarshal(r.Params, &params) != nil || Plain(params["requestId"]) {
@@ -96,7 +96,7 @@ func Cancelled(r *jsonrpc.Request) {
 	r.Params, _ = json.Marshal(params)
 }
 
-// Encode is jsonrpc.EncodeMessage with the id as it was written.
+// Encode is jsonrpc.EncodeMessage with the id as written.
 func Encode(message jsonrpc.Message) ([]byte, error) {
 	data, err := jsonrpc.EncodeMessage(message)
 	r, ok := message.(*jsonrpc.Response)

@@ -42,8 +42,7 @@ type example struct {
 
 func (e example) String() string { return e.tool.Definition.Name + " " + string(e.params) }
 
-// examples are the calls that may be made: those of tools that only read,
-// unless all were asked for.
+// examples are the calls that may be made: those of read-only tools, unless all were requested.
 func (k *kit) examples() (all []example) {
 	for _, t := range k.plugin.Tools {
 		known := k.plugin.tools[t.Definition.Name]
@@ -61,7 +60,7 @@ func (k *kit) examples() (all []example) {
 	return all
 }
 
-// someExample gives a call to try things with. It skips the check without one.
+// someExample returns a call for experiments. Without one it skips the check.
 func (k *kit) someExample() (*process, example, error) {
 	p, _, err := k.ready()
 	if err != nil {
@@ -79,7 +78,6 @@ func (k *kit) newCall(name string, params json.RawMessage, host tool.Services) *
 		Workspace: k.workspace, Host: host}
 }
 
-// call makes a call, with the host that the kit plays.
 func (k *kit) call(ctx context.Context, p *process, name string, params json.RawMessage,
 	host tool.Services) (*tool.Result, error) {
 	ctx, cancel := k.step(ctx)
@@ -109,8 +107,7 @@ func checkCallExamples(ctx context.Context, k *kit) error {
 	return errors.Join(wrong...)
 }
 
-// answered reports whether err is an answer of the plugin: none, an error of
-// the tool or a question.
+// answered reports whether err is a valid answer of the plugin: nil, an error of the tool or a question.
 func answered(err error) bool {
 	var told *tool.Error
 	return err == nil || errors.As(err, &told) || errors.Is(err, tool.ErrInputRequired)
@@ -192,7 +189,7 @@ func checkPlans(ctx context.Context, k *kit) error {
 	return nil
 }
 
-// survives calls an example again, to see that the plugin is well.
+// survives repeats an example call, to check that the plugin still works.
 func (k *kit) survives(ctx context.Context, p *process) error {
 	if !p.alive() {
 		return fmt.Errorf("it ended%s", p.lastWords())
@@ -254,7 +251,6 @@ func checkUnknownFields(ctx context.Context, k *kit) error {
 	return err
 }
 
-// concurrentCalls is how many calls are made at the same time.
 const concurrentCalls = 16
 
 func checkConcurrent(ctx context.Context, k *kit) error {

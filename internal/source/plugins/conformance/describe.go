@@ -16,13 +16,13 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/toolpb"
 )
 
-// plugin is what the main process says of itself, configured.
+// plugin is the description of the configured main process.
 type plugin struct {
 	*pluginclient.Description
 	tools map[string]*described
 }
 
-// described is a tool with its schemas, compiled.
+// described is a tool with its compiled schemas.
 type described struct {
 	pluginclient.Tool
 	params, returns *schema.Schema // returns is nil when there is none
@@ -114,7 +114,7 @@ func checkConfigure(ctx context.Context, k *kit, p *process) error {
 	return nil
 }
 
-// configure hands the configuration over as toolhost does.
+// configure passes the configuration as toolhost does.
 func (k *kit) configure(ctx context.Context, p *process) (*pluginclient.Description, error) {
 	first, err := p.client.Describe(ctx)
 	if err != nil {
@@ -140,10 +140,7 @@ func (k *kit) configure(ctx context.Context, p *process) (*pluginclient.Descript
 }
 
 func checkBadConfig(ctx context.Context, k *kit) error {
-	if _, err := k.started(); err != nil {
-		return err
-	}
-	p, err := k.start(ctx, "1,2")
+	p, err := k.another(ctx)
 	if err != nil {
 		return err
 	}

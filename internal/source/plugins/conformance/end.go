@@ -29,10 +29,7 @@ func checkQuiet(_ context.Context, k *kit) error {
 }
 
 func checkStdin(ctx context.Context, k *kit) error {
-	if _, err := k.started(); err != nil {
-		return err
-	}
-	p, err := k.start(ctx, "1,2")
+	p, err := k.another(ctx)
 	if err != nil {
 		return err
 	}
@@ -45,10 +42,7 @@ func checkStdin(ctx context.Context, k *kit) error {
 }
 
 func checkTerm(ctx context.Context, k *kit) error {
-	if _, err := k.started(); err != nil {
-		return err
-	}
-	p, err := k.start(ctx, "1,2")
+	p, err := k.another(ctx)
 	if err != nil {
 		return err
 	}

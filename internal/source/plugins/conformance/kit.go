@@ -1,6 +1,5 @@
-// Package conformance checks that a program in any language follows the plugin
-// protocol. It starts the program as toolhost does, several times, and talks to
-// it directly, so that faults show which a host would tolerate.
+// Package conformance checks that a program in any language follows the plugin protocol. It starts the program as
+// toolhost does, several times, and talks to it directly, so that it finds faults that a host would tolerate.
 package conformance
 
 import (
@@ -21,12 +20,11 @@ type Options struct {
 	// Path is the program, Args its further arguments.
 	Path string
 	Args []string
-	// Env are environment variables beside those that every program gets.
+	// Env are environment variables besides those of every program.
 	Env map[string]string
 	// Config is the configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
-	// All has the examples of all tools called. Otherwise they are of those
-	// that only read.
+	// All calls the examples of all tools, not only of read-only ones.
 	All bool
 	// Timeout bounds each step of a check. Zero means 10 seconds.
 	Timeout time.Duration
@@ -39,22 +37,20 @@ type Outcome string
 const (
 	Pass Outcome = "pass"
 	Fail Outcome = "fail"
-	// Skip is for what the plugin does not offer, or what cannot be checked
-	// because an earlier check failed.
+	// Skip is for what the plugin does not offer, or cannot be checked because an earlier check failed.
 	Skip Outcome = "skip"
 )
 
-// Check is one thing that was checked.
+// Check is the result of one check.
 type Check struct {
 	// Name is short and stable: "call.cancel".
 	Name string `json:"name"`
-	// Wants says what a plugin has to do.
+	// Wants is what a plugin has to do.
 	Wants   string  `json:"wants"`
 	Outcome Outcome `json:"outcome"`
-	// Detail says what was seen where it failed, or why it was skipped.
-	Detail string `json:"detail,omitempty"`
-	// Took is how long it took.
-	Took time.Duration `json:"took"`
+	// Detail is what was seen on failure, or why it was skipped.
+	Detail string        `json:"detail,omitempty"`
+	Took   time.Duration `json:"took"`
 }
 
 // Report is the result of a run.
@@ -69,17 +65,16 @@ type Report struct {
 	Skipped int `json:"skipped"`
 }
 
-// OK reports whether nothing failed.
+// OK reports whether no check failed.
 func (r *Report) OK() bool { return r.Failed == 0 }
 
-// skipped ends a check that says nothing.
+// skipped ends a check without a result.
 type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
 func skip(format string, args ...any) error { return skipped(fmt.Sprintf(format, args...)) }
 
-// check is a check before it is run.
 type check struct {
 	name, wants string
 	run         func(context.Context, *kit) error
@@ -95,11 +90,11 @@ type kit struct {
 	report    *Report
 }
 
-// errNeedsStart is the reason of checks that cannot be made.
+// errNeedsStart is why checks are skipped.
 var errNeedsStart = errors.New("the plugin does not start")
 
-// Run runs all checks. It returns an error if none could be run, such as where
-// Options.Path is no program. Faults of the plugin are in the report.
+// Run runs all checks. It returns an error if none could be run, as when Options.Path is not a program. Faults of
+// the plugin are in the report.
 func Run(ctx context.Context, options Options) (*Report, error) {
 	if info, err := os.Stat(options.Path); err != nil || !info.Mode().IsRegular() {
 		return nil, tool.Errorf(tool.NotFound, "%s is no program", options.Path).Suggest("Name the plugin's program.")
@@ -157,8 +152,7 @@ func (k *kit) check(ctx context.Context, c check) {
 	k.report.Checks = append(k.report.Checks, result)
 }
 
-// revive starts the plugin again when an earlier check was the end of it, so
-// that each check speaks for itself.
+// revive restarts the plugin if an earlier check ended it, so that checks are independent.
 func (k *kit) revive(ctx context.Context) {
 	if k.main == nil || k.main.alive() {
 		return
@@ -176,7 +170,7 @@ func (k *kit) revive(ctx context.Context) {
 	}
 }
 
-// maxDetail bounds what is told about a failure, in bytes.
+// maxDetail bounds the detail of a failure, in bytes.
 const maxDetail = 1000
 
 // step bounds one step of a check.
@@ -184,7 +178,7 @@ func (k *kit) step(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, k.options.Timeout)
 }
 
-// started gives the main process, or an error that skips the check.
+// started returns the main process, or an error that skips the check.
 func (k *kit) started() (*process, error) {
 	if k.main == nil {
 		return nil, skip("%v", errNeedsStart)
@@ -192,7 +186,15 @@ func (k *kit) started() (*process, error) {
 	return k.main, nil
 }
 
-// ready gives the main process and what it said of itself.
+// another starts a process besides the main one, or returns an error that skips the check.
+func (k *kit) another(ctx context.Context) (*process, error) {
+	if _, err := k.started(); err != nil {
+		return nil, err
+	}
+	return k.start(ctx, "1,2")
+}
+
+// ready returns the main process and its description.
 func (k *kit) ready() (*process, *plugin, error) {
 	p, err := k.started()
 	if err == nil && k.plugin == nil {
@@ -201,7 +203,7 @@ func (k *kit) ready() (*process, *plugin, error) {
 	return p, k.plugin, err
 }
 
-// checks lists all checks, in the order in which they are run.
+// checks lists all checks in order.
 func checks() []check {
 	var all []check
 	all = append(all, startChecks()...)
@@ -210,7 +212,7 @@ func checks() []check {
 	return append(all, endChecks()...)
 }
 
-// stepOf is a check that is one step with the main process.
+// stepOf makes a check of one step with the main process.
 func stepOf(run func(context.Context, *kit, *process) error) func(context.Context, *kit) error {
 	return func(ctx context.Context, k *kit) error {
 		p, err := k.started()

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// process is a plugin that was started and shook hands.
+// process is a plugin after its handshake.
 type process struct {
 	cmd       *exec.Cmd
 	stdin     *os.File // the end that the host holds
@@ -144,7 +143,7 @@ func (p *process) complained(line string) {
 	}
 }
 
-// noise gives the lines on standard output beside the handshake.
+// noise returns the lines on standard output besides the handshake.
 func (p *process) noise() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +156,7 @@ func (p *process) handshakeLine() string {
 	return p.line
 }
 
-// lastWords is what the process printed to standard error last, for details.
+// lastWords is the last standard error of the process, for details.
 func (p *process) lastWords() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,7 +211,6 @@ func (p *process) alive() bool {
 	}
 }
 
-// ends waits for the end of the process.
 func (p *process) ends(limit time.Duration) bool {
 	select {
 	case <-p.exited:
@@ -222,7 +220,7 @@ func (p *process) ends(limit time.Duration) bool {
 	}
 }
 
-// kill ends the process with its group and frees what belongs to it.
+// kill ends the process with its group and frees its resources.
 func (p *process) kill() {
 	if p.conn != nil {
 		p.conn.Close()
@@ -231,10 +229,4 @@ func (p *process) kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.exited
 	os.RemoveAll(p.socketDir)
-}
-
-// inside reports whether path lies in the directory that the plugin was given
-// for its socket.
-func (p *process) inside(path string) bool {
-	return filepath.Dir(filepath.Clean(path)) == filepath.Clean(p.socketDir)
 }

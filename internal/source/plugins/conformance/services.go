@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
 
-// services is a host that has an answer to everything.
+// services is a host that answers everything.
 type services struct{ *plugintest.Host }
 
 func newServices() *services {
@@ -25,7 +25,7 @@ func (s *services) Ask(_ context.Context, _ string, form tool.Form) (tool.Answer
 	return tool.Answer{Action: "accept", Content: fill(form.Schema)}, nil
 }
 
-// fill makes an object that a simple schema allows.
+// fill makes an object that is valid for a simple schema.
 func fill(raw json.RawMessage) json.RawMessage {
 	var s struct {
 		Properties map[string]struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func checkSocket(_ context.Context, k *kit) error {
 	if err != nil {
 		return err
 	}
-	if !p.inside(p.address) {
+	if filepath.Dir(filepath.Clean(p.address)) != filepath.Clean(p.socketDir) {
 		return fmt.Errorf("it listens at %s, outside %s", p.address, p.socketDir)
 	}
 	info, err := os.Stat(p.address)

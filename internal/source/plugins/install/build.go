@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// build tests and builds a Go module into dir. The go command and the module's
-// tests run confined: they may change only the directory above dir.
+// build tests and builds a Go module into dir. The go command and the module's tests run confined: they may change
+// only the parent of dir.
 func (in *Installer) build(ctx context.Context, source, dir string, skipTests bool) (*content, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -41,9 +41,8 @@ func (in *Installer) build(ctx context.Context, source, dir string, skipTests bo
 	return &content{dir: dir}, nil
 }
 
-// goCommand runs the go command in dir, without the network: modules come from
-// the user's cache, and what it compiles goes into a build cache of its own. What it
-// makes goes below work.
+// goCommand runs the go command in dir without the network: modules come from the user's cache, and its build cache
+// is separate. It writes below work.
 func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	if errors.Is(cmd.Err, exec.ErrNotFound) {
@@ -85,7 +84,7 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	return nil
 }
 
-// goEnv is a directory that the user's go command uses, or nothing.
+// goEnv is a directory used by the user's go command, if any.
 func goEnv(ctx context.Context, dir, name string) []string {
 	cmd := exec.CommandContext(ctx, "go", "env", name)
 	cmd.Dir = dir
@@ -96,8 +95,8 @@ func goEnv(ctx context.Context, dir, name string) []string {
 	return nil
 }
 
-// replacements are the directories that a module's go.mod takes other modules
-// from, as far as each holds the module that it stands for.
+// replacements are the directories from which a module's go.mod replaces others, if they hold the module they stand
+// for.
 func replacements(dir string) (dirs []string) {
 	for _, r := range goMod(dir).Replace {
 		path := r.New.Path
@@ -114,7 +113,7 @@ func replacements(dir string) (dirs []string) {
 	return dirs
 }
 
-// goMod reads the go.mod of a directory; of one that cannot be read it is empty.
+// goMod reads the go.mod of a directory; it is empty if unreadable.
 func goMod(dir string) *modfile.File {
 	name := filepath.Join(dir, "go.mod")
 	data, err := os.ReadFile(name)
@@ -128,8 +127,7 @@ func goMod(dir string) *modfile.File {
 	return file
 }
 
-// repositoryAt is the repository that a directory lies in, or the directory: a
-// module may name others beside it.
+// repositoryAt is the repository around a directory, or the directory: a module may refer to others beside it.
 func repositoryAt(dir string) string {
 	for at := dir; filepath.Dir(at) != at; at = filepath.Dir(at) {
 		if exists(filepath.Join(at, ".git")) {

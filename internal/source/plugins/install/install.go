@@ -17,9 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
-// Room is what the build of a plugin has of the file system besides what every
-// program may read: it may change what is below Write, may read what is below
-// Read, and does not see what is below Hide.
+// Room is what the build of a plugin may access besides what every program may read: it writes below Write, reads
+// below Read, and does not see what is below Hide.
 type Room struct {
 	Write      string
 	Read, Hide []string
@@ -28,14 +27,13 @@ type Room struct {
 // Installer installs plugins into a store.
 type Installer struct {
 	Store *Store
-	// Client fetches what is not on this machine.
+	// Client fetches remote files.
 	Client *netguard.Client
-	// Inspect starts the program of a plugin and gives what it says of itself.
+	// Inspect starts the program of a plugin and returns its description.
 	Inspect func(ctx context.Context, program string) (*plugins.Description, error)
-	// Confine has a command stay in a room, and reach no network. Modules are built
-	// with it only.
+	// Confine confines a command to a room, without network. Modules are built only with it.
 	Confine func(cmd *exec.Cmd, room Room) error
-	// Say tells the user of steps that take a while. Nil is silent.
+	// Say reports slow steps to the user. May be nil.
 	Say func(string)
 	// MaxBytes bounds the files of a plugin together. Zero means 1 GiB.
 	MaxBytes int64
@@ -50,36 +48,29 @@ func (in *Installer) limit() int64 {
 
 // Request is what to install.
 type Request struct {
-	// Source is a path or an https address. {version}, {os} and {arch} in it
-	// are filled in.
+	// Source is a path or an https address, in which {version}, {os} and {arch} are expanded.
 	Source string
-	// Version is the version to install; empty takes the newest that
-	// Constraint allows.
+	// Version is the version to install; by default the newest that Constraint allows.
 	Version    string
 	Constraint versions.Constraint
-	// SHA256 is the checksum that the archive or the program must have, in
-	// hex. Empty accepts any.
+	// SHA256 is the required checksum of the archive or the program, in hex. Empty accepts any.
 	SHA256 string
-	// Key is the minisign public key that must have signed it. Empty accepts
-	// any signature and none.
+	// Key is the minisign public key required for the signature. If empty, signatures are not verified.
 	Key string
-	// Program is the checksum that the plugin's program must have. Empty
-	// accepts any.
+	// Program is the required checksum of the plugin's program. Empty accepts any.
 	Program string
-	// Name is the name that the plugin must have. Empty accepts any.
+	// Name is the required name of the plugin. Empty accepts any.
 	Name string
-	// Floor gives the version below which a plugin of that name is refused, so
-	// that nobody goes back to an older one without saying so; empty is none.
-	// Nil accepts any version.
+	// Floor returns the version below which a plugin of that name is refused, to prevent unintended downgrades, ""
+	// if none. Nil accepts any version.
 	Floor func(name string) string
-	// Agree decides about what was found, before it is kept. Nil accepts all.
+	// Agree, unless nil, decides about the plugin before it is kept.
 	Agree func(*Manifest) error
-	// SkipTests leaves out the tests of a Go module.
+	// SkipTests skips the tests of a Go module.
 	SkipTests bool
 }
 
-// Install installs a plugin. Nothing is changed unless all that was asked for
-// holds. The error is a *tool.Error.
+// Install installs a plugin. Nothing changes unless all requirements hold. The error is a *tool.Error.
 func (in *Installer) Install(ctx context.Context, r Request) (*Installed, error) {
 	stage, err := in.Store.stage()
 	if err != nil {
@@ -94,7 +85,7 @@ func (in *Installer) Install(ctx context.Context, r Request) (*Installed, error)
 	return installed, nil
 }
 
-// told makes any error one that says what was to be installed.
+// told wraps an error with what was to be installed.
 func told(source string, err error) error {
 	if tool.CodeOf(err) != tool.Internal {
 		return err
@@ -141,8 +132,7 @@ func (in *Installer) install(ctx context.Context, r Request, stage string) (*Ins
 	return in.Store.put(final, *m)
 }
 
-// check compares the archive or program with the checksum and the key that
-// were asked for.
+// check verifies the requested checksum and key of the archive or program.
 func (c *content) check(r Request) (Signature, error) {
 	if r.SHA256 == "" && r.Key == "" && c.signature == nil {
 		return Signature{State: Unsigned}, nil
@@ -161,7 +151,7 @@ func (c *content) check(r Request) (Signature, error) {
 	return checkSignature(c.fileName, c.file, c.signature, r.Key)
 }
 
-// look finds out what the plugin is, in the end by asking it.
+// look determines what the plugin is, finally by asking it.
 func (in *Installer) look(ctx context.Context, r Request, c *content) (*Manifest, error) {
 	program, says, err := c.program()
 	if err != nil {
@@ -196,7 +186,7 @@ func (in *Installer) look(ctx context.Context, r Request, c *content) (*Manifest
 	return m, agree(r, c, says, m)
 }
 
-// agree refuses a plugin that is not what it was said to be.
+// agree refuses a plugin that differs from its package file or the request.
 func agree(r Request, c *content, says packaged, m *Manifest) error {
 	if err := checkName(m.Name); err != nil {
 		return tool.Errorf(tool.InvalidArgument, "the plugin calls itself %q: %w", m.Name,
@@ -236,9 +226,8 @@ func (in *Installer) say(format string, args ...any) {
 	}
 }
 
-// Checksums gives the checksums of the program for other platforms, as far as
-// the source has them: by {os} and {arch} in an address, or in a layout.
-// Nothing of it is run.
+// Checksums returns the checksums of the program for other platforms, if the source has them: by {os} and {arch} in
+// an address, or in a layout. Nothing is run.
 func (in *Installer) Checksums(ctx context.Context, source, version, program string,
 	platforms []string) (map[string]string, error) {
 	sums := make(map[string]string)

@@ -9,10 +9,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Signature is what is known of who made a plugin.
+// Signature is what is known of a plugin's author.
 type Signature struct {
-	// State is "verified", "not verified" for one that is there while no key
-	// was given, or "none".
+	// State is "verified", "not verified" for a signature without a given key, or "none".
 	State string `json:"state"`
 	// Key is the public key that it was verified with.
 	Key string `json:"key,omitempty"`
@@ -38,8 +37,7 @@ func (s Signature) String() string {
 	return "not signed"
 }
 
-// ParseKey reads a minisign public key: the key itself, or the path of a file
-// that holds it.
+// ParseKey parses a minisign public key: the key itself, or the path of a file with it.
 func ParseKey(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -56,8 +54,7 @@ func ParseKey(text string) (string, error) {
 	return text, nil
 }
 
-// checkSignature verifies data with a key, if there is one. A signature that
-// is wrong or missing is an error then.
+// checkSignature verifies data with a key, if there is one. A wrong or missing signature is then an error.
 func checkSignature(what string, data, signature []byte, key string) (Signature, error) {
 	switch {
 	case key == "" && signature == nil:

@@ -18,7 +18,7 @@ import (
 // maxDownload bounds an archive, in bytes.
 const maxDownload = 256 << 20
 
-// content is a plugin's files as they were got, before they are looked at.
+// content is a plugin's files as fetched, not yet examined.
 type content struct {
 	dir       string // where they are
 	file      []byte // what was signed and has a checksum: the archive or program
@@ -27,17 +27,13 @@ type content struct {
 	version   string // as the layout says; "" when it says none
 }
 
-// isURL reports whether a source is fetched.
 func isURL(source string) bool { return strings.Contains(source, "://") }
 
-// expand fills in what differs from machine to machine and from version to
-// version.
 func expand(source, version, platform string) string {
 	system, arch, _ := strings.Cut(platform, "_")
 	return strings.NewReplacer("{version}", version, "{os}", system, "{arch}", arch).Replace(source)
 }
 
-// fetch gets the files of a source into dir.
 func (in *Installer) fetch(ctx context.Context, r Request, dir string) (*content, error) {
 	source := expand(r.Source, r.Version, Platform())
 	if isURL(source) {
@@ -108,7 +104,7 @@ func (in *Installer) get(ctx context.Context, address string) ([]byte, error) {
 	return r.Body, nil
 }
 
-// fetchFile takes a program or an archive from a path.
+// fetchFile copies a program or an archive from a path.
 func fetchFile(source, dir string) (*content, error) {
 	c := &content{dir: dir, fileName: filepath.Base(source)}
 	var err error
@@ -133,8 +129,8 @@ func versionsIn(dir string) []string {
 	return all
 }
 
-// fetchLayout takes the newest version that will do from a directory
-// VERSION/PLATFORM, VERSION/PLATFORM.tar.gz or VERSION/any.
+// fetchLayout copies the newest acceptable version from a directory VERSION/PLATFORM, VERSION/PLATFORM.tar.gz or
+// VERSION/any.
 func fetchLayout(r Request, source string, layout []string, dir string, limit int64) (*content, error) {
 	version := r.Version
 	if version == "" {
@@ -164,7 +160,6 @@ func fetchLayout(r Request, source string, layout []string, dir string, limit in
 	return c, err
 }
 
-// layoutPath is where a layout has the files for a platform.
 func layoutPath(source, version, platform string) (string, error) {
 	for _, name := range []string{platform, "any"} {
 		for _, suffix := range []string{"", ".tar.gz", ".tgz", ".zip"} {
@@ -180,12 +175,11 @@ func layoutPath(source, version, platform string) (string, error) {
 // packageFile describes a plugin of several files.
 const packageFile = "toolhost-plugin.json"
 
-// packaged is what it says.
+// packaged is its content.
 type packaged struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Program is the path of the program, with slashes; Programs has it by
-	// platform instead.
+	// Program is the slash path of the program; Programs has it by platform instead.
 	Program  string            `json:"program"`
 	Programs map[string]string `json:"programs"`
 }
@@ -218,7 +212,7 @@ func (c *content) program() (string, packaged, error) {
 	return name, p, nil
 }
 
-// onlyProgram finds the program where nothing says which it is.
+// onlyProgram finds the program if no file names it.
 func onlyProgram(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -244,7 +238,7 @@ func isProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// unwrap steps into the one directory that many archives consist of.
+// unwrap enters the single top directory of many archives.
 func (c *content) unwrap() {
 	entries, err := os.ReadDir(c.dir)
 	if err == nil && len(entries) == 1 && entries[0].IsDir() {

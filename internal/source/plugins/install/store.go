@@ -1,7 +1,5 @@
-// Package install brings plugins onto this machine and keeps them: from a
-// program, a directory, a Go module or an archive, local or over https. They
-// are installed for the user, under their name, version and platform, and
-// shared by all projects.
+// Package install installs plugins from a program, a directory, a Go module or an archive, local or over https.
+// They are installed for the user, by name, version and platform, and shared by all projects.
 package install
 
 import (
@@ -28,25 +26,24 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
-// Platform is that of this program, as lock files name it.
+// Platform is that of this program, in the form of lock files.
 func Platform() string { return runtime.GOOS + "_" + runtime.GOARCH }
 
-// Manifest is what is kept beside an installed plugin.
+// Manifest is stored beside an installed plugin.
 type Manifest struct {
 	Name     string `json:"name"`
 	Version  string `json:"version"`
 	Platform string `json:"platform"`
 	// Program is the path of the program below the directory of the files.
 	Program string `json:"program"`
-	// SHA256 is the checksum of the program, Tree that of all files with
-	// their names.
+	// SHA256 is the checksum of the program, Tree that of all files with their names.
 	SHA256 string `json:"sha256"`
 	Tree   string `json:"tree"`
-	// From is where it came from, as it was given.
+	// From is its origin, as given.
 	From string `json:"from"`
-	// Signature tells what is known of who made it.
+	// Signature is what is known of its author.
 	Signature Signature `json:"signature"`
-	// Description is what the plugin said of itself when it was installed.
+	// Description is the plugin's own when installed.
 	Description *plugins.Description `json:"description"`
 	InstalledAt time.Time            `json:"installed_at"`
 }
@@ -65,9 +62,8 @@ func (i *Installed) Path() string { return filepath.Join(i.Dir, filepath.FromSla
 // NAME/VERSION/PLATFORM/{plugin.json,files/}.
 type Store struct{ dir string }
 
-// Dir is where the plugins of this user are: in toolhost/plugins below
-// XDG_DATA_HOME, or where the system has such data. Plugins that a newer
-// toolhost installed are refused.
+// Dir is the directory of this user's plugins: toolhost/plugins below XDG_DATA_HOME, or the system's equivalent.
+// Plugins installed by a newer toolhost are refused.
 func Dir() (string, error) {
 	data, err := userdir.Data()
 	if err != nil {
@@ -89,7 +85,7 @@ const (
 
 var errName = errors.New("a name has 1 to 64 letters, digits, '_', '-' and '.', and begins with a letter or digit")
 
-// checkName refuses what could not be the name of a directory.
+// checkName refuses names that are not valid for a directory.
 func checkName(name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`).MatchString(name) {
 		return errName
@@ -101,8 +97,7 @@ func (s *Store) place(name, version string) string {
 	return filepath.Join(s.dir, name, version, Platform())
 }
 
-// List gives all plugins that are installed for this platform, by name and the
-// newest version first.
+// List returns all plugins installed for this platform, by name and the newest version first.
 func (s *Store) List() []Installed {
 	names, _ := os.ReadDir(s.dir)
 	var all []Installed
@@ -119,7 +114,7 @@ func (s *Store) List() []Installed {
 	return all
 }
 
-// Versions gives the versions of a plugin that are installed for this platform.
+// Versions returns the versions of a plugin installed for this platform.
 func (s *Store) Versions(name string) []string {
 	if checkName(name) != nil {
 		return nil
@@ -135,7 +130,7 @@ func (s *Store) Versions(name string) []string {
 	return all
 }
 
-// Find gives an installed plugin. The error is a *tool.Error of code not_found.
+// Find returns an installed plugin. The error is a *tool.Error of code not_found.
 func (s *Store) Find(name, version string) (*Installed, error) {
 	missing := tool.Errorf(tool.NotFound, "plugin %s %s is not installed for %s", name, version, Platform()).
 		Suggest("Run toolhost plugin install.")
@@ -156,8 +151,7 @@ func (s *Store) Find(name, version string) (*Installed, error) {
 	return found, nil
 }
 
-// stage makes a directory beside where plugins end up, so that a rename gets
-// them there.
+// stage makes a directory beside the final one, so that a rename suffices.
 func (s *Store) stage() (string, error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return "", err
@@ -165,8 +159,7 @@ func (s *Store) stage() (string, error) {
 	return os.MkdirTemp(s.dir, stagePrefix)
 }
 
-// put moves a stage that holds the files to its place. What was there is
-// replaced.
+// put moves a stage that holds the files to its place, replacing what was there.
 func (s *Store) put(stage string, m Manifest) (*Installed, error) {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -196,8 +189,7 @@ func (s *Store) put(stage string, m Manifest) (*Installed, error) {
 	return &Installed{Manifest: m, Dir: filepath.Join(place, filesName)}, nil
 }
 
-// Remove takes a plugin out of the store: one version, or all with an empty
-// one. It gives the versions that were removed; none is an error.
+// Remove removes one version of a plugin, or all with "", and returns those removed; none is an error.
 func (s *Store) Remove(name, version string) ([]string, error) {
 	list := s.Versions(name)
 	if version != "" {
@@ -217,8 +209,7 @@ func (s *Store) Remove(name, version string) ([]string, error) {
 	return list, nil
 }
 
-// Verify compares an installed plugin with what was installed. The error is a
-// *tool.Error of code blocked.
+// Verify compares an installed plugin with its manifest. The error is a *tool.Error of code blocked.
 func (i *Installed) Verify() error {
 	sum, err := hashFile(i.Path())
 	if err == nil && sum != i.SHA256 {
@@ -240,7 +231,7 @@ func (i *Installed) Verify() error {
 // Again is the command that installs the plugin again.
 func (i *Installed) Again() string { return "toolhost plugin install " + show.Word(i.From) }
 
-// hashFile gives the SHA-256 of a file, in hex.
+// hashFile returns the SHA-256 of a file, in hex.
 func hashFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -254,8 +245,7 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// hashTree gives one checksum for all files below dir, with their names and
-// whether they can be run.
+// hashTree returns one checksum for all files below dir, with their names and executable bits.
 func hashTree(dir string) (string, error) {
 	h := sha256.New()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // in order of names

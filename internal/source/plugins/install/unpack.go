@@ -15,16 +15,14 @@ import (
 	"strings"
 )
 
-// What a plugin's files and directories may be, in number, and the files in
-// bytes together; and how deep they may lie.
+// Limits of a plugin's files and directories: their number, total bytes, and depth.
 const (
 	maxFiles = 50_000
 	maxBytes = 1 << 30
 	maxDepth = 40
 )
 
-// unpacker writes the files of a plugin below a directory, whatever their names
-// say, and no more than the limits.
+// unpacker writes the files of a plugin below a directory, whatever their names, within the limits.
 type unpacker struct {
 	root  *os.Root
 	files int // and directories
@@ -43,13 +41,12 @@ func newUnpacker(dir string, limit int64) (*unpacker, error) {
 
 func (u *unpacker) close() { u.root.Close() }
 
-// skip reports files that a plugin does not need and that links are often
-// among.
+// skip reports files that a plugin does not need and that often include links.
 func skip(name string) bool {
 	return strings.Contains("/"+name, "/node_modules/.bin/") || name == ".git" || strings.HasPrefix(name, ".git/")
 }
 
-// add writes one file or directory under a name with slashes.
+// add writes one file or directory under a slash name.
 func (u *unpacker) add(name string, mode fs.FileMode, content io.Reader) error {
 	name = path.Clean(strings.TrimSuffix(name, "/"))
 	switch {
@@ -82,7 +79,6 @@ func (u *unpacker) count() error {
 	return nil
 }
 
-// mkdir makes a directory and those above it.
 func (u *unpacker) mkdir(name string) error {
 	if u.dirs[name] {
 		return nil
@@ -112,7 +108,6 @@ func (u *unpacker) write(name string, mode fs.FileMode, content io.Reader) error
 	return errors.Join(err, f.Close())
 }
 
-// isArchive reports whether name is that of an archive.
 func isArchive(name string) bool {
 	for _, suffix := range []string{".tar.gz", ".tgz", ".zip"} {
 		if strings.HasSuffix(strings.ToLower(name), suffix) {
@@ -122,7 +117,6 @@ func isArchive(name string) bool {
 	return false
 }
 
-// unpackArchive unpacks data, which is what its name says.
 func unpackArchive(name string, data []byte, dir string, limit int64) error {
 	u, err := newUnpacker(dir, limit)
 	if err != nil {
@@ -140,7 +134,7 @@ func (u *unpacker) tar(data []byte) error {
 	if err != nil {
 		return err
 	}
-	// Padding and headers count as well, so that a bomb of them ends.
+	// Padding and headers count as well, against bombs.
 	archive := tar.NewReader(io.LimitReader(unzipped, 2*u.limit))
 	for {
 		h, err := archive.Next()
@@ -187,7 +181,7 @@ func (u *unpacker) zipped(f *zip.File) error {
 	return u.add(f.Name, f.Mode(), content)
 }
 
-// copyTree copies a directory as if it were an archive.
+// copyTree copies a directory like an archive.
 func copyTree(from, to string, limit int64) error {
 	u, err := newUnpacker(to, limit)
 	if err != nil {
@@ -225,8 +219,8 @@ func copyTree(from, to string, limit int64) error {
 	})
 }
 
-// unpack writes out what was got as one file: an archive's files, or the
-// program itself. It is called when the file has been found to be the right one.
+// unpack writes what was fetched as one file: an archive's files, or the program itself. It is called once the file
+// is verified.
 func (c *content) unpack(limit int64) error {
 	if c.file == nil {
 		return nil

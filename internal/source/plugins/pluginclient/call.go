@@ -15,12 +15,11 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// maxRequests bounds the service requests of one call that are answered at the
-// same time. A plugin that asks for more waits.
+// maxRequests bounds the concurrent service requests of one call. Further ones wait.
 const maxRequests = 32
 
-// Call runs a tool. When ctx ends, the plugin is told so and still has the
-// grace to answer: a tool that was stopped may have a result all the same.
+// Call runs a tool. When ctx ends, the plugin is notified and still has the grace to answer: a stopped tool may
+// have a result.
 func (c *Client) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -37,7 +36,7 @@ func (c *Client) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	return s.run(ctx)
 }
 
-// session is one call's stream, seen from the host.
+// session is the host's side of one call's stream.
 type session struct {
 	client *Client
 	stream toolpb.Plugin_CallClient
@@ -60,7 +59,7 @@ func (s *session) send(m *toolpb.CallRequest) error {
 	return s.stream.Send(m)
 }
 
-// start opens the stream. It is called with sendMu held, and lets it go.
+// start opens the stream. It is called with sendMu held, and releases it.
 func (s *session) start(ctx, streamCtx context.Context, c *Client) error {
 	defer s.sendMu.Unlock()
 	stream, err := c.rpc.Call(streamCtx)
@@ -81,12 +80,16 @@ func (s *session) start(ctx, streamCtx context.Context, c *Client) error {
 	return nil // after io.EOF the reason comes with the next Recv
 }
 
-// cancel tells the plugin to stop, and breaks the stream off when it has not
-// answered after grace.
+// cancel tells the plugin to stop, and ends the stream if it has not answered after grace.
 func (s *session) cancel(ctx context.Context, grace time.Duration, stop func()) {
 	s.mu.Lock()
 	if !s.ended {
-		s.timer = time.AfterFunc(grace, func() { s.giveUp(stop) })
+		s.timer = time.AfterFunc(grace, func() {
+			s.mu.Lock()
+			s.hung = !s.ended
+			s.mu.Unlock()
+			stop()
+		})
 	}
 	s.mu.Unlock()
 	code := tool.Cancelled
@@ -94,13 +97,6 @@ func (s *session) cancel(ctx context.Context, grace time.Duration, stop func()) 
 		code = tool.Timeout
 	}
 	_ = s.send(&toolpb.CallRequest{Message: &toolpb.CallRequest_Cancel{Cancel: &toolpb.Cancel{Code: string(code)}}})
-}
-
-func (s *session) giveUp(stop func()) {
-	s.mu.Lock()
-	s.hung = !s.ended
-	s.mu.Unlock()
-	stop()
 }
 
 // end stops the grace timer and reports whether the plugin hung.
@@ -114,8 +110,7 @@ func (s *session) end() bool {
 	return s.hung
 }
 
-// run receives until the plugin ends the call. Requests still being answered
-// then are cancelled and waited for, so that nothing of the call goes on.
+// run receives until the plugin ends the call. Requests still being answered are then cancelled and waited for.
 func (s *session) run(ctx context.Context) (*tool.Result, error) {
 	servicesCtx, cancel := context.WithCancel(ctx)
 	var requests sync.WaitGroup

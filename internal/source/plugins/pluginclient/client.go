@@ -1,5 +1,4 @@
-// Package pluginclient speaks the plugin protocol from the host's side, in
-// terms of host/tool.
+// Package pluginclient is the host's side of the plugin protocol, in terms of host/tool.
 package pluginclient
 
 import (
@@ -19,15 +18,13 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// ErrConnection is wrapped by errors that say nothing of the call itself: the
-// connection broke, or the peer did not keep to the protocol.
+// ErrConnection is wrapped by errors of the connection or the protocol rather than the call.
 var ErrConnection = errors.New("plugin connection failed")
 
-// ErrHung is wrapped, beside ErrConnection, when a cancelled call did not
-// answer in time.
+// ErrHung is wrapped, besides ErrConnection, if a cancelled call did not answer in time.
 var ErrHung = errors.New("plugin does not answer")
 
-// connectionError keeps the text of the cause out of what callers match.
+// connectionError hides its cause from errors.Is and errors.As.
 type connectionError struct {
 	cause error
 	hung  bool
@@ -50,23 +47,21 @@ type Client struct {
 	services atomic.Pointer[[]string] // what the plugin declared last
 }
 
-// New makes a client for a version of the protocol. Grace is how long a
-// cancelled call may take to answer.
+// New returns a client for a version of the protocol. grace is how long a cancelled call has to answer.
 func New(conn grpc.ClientConnInterface, version int, grace time.Duration) *Client {
 	return &Client{rpc: toolpb.NewPluginClient(conn), version: version, grace: grace}
 }
 
-// Trusted has the client answer every service, declared or not: for plugins
-// that are part of the host.
+// Trusted makes the client answer every service, declared or not, for plugins that are part of the host.
 func (c *Client) Trusted() *Client {
 	c.trusted = true
 	return c
 }
 
-// Version is the version of the protocol that was agreed upon.
+// Version is the agreed version of the protocol.
 func (c *Client) Version() int { return c.version }
 
-// answers reports whether the plugin may ask for a service.
+// answers reports whether the plugin may use a service.
 func (c *Client) answers(service string) bool {
 	if c.trusted || c.version < wire.DeclaredServices {
 		return true
@@ -75,7 +70,7 @@ func (c *Client) answers(service string) bool {
 	return declared != nil && slices.Contains(*declared, service)
 }
 
-// Description is what a plugin says of itself.
+// Description is what a plugin says about itself.
 type Description struct {
 	Name         string          `json:"name"`
 	Version      string          `json:"version"`
@@ -85,7 +80,7 @@ type Description struct {
 	Services     []string        `json:"services,omitempty"`
 }
 
-// Tool is a definition and what else the tool offers.
+// Tool is a definition and the tool's optional interfaces.
 type Tool struct {
 	Definition    *tool.Definition `json:"definition"`
 	Plans         bool             `json:"plans,omitempty"`
@@ -99,13 +94,13 @@ type Setup struct {
 	Config json.RawMessage
 	Root   string
 	Allow  []string
-	// Protect is nil for the usual ones and empty for none.
+	// Protect is nil for the default and empty for none.
 	Protect     []string
 	Symlinks    string
 	HostVersion string
 }
 
-// Describe asks for the description.
+// Describe requests the description.
 func (c *Client) Describe(ctx context.Context) (*Description, error) {
 	resp, err := c.rpc.Describe(ctx, &toolpb.DescribeRequest{})
 	if err != nil {
@@ -114,7 +109,7 @@ func (c *Client) Describe(ctx context.Context) (*Description, error) {
 	return c.description(resp.GetDescription()), nil
 }
 
-// Configure configures the plugin and gives the description that then holds.
+// Configure configures the plugin and returns the description that then holds.
 func (c *Client) Configure(ctx context.Context, s Setup) (*Description, error) {
 	resp, err := c.rpc.Configure(ctx, &toolpb.ConfigureRequest{
 		Config:      s.Config,
@@ -155,7 +150,7 @@ func (c *Client) description(d *toolpb.Description) *Description {
 	return out
 }
 
-// sanitized makes what a plugin of others says of a tool fit to be read.
+// sanitized cleans a foreign plugin's texts about a tool.
 func (c *Client) sanitized(d *tool.Definition) *tool.Definition {
 	if c.trusted {
 		return d
@@ -180,7 +175,7 @@ func (c *Client) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) 
 	return wire.DecodePlan(resp)
 }
 
-// RenderError asks for the plugin's form of a failure; nil means none.
+// RenderError requests the plugin's form of an error; nil means none.
 func (c *Client) RenderError(ctx context.Context, call *tool.Call, failure *tool.Error) (*tool.Result, error) {
 	resp, err := c.rpc.RenderError(ctx,
 		&toolpb.RenderErrorRequest{Call: wire.EncodeCall(ctx, call), Error: wire.EncodeError(failure)})
@@ -190,7 +185,7 @@ func (c *Client) RenderError(ctx context.Context, call *tool.Call, failure *tool
 	return checked(wire.DecodeResult(resp.GetResult()))
 }
 
-// Normalize asks for the form of params that the tool's schema describes.
+// Normalize requests the form of params that the tool's schema describes.
 func (c *Client) Normalize(ctx context.Context, name string, params json.RawMessage) (json.RawMessage, error) {
 	resp, err := c.rpc.Normalize(ctx, &toolpb.NormalizeRequest{Tool: name, Params: params})
 	if err != nil {
@@ -211,7 +206,7 @@ func (c *Client) CommandLine(ctx context.Context, call *tool.Call) ([]string, er
 	return wire.DecodeCommandLine(resp)
 }
 
-// interrupted tells a request that the caller gave up from one that failed.
+// interrupted distinguishes a request that the caller gave up from a failed one.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -219,7 +214,7 @@ func interrupted(ctx context.Context, err error) error {
 	return broken(err)
 }
 
-// checked refuses a result that would break the code that writes it as JSON.
+// checked refuses a result that would break its encoding as JSON.
 func checked(r *tool.Result) (*tool.Result, error) {
 	if r == nil || r.Structured == nil || json.Valid(r.Structured) {
 		return r, nil

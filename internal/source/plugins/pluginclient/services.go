@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// serve does for the plugin what req asks.
 func (s *session) serve(ctx context.Context, req *toolpb.ServiceRequest) (*toolpb.ServiceResponse, error) {
 	if name := serviceName(req); name != "" && !s.client.answers(name) {
 		return nil,
@@ -34,8 +33,7 @@ func (s *session) serve(ctx context.Context, req *toolpb.ServiceRequest) (*toolp
 		Suggest("Use a newer toolhost, or an older version of the plugin.")
 }
 
-// serviceName is what a plugin calls the service in its description, "" for
-// one that this host does not know.
+// serviceName is the service's name in a plugin's description, "" for an unknown one.
 func serviceName(req *toolpb.ServiceRequest) string {
 	switch req.GetService().(type) {
 	case *toolpb.ServiceRequest_Emit:
@@ -136,8 +134,8 @@ func stateOperation(ctx context.Context, store tool.State, r *toolpb.StateReques
 
 var errNotSwapped = errors.New("not swapped")
 
-// swap stores the new value when the current one is the old one. Nil stands
-// for no value, so an empty value must not be nil.
+// swap stores the new value if the current one is the old one. Nil means no value, so an empty value must not be
+// nil.
 func swap(ctx context.Context, store tool.State, r *toolpb.StateSwap) (*toolpb.StateResponse, error) {
 	out := &toolpb.StateResponse{Swapped: true}
 	err := store.Update(ctx, r.GetKey(), func(current []byte) ([]byte, error) {
@@ -153,8 +151,7 @@ func swap(ctx context.Context, store tool.State, r *toolpb.StateSwap) (*toolpb.S
 	return out, nil
 }
 
-// present makes sure that a value that exists is not nil, and that one that
-// does not is.
+// present makes an existing value not nil, and a missing one nil.
 func present(value []byte, ok bool) []byte {
 	if !ok {
 		return nil

@@ -25,14 +25,14 @@ func (s *server) Call(stream toolpb.Plugin_CallServer) error {
 	ctx, cancel := callContext(stream.Context(), start)
 	defer cancel(context.Canceled)
 
-	svc := newServices(stream)
+	svc := &services{stream: stream, waiting: make(map[uint64]chan *toolpb.ServiceResponse)}
 	go svc.receive(ctx, cancel)
 	result, err := s.call(ctx, start, svc)
 	return svc.finish(ctx, result, err)
 }
 
-// callContext is the context that the tool sees. Its deadline is the call's,
-// while the stream lives on so that the tool can still answer.
+// callContext is the tool's context. Its deadline is the call's, while the stream lives on so that the tool can
+// still answer.
 func callContext(ctx context.Context, start *toolpb.Call) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if start.GetTimeoutMs() <= 0 {
@@ -56,38 +56,27 @@ func (s *server) call(ctx context.Context, start *toolpb.Call, svc *services) (r
 // finish ends the stream with the outcome of the call.
 func (svc *services) finish(ctx context.Context, result *tool.Result, err error) error {
 	if sendErr := svc.send(outcome(ctx, result, err)); status.Code(sendErr) == codes.ResourceExhausted {
-		return svc.send(outcome(ctx, nil, tooLarge()))
+		return svc.send(outcome(ctx, nil, tool.Errorf(tool.TooLarge,
+			"the result is larger than the %d MiB that a plugin can give", wire.MaxMessage>>20).
+			Suggest("Ask for less at a time.")))
 	} else if sendErr != nil {
 		return sendErr
 	}
 	return nil
 }
 
-func tooLarge() error {
-	return tool.Errorf(tool.TooLarge, "the result is larger than the %d MiB that a plugin can give",
-		wire.MaxMessage>>20).
-		Suggest("Ask for less at a time.")
-}
-
 func outcome(ctx context.Context, result *tool.Result, err error) *toolpb.CallResponse {
 	if q := wire.EncodeInputRequired(err); q != nil {
 		return &toolpb.CallResponse{Message: &toolpb.CallResponse_InputRequired{InputRequired: q}}
 	}
+	if err == context.Canceled && context.Cause(ctx) != nil {
+		err = context.Cause(ctx) // a timeout, even if the host's message came before the deadline
+	}
 	if err != nil {
-		return &toolpb.CallResponse{Message: &toolpb.CallResponse_Error{Error: wire.EncodeError(ended(ctx, err))}}
+		return &toolpb.CallResponse{Message: &toolpb.CallResponse_Error{Error: wire.EncodeError(err)}}
 	}
 	if result == nil {
 		result = &tool.Result{}
 	}
 	return &toolpb.CallResponse{Message: &toolpb.CallResponse_Result{Result: wire.EncodeResult(result)}}
-}
-
-// ended gives the reason why ctx ended in place of the bare fact, so that a
-// call that ran out of time is a timeout even where the host was quicker to
-// say so than the clock.
-func ended(ctx context.Context, err error) error {
-	if err == context.Canceled && context.Cause(ctx) != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-// Package pluginserver answers the plugin protocol with tools.
+// Package pluginserver serves tools by the plugin protocol.
 package pluginserver
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// Setup is what the host says when it configures a plugin.
+// Setup is the host's configuration of a plugin.
 type Setup struct {
 	Config       json.RawMessage
 	Root         string
@@ -35,11 +35,11 @@ type Setup struct {
 type Plugin struct {
 	Name, Version string
 	ConfigSchema  json.RawMessage
-	// Tools are offered until Configure gives others.
+	// Tools are offered until Configure replaces them.
 	Tools []tool.Tool
-	// Configure may be nil. Nil tools leave those that there are.
+	// Configure may be nil. Nil tools keep the present ones.
 	Configure func(context.Context, Setup) ([]tool.Tool, error)
-	// RenderError may be nil. It serves tools that are no ErrorRenderer.
+	// RenderError may be nil. It serves tools that are not an ErrorRenderer.
 	RenderError func(*tool.Call, *tool.Error) *tool.Result
 	// Services are those of the host that the tools use.
 	Services []string
@@ -49,7 +49,7 @@ type Plugin struct {
 // Server serves one plugin.
 type Server struct{ rpc *server }
 
-// New makes a server. It fails when the tools contradict each other.
+// New returns a server. It fails if the tools contradict each other.
 func New(p Plugin) (*Server, error) {
 	s := &server{plugin: p}
 	if p.Name == "" {
@@ -66,8 +66,7 @@ func (s *Server) Register(registrar grpc.ServiceRegistrar) {
 	toolpb.RegisterPluginServer(registrar, s.rpc)
 }
 
-// Describe gives the plugin's description as JSON, for people and for checks
-// at install.
+// Describe returns the plugin's description as JSON, for people and for checks at install.
 func (s *Server) Describe() json.RawMessage {
 	p := s.rpc.plugin
 	definitions := make([]*tool.Definition, 0, len(p.Tools))
@@ -96,7 +95,7 @@ type server struct {
 	tools map[string]tool.Tool
 }
 
-// offer makes tools the ones to be called.
+// offer makes tools the callable ones.
 func (s *server) offer(tools []tool.Tool) error {
 	byName := make(map[string]tool.Tool, len(tools))
 	for _, t := range tools {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// services lends the host's services to one call, over its stream.
+// services gives one call access to the host's services over its stream.
 type services struct {
 	stream toolpb.Plugin_CallServer
 	sendMu sync.Mutex
@@ -24,17 +24,13 @@ type services struct {
 
 var _ tool.Services = (*services)(nil)
 
-func newServices(stream toolpb.Plugin_CallServer) *services {
-	return &services{stream: stream, waiting: make(map[uint64]chan *toolpb.ServiceResponse)}
-}
-
 func (s *services) send(m *toolpb.CallResponse) error {
 	s.sendMu.Lock()
 	defer s.sendMu.Unlock()
 	return s.stream.Send(m)
 }
 
-// receive reads what the host sends until the call ends.
+// receive handles the host's messages until the call ends.
 func (s *services) receive(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
 		m, err := s.stream.Recv()
@@ -43,28 +39,19 @@ func (s *services) receive(ctx context.Context, cancel context.CancelCauseFunc) 
 		}
 		switch m := m.GetMessage().(type) {
 		case *toolpb.CallRequest_Cancel:
-			if cause := cancelCause(m.Cancel); cause == context.Canceled || !aboutToEnd(ctx) {
-				cancel(cause)
+			cause := context.Canceled
+			if tool.Code(m.Cancel.GetCode()) == tool.Timeout {
+				// Near ctx's own deadline the host's timeout adds nothing, and would turn it into a cancellation.
+				if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Second {
+					continue
+				}
+				cause = context.DeadlineExceeded
 			}
+			cancel(cause)
 		case *toolpb.CallRequest_Response:
 			s.deliver(m.Response)
 		}
 	}
-}
-
-// aboutToEnd reports whether the context's own deadline is near. The host's
-// word that time is up then adds nothing, and would make a cancelled call of
-// one that ran out of time.
-func aboutToEnd(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) < time.Second
-}
-
-func cancelCause(c *toolpb.Cancel) error {
-	if tool.Code(c.GetCode()) == tool.Timeout {
-		return context.DeadlineExceeded
-	}
-	return context.Canceled
 }
 
 func (s *services) deliver(r *toolpb.ServiceResponse) {
@@ -85,7 +72,11 @@ func (s *services) ask(ctx context.Context, req *toolpb.ServiceRequest) (*toolpb
 	req.Id = s.next
 	s.waiting[req.Id] = ch
 	s.mu.Unlock()
-	defer s.forget(req.Id)
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.waiting, req.Id)
+	}()
 
 	if err := s.send(&toolpb.CallResponse{Message: &toolpb.CallResponse_Request{Request: req}}); err != nil {
 		return nil, gone(err)
@@ -101,12 +92,6 @@ func (s *services) ask(ctx context.Context, req *toolpb.ServiceRequest) (*toolpb
 	case <-s.stream.Context().Done():
 		return nil, gone(s.stream.Context().Err())
 	}
-}
-
-func (s *services) forget(id uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.waiting, id)
 }
 
 func gone(err error) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/toolpb"
 )
 
-// state is the host's store, seen through a call's stream.
+// state is the host's store, over a call's stream.
 type state struct {
 	services *services
 	scope    tool.Scope
@@ -41,8 +41,7 @@ func (s state) Set(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// Update runs change here and swaps its result in there, again until nobody
-// came between.
+// Update runs change here and swaps the result in there, again if another update came between.
 func (s state) Update(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
 	old, _, err := s.Get(ctx, key)
 	if err != nil {

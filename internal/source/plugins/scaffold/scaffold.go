@@ -1,5 +1,4 @@
-// Package scaffold writes the beginnings of a plugin: a Go module that builds,
-// with a test and a README.
+// Package scaffold writes a new plugin: a Go module that builds, with a test and a README.
 package scaffold
 
 import (
@@ -23,28 +22,25 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// module is that of toolhost, which holds the SDK.
+// module is toolhost's module path, which has the SDK.
 const module = "github.com/toolhost/toolhost"
 
-// Options say what is written.
+// Options are what to write.
 type Options struct {
 	// Name is the plugin's: a letter, then letters, digits, _ and -.
 	Name string
-	// Dir is the directory to write, which has to be empty or not to exist.
-	// Empty means one of the plugin's name, here.
+	// Dir is the directory to write, empty or missing. By default it is named like the plugin, here.
 	Dir string
-	// Module is the path of the Go module. Empty makes one of the name.
+	// Module is the path of the Go module, by default made of the name.
 	Module string
-	// SDK is a checkout of toolhost whose SDK is used, through a replace line.
-	// Empty takes a published version.
+	// SDK is a checkout of toolhost whose SDK is used, through a replace line; by default a published version is.
 	SDK string
 	// Version is that of the published SDK, such as "v1.2.0".
 	Version string
 }
 
-// Write writes the module and gives its directory. It runs the go command: to
-// learn what the SDK of a checkout needs, or to download a published one. The
-// error is a *tool.Error.
+// Write writes the module and returns its directory. It runs the go command: to list what the SDK of a checkout
+// needs, or to download a published one. The error is a *tool.Error.
 func Write(ctx context.Context, options Options) (dir string, err error) {
 	if !regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`).MatchString(options.Name) {
 		return "", tool.Errorf(tool.InvalidArgument, "%q is no name for a plugin", options.Name).
@@ -92,8 +88,7 @@ func emptyDir(dir string) error {
 	return nil
 }
 
-// takeBack removes what was written into a directory that was empty, or was not
-// there, so that the command can be given again.
+// takeBack removes what was written into an empty or missing directory, so that the command can be repeated.
 func takeBack(dir string, all bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -105,7 +100,7 @@ func takeBack(dir string, all bool) {
 }
 
 func writeFiles(options Options) error {
-	// Not text/template: it keeps the linker from dropping methods that nobody calls.
+	// Not text/template: it keeps the linker from dropping unused methods.
 	fill := strings.NewReplacer("{{.Name}}", options.Name,
 		"{{.Tool}}", strings.ReplaceAll(options.Name, "-", "_")+"_greet")
 	if err := os.MkdirAll(options.Dir, 0o777); err != nil {
@@ -127,8 +122,7 @@ func writeFiles(options Options) error {
 	return nil
 }
 
-// fromCheckout has the module use the SDK of a checkout. What that needs is in
-// the checkout's own go.mod and go.sum, so nothing is downloaded.
+// fromCheckout uses the SDK of a checkout. Its dependencies are in its go.mod and go.sum, so nothing is downloaded.
 func fromCheckout(ctx context.Context, options Options) error {
 	sdk, err := filepath.Abs(options.SDK)
 	if err != nil {
@@ -158,7 +152,7 @@ func fromCheckout(ctx context.Context, options Options) error {
 		os.WriteFile(filepath.Join(options.Dir, "go.sum"), sums, 0o666))
 }
 
-// quoted is a path for go.mod, in quotes where it needs them.
+// quoted is a path for go.mod, quoted if necessary.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " \t\"'(){},;") {
 		return fmt.Sprintf("%q", path)
@@ -166,7 +160,6 @@ func quoted(path string) string {
 	return path
 }
 
-// goVersion is the one that a go.mod names.
 func goVersion(mod []byte) string {
 	lines := bufio.NewScanner(bytes.NewReader(mod))
 	for lines.Scan() {
@@ -195,7 +188,7 @@ func needs(ctx context.Context, sdk string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// published has the module use a published version of the SDK.
+// published uses a published version of the SDK.
 func published(ctx context.Context, options Options) error {
 	for _, args := range [][]string{
 		{"mod", "init", options.Module},
@@ -209,7 +202,7 @@ func published(ctx context.Context, options Options) error {
 	return nil
 }
 
-// run runs the go command. Its whole output is in the error.
+// run runs the go command, with its whole output in the error.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// DecodeDefinition gives what t says of a tool.
+// DecodeDefinition returns the definition in t.
 func DecodeDefinition(t *toolpb.Tool) *tool.Definition {
 	return &tool.Definition{
 		Name:        t.GetName(),
@@ -46,7 +46,7 @@ func decodeExamples(list []*toolpb.Example) []tool.Example {
 	return out
 }
 
-// DecodeCall gives the call, without host services.
+// DecodeCall returns the call, without host services.
 func DecodeCall(c *toolpb.Call) *tool.Call {
 	params := raw(c.GetParams())
 	if params == nil {
@@ -63,7 +63,7 @@ func DecodeCall(c *toolpb.Call) *tool.Call {
 	}
 }
 
-// DecodeResult gives the result, or nil for nil.
+// DecodeResult returns the result, or nil for nil.
 func DecodeResult(p *toolpb.Result) *tool.Result {
 	if p == nil {
 		return nil
@@ -76,7 +76,14 @@ func DecodeResult(p *toolpb.Result) *tool.Result {
 		Failed:        DecodeError(p.GetFailed()),
 	}
 	for _, c := range p.GetContents() {
-		r.Contents = append(r.Contents, decodeContent(c))
+		r.Contents = append(r.Contents, tool.Content{
+			Kind:     tool.ContentKind(c.GetKind()),
+			Text:     string(c.GetText()),
+			Data:     c.GetData(),
+			MIMEType: c.GetMimeType(),
+			URI:      c.GetUri(),
+			Name:     c.GetName(),
+		})
 	}
 	for _, a := range p.GetArtifacts() {
 		r.Artifacts = append(r.Artifacts, tool.Artifact{Name: a.GetName(), Path: a.GetPath(), Bytes: a.GetBytes()})
@@ -84,19 +91,7 @@ func DecodeResult(p *toolpb.Result) *tool.Result {
 	return r
 }
 
-func decodeContent(c *toolpb.Content) tool.Content {
-	return tool.Content{
-		Kind:     tool.ContentKind(c.GetKind()),
-		Text:     string(c.GetText()),
-		Data:     c.GetData(),
-		MIMEType: c.GetMimeType(),
-		URI:      c.GetUri(),
-		Name:     c.GetName(),
-	}
-}
-
-// DecodeError gives the error, or nil for nil. Timeout and cancelled errors match
-// the context's errors as well.
+// DecodeError returns the error, or nil for nil. Timeout and cancelled errors match the context's errors as well.
 func DecodeError(p *toolpb.Error) *tool.Error {
 	if p == nil {
 		return nil
@@ -123,7 +118,7 @@ func newError(code tool.Code, message string) *tool.Error {
 	return e
 }
 
-// DecodePlan gives the plan or the error of p.
+// DecodePlan returns the plan or the error of p.
 func DecodePlan(p *toolpb.PlanResponse) (*tool.Plan, error) {
 	if e := DecodeError(p.GetError()); e != nil {
 		return nil, e
@@ -131,7 +126,7 @@ func DecodePlan(p *toolpb.PlanResponse) (*tool.Plan, error) {
 	return &tool.Plan{FilesAffected: p.GetFilesAffected(), Preview: string(p.GetPreview())}, nil
 }
 
-// DecodeCommandLine gives the arguments or the error of p.
+// DecodeCommandLine returns the arguments or the error of p.
 func DecodeCommandLine(p *toolpb.CommandLineResponse) ([]string, error) {
 	if e := DecodeError(p.GetError()); e != nil {
 		return nil, e
@@ -143,22 +138,22 @@ func DecodeCommandLine(p *toolpb.CommandLineResponse) ([]string, error) {
 	return argv, nil
 }
 
-// DecodeInputRequired gives the question as the error that a tool returns.
+// DecodeInputRequired returns the question as the error that a tool returns.
 func DecodeInputRequired(p *toolpb.InputRequired) *tool.InputRequired {
 	return &tool.InputRequired{Key: p.GetKey(), Form: DecodeForm(p.GetForm())}
 }
 
-// DecodeForm gives the question.
+// DecodeForm returns the question.
 func DecodeForm(p *toolpb.Form) tool.Form {
 	return tool.Form{Message: string(p.GetMessage()), Schema: raw(p.GetSchema())}
 }
 
-// DecodeProgress gives the progress.
+// DecodeProgress returns the progress.
 func DecodeProgress(p *toolpb.Progress) tool.Progress {
 	return tool.Progress{Done: p.GetDone(), Total: p.GetTotal(), Message: string(p.GetMessage())}
 }
 
-// DecodeLog gives the parts of a log line.
+// DecodeLog returns the parts of a log line.
 func DecodeLog(p *toolpb.Log) (slog.Level, string, []slog.Attr) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.GetLevel())); err != nil {
@@ -172,7 +167,7 @@ func DecodeLog(p *toolpb.Log) (slog.Level, string, []slog.Attr) {
 	return level, string(p.GetMessage()), attrs
 }
 
-// decodeObject reads a JSON object; what is none gives nil.
+// decodeObject parses a JSON object, nil for anything else.
 func decodeObject(data []byte) map[string]any {
 	if len(data) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/toolpb"
 )
 
-// EncodeTool gives the definition of t and which optional interfaces it offers.
+// EncodeTool encodes the definition of t and which optional interfaces it has.
 func EncodeTool(t tool.Tool) *toolpb.Tool {
 	d := t.Definition()
 	_, plans := t.(tool.Planner)
@@ -54,7 +54,7 @@ func encodeExamples(list []tool.Example) []*toolpb.Example {
 	return out
 }
 
-// millis rounds up, so that a short time does not become none.
+// millis rounds up, so that a short time does not become zero.
 func millis(d time.Duration) int64 {
 	if d <= 0 {
 		return 0
@@ -62,7 +62,7 @@ func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// EncodeCall gives c with the time that ctx leaves for it.
+// EncodeCall encodes c with the time that ctx leaves for it.
 func EncodeCall(ctx context.Context, c *tool.Call) *toolpb.Call {
 	p := &toolpb.Call{
 		Tool:        c.Tool,
@@ -79,7 +79,7 @@ func EncodeCall(ctx context.Context, c *tool.Call) *toolpb.Call {
 	return p
 }
 
-// EncodeResult gives r, or nil for nil.
+// EncodeResult encodes r, nil as nil.
 func EncodeResult(r *tool.Result) *toolpb.Result {
 	if r == nil {
 		return nil
@@ -113,7 +113,7 @@ func encodeContent(c tool.Content) *toolpb.Content {
 	}
 }
 
-// EncodeError gives err, or nil for nil. See tool.AsError for one that is no *tool.Error.
+// EncodeError encodes err, nil as nil. See tool.AsError for one that is not a *tool.Error.
 func EncodeError(err error) *toolpb.Error {
 	if err == nil {
 		return nil
@@ -127,7 +127,7 @@ func EncodeError(err error) *toolpb.Error {
 	}
 }
 
-// EncodePlan gives the answer to a plan request.
+// EncodePlan encodes the answer to a plan request.
 func EncodePlan(p *tool.Plan, err error) *toolpb.PlanResponse {
 	if err != nil {
 		return &toolpb.PlanResponse{Error: EncodeError(err)}
@@ -138,7 +138,7 @@ func EncodePlan(p *tool.Plan, err error) *toolpb.PlanResponse {
 	return &toolpb.PlanResponse{FilesAffected: valid(p.FilesAffected), Preview: []byte(p.Preview)}
 }
 
-// EncodeCommandLine gives the answer to a question for a command line.
+// EncodeCommandLine encodes the answer to a command line request.
 func EncodeCommandLine(argv []string, err error) *toolpb.CommandLineResponse {
 	p := &toolpb.CommandLineResponse{Error: EncodeError(err)}
 	for _, arg := range argv {
@@ -147,7 +147,7 @@ func EncodeCommandLine(argv []string, err error) *toolpb.CommandLineResponse {
 	return p
 }
 
-// EncodeInputRequired gives the question that err carries, or nil.
+// EncodeInputRequired encodes the question in err, nil if it has none.
 func EncodeInputRequired(err error) *toolpb.InputRequired {
 	var q *tool.InputRequired
 	if !errors.As(err, &q) {
@@ -156,17 +156,17 @@ func EncodeInputRequired(err error) *toolpb.InputRequired {
 	return &toolpb.InputRequired{Key: q.Key, Form: EncodeForm(q.Form)}
 }
 
-// EncodeForm gives f.
+// EncodeForm encodes f.
 func EncodeForm(f tool.Form) *toolpb.Form {
 	return &toolpb.Form{Message: []byte(f.Message), Schema: f.Schema}
 }
 
-// EncodeProgress gives p.
+// EncodeProgress encodes p.
 func EncodeProgress(p tool.Progress) *toolpb.Progress {
 	return &toolpb.Progress{Done: p.Done, Total: p.Total, Message: []byte(p.Message)}
 }
 
-// EncodeLog gives a log line. Attributes that JSON cannot hold are given as text.
+// EncodeLog encodes a log line. Attributes that JSON cannot hold become text.
 func EncodeLog(level slog.Level, message string, attrs []slog.Attr) *toolpb.Log {
 	p := &toolpb.Log{Level: strings.ToLower(level.String()), Message: []byte(message)}
 	if len(attrs) == 0 {
@@ -194,8 +194,7 @@ func attrValue(v slog.Value) any {
 	return v.Any()
 }
 
-// encodeObject gives m as JSON, nil when it is empty. Values that JSON cannot hold
-// are left out rather than losing the rest.
+// encodeObject encodes m as JSON, nil if it is empty. Values that JSON cannot hold are left out.
 func encodeObject(m map[string]any) []byte {
 	if len(m) == 0 {
 		return nil
@@ -220,5 +219,5 @@ func valid(list []string) []string {
 	return out
 }
 
-// utf8 makes s fit for a string field, which holds UTF-8 only.
+// utf8 makes s valid for a string field, which must be UTF-8.
 func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,5 +1,5 @@
-// Package wire is what host and plugins have in common: what they agree on before
-// they speak, and the messages of the protocol (toolpb) as types of host/tool.
+// Package wire is shared by host and plugins: handshake constants, and the protocol's messages (toolpb) as types of
+// host/tool.
 package wire
 
 import (
@@ -8,18 +8,16 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 )
 
-// ProtocolVersion is the newest version of the protocol that this code speaks,
-// OldestVersion the oldest.
+// ProtocolVersion is the newest version of the protocol supported, OldestVersion the oldest.
 const (
 	ProtocolVersion = 2
 	OldestVersion   = 1
 )
 
-// DeclaredServices is the version from which on a plugin says which services
-// it uses, and is answered for no others.
+// DeclaredServices is the version from which a plugin declares the services it uses, and gets no others.
 const DeclaredServices = 2
 
-// Versions are all that this code speaks, the oldest first.
+// Versions are all supported versions, the oldest first.
 func Versions() []int {
 	var all []int
 	for v := OldestVersion; v <= ProtocolVersion; v++ {
@@ -28,12 +26,11 @@ func Versions() []int {
 	return all
 }
 
-// AttachVariable is the environment variable of the host that names plugins
-// which run already, as JSON: an Attachment by the plugin's name.
+// AttachVariable is the host's environment variable for plugins that already run, as JSON: an Attachment by the
+// plugin's name.
 const AttachVariable = "TOOLHOST_ATTACH"
 
-// Attachment is where a plugin that runs already, under a debugger say, can be
-// reached.
+// Attachment is the address of a plugin that already runs, for example under a debugger.
 type Attachment struct {
 	// Socket is the absolute path of its unix socket.
 	Socket string `json:"socket"`
@@ -43,29 +40,27 @@ type Attachment struct {
 	PID int `json:"pid"`
 }
 
-// ServiceName is the name under which go-plugin knows the one service.
+// ServiceName is go-plugin's name for the one service.
 const ServiceName = "toolhost"
 
-// MaxMessage is the largest gRPC message, in bytes, that either side takes.
+// MaxMessage is the largest gRPC message, in bytes, that either side accepts.
 const MaxMessage = 64 << 20
 
-// Window is the flow control window of a call, and Buffer the size of reads and
-// writes on the socket, in bytes. With gRPC's own, which suit networks, 1 MiB
-// takes several times as long.
+// Window is the flow control window of a call, and Buffer the size of reads and writes on the socket, in bytes.
+// With gRPC's defaults, made for networks, 1 MiB takes several times as long.
 const (
 	Window = 4 << 20
 	Buffer = 256 << 10
 )
 
-// StartupErrorPrefix begins the line that a plugin writes in place of the
-// handshake when it cannot start. A JSON string follows.
+// StartupErrorPrefix begins the line that a plugin writes instead of the handshake if it cannot start. A JSON
+// string follows.
 const StartupErrorPrefix = "toolhost-plugin-error|"
 
-// CancelGrace is how long a cancelled call may take to answer.
+// CancelGrace is how long a cancelled call has to answer.
 const CancelGrace = 5 * time.Second
 
-// HandshakeConfig is the magic cookie. It guards against starting a plugin by mistake,
-// against nothing else.
+// HandshakeConfig is the magic cookie, against starting a plugin by mistake.
 func HandshakeConfig() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{
 		MagicCookieKey:   "TOOLHOST_PLUGIN",

@@ -1,4 +1,4 @@
-package roster_test
+package registry_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/source/roster"
+	"github.com/toolhost/toolhost/internal/source/registry"
 )
 
 type member struct {
@@ -22,23 +22,23 @@ func (m *member) Used() bool { return m.used }
 func (m *member) Close()     { m.closed.Add(1) }
 
 // add adds a member that is the same as one of equal version.
-func add(r *roster.Roster[*member], name string, version int) error {
+func add(r *registry.Registry[*member], name string, version int) error {
 	same := func(m *member) bool { return m.version == version }
 	return r.Add(name, same, func() (*member, error) { return &member{version: version, used: true}, nil })
 }
 
-func get(t *testing.T, r *roster.Roster[*member], name string) *member {
+func get(t *testing.T, r *registry.Registry[*member], name string) *member {
 	t.Helper()
 	m, ok := r.Find(name)
 	require.True(t, ok)
 	return m
 }
 
-// following returns a roster with the members a and b, and one that follows
+// following returns a registry with the members a and b, and one that follows
 // it, with a as it was and b changed.
-func following(t *testing.T) (before, next *roster.Roster[*member]) {
+func following(t *testing.T) (before, next *registry.Registry[*member]) {
 	t.Helper()
-	before, next = new(roster.Roster[*member]), new(roster.Roster[*member])
+	before, next = new(registry.Registry[*member]), new(registry.Registry[*member])
 	require.NoError(t, add(before, "a", 1))
 	require.NoError(t, add(before, "b", 1))
 	next.Follow(before)
@@ -64,7 +64,7 @@ func TestOnlyTheSameMemberIsTakenOver(t *testing.T) {
 	assert.False(t, next.Close(), "closed before")
 }
 
-// A roster that is given up leaves the members of the one before running.
+// A registry that is given up leaves the members of the one before running.
 func TestGivingUpARosterClosesOnlyItsOwn(t *testing.T) {
 	before, next := following(t)
 	changed := get(t, next, "b")
@@ -107,25 +107,25 @@ func TestOnlyWhatRunsAndHasChangedIsTried(t *testing.T) {
 }
 
 func TestAMemberThatIsRefusedIsClosed(t *testing.T) {
-	r := new(roster.Roster[*member])
+	r := new(registry.Registry[*member])
 	require.NoError(t, add(r, "a", 1))
 	refused := &member{version: 2}
 	create := func() (*member, error) { return refused, nil }
-	assert.ErrorIs(t, r.Add("a", nil, create), roster.ErrTaken)
+	assert.ErrorIs(t, r.Add("a", nil, create), registry.ErrTaken)
 	assert.EqualValues(t, 1, refused.closed.Load())
 	r.Close()
-	assert.ErrorIs(t, r.Add("b", nil, create), roster.ErrClosed)
+	assert.ErrorIs(t, r.Add("b", nil, create), registry.ErrClosed)
 	assert.EqualValues(t, 2, refused.closed.Load())
 }
 
-// However uses of a member overlap, it is closed once, and never while a roster
+// However uses of a member overlap, it is closed once, and never while a registry
 // has it.
 func TestAMemberIsClosedOnce(t *testing.T) {
 	for range 200 {
-		before := new(roster.Roster[*member])
+		before := new(registry.Registry[*member])
 		require.NoError(t, add(before, "a", 1))
 		first := get(t, before, "a")
-		next := new(roster.Roster[*member])
+		next := new(registry.Registry[*member])
 		next.Follow(before)
 		var both sync.WaitGroup
 		both.Go(func() { before.Remove("a") })

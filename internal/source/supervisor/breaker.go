@@ -1,16 +1,13 @@
-package life
+package supervisor
 
 import "time"
 
-// Breaker counts failures in a row, and after some asks for a rest before the
-// next attempt, so that what is broken costs nothing but its own calls. It is
-// a circuit breaker without a state of its own for the attempt that follows.
-// Its methods are not safe for use by several goroutines.
+// Breaker counts consecutive failures, and requires a rest before the next attempt after some. It is a circuit
+// breaker without a half-open state. It is not safe for concurrent use.
 type Breaker struct {
-	// Free is how many failures in a row are forgiven.
+	// Free is how many consecutive failures need no rest.
 	Free int
-	// First is the rest after the first failure that is not. Every further one
-	// doubles it, up to Longest.
+	// First is the first rest. Each further failure doubles it, up to Longest.
 	First, Longest time.Duration
 
 	failures int
@@ -26,7 +23,7 @@ func (b *Breaker) Reset() { b.failures = 0 }
 // Failures counts the failures since the last success.
 func (b *Breaker) Failures() int { return b.failures }
 
-// Rest is how long it is until the next attempt is allowed.
+// Rest is the time until the next attempt is allowed.
 func (b *Breaker) Rest(now time.Time) time.Duration {
 	doublings := b.failures - b.Free - 1
 	if doublings < 0 {

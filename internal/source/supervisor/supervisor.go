@@ -1,8 +1,7 @@
-// Package life is the life of a peer, such as a plugin or an MCP server: its one
-// process or connection is started by the first use, once for all who wait for
-// it; a peer that keeps failing rests between attempts; what nobody uses ends;
-// and the first to see that it is gone notes it.
-package life
+// Package supervisor starts and ends a peer, such as a plugin or an MCP server: the first use starts its one
+// process or connection for all who wait; a peer that keeps failing rests between attempts; an unused one ends; and
+// the first to see its end notes it.
+package supervisor
 
 import (
 	"context"
@@ -12,38 +11,35 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Attempt is one process or connection of a peer, from its start to its end.
+// Attempt is one process or connection of a peer.
 type Attempt interface {
 	comparable
 	// Ready is closed when the start has succeeded or failed.
 	Ready() <-chan struct{}
-	// Failure is why the start failed, nil when it succeeded.
+	// Failure is why the start failed, nil if it succeeded.
 	Failure() *tool.Error
-	// Gone reports whether what was started has ended.
+	// Gone reports whether it has ended.
 	Gone() bool
 }
 
-// Peer is what differs between kinds of peers. All but Lost are called with the
-// lock held.
+// Peer has what differs between kinds of peers. All but Lost are called with the lock held.
 type Peer[A Attempt] interface {
-	// Admit says why nothing can be started, nil when it can.
+	// Admit returns why nothing can be started, nil if it can.
 	Admit() error
 	// Begin makes an attempt and starts it in the background.
 	Begin(ctx context.Context) A
-	// Resting is the error of a use that would have to wait for longer than
-	// Patience.
+	// Resting is the error of a use that would have to wait longer than Patience.
 	Resting(rest time.Duration) *tool.Error
 	// Lost notes that an attempt is gone. It may be called more than once.
 	Lost(a A)
 }
 
-// State is what a peer is doing.
+// State is a peer's state.
 type State string
 
 // The states of a peer.
 const (
-	// Idle peers have not been started yet, or have ended and are started by the
-	// next use.
+	// Idle peers were not started yet, or have ended; the next use starts them.
 	Idle     State = "idle"
 	Starting State = "starting"
 	Running  State = "running"
@@ -52,23 +48,23 @@ const (
 	Closed State = "closed"
 )
 
-// Life is a peer's. The lock guards its fields and what the peer has beside them.
-// Breaker and Patience have to be set before the first use.
-type Life[A Attempt] struct {
+// Supervisor supervises a peer. The lock guards its fields and the peer's. Breaker and Patience must be set before
+// the first use.
+type Supervisor[A Attempt] struct {
 	sync.Mutex
 	Breaker Breaker
 	// Patience is how long a use waits for its turn to start.
 	Patience time.Duration
-	// IdleTimeout is after what time without a use an attempt is ended; 0 is never.
+	// IdleTimeout is how long an attempt may be unused before it is ended; 0 means forever.
 	IdleTimeout time.Duration
 
-	// Current is being started or runs; the zero value is none.
+	// Current is starting or running; the zero value is none.
 	Current A
 	// LastError is why it could not be started, or was lost, the last time.
 	LastError *tool.Error
 	// StartTook is how long the last start took.
 	StartTook time.Duration
-	// Starts and Losses count attempts, and those that ended by themselves.
+	// Starts and Losses count attempts, and unexpected ends.
 	Starts, Losses int
 	IsClosed       bool
 
@@ -77,9 +73,9 @@ type Life[A Attempt] struct {
 	idle   *time.Timer    // ends Current; nil while it is in use
 }
 
-// Acquire gives the attempt that runs, after one was started if there was none.
-// Callers that come meanwhile wait for the same one. It is in use until Release.
-func (l *Life[A]) Acquire(ctx context.Context, p Peer[A]) (A, error) {
+// Acquire returns the running attempt, starting one if there is none. Concurrent callers wait for the same one. It
+// is in use until Release.
+func (l *Supervisor[A]) Acquire(ctx context.Context, p Peer[A]) (A, error) {
 	var none A
 	for {
 		a, rest, err := l.pick(ctx, p)
@@ -119,9 +115,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pick gives the current attempt, or begins one, or says how long to rest before
-// one may begin.
-func (l *Life[A]) pick(ctx context.Context, p Peer[A]) (a A, rest time.Duration, err error) {
+// pick returns the current attempt, or begins one, or returns how long to rest before that.
+func (l *Supervisor[A]) pick(ctx context.Context, p Peer[A]) (a A, rest time.Duration, err error) {
 	l.Lock()
 	defer l.Unlock()
 	if l.has() {
@@ -140,14 +135,13 @@ func (l *Life[A]) pick(ctx context.Context, p Peer[A]) (a A, rest time.Duration,
 	return l.Current, 0, nil
 }
 
-func (l *Life[A]) has() bool {
+func (l *Supervisor[A]) has() bool {
 	var none A
 	return l.Current != none
 }
 
-// hold keeps a from being ended for being idle. It fails when a is no longer
-// current.
-func (l *Life[A]) hold(a A) bool {
+// hold keeps a from ending for being idle. It fails if a is no longer current.
+func (l *Supervisor[A]) hold(a A) bool {
 	l.Lock()
 	defer l.Unlock()
 	if l.Current != a {
@@ -158,16 +152,16 @@ func (l *Life[A]) hold(a A) bool {
 	return true
 }
 
-func (l *Life[A]) stopIdling() {
+func (l *Supervisor[A]) stopIdling() {
 	if l.idle != nil {
 		l.idle.Stop()
 		l.idle = nil
 	}
 }
 
-// Release is the end of a use that Acquire began. After the last, end is called
-// when nobody has used a for the idle timeout; a is not current any more then.
-func (l *Life[A]) Release(a A, end func()) {
+// Release ends a use that Acquire began. After the last, end is called once a was unused for the idle timeout; a is
+// not current any more then.
+func (l *Supervisor[A]) Release(a A, end func()) {
 	l.Lock()
 	defer l.Unlock()
 	if l.Current != a {
@@ -192,15 +186,14 @@ func (l *Life[A]) Release(a A, end func()) {
 }
 
 // drop takes a out of use, if it is current. The lock is held.
-func (l *Life[A]) drop(a A) {
+func (l *Supervisor[A]) drop(a A) {
 	if l.Current == a {
 		l.Current = *new(A)
 	}
 }
 
-// Fail notes that a cannot be used, and why. Where counts is false the next
-// attempt need not rest for it. The lock is held.
-func (l *Life[A]) Fail(a A, err *tool.Error, counts bool) {
+// Fail notes that a cannot be used, and why. Unless counts is set the next attempt need not rest. The lock is held.
+func (l *Supervisor[A]) Fail(a A, err *tool.Error, counts bool) {
 	l.drop(a)
 	if l.IsClosed {
 		return
@@ -211,9 +204,9 @@ func (l *Life[A]) Fail(a A, err *tool.Error, counts bool) {
 	}
 }
 
-// Lose notes that a has ended, because of err unless that was to be expected:
-// when the peer was closed or a was being stopped. It reports whether it was.
-func (l *Life[A]) Lose(a A, stopping bool, err *tool.Error) (expected bool) {
+// Lose notes that a has ended, because of err unless that was expected: the peer was closed or a was being stopped.
+// It reports whether it was.
+func (l *Supervisor[A]) Lose(a A, stopping bool, err *tool.Error) (expected bool) {
 	l.Lock()
 	defer l.Unlock()
 	if stopping || l.IsClosed {
@@ -226,7 +219,7 @@ func (l *Life[A]) Lose(a A, stopping bool, err *tool.Error) (expected bool) {
 }
 
 // Abandon takes a out of use because of err. It reports whether a was current.
-func (l *Life[A]) Abandon(a A, err *tool.Error) bool {
+func (l *Supervisor[A]) Abandon(a A, err *tool.Error) bool {
 	l.Lock()
 	defer l.Unlock()
 	if l.Current != a {
@@ -237,8 +230,8 @@ func (l *Life[A]) Abandon(a A, err *tool.Error) bool {
 	return true
 }
 
-// Succeeded notes that the peer did what it was asked for.
-func (l *Life[A]) Succeeded() {
+// Succeeded notes that the peer worked as expected.
+func (l *Supervisor[A]) Succeeded() {
 	l.Lock()
 	defer l.Unlock()
 	l.Breaker.Reset()
@@ -246,15 +239,14 @@ func (l *Life[A]) Succeeded() {
 }
 
 // Used reports whether an attempt was ever made.
-func (l *Life[A]) Used() bool {
+func (l *Supervisor[A]) Used() bool {
 	l.Lock()
 	defer l.Unlock()
 	return l.Starts > 0
 }
 
-// Shut has no further attempt begin. It gives the current one, which the caller
-// ends.
-func (l *Life[A]) Shut() (a A) {
+// Shut prevents further attempts. It returns the current one, for the caller to end.
+func (l *Supervisor[A]) Shut() (a A) {
 	l.Lock()
 	defer l.Unlock()
 	a = l.Current
@@ -264,12 +256,11 @@ func (l *Life[A]) Shut() (a A) {
 	return a
 }
 
-// Wait returns when all attempts that nobody used have ended. Nothing may begin any
-// more.
-func (l *Life[A]) Wait() { l.ending.Wait() }
+// Wait returns once all idle attempts have ended. Nothing may begin any more.
+func (l *Supervisor[A]) Wait() { l.ending.Wait() }
 
-// Runs reports whether there is an attempt that succeeded. The lock is held.
-func (l *Life[A]) Runs() bool {
+// Runs reports whether an attempt is running. The lock is held.
+func (l *Supervisor[A]) Runs() bool {
 	if !l.has() {
 		return false
 	}
@@ -281,8 +272,8 @@ func (l *Life[A]) Runs() bool {
 	}
 }
 
-// State is what the peer is doing. The lock is held.
-func (l *Life[A]) State() State {
+// State is the peer's state. The lock is held.
+func (l *Supervisor[A]) State() State {
 	switch {
 	case l.IsClosed:
 		return Closed
@@ -296,9 +287,8 @@ func (l *Life[A]) State() State {
 	return Idle
 }
 
-// RetryAt is when the next attempt may begin, zero when it may now. The lock is
-// held.
-func (l *Life[A]) RetryAt() (at time.Time) {
+// RetryAt is when the next attempt may begin, zero if now. The lock is held.
+func (l *Supervisor[A]) RetryAt() (at time.Time) {
 	if rest := l.Breaker.Rest(time.Now()); rest > 0 {
 		at = time.Now().Add(rest)
 	}

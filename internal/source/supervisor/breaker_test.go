@@ -1,4 +1,4 @@
-package life_test
+package supervisor_test
 
 import (
 	"testing"
@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/toolhost/toolhost/internal/source/life"
+	"github.com/toolhost/toolhost/internal/source/supervisor"
 )
 
 func TestRest(t *testing.T) {
 	now := time.Now()
-	b := life.Breaker{Free: 2, First: time.Second, Longest: 5 * time.Second}
+	b := supervisor.Breaker{Free: 2, First: time.Second, Longest: 5 * time.Second}
 	for _, want := range []time.Duration{0, 0, 1, 2, 4, 5, 5} {
 		b.Fail(now)
 		assert.Equal(t, want*time.Second, b.Rest(now), "after %d failures", b.Failures())

@@ -1,4 +1,4 @@
-package life_test
+package supervisor_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/source/life"
+	"github.com/toolhost/toolhost/internal/source/supervisor"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
@@ -40,7 +40,7 @@ func (a *attempt) Gone() bool {
 }
 
 type peer struct {
-	life.Life[*attempt]
+	supervisor.Supervisor[*attempt]
 	begin   func() *attempt
 	refused error
 }
@@ -69,7 +69,7 @@ func TestAcquireWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt.peer.Patience = 2 * time.Hour
 			if tt.rest > 0 {
-				tt.peer.Breaker = life.Breaker{First: tt.rest, Longest: tt.rest}
+				tt.peer.Breaker = supervisor.Breaker{First: tt.rest, Longest: tt.rest}
 				tt.peer.Breaker.Fail(time.Now())
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -98,7 +98,7 @@ func TestOneStartForAll(t *testing.T) {
 	a.up()
 	all.Wait()
 	assert.Equal(t, 1, p.Starts)
-	assert.Equal(t, life.Running, p.State())
+	assert.Equal(t, supervisor.Running, p.State())
 }
 
 func TestWhatFailsRests(t *testing.T) {
@@ -107,19 +107,19 @@ func TestWhatFailsRests(t *testing.T) {
 		a.failure = tool.Errorf(tool.Unavailable, "no")
 		return a.up()
 	}}
-	p.Breaker = life.Breaker{First: time.Hour, Longest: time.Hour}
+	p.Breaker = supervisor.Breaker{First: time.Hour, Longest: time.Hour}
 	_, err := p.Acquire(t.Context(), p)
 	require.ErrorContains(t, err, "no")
 	p.Lock()
 	p.Fail(p.Current, tool.Errorf(tool.Unavailable, "no"), true)
-	assert.Equal(t, life.Failed, p.State())
+	assert.Equal(t, supervisor.Failed, p.State())
 	assert.Greater(t, time.Until(p.RetryAt()), 50*time.Minute)
 	p.Unlock()
 	_, err = p.Acquire(t.Context(), p)
 	require.ErrorContains(t, err, "rests")
 	assert.Equal(t, 1, p.Starts)
 	p.Succeeded()
-	assert.Equal(t, life.Idle, p.State())
+	assert.Equal(t, supervisor.Idle, p.State())
 }
 
 func TestWhatIsGoneIsStartedAgain(t *testing.T) {
@@ -159,7 +159,7 @@ func TestWhatNobodyUsesEnds(t *testing.T) {
 	assert.NotSame(t, a, next)
 	p.Release(a, func() { assert.Fail(t, "it has a successor") })
 	assert.Same(t, next, p.Shut())
-	assert.Equal(t, life.Closed, p.State())
+	assert.Equal(t, supervisor.Closed, p.State())
 	assert.True(t, p.Lose(next, false, nil), "what ends after the closing was to be expected")
 	assert.Zero(t, p.Losses)
 }
