@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessions are those that are open over HTTP: bounded in number, and closed
-// when they have been idle for long.
+// sessions are the open ones over HTTP: bounded in number, and closed when they have been idle for
+// long.
 type sessions struct {
 	max  int
 	idle time.Duration
@@ -20,8 +20,7 @@ type sessions struct {
 	ending sync.WaitGroup
 }
 
-// openSession is one of them. A request that is under way, an open event
-// stream too, keeps it from being idle.
+// openSession is not idle while a request or an event stream is open.
 type openSession struct {
 	id        string
 	link      *link
@@ -31,13 +30,8 @@ type openSession struct {
 	expiry    *time.Timer
 }
 
-// evictable is how long a session must have been idle before it may be
-// closed to make room for a new one.
+// evictable is the idle time after which a session may be closed to make room for a new one.
 const evictable = time.Minute
-
-func newSessions(most int, idle time.Duration) *sessions {
-	return &sessions{max: most, idle: idle, byID: make(map[string]*openSession)}
-}
 
 // opening is a request that may open a session.
 type opening struct {
@@ -49,8 +43,7 @@ type opening struct {
 	opened *openSession
 }
 
-// keep is told about the session once it is initialized. It closes it when
-// nobody waits for it any more.
+// keep receives the session once it is initialized, and closes it if the request has gone.
 func (o *opening) keep(session *mcp.ServerSession) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,8 +83,8 @@ func (s *sessions) addLocked(id string, l *link, hangUp func() error) *openSessi
 	return o
 }
 
-// enter begins a request in the session of that id. Nil means that there is
-// none. Every entered session is left again.
+// enter begins a request in the session of that id, nil if there is none. Each entered session must
+// be left.
 func (s *sessions) enter(id string) *openSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,9 +103,8 @@ func (s *sessions) enterLocked(id string) *openSession {
 	return o
 }
 
-// enterNamed begins a request in the host session of that name, which is made
-// where it is missing; the empty name is the one that requests without a
-// session share. Nil means that there is no room.
+// enterNamed begins a request in the host session of that name, which is made if missing; requests
+// without a session share the empty name. Nil means that there are too many.
 func (s *sessions) enterNamed(server *Server, name string) *openSession {
 	id := fmt.Sprintf("named %p %s", server, name)
 	s.mu.Lock()
@@ -151,8 +143,7 @@ func (s *sessions) expire(o *openSession) {
 	}
 }
 
-// room reports whether one more session may be opened. A session that nobody
-// uses makes room.
+// room reports whether one more session may be opened, after it closed an idle one if necessary.
 func (s *sessions) room() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// link ties what comes in over one MCP session to a session of the host. It
-// travels in the context of the connection, where handlers find it.
+// link ties an MCP session to a session of the host. It travels in the context of the connection.
 type link struct {
 	session *host.Session
 	// anonymous is true where the session's name was made up.
@@ -35,13 +34,13 @@ type link struct {
 // linkKey is the key of the link in a connection's context.
 type linkKey struct{}
 
-// linkOf gives the link of the connection that a request came in on.
+// linkOf returns the link of the connection that a request came in on.
 func linkOf(ctx context.Context) *link {
 	l, _ := ctx.Value(linkKey{}).(*link)
 	return l
 }
 
-// newLink makes a link to the host session of that name, or of a random one.
+// newLink links to the host session of that name, or of a random one.
 func (s *Server) newLink(name string) *link {
 	anonymous := name == ""
 	if anonymous {
@@ -53,8 +52,8 @@ func (s *Server) newLink(name string) *link {
 	return l
 }
 
-// callsAtOnce bounds the calls of one session that run at one time, so that
-// no session takes the places of all others. More wait.
+// callsAtOnce bounds the concurrent calls of one session, so that it cannot take the places of all
+// others. More wait.
 const callsAtOnce = 32
 
 // begin starts a call, which ends with the link at the latest.
@@ -101,9 +100,7 @@ func (l *link) close() {
 	}
 }
 
-// keepSession hands a session that has been initialized to its link. The
-// session is of the revision that was agreed on, which need not be the one that
-// the client asked for.
+// keepSession hands an initialized session, which has the agreed revision, to its link.
 func keepSession(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)

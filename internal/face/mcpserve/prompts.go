@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// refreshPrompts offers the prompts of a catalog in place of those of the last
-// one. Clients are told when the list has changed.
+// refreshPrompts replaces the offered prompts by those of a catalog and notifies clients of
+// changes.
 func (s *Server) refreshPrompts(catalog *host.Catalog) {
 	gone := s.prompts
 	s.prompts = make(map[string]*host.Entry)
@@ -66,12 +66,10 @@ func (s *Server) getPrompt(ctx context.Context, request *mcp.GetPromptRequest) (
 	return result, nil
 }
 
-// mostCompletions bounds the values of one completion; the protocol allows no
-// more.
+// mostCompletions is the protocol's bound of the values of a completion.
 const mostCompletions = 100
 
-// complete serves completion/complete, for the arguments of prompts and the
-// variables of resource templates.
+// complete serves completion/complete: arguments of prompts and variables of resource templates.
 func (s *Server) complete(ctx context.Context, request *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	entry, err := s.referred(request.Params.Ref)
 	if err != nil {

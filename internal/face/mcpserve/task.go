@@ -134,7 +134,7 @@ func (t *task) state() *taskState {
 	if status != taskWorking && status != taskAsks {
 		state.StatusMessage = t.reason
 	}
-	if t.unrecorded != nil { // the record says so after a restart, and nobody is to be told two things
+	if t.unrecorded != nil { // the record says so after a restart: the same answer before it
 		state.Error = lost("the call ended, and its end could not be recorded (" +
 			strings.TrimSuffix(tool.AsError(t.unrecorded).Message, ".") + ")")
 		state.StatusMessage = state.Error.Message
@@ -146,7 +146,11 @@ func (t *task) state() *taskState {
 	case taskCompleted:
 		state.Result = t.result
 	case taskFailed:
-		state.Error = rpcError(t.err)
+		if e, ok := errors.AsType[*jsonrpc.Error](t.err); ok {
+			state.Error = e
+		} else {
+			state.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: tool.AsError(t.err).Message}
+		}
 	}
 	return state
 }
@@ -155,11 +159,4 @@ func newState(id, status string, begun, changed time.Time) *taskState {
 	stamp := func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 	return &taskState{ResultType: "complete", TaskID: id, Status: status, CreatedAt: stamp(begun),
 		LastUpdatedAt: stamp(changed), TTL: taskTTL.Milliseconds(), PollInterval: pollInterval.Milliseconds()}
-}
-
-func rpcError(err error) *jsonrpc.Error {
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return e
-	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: tool.AsError(err).Message}
 }
