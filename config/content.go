@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// content takes what a form of the grammar lists out of a body and reports all
-// else. where names the body for messages.
+// content takes what a form of the grammar lists out of a body and reports all else. where names
+// the body in messages.
 func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
 	s := grammar()[form]
 	native := body.(*hclsyntax.Body)
@@ -35,8 +35,7 @@ func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
 	return content
 }
 
-// fitting gives the content of a body that has nothing in it but what a schema
-// lists.
+// fitting returns the content of a body without anything but what a schema lists.
 func fitting(body *hclsyntax.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	content := &hcl.BodyContent{Attributes: make(hcl.Attributes, len(body.Attributes)),
 		MissingItemRange: body.MissingItemRange()}
@@ -68,7 +67,7 @@ func names(s *hcl.BodySchema) (attrs, blocks []string) {
 	return attrs, blocks
 }
 
-// unknownAttribute says what to do about an attribute that a form does not have.
+// unknownAttribute returns a hint about an attribute that a form does not have.
 func (r *reader) unknownAttribute(name, form string) (hint string) {
 	attrs, blocks := names(grammar()[form])
 	if slices.Contains(blocks, name) {
@@ -88,7 +87,7 @@ func (r *reader) unknownBlock(b *hclsyntax.Block, form string) (hint string) {
 	return r.misplaced(b.Type, form, blocks)
 }
 
-// misplaced says where a name belongs, or which of the known ones was meant.
+// misplaced returns where a name belongs, or which known one was meant.
 func (r *reader) misplaced(name, form string, known []string) (hint string) {
 	top, _, _ := strings.Cut(r.scope.key, ".")
 	if hint = home(form, top, name); hint != "" {
@@ -103,7 +102,7 @@ func (r *reader) misplaced(name, form string, known []string) (hint string) {
 	return whatFits(names(grammar()[form]))
 }
 
-// whatFits says what a body may hold.
+// whatFits lists what a body may hold.
 func whatFits(attrs, blocks []string) string {
 	var parts []string
 	if len(attrs) > 0 {

@@ -35,8 +35,7 @@ func (r *reader) resource(b *hcl.Block) {
 	r.cfg.Resources = append(r.cfg.Resources, res)
 }
 
-// resourceURI reads the URI, which no other resource may have, and gives its
-// variables.
+// resourceURI reads the unique URI of a resource and returns its variables.
 func (b block) resourceURI(res *argv.Resource) []string {
 	b.require("uri")
 	if !b.text("uri", &res.URI) {
@@ -59,8 +58,7 @@ func (b block) resourceURI(res *argv.Resource) []string {
 	return template.Names()
 }
 
-// variables reads the param blocks of a resource: one for each variable of its
-// URI that something is said about.
+// variables reads the param blocks of a resource, for variables of its URI.
 func (b block) variables(res *argv.Resource, names []string) *params {
 	p := &params{byName: make(map[string]int), used: make(map[string]bool), declare: "Put it into the uri, as {NAME}."}
 	for _, name := range names {
@@ -100,8 +98,8 @@ func (b block) textParam(p *argv.Param) {
 	b.consistent(p)
 }
 
-// suggestions reads the values that are suggested for an argument, one of
-// names: a list, or lists by the values of another argument.
+// suggestions reads an argument's suggested values: a list, or lists by the values of another
+// argument, one of names.
 func (b block) suggestions(name string, names []string, to *map[string]argv.Suggestions) {
 	a := b.attrs["complete"]
 	if a == nil {

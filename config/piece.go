@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// pieceAttrs are the attributes of everything that holds content: an output
-// of a tool, a message of a prompt, a resource.
+// pieceAttrs are the attributes of content: an output of a tool, a message of a prompt, a resource.
 const pieceAttrs = "mime text file data uri"
 
 // outputs reads the output blocks of a tool.

@@ -75,8 +75,7 @@ func (b block) version(p *Plugin) {
 	}
 }
 
-// Installed reports whether the source is the name of an installed plugin and
-// no path.
+// Installed reports whether the source is the name of an installed plugin, not a path.
 func (p Plugin) Installed() bool {
 	return p.Source != "" && !filepath.IsAbs(p.Source) && !strings.ContainsAny(p.Source, `/\`)
 }
