@@ -9,9 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// BrokenTool is the tool that is offered in place of all others while
-// agent.hcl has mistakes. What the file would restrict is not known then, so
-// that nothing else may be called.
+// BrokenTool replaces all tools while agent.hcl has mistakes: what the file would restrict is unknown.
 const BrokenTool = "agent_hcl_mistakes"
 
 // brokenParts are those of a project whose agent.hcl has mistakes.

@@ -32,8 +32,7 @@ import (
 	"github.com/toolhost/toolhost/taskfile"
 )
 
-// parts are the sources of a project's tools, made from one state of its
-// agent.hcl.
+// parts are the sources of a project's tools, made from one state of its agent.hcl.
 type parts struct {
 	sources []host.Source
 	toolset host.Toolset
@@ -66,7 +65,7 @@ func (p *parts) close() {
 	}
 }
 
-// assemble makes the sources that a configuration and a toolset call for.
+// assemble makes the sources for a configuration and a toolset.
 func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, error) {
 	if p.options.Broken && cfg == p.options.Config {
 		return p.brokenParts(cfg)
@@ -76,7 +75,9 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 		return nil, err
 	}
 	if !known(set.Name).OwnPermissions {
-		set.Hide = hides(rules)
+		set.Hide = func(name string, def *tool.Definition) bool {
+			return rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
+		}
 	}
 	if cfg.ReadOnly {
 		set.Hide = writes
@@ -92,7 +93,7 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	return made, nil
 }
 
-// fill makes what parts are of.
+// fill makes the parts.
 func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return err
@@ -109,8 +110,8 @@ func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
 	return p.addSources(made, cfg)
 }
 
-// workspaceFor is the workspace of a configuration: the project's own, or one
-// with the trees and protected paths that a changed agent.hcl names.
+// workspaceFor is the workspace of a configuration: the project's own, or one with a changed
+// agent.hcl's trees and protected paths.
 func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
 	made.protect = p.protectedGlobs(p.Workspace.Root(), cfg)
 	if p.parts == nil {
@@ -133,8 +134,8 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 	return p.openTrees(p.Workspace.Root(), cfg)
 }
 
-// standardOnly reports whether only the standard tools are offered: those of the
-// fixed contract "agent", or beside a file that is not approved.
+// standardOnly reports whether only the standard tools are offered: for the contract "agent", or
+// while a file is not approved.
 func (m *parts) standardOnly(cfg *config.Config) bool {
 	return m.toolset.Name == "agent" || cfg.ReadOnly
 }
@@ -145,8 +146,7 @@ func writes(_ string, def *tool.Definition) bool {
 		slices.ContainsFunc(def.Permissions, func(p tool.Permission) bool { return p != tool.FileRead })
 }
 
-// addShipped offers the tools of a plugin that is part of toolhost, without
-// those whose place others take.
+// addShipped offers a shipped plugin's tools, without those that others replace.
 func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
 	spec.Shipped = true
 	if undo.Optional() {
@@ -159,10 +159,9 @@ func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
 	return nil
 }
 
-// addSources adds, in order of listing: builtins, commands, the files plugin,
-// the Taskfile, the project's plugins and other MCP servers. A tool of
-// agent.hcl takes the place of the standard one of its name, whatever source
-// that is of.
+// addSources adds, in order of listing: built-ins, commands, the files plugin, the Taskfile, the
+// project's plugins and other MCP servers. A tool of agent.hcl replaces the standard one of its
+// name, from any source.
 func (p *Project) addSources(m *parts, cfg *config.Config) error {
 	var own []argv.Spec
 	if !m.standardOnly(cfg) {
@@ -186,8 +185,8 @@ func (p *Project) addSources(m *parts, cfg *config.Config) error {
 		commands,
 		host.Without(host.Tools("taskfile", m.tasks.Tools()...), replaced...),
 	)
-	// The file tools do to files what the builtins do, in the same confines: a
-	// process of their own would cost twice the time and protect nothing.
+	// The file tools have the built-ins' confines: a process of their own would take twice the time
+	// and protect nothing.
 	settings := map[string]any{"confine": p.confineSettings(cfg)}
 	files := plugins.Spec{Name: "files", InProcess: true, Config: tool.MustMarshal(settings)}
 	if err := m.addShipped(files, replaced...); err != nil {
@@ -244,8 +243,8 @@ func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 		nil
 }
 
-// sealKey gives the key for what toolhost writes into the workspace and believes
-// later, nil where there is no safe place for one.
+// sealKey returns the key that authenticates what toolhost writes into the workspace, nil without a
+// safe place for one.
 func (p *Project) sealKey(cfg *config.Config) *seal.Key {
 	dir, err := seal.Dir()
 	if err != nil {
@@ -258,8 +257,7 @@ func (p *Project) sealKey(cfg *config.Config) *seal.Key {
 	return key
 }
 
-// commands are the standard wrappers that no own tool takes the place of, and
-// the own tools.
+// commands are the own tools, and the standard wrappers that these do not replace.
 func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.Source, error) {
 	standards := slices.DeleteFunc(standard.Specs(), func(s argv.Spec) bool {
 		return slices.ContainsFunc(own, func(o argv.Spec) bool { return o.Name == s.Name })
@@ -312,8 +310,8 @@ func (p *Project) newManager(cfg *config.Config, protect []string) (*plugins.Man
 	return plugins.NewManager(options), nil
 }
 
-// pluginSpec is a plugin block for the manager. Its configuration is checked
-// against the plugin's own schema when the plugin is asked for it.
+// pluginSpec is a plugin block for the manager. Its configuration is checked when the plugin's own
+// schema is known.
 func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 	settings, diags := c.Config.JSON(nil)
 	if diags.HasErrors() {
@@ -326,9 +324,7 @@ func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 	}, nil
 }
 
-// defaultIdleTimeout is how long a plugin that came from elsewhere may go
-// unused. Those that are part of toolhost may hold what a session needs later,
-// and stay.
+// defaultIdleTimeout ends an unused foreign plugin. Shipped ones may hold a session's state, and stay.
 const defaultIdleTimeout = 15 * time.Minute
 
 // idleTimeout is the value of idle_timeout for the manager.
@@ -342,8 +338,8 @@ func idleTimeout(given time.Duration) time.Duration {
 	return given
 }
 
-// resolveConfig checks a plugin's config block against the schema that the
-// plugin declares, and keeps the mistakes with their lines.
+// resolveConfig checks a plugin's config block against the plugin's schema, and keeps the mistakes
+// with their lines.
 func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
 	return func(declared json.RawMessage) (json.RawMessage, error) {
 		settings, diags := c.Config.JSON(declared)
@@ -359,8 +355,7 @@ func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.Ra
 	}
 }
 
-// ConfigMistakes are the mistakes in the config block of a source that is a
-// plugin, as far as its own schema was seen.
+// ConfigMistakes are the mistakes in a plugin's config block, if its schema was seen.
 func (p *Project) ConfigMistakes(source string) config.Diagnostics {
 	found, _ := p.configMistakes.Load(source)
 	mistakes, _ := found.(config.Diagnostics)

@@ -17,21 +17,20 @@ import (
 	"github.com/toolhost/toolhost/internal/store/approval"
 )
 
-// Place says which agent.hcl is meant, and what its user has said of it.
+// Place selects the agent.hcl, with its user's settings.
 type Place struct {
-	// Workspace is the workspace's directory in place of the one that agent.hcl
-	// names; the search begins there. Empty begins in the working directory.
+	// Workspace replaces agent.hcl's workspace directory, and the search begins there. Empty begins
+	// in the working directory.
 	Workspace string
 	// File is the agent.hcl to use. A file that is named counts as approved.
 	File string
-	// Trust has a file that is found count as approved, for one run.
+	// Trust approves a found file for one run.
 	Trust bool
 	// Vars are values of the variables of agent.hcl.
 	Vars map[string]string
 }
 
-// trustVariable is the environment variable by which the user approves a file
-// for one run.
+// trustVariable is the environment variable with which the user approves a file for one run.
 const trustVariable = "TOOLHOST_TRUST"
 
 // Find finds the agent.hcl and how far it counts.
@@ -49,8 +48,7 @@ func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
 	return agentfile.Find(options)
 }
 
-// TrustStore is where approvals lie. One that tools could write approves
-// nothing.
+// TrustStore holds the approvals. A store that tools could write approves nothing.
 func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
 	dir, err := trust.Dir()
 	if err != nil {
@@ -85,7 +83,7 @@ func (p Place) usable(s *agentfile.Standing) error {
 	return nil
 }
 
-// Path is the agent.hcl that is meant, "" where there is none.
+// Path is the selected agent.hcl, "" if there is none.
 func (p Place) Path() string {
 	if p.File != "" {
 		return p.File
@@ -94,8 +92,7 @@ func (p Place) Path() string {
 	return path
 }
 
-// absent says what to do about a tool that does not exist, where an agent.hcl
-// that is not in force may declare it.
+// absent returns what to do about an unknown tool that an agent.hcl not in force may declare.
 func absent(s *agentfile.Standing) string {
 	if s == nil || s.State == agentfile.Missing {
 		return ""
@@ -103,7 +100,7 @@ func absent(s *agentfile.Standing) string {
 	return s.ForModels()
 }
 
-// howToApprove tells an agent what its user is to do about a call that waits.
+// howToApprove tells an agent how its user approves a waiting call.
 func (p Place) howToApprove(pending approval.Pending, root string) string {
 	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. "+
 		"A policy rule in agent.hcl would allow it for good.",

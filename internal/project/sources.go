@@ -29,9 +29,8 @@ func (p *Project) sourceSince(name string) string {
 	return ""
 }
 
-// RestartSource restarts a plugin or MCP server in every session of this workspace:
-// one that runs is replaced, and one that rests after failures may start with its
-// next call.
+// RestartSource restarts a plugin or MCP server in all sessions of this workspace, running or
+// resting after failures.
 func (p *Project) RestartSource(kind sources.Kind, name string) error {
 	var names []string
 	cfg, what := p.Config(), "plugin"
