@@ -7,8 +7,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// made is a tool of a toolset. What it is made of is not generic: each type of
-// parameters would have code of its own, for all of it.
+// made is a tool of a toolset. It is not generic: each type of parameters would have its own code.
 type made struct {
 	definition *tool.Definition
 	call       func(context.Context, *tool.Call) (*tool.Result, error)
@@ -26,8 +25,7 @@ func (t *made) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) 
 	return t.call(ctx, call)
 }
 
-// offered gives the tool with those interfaces that callers look for to decide
-// what to do.
+// offered returns the tool with the interfaces that it implements.
 func (t *made) offered() tool.Tool {
 	switch {
 	case t.render == nil && t.plan == nil:
