@@ -26,13 +26,13 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 
 // answer is call for in, which may name another tool than the request does.
 func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *requestInfo) (*mcp.CallToolResult, error) {
-	link := linkOf(ctx)
-	ctx, done, err := link.begin(ctx)
+	conn := connOf(ctx)
+	ctx, done, err := conn.begin(ctx)
 	if err != nil {
 		return errorResult(tool.AsError(err)), nil
 	}
 	defer done()
-	outcome, open, err := s.callWithQuestions(traced(ctx, request), link, in, link.session.Call)
+	outcome, open, err := s.callWithQuestions(traced(ctx, request), conn, in, conn.session.Call)
 	t := taskOf(ctx)
 	if t != nil && outcome != nil && open == nil {
 		t.ends(outcome.Unrecorded)
@@ -45,8 +45,8 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *r
 	case t != nil && outcome.Err != nil && outcome.Err.Code == tool.Internal:
 		return nil, internalFailure(outcome.Err.Message)
 	}
-	result := s.result(ctx, link.session, outcome, request.ProtocolVersion())
-	if limit := boundOf(in.client); link.stdio && limit > 0 && mayExceed(outcome.Result, limit) {
+	result := s.result(ctx, conn.session, outcome, request.ProtocolVersion())
+	if limit := boundOf(in.client); conn.stdio && limit > 0 && mayExceed(outcome.Result, limit) {
 		result = fit(result, limit)
 	}
 	return result, nil

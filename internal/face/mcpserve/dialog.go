@@ -88,9 +88,9 @@ type open struct {
 // callWithQuestions makes the call and asks its questions of the user, the client's model or the
 // client until there is an outcome. A client of the newest revision gets the questions as open and
 // calls again with the answers. The error is one of the protocol.
-func (s *Server) callWithQuestions(ctx context.Context, link *link, in *requestInfo,
+func (s *Server) callWithQuestions(ctx context.Context, conn *conn, in *requestInfo,
 	do func(context.Context, host.Request) *host.Outcome) (*host.Outcome, *open, error) {
-	asked, err := s.resume(link, in)
+	asked, err := s.resume(conn, in)
 	if err != nil {
 		return nil, nil, invalid(err)
 	}
@@ -111,7 +111,7 @@ func (s *Server) callWithQuestions(ctx context.Context, link *link, in *requestI
 		CanRoots:     in.canRoots(),
 		Sample:       s.sampler(in),
 		ApproveLater: true,
-		Anonymous:    link.anonymous,
+		Anonymous:    conn.anonymous,
 		HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
 		Progress:     report,
 		Log:          log,
@@ -140,15 +140,15 @@ func (s *Server) callWithQuestions(ctx context.Context, link *link, in *requestI
 			lasts = min(lasts, pendingFor)
 		}
 		if host.IsApproval(outcome.Input) &&
-			!s.pending.put(digest(link, in)+string(tool.MustMarshal(outcome.Again(request, nil).Answers)), nonce, asked.Nonce, lasts) {
+			!s.pending.put(digest(conn, in)+string(tool.MustMarshal(outcome.Again(request, nil).Answers)), nonce, asked.Nonce, lasts) {
 			request = outcome.Again(request, map[string]tool.Answer{host.ApprovalKey: host.AskedAlready()})
 			continue
 		}
 		if stateless {
-			return nil, s.ask(link, in, request, outcome, nonce), nil
+			return nil, s.ask(conn, in, request, outcome, nonce), nil
 		}
-		given, err := s.putNow(ctx, in, outcome)
-		s.pending.end(digest(link, in))
+		given, err := s.askEach(ctx, in, outcome)
+		s.pending.end(digest(conn, in))
 		if err != nil {
 			return failed(outcome, tool.AsError(err)), nil, nil
 		}

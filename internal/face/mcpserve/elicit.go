@@ -47,11 +47,11 @@ type asked struct {
 }
 
 // ask returns the questions of an outcome as input requests.
-func (s *Server) ask(link *link, in *requestInfo, request host.Request, outcome *host.Outcome, nonce string) *open {
+func (s *Server) ask(conn *conn, in *requestInfo, request host.Request, outcome *host.Outcome, nonce string) *open {
 	next := outcome.Again(request, nil)
 	state := asked{
 		ID: next.ID, Step: next.Step,
-		Call: digest(link, in), Open: make(map[string]tool.Form), Before: next.Answers,
+		Call: digest(conn, in), Open: make(map[string]tool.Form), Before: next.Answers,
 		Put: time.Now().UnixMilli(), Expires: time.Now().Add(s.options.AskTimeout).Unix(), Nonce: nonce,
 	}
 	requests := make(mcp.InputRequestMap)
@@ -78,8 +78,8 @@ func questions(input *tool.InputRequired) []*tool.InputRequired {
 	return append([]*tool.InputRequired{input}, input.Also...)
 }
 
-// putNow asks a client of an older revision one question after the other and waits for the answers.
-func (s *Server) putNow(ctx context.Context, in *requestInfo, outcome *host.Outcome) (map[string]tool.Answer, error) {
+// askEach asks a client of an older revision one question after the other and waits for the answers.
+func (s *Server) askEach(ctx context.Context, in *requestInfo, outcome *host.Outcome) (map[string]tool.Answer, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
 	defer cancel()
 	given := make(map[string]tool.Answer)
@@ -221,12 +221,12 @@ const mostShown = 16 << 10
 
 // resume reads the answers that a request carries; open questions are asked again. Answers without
 // a state are kept for what a tool is going to ask, but never count as an approval.
-func (s *Server) resume(link *link, in *requestInfo) (asked, error) {
+func (s *Server) resume(conn *conn, in *requestInfo) (asked, error) {
 	if in.state == "" {
 		return asked{answers: answers(in.responses, 0, func(key string) bool { return key != host.ApprovalKey })}, nil
 	}
 	state, ok := s.verify(in.state)
-	if !ok || state.Call != digest(link, in) {
+	if !ok || state.Call != digest(conn, in) {
 		return asked{}, notOpen()
 	}
 	state.answers = make(map[string]tool.Answer)
@@ -381,9 +381,9 @@ func namesSecret(name string) bool {
 }
 
 // digest binds a question to its tool, arguments and session.
-func digest(link *link, in *requestInfo) string {
+func digest(conn *conn, in *requestInfo) string {
 	sum := sha256.New()
-	for _, part := range []string{link.session.Name(), in.method, in.name, policy.CanonicalJSON(in.arguments)} {
+	for _, part := range []string{conn.session.Name(), in.method, in.name, policy.CanonicalJSON(in.arguments)} {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
 	}

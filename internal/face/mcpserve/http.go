@@ -67,7 +67,7 @@ type Backend interface {
 
 // HTTP serves MCP over streamable HTTP, all protocol revisions at one URL: the older ones with
 // sessions, 2026-07-28 without. Mounted under a pattern with {toolset} it also serves the toolsets
-// of HTTPOptions.Toolset.
+// handlersOf HTTPOptions.Toolset.
 type HTTP struct {
 	server   *Server
 	options  HTTPOptions
@@ -188,8 +188,8 @@ func (h *HTTP) find(r *http.Request) (*Server, *refusal) {
 	return server, nil
 }
 
-// of returns the two handlers of a server.
-func (h *HTTP) of(server *Server) *eras {
+// handlersOf returns the two handlers of a server.
+func (h *HTTP) handlersOf(server *Server) *eras {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e := h.eras[server]; e != nil {
@@ -241,25 +241,25 @@ func (h *HTTP) serveStateful(server *Server, w http.ResponseWriter, r *http.Requ
 	}
 	defer h.sessions.leave(session)
 	if r.Method == http.MethodDelete {
-		session.link.end() // or closing would wait for its calls
+		session.conn.end() // or closing would wait for its calls
 		defer h.sessions.remove(session)
 	}
-	h.of(server).stateful.ServeHTTP(w, r)
+	h.handlersOf(server).stateful.ServeHTTP(w, r)
 	return nil
 }
 
 // openSession answers a request without a session, which opens one if it is an initialize.
 func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
-	if !h.sessions.room() {
+	if !h.sessions.hasRoom() {
 		no := refuse(http.StatusServiceUnavailable, "all sessions are in use",
 			"Close a session with DELETE, or try again later.")
 		no.header = map[string]string{"Retry-After": "10"}
 		return no
 	}
-	opening := &opening{sessions: h.sessions, link: server.newLink("")}
-	opening.link.keep = opening.keep
+	opening := &opening{sessions: h.sessions, conn: server.newConn("")}
+	opening.conn.keep = opening.keep
 	defer opening.end()
-	h.of(server).stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, opening.link)))
+	h.handlersOf(server).stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connKey{}, opening.conn)))
 	return nil
 }
 
@@ -279,6 +279,6 @@ func (h *HTTP) serveStateless(server *Server, w http.ResponseWriter, r *http.Req
 			"Use fewer names in ?session=, or try again later.")
 	}
 	defer h.sessions.leave(session)
-	h.of(server).stateless.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, session.link)))
+	h.handlersOf(server).stateless.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connKey{}, session.conn)))
 	return nil
 }

@@ -76,7 +76,7 @@ func (h *HTTP) routes() http.Handler {
 		}
 		no.write(w)
 	})
-	h.tell(mux, "GET /healthz", func(w io.Writer) error {
+	h.serveText(mux, "GET /healthz", func(w io.Writer) error {
 		_, err := io.WriteString(w, "ok\n")
 		return err
 	})
@@ -84,14 +84,14 @@ func (h *HTTP) routes() http.Handler {
 		for _, path := range []string{"", "/mcp", "/mcp/{toolset}"} {
 			mux.HandleFunc(MetadataPath+path, h.metadata)
 		}
-		h.tell(mux, "GET /readyz", func(w io.Writer) error {
+		h.serveText(mux, "GET /readyz", func(w io.Writer) error {
 			if err := backend.Ready(); err != nil {
 				return err
 			}
 			_, err := io.WriteString(w, "ready\n")
 			return err
 		})
-		h.tell(mux, "GET /metrics", func(w io.Writer) error {
+		h.serveText(mux, "GET /metrics", func(w io.Writer) error {
 			backend.WriteMetrics(w)
 			return nil
 		})
@@ -116,8 +116,8 @@ func (h *HTTP) metadata(w http.ResponseWriter, r *http.Request) {
 	no.write(w)
 }
 
-// tell serves a text about the server, without a token: monitoring has none.
-func (h *HTTP) tell(mux *http.ServeMux, pattern string, write func(io.Writer) error) {
+// serveText serves a text about the server, without a token: monitoring has none.
+func (h *HTTP) serveText(mux *http.ServeMux, pattern string, write func(io.Writer) error) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if no := h.guard.checkHost(r); no != nil {
 			no.write(w)

@@ -23,7 +23,7 @@ type sessions struct {
 // openSession is not idle while a request or an event stream is open.
 type openSession struct {
 	id        string
-	link      *link
+	conn      *conn
 	hangUp    func() error // closes the MCP session
 	active    int
 	idleSince time.Time
@@ -36,7 +36,7 @@ const evictable = time.Minute
 // opening is a request that may open a session.
 type opening struct {
 	sessions *sessions
-	link     *link
+	conn     *conn
 
 	mu     sync.Mutex
 	over   bool
@@ -48,7 +48,7 @@ func (o *opening) keep(session *mcp.ServerSession) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.over {
-		o.opened = o.sessions.add(session.ID(), o.link, session.Close)
+		o.opened = o.sessions.add(session.ID(), o.conn, session.Close)
 	}
 	if o.opened == nil {
 		go session.Close() // waits for the initialize that is under way
@@ -63,12 +63,12 @@ func (o *opening) end() {
 	if o.opened != nil {
 		o.sessions.leave(o.opened)
 	} else {
-		o.link.close()
+		o.conn.close()
 	}
 }
 
 // add keeps a session, entered once. Nil means that no more are opened.
-func (s *sessions) add(id string, l *link, hangUp func() error) *openSession {
+func (s *sessions) add(id string, l *conn, hangUp func() error) *openSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -77,8 +77,8 @@ func (s *sessions) add(id string, l *link, hangUp func() error) *openSession {
 	return s.addLocked(id, l, hangUp)
 }
 
-func (s *sessions) addLocked(id string, l *link, hangUp func() error) *openSession {
-	o := &openSession{id: id, link: l, hangUp: hangUp, active: 1}
+func (s *sessions) addLocked(id string, l *conn, hangUp func() error) *openSession {
+	o := &openSession{id: id, conn: l, hangUp: hangUp, active: 1}
 	s.byID[id] = o
 	return o
 }
@@ -115,7 +115,7 @@ func (s *sessions) enterNamed(server *Server, name string) *openSession {
 	if s.closed || !s.roomLocked() {
 		return nil
 	}
-	return s.addLocked(id, server.newLink(name), func() error { return nil })
+	return s.addLocked(id, server.newConn(name), func() error { return nil })
 }
 
 // leave ends a request in a session.
@@ -143,8 +143,8 @@ func (s *sessions) expire(o *openSession) {
 	}
 }
 
-// room reports whether one more session may be opened, after it closed an idle one if necessary.
-func (s *sessions) room() bool {
+// hasRoom reports whether one more session may be opened, after it closed an idle one if necessary.
+func (s *sessions) hasRoom() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.closed && s.roomLocked()
@@ -183,9 +183,9 @@ func (s *sessions) closeLocked(o *openSession) {
 		o.expiry.Stop()
 	}
 	s.ending.Go(func() {
-		o.link.end()
+		o.conn.end()
 		_ = o.hangUp()
-		o.link.close()
+		o.conn.close()
 	})
 }
 

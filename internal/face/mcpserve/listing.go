@@ -41,7 +41,7 @@ func (s *Server) addWhole(entry *host.Entry) (added bool) {
 func (s *Server) awaitListed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if _, ok := request.(*mcp.ListToolsRequest); ok && !s.searching() {
-			s.settle(ctx)
+			s.awaitSettled(ctx)
 		}
 		return next(ctx, method, request)
 	}

@@ -40,13 +40,13 @@ func describePrompt(def *tool.PromptDefinition) *mcp.Prompt {
 
 // getPrompt serves prompts/get.
 func (s *Server) getPrompt(ctx context.Context, request *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	link := linkOf(ctx)
-	ctx, done, err := link.begin(ctx)
+	conn := connOf(ctx)
+	ctx, done, err := conn.begin(ctx)
 	if err != nil {
 		return nil, failure(tool.AsError(err))
 	}
 	defer done()
-	outcome, open, err := s.callWithQuestions(ctx, link, fromGet(request), link.session.Prompt)
+	outcome, open, err := s.callWithQuestions(ctx, conn, fromGet(request), conn.session.Prompt)
 	switch {
 	case err != nil:
 		return nil, err

@@ -51,13 +51,13 @@ func (s *Server) addResource(def *tool.ResourceDefinition) {
 // readResource serves resources/read. A resource has no error result, so a failure is a protocol
 // error.
 func (s *Server) readResource(ctx context.Context, request *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	link := linkOf(ctx)
-	ctx, done, err := link.begin(ctx)
+	conn := connOf(ctx)
+	ctx, done, err := conn.begin(ctx)
 	if err != nil {
 		return nil, failure(tool.AsError(err))
 	}
 	defer done()
-	outcome, open, err := s.callWithQuestions(ctx, link, fromRead(request), link.session.Read)
+	outcome, open, err := s.callWithQuestions(ctx, conn, fromRead(request), conn.session.Read)
 	switch {
 	case err != nil:
 		return nil, err

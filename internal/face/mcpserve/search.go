@@ -89,7 +89,7 @@ func (s *Server) searchTools(ctx context.Context, _ *mcp.CallToolRequest, params
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
-	s.settle(ctx)
+	s.awaitSettled(ctx)
 	entries := s.host.Catalog().Entries()
 	documents := make([]rank.Document, len(entries))
 	for i, e := range entries {

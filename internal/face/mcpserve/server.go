@@ -133,16 +133,16 @@ func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 
 // note records and counts a call of an unknown tool, as elsewhere.
 func (s *Server) note(ctx context.Context, call *mcp.CallToolRequest, why *tool.Error) {
-	link := linkOf(ctx)
-	if link == nil {
+	conn := connOf(ctx)
+	if conn == nil {
 		return
 	}
-	ctx, done, err := link.begin(ctx)
+	ctx, done, err := conn.begin(ctx)
 	if err != nil {
 		return
 	}
 	defer done()
-	link.session.Refuse(traced(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
+	conn.session.Refuse(traced(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
 }
 
 // unknown returns the error if there is no tool of that name.
@@ -167,12 +167,12 @@ func (s *Server) lookup(ctx context.Context, name string) (*host.Entry, error) {
 	if entry, err := s.host.Catalog().Lookup(name); err == nil {
 		return entry, nil
 	}
-	s.settle(ctx)
+	s.awaitSettled(ctx)
 	return s.host.Catalog().Lookup(name)
 }
 
-// settle waits until no further tools are about to come.
-func (s *Server) settle(ctx context.Context) {
+// awaitSettled waits until no further tools are about to come.
+func (s *Server) awaitSettled(ctx context.Context) {
 	select {
 	case <-s.options.Settled:
 	case <-ctx.Done():
@@ -239,24 +239,24 @@ func (s *Server) Announce() {
 // cancelled unless they are answered within moments. When it returns, every call has ended. End of
 // input is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	link := s.newLink(s.options.Session)
-	link.stdio = true
-	defer link.close()
-	stop := context.AfterFunc(ctx, link.end)
+	conn := s.newConn(s.options.Session)
+	conn.stdio = true
+	defer conn.close()
+	stop := context.AfterFunc(ctx, conn.end)
 	defer stop()
 	in, done := polled(in)
 	defer done()
-	transport := &lineTransport{in: in, out: out, settled: s.options.Settled, onEOF: link.end}
-	connection, err := s.sdk.Connect(context.WithValue(ctx, linkKey{}, link), transport, nil)
+	transport := &lineTransport{in: in, out: out, settled: s.options.Settled, onEOF: conn.end}
+	connection, err := s.sdk.Connect(context.WithValue(ctx, connKey{}, conn), transport, nil)
 	if err != nil {
 		return err
 	}
 	go func() {
-		<-link.ended.Done()
+		<-conn.ended.Done()
 		_ = connection.Close()
 	}()
 	err = connection.Wait()
-	if link.ended.Err() != nil { // whatever err is, it came of the end
+	if conn.ended.Err() != nil { // whatever err is, it came of the end
 		return nil
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {

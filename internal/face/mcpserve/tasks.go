@@ -144,7 +144,7 @@ func (s *Server) asTasks(next mcp.MethodHandler) mcp.MethodHandler {
 			return withoutTasks(next(ctx, method, request))
 		}
 		call, ok := request.(*mcp.CallToolRequest)
-		if !ok || call.Params == nil || call.Session == nil || linkOf(ctx) == nil {
+		if !ok || call.Params == nil || call.Session == nil || connOf(ctx) == nil {
 			return next(ctx, method, request)
 		}
 		entry, err := s.host.Catalog().Lookup(call.Params.Name)
@@ -196,7 +196,7 @@ func (s *Server) asTask(ctx context.Context, request *mcp.CallToolRequest, requi
 		begins: make(chan struct{})}
 	var own context.Context
 	own, t.cancel = context.WithCancel(context.WithValue(context.WithoutCancel(ctx), taskKey{}, t))
-	stop := context.AfterFunc(linkOf(ctx).ended, t.cancel)
+	stop := context.AfterFunc(connOf(ctx).ended, t.cancel)
 	questions := make(chan *mcp.CallToolResult)
 	taken := make(chan struct{}) // closed when the call is a task
 	go func() {

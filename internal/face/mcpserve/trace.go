@@ -90,8 +90,8 @@ func traced(ctx context.Context, request *mcp.CallToolRequest) context.Context {
 	if request.Session != nil {
 		o.Session = request.Session.ID()
 	}
-	if link := linkOf(ctx); link != nil {
-		o.Session = cmp.Or(o.Session, link.session.Name())
+	if conn := connOf(ctx); conn != nil {
+		o.Session = cmp.Or(o.Session, conn.session.Name())
 	}
 	if request.Extra != nil {
 		o.RequestID = request.Extra.Header.Get(rpcID)
