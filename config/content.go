@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// pieceAttrs are the attributes of content: an output of a tool, a message of a prompt, a resource.
-const pieceAttrs = "mime text file data uri"
+// partAttrs are the attributes of content: an output of a tool, a message of a prompt, a resource.
+const partAttrs = "mime text file data uri"
 
 // outputs reads the output blocks of a tool.
 func (b block) outputs(spec *argv.Spec, p *params) {
@@ -23,21 +23,21 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 			continue
 		}
 		blk := b.open(nested, "output")
-		piece := blk.piece(p, "text", "json", "image", "audio", "resource")
-		blk.boolean("base64", &piece.Base64)
+		part := blk.part(p, "text", "json", "image", "audio", "resource")
+		blk.boolean("base64", &part.Base64)
 		switch {
-		case piece.Printed():
+		case part.Printed():
 			blk.alone("Two outputs of what is printed", &printed)
-		case piece.Base64:
+		case part.Base64:
 			b.fail(blk.where("base64"), "Out of place", "Remove it.",
 				"base64 is about what the command prints, and this output is something else.")
 		}
-		if piece.JSON {
+		if part.JSON {
 			blk.alone("Two structured results", &structured)
 			spec.Returns = blk.objectSchema("schema")
-			if blk.text("empty", &piece.Empty) && !json.Valid([]byte(piece.Empty)) {
+			if blk.text("empty", &part.Empty) && !json.Valid([]byte(part.Empty)) {
 				b.fail(blk.where("empty"), "Invalid JSON", `Write what nothing stands for, such as empty = "[]".`,
-					"%q is no JSON.", piece.Empty)
+					"%q is no JSON.", part.Empty)
 			}
 		} else if blk.has("empty") {
 			b.fail(blk.attrs["empty"].NameRange, "Out of place", `Write type = "json".`,
@@ -46,7 +46,7 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 			b.fail(blk.attrs["schema"].NameRange, "Out of place", `Write type = "json".`,
 				"schema describes a structured result.")
 		}
-		spec.Outputs = append(spec.Outputs, piece)
+		spec.Outputs = append(spec.Outputs, part)
 	}
 }
 
@@ -59,30 +59,30 @@ func (b block) alone(summary string, first *hcl.Range) {
 	*first = b.at
 }
 
-// piece reads what a block with pieceAttrs and type says.
-func (b block) piece(p *params, types ...string) argv.Content {
-	piece := argv.Content{Kind: tool.KindText, Pos: pos(b.at)}
+// part reads what a block with partAttrs and type says.
+func (b block) part(p *params, types ...string) argv.Content {
+	part := argv.Content{Kind: tool.KindText, Pos: pos(b.at)}
 	kind := "text"
 	if b.has("type") {
 		b.oneOf("type", &kind, types...)
 	}
-	piece.Kind = tool.ContentKind(kind)
+	part.Kind = tool.ContentKind(kind)
 	if kind == "json" {
-		piece.Kind, piece.JSON = tool.KindText, true
+		part.Kind, part.JSON = tool.KindText, true
 	}
-	b.sources(&piece, p)
-	b.mediaType(&piece)
-	if piece.URI = b.expression("uri", p); piece.URI == nil && piece.Kind == tool.KindResource {
+	b.sources(&part, p)
+	b.mediaType(&part)
+	if part.URI = b.expression("uri", p); part.URI == nil && part.Kind == tool.KindResource {
 		b.fail(b.at, "Resource without a URI", `Add uri = "...".`, "A resource is named by a URI.")
-	} else if piece.URI != nil && piece.Kind != tool.KindResource {
+	} else if part.URI != nil && part.Kind != tool.KindResource {
 		b.fail(b.attrs["uri"].NameRange, "Out of place", `Write type = "resource".`, "Only a resource has a URI.")
 	}
-	return piece
+	return part
 }
 
-// sources reads what a piece is made of.
-func (b block) sources(piece *argv.Content, p *params) {
-	piece.Text, piece.File = b.expression("text", p), b.expression("file", p)
+// sources reads what a part is made of.
+func (b block) sources(part *argv.Content, p *params) {
+	part.Text, part.File = b.expression("text", p), b.expression("file", p)
 	var data string
 	if b.text("data", &data) {
 		decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(data), ""))
@@ -90,7 +90,7 @@ func (b block) sources(piece *argv.Content, p *params) {
 			b.fail(b.where("data"), "Not base64", "Write the bytes in standard base64.", "data cannot be decoded: %s.",
 				err)
 		}
-		piece.Data = append([]byte{}, decoded...)
+		part.Data = append([]byte{}, decoded...)
 	}
 	first := ""
 	for _, name := range []string{"text", "file", "data"} {
@@ -100,33 +100,33 @@ func (b block) sources(piece *argv.Content, p *params) {
 			first = name
 		}
 	}
-	switch binary := piece.Kind == tool.KindImage || piece.Kind == tool.KindAudio; {
-	case binary && piece.Text != nil:
-		b.fail(b.attrs["text"].NameRange, "Text as "+string(piece.Kind), "Use file or data.", "Text is no %s.",
-			piece.Kind)
-	case piece.Kind == tool.KindText && piece.Data != nil:
+	switch binary := part.Kind == tool.KindImage || part.Kind == tool.KindAudio; {
+	case binary && part.Text != nil:
+		b.fail(b.attrs["text"].NameRange, "Text as "+string(part.Kind), "Use file or data.", "Text is no %s.",
+			part.Kind)
+	case part.Kind == tool.KindText && part.Data != nil:
 		b.fail(b.attrs["data"].NameRange, "Bytes as text", "Use text.", "data is for images, sounds and resources.")
 	}
 }
 
 // mediaType reads mime and checks that it fits.
-func (b block) mediaType(piece *argv.Content) {
-	b.text("mime", &piece.MIME)
+func (b block) mediaType(part *argv.Content) {
+	b.text("mime", &part.MIME)
 	if b.has("mime") {
-		if parsed, _, err := mime.ParseMediaType(piece.MIME); err != nil || !strings.Contains(parsed, "/") {
+		if parsed, _, err := mime.ParseMediaType(part.MIME); err != nil || !strings.Contains(parsed, "/") {
 			b.fail(b.where("mime"), "Invalid media type", `Write a media type such as "image/png".`, "%q is none.",
-				piece.MIME)
+				part.MIME)
 			return
 		}
 	}
-	switch piece.Kind {
+	switch part.Kind {
 	case tool.KindImage, tool.KindAudio:
-		if want := string(piece.Kind) + "/"; !b.has("mime") {
+		if want := string(part.Kind) + "/"; !b.has("mime") {
 			b.fail(b.at, "Missing attribute", `Add mime = "`+want+`...".`, "What kind of %s it is has to be said.",
-				piece.Kind)
-		} else if !strings.HasPrefix(piece.MIME, want) {
+				part.Kind)
+		} else if !strings.HasPrefix(part.MIME, want) {
 			b.fail(b.where("mime"), "Wrong media type", `Write one that begins with "`+want+`".`, "%q is no %s.",
-				piece.MIME, piece.Kind)
+				part.MIME, part.Kind)
 		}
 	case tool.KindText:
 		if b.has("mime") {

@@ -29,14 +29,14 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 		"limits":     schema("output timeout processes"),
 		"mcp": schema("command env url headers prefix include exclude risk timeout start_timeout protocol roots "+
 			accessAttrs, "oauth"),
-		"message":         schema("role type " + pieceAttrs),
+		"message":         schema("role type " + partAttrs),
 		"model":           schema("url model key headers private timeout max_tokens"),
 		"model of an ask": schema("prompt system max_tokens"),
 		"oauth": schema("grant client_id client_secret client_secret_file private_key_file assertion_file " +
 			"client_metadata_url issuer scopes redirect_port private"),
 		"operands":            schema("type first last into min max refuse reason"),
 		"option":              schema("value values optional refuse"),
-		"output":              schema("type base64 schema empty " + pieceAttrs),
+		"output":              schema("type base64 schema empty " + partAttrs),
 		"param":               schema("type description default enum pattern min max path dash"),
 		"param beside schema": schema("path dash"),
 		"param of a resource": schema("description enum pattern min max path complete"),
@@ -49,7 +49,7 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 		"prompt": schema("title description", "argument name", "ask name", "message"),
 		"record": schema("keep size required ignore"),
 		"reject": schema("args params description"),
-		"resource": schema("title description watch base64 risk permissions "+pieceAttrs+" "+accessAttrs,
+		"resource": schema("title description watch base64 risk permissions "+partAttrs+" "+accessAttrs,
 			"param name", "command"),
 		"rule": schema("tool params command permission risk action expires disabled reason " +
 			"files paths deletes bytes beyond"),

@@ -226,8 +226,8 @@ func filesNamed(root string, words []string) (files []string) {
 		}
 		files = append(files, fileNamed(root, word)...)
 		if strings.ContainsFunc(word, betweenWords) { // a script, as sh -c takes it
-			for _, piece := range strings.FieldsFunc(runBy(word), betweenWords) {
-				files = append(files, fileNamed(root, piece)...)
+			for _, part := range strings.FieldsFunc(runBy(word), betweenWords) {
+				files = append(files, fileNamed(root, part)...)
 			}
 		}
 	}

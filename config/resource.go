@@ -244,7 +244,7 @@ func (r *reader) message(b *hcl.Block, p *params) argv.Message {
 	blk := r.open(b, "message")
 	m := argv.Message{Role: "user"}
 	blk.oneOf("role", &m.Role, "user", "assistant")
-	m.Content = blk.piece(p, "text", "image", "audio", "resource")
+	m.Content = blk.part(p, "text", "image", "audio", "resource")
 	if m.Printed() {
 		r.fail(b.DefRange, "Message without content", `Add text = "...", or file or data.`,
 			"The message says nothing.")

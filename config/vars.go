@@ -44,7 +44,7 @@ func (r *reader) variable(b *hcl.Block) {
 		bind.state = resolved
 	}
 	if bind.state == resolved {
-		r.settle(&v, bind)
+		r.recordValue(&v, bind)
 	}
 	r.cfg.Variables = append(r.cfg.Variables, v)
 }
@@ -119,8 +119,8 @@ func sameKind(a, b cty.Type) bool {
 	return a.Equals(b) || list(a) && list(b) || object(a) && object(b)
 }
 
-// settle notes the value for listings, or hides it.
-func (r *reader) settle(v *Variable, bind *binding) {
+// recordValue notes the value for listings, or hides it.
+func (r *reader) recordValue(v *Variable, bind *binding) {
 	if !v.Sensitive {
 		plain, _ := bind.value.UnmarkDeep()
 		if plain.ContainsMarked() || bind.value.ContainsMarked() {

@@ -113,7 +113,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return a.settle(ctx, p, pending, verdict, reason)
+	return a.decide(ctx, p, pending, verdict, reason)
 }
 
 // deny refuses a call that waits. The agent is told when it makes the call again.
@@ -156,8 +156,8 @@ func (a *app) openPending(ctx context.Context, id string) (*project.Project, app
 	}
 }
 
-// settle does what the person said.
-func (a *app) settle(ctx context.Context, p *project.Project, pending approval.Pending, verdict host.Verdict,
+// decide carries out the verdict.
+func (a *app) decide(ctx context.Context, p *project.Project, pending approval.Pending, verdict host.Verdict,
 	reason string) error {
 	store, err := p.Approvals()
 	if err != nil {

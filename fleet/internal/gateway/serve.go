@@ -81,8 +81,8 @@ func (q *request) late(ctx context.Context) bool {
 
 type tenantKey struct{}
 
-// Admit implements mcpserve.Backend.
-func (g *Gateway) Admit(w http.ResponseWriter, r *http.Request) *http.Request {
+// Authenticate implements mcpserve.Backend.
+func (g *Gateway) Authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
 	tenant, err := g.options.Config.tenant(r)
 	if err != nil {
 		g.stranger(w, r, err)
@@ -283,12 +283,12 @@ func (g *Gateway) proxy(ctx context.Context, q *request) error {
 			if err := g.awaitEntry(ctx, q, p); err != nil {
 				return err
 			}
-			if settled, err := g.settle(ctx, q, p.name, env); settled || err != nil {
+			if settled, err := g.resolve(ctx, q, p.name, env); settled || err != nil {
 				return err
 			}
 			q.attempt = env.ID
 		case errors.Is(err, errLost), errors.Is(err, errHangUp) && q.late(ctx):
-			settled, err := g.settle(ctx, q, p.name, env)
+			settled, err := g.resolve(ctx, q, p.name, env)
 			if settled || err != nil {
 				return err
 			}
@@ -336,7 +336,7 @@ func (g *Gateway) earlier(ctx context.Context, q *request, r *fleet.Record) (don
 		return false, nil
 	}
 	for _, worker := range r.Past {
-		if done, err = g.settleCall(ctx, q, worker, fleet.EveryAttempt); done || err != nil {
+		if done, err = g.resolveCall(ctx, q, worker, fleet.EveryAttempt); done || err != nil {
 			return done, err
 		}
 	}
@@ -346,15 +346,15 @@ func (g *Gateway) earlier(ctx context.Context, q *request, r *fleet.Record) (don
 // settleWithin bounds how long the fate of a call may take to be known.
 const settleWithin = 4 * time.Second
 
-// settle decides on a request whose worker was lost, or too slow. A call that the worker had claimed may have
+// resolve decides on a request whose worker was lost, or too slow. A call that the worker had claimed may have
 // run: that is the answer. Another is kept from running there, and can be made elsewhere.
-func (g *Gateway) settle(ctx context.Context, q *request, worker fleet.Worker, env *fleet.Envelope) (bool, error) {
+func (g *Gateway) resolve(ctx context.Context, q *request, worker fleet.Worker, env *fleet.Envelope) (bool, error) {
 	if q.call == "" {
 		return false, nil
 	}
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 	defer cancel()
-	settled, err := g.settleCall(short, q, worker, env.ID)
+	settled, err := g.resolveCall(short, q, worker, env.ID)
 	switch {
 	case err == nil || settled:
 		return settled, err
@@ -366,8 +366,8 @@ func (g *Gateway) settle(ctx context.Context, q *request, worker fleet.Worker, e
 	return true, g.result(q, fleet.Lost(q.message.what(), string(worker)))
 }
 
-// settleCall answers a call that a worker has claimed, or keeps an attempt from being made there.
-func (g *Gateway) settleCall(ctx context.Context, q *request, worker fleet.Worker, attempt string) (bool, error) {
+// resolveCall answers a call that a worker has claimed, or keeps an attempt from being made there.
+func (g *Gateway) resolveCall(ctx context.Context, q *request, worker fleet.Worker, attempt string) (bool, error) {
 	key := worker.CallKey(q.key, q.call)
 	for {
 		entry, revision, err := g.readCall(ctx, key)

@@ -310,7 +310,7 @@ func (c *call) claim(ctx context.Context) error {
 		return notMine(c.tool)
 	}
 	for {
-		entry := c.begun()
+		entry := c.runningEntry()
 		err := c.put(ctx, entry)
 		if err == nil {
 			return nil
@@ -401,14 +401,14 @@ func (c *call) keepTask(ctx context.Context, answer mcp.Result) (err error) {
 	if c.asTask, err = json.Marshal(answer); err != nil {
 		return err
 	}
-	if err := c.put(ctx, c.begun()); err != nil {
+	if err := c.put(ctx, c.runningEntry()); err != nil {
 		c.session.worker.logger.Warn("a task is not known by the name of its call", "session", c.session.key, "error", err)
 	}
 	return nil
 }
 
-// begun is the entry of a call that has begun.
-func (c *call) begun() fleet.Call {
+// runningEntry returns the entry of a call that has begun.
+func (c *call) runningEntry() fleet.Call {
 	entry := fleet.Call{State: fleet.CallRunning, Epoch: c.session.epoch(), Digest: c.digest, Tool: c.tool, Claim: c.claimID,
 		Voided: c.entry.Voided, At: time.Now()}
 	if c.asTask != nil {

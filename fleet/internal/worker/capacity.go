@@ -17,8 +17,8 @@ const (
 	countEvery  = 4 // heartbeats
 )
 
-// room bounds the worker's sessions by open files and disk.
-type room struct {
+// capacity bounds the worker's sessions by open files and disk.
+type capacity struct {
 	limit  int // 0 for none that is known
 	open   int
 	since  int // sessions that came since open was counted
@@ -26,15 +26,15 @@ type room struct {
 	warned bool
 }
 
-func (r *room) full() bool { return r.noFiles() || r.noDisk }
+func (r *capacity) full() bool { return r.noFiles() || r.noDisk }
 
-func (r *room) noFiles() bool {
+func (r *capacity) noFiles() bool {
 	return r.limit > 0 && r.open+r.since*filesToOpen > r.limit-min(spareFiles, r.limit/sparePart)
 }
 
 // count counts the open files, and the free disk. The caller has the worker's mutex.
 func (w *Worker) count() {
-	r := &w.room
+	r := &w.capacity
 	r.limit, r.open, r.since = fileLimit(), openFiles(), 0
 	free, size := disk(w.options.Dir)
 	r.noDisk = size > 0 && free < min(spareBytes, size/spareOfDisk)
@@ -52,10 +52,10 @@ func (w *Worker) count() {
 
 // isFull reports whether the worker takes no further session. The caller has its mutex.
 func (w *Worker) isFull() bool {
-	if w.room.since > 0 && w.room.full() {
+	if w.capacity.since > 0 && w.capacity.full() {
 		w.count()
 	}
-	return len(w.sessions) >= w.options.Sessions || w.room.full()
+	return len(w.sessions) >= w.options.Sessions || w.capacity.full()
 }
 
 // openFiles counts this process's open files; 0 if unknown.

@@ -155,11 +155,11 @@ func (w *Worker) decided(ctx context.Context, operator string, d fleet.Decide) (
 				Suggest("Nothing was decided. Look at it again.")
 		}
 	}
-	return &fleet.Decided{}, s.settle(ctx, store, pending, operator, d)
+	return &fleet.Decided{}, s.carryOut(ctx, store, pending, operator, d)
 }
 
-// settle does what an operator said, once: who comes later finds no call.
-func (s *session) settle(ctx context.Context, store *approval.Store, pending approval.Pending, operator string,
+// carryOut carries out an operator's decision, once: a later one finds no call.
+func (s *session) carryOut(ctx context.Context, store *approval.Store, pending approval.Pending, operator string,
 	d fleet.Decide) error {
 	s.worker.deciding.Lock()
 	defer s.worker.deciding.Unlock()

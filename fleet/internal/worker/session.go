@@ -91,7 +91,7 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 			idleSince: time.Now()}
 		s.life, s.end = context.WithCancel(w.life)
 		w.sessions[env.Session] = s
-		w.room.since++
+		w.capacity.since++
 		go s.open(env)
 	}
 	entered := s.enterAbout(env.Method != http.MethodGet, strings.HasPrefix(env.Header.Get("Mcp-Method"), "tasks/"))
@@ -306,8 +306,8 @@ func (w *Worker) release(ctx context.Context, s *session) {
 	if !s.rest(ctx) {
 		return
 	}
-	w.letting <- struct{}{}
-	defer func() { <-w.letting }()
+	w.unloading <- struct{}{}
+	defer func() { <-w.unloading }()
 	err := s.packAll(ctx)
 	if err == nil {
 		err = w.tell(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})

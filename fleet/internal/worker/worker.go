@@ -61,7 +61,7 @@ type Worker struct {
 	gateways  map[string]int // heartbeats that each gateway has missed
 	draining  bool
 	cordoned  bool
-	room      room
+	capacity  capacity
 
 	calls     runningCalls
 	slots     chan struct{}
@@ -76,7 +76,7 @@ type Worker struct {
 	deciding  sync.Mutex      // held while a call is decided on
 	authority string          // the hub's, who knows the operators
 	settled   map[string]bool // the decisions that were taken, in this run: they are for no other
-	letting   chan struct{}   // bounds the sessions that are packed and let go at one time
+	unloading chan struct{}   // bounds the sessions that are packed and let go at one time
 	life      context.Context
 	end       context.CancelFunc
 	drained   chan struct{}
@@ -92,7 +92,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		parts: make(map[string]*assembly), transfers: make(map[string]*transfer), gateways: make(map[string]int),
 		slots: make(chan struct{}, o.Slots), answering: make(chan struct{}, partsAtOnce),
 		obeying: make(chan struct{}, ordersAtOnce), began: time.Now(),
-		drained: make(chan struct{}), drains: make(chan struct{}, 1), letting: make(chan struct{}, maxUnloading),
+		drained: make(chan struct{}), drains: make(chan struct{}, 1), unloading: make(chan struct{}, maxUnloading),
 		settled: make(map[string]bool),
 	}
 	w.calls = runningCalls{open: make(map[string]*runningCall), unsure: make(map[string]bool)}
@@ -378,7 +378,7 @@ func (w *Worker) forget() {
 		}
 	}
 	for _, s := range w.sessions {
-		if len(idle)+len(w.letting) < maxUnloading && s.idleFor(now) > w.options.Idle {
+		if len(idle)+len(w.unloading) < maxUnloading && s.idleFor(now) > w.options.Idle {
 			idle = append(idle, s)
 		}
 	}
@@ -429,9 +429,9 @@ func (w *Worker) Drain(ctx context.Context) {
 	}
 	w.mu.Unlock()
 	w.beat(false)
-	var letting sync.WaitGroup
+	var unloading sync.WaitGroup
 	for _, s := range all {
-		letting.Go(func() { w.release(ctx, s) })
+		unloading.Go(func() { w.release(ctx, s) })
 	}
-	letting.Wait()
+	unloading.Wait()
 }

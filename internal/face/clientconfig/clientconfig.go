@@ -118,7 +118,7 @@ func (c *Client) Install(file string, before []byte, s Server) (*Change, error) 
 	if existed && len(fields) == 0 {
 		return change, nil
 	}
-	if change.After, err = c.format.set(c.begun(before), path, fields); err != nil {
+	if change.After, err = c.format.set(c.initialText(before), path, fields); err != nil {
 		return nil, c.refuse(file, err)
 	}
 	return change, c.verify(change, path, func(entry any, found bool) bool {
@@ -126,8 +126,8 @@ func (c *Client) Install(file string, before []byte, s Server) (*Change, error) 
 	})
 }
 
-// begun is a file as it is before the first entry.
-func (c *Client) begun(text []byte) []byte {
+// initialText is a file as it is before the first entry.
+func (c *Client) initialText(text []byte) []byte {
 	if len(text) == 0 {
 		return []byte(c.fresh)
 	}
@@ -213,7 +213,7 @@ func (c *Client) refuse(file string, err error) *tool.Error {
 
 // verify checks that only the entry has changed in meaning.
 func (c *Client) verify(change *Change, path []string, entryIsRight func(entry any, found bool) bool) error {
-	was, err := c.format.decode(c.begun(change.Before))
+	was, err := c.format.decode(c.initialText(change.Before))
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (s *Server) callWithQuestions(ctx context.Context, conn *conn, in *requestI
 		Log:          log,
 	}
 	if t := taskOf(ctx); t != nil {
-		request.OnStart = t.began
+		request.OnStart = t.onStart
 	}
 	if request.CanAsk && !isStateless(in.session) {
 		request.AskNow = func(ctx context.Context, form tool.Form) (tool.Answer, error) {

@@ -51,9 +51,9 @@ type HTTPOptions struct {
 
 // Backend answers requests in place of a Server.
 type Backend interface {
-	// Admit authenticates the sender before the body is read. It returns the request to serve, or
+	// Authenticate authenticates the sender before the body is read. It returns the request to serve, or
 	// nil after it called Refuse.
-	Admit(w http.ResponseWriter, r *http.Request) *http.Request
+	Authenticate(w http.ResponseWriter, r *http.Request) *http.Request
 	// Serve answers a request whose body has been read.
 	Serve(w http.ResponseWriter, r *http.Request, body []byte)
 	// Metadata returns the authorization server for /mcp/NAME or /mcp (RFC 9728); nil if there is
@@ -142,7 +142,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	var server *Server
 	if backend == nil {
 		server, no = h.find(r)
-	} else if r = backend.Admit(w, r); r == nil {
+	} else if r = backend.Authenticate(w, r); r == nil {
 		return nil
 	}
 	if no != nil {

@@ -191,7 +191,7 @@ func routed(extra *mcp.RequestExtra, id string) error {
 // cannot be recorded stays a call: no server could show it after a restart.
 func (s *Server) asTask(ctx context.Context, request *mcp.CallToolRequest, required bool,
 	do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) (mcp.Result, error) {
-	t := &task{id: s.taskID(request.Params), begun: time.Now(), changed: time.Now(), status: taskWorking,
+	t := &task{id: s.taskID(request.Params), started: time.Now(), changed: time.Now(), status: taskWorking,
 		asked: make(map[string]bool), answered: make(chan struct{}, 1), ended: make(chan struct{}),
 		begins: make(chan struct{})}
 	var own context.Context
@@ -331,9 +331,9 @@ func (s *Server) remember(t *task) {
 		default:
 		}
 	}
-	slices.SortFunc(over, func(a, b *task) int { return a.begun.Compare(b.begun) })
+	slices.SortFunc(over, func(a, b *task) int { return a.started.Compare(b.started) })
 	for i, old := range over {
-		if len(over)-i > mostTasks || time.Since(old.begun) > taskTTL {
+		if len(over)-i > mostTasks || time.Since(old.started) > taskTTL {
 			delete(s.tasks.byID, old.id)
 		}
 	}
