@@ -32,8 +32,8 @@ import (
 	"github.com/toolhost/toolhost/taskfile"
 )
 
-// parts are the sources of a project's tools, made from one state of its agent.hcl.
-type parts struct {
+// assembly are the sources of a project's tools, made from one state of its agent.hcl.
+type assembly struct {
 	sources []host.Source
 	toolset host.Toolset
 	manager *plugins.Manager
@@ -50,7 +50,7 @@ type parts struct {
 	claims   []claim           // to names, of those sources
 }
 
-func (p *parts) close() {
+func (p *assembly) close() {
 	if p.manager != nil {
 		_ = p.manager.Close()
 	}
@@ -66,9 +66,9 @@ func (p *parts) close() {
 }
 
 // assemble makes the sources for a configuration and a toolset.
-func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, error) {
+func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*assembly, error) {
 	if p.options.Broken && cfg == p.options.Config {
-		return p.brokenParts(cfg)
+		return p.brokenAssembly(cfg)
 	}
 	set, err := SelectToolset(cfg, p.options.Toolset)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	if !set.Envelope {
 		set.Absent = p.options.Absent
 	}
-	made := &parts{toolset: set}
+	made := &assembly{toolset: set}
 	if err := p.fill(made, cfg); err != nil {
 		made.close()
 		return nil, err
@@ -94,7 +94,7 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 }
 
 // fill makes the parts.
-func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
+func (p *Project) fill(made *assembly, cfg *config.Config) (err error) {
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return err
 	}
@@ -112,9 +112,9 @@ func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
 
 // workspaceFor is the workspace of a configuration: the project's own, or one with a changed
 // agent.hcl's trees and protected paths.
-func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
+func (p *Project) workspaceFor(made *assembly, cfg *config.Config) (*workspace.Workspace, error) {
 	made.protect = p.protectedGlobs(p.Workspace.Root(), cfg)
-	if p.parts == nil {
+	if p.assembly == nil {
 		return p.Workspace, nil
 	}
 	root, err := workspaceRoot(p.options.Workspace, cfg)
@@ -126,8 +126,8 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 			tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
 				Suggest("Restart the server, or take the change back.")
 	}
-	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.parts.protect, made.protect) &&
-		!p.parts.changed {
+	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.assembly.protect, made.protect) &&
+		!p.assembly.changed {
 		return p.Workspace, nil
 	}
 	made.changed = true
@@ -136,7 +136,7 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 
 // standardOnly reports whether only the standard tools are offered: for the contract "agent", or
 // while a file is not approved.
-func (m *parts) standardOnly(cfg *config.Config) bool {
+func (m *assembly) standardOnly(cfg *config.Config) bool {
 	return m.toolset.Name == "agent" || cfg.ReadOnly
 }
 
@@ -147,7 +147,7 @@ func writes(_ string, def *tool.Definition) bool {
 }
 
 // addShipped offers a shipped plugin's tools, without those that others replace.
-func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
+func (m *assembly) addShipped(spec plugins.Spec, replaced ...string) error {
 	spec.Shipped = true
 	if undo.Optional() {
 		spec.Env = map[string]string{undo.OptionalEnv: os.Getenv(undo.OptionalEnv)}
@@ -162,7 +162,7 @@ func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
 // addSources adds, in order of listing: built-ins, commands, the files plugin, the Taskfile, the
 // project's plugins and other MCP servers. A tool of agent.hcl replaces the standard one of its
 // name, from any source.
-func (p *Project) addSources(m *parts, cfg *config.Config) error {
+func (p *Project) addSources(m *assembly, cfg *config.Config) error {
 	var own []argv.Spec
 	if !m.standardOnly(cfg) {
 		own = cfg.Tools
@@ -203,7 +203,7 @@ func (p *Project) addSources(m *parts, cfg *config.Config) error {
 }
 
 // addPlugins adds the plugins that agent.hcl declares.
-func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
+func (p *Project) addPlugins(m *assembly, cfg *config.Config) error {
 	var diags config.Diagnostics
 	if m.lock, diags = pluginlock.For(cfg); diags.HasErrors() {
 		return p.options.Report(diags)
@@ -233,7 +233,7 @@ func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
 	return nil
 }
 
-func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
+func (p *Project) builtins(m *assembly, cfg *config.Config) ([]tool.Tool, error) {
 	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, MaxBytes: cfg.Web.MaxSize,
 		Timeout: cfg.Web.Timeout})
 	if err != nil {
@@ -258,7 +258,7 @@ func (p *Project) sealKey(cfg *config.Config) *seal.Key {
 }
 
 // commands are the own tools, and the standard wrappers that these do not replace.
-func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.Source, error) {
+func (p *Project) commands(m *assembly, cfg *config.Config, own []argv.Spec) (host.Source, error) {
 	standards := slices.DeleteFunc(standard.Specs(), func(s argv.Spec) bool {
 		return slices.ContainsFunc(own, func(o argv.Spec) bool { return o.Name == s.Name })
 	})
@@ -304,8 +304,8 @@ func (p *Project) newManager(cfg *config.Config, protect []string) (*plugins.Man
 		Prepare:     prepare,
 		Denied:      denied,
 	}
-	if p.parts != nil {
-		return p.parts.manager.Succeed(options), nil
+	if p.assembly != nil {
+		return p.assembly.manager.Succeed(options), nil
 	}
 	return plugins.NewManager(options), nil
 }
@@ -362,7 +362,7 @@ func (p *Project) ConfigMistakes(source string) config.Diagnostics {
 	return mistakes
 }
 
-func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
+func (p *Project) newTaskfile(m *assembly, cfg *config.Config) *taskfile.Taskfile {
 	policy := p.taskPolicy(cfg)
 	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), CacheDir: userdir.Cache("tasks"),
 		Prepare: func(cmd *exec.Cmd) (map[string]any, error) {

@@ -48,7 +48,7 @@ type claim struct {
 // foreign wraps a source of others, whose tools are pinned. offered maps a tool's own name to the
 // offered one. A name stays with the first source that had it, in the order of agent.hcl: policy
 // goes by names, and another source must not inherit what was allowed.
-func (m *parts) foreign(source host.Source, offered func(own string) string) host.Source {
+func (m *assembly) foreign(source host.Source, offered func(own string) string) host.Source {
 	if m.pins == nil {
 		return host.Foreign(source, nil)
 	}
@@ -67,7 +67,7 @@ func (m *parts) foreign(source host.Source, offered func(own string) string) hos
 }
 
 // claimed is the error for a tool with a name that belongs to another source, though that does not offer it now.
-func (m *parts) claimed(source string, t tool.Tool, offered func(string) string, before []claim) *tool.Error {
+func (m *assembly) claimed(source string, t tool.Tool, offered func(string) string, before []claim) *tool.Error {
 	own := t.Definition().Name
 	if d, ok := t.(interface{ Declared() (string, any) }); ok {
 		own, _ = d.Declared()

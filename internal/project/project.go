@@ -101,9 +101,9 @@ type Project struct {
 
 	taskIncludes taskincludes.Reader
 
-	mu     sync.Mutex // guards config and parts against a reload
-	config *config.Config
-	parts  *parts
+	mu       sync.Mutex // guards config and parts against a reload
+	config   *config.Config
+	assembly *assembly
 
 	swapping sync.Mutex    // one change of the tools at a time
 	upstream chan struct{} // holds a token when an MCP server has other tools
@@ -241,14 +241,14 @@ func (p *Project) openHost(ctx context.Context) error {
 		return usage(err)
 	}
 	p.enforce(rules, p.config)
-	p.parts, err = p.assemble(p.config, rules)
+	p.assembly, err = p.assemble(p.config, rules)
 	if err != nil {
 		return err
 	}
 	p.Host, err = host.New(ctx, host.Options{
 		Root:        p.Workspace.Root(),
-		Sources:     p.parts.sources,
-		Toolset:     p.parts.toolset,
+		Sources:     p.assembly.sources,
+		Toolset:     p.assembly.toolset,
 		Limits:      host.Limits{Timeout: p.config.Limits.Timeout, Output: p.config.Limits.Output},
 		Logger:      p.options.Logger,
 		Recorder:    p.Recorder,
@@ -291,10 +291,10 @@ func (p *Project) Config() *config.Config {
 	return p.config
 }
 
-func (p *Project) current() *parts {
+func (p *Project) current() *assembly {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.parts
+	return p.assembly
 }
 
 // Plugins is the manager of the plugins that are in force.
@@ -319,8 +319,8 @@ func (p *Project) Close() {
 		p.forgetRefused(context.Background())
 	}
 	p.closeTasks()
-	if p.parts != nil {
-		p.parts.close()
+	if p.assembly != nil {
+		p.assembly.close()
 	}
 	if p.Undo != nil {
 		p.Undo.Close()

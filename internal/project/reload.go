@@ -61,8 +61,8 @@ func (p *Project) reload(ctx context.Context) error {
 	p.Host.SetOutput(cfg.Limits.Output)
 	p.Recorder.Bound(limitsOf(cfg))
 	p.mu.Lock()
-	old := p.parts
-	p.config, p.parts = cfg, next
+	old := p.assembly
+	p.config, p.assembly = cfg, next
 	p.mu.Unlock()
 	p.keepPins()
 	p.retire(old, next)
@@ -70,7 +70,7 @@ func (p *Project) reload(ctx context.Context) error {
 }
 
 // swap offers the next parts' tools. What is in use and was changed has to work.
-func (p *Project) swap(ctx context.Context, next *parts) error {
+func (p *Project) swap(ctx context.Context, next *assembly) error {
 	if err := next.manager.TryChanged(ctx); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ const retirement = 15 * time.Minute
 
 // retire closes replaced parts. What the next ones share goes on; other plugins and servers end
 // when no call uses them.
-func (p *Project) retire(old, next *parts) {
+func (p *Project) retire(old, next *assembly) {
 	ctx, cancel := context.WithTimeout(p.life, retirement)
 	var ending sync.WaitGroup
 	end := func(source string, remove func()) {

@@ -23,7 +23,7 @@ import (
 )
 
 // addUpstream offers the tools of other MCP servers.
-func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
+func (p *Project) addUpstream(m *assembly, cfg *config.Config) error {
 	if len(cfg.Servers) == 0 {
 		return nil
 	}
@@ -45,8 +45,8 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 		Trace: traceOf,
 		Said:  func(server, line string) { p.keepLine(sources.Server, server, line) },
 	}
-	if p.parts != nil && p.parts.upstream != nil {
-		m.upstream = p.parts.upstream.Succeed(options)
+	if p.assembly != nil && p.assembly.upstream != nil {
+		m.upstream = p.assembly.upstream.Succeed(options)
 	} else {
 		m.upstream = mcpclient.New(options)
 	}
