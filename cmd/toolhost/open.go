@@ -19,9 +19,9 @@ import (
 
 // opening returns what the flags select.
 func (a *app) opening(ctx context.Context) (*project.Opening, error) {
-	place, err := a.place()
+	location, err := a.location()
 	return &project.Opening{
-		Place: place, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts, Version: version(),
+		Location: location, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts, Version: version(),
 		Patience: a.patience, Logger: a.logger, LogSecrets: a.secrets, Standing: a.standing,
 		Report: a.report, Note: a.noteStanding,
 		Telemetry: func(root string) *telemetry.Relay {
@@ -33,13 +33,13 @@ func (a *app) opening(ctx context.Context) (*project.Opening, error) {
 	}, err
 }
 
-// place is where the flags say that the agent.hcl is.
-func (a *app) place() (project.Place, error) {
+// location is where the flags say that the agent.hcl is.
+func (a *app) location() (project.Location, error) {
 	vars, err := a.variables()
 	if err == nil {
 		_, err = a.configPath()
 	}
-	return project.Place{Workspace: a.flags.workspace, File: a.flags.config, Trust: a.flags.trust,
+	return project.Location{Workspace: a.flags.workspace, File: a.flags.config, Trust: a.flags.trust,
 		Vars: vars}, err
 }
 

@@ -195,7 +195,7 @@ func (a *app) revoke(path string) error {
 
 // trustStore is where approvals lie.
 func (a *app) trustStore(cfg *config.Config) (*trust.Store, error) {
-	store, err := project.Place{Workspace: a.flags.workspace}.TrustStore(cfg)
+	store, err := project.Location{Workspace: a.flags.workspace}.TrustStore(cfg)
 	return store, a.asUsage(err)
 }
 

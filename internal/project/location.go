@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/approval"
 )
 
-// Place selects the agent.hcl, with its user's settings.
-type Place struct {
+// Location selects the agent.hcl, with its user's settings.
+type Location struct {
 	// Workspace replaces agent.hcl's workspace directory, and the search begins there. Empty begins
 	// in the working directory.
 	Workspace string
@@ -34,7 +34,7 @@ type Place struct {
 const trustVariable = "TOOLHOST_TRUST"
 
 // Find finds the agent.hcl and how far it counts.
-func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
+func (p Location) Find() (*agentfile.Standing, config.Diagnostics) {
 	options := agentfile.Options{
 		Dir: p.Workspace, File: p.File, All: p.Trust || os.Getenv(trustVariable) == "1", Vars: p.Vars,
 		Usable: func(cfg *config.Config) bool {
@@ -49,7 +49,7 @@ func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
 }
 
 // TrustStore holds the approvals. A store that tools could write approves nothing.
-func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
+func (p Location) TrustStore(cfg *config.Config) (*trust.Store, error) {
 	dir, err := trust.Dir()
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
 }
 
 // usable refuses what must not be a workspace, and variables without a file.
-func (p Place) usable(s *agentfile.Standing) error {
+func (p Location) usable(s *agentfile.Standing) error {
 	if names := slices.Sorted(maps.Keys(p.Vars)); s.Path == "" && len(names) > 0 {
 		return usage(tool.Errorf(tool.InvalidArgument,
 			"--var %s=%s sets a variable of agent.hcl, and there is none here", names[0], p.Vars[names[0]]).
@@ -84,7 +84,7 @@ func (p Place) usable(s *agentfile.Standing) error {
 }
 
 // Path is the selected agent.hcl, "" if there is none.
-func (p Place) Path() string {
+func (p Location) Path() string {
 	if p.File != "" {
 		return p.File
 	}
@@ -101,14 +101,14 @@ func absent(s *agentfile.Standing) string {
 }
 
 // howToApprove tells an agent how its user approves a waiting call.
-func (p Place) howToApprove(pending approval.Pending, root string) string {
+func (p Location) howToApprove(pending approval.Pending, root string) string {
 	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. "+
 		"A policy rule in agent.hcl would allow it for good.",
 		p.Again("approve "+pending.ID), show.Word(root), approval.Spoken(approval.PendingTime))
 }
 
 // Again is a command line of toolhost with the flags that choose this place.
-func (p Place) Again(command string) string {
+func (p Location) Again(command string) string {
 	line := "toolhost " + command
 	for _, word := range p.flags() {
 		line += " " + show.Word(word)
@@ -117,7 +117,7 @@ func (p Place) Again(command string) string {
 }
 
 // flags choose this place from wherever toolhost runs, and say that its user trusts the file.
-func (p Place) flags() (flags []string) {
+func (p Location) flags() (flags []string) {
 	for _, flag := range []struct{ name, path string }{{"--config", p.File}, {"--workspace", p.Workspace}} {
 		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
 			flags = append(flags, flag.name, absolute)

@@ -19,10 +19,10 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Opening opens the project of a Place as far as its agent.hcl is approved, and follows the file.
+// Opening opens the project of a Location as far as its agent.hcl is approved, and follows the file.
 // Logger and Standing are required. The other fields are those of [Options].
 type Opening struct {
-	Place
+	Location
 	Toolset, Artifacts, Version string
 	Patience                    time.Duration
 	Logger                      *slog.Logger
@@ -65,7 +65,7 @@ func (o *Opening) Find() (*agentfile.Standing, error) {
 	if err := userdir.Usable(); err != nil {
 		return nil, err
 	}
-	standing, diags := o.Place.Find()
+	standing, diags := o.Location.Find()
 	if diags.HasErrors() {
 		return nil, o.report(diags)
 	}

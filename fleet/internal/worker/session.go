@@ -188,8 +188,8 @@ func (s *session) open(env *fleet.Envelope) {
 func (s *session) host(ctx context.Context) error {
 	w, from := s.worker, s.record.Workspace
 	opening := &project.Opening{
-		Place:   project.Place{Workspace: s.workspace.dir, File: from.Config, Trust: from.Trust},
-		Toolset: from.Toolset, Version: w.options.Version, Logger: w.logger, LogSecrets: new(project.LogSecrets),
+		Location: project.Location{Workspace: s.workspace.dir, File: from.Config, Trust: from.Trust},
+		Toolset:  from.Toolset, Version: w.options.Version, Logger: w.logger, LogSecrets: new(project.LogSecrets),
 		Standing: new(atomic.Pointer[agentfile.Standing]), BeforeRun: s.beforeRun,
 		HowToApprove: s.howToApprove,
 		Telemetry:    func(string) *telemetry.Relay { return w.options.Telemetry },
