@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// standing is the state of a server's agent.hcl for clients, which do not show the log.
-type standing struct {
+// fileStatus is the state of a server's agent.hcl for clients, which do not show the log.
+type fileStatus struct {
 	mu      sync.Mutex
 	file    *agentfile.Standing // as it was found last
 	refused string              // what is wrong with a change that was not taken over, "" for nothing
@@ -26,21 +26,21 @@ type standing struct {
 }
 
 // found notes how the file stands.
-func (s *standing) found(file *agentfile.Standing) {
+func (s *fileStatus) found(file *agentfile.Standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.file, s.refused, s.broken = file, "", false
 }
 
 // refuse notes why a change was not taken over.
-func (s *standing) refuse(why string) {
+func (s *fileStatus) refuse(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = why
 }
 
 // say returns it for a model to pass on to its user.
-func (s *standing) say(file string) string {
+func (s *fileStatus) say(file string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -62,7 +62,7 @@ func (s *standing) say(file string) string {
 }
 
 // instructions are what a client's model is told about the project.
-func instructions(p *Project, s *standing) func(context.Context) string {
+func instructions(p *Project, s *fileStatus) func(context.Context) string {
 	return func(context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()
 		root := p.Workspace.Root()

@@ -46,18 +46,18 @@ type Offer struct {
 
 	opening   *Opening
 	firstList time.Duration
-	stands    *standing
+	status    *fileStatus
 	looks     []func()
 }
 
 // Offer opens the project for its toolset and follows its changes until ctx ends.
 func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
-	stands := new(standing)
+	status := new(fileStatus)
 	p, err := o.Open(ctx)
-	stands.found(o.Standing.Load())
+	status.found(o.Standing.Load())
 	if wrong, ok := errors.AsType[*MistakesError](err); ok && serving.Broken {
-		stands.refuse(Summarize(wrong))
-		stands.broken = true
+		status.refuse(Summarize(wrong))
+		status.broken = true
 		p, err = o.openBroken(ctx)
 	}
 	if err != nil {
@@ -68,12 +68,12 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 	settled := make(chan struct{})
 	server := mcpserve.New(p.Host, mcpserve.Options{
 		Name: cmp.Or(serving.Name, "toolhost"), Version: o.Version, Logger: o.Logger, SessionEnded: p.SessionEnded,
-		Search: serving.Search, Instructions: instructions(p, stands), KeepQuestion: p.KeepQuestion, Settled: settled,
+		Search: serving.Search, Instructions: instructions(p, status), KeepQuestion: p.KeepQuestion, Settled: settled,
 		SessionID: serving.SessionID, Middleware: serving.Middleware,
 		TaskAfter: serving.TaskAfter, Recorded: p.recordedCall, NoUndo: serving.NoUndo,
 	})
 	offer := &Offer{Project: p, Server: server, Settled: settled, opening: o,
-		firstList: cmp.Or(serving.FirstList, FirstList), stands: stands}
+		firstList: cmp.Or(serving.FirstList, FirstList), status: status}
 	go func() {
 		defer close(settled)
 		offer.connectServers(ctx)
@@ -121,15 +121,15 @@ func (o *Offer) connectServers(ctx context.Context) {
 
 // reload applies a changed agent.hcl. A broken one changes nothing.
 func (o *Offer) reload(ctx context.Context) {
-	logger, stands := o.opening.Logger, o.stands
+	logger, status := o.opening.Logger, o.status
 	err := o.Project.Reload(ctx)
 	switch {
 	case errors.Is(err, ErrClosed):
 	case err != nil:
 		logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
-		stands.refuse(Summarize(err))
+		status.refuse(Summarize(err))
 	default:
-		stands.found(o.opening.Standing.Load())
+		status.found(o.opening.Standing.Load())
 		o.Server.Refresh()
 		go o.connectServers(ctx)
 		if reason, next := o.opening.Standing.Load().Explain(); reason != "" {

@@ -108,7 +108,7 @@ func build[D, O any](c *Contract[D, O], deps D, name string, f calls) tool.Tool 
 			return results[O](f.run.Call(values(ctx, deps, call.Call, params)))
 		}, err
 	}
-	m := &made{definition: t.definition, call: t.call}
+	m := &toolAdapter{definition: t.definition, call: t.call}
 	if !f.plan.IsNil() {
 		m.plan = func(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 			params, err := f.decode(t.planned(call))
@@ -134,7 +134,7 @@ func build[D, O any](c *Contract[D, O], deps D, name string, f calls) tool.Tool 
 	if c.Render != nil {
 		m.render, m.normalize = t.render, t.normalize
 	}
-	return m.offered()
+	return m.withInterfaces()
 }
 
 // values are arguments of a call; one that is a reflect.Value already stays.
