@@ -15,7 +15,7 @@ const mostSaid = 2000
 
 // keepLine keeps what a plugin or MCP server said, for a person.
 func (p *Project) keepLine(kind sources.Kind, name, line string) {
-	line = show.SaidLine(p.Recorder.Redactor().String(line), mostSaid)
+	line = show.SanitizeLine(p.Recorder.Redactor().String(line), mostSaid)
 	if err := p.sources.Said(kind, name, line); err != nil {
 		p.options.Logger.Debug("what a source said is not kept", "source", name, "error", err)
 	}

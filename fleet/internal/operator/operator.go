@@ -204,14 +204,14 @@ func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, problems [
 
 // problemOf returns why a worker's waiting calls are not all known; "" if they are.
 func problemOf(w fleet.Worker, answer *fleet.Decided, err error) string {
-	name := show.SaidLine(string(w), show.MostName)
+	name := show.SanitizeLine(string(w), show.MostName)
 	switch {
 	case tool.CodeOf(err) == tool.Unavailable:
 		return fmt.Sprintf("The worker %s does not say what waits there.", name)
 	case err != nil:
 		e := tool.AsError(err)
 		return fmt.Sprintf("The worker %s does not say what waits there: %s. %s", name,
-			show.SaidLine(e.Message, show.MostMessage), show.SaidLine(e.Suggestion, show.MostMessage))
+			show.SanitizeLine(e.Message, show.MostMessage), show.SanitizeLine(e.Suggestion, show.MostMessage))
 	case answer.More:
 		return fmt.Sprintf("More calls wait on the worker %s than it lists.", name)
 	}

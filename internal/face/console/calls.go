@@ -143,7 +143,7 @@ func ranLine(found *space, c *record.Call) ranCall {
 		Tool: show.Page.Line(c.Tool), About: about(c.Params), Status: show.Page.Line(c.Status),
 		Call:  show.Fit(show.Call(c.Tool, c.Params), mostLine),
 		Began: c.Began.UnixMicro(), Took: milliseconds(c.Took), Waited: milliseconds(c.Waited), Files: c.Files,
-		Client: show.SaidLine(c.Client, show.MostName), says: c.Says}
+		Client: show.SanitizeLine(c.Client, show.MostName), says: c.Says}
 }
 
 var aboutNames = []string{"path", "file_path", "absolute_path", "filePath", "command", "args", "pattern", "query", "url",

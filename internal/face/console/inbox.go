@@ -52,8 +52,8 @@ const mostLine = 300
 func lineOf(s *space, p approval.Pending) waitingCall {
 	return waitingCall{Key: s.id + "/" + p.ID, Space: s.id, ID: p.ID, Root: s.title(), Tool: show.Page.Line(p.Tool),
 		Call: show.Fit(p.Line(), mostLine), About: about(p.Seen()), Session: show.Page.Line(p.Session),
-		Client:  show.SaidLine(p.Client, show.MostName),
-		Toolset: show.Page.Line(p.Toolset), Reason: show.SaidLine(p.Reason, mostLine), Digest: p.Digest(), Asked: p.Asked,
+		Client:  show.SanitizeLine(p.Client, show.MostName),
+		Toolset: show.Page.Line(p.Toolset), Reason: show.SanitizeLine(p.Reason, mostLine), Digest: p.Digest(), Asked: p.Asked,
 		Expires: p.Expires}
 }
 
@@ -259,7 +259,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !slices.Contains([]string{"once", "always", "deny"}, d.Verdict) {
-		return tool.Errorf(tool.InvalidArgument, "%q is no decision", show.SaidLine(d.Verdict, show.MostName)).
+		return tool.Errorf(tool.InvalidArgument, "%q is no decision", show.SanitizeLine(d.Verdict, show.MostName)).
 			Suggest("Decide once, always or deny.")
 	}
 	call, err := s.findRemote(d.Space, d.ID)

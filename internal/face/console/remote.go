@@ -32,10 +32,10 @@ const remoteSpace = "worker/"
 // line is the call as the page has it. Every text in it is another's.
 func (c RemoteCall) line() waitingCall {
 	return waitingCall{Key: remoteSpace + c.Worker + "/" + c.ID, Space: remoteSpace + c.Worker, ID: c.ID,
-		Root: "worker " + show.SaidLine(c.Worker, show.MostName), Worker: show.SaidLine(c.Worker, show.MostName),
-		Tenant: show.SaidLine(c.Tenant, show.MostName), Tool: show.SaidLine(c.Tool, show.MostName),
-		Call: show.Fit(show.Page.Line(c.Call), mostLine), Session: show.SaidLine(c.Session, show.MostName),
-		Reason: show.SaidLine(c.Reason, mostLine), Digest: digestOf(tool.MustMarshal(c)), Asked: c.Asked,
+		Root: "worker " + show.SanitizeLine(c.Worker, show.MostName), Worker: show.SanitizeLine(c.Worker, show.MostName),
+		Tenant: show.SanitizeLine(c.Tenant, show.MostName), Tool: show.SanitizeLine(c.Tool, show.MostName),
+		Call: show.Fit(show.Page.Line(c.Call), mostLine), Session: show.SanitizeLine(c.Session, show.MostName),
+		Reason: show.SanitizeLine(c.Reason, mostLine), Digest: digestOf(tool.MustMarshal(c)), Asked: c.Asked,
 		Expires: c.Expires}
 }
 
@@ -66,7 +66,7 @@ func (s *Server) findRemote(space, id string) (*RemoteCall, error) {
 		}
 	}
 	return nil, tool.Errorf(tool.NotFound, "no call waits there as %q: it was decided on, has waited too long, or its "+
-		"session has moved", show.SaidLine(id, show.MostName)).Suggest("A call that is made again waits again.")
+		"session has moved", show.SanitizeLine(id, show.MostName)).Suggest("A call that is made again waits again.")
 }
 
 // lookAway returns the whole call for the page, and what stands for that at its worker.

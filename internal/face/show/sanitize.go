@@ -18,9 +18,9 @@ const (
 	MostSchema  = 256 << 10
 )
 
-// Said returns at most limit bytes of a text of a plugin or server, for models and users, and says
+// Sanitize returns at most limit bytes of a text of a plugin or server, for models and users, and says
 // how much is left out.
-func Said(s string, limit int) string {
+func Sanitize(s string, limit int) string {
 	if len(s) > limit {
 		n := limit
 		for n > 0 && !utf8.RuneStart(s[n]) {
@@ -35,14 +35,14 @@ func Said(s string, limit int) string {
 // space, the emoji presentation.
 var usual = strings.NewReplacer("\r\n", "\n", "\u00a0", " ", "\ufe0f", "")
 
-// SaidLine is Said in one line.
-func SaidLine(s string, limit int) string {
-	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(Said(s, limit))
+// SanitizeLine is Sanitize in one line.
+func SanitizeLine(s string, limit int) string {
+	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(Sanitize(s, limit))
 }
 
-// SaidSchema returns a foreign schema in readable form; nil if it is too long, invalid, or hides
+// SanitizeSchema returns a foreign schema in readable form; nil if it is too long, invalid, or hides
 // something in its names and values.
-func SaidSchema(schema json.RawMessage) json.RawMessage {
+func SanitizeSchema(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || len(schema) > MostSchema {
 		return nil
 	}
@@ -53,7 +53,7 @@ func SaidSchema(schema json.RawMessage) json.RawMessage {
 	return said
 }
 
-// Schema returns a JSON schema with all titles and descriptions as Said; the rest is unchanged.
+// Schema returns a JSON schema with all titles and descriptions sanitized; the rest is unchanged.
 // clear reports whether all other texts are unmistakable. Invalid JSON returns nil.
 func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool) {
 	if !json.Valid(schema) {
@@ -92,7 +92,7 @@ func (w *schemaWriter) value(key string) error {
 		return w.group(t, key)
 	case string:
 		if key == "title" || key == "description" || key == "enumNames" {
-			t = Said(t, w.limit)
+			t = Sanitize(t, w.limit)
 		}
 		w.text(t)
 	default:

@@ -23,7 +23,7 @@ import (
 // call that it belongs to.
 func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name,
-		show.Said(request.Params.Message, show.MostMessage))}
+		show.Sanitize(request.Params.Message, show.MostMessage))}
 	if request.Params.Mode == "url" {
 		var err error
 		if form, err = l.server.visit(request.Params); err != nil {
@@ -181,7 +181,7 @@ func conversation(messages []*mcp.SamplingMessage) []tool.Content {
 func (l *link) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
 	p := request.Params
 	if f := l.server.calls.byToken(p.ProgressToken); f != nil {
-		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: show.Said(p.Message, show.MostMessage)})
+		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: show.Sanitize(p.Message, show.MostMessage)})
 	}
 }
 
@@ -205,5 +205,5 @@ func (l *link) log(_ context.Context, request *mcp.LoggingMessageRequest) {
 		text = string(tool.MustMarshal(request.Params.Data))
 	}
 	name := request.Params.Logger
-	l.say(level(request.Params.Level), l.server.client.hide(text), "logger", show.SaidLine(name, show.MostName))
+	l.say(level(request.Params.Level), l.server.client.hide(text), "logger", show.SanitizeLine(name, show.MostName))
 }

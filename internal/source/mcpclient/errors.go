@@ -44,7 +44,7 @@ func (l *link) explain(code tool.Code, message, next string) *tool.Error {
 			next = strings.TrimSpace(denied(l.server.spec, strings.Join(lines, "\n")) + " " + next)
 		}
 	}
-	e := tool.Errorf(code, "%s", show.Said(l.server.client.hide(message), show.MostText)).Suggest("%s",
+	e := tool.Errorf(code, "%s", show.Sanitize(l.server.client.hide(message), show.MostText)).Suggest("%s",
 		next).With("server", l.server.spec.Name)
 	if l.process != nil && len(lines) > 0 {
 		e = e.With("stderr", l.server.client.hide(strings.Join(lines, "\n")))
@@ -108,7 +108,7 @@ func (l *link) exitStatus() string {
 // hidden is an error of the server's authorization without secrets.
 func (l *link) hidden(e *tool.Error) *tool.Error {
 	clean := *e
-	clean.Message = show.Said(l.server.client.hide(e.Message), show.MostText)
+	clean.Message = show.Sanitize(l.server.client.hide(e.Message), show.MostText)
 	return &clean
 }
 
@@ -127,7 +127,7 @@ func (l *link) answered(what string, err error) *tool.Error {
 		code, next = tool.Unsupported, "The server does not offer this."
 	}
 	message := fmt.Sprintf("the MCP server %s refused %s: %s", l.server.spec.Name, what,
-		show.Said(rawResults.Message, show.MostMessage))
+		show.Sanitize(rawResults.Message, show.MostMessage))
 	e := tool.Errorf(code, "%s", l.server.client.hide(message)).Suggest("%s", next)
 	return e.With("server", l.server.spec.Name).With("rpc_code", rawResults.Code)
 }

@@ -49,6 +49,6 @@ func (l *link) say(level slog.Level, text string, more ...any) {
 	if said := l.server.client.options.Said; said != nil {
 		said(name, text)
 	}
-	logger.Log(context.Background(), level, show.SaidLine(text, maxLogLength),
+	logger.Log(context.Background(), level, show.SanitizeLine(text, maxLogLength),
 		append([]any{"server", name}, more...)...)
 }

@@ -77,7 +77,7 @@ func program(spec Spec) string {
 // hear takes a line of the program's standard error.
 func (l *link) hear(line string) {
 	line = l.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
-	l.words.add(show.SaidLine(line, maxLogLength))
+	l.words.add(show.SanitizeLine(line, maxLogLength))
 	l.say(slog.LevelInfo, line)
 }
 

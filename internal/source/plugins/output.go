@@ -218,5 +218,5 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 
 // shown is what a plugin printed as a message shows it.
 func shown(text string, limit int) string {
-	return show.SaidLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
+	return show.SanitizeLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
 }
