@@ -13,7 +13,7 @@ import (
 // Changing such a file uses the grant, and a confined command can create one that is missing.
 func (c *Config) FileDigests() map[string]string {
 	digests := make(map[string]string)
-	for _, block := range c.Granting(realRoot(c.Workspace.Root)) {
+	for _, block := range c.PrivilegedBlocks(realRoot(c.Workspace.Root)) {
 		for _, file := range block.Files {
 			digests[file] = digest.Of(file)
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Granting is a block whose processes may do more than other confined ones, by its own network,
+// PrivilegedBlock is a block whose processes may do more than other confined ones, by its own network,
 // read or write, or by a secret in its environment. Changing the files that it runs uses the grant.
-type Granting struct {
+type PrivilegedBlock struct {
 	// Block names it for people, `tool "lint"`, and Pos is its place.
 	Block, Pos string
 	// Files are the paths below the root of its program and arguments: files that exist, and words
@@ -28,14 +28,14 @@ type Granting struct {
 	Dirs []string
 }
 
-// Granting lists the blocks with a grant that name files below root, the absolute workspace.
-func (c *Config) Granting(root string) (blocks []Granting) {
+// PrivilegedBlocks lists the blocks with a grant that name files below root, the absolute workspace.
+func (c *Config) PrivilegedBlocks(root string) (blocks []PrivilegedBlock) {
 	c.eachBlock(func(b *rights) {
 		if !c.grants(b.access, b.env) {
 			return
 		}
 		if b.kind == "taskfile" {
-			blocks = append(blocks, Granting{b.kind, b.pos, c.taskfiles(root), nil})
+			blocks = append(blocks, PrivilegedBlock{b.kind, b.pos, c.taskfiles(root), nil})
 			return
 		}
 		block := b.kind
@@ -44,7 +44,7 @@ func (c *Config) Granting(root string) (blocks []Granting) {
 		}
 		files, dirs := filesNamed(root, b.words), dirsNamed(root, b.words)
 		if len(files)+len(dirs) > 0 {
-			blocks = append(blocks, Granting{block, b.pos, files, dirs})
+			blocks = append(blocks, PrivilegedBlock{block, b.pos, files, dirs})
 		}
 	})
 	return blocks
@@ -129,10 +129,10 @@ func (c *Config) eachBlock(found func(*rights)) {
 	}
 }
 
-// LentGrants lists, in sentences, blocks whose grant can be used by changing a file in a directory.
-func (c *Config) LentGrants() (lines []string) {
+// DirectoryGrants lists, in sentences, blocks whose grant can be used by changing a file in a directory.
+func (c *Config) DirectoryGrants() (lines []string) {
 	root := realRoot(c.Workspace.Root)
-	for _, block := range c.Granting(root) {
+	for _, block := range c.PrivilegedBlocks(root) {
 		for _, dir := range block.Dirs {
 			if rel, err := filepath.Rel(root, dir); err == nil {
 				lines = append(lines,

@@ -92,7 +92,7 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 	if flags.json || flags.digest != "" {
 		return a.trustShown(flags, store, cfg, path, content)
 	}
-	shown := show.Line(agentfile.Key(path)) + ":\n" + a.linesText(cfg.Grants()) + a.linesText(cfg.LentGrants()) +
+	shown := show.Line(agentfile.Key(path)) + ":\n" + a.linesText(cfg.Grants()) + a.linesText(cfg.DirectoryGrants()) +
 		a.changeText(store, agentfile.Key(path), content)
 	if err := a.page(ctx, a.out, shown); err != nil || flags.show {
 		return err
@@ -238,7 +238,7 @@ type approvable struct {
 func approvableOf(store *trust.Store, cfg *config.Config, path string, content []byte) approvable {
 	key := agentfile.Key(path)
 	a := approvable{Path: key, Content: string(content), Effects: append([]string{}, cfg.Grants()...),
-		Lent:  append([]string{}, cfg.LentGrants()...),
+		Lent:  append([]string{}, cfg.DirectoryGrants()...),
 		Files: cfg.FileDigests(), Approved: agentfile.Holds(store, cfg)}
 	text := sha256.Sum256([]byte(a.Content))
 	sum := sha256.Sum256(tool.MustMarshal([]any{a.Path, hex.EncodeToString(text[:]), a.Effects, a.Lent, a.Files})) // what is shown

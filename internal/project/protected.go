@@ -35,7 +35,7 @@ func (p *Project) deciding(root string, cfg *config.Config) (globs, names []stri
 		globs = append(globs, "**/"+matching.Literal(name))
 	}
 	files := obeyed.Configured(root)
-	for _, block := range cfg.Granting(root) {
+	for _, block := range cfg.PrivilegedBlocks(root) {
 		files = append(files, block.Files...)
 	}
 	for _, file := range files {
