@@ -42,7 +42,6 @@ func (r *reader) labelAgents() {
 	}
 }
 
-// agent reads an agent block.
 func (r *reader) agent(b *hcl.Block) {
 	r.name("agent", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "agent")

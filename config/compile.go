@@ -26,7 +26,6 @@ func (r *reader) compiler(p *params) compiler {
 	return compiler{reader: r, params: p, dynamic: make(map[hclsyntax.Expression]bool)}
 }
 
-// command reads a command block.
 func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 	blk := r.open(b, "command")
 	blk.require("argv")
@@ -231,7 +230,6 @@ func (f *finder) Exit(n hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// expr compiles one expression.
 func (c compiler) expr(e hcl.Expression) (argv.Expr, bool) {
 	native := e.(hclsyntax.Expression)
 	_ = hclsyntax.Walk(native, &finder{dynamic: c.dynamic})

@@ -24,7 +24,6 @@ type Credential struct {
 	Pos           string
 }
 
-// credential reads a credential block.
 func (r *reader) credential(b *hcl.Block) {
 	blk := r.open(b, "credential")
 	c := Credential{Name: b.Labels[0], Header: "Authorization", Pos: pos(b.DefRange)}

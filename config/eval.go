@@ -213,7 +213,6 @@ func (r *reader) unknownRoot(t hcl.Traversal, root string) {
 	r.fail(t.SourceRange(), "Unknown reference", hint, "Nothing here is called %q.", root)
 }
 
-// howToDefine returns how to define a name under a root.
 func howToDefine(root, name string) string {
 	switch root {
 	case "var":

@@ -29,7 +29,6 @@ type Model struct {
 	Pos       string
 }
 
-// model reads the model block.
 func (r *reader) model(b *hcl.Block) {
 	blk := r.open(b, "model")
 	blk.require("url", "model")

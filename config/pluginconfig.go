@@ -99,7 +99,6 @@ func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnosti
 	return normalized, nil
 }
 
-// object returns the JSON object.
 func (c PluginConfig) object(s *shape) (json.RawMessage, Diagnostics) {
 	if len(c.attrs)+len(c.blocks) == 0 {
 		return json.RawMessage("{}"), nil

@@ -48,7 +48,6 @@ func (b block) permissionActions(p *Policy) {
 	}
 }
 
-// rule reads a rule block.
 func (r *reader) rule(b *hcl.Block) Rule {
 	blk := r.open(b, "rule")
 	blk.require("action")

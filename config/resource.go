@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// resource reads a resource block.
 func (r *reader) resource(b *hcl.Block) {
 	r.name("resource", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "resource")
@@ -168,7 +167,6 @@ func (b block) resourceCommand(res *argv.Resource, p *params) {
 	}
 }
 
-// prompt reads a prompt block.
 func (r *reader) prompt(b *hcl.Block) {
 	r.name("prompt", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "prompt")

@@ -22,7 +22,6 @@ func words(labels []string) []string {
 	return all
 }
 
-// plugin reads a plugin block.
 func (r *reader) plugin(b *hcl.Block) {
 	r.name("plugin", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "plugin")

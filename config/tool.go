@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// tool reads a tool block.
 func (r *reader) tool(b *hcl.Block) {
 	r.name("tool", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "tool")
@@ -116,7 +115,6 @@ func (r *reader) checkPermission(p string, at hcl.Range) {
 	}
 }
 
-// example reads an example or reject block.
 func (r *reader) example(b *hcl.Block, spec *argv.Spec) argv.Example {
 	blk := r.open(b, b.Type)
 	e := argv.Example{Pos: pos(b.DefRange)}

@@ -150,7 +150,6 @@ func further(plan *tool.Plan, text string) *tool.Plan {
 	return &more
 }
 
-// paths are those that have changed.
 func (ch *Changes) paths() []string {
 	paths := make([]string, len(ch.Files))
 	for i := range ch.Files {

@@ -239,7 +239,6 @@ func (a *app) completeToolset(c *cobra.Command) {
 	}
 }
 
-// completeRule completes the name of a remembered rule.
 func (a *app) completeRule(c *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 	if len(args) > 0 || a.setUp() != nil {
 		return nil, noFiles

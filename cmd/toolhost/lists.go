@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// sortedNames returns the sorted keys of a map.
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // oneByte reads byte by byte, so that a line reader takes no more input than its line.

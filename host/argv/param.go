@@ -45,7 +45,6 @@ type Param struct {
 // Required reports whether a call must give the parameter.
 func (p *Param) Required() bool { return p.Default == nil }
 
-// paramSchema is the JSON Schema for a list of parameters.
 func paramSchema(params []Param) json.RawMessage {
 	var properties strings.Builder
 	required := []string{}

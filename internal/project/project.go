@@ -190,7 +190,6 @@ func withExistingTrees(cfg *config.Config, logger *slog.Logger) *config.Config {
 	return &existing
 }
 
-// openTrees opens the trees that a configuration allows.
 func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspace, error) {
 	w, err := workspace.Open(root, p.treeOptions(root, cfg))
 	if err != nil {

@@ -55,7 +55,6 @@ var All = sync.OnceValue(func() []Toolset {
 	return all
 })
 
-// read reads what the folder of a toolset says of it.
 func read(folder string) Toolset {
 	t := Toolset{Name: folder, Plugin: true}
 	text, err := folders.ReadFile(path.Join(folder, "toolset.json"))

@@ -98,7 +98,6 @@ func (b *build) toolchain(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// targets are the platforms that are built for.
 func (b *build) targets() []platform {
 	if b.short {
 		return []platform{linuxAMD64}

@@ -42,7 +42,6 @@ const hub = "toolhost-hub"
 // programs are those that are published as toolhost.
 func programs() []string { return append([]string{name}, helpers...) }
 
-// compiled are all programs.
 func compiled() []string { return append(programs(), hub) }
 
 // modules of the repository that have programs.

@@ -212,7 +212,6 @@ func (h *httpServer) inSessions(many, n int, work func(caller, int) error) error
 	return first
 }
 
-// httpSession is one session.
 type httpSession struct {
 	server  *httpServer
 	session string

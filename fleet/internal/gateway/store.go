@@ -163,7 +163,6 @@ func (g *Gateway) transfer(ctx context.Context, from fleet.Worker, ask *fleet.Tr
 	return p.keep(ctx, packs, ask, record.Tenant)
 }
 
-// packName is that of a session's pack.
 func packName(session, digest string) string { return session + "/" + digest }
 
 // parts is a pack on its way between the hub's store and a worker, part by part.

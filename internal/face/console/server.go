@@ -217,7 +217,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// portOf is the port of an address.
 func portOf(address string) string {
 	_, port, _ := net.SplitHostPort(address)
 	return port

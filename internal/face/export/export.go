@@ -113,7 +113,6 @@ func flatFunction(def *tool.Definition, parameters object) any {
 		{"parameters", parameters}, {"strict", false}}
 }
 
-// wrap wraps the entries in the form.
 func wrap(format Format, entries []any) any {
 	switch format {
 	case MCP:

@@ -38,7 +38,6 @@ func describePrompt(def *tool.PromptDefinition) *mcp.Prompt {
 	return p
 }
 
-// getPrompt serves prompts/get.
 func (s *Server) getPrompt(ctx context.Context, request *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	conn := connOf(ctx)
 	ctx, done, err := conn.begin(ctx)

@@ -44,7 +44,6 @@ var searchTools = sync.OnceValue(func() []searchTool {
 	}
 })
 
-// entry is the search tool as a tool of a catalog.
 func (t searchTool) entry() *host.Entry { return &host.Entry{Name: t.def.Name, Tool: t} }
 
 // Definition implements tool.Tool.

@@ -127,7 +127,6 @@ func fail(c kit.Call, _ *outcome, err error) *tool.Result {
 	return seal(c, &outcome{failed: explain(c, err)})
 }
 
-// seal makes the result of a call.
 func seal(c kit.Call, out *outcome) *tool.Result { return sealAt(c, out, time.Now()) }
 
 func sealAt(c kit.Call, out *outcome, ended time.Time) *tool.Result {

@@ -23,7 +23,6 @@ type notebookInput struct {
 	Mode   string `json:"edit_mode"`
 }
 
-// cellsOf are the cells of a notebook.
 func cellsOf(text string) (notebook *data.Object, cells []any, err error) {
 	value, err := data.ReadJSON([]byte(text))
 	if err != nil {

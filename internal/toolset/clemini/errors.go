@@ -50,7 +50,6 @@ func (f *failure) with(name string, value any) *failure {
 // isQuestion reports a question for the user, which is not a failure.
 func isQuestion(err error) bool { return errors.Is(err, tool.ErrInputRequired) }
 
-// failed makes the result of a failure.
 func failed(name string, err error) *tool.Result {
 	var f *failure
 	if !errors.As(err, &f) {

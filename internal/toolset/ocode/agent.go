@@ -326,7 +326,6 @@ func (a *agentRecord) facts(t *background.Task) facts {
 	return f
 }
 
-// start starts the agent's program on a task.
 func (a *agentRecord) start(ctx context.Context, deps Deps, call *tool.Call, text string) (*background.Task, error) {
 	running, err := a.task(deps)
 	switch {

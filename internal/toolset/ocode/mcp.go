@@ -154,7 +154,6 @@ func (p mcpParams) prompt(ctx context.Context, deps Deps, o *outcome) error {
 	return nil
 }
 
-// listedServer is what a server has.
 type listedServer struct {
 	Name      string               `json:"name"`
 	Tools     []listedTool         `json:"tools"`

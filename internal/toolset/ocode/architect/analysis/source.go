@@ -13,7 +13,6 @@ type source struct {
 	imports []imported
 }
 
-// imported is one import.
 type imported struct {
 	// name is as written: "fmt", "./util", "crate::model::User".
 	name string
