@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,7 +69,7 @@ func (in globInput) full(ws *workspace.Workspace) (string, error) {
 	if in.Directory == "" || in.Directory == "." || filepath.IsAbs(in.Pattern) {
 		return in.Pattern, nil
 	}
-	return strings.TrimSuffix(escaped(filepath.ToSlash(in.Directory)), "/") + "/" + in.Pattern, nil
+	return strings.TrimSuffix(kit.EscapePattern(filepath.ToSlash(in.Directory)), "/") + "/" + in.Pattern, nil
 }
 
 // checkDirectory refuses anything but a directory. "" is the workspace.
@@ -90,18 +89,6 @@ func checkDirectory(ws *workspace.Workspace, dir string) error {
 			Suggest("Name a directory; read_file shows a file.").With("directory", dir)
 	}
 	return nil
-}
-
-// escaped quotes a path for a pattern.
-func escaped(p string) string {
-	var b strings.Builder
-	for _, c := range path.Clean(p) {
-		if strings.ContainsRune(`*?[]{}\!`, c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }
 
 // sorted sorts files in the requested order, equal ones by name.

@@ -3,7 +3,6 @@ package hands
 import (
 	"context"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,7 +74,7 @@ func Glob(ctx context.Context, ws *workspace.Workspace, pattern, dir string, git
 		if _, err := kit.Listed(ws, dir, "Name the directory to search in."); err != nil {
 			return nil, err
 		}
-		pattern = strings.TrimSuffix(escaped(filepath.ToSlash(dir)), "/") + "/" + pattern
+		pattern = strings.TrimSuffix(kit.EscapePattern(filepath.ToSlash(dir)), "/") + "/" + pattern
 	}
 	names, err := ws.WithContext(ctx).Glob(ctx, pattern, workspace.GlobOptions{
 		FilesOnly: gitignore, Gitignore: gitignore, SkipDirs: kit.OwnDirs(),
@@ -101,18 +100,6 @@ func Glob(ctx context.Context, ws *workspace.Workspace, pattern, dir string, git
 		}
 	}
 	return found, nil
-}
-
-// escaped quotes a path for a pattern.
-func escaped(p string) string {
-	var b strings.Builder
-	for _, c := range path.Clean(p) {
-		if strings.ContainsRune(`*?[]{}\!`, c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }
 
 // imageTypes are those that models take, by what files of them end with.

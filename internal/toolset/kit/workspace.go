@@ -3,6 +3,7 @@ package kit
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -108,3 +109,15 @@ func Listed(ws *workspace.Workspace, dir, advice string) (string, error) {
 
 // OwnDirs are toolhost's own directories, for files that results name.
 func OwnDirs() []string { return []string{".agent/runs", ".agent/cache"} }
+
+// EscapePattern quotes a path for a pattern.
+func EscapePattern(p string) string {
+	var b strings.Builder
+	for _, c := range path.Clean(p) {
+		if strings.ContainsRune(`*?[]{}\!`, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

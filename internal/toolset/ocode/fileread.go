@@ -99,7 +99,7 @@ func runFileRead(ctx context.Context, deps Deps, _ *tool.Call, p fileReadParams)
 func (p fileReadParams) report(l *numbered, size int64) (*outcome, error) {
 	if l.shown == 0 && (l.total > 0 || l.first > 1) {
 		return nil,
-			tool.Errorf(tool.InvalidArgument, "Invalid start_line: %d, the file has %s", l.first, linesOf(l.total)).
+			tool.Errorf(tool.InvalidArgument, "Invalid start_line: %d, the file has %s", l.first, counted(l.total, "line")).
 				Suggest("Give a start_line from 1 to %d.", max(l.total, 1)).With("total_lines", l.total)
 	}
 	end := l.first + l.shown - 1
@@ -153,9 +153,10 @@ func (l *numbered) add(of lines.Line) {
 	fmt.Fprintf(&l.text, "%d | %s\n", l.total, lines.Shown(line))
 }
 
-func linesOf(n int) string {
+// counted returns "1 line" and "2 lines".
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 line"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d lines", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -300,7 +300,7 @@ func (p memoryWriteParams) change(old *memory) (*memory, error) {
 		return nil, nil
 	case old == nil:
 	case p.Operation == "append":
-		m.Value = joined(old.Value, p.Value)
+		m.Value = paragraph(old.Value) + p.Value
 		fallthrough
 	default:
 		m.Created = old.Created
@@ -312,14 +312,6 @@ func (p memoryWriteParams) change(old *memory) (*memory, error) {
 				Suggest("Keep it in a file, and the file's name in the memory.")
 	}
 	return m, nil
-}
-
-// joined puts two texts on lines of their own.
-func joined(a, b string) string {
-	if a == "" || strings.HasSuffix(a, "\n") {
-		return a + b
-	}
-	return a + "\n" + b
 }
 
 func (p memoryWriteParams) report(before, after *memory) *outcome {
