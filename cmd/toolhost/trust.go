@@ -148,7 +148,7 @@ func (a *app) linesText(lines []string) string {
 	return b.String()
 }
 
-// lineText cuts a line to the terminal, which would continue it like another line.
+// lineText marks where a long line continues, which a terminal would show like another line.
 func (a *app) lineText(line string) string {
 	width := terminalWidth(a.out)
 	if width == 0 {

@@ -85,7 +85,7 @@ func (s *Server) askEach(ctx context.Context, in *requestInfo, outcome *host.Out
 	given := make(map[string]tool.Answer)
 	for _, q := range questions(outcome.Input) {
 		began := time.Now()
-		response, err := s.put(waiting, in, outcome, q)
+		response, err := s.elicit(waiting, in, outcome, q)
 		switch {
 		case ctx.Err() != nil:
 			return nil, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question",
@@ -183,8 +183,8 @@ func (s *Server) askWhy(ctx context.Context, in *requestInfo, outcome *host.Outc
 	return reason
 }
 
-// put sends one question to a client that can be sent requests.
-func (s *Server) put(ctx context.Context, in *requestInfo, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse,
+// elicit sends one question to a client that can be sent requests.
+func (s *Server) elicit(ctx context.Context, in *requestInfo, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse,
 	error) {
 	if q.Form.Roots {
 		return in.session.ListRoots(ctx, &mcp.ListRootsParams{})

@@ -112,7 +112,7 @@ func (s *sessions) enterNamed(server *Server, name string) *openSession {
 	if o := s.enterLocked(id); o != nil {
 		return o
 	}
-	if s.closed || !s.roomLocked() {
+	if s.closed || !s.hasRoomLocked() {
 		return nil
 	}
 	return s.addLocked(id, server.newConn(name), func() error { return nil })
@@ -147,10 +147,10 @@ func (s *sessions) expire(o *openSession) {
 func (s *sessions) hasRoom() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.closed && s.roomLocked()
+	return !s.closed && s.hasRoomLocked()
 }
 
-func (s *sessions) roomLocked() bool {
+func (s *sessions) hasRoomLocked() bool {
 	if len(s.byID) < s.max {
 		return true
 	}
