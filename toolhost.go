@@ -93,8 +93,8 @@ func Open(ctx context.Context, o Options) (*Toolhost, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	t.end = end
 	opening := &project.Opening{
-		Place:   project.Place{Workspace: o.Workspace, File: o.Config, Trust: o.Trust, Vars: o.Vars},
-		Toolset: o.Toolset, Artifacts: o.Artifacts, Version: buildinfo.Read().Version,
+		Location: project.Location{Workspace: o.Workspace, File: o.Config, Trust: o.Trust, Vars: o.Vars},
+		Toolset:  o.Toolset, Artifacts: o.Artifacts, Version: buildinfo.Read().Version,
 		Logger: t.logger, LogSecrets: secrets, Standing: new(atomic.Pointer[agentfile.Standing]),
 		Telemetry: func(root string) *telemetry.Relay {
 			if t.telemetry == nil {

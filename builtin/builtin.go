@@ -1,6 +1,5 @@
-// Package builtin holds the tools that come with toolhost. It is outside
-// internal/ only because its folder is at the top; its parts are below
-// builtin/internal, each with one tool.
+// Package builtin has the tools that come with toolhost, one in each package below
+// builtin/internal.
 package builtin
 
 import (
@@ -17,15 +16,15 @@ import (
 
 // Options shape the tools.
 type Options struct {
-	// Unescape says how edit_file reads escapes in what it looks for: "contract",
-	// "fallback" or "never"; "" means "contract".
+	// Unescape is how edit_file reads escapes in what it looks for: "contract" (also ""),
+	// "fallback" or "never".
 	Unescape string
-	// Seal is the key of stored web documents. Without one none is used again,
-	// because it may have come with the repository.
+	// Seal is the key of stored web documents. Without one none is used again: the repository may
+	// have brought it.
 	Seal *seal.Key
 }
 
-// Tools gives the tools over the files of ws; web_fetch reaches what client does.
+// Tools returns the tools over the files of ws; web_fetch uses client.
 func Tools(ws *workspace.Workspace, client *netguard.Client, o Options) []tool.Tool {
 	return append([]tool.Tool{
 		editfile.New(ws, editfile.Options{Unescape: o.Unescape}),

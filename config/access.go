@@ -10,12 +10,10 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// accessAttrs are the attributes of every block whose process the sandbox
-// confines.
+// accessAttrs are the attributes of blocks whose process the sandbox confines.
 const accessAttrs = "network read write"
 
-// access reads what a block grants its process; what it does not say is as the
-// sandbox block says.
+// access reads what a block grants its process; the default is the sandbox block's.
 func (b block) access() Access {
 	a := Access{}
 	if b.cfg.Sandbox != nil {
@@ -26,8 +24,7 @@ func (b block) access() Access {
 	return a
 }
 
-// network reads what may be reached by the network: everything, nothing, what a person
-// allows, or the hosts of a list.
+// network reads what may be reached: everything, nothing, what the user allows, or a list of hosts.
 func (b block) network(all *bool, hosts *[]string) {
 	a := b.attrs["network"]
 	if a == nil {
@@ -93,8 +90,7 @@ func (b block) paths(name string) []string {
 	return list
 }
 
-// path resolves a path of the file against the file's directory. "~/" is the
-// home directory.
+// path resolves a path against the file's directory. "~/" is the home directory.
 func (r *reader) path(p string, at hcl.Range) string {
 	switch {
 	case p == "":

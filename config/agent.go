@@ -8,8 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Agent is an agent block: a program that works on a task it is given as a
-// text, for tools that delegate.
+// Agent is an agent block: a program that gets its task as a text, for tools that delegate.
 type Agent struct {
 	// Role names it. Empty is the agent that is taken where no role is named.
 	Role string
@@ -17,8 +16,7 @@ type Agent struct {
 	Description string
 	// Command is the program and its arguments.
 	Command []string
-	// Prompt says how it gets the task: "stdin", or "argument" in place of the
-	// word PromptWord of Command, or else as the last argument.
+	// Prompt is "stdin", or "argument": in place of the word PromptWord of Command, else the last one.
 	Prompt string
 	// Env is added to its environment.
 	Env map[string]string
@@ -31,11 +29,10 @@ type Agent struct {
 // PromptWord is the word in an agent's command that is replaced by its task.
 const PromptWord = "{prompt}"
 
-// defaultRole is the label that means the same as none.
+// defaultRole is the label of an agent block without one.
 const defaultRole = "default"
 
-// labelAgents gives agent blocks without a label that of the default one, so
-// that all have one.
+// labelAgents labels agent blocks without a label.
 func (r *reader) labelAgents() {
 	body := r.file.Body.(*hclsyntax.Body)
 	for _, b := range body.Blocks {
@@ -45,7 +42,6 @@ func (r *reader) labelAgents() {
 	}
 }
 
-// agent reads an agent block.
 func (r *reader) agent(b *hcl.Block) {
 	r.name("agent", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "agent")

@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
-// MaxInstructions is how long instructions may be, in characters: clients cut
-// what a server tells them, and toolhost has things to tell as well.
+// MaxInstructions bounds the instructions, in characters: clients cut long ones, and toolhost has
+// its own to add.
 const MaxInstructions = 1000
 
 func (r *reader) instructions(top block) {
@@ -145,8 +145,7 @@ func isHost(s string) bool {
 	return s != "" && len(s) <= 253 && !strings.ContainsAny(s, ":/@?#\\ \t\r\n*") && !strings.Contains(s, "..")
 }
 
-// builtin reads the options of a builtin tool. Only tools that have options
-// can be named.
+// builtin reads the options of a built-in tool that has some.
 func (r *reader) builtin(b *hcl.Block) {
 	switch name := b.Labels[0]; name {
 	case "edit_file":
@@ -161,8 +160,8 @@ func (r *reader) builtin(b *hcl.Block) {
 	}
 }
 
-// toolset reads a toolset block. Its tools come from sources that are not
-// known here, so only what the file says about itself is checked.
+// toolset reads a toolset block. Its tools come from sources that are unknown here, so only the
+// block itself is checked.
 func (r *reader) toolset(b *hcl.Block) {
 	r.name("toolset", b.Labels[0], b.LabelRanges[0])
 	if ours, ok := toolset.Find(b.Labels[0]); ok {

@@ -26,13 +26,16 @@ func (r *reader) compiler(p *params) compiler {
 	return compiler{reader: r, params: p, dynamic: make(map[hclsyntax.Expression]bool)}
 }
 
-// command reads a command block.
 func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 	blk := r.open(b, "command")
 	blk.require("argv")
 	c := r.compiler(p)
 	t := new(argv.Template)
-	c.noteUse(blk)
+	for _, name := range []string{"argv", "env", "stdin"} {
+		if a := blk.attrs[name]; a != nil {
+			c.use(a.Expr)
+		}
+	}
 	if a := blk.attrs["argv"]; a != nil {
 		list, ok := c.list(a.Expr)
 		t.Argv = list
@@ -63,17 +66,6 @@ func (r *reader) unused(p *params) {
 	}
 }
 
-// noteUse notes the parameters that the command refers to, in whatever way.
-func (c compiler) noteUse(b block) {
-	for _, name := range []string{"argv", "env", "stdin"} {
-		a := b.attrs[name]
-		if a == nil {
-			continue
-		}
-		c.use(a.Expr)
-	}
-}
-
 // use notes the parameters that an expression refers to.
 func (c compiler) use(e hcl.Expression) {
 	for _, t := range e.Variables() {
@@ -99,8 +91,8 @@ func second(t hcl.Traversal) (string, bool) {
 	return attr.Name, ok
 }
 
-// program checks that the program is named by the file and not by a caller.
-// Whole is false where the list has mistakes that were reported.
+// program checks that the file, and not a caller, names the program. whole is false if the list has
+// reported mistakes.
 func (c compiler) program(list []argv.Expr, whole bool, at hcl.Range) {
 	switch {
 	case len(list) > 0 && len(list[0].Params()) > 0:
@@ -168,7 +160,7 @@ func (c compiler) isListRef(e hcl.Expression) bool {
 
 // splice compiles an expression that gives a list at load time.
 func (c compiler) splice(e hcl.Expression) ([]argv.Expr, bool) {
-	if usesParams(e) {
+	if slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return atCall(t.RootName()) }) {
 		if one, ok := c.expr(e); ok {
 			return []argv.Expr{one}, true
 		}
@@ -207,17 +199,11 @@ func (c compiler) env(e hcl.Expression) map[string]argv.Expr {
 	return env
 }
 
-// usesParams reports whether an expression refers to a parameter.
-func usesParams(e hcl.Expression) bool {
-	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return atCall(t.RootName()) })
-}
-
-// atCall reports whether what a name begins has a value only when the tool is
-// called.
+// atCall reports whether names under a root have a value only in a call.
 func atCall(root string) bool { return root == "param" || root == "ask" }
 
-// finder notes which parts of an expression refer to a parameter. One walk
-// does it for all parts; asking each of them would take quadratic time.
+// finder finds which parts of an expression refer to a parameter, in one walk: one for each part
+// would take quadratic time.
 type finder struct {
 	open    []bool
 	dynamic map[hclsyntax.Expression]bool
@@ -244,7 +230,6 @@ func (f *finder) Exit(n hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// expr compiles one expression.
 func (c compiler) expr(e hcl.Expression) (argv.Expr, bool) {
 	native := e.(hclsyntax.Expression)
 	_ = hclsyntax.Walk(native, &finder{dynamic: c.dynamic})

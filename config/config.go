@@ -10,22 +10,19 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Config is what an agent.hcl says. A Pos anywhere in it is a place in the
-// file, "agent.hcl:12".
+// Config is an agent.hcl. A Pos in it is a place in the file, "agent.hcl:12".
 type Config struct {
 	// Path is the file, as it was named; Dir its directory.
 	Path, Dir string
 	// SHA256 is the hash of the file's content, in lower-case hex.
 	SHA256 string
 
-	// Instructions are told to clients, for their models, beside what toolhost
-	// says of the project itself.
+	// Instructions are for clients' models, beside toolhost's own on the project.
 	Instructions string
 
 	Workspace Workspace
 	Variables []Variable
-	// Tools are the command tools, in the order of the file. What the sandbox
-	// grants them is in their Access.
+	// Tools are the command tools in the order of the file, with their Access.
 	Tools    []argv.Spec
 	Plugins  []Plugin
 	Servers  []Server
@@ -42,24 +39,21 @@ type Config struct {
 	Credentials []Credential
 	Model       *Model  // nil when the file has no such block
 	Policy      *Policy // nil when the file has no such block
-	// Granted are the permissions that tools get, by the permissions block;
-	// nil, all that they ask for, when the file has none.
+	// Granted are the permissions of the permissions block; nil, all, without one.
 	Granted []tool.Permission
 	Sandbox *Sandbox
-	// ReadOnly has only the standard tools that read be offered: a file that is not
-	// approved is in the way. A file itself cannot say so.
+	// ReadOnly offers only the standard tools that read, while a file awaits approval. A file
+	// cannot set it.
 	ReadOnly bool
-	// Digests are the hashes of the files that blocks with a grant name, as they
-	// were when this configuration was approved; see ApprovedFiles. Nil is for one
-	// that was not approved for good.
+	// Digests are the hashes of the files that blocks with a grant name, as of the approval; see
+	// ApprovedFiles. Nil if it was not approved for good.
 	Digests map[string]string
 
-	// Leads says where symlinks led in the paths of the file when it was judged,
-	// see Judge.
+	// Leads maps the file's paths to where symlinks led when it was judged, see Judge.
 	Leads map[string]string
 
-	// Secrets are values from the environment and of sensitive variables, and
-	// what was made of them: never to be shown. The longest comes first.
+	// Secrets are values from the environment and of sensitive variables, and those derived,
+	// longest first: never to be shown.
 	Secrets []string
 	// EnvNames are the environment variables that the file reads.
 	EnvNames []string
@@ -71,8 +65,7 @@ type Config struct {
 
 // Workspace is the workspace block.
 type Workspace struct {
-	// Root is the workspace directory: as written, resolved against the
-	// file's directory. It is Dir when not written.
+	// Root is the workspace directory, resolved against the file's directory; Dir by default.
 	Root string
 	// Allow are further trees that tools may use, resolved like Root.
 	Allow []string
@@ -87,8 +80,7 @@ type Variable struct {
 	// Value is the value as JSON. It is nil for a sensitive variable.
 	Value     json.RawMessage
 	Sensitive bool
-	// From says where the value is from: "default", "command line" or
-	// "environment".
+	// From is "default", "command line" or "environment".
 	From string
 	Pos  string
 }
@@ -99,11 +91,10 @@ type Access = argv.Access
 // Plugin is a plugin block.
 type Plugin struct {
 	Name string
-	// Source is what to run: a path, resolved against the file's directory
-	// when it begins with a dot, or the name under which one is installed.
+	// Source is what to run: a path that begins with a dot, resolved against the file's directory,
+	// or an installed plugin's name.
 	Source string
-	// Version is a constraint on the version of an installed plugin, such as
-	// "~> 1.2"; it may be empty.
+	// Version constrains the version of an installed plugin, such as "~> 1.2"; may be empty.
 	Version string
 	// SHA256 pins the binary, in lower-case hex; it may be empty.
 	SHA256 string
@@ -115,8 +106,7 @@ type Plugin struct {
 	Env    map[string]string
 	// Timeout bounds one call, StartTimeout the start; zero is the default.
 	Timeout, StartTimeout time.Duration
-	// IdleTimeout is how long it may go unused before it is ended: zero is the
-	// default, negative never.
+	// IdleTimeout ends an unused one: zero means the default, negative never.
 	IdleTimeout time.Duration
 	// Permissions are what it is granted. Nil is all that its tools ask for.
 	Permissions []tool.Permission
@@ -135,18 +125,15 @@ type Server struct {
 	OAuth   *OAuth // nil when the block has none
 	// Prefix goes before the names of its tools.
 	Prefix string
-	// Include and Exclude are globs on the server's own tool names. An empty
-	// Include takes all.
+	// Include and Exclude are globs on the server's tool names. An empty Include takes all.
 	Include, Exclude []string
-	// Risk overrides what the server says of its tools, by globs on its own
-	// names for them.
+	// Risk overrides the risk of the server's tools, by globs on their names.
 	Risk map[string]tool.Risk
 	// Timeout bounds one call, StartTimeout connecting; zero is the default.
 	Timeout, StartTimeout time.Duration
 	// Protocol pins the protocol version, "2025-11-25"; empty negotiates.
 	Protocol string
-	// Roots are the directories that it is told to work in, absolute; nil
-	// leaves them to the default.
+	// Roots are its absolute working directories; nil means the default.
 	Roots  []string
 	Access Access
 	Pos    string
@@ -166,13 +153,12 @@ type Toolset struct {
 	Name string
 	// Tools are the names of the tools, as their sources call them.
 	Tools []string
-	// Rename gives tools another name in this set.
+	// Rename maps names of tools to their names in this set.
 	Rename map[string]string
 	// Search offers MCP clients a search among the tools instead of the list.
 	Search bool
 	Pos    string
-	// Resources and Prompts are the names of those that the set has; none
-	// where the block does not name them.
+	// Resources and Prompts are the names in the set; nil if the block has none.
 	Resources, Prompts []string
 	// ToolPos is the place of each of Tools.
 	ToolPos []string
@@ -180,8 +166,7 @@ type Toolset struct {
 
 // Builtins are the options of builtin tools, from their builtin blocks.
 type Builtins struct {
-	// Unescape is the option of edit_file: "contract", "fallback" or "never";
-	// empty is the default.
+	// Unescape is an option of edit_file: "contract", "fallback" or "never"; empty means the default.
 	Unescape string
 }
 
@@ -197,18 +182,16 @@ type Limits struct {
 type Record struct {
 	Keep time.Duration // how long entries stay
 	Size int64         // bytes of all that is kept
-	// Required has calls fail, before they run, that cannot be recorded.
+	// Required fails calls that cannot be recorded, before they run.
 	Required bool
-	// Ignore are patterns, as in a .gitignore file, of what commands may change
-	// without its being kept.
+	// Ignore are .gitignore patterns of changes by commands that are not kept.
 	Ignore []string
 	Pos    string
 }
 
 // Web is the web block.
 type Web struct {
-	// Allow are addresses, CIDRs or hosts that may be reached although the
-	// network guard would refuse them.
+	// Allow are addresses, CIDRs or hosts exempt from the network guard.
 	Allow   []string
 	Timeout time.Duration
 	MaxSize int64 // bytes of a response
@@ -238,30 +221,27 @@ type Policy struct {
 
 // Bounds are what the changes of a call under review may be without anybody's word.
 type Bounds struct {
-	// Files counts paths, Bytes what is written; zero is no bound.
+	// Files bounds the paths, Bytes what is written; zero means no bound.
 	Files int
 	Bytes int64
-	// Paths are globs of what may change; none is any.
+	// Paths are globs of what may change; empty for all.
 	Paths []string
 	// Deletes lets things be removed.
 	Deletes bool
-	// Deny has a call denied that goes beyond, instead of somebody asked.
+	// Deny refuses a call that goes beyond, instead of asking the user.
 	Deny bool
 }
 
-// Rule is a rule of a policy. It matches a call that meets every condition
-// that is set.
+// Rule is a policy rule. It matches a call that meets all conditions that are set.
 type Rule struct {
 	Name string
 	// Tool is the name of a tool.
 	Tool string
-	// Params is a regular expression on the parameters as compact JSON with
-	// sorted keys.
+	// Params is a regular expression on the parameters as compact JSON with sorted keys.
 	Params string
 	// Command is the beginning of a command line, in words: "git push".
 	Command string
-	// Paths are globs, relative to the workspace, of places that a call names; see
-	// policy. With Review, Limits has them.
+	// Paths are globs of places that a call names, relative to the workspace. With Review, Limits has them.
 	Paths      []string
 	Permission tool.Permission
 	Risk       tool.Risk
@@ -279,8 +259,7 @@ type Rule struct {
 type Sandbox struct {
 	// Level is "auto", "full", "landlock" or "off".
 	Level string
-	// Network is true when children have network unless their own block says
-	// otherwise. Access of tools, plugins and the like has it worked in.
+	// Network is the default for children whose block has none. Access has it applied.
 	Network bool
 	// Hosts are what they reach otherwise, as in Access.
 	Hosts []string
@@ -288,10 +267,10 @@ type Sandbox struct {
 	Read, Write []string
 	// Mask are absolute paths that children find empty.
 	Mask []string
-	// Unwatched has nobody keep what children change.
+	// Unwatched turns off the record of children's changes.
 	Unwatched bool
-	// Memory is how many bytes the processes of a child may take together; zero
-	// is a quarter of the machine's.
+	// Memory bounds the memory of a child's processes together, in bytes; zero means a quarter of
+	// the machine's.
 	Memory int64
 	Pos    string
 }

@@ -1,120 +1,151 @@
 package config
 
 import (
-	"slices"
+	"encoding/base64"
+	"encoding/json"
+	"mime"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/toolhost/toolhost/internal/text/nearest"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
 )
 
-// content takes what a form of the grammar lists out of a body and reports all
-// else. where names the body for messages.
-func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
-	s := grammar()[form]
-	native := body.(*hclsyntax.Body)
-	if content, ok := fitting(native, s); ok {
-		return content
+// partAttrs are the attributes of content: an output of a tool, a message of a prompt, a resource.
+const partAttrs = "mime text file data uri"
+
+// outputs reads the output blocks of a tool.
+func (b block) outputs(spec *argv.Spec, p *params) {
+	printed, structured := hcl.Range{}, hcl.Range{}
+	for _, nested := range b.blocks {
+		if nested.Type != "output" {
+			continue
+		}
+		blk := b.open(nested, "output")
+		part := blk.part(p, "text", "json", "image", "audio", "resource")
+		blk.boolean("base64", &part.Base64)
+		switch {
+		case part.Printed():
+			blk.alone("Two outputs of what is printed", &printed)
+		case part.Base64:
+			b.fail(blk.where("base64"), "Out of place", "Remove it.",
+				"base64 is about what the command prints, and this output is something else.")
+		}
+		if part.JSON {
+			blk.alone("Two structured results", &structured)
+			spec.Returns = blk.objectSchema("schema")
+			if blk.text("empty", &part.Empty) && !json.Valid([]byte(part.Empty)) {
+				b.fail(blk.where("empty"), "Invalid JSON", `Write what nothing stands for, such as empty = "[]".`,
+					"%q is no JSON.", part.Empty)
+			}
+		} else if blk.has("empty") {
+			b.fail(blk.attrs["empty"].NameRange, "Out of place", `Write type = "json".`,
+				"empty is what no output stands for in JSON.")
+		} else if blk.has("schema") {
+			b.fail(blk.attrs["schema"].NameRange, "Out of place", `Write type = "json".`,
+				"schema describes a structured result.")
+		}
+		spec.Outputs = append(spec.Outputs, part)
 	}
-	content, _, diags := body.PartialContent(s)
-	r.diags = append(r.diags, diags...)
-	attrs, blocks := names(s)
-	for _, a := range native.Attributes {
-		if !slices.Contains(attrs, a.Name) {
-			r.fail(a.NameRange, "Unknown attribute", r.unknownAttribute(a.Name, form), "There is no attribute %q in %s.",
-				a.Name, where)
+}
+
+// alone reports a block of which there may be one.
+func (b block) alone(summary string, first *hcl.Range) {
+	if first.Filename != "" {
+		b.fail(b.at, summary, "Keep one of them.", "There is one at %s already.", pos(*first))
+		return
+	}
+	*first = b.at
+}
+
+// part reads what a block with partAttrs and type says.
+func (b block) part(p *params, types ...string) argv.Content {
+	part := argv.Content{Kind: tool.KindText, Pos: pos(b.at)}
+	kind := "text"
+	if b.has("type") {
+		b.oneOf("type", &kind, types...)
+	}
+	part.Kind = tool.ContentKind(kind)
+	if kind == "json" {
+		part.Kind, part.JSON = tool.KindText, true
+	}
+	b.sources(&part, p)
+	b.mediaType(&part)
+	if part.URI = b.expression("uri", p); part.URI == nil && part.Kind == tool.KindResource {
+		b.fail(b.at, "Resource without a URI", `Add uri = "...".`, "A resource is named by a URI.")
+	} else if part.URI != nil && part.Kind != tool.KindResource {
+		b.fail(b.attrs["uri"].NameRange, "Out of place", `Write type = "resource".`, "Only a resource has a URI.")
+	}
+	return part
+}
+
+// sources reads what a part is made of.
+func (b block) sources(part *argv.Content, p *params) {
+	part.Text, part.File = b.expression("text", p), b.expression("file", p)
+	var data string
+	if b.text("data", &data) {
+		decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(data), ""))
+		if err != nil {
+			b.fail(b.where("data"), "Not base64", "Write the bytes in standard base64.", "data cannot be decoded: %s.",
+				err)
+		}
+		part.Data = append([]byte{}, decoded...)
+	}
+	first := ""
+	for _, name := range []string{"text", "file", "data"} {
+		if b.has(name) && first != "" {
+			b.fail(b.attrs[name].NameRange, "Two contents", "Keep one of them.", "This has %s already.", first)
+		} else if b.has(name) {
+			first = name
 		}
 	}
-	for _, b := range native.Blocks {
-		if !slices.Contains(blocks, b.Type) {
-			r.fail(b.TypeRange, "Unknown block", r.unknownBlock(b, form), "There is no block %q in %s.", b.Type, where)
+	switch binary := part.Kind == tool.KindImage || part.Kind == tool.KindAudio; {
+	case binary && part.Text != nil:
+		b.fail(b.attrs["text"].NameRange, "Text as "+string(part.Kind), "Use file or data.", "Text is no %s.",
+			part.Kind)
+	case part.Kind == tool.KindText && part.Data != nil:
+		b.fail(b.attrs["data"].NameRange, "Bytes as text", "Use text.", "data is for images, sounds and resources.")
+	}
+}
+
+// mediaType reads mime and checks that it fits.
+func (b block) mediaType(part *argv.Content) {
+	b.text("mime", &part.MIME)
+	if b.has("mime") {
+		if parsed, _, err := mime.ParseMediaType(part.MIME); err != nil || !strings.Contains(parsed, "/") {
+			b.fail(b.where("mime"), "Invalid media type", `Write a media type such as "image/png".`, "%q is none.",
+				part.MIME)
+			return
 		}
 	}
-	return content
-}
-
-// fitting gives the content of a body that has nothing in it but what a schema
-// lists.
-func fitting(body *hclsyntax.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
-	content := &hcl.BodyContent{Attributes: make(hcl.Attributes, len(body.Attributes)),
-		MissingItemRange: body.MissingItemRange()}
-	for name, a := range body.Attributes {
-		if !slices.ContainsFunc(s.Attributes, func(known hcl.AttributeSchema) bool { return known.Name == name }) {
-			return nil, false
+	switch part.Kind {
+	case tool.KindImage, tool.KindAudio:
+		if want := string(part.Kind) + "/"; !b.has("mime") {
+			b.fail(b.at, "Missing attribute", `Add mime = "`+want+`...".`, "What kind of %s it is has to be said.",
+				part.Kind)
+		} else if !strings.HasPrefix(part.MIME, want) {
+			b.fail(b.where("mime"), "Wrong media type", `Write one that begins with "`+want+`".`, "%q is no %s.",
+				part.MIME, part.Kind)
 		}
-		content.Attributes[name] = a.AsHCLAttribute()
-	}
-	for _, b := range body.Blocks {
-		if !slices.ContainsFunc(s.Blocks, func(known hcl.BlockHeaderSchema) bool {
-			return known.Type == b.Type && len(known.LabelNames) == len(b.Labels)
-		}) {
-			return nil, false
+	case tool.KindText:
+		if b.has("mime") {
+			b.fail(b.attrs["mime"].NameRange, "Out of place", "Remove it.", "A text has no media type.")
 		}
-		content.Blocks = append(content.Blocks, b.AsHCLBlock())
 	}
-	return content, true
 }
 
-// names lists the attributes and block types of a schema.
-func names(s *hcl.BodySchema) (attrs, blocks []string) {
-	for _, a := range s.Attributes {
-		attrs = append(attrs, a.Name)
+// expression compiles an attribute that may refer to parameters and answers.
+func (b block) expression(name string, p *params) *argv.Expr {
+	a := b.attrs[name]
+	if a == nil {
+		return nil
 	}
-	for _, b := range s.Blocks {
-		blocks = append(blocks, b.Type)
+	c := b.compiler(p)
+	c.use(a.Expr)
+	e, ok := c.expr(a.Expr)
+	if !ok {
+		return &argv.Expr{}
 	}
-	return attrs, blocks
-}
-
-// unknownAttribute says what to do about an attribute that a form does not have.
-func (r *reader) unknownAttribute(name, form string) (hint string) {
-	attrs, blocks := names(grammar()[form])
-	if slices.Contains(blocks, name) {
-		return "It is a block: write " + name + " { ... }, without the equals sign."
-	}
-	return r.misplaced(name, form, attrs)
-}
-
-func (r *reader) unknownBlock(b *hclsyntax.Block, form string) (hint string) {
-	attrs, blocks := names(grammar()[form])
-	switch {
-	case slices.Contains(attrs, b.Type):
-		return "It is an attribute: write " + b.Type + " = ..., with an equals sign."
-	case form != fileForm && holds(fileForm, b.Type):
-		return "It stands by itself: a } that closes the block before it is missing."
-	}
-	return r.misplaced(b.Type, form, blocks)
-}
-
-// misplaced says where a name belongs, or which of the known ones was meant.
-func (r *reader) misplaced(name, form string, known []string) (hint string) {
-	top, _, _ := strings.Cut(r.scope.key, ".")
-	if hint = home(form, top, name); hint != "" {
-		return hint
-	}
-	if near := nearest.Typo(name, known); near != "" {
-		return didYouMean(name, known)
-	}
-	if hint = elsewhere(name); hint != "" {
-		return hint
-	}
-	return whatFits(names(grammar()[form]))
-}
-
-// whatFits says what a body may hold.
-func whatFits(attrs, blocks []string) string {
-	var parts []string
-	if len(attrs) > 0 {
-		parts = append(parts, "attributes: "+strings.Join(attrs, ", "))
-	}
-	if len(blocks) > 0 {
-		parts = append(parts, "blocks: "+strings.Join(blocks, ", "))
-	}
-	if parts == nil {
-		return "It is empty."
-	}
-	text := strings.Join(parts, "; ")
-	return strings.ToUpper(text[:1]) + text[1:] + "."
+	return &e
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// Credential is a credential block: a header that is added to the requests which
-// processes make to one host, and that they never have.
+// Credential is a credential block: a header added to requests to one host, which the requesting
+// processes never have.
 type Credential struct {
 	Name string
 	// Host is a name, and Port 443 unless the block says another.
@@ -24,7 +24,6 @@ type Credential struct {
 	Pos           string
 }
 
-// credential reads a credential block.
 func (r *reader) credential(b *hcl.Block) {
 	blk := r.open(b, "credential")
 	c := Credential{Name: b.Labels[0], Header: "Authorization", Pos: pos(b.DefRange)}
@@ -77,8 +76,8 @@ func (b block) credentialValue(c *Credential) {
 	}
 }
 
-// secretIn reports whether a value has a secret in it. One that is written into the file
-// is refused; without one, as where a variable is not set, nothing is added.
+// secretIn reports whether a value has a secret. One that is written in the file is refused;
+// without one, such as an unset variable, no header is added.
 func (b block) secretIn(name, value string) bool {
 	if _, written := literalText(b.attrs[name].Expr); written {
 		b.fromOutside(name, value)
@@ -92,8 +91,7 @@ func (b block) secretIn(name, value string) bool {
 	return false
 }
 
-// headerFits reports whether a header may be added: none that says where a request
-// goes or how it is read.
+// headerFits reports whether a header may be added: not those for routing or framing.
 func headerFits(name string) bool {
 	switch strings.ToLower(name) {
 	case "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive",

@@ -12,9 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// block is a block being read. Its methods report what is wrong with an
-// attribute and otherwise set what they are given; a missing attribute leaves
-// it as it is.
+// block is a block being read. Its methods set what they are given to an attribute's value, report
+// mistakes, and leave it as it is if the attribute is missing.
 type block struct {
 	*reader
 	attrs  hcl.Attributes
@@ -22,8 +21,7 @@ type block struct {
 	at     hcl.Range // its header
 }
 
-// schema lists what a block may hold: attributes, and blocks with the names of
-// their labels ("param name").
+// schema lists a block's attributes, and blocks with their labels ("param name").
 func schema(attrs string, blocks ...string) *hcl.BodySchema {
 	s := new(hcl.BodySchema)
 	for name := range strings.FieldsSeq(attrs) {
@@ -88,7 +86,7 @@ func (r *reader) written(e hcl.Expression) (string, bool) {
 	return text, true
 }
 
-// strictText takes no number for a text.
+// strictText refuses numbers as text.
 func (r *reader) strictText(e hcl.Expression) (string, bool) {
 	v, ok := r.value(e)
 	if !ok {
@@ -157,8 +155,7 @@ func (b block) typed(name string, t cty.Type, what string, set func(cty.Value)) 
 	return true
 }
 
-// bare gives the number or truth value that stands where a text is needed, ""
-// for anything else.
+// bare returns a number or truth value in place of a text, "" for anything else.
 func (b block) bare(name string) string {
 	if a := b.attrs[name]; a != nil {
 		return plainLiteral(a.Expr)
@@ -166,8 +163,7 @@ func (b block) bare(name string) string {
 	return ""
 }
 
-// plainLiteral is a number or truth value as it is written, "" for any other
-// expression.
+// plainLiteral returns a number or truth value as written, "" for other expressions.
 func plainLiteral(e hcl.Expression) string {
 	lit, ok := e.(*hclsyntax.LiteralValueExpr)
 	if !ok || lit.Val.IsNull() {
@@ -188,7 +184,12 @@ func (b block) integers(name string, to *[]int) {
 		return
 	}
 	list, _ := b.listValue(a.Expr)
-	b.quotedNumbers(a.Expr)
+	items, _ := hcl.ExprList(a.Expr)
+	for _, item := range items {
+		if text, ok := literalText(item); ok && strings.Trim(text, "0123456789") == "" {
+			b.warn(item.Range(), "Number in quotes", "Write it without quotes.", "A whole number is meant here.")
+		}
+	}
 	for _, s := range list {
 		n, err := strconv.Atoi(s)
 		if err != nil {
@@ -200,16 +201,6 @@ func (b block) integers(name string, to *[]int) {
 			return
 		}
 		*to = append(*to, n)
-	}
-}
-
-// quotedNumbers warns of whole numbers that were written as texts.
-func (b block) quotedNumbers(e hcl.Expression) {
-	items, _ := hcl.ExprList(e)
-	for _, item := range items {
-		if text, ok := literalText(item); ok && strings.Trim(text, "0123456789") == "" {
-			b.warn(item.Range(), "Number in quotes", "Write it without quotes.", "A whole number is meant here.")
-		}
 	}
 }
 

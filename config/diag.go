@@ -34,22 +34,18 @@ type Diagnostics []Diagnostic
 
 // Diagnostic is one mistake.
 type Diagnostic struct {
-	// Severity is "error" or "warning". A warning does not keep the file from
-	// being used.
+	// Severity is "error" or "warning". Only errors keep the file from being used.
 	Severity string `json:"severity"`
-	// File, Line and Column say where. Line and Column count from 1, and are 0
-	// when the mistake has no place in a file.
+	// File, Line and Column are the place, counted from 1, or 0 without one.
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	// EndLine and EndColumn are the place behind the last character.
 	EndLine   int `json:"end_line"`
 	EndColumn int `json:"end_column"`
-	// Snippet are the lines of source from Line to EndLine; empty where they
-	// are very long.
+	// Snippet are the source lines from Line to EndLine; empty if they are very long.
 	Snippet string `json:"snippet,omitempty"`
-	// Summary names the mistake, Detail says what is wrong, Suggestion what to
-	// do about it.
+	// Summary names the mistake, Detail says what is wrong, Suggestion what to do.
 	Summary    string `json:"summary"`
 	Detail     string `json:"detail"`
 	Suggestion string `json:"suggestion,omitempty"`
@@ -63,7 +59,7 @@ type note struct {
 	suggestion string // the end of Detail that says what to do
 }
 
-// noteOf gives the note of a diagnostic, an empty one where it has none.
+// noteOf returns the note of a diagnostic, empty without one.
 func noteOf(diag *hcl.Diagnostic) note {
 	if n, ok := diag.Extra.(*note); ok {
 		return *n
@@ -71,14 +67,12 @@ func noteOf(diag *hcl.Diagnostic) note {
 	return note{}
 }
 
-// HasErrors reports whether there is a mistake that keeps the file from being
-// used.
+// HasErrors reports whether a mistake keeps the file from being used.
 func (d Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(d, func(d Diagnostic) bool { return d.Severity == "error" })
 }
 
-// Write writes the diagnostics for people, with their lines of source, and
-// with colours if asked.
+// Write writes the diagnostics for users, with source lines, and colours if asked.
 func (d Diagnostics) Write(w io.Writer, color bool) error {
 	for i, one := range d {
 		var files map[string]*hcl.File
@@ -93,15 +87,16 @@ func (d Diagnostics) Write(w io.Writer, color bool) error {
 		if err := hcl.NewDiagnosticTextWriter(&text, files, 0, color).WriteDiagnostic(&said); err != nil {
 			return err
 		}
-		if _, err := w.Write(one.withColumn(text.Bytes())); err != nil {
+		place := fmt.Appendf(nil, "  on %s line %d", one.File, one.Line)
+		withColumn := bytes.Replace(text.Bytes(), place, fmt.Appendf(nil, "  on %s:%d:%d", one.File, one.Line, one.Column), 1)
+		if _, err := w.Write(withColumn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// harmless replaces what could move a cursor or hide text by marks of the same
-// length, so that places stay where they are.
+// harmless replaces what could move a cursor or hide text by marks of the same length.
 func harmless(source []byte) []byte {
 	if text := string(source); show.Output(text) == text {
 		return source
@@ -122,8 +117,8 @@ func harmless(source []byte) []byte {
 	return made
 }
 
-// QuotedFrom takes the source out of diagnostics where the file is a link to
-// elsewhere: what that leads to is nobody's configuration.
+// QuotedFrom removes the source from diagnostics if the file is a link to elsewhere, which may not
+// be a configuration.
 func (d Diagnostics) QuotedFrom(path string) Diagnostics {
 	if realpath.Within(path, filepath.Dir(path)) {
 		return d
@@ -134,16 +129,8 @@ func (d Diagnostics) QuotedFrom(path string) Diagnostics {
 	return d
 }
 
-// withColumn has the text name the place as editors and terminals know it. A
-// line may hold several mistakes.
-func (d Diagnostic) withColumn(text []byte) []byte {
-	place := fmt.Appendf(nil, "  on %s line %d", d.File, d.Line)
-	return bytes.Replace(text, place, fmt.Appendf(nil, "  on %s:%d:%d", d.File, d.Line, d.Column), 1)
-}
-
-// quotable reports whether the source of the i-th diagnostic may be shown. The
-// writer reads the file from its start for each, so a large one is quoted a
-// few times only, and a very long line never.
+// quotable reports whether the source of the i-th diagnostic is shown: in a large file, which the
+// writer reads from its start for each, a few times only, and never a very long line.
 func (d Diagnostic) quotable(i int) bool {
 	if d.file == nil || d.diag.Subject == nil {
 		return true
@@ -170,8 +157,7 @@ func (d Diagnostic) snippet() string {
 	return string(src[start:end])
 }
 
-// WriteJSON writes the diagnostics for programs: an array, empty when there
-// are none.
+// WriteJSON writes the diagnostics as a JSON array, which may be empty.
 func (d Diagnostics) WriteJSON(w io.Writer) error {
 	if d == nil {
 		d = Diagnostics{}
@@ -182,7 +168,7 @@ func (d Diagnostics) WriteJSON(w io.Writer) error {
 	return enc.Encode(d)
 }
 
-// Err gives the errors as one error, a line each, and nil when there is none.
+// Err joins the errors to one, a line each; nil without errors.
 func (d Diagnostics) Err() error {
 	var lines []string
 	for _, one := range d {
@@ -196,7 +182,7 @@ func (d Diagnostics) Err() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// Brief gives the errors in one line, with their places.
+// Brief returns the errors in one line, with their places.
 func (d Diagnostics) Brief() string {
 	var all []string
 	for _, one := range d {
@@ -208,7 +194,7 @@ func (d Diagnostics) Brief() string {
 	return strings.Join(all, "; ")
 }
 
-// Redacted gives the diagnostics with their texts passed through clean.
+// Redacted returns the diagnostics with their texts passed through clean.
 func (d Diagnostics) Redacted(clean func(string) string) Diagnostics {
 	d = slices.Clone(d)
 	for i := range d {
@@ -220,7 +206,7 @@ func (d Diagnostics) Redacted(clean func(string) string) Diagnostics {
 	return d
 }
 
-// diagnostic makes the public form of a diagnostic.
+// diagnostic converts a diagnostic to its public form.
 func diagnostic(diag *hcl.Diagnostic, file *hcl.File) Diagnostic {
 	p := Diagnostic{Severity: "error", Summary: diag.Summary, Detail: diag.Detail, diag: diag, file: file}
 	if diag.Severity == hcl.DiagWarning {
@@ -264,8 +250,7 @@ func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics 
 	return done
 }
 
-// reword says in the words of this package what the library suggests wrongly or
-// not at all.
+// reword replaces the library's wrong or missing suggestions.
 func reword(diag *hcl.Diagnostic) {
 	if unknown, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](diag); ok {
 		name := unknown.CalledFunctionName()

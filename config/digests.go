@@ -9,12 +9,11 @@ import (
 	"github.com/toolhost/toolhost/internal/store/digest"
 )
 
-// FileDigests gives the hashes of the files that blocks with a grant name, for
-// an approval. Anyone who changes one of them has the grant; and a name that
-// nothing has yet can be taken by a confined command.
+// FileDigests returns the hashes of the files that blocks with a grant name, for an approval.
+// Changing such a file uses the grant, and a confined command can create one that is missing.
 func (c *Config) FileDigests() map[string]string {
 	digests := make(map[string]string)
-	for _, block := range c.Granting(realRoot(c.Workspace.Root)) {
+	for _, block := range c.PrivilegedBlocks(realRoot(c.Workspace.Root)) {
 		for _, file := range block.Files {
 			digests[file] = digest.Of(file)
 		}
@@ -22,10 +21,8 @@ func (c *Config) FileDigests() map[string]string {
 	return digests
 }
 
-// ApprovedFiles gives the files that the words of a command line name and that
-// were approved with the configuration, as they were then: those below root, the
-// absolute path of the workspace, and those below the one of the configuration,
-// where root is another directory.
+// ApprovedFiles returns the approved files that the words of a command line name: those below root,
+// the absolute workspace, and those below the configuration's if root is another directory.
 func (c *Config) ApprovedFiles(root string, words []string) digest.Files {
 	if len(c.Digests) == 0 {
 		return nil
@@ -45,8 +42,8 @@ func (c *Config) ApprovedFiles(root string, words []string) digest.Files {
 	return files
 }
 
-// approvedAs is the hash under which a file was approved, by its path or, below
-// root, as what lay in its place below the configuration's own root.
+// approvedAs returns the hash under which a file was approved, by its path or, below root, by the
+// corresponding path in the configuration's own root.
 func (c *Config) approvedAs(file, root, own string) (sum string, known bool) {
 	if sum, known = c.Digests[file]; known {
 		return sum, true
@@ -57,10 +54,10 @@ func (c *Config) approvedAs(file, root, own string) (sum string, known bool) {
 	return sum, known
 }
 
-// ApprovedTasks is ApprovedFiles for the commands of a Taskfile with a grant: one
-// that it includes now, and did not then, must not be there.
+// ApprovedTasks is ApprovedFiles for the commands of a Taskfile with a grant: files included only
+// since must not be there.
 func (c *Config) ApprovedTasks(root string) digest.Files {
-	if c.Digests == nil || !c.taskfileGrants() {
+	if c.Digests == nil || c.Taskfile == nil || !c.grants(c.Taskfile.Access, nil) {
 		return nil
 	}
 	root, own, files := realRoot(root), realRoot(c.Workspace.Root), make(digest.Files)

@@ -42,8 +42,7 @@ func (r *reader) spendAt(n int, at hcl.Range) bool {
 	return false
 }
 
-// value evaluates an expression at load time. It reports what is wrong and
-// then gives false.
+// value evaluates an expression at load time, and returns false after reporting a mistake.
 func (r *reader) value(e hcl.Expression) (cty.Value, bool) {
 	traversals := e.Variables()
 	scope := make(map[string]map[string]cty.Value)
@@ -66,8 +65,8 @@ func (r *reader) value(e hcl.Expression) (cty.Value, bool) {
 	return r.evaluate(e, r.context(e, scope))
 }
 
-// plainArithmetic refuses arithmetic beside what writes numbers out: a number
-// is checked before it becomes text, see huge.
+// plainArithmetic refuses arithmetic beside what writes numbers out: a number is checked before it
+// becomes text, see huge.
 func (r *reader) plainArithmetic(e hcl.Expression) bool {
 	arithmetic, writes := false, false
 	for _, n := range nodes(e) {
@@ -104,8 +103,7 @@ func (r *reader) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, bo
 	return v, v.IsWhollyKnown()
 }
 
-// context makes what an expression is evaluated in. The function table is made
-// only for expressions that may call one.
+// context returns the evaluation context, with functions only for expressions that may call one.
 func (r *reader) context(e hcl.Expression, scope map[string]map[string]cty.Value) *hcl.EvalContext {
 	ctx := &hcl.EvalContext{}
 	if len(scope) > 0 {
@@ -114,7 +112,7 @@ func (r *reader) context(e hcl.Expression, scope map[string]map[string]cty.Value
 			ctx.Variables[root] = cty.ObjectVal(values)
 		}
 	}
-	if slices.ContainsFunc(nodes(e), isCall) {
+	if slices.ContainsFunc(nodes(e), func(n hclsyntax.Node) bool { _, call := n.(*hclsyntax.FunctionCallExpr); return call }) {
 		ctx.Functions = r.functions()
 	}
 	return ctx
@@ -134,13 +132,7 @@ func nodes(e hcl.Expression) []hclsyntax.Node {
 	return all
 }
 
-func isCall(n hclsyntax.Node) bool {
-	_, ok := n.(*hclsyntax.FunctionCallExpr)
-	return ok
-}
-
-// payForLoops counts the rounds of for expressions, which are not nested,
-// against the budget.
+// payForLoops counts the rounds of for expressions, which are not nested, against the budget.
 func (r *reader) payForLoops(e hcl.Expression, scope map[string]map[string]cty.Value, size int) bool {
 	for _, n := range nodes(e) {
 		loop, ok := n.(*hclsyntax.ForExpr)
@@ -163,7 +155,7 @@ func (r *reader) payForLoops(e hcl.Expression, scope map[string]map[string]cty.V
 	return true
 }
 
-// resolve gives what a reference refers to: the value of its first two parts.
+// resolve returns the value of a reference's first two parts.
 func (r *reader) resolve(t hcl.Traversal) (cty.Value, bool) {
 	root := t.RootName()
 	if !known(root) {
@@ -181,9 +173,13 @@ func (r *reader) resolve(t hcl.Traversal) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	switch root {
-	case "path", "workspace":
+	case "path":
 		if attr.Name == "root" {
-			return cty.StringVal(r.rootText(root)), true
+			return cty.StringVal(r.cfg.Dir), true
+		}
+	case "workspace":
+		if attr.Name == "root" {
+			return cty.StringVal(r.cfg.Workspace.Root), true
 		}
 	default:
 		if b := r.bindings(root)[attr.Name]; b != nil {
@@ -217,7 +213,6 @@ func (r *reader) unknownRoot(t hcl.Traversal, root string) {
 	r.fail(t.SourceRange(), "Unknown reference", hint, "Nothing here is called %q.", root)
 }
 
-// howToDefine says how a name comes to be under a root.
 func howToDefine(root, name string) string {
 	switch root {
 	case "var":
@@ -268,15 +263,7 @@ func (r *reader) bindings(root string) map[string]*binding {
 	return nil
 }
 
-// rootText is path.root or workspace.root.
-func (r *reader) rootText(root string) string {
-	if root == "workspace" {
-		return r.cfg.Workspace.Root
-	}
-	return r.cfg.Dir
-}
-
-// bound gives the value of a binding, evaluating a local when it is first used.
+// bound returns the value of a binding, and evaluates a local on first use.
 func (r *reader) bound(b *binding, name string) (cty.Value, bool) {
 	switch b.state {
 	case resolved:
@@ -303,8 +290,7 @@ func (r *reader) bound(b *binding, name string) (cty.Value, bool) {
 // maxRing bounds how many members of a circle of definitions are named.
 const maxRing = 10
 
-// circular reports a local that is defined by itself, and by way of which
-// others.
+// circular reports a local that depends on itself, with the others on the way.
 func (r *reader) circular(b *binding, name string) {
 	ring := r.resolving[slices.Index(r.resolving, name):]
 	shown := make([]string, 0, len(ring)+1)
@@ -319,8 +305,7 @@ func (r *reader) circular(b *binding, name string) {
 		name, strings.Join(append(shown, name), " -> "))
 }
 
-// env reads the environment, and reports whether the value is a secret: what
-// is written in the file as a default is none.
+// env reads the environment, and reports whether the value is a secret: a default from the file is not.
 func (r *reader) env(name string, fallback *string, at hcl.Range) (string, bool) {
 	if !slices.Contains(r.cfg.EnvNames, name) {
 		r.cfg.EnvNames = append(r.cfg.EnvNames, name)

@@ -8,9 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
-// Format gives src in the canonical layout: indentation, spaces, alignment.
-// Comments and texts stay as they are. Source with mistakes of syntax comes
-// back unchanged with diagnostics.
+// Format returns src in the canonical layout: indentation, spaces, alignment. Comments and texts
+// stay. Source with mistakes of syntax is returned unchanged with diagnostics.
 func Format(src []byte) ([]byte, Diagnostics) {
 	r := &reader{filename: FileName, cfg: new(Config)}
 	if !r.parse(src) || r.diags.HasErrors() {

@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Bounds on what expressions may produce, so that a file cannot exhaust the
-// machine by doubling a text or by padding it.
+// Bounds of what expressions produce, so that a file cannot exhaust the machine by doubling or
+// padding a text.
 const (
 	maxProduced = 16 << 20 // bytes over all expressions of a file
 	maxProduct  = 16 << 20 // sizes of a function's arguments, multiplied
@@ -20,8 +20,7 @@ const (
 	maxDigits   = 1000
 )
 
-// sensitive marks values that come from the environment or from a sensitive
-// variable.
+// sensitive marks values from the environment or a sensitive variable.
 const sensitive = mark("sensitive")
 
 type mark string
@@ -31,7 +30,7 @@ var (
 	errTooLarge = errors.New("a number is too large")
 )
 
-// pure are the functions on values. None has a side effect.
+// pure are the functions on values, without side effects.
 func pure() map[string]function.Function {
 	return map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc,
@@ -63,7 +62,7 @@ func (r *reader) functions() map[string]function.Function {
 	return r.table
 }
 
-// bounded makes a function that counts against the budget of the file.
+// bounded wraps a function so that it counts against the file's budget.
 func (r *reader) bounded(name string, f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params:   f.Params(),
@@ -114,8 +113,7 @@ func checkArgs(name string, args []cty.Value) error {
 // number matches a text that counts as a number.
 var number = matching.Lazy(`^[+-]?[0-9.]+[eE][+-]?[0-9]+$`)
 
-// huge reports whether a value holds a number that takes more than maxDigits
-// digits when it is written out.
+// huge reports whether a value holds a number of more than maxDigits digits.
 func huge(v cty.Value) bool {
 	found := false
 	plain, _ := v.UnmarkDeep()

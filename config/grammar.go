@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// grammar lists what each block may hold, by its type. The file as a whole is
-// fileForm; a type with words behind it is a variant that stands elsewhere.
+// grammar lists what each block may hold, by its type. fileForm is the file; a type with words
+// behind it is a variant in another place.
 var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 	return map[string]*hcl.BodySchema{
 		fileForm: schema("instructions", "workspace", "variable name", "locals", "tool name", "resource name",
@@ -29,14 +29,14 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 		"limits":     schema("output timeout processes"),
 		"mcp": schema("command env url headers prefix include exclude risk timeout start_timeout protocol roots "+
 			accessAttrs, "oauth"),
-		"message":         schema("role type " + pieceAttrs),
+		"message":         schema("role type " + partAttrs),
 		"model":           schema("url model key headers private timeout max_tokens"),
 		"model of an ask": schema("prompt system max_tokens"),
 		"oauth": schema("grant client_id client_secret client_secret_file private_key_file assertion_file " +
 			"client_metadata_url issuer scopes redirect_port private"),
 		"operands":            schema("type first last into min max refuse reason"),
 		"option":              schema("value values optional refuse"),
-		"output":              schema("type base64 schema empty " + pieceAttrs),
+		"output":              schema("type base64 schema empty " + partAttrs),
 		"param":               schema("type description default enum pattern min max path dash"),
 		"param beside schema": schema("path dash"),
 		"param of a resource": schema("description enum pattern min max path complete"),
@@ -49,7 +49,7 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 		"prompt": schema("title description", "argument name", "ask name", "message"),
 		"record": schema("keep size required ignore"),
 		"reject": schema("args params description"),
-		"resource": schema("title description watch base64 risk permissions "+pieceAttrs+" "+accessAttrs,
+		"resource": schema("title description watch base64 risk permissions "+partAttrs+" "+accessAttrs,
 			"param name", "command"),
 		"rule": schema("tool params command permission risk action expires disabled reason " +
 			"files paths deletes bytes beyond"),
@@ -70,8 +70,7 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 // fileForm is what stands in agent.hcl outside of all blocks.
 const fileForm = "agent.hcl itself"
 
-// holds reports whether a block of a form may have an attribute or block of
-// that name.
+// holds reports whether a block of a form may have an attribute or block of that name.
 func holds(form, name string) bool {
 	s := grammar()[form]
 	if s == nil {
@@ -87,8 +86,7 @@ func nested(form, name string) []string {
 	return slices.DeleteFunc(blocks, func(b string) bool { return !holds(b, name) })
 }
 
-// around lists the types of blocks that may have a block of this type in them
-// and name beside it.
+// around lists the block types that may hold both a block of this type and name.
 func around(kind, name string) (all []string) {
 	for _, form := range forms() {
 		if _, blocks := names(grammar()[form]); slices.Contains(blocks, kind) && holds(form, name) {
@@ -98,20 +96,13 @@ func around(kind, name string) (all []string) {
 	return all
 }
 
-// anywhere lists all blocks that may hold name.
-func anywhere(name string) []string {
-	return slices.DeleteFunc(forms(), func(form string) bool { return !holds(form, name) })
-}
-
 // forms lists the types of blocks, and the file itself, without variants.
 func forms() []string {
 	all := slices.Sorted(maps.Keys(grammar()))
 	return slices.DeleteFunc(all, func(form string) bool { return form != fileForm && strings.Contains(form, " ") })
 }
 
-// home says where an item belongs that is in a block of a form where it cannot
-// be. Top is the type of the block of the file that all this is in. It is empty
-// where nothing or too much can be said.
+// home returns where a misplaced item belongs, "" if unclear. top is the type of the file's block around it.
 func home(form, top, name string) (hint string) {
 	if in := nested(form, name); len(in) > 0 && len(in) < 3 {
 		return "It belongs in the " + either(in) + " block."
@@ -133,9 +124,10 @@ func home(form, top, name string) (hint string) {
 	return ""
 }
 
-// elsewhere says which blocks may have an item of a name, if they are few.
+// elsewhere returns which blocks may have an item of that name, if they are few.
 func elsewhere(name string) string {
-	if all := anywhere(name); len(all) == 1 || len(all) == 2 {
+	all := slices.DeleteFunc(forms(), func(form string) bool { return !holds(form, name) })
+	if len(all) == 1 || len(all) == 2 {
 		return "It belongs in a " + either(all) + " block."
 	}
 	return ""

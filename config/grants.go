@@ -14,9 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Grants lists what an approval of the file lets it run, reach, read and write:
-// a line for each block. It is a summary; the file itself says all. Secrets are
-// left out.
+// Grants summarizes what an approval lets the file run, reach, read and write: a line for each
+// block, without secrets.
 func (c *Config) Grants() (lines []string) {
 	secret := redact.New(c.Secrets)
 	add := func(pos, block string, parts ...string) {
@@ -77,7 +76,7 @@ func (c *Config) Grants() (lines []string) {
 	return lines
 }
 
-// granted says what the sandbox grants.
+// granted lists what the sandbox grants.
 func granted(a Access) (parts []string) {
 	if a.Network {
 		parts = append(parts, "with network")
@@ -108,7 +107,7 @@ func opened(doing, path string, write bool) []string {
 	return nil
 }
 
-// hostList says which hosts are reached.
+// hostList lists the hosts that are reached.
 func hostList(hosts []string) string {
 	named := slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return h == network.AskEntry })
 	switch {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -9,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Bounds of a file. The parser and the evaluator are recursive and join texts
-// in quadratic time, so these are checked on the tokens, before parsing.
+// Bounds of a file. Parser and evaluator are recursive and join texts in quadratic time, so the
+// tokens are checked before parsing.
 const (
 	maxSize      = 256 << 10
 	maxDepth     = 100    // brackets, templates, heredocs
@@ -29,8 +30,7 @@ type guard struct {
 // frame is an open bracket; loop is true when it began with "for".
 type frame struct{ loop bool }
 
-// checkTokens refuses tokens whose parsing or evaluation could exhaust the
-// machine. It gives nil when they are fine.
+// checkTokens returns a diagnostic for tokens whose parsing or evaluation could exhaust the machine.
 func (g *guard) checkTokens(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 	for i := range tokens {
 		if g.token(&tokens[i]); g.diag != nil {
@@ -44,10 +44,14 @@ func (g *guard) token(t *hclsyntax.Token) {
 	switch t.Type {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
 		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-		g.push(t)
+		if g.open = append(g.open, frame{}); len(g.open) > maxDepth {
+			g.refuse(t, "Nested too deeply", "Brackets and templates may be nested at most %d deep.", maxDepth)
+		}
 	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
 		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
-		g.pop()
+		if n := len(g.open); n > 0 {
+			g.open = g.open[:n-1]
+		}
 	case hclsyntax.TokenIdent:
 		g.ident(t)
 	case hclsyntax.TokenNumberLit:
@@ -66,8 +70,7 @@ func (g *guard) token(t *hclsyntax.Token) {
 	}
 }
 
-// deepens tells the tokens that can make a tree deep without a closing bracket
-// of their own.
+// deepens reports tokens that can make a tree deep without a closing bracket.
 func deepens(t hclsyntax.TokenType) bool {
 	switch t {
 	case hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl,
@@ -80,19 +83,7 @@ func deepens(t hclsyntax.TokenType) bool {
 	return false
 }
 
-func (g *guard) push(t *hclsyntax.Token) {
-	if g.open = append(g.open, frame{}); len(g.open) > maxDepth {
-		g.refuse(t, "Nested too deeply", "Brackets and templates may be nested at most %d deep.", maxDepth)
-	}
-}
-
-func (g *guard) pop() {
-	if n := len(g.open); n > 0 {
-		g.open = g.open[:n-1]
-	}
-}
-
-// ident looks for "for" at the start of a bracket or a template directive.
+// ident detects "for" at the start of a bracket or a template directive.
 func (g *guard) ident(t *hclsyntax.Token) {
 	control := g.previous == hclsyntax.TokenTemplateControl
 	switch {
@@ -104,7 +95,7 @@ func (g *guard) ident(t *hclsyntax.Token) {
 	case !control && g.previous != hclsyntax.TokenOBrack && g.previous != hclsyntax.TokenOBrace:
 		return
 	}
-	if g.loops > 0 || g.inLoop() {
+	if g.loops > 0 || slices.ContainsFunc(g.open, func(f frame) bool { return f.loop }) {
 		g.refuse(t, "Nested for",
 			"A for expression may not stand inside another: its cost grows with the product of both lists.")
 		return
@@ -116,17 +107,7 @@ func (g *guard) ident(t *hclsyntax.Token) {
 	}
 }
 
-func (g *guard) inLoop() bool {
-	for _, f := range g.open {
-		if f.loop {
-			return true
-		}
-	}
-	return false
-}
-
-// exponent finds an exponent of more than two digits. Written out, such a number
-// could take all memory and time.
+// exponent matches exponents of more than two digits, which could take all memory and time when written out.
 var exponent = matching.Lazy(`[eE][+-]?0*[0-9]{3,}`)
 
 func (g *guard) refuse(t *hclsyntax.Token, summary, format string, args ...any) {

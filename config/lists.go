@@ -72,8 +72,8 @@ func isList(v cty.Value) bool {
 	return !v.IsNull() && (t.IsTupleType() || t.IsListType() || t.IsSetType())
 }
 
-// concatenation gives the arguments of a call of concat. It is done here so
-// that each item keeps its bytes, and its being a secret or not.
+// concatenation returns the arguments of a call of concat, which is done here so that each item
+// keeps its bytes and stays a secret or not.
 func concatenation(e hcl.Expression) ([]hclsyntax.Expression, bool) {
 	c, ok := e.(*hclsyntax.FunctionCallExpr)
 	if !ok || c.Name != "concat" || c.ExpandFinal {
@@ -134,7 +134,7 @@ func (r *reader) fresh(seen keys, key string, at hcl.Range) bool {
 	return true
 }
 
-// key gives the key of an object's item: a bare word or a text.
+// key returns the key of an object's item: a bare word or a text.
 func (r *reader) key(e hcl.Expression) (string, bool) {
 	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
 		if word := hcl.ExprAsKeyword(e); word != "" && !k.ForceNonLiteral {
@@ -181,7 +181,7 @@ func (b block) textMap(name string, to *map[string]string) {
 	}
 }
 
-// literalText gives a text in quotes without templates.
+// literalText returns a quoted text without templates.
 func literalText(e hcl.Expression) (string, bool) {
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() {

@@ -25,7 +25,7 @@ const FileName = "agent.hcl"
 type LoadOptions struct {
 	// Vars sets variables, as --var does.
 	Vars map[string]string
-	// Env looks up an environment variable. Nil is os.LookupEnv.
+	// Env looks up an environment variable. Nil means os.LookupEnv.
 	Env func(string) (string, bool)
 }
 
@@ -53,9 +53,8 @@ type scope struct {
 	at  hcl.Range
 }
 
-// Find looks for an agent.hcl in dir and upwards, as far as the root of the
-// repository that dir is in, the home directory or the root of the file
-// system.
+// Find looks for an agent.hcl in dir and upwards, to the root of its repository, the home directory
+// or the root of the file system.
 func Find(dir string) (path string, ok bool) {
 	for _, dir := range Dirs(dir) {
 		path := filepath.Join(dir, FileName)
@@ -83,8 +82,7 @@ func Dirs(dir string) (dirs []string) {
 	}
 }
 
-// Load reads the file at path. The Config is there even when there are errors,
-// with what could be read; it must not be used for anything but messages then.
+// Load reads the file at path. With errors, the Config has what could be read and serves messages alone.
 func Load(path string, opts LoadOptions) (*Config, Diagnostics) {
 	src, err := readFile(path)
 	if err != nil {
@@ -100,8 +98,7 @@ func LoadText(path string, src []byte, opts LoadOptions) (*Config, Diagnostics) 
 	return cfg, diags.QuotedFrom(path)
 }
 
-// display is the name of a file in messages: relative where it lies below the
-// working directory.
+// display is the name of a file in messages: relative if below the working directory.
 func display(path string) string {
 	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
 		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
@@ -119,7 +116,7 @@ func unreadable(path string, err error) Diagnostic {
 	return about(path, hcl.DiagError, "Cannot read the configuration", err.Error()+".", hint)
 }
 
-// about makes a diagnostic that is about a file as a whole.
+// about returns a diagnostic about the whole file.
 func about(path string, severity hcl.DiagnosticSeverity, summary, detail, hint string) Diagnostic {
 	d := diagnostic(&hcl.Diagnostic{
 		Severity: severity, Summary: summary, Detail: detail + " " + hint, Extra: &note{suggestion: hint},
@@ -128,8 +125,7 @@ func about(path string, severity hcl.DiagnosticSeverity, summary, detail, hint s
 	return d
 }
 
-// readFile reads at most a byte beyond the size cap, from regular files only:
-// a pipe would hang.
+// readFile reads at most a byte beyond the size cap, from regular files only: a pipe would hang.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -177,8 +173,7 @@ func dirOf(filename string) string {
 	return dir
 }
 
-// parse makes the syntax tree, and reports false for a file with mistakes of
-// syntax: what it means is not looked at then.
+// parse makes the syntax tree. It returns false for mistakes of syntax: the content is not checked then.
 func (r *reader) parse(src []byte) bool {
 	r.file = &hcl.File{Bytes: src, Body: hcl.EmptyBody()}
 	if diag := checkSize(r.filename, src); diag != nil {

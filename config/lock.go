@@ -29,13 +29,11 @@ type Lock struct {
 	Tools []LockedTools
 }
 
-// LockedTools pins what the tools of a plugin or an MCP server say of
-// themselves.
+// LockedTools pins the tools' definitions of a plugin or MCP server.
 type LockedTools struct {
 	// Source is the source's name, such as "mcp github".
 	Source string
-	// SHA256 has the checksum of the definition, in lower-case hex, by the
-	// tool's name.
+	// SHA256 maps a tool's name to the checksum of its definition, in lower-case hex.
 	SHA256 map[string]string
 }
 
@@ -53,22 +51,19 @@ func (l *Lock) Pin(source, name, sum string) {
 // LockedPlugin pins a plugin.
 type LockedPlugin struct {
 	Name string
-	// Version is the one in use, Constraint what agent.hcl asked for when it
-	// was locked. Both are empty for a plugin that is run from a path.
+	// Version is the one in use, Constraint agent.hcl's when it was locked. Both are empty for a
+	// plugin that is run from a path.
 	Version, Constraint string
-	// From is where the plugin came from: an https URL, or a path, relative to
-	// the file where that is possible.
+	// From is the plugin's origin: an https URL, or a path, relative to the file if possible.
 	From string
-	// Key is the minisign public key that its releases are signed with, empty
-	// for none.
+	// Key is the minisign public key of its releases, empty if unsigned.
 	Key string
-	// SHA256 has the checksum of the program, in lower-case hex, by platform:
-	// "linux_amd64".
+	// SHA256 maps a platform ("linux_amd64") to the program's checksum, in lower-case hex.
 	SHA256 map[string]string
 	Pos    string
 }
 
-// Find gives the entry of a plugin, nil when there is none.
+// Find returns the entry of a plugin, nil if there is none.
 func (l *Lock) Find(name string) *LockedPlugin {
 	if l == nil {
 		return nil
@@ -80,14 +75,14 @@ func (l *Lock) Find(name string) *LockedPlugin {
 	return &l.Plugins[i]
 }
 
-// Set puts an entry in place of the one of its name, if any.
+// Set adds or replaces an entry.
 func (l *Lock) Set(p LockedPlugin) {
 	l.Remove(p.Name)
 	l.Plugins = append(l.Plugins, p)
 	slices.SortFunc(l.Plugins, func(a, b LockedPlugin) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Remove takes an entry out.
+// Remove removes an entry.
 func (l *Lock) Remove(name string) {
 	l.Plugins = slices.DeleteFunc(l.Plugins, func(p LockedPlugin) bool { return p.Name == name })
 }
@@ -143,12 +138,10 @@ func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
 	return lock, finish(r.diags, r.file, nil)
 }
 
-// lockFormat is the newest form of lock files that this program reads. One that
-// does not name its format has 1.
+// lockFormat is the newest known format of lock files. One without a format has 1.
 const lockFormat = 1
 
-// newerLock reports a lock file that a newer toolhost wrote. What is in it is not
-// looked at: all of it could mean something else.
+// newerLock reports a lock file of a newer toolhost, whose content could mean something else.
 func (r *reader) newerLock() bool {
 	content, _, _ := r.file.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "format"}}})
 	format, ok := content.Attributes["format"]
@@ -205,8 +198,7 @@ func (r *reader) locked(b *hcl.Block) LockedPlugin {
 	return p
 }
 
-// Bytes is the lock file in its one canonical form, so that the same content
-// is always the same text.
+// Bytes returns the lock file in canonical form.
 func (l *Lock) Bytes() []byte {
 	var out bytes.Buffer
 	out.WriteString("# Written by toolhost plugin lock, install and update. Keep it under version control.\n")
@@ -263,8 +255,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-// AddPlugin returns the text of an agent.hcl with a plugin block added, for a
-// plugin that is installed under the name source.
+// AddPlugin returns the text of an agent.hcl with a plugin block added, for a plugin installed as source.
 func AddPlugin(src []byte, name, source, constraint string) []byte {
 	out := bytes.Clone(src)
 	if len(out) > 0 {

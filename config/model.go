@@ -21,8 +21,7 @@ type Model struct {
 	// Key is the bearer token; it is among the Secrets.
 	Key     string
 	Headers map[string]string
-	// Private is true when the host of URL may have an address that is not
-	// public.
+	// Private is true if the host of URL may have an address that is not public.
 	Private bool
 	// Timeout bounds a question, MaxTokens an answer; zero is the default.
 	Timeout   time.Duration
@@ -30,7 +29,6 @@ type Model struct {
 	Pos       string
 }
 
-// model reads the model block.
 func (r *reader) model(b *hcl.Block) {
 	blk := r.open(b, "model")
 	blk.require("url", "model")
@@ -52,23 +50,18 @@ func (r *reader) model(b *hcl.Block) {
 	r.cfg.Model = m
 }
 
-// encrypted refuses to send prompts and a key over the public network in the
-// clear.
+// encrypted refuses to send prompts and a key unencrypted over the public network.
 func (b block) encrypted(m *Model) {
 	u, err := url.Parse(m.URL)
-	if err != nil || u.Scheme != "http" || m.Private || isLocal(u.Hostname()) {
+	if err != nil || u.Scheme != "http" || m.Private || loopback.Is(u.Hostname()) {
+		return
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && (addr.IsPrivate() || addr.IsLinkLocalUnicast()) {
 		return
 	}
 	b.fail(b.where("url"), "Model without encryption",
 		"Write https://, or add private = true when the endpoint is on a network of your own.",
 		"The key and the prompts would travel to %s readable to everybody on the way.", u.Hostname())
-}
-
-// isLocal reports whether a host is written as an address of a private
-// network or of this machine.
-func isLocal(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return loopback.Is(host) || err == nil && (addr.IsPrivate() || addr.IsLinkLocalUnicast())
 }
 
 // fromOutside refuses a secret that is written into the file.

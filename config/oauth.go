@@ -10,32 +10,27 @@ import (
 	"github.com/toolhost/toolhost/internal/run/loopback"
 )
 
-// OAuth is the oauth block of an mcp block: how to log in to a server that
-// does not let clients register themselves.
+// OAuth is an mcp block's oauth block, for servers that do not let clients register themselves.
 type OAuth struct {
-	// Grant is "authorization_code", for which a person logs in,
-	// "client_credentials" or "jwt_bearer"; empty is the first.
+	// Grant is "authorization_code" (the default), for which the user logs in, "client_credentials"
+	// or "jwt_bearer".
 	Grant string
 	// ClientID is that of a client that was registered by hand.
 	ClientID string
-	// ClientSecret is among the Secrets. ClientSecretFile is the path of a file
-	// with it, PrivateKeyFile that of one with a key in its place. At most one
-	// of them is set.
+	// ClientSecret is among the Secrets; ClientSecretFile and PrivateKeyFile are paths of files
+	// with one or a key. At most one of them is set.
 	ClientSecret, ClientSecretFile, PrivateKeyFile string
 	// AssertionFile is the path of what is sent for jwt_bearer.
 	AssertionFile string
 	// ClientMetadataURL is where a client ID metadata document lies.
 	ClientMetadataURL string
-	// Issuer is the one authorization server that is dealt with, empty for the
-	// one that the MCP server names.
+	// Issuer is the only accepted authorization server, empty for that of the MCP server.
 	Issuer string
 	// Scopes are asked for in place of those that the server names.
 	Scopes []string
-	// RedirectPort is where on this machine a login comes back to; zero is any
-	// free port.
+	// RedirectPort is the local port for the login's redirect; zero means any free one.
 	RedirectPort int
-	// Private is true when the authorization server may have an address that is
-	// not public.
+	// Private is true if the authorization server may have an address that is not public.
 	Private bool
 	Pos     string
 }
@@ -111,8 +106,8 @@ func (b block) secureURL(name string, to *string) {
 	}
 }
 
-// oauthSecret reads the secret of a client. It is for one authorization server
-// alone, so that the MCP server cannot have it sent to another.
+// oauthSecret reads the secret of a client, for one authorization server, so that the MCP server
+// cannot have it sent to another.
 func (b block) oauthSecret(o *OAuth) {
 	if b.text("client_secret", &o.ClientSecret) {
 		b.fromOutside("client_secret", o.ClientSecret)

@@ -18,10 +18,9 @@ type params struct {
 	byName map[string]int
 	used   map[string]bool
 	asks   []argv.Ask
-	// misspelt is true when a reference named no parameter: then one that
-	// seems unused may be the one that was meant.
+	// misspelt is true after a reference to an unknown parameter: one that seems unused may have been meant.
 	misspelt bool
-	// declare says how one is declared, where a param block does not.
+	// declare is how to declare one, if not by a param block.
 	declare string
 }
 
@@ -32,8 +31,7 @@ func (p *params) find(name string) *argv.Param {
 	return nil
 }
 
-// value finds a parameter or a part of an answer, by the name that an
-// expression was compiled to.
+// value returns a parameter or a part of an answer, by the name that an expression was compiled to.
 func (p *params) value(name string) *argv.Param {
 	for i := range p.asks {
 		for _, part := range p.asks[i].Params() {
@@ -75,8 +73,7 @@ func (b block) params() *params {
 	return all
 }
 
-// param reads a param block. A parameter with mistakes is kept, so that
-// references to it are no mistakes of their own.
+// param reads a param block. One with mistakes is kept, so that references to it are not mistakes too.
 func (b block) param(nested *hcl.Block) (argv.Param, bool) {
 	p := argv.Param{Name: nested.Labels[0], Pos: pos(nested.DefRange)}
 	good := b.name("param", p.Name, nested.LabelRanges[0])
@@ -141,7 +138,7 @@ func (b block) paramType() (t, item argv.Type) {
 	return argv.TypeString, ""
 }
 
-// usualTypes says what is written here for the names of types elsewhere.
+// usualTypes maps other languages' names of types to ours.
 var usualTypes = map[string]string{
 	"int": "Write integer.", "long": "Write integer.",
 	"float": "Write number.", "double": "Write number.",
@@ -175,8 +172,7 @@ func call(e hcl.Expression) (string, []hcl.Expression, bool) {
 	return c.Name, c.Arguments, true
 }
 
-// consistent checks what the attributes of a parameter say together, and that
-// the default keeps to it.
+// consistent checks the attributes of a parameter against each other and the default.
 func (b block) consistent(p *argv.Param) {
 	textual := p.Type == argv.TypeString || p.Type == argv.TypeList && p.Item == argv.TypeString
 	for _, name := range []string{"enum", "pattern", "path", "dash"} {

@@ -12,8 +12,7 @@ import (
 // Unknown is where a path leads that cannot be followed.
 const Unknown = "?"
 
-// Judge notes where symlinks lead now in the paths that the file names, for
-// Verify to compare.
+// Judge stores where symlinks in the file's paths lead now, for Verify.
 func (c *Config) Judge() map[string]string {
 	c.Leads = nil
 	for _, path := range c.paths() {
@@ -27,8 +26,7 @@ func (c *Config) Judge() map[string]string {
 	return c.Leads
 }
 
-// Verify refuses paths of the file that lead elsewhere than when it was judged:
-// somebody has put a symlink there since.
+// Verify refuses paths of the file in which a symlink was placed since it was judged.
 func (c *Config) Verify(paths ...string) error {
 	for _, path := range paths {
 		name, real := c.leads(path)
@@ -45,8 +43,8 @@ func (c *Config) Verify(paths ...string) error {
 	return nil
 }
 
-// Judged gives where paths of the file led when it was judged: what is granted is
-// there, and not behind a symlink that somebody has put in the way since.
+// Judged returns where paths of the file led when it was judged: the grant is for that place, and
+// not for one behind a later symlink.
 func (c *Config) Judged(paths ...string) []string {
 	judged := make([]string, 0, len(paths))
 	for _, path := range paths {
@@ -59,8 +57,7 @@ func (c *Config) Judged(paths ...string) []string {
 	return judged
 }
 
-// leads gives the name of a path, below the real directory of the file where it
-// lies in it, and where it leads.
+// leads returns the name of a path, below the real directory of the file if it is in it, and where it leads.
 func (c *Config) leads(path string) (name, real string) {
 	name = path
 	if dir, err := realpath.Of(c.Dir); err == nil && c.Dir != "" && realpath.Below(path, c.Dir) {
@@ -74,8 +71,7 @@ func (c *Config) leads(path string) (name, real string) {
 	return name, real
 }
 
-// paths are what the file has used outside of calls: the workspace, and what the
-// sandbox grants.
+// paths are those used outside of calls: the workspace, and the sandbox's grants.
 func (c *Config) paths() []string {
 	all := append([]string{c.Workspace.Root}, c.Workspace.Allow...)
 	grant := func(a Access) { all = append(append(all, a.Read...), a.Write...) }
@@ -105,9 +101,8 @@ func (c *Config) paths() []string {
 	return slices.Compact(all)
 }
 
-// CheckTrees looks for the directories that the workspace block names. A root
-// that is not there is an error; without a further directory the rest works,
-// so that is a warning.
+// CheckTrees checks the directories of the workspace block. A missing root is an error; without a
+// further directory the rest works, so that is a warning.
 func (c *Config) CheckTrees() Diagnostics {
 	var diags Diagnostics
 	w := c.Workspace
@@ -130,7 +125,7 @@ func (c *Config) CheckTrees() Diagnostics {
 	return diags
 }
 
-// noDirectory says why a path is no directory to work in.
+// noDirectory returns why a path is not a directory to work in.
 func noDirectory(path string) string {
 	switch info, err := os.Stat(path); {
 	case path == "":

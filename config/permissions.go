@@ -6,8 +6,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// grants reads the permissions block: what tools are granted. Without the
-// block that is all that they ask for.
+// grants reads the permissions block. Without it tools get all that they ask for.
 func (r *reader) grants(b *hcl.Block) {
 	blk := r.open(b, "permissions")
 	blk.require("grant")

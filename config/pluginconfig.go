@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// PluginConfig is a plugin's config block. Its values are known; what shape
-// its blocks have as JSON is told by the schema that the plugin declares.
+// PluginConfig is a plugin's config block: values, whose blocks take their JSON shape from the
+// plugin's schema.
 type PluginConfig struct {
 	attrs  []configAttr
 	blocks []configBlock
@@ -67,11 +67,9 @@ func (s *shape) property(name string) *shape {
 	return s.Properties[name]
 }
 
-// JSON gives the config as a JSON object and checks it against the JSON Schema
-// that the plugin declares; the defaults of the schema are filled in. A block
-// is an object, an object by label where it has labels, or a list of objects
-// where the schema has a list. Without a schema nothing is checked, and blocks
-// that stand several times are a list.
+// JSON returns the config as a JSON object with the defaults of the plugin's JSON Schema and checks
+// it. A block becomes an object, an object by label if it has labels, or a list of objects if the
+// schema has a list. Without a schema nothing is checked, and repeated blocks are a list.
 func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnostics) {
 	if len(declared) == 0 {
 		object, _ := c.object(nil)
@@ -101,7 +99,6 @@ func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnosti
 	return normalized, nil
 }
 
-// object makes the JSON object.
 func (c PluginConfig) object(s *shape) (json.RawMessage, Diagnostics) {
 	if len(c.attrs)+len(c.blocks) == 0 {
 		return json.RawMessage("{}"), nil

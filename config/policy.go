@@ -12,8 +12,7 @@ import (
 
 func actions() []string { return []string{string(Allow), string(Review), string(Ask), string(Deny)} }
 
-// policy reads the policy block: an action for each risk, for permissions, and
-// rules.
+// policy reads the policy block: actions for risks and permissions, and rules.
 func (r *reader) policy(b *hcl.Block) {
 	blk := r.open(b, "policy")
 	p := &Policy{Pos: pos(b.DefRange)}
@@ -49,7 +48,6 @@ func (b block) permissionActions(p *Policy) {
 	}
 }
 
-// rule reads a rule block.
 func (r *reader) rule(b *hcl.Block) Rule {
 	blk := r.open(b, "rule")
 	blk.require("action")
@@ -78,8 +76,7 @@ func (r *reader) rule(b *hcl.Block) Rule {
 	return rule
 }
 
-// bounds reads what the changes of a call under review may be, or of any other
-// the paths that it has to name.
+// bounds reads the limits of a call under review, or of others the paths that they name.
 func (b block) bounds(rule *Rule) {
 	for _, name := range []string{"files", "deletes", "bytes", "beyond"} {
 		if b.has(name) && rule.Action != Review {

@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -11,8 +10,8 @@ import (
 	hostschema "github.com/toolhost/toolhost/host/schema"
 )
 
-// objectSchema reads a JSON Schema of an object: JSON as text, which is kept
-// as it was written, or an object of the expression language.
+// objectSchema reads a JSON Schema of an object: JSON as text, kept as written, or an object of the
+// expression language.
 func (b block) objectSchema(name string) json.RawMessage {
 	raw := b.json(name)
 	if raw == nil {
@@ -23,8 +22,9 @@ func (b block) objectSchema(name string) json.RawMessage {
 		raw = json.RawMessage(bytes.TrimSpace([]byte(text)))
 	}
 	if !json.Valid(raw) {
+		var v any
 		b.fail(b.where(name), "Invalid JSON", "Check it with a JSON tool; in a heredoc write $${ for ${.",
-			"%s is no JSON: %s.", name, whyInvalid(raw))
+			"%s is no JSON: %v.", name, json.Unmarshal(raw, &v))
 		return nil
 	}
 	var object struct {
@@ -49,13 +49,7 @@ func (b block) objectSchema(name string) json.RawMessage {
 	return raw
 }
 
-func whyInvalid(raw []byte) string {
-	var v any
-	return fmt.Sprint(json.Unmarshal(raw, &v))
-}
-
-// toolParams reads the parameters of a tool: its param blocks, or a schema
-// that is kept as it is.
+// toolParams reads the parameters of a tool: its param blocks, or a schema that is kept as it is.
 func (b block) toolParams(spec *argv.Spec) *params {
 	if !b.has("params_schema") {
 		p := b.params()
@@ -77,8 +71,7 @@ func (b block) toolParams(spec *argv.Spec) *params {
 	return p
 }
 
-// annotate reads a param block beside a params_schema, which says how a
-// property of the schema is used.
+// annotate reads a param block beside a params_schema: how a property is used.
 func (b block) annotate(nested *hcl.Block, p *params) {
 	param := p.find(nested.Labels[0])
 	if param == nil {

@@ -11,7 +11,7 @@ type Reach struct {
 	Hosts []string
 }
 
-// String says it in words.
+// String implements fmt.Stringer.
 func (r Reach) String() string {
 	switch {
 	case r.All:
@@ -22,8 +22,7 @@ func (r Reach) String() string {
 	return "no host"
 }
 
-// Reaches lists the blocks whose processes reach something by the network, and the
-// sandbox block for those that say nothing of it.
+// Reaches lists the blocks whose processes reach the network, with the sandbox block for the defaults.
 func (c *Config) Reaches() (all []Reach) {
 	add := func(kind, name, pos string, a Access) {
 		if name != "" {

@@ -33,8 +33,7 @@ func (r *reader) report(severity hcl.DiagnosticSeverity, at hcl.Range, summary, 
 	r.diags = append(r.diags, diag)
 }
 
-// once notes a name of a kind and reports one that is there already, naming
-// both places.
+// once reports a name of a kind that is already there, with both places.
 func (r *reader) once(kind, name string, at hcl.Range) bool {
 	key := kind + "\x00" + name
 	if first, ok := r.seen[key]; ok {
@@ -73,15 +72,13 @@ func (r *reader) name(what, name string, at hcl.Range) bool {
 
 const nameChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// pos gives a place as "agent.hcl:12".
+// pos returns a place as "agent.hcl:12".
 func pos(at hcl.Range) string { return at.Filename + ":" + strconv.Itoa(at.Start.Line) }
 
-// maxSuggestions bounds the names among which a near one is looked for: a file
-// may have thousands of names and of mistakes.
+// maxSuggestions bounds the names to compare: a file may have thousands of names and mistakes.
 const maxSuggestions = 500
 
-// didYouMean suggests the known name that is nearest to the given one, or
-// nothing where none is near.
+// didYouMean suggests the known name nearest to the given one, "" if none is near.
 func didYouMean(given string, known []string) string {
 	if len(known) > maxSuggestions {
 		return ""

@@ -22,7 +22,6 @@ func words(labels []string) []string {
 	return all
 }
 
-// plugin reads a plugin block.
 func (r *reader) plugin(b *hcl.Block) {
 	r.name("plugin", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "plugin")
@@ -75,8 +74,7 @@ func (b block) version(p *Plugin) {
 	}
 }
 
-// Installed reports whether the source is the name of an installed plugin and
-// no path.
+// Installed reports whether the source is the name of an installed plugin, not a path.
 func (p Plugin) Installed() bool {
 	return p.Source != "" && !filepath.IsAbs(p.Source) && !strings.ContainsAny(p.Source, `/\`)
 }

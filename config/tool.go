@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// tool reads a tool block.
 func (r *reader) tool(b *hcl.Block) {
 	r.name("tool", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "tool")
@@ -89,8 +88,8 @@ func risks() []string {
 	return []string{string(tool.ReadOnly), string(tool.SafeWrite), string(tool.Dangerous)}
 }
 
-// permissions reads a list of permissions. Tools may name their own, so an
-// unknown one is refused only when it looks like a known one misspelt.
+// permissions reads a list of permissions. Tools may name their own: an unknown one is refused only
+// if it resembles a known one.
 func (b block) permissions(name string) []tool.Permission {
 	var list []string
 	if !b.texts(name, &list) {
@@ -116,7 +115,6 @@ func (r *reader) checkPermission(p string, at hcl.Range) {
 	}
 }
 
-// example reads an example or reject block.
 func (r *reader) example(b *hcl.Block, spec *argv.Spec) argv.Example {
 	blk := r.open(b, b.Type)
 	e := argv.Example{Pos: pos(b.DefRange)}
@@ -173,8 +171,7 @@ func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	return w
 }
 
-// splitOptions takes the option blocks out of a body: they
-// have any number of labels, which no schema can say.
+// splitOptions removes the option blocks from a body: a schema cannot have any number of labels.
 func splitOptions(body hcl.Body) (hcl.Body, hcl.Blocks) {
 	native := body.(*hclsyntax.Body)
 	rest := *native
@@ -305,9 +302,8 @@ func (b block) operands(w *argv.Wrapper) {
 	}
 }
 
-// CheckExamples calls every tool of the file with its examples, which must be
-// accepted, and its rejects, which must be refused. Paths in them are checked
-// by paths. Nothing is run.
+// CheckExamples checks every tool's examples, which must be accepted, and rejects, which must be
+// refused, with paths. Nothing is run.
 func CheckExamples(cfg *Config, paths argv.Paths) Diagnostics {
 	var diags Diagnostics
 	for i := range cfg.Tools {

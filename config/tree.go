@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// json gives an attribute as compact JSON with its keys in the order of the
-// source, nil when it is missing or wrong.
+// json returns an attribute as compact JSON in the order of the source, nil if missing or wrong.
 func (b block) json(name string) json.RawMessage {
 	a := b.attrs[name]
 	if a == nil {
@@ -24,8 +23,7 @@ func (b block) json(name string) json.RawMessage {
 	return data
 }
 
-// tree gives an expression as JSON. Lists and objects that are written out keep
-// their order; all else is evaluated.
+// tree returns an expression as JSON. Written lists and objects keep their order; all else is evaluated.
 func (r *reader) tree(e hcl.Expression) (json.RawMessage, bool) {
 	if items, diags := hcl.ExprList(e); !diags.HasErrors() {
 		return r.array(items)

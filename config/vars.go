@@ -44,12 +44,12 @@ func (r *reader) variable(b *hcl.Block) {
 		bind.state = resolved
 	}
 	if bind.state == resolved {
-		r.settle(&v, bind)
+		r.recordValue(&v, bind)
 	}
 	r.cfg.Variables = append(r.cfg.Variables, v)
 }
 
-// defaultValue evaluates the default. NilVal is none.
+// defaultValue evaluates the default, NilVal without one.
 func (b block) defaultValue() (cty.Value, bool) {
 	a := b.attrs["default"]
 	if a == nil {
@@ -63,8 +63,7 @@ func (b block) defaultValue() (cty.Value, bool) {
 	return b.value(a.Expr)
 }
 
-// override gives the variable its value: from the command line, from the
-// environment, or the default.
+// override sets the variable: from the command line, from the environment, or by default.
 func (r *reader) override(v *Variable, bind *binding, fallback cty.Value) bool {
 	text, ok := r.opts.Vars[v.Name]
 	v.From = "command line"
@@ -120,8 +119,8 @@ func sameKind(a, b cty.Type) bool {
 	return a.Equals(b) || list(a) && list(b) || object(a) && object(b)
 }
 
-// settle notes the value for listings, or hides it.
-func (r *reader) settle(v *Variable, bind *binding) {
+// recordValue notes the value for listings, or hides it.
+func (r *reader) recordValue(v *Variable, bind *binding) {
 	if !v.Sensitive {
 		plain, _ := bind.value.UnmarkDeep()
 		if plain.ContainsMarked() || bind.value.ContainsMarked() {
@@ -178,8 +177,7 @@ func (r *reader) localBlocks(blocks hcl.Blocks) {
 	}
 }
 
-// resolveLocals evaluates the locals that nothing has referred to so far, so
-// that mistakes in them are told.
+// resolveLocals evaluates unused locals too, so that their mistakes are reported.
 func (r *reader) resolveLocals() {
 	names := slices.SortedFunc(maps.Keys(r.locals), func(a, b string) int {
 		return r.locals[a].pos.Start.Byte - r.locals[b].pos.Start.Byte
@@ -189,7 +187,7 @@ func (r *reader) resolveLocals() {
 	}
 }
 
-// inOrder gives attributes in the order of the source.
+// inOrder returns attributes in the order of the source.
 func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
 	return slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
 		if a.NameRange.Start.Byte != b.NameRange.Start.Byte {

@@ -47,8 +47,8 @@ func (c *call) decidedElsewhere(ctx context.Context, v Verdict, reason string) e
 
 const askedAlready = "asked already"
 
-// AskedAlready is the answer to a question for approval that is not put, since the user sees the one of another, equal
-// call.
+// AskedAlready answers a question for approval that is not asked, since the user sees that of an
+// equal call.
 func AskedAlready() tool.Answer { return tool.Answer{Action: askedAlready} }
 
 // answeredApproval does what the person said, if one has said anything.
@@ -73,8 +73,8 @@ func (c *call) answeredApproval(ctx context.Context, answer tool.Answer) error {
 	return c.wait(ctx, answeredNothing, cmp.Or(reason, "the question was closed without an answer"))
 }
 
-// Refused is the error of a call that a person has refused. The reason, which
-// may be empty, is for the agent.
+// Refused is the error of a call that the user has refused, with the reason, which may be empty,
+// for the agent.
 func Refused(name, reason string) *tool.Error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -85,8 +85,7 @@ func Refused(name, reason string) *tool.Error {
 		Suggest("Do not repeat the call; do what the user says instead.").With("reason", reason)
 }
 
-// wait ends a call that nobody has decided on. It waits for a person to approve
-// it in a terminal, where that is possible.
+// wait ends an undecided call. Where possible, it waits for the user to approve it in a terminal.
 func (c *call) wait(ctx context.Context, answer, why string) error {
 	how, reason := c.request.HowToApprove, c.outcome.Decision.Reason
 	if how == "" {
@@ -124,8 +123,7 @@ func (c *call) binding() string {
 	return c.session.name
 }
 
-// saidElsewhere is what a person has said of the call in a terminal, which is
-// used up by that.
+// saidElsewhere takes the user's decision in a terminal, which is good for one call.
 func (c *call) saidElsewhere(ctx context.Context) (v Verdict, reason string) {
 	approvals := c.approver()
 	if approvals == nil {
@@ -142,7 +140,7 @@ func (c *call) saidElsewhere(ctx context.Context) (v Verdict, reason string) {
 	return v, reason
 }
 
-// watched gives what somebody says who looks at the calls that wait.
+// watched takes the decision of a user who looks at the waiting calls.
 func (c *call) watched(ctx context.Context) (v Verdict, reason string) {
 	approvals, ok := c.approver().(Watched)
 	if !ok {
@@ -159,7 +157,7 @@ func (c *call) watched(ctx context.Context) (v Verdict, reason string) {
 	return v, reason
 }
 
-// file makes the call wait for approval, and tells how a person gives it.
+// file makes the call wait for approval, and returns how the user gives it.
 func (c *call) file(ctx context.Context) (how string, err error) {
 	approvals := c.approver()
 	if approvals == nil {
@@ -173,8 +171,8 @@ func (c *call) file(ctx context.Context) (how string, err error) {
 	return approvals.File(ctx, c.binding(), *proposal, c.outcome.Decision)
 }
 
-// remember stores a lasting approval, and says what the record is to say of
-// the answer. A failure is no reason to refuse the call that was just approved.
+// remember stores a lasting approval and returns what to record of the answer. A failure does not
+// stop the call.
 func (c *call) remember(ctx context.Context) string {
 	if c.host.options.Remember == nil {
 		return "approved"

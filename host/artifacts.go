@@ -8,9 +8,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// placed gives a result whose artifacts are named as callers can use them:
-// relative to the workspace where they lie in it, in one order. The result
-// itself is not changed, because a tool may keep it.
+// placed returns the result with its artifacts named for callers: in order, and relative to the
+// workspace if they are in it. r itself is not changed: a tool may keep it.
 func placed(r *tool.Result, root string) *tool.Result {
 	if r == nil || len(r.Artifacts) == 0 {
 		return r

@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Bounds of an error that leaves the host. What is told about one call is told
-// twice, as text and as data, and escaped, which is why it is far below a mebibyte.
+// Bounds of an error. A call's error is sent twice, as text and as data, and escaped: far below a
+// mebibyte.
 const (
 	maxMessage = 64 << 10 // bytes of a message, and of a suggestion
 	maxDetails = 128 << 10
@@ -20,13 +20,11 @@ const (
 	maxItems   = 100     // of one list, where there is too much
 )
 
-// mostAnswer is what a foreign tool may say where the operator allows no more,
-// in bytes.
+// mostAnswer is the default bound of a foreign tool's answer, in bytes.
 const mostAnswer = 1 << 20
 
-// boundedResult cuts what somebody else's tool says beyond most bytes. Data
-// cannot be cut, so that too much of it is an error; images and the like stay as
-// they are.
+// boundedResult cuts the text of a foreign tool beyond most bytes. Data cannot be cut and is an
+// error; images and the like stay as they are.
 func boundedResult(r *tool.Result, most int64) *tool.Result {
 	const next = "Ask for less in one call, or raise output in the limits block of agent.hcl."
 	var size int64
@@ -72,8 +70,7 @@ func cutContents(all []tool.Content, most int64) (kept []tool.Content) {
 	return kept
 }
 
-// bounded gives e so short that it can be shown: an error repeats what it is
-// about, and a caller may send megabytes.
+// bounded shortens an error, which may repeat megabytes of a request.
 func bounded(e *tool.Error) *tool.Error {
 	rest := maps.Clone(e.Details)
 	maps.DeleteFunc(rest, func(key string, _ any) bool { return isOutput(key) })
@@ -96,8 +93,7 @@ func bounded(e *tool.Error) *tool.Error {
 	return &short
 }
 
-// isOutput reports a detail that is what a command printed: that is bounded
-// already, by the limit that the operator sets.
+// isOutput reports a command's output, which the configured limit already bounds.
 func isOutput(key string) bool { return key == "stdout" || key == "stderr" }
 
 // cut keeps the beginning of a text and says how much is missing.

@@ -12,15 +12,14 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// Call runs one call of a tool, from its name to its result. Every face goes
-// through here. It never fails as such: whatever goes wrong is in the outcome.
+// Call runs one call of a tool, from its name to its result, for every face. Failures are part of
+// the outcome.
 func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
 	return c.execute(ctx)
 }
 
-// Refuse records a call that the face itself refuses, as a call that failed with
-// the error why. Nothing is run.
+// Refuse records a call that the face refuses as failed with the error why. Nothing is run.
 func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
 	c.running = c.host.running.enter()
@@ -78,7 +77,6 @@ func (c *call) unready(ctx context.Context) bool {
 // errDryRun ends a dry run before the tool acts.
 var errDryRun = errors.New("dry run")
 
-// inOrder takes the steps one after the other until one fails.
 func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -114,8 +112,7 @@ type call struct {
 	filed             bool // it waits for approval
 }
 
-// begin counts the step. What belongs to the call goes along in the context
-// that it gives; done is for the end.
+// begin counts the step. The returned context carries the call; call done at the end.
 func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 	step := c.request.Step
 	if step == 0 {
@@ -168,7 +165,7 @@ func (c *call) requireRecorded(context.Context) error {
 		Suggest("Make space for the record, which `toolhost doctor` shows, or remove required from the record block.")
 }
 
-// recordNeeded tells whether the call has to be in the record, and why it is not.
+// recordNeeded returns whether the call must be recorded, and why it is not.
 func (c *call) recordNeeded() (required bool, err error) {
 	if c.host.options.Unrecorded != nil {
 		required, err = c.host.options.Unrecorded()
@@ -270,8 +267,7 @@ func (c *call) proposal(ctx context.Context) (*Proposal, error) {
 	return p, err
 }
 
-// Propose is what a judge would be asked about a call. Nothing is run, asked
-// or recorded.
+// Propose returns what a judge would be asked about a call. Nothing is run, asked or recorded.
 func (s *Session) Propose(ctx context.Context, request Request) (*Proposal, error) {
 	c := s.unmade(request)
 	if err := inOrder(ctx, c.resolve, c.decode); err != nil {
@@ -280,8 +276,7 @@ func (s *Session) Propose(ctx context.Context, request Request) (*Proposal, erro
 	return c.proposal(ctx)
 }
 
-// Preview is what a dry run of a call shows, with nothing in the record. The
-// outcome is as far as it came where there is an error.
+// Preview is a dry run of a call without a record. With an error, the outcome is as far as it came.
 func (s *Session) Preview(ctx context.Context, request Request) (*Outcome, error) {
 	request.DryRun = true
 	c := s.unmade(request)
@@ -314,8 +309,7 @@ func denied(name string, d Decision) *tool.Error {
 		With("rule", d.Rule)
 }
 
-// plan runs for a dry run and before somebody is asked; a plain call pays
-// nothing for it.
+// plan runs for a dry run and before an approval alone: a plain call pays nothing for it.
 func (c *call) plan(ctx context.Context) error {
 	if a := c.outcome.Decision.Action; !c.request.DryRun && a != Ask && a != Review {
 		return nil
@@ -325,7 +319,7 @@ func (c *call) plan(ctx context.Context) error {
 		ctx, done := c.trace(ctx, TracePlan)
 		defer done()
 		plan, err := guard(c.entry.Name, func() (*tool.Plan, error) { return planner.Plan(ctx, &c.tool) })
-		if err != nil && !isUnsupported(err) {
+		if err != nil && tool.CodeOf(err) != tool.Unsupported {
 			return err
 		}
 		c.outcome.Plan = plan
@@ -342,5 +336,3 @@ func (c *call) plan(ctx context.Context) error {
 	}
 	return errDryRun
 }
-
-func isUnsupported(err error) bool { return tool.CodeOf(err) == tool.Unsupported }

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -20,23 +19,21 @@ type Toolset struct {
 	Tools []string
 	// Resources and Prompts are the names of those to offer. Nil offers all.
 	Resources, Prompts []string
-	// Rename gives tools other names in this set, old name to new.
+	// Rename maps names of tools to their names in this set.
 	Rename map[string]string
-	// Hide leaves out tools, such as those that a policy always denies. It is
-	// asked under the name that the tool has in the set. Nil hides none.
+	// Hide reports tools to leave out, such as those that a policy always denies, by their name in
+	// the set. May be nil.
 	Hide func(name string, def *tool.Definition) bool
-	// Absent suggests what to do about a tool that there is not, "" for nothing
-	// better than the name of another tool. It may be nil.
+	// Absent suggests what to do about an unknown tool, "" for no more than similar names. May be
+	// nil.
 	Absent func(name string) string
-	// Envelope is true for a fixed contract whose tools answer with the
-	// contract's own result object.
+	// Envelope is set for contracts whose tools answer with the contract's own result object.
 	Envelope bool
-	// Search tells faces that list tools to a model to offer a search among
-	// them instead of the list.
+	// Search has faces offer models a search of the tools in place of the list.
 	Search bool
 }
 
-// rename gives the name in this set of a tool that has these names.
+// rename returns the name in this set of a tool that has these names.
 func (t *Toolset) rename(own, portable string) string {
 	for _, name := range []string{own, portable} {
 		if renamed, ok := t.Rename[name]; ok {
@@ -87,15 +84,13 @@ func (e *Entry) Schema() (*schema.Schema, error) {
 	return e.schema, e.invalid
 }
 
-// secretParameters finds what the schema of the parameters marks as writeOnly,
-// nil where that is nothing.
+// secretParameters are what the parameters' schema marks as writeOnly, nil if nothing.
 func (e *Entry) secretParameters() *schema.Secrets {
 	e.findingSecrets.Do(func() { e.secrets = schema.SecretsOf(e.Tool.Definition().Parameters) })
 	return e.secrets
 }
 
-// Returns is the compiled schema of structured results; nil where the tool has
-// none.
+// Returns is the compiled schema of structured results; nil if there is none.
 func (e *Entry) Returns() (*schema.Schema, error) {
 	e.compilingReturns.Do(func() {
 		if returns := e.Tool.Definition().Returns; len(returns) > 0 {
@@ -126,15 +121,13 @@ type Catalog struct {
 	prompts   []*Entry
 }
 
-// Entries lists the tools in the order of the toolset, or of the sources.
-// The caller does not change the slice.
+// Entries lists the tools in the order of the toolset, or of the sources. Do not change the slice.
 func (c *Catalog) Entries() []*Entry { return c.entries }
 
 // Problems lists the sources that gave no tools.
 func (c *Catalog) Problems() []Problem { return c.problems }
 
-// LeftOut lists what is not offered though a source gives it, or a toolset
-// names it.
+// LeftOut lists what a source declares or a toolset names but is not offered.
 func (c *Catalog) LeftOut() []LeftOut { return c.leftOut }
 
 // Hidden lists the names of the tools that the toolset hides.
@@ -143,8 +136,7 @@ func (c *Catalog) Hidden() []string { return slices.Clone(c.hidden) }
 // Toolset is the selection that the catalog was built for.
 func (c *Catalog) Toolset() Toolset { return c.toolset }
 
-// Lookup finds a tool by its name. The error is a *tool.Error of code
-// not_found, which names the tools that are most alike.
+// Lookup finds a tool by its name. The error is a *tool.Error of code not_found with similar names.
 func (c *Catalog) Lookup(name string) (*Entry, error) {
 	if e, ok := c.byName[name]; ok {
 		return e, nil
@@ -213,11 +205,10 @@ func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Cata
 	return c, c.arrange(slices.ContainsFunc(sources, isForeign))
 }
 
-// Known is implemented by sources that may know their tools without waiting for
-// anything: those are asked in turn, and only the others at the same time.
+// Known is implemented by sources that may know their tools without waiting: those are listed in
+// turn, and only the others at the same time.
 type Known interface {
-	// KnownTools gives what Tools would give. It fails where Tools may have to
-	// wait.
+	// KnownTools returns what Tools would, and false if Tools may have to wait.
 	KnownTools() (tools []tool.Tool, ok bool)
 }
 
@@ -243,7 +234,7 @@ func gather(ctx context.Context, sources []Source) ([][]tool.Tool, []error) {
 	return lists, errs
 }
 
-// add puts a selected tool into the catalog.
+// add adds a selected tool to the catalog.
 func (c *Catalog) add(from Source, t tool.Tool) error {
 	source, def := from.Name(), t.Definition()
 	own := prefixOf(from) + def.Name
@@ -283,12 +274,8 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	return nil
 }
 
-// declared is the tool of a name, offered or not; nil for none.
-func (c *Catalog) declared(name string) *Entry { return cmp.Or(c.byName[name], c.withheld[name]) }
-
-// arrange puts the entries in the order of the toolset. A name that no tool has
-// is an error, but where the tools are not all the operator's own: a server that
-// stops offering one must not stop the others.
+// arrange orders the entries as the toolset does. An unknown name is an error unless some tools are
+// foreign: a server that stops offering one must not stop the others.
 func (c *Catalog) arrange(foreign bool) error {
 	if c.toolset.Tools == nil {
 		return nil
@@ -320,18 +307,7 @@ func (c *Catalog) arrange(foreign bool) error {
 	return nil
 }
 
-// renderer gives a tool that can put a host's error into the contract's form.
-func (c *Catalog) renderer() tool.ErrorRenderer {
-	for _, e := range c.entries {
-		if r, ok := e.Tool.(tool.ErrorRenderer); ok {
-			return r
-		}
-	}
-	return nil
-}
-
-// Tools makes a source of given tools, for builtins and for programs that
-// embed a host.
+// Tools is a source of the given tools, for built-ins and embedding programs.
 func Tools(name string, tools ...tool.Tool) Source { return given{name, tools} }
 
 type given struct {
@@ -345,7 +321,7 @@ func (g given) Tools(context.Context) ([]tool.Tool, error) { return g.tools, nil
 
 func (g given) KnownTools() ([]tool.Tool, bool) { return g.tools, true }
 
-// Prefixed puts prefix before the names of a source's tools.
+// Prefixed adds a prefix to the names of a source's tools.
 func Prefixed(source Source, prefix string) Source {
 	if prefix == "" {
 		return source

@@ -13,8 +13,8 @@ import (
 // approveSession lets what is asked about be reached until the session ends.
 const approveSession Verdict = "session"
 
-// connectForm is the form of the question about a connection. Nothing is chosen
-// beforehand, and where a client chooses the first for itself, that refuses.
+// connectForm asks about a connection. There is no default, and the first choice, which some
+// clients preselect, refuses.
 var connectForm = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision",` +
 	`"oneOf":[{"const":"deny","title":"no"},{"const":"once","title":"for this call"},` +
 	`{"const":"session","title":"for this session"},{"const":"always","title":"always"}]}},"required":["decision"]}`)
@@ -27,7 +27,7 @@ func (c *call) networkLog(ctx context.Context) *network.Log {
 	return &network.Log{Learn: c.request.Learn, Ask: func(to string) (string, error) { return c.reach(ctx, to) }}
 }
 
-// reach has a person decide on a connection that a process of the call wants to make.
+// reach has the user decide on a connection that a process of the call wants to make.
 func (c *call) reach(ctx context.Context, to string) (approved string, err error) {
 	key := reachKey{c.session.name, c.entry.Name, to}
 	if _, allowed := c.host.reached.Load(key); allowed {
@@ -62,11 +62,9 @@ func (c *call) reach(ctx context.Context, to string) (approved string, err error
 	return c.host.Connect(ctx, question)
 }
 
-// connectKey is the beginning of the key under which a request carries the user's
-// answer about a connection.
+// connectKey begins the key of the user's answer about a connection in a request.
 const connectKey = "toolhost.connect "
 
-// errAskedAfter says that the user is asked when the call has ended.
 var errAskedAfter = errors.New("the user is asked when the call has ended")
 
 func (c *call) connectQuestion(to, why string) tool.Form {
@@ -76,8 +74,8 @@ func (c *call) connectQuestion(to, why string) tool.Form {
 	return tool.Form{Message: q.Headline() + "\n" + q.Why(), Schema: connectForm}
 }
 
-// askAfter asks about the connections that a failed call would have made, where the
-// face can put no question while it runs. With the answers it runs again.
+// askAfter asks about the refused connections of a failed call, if the face could not ask while it
+// ran. With the answers it runs again.
 func (c *call) askAfter(err error) error {
 	c.asking.mu.Lock()
 	defer c.asking.mu.Unlock()
@@ -111,15 +109,14 @@ type Connecting struct {
 	Session string
 	// Approvals is where it waits, nil where it cannot.
 	Approvals Approvals
-	// AskNow asks the user at once; nil where nobody can be asked so.
+	// AskNow asks the user at once. May be nil.
 	AskNow func(context.Context) (Verdict, error)
 	// Remember stores what the user allows always. May be nil.
 	Remember func(ctx context.Context, p Proposal) error
 }
 
-// Connect has a person decide on a connection: by a rule, by what was said elsewhere,
-// by an answer now, or by one that is given elsewhere as long as somebody looks. It
-// says how the connection was approved, or in the error why not.
+// Connect has the user decide on a connection: by a rule, an earlier decision, an answer now, or
+// one given elsewhere while the user looks. It returns how it was approved, or why not.
 func (h *Host) Connect(ctx context.Context, q Connecting) (approved string, err error) {
 	d := Decision{Action: Ask, Reason: "a process of " + q.Proposal.Tool + " wants to reach " + q.Proposal.Connect}
 	if judge := h.options.Judge; judge != nil {
@@ -158,7 +155,7 @@ func (h *Host) Connect(ctx context.Context, q Connecting) (approved string, err 
 	return h.connectLater(ctx, q, d)
 }
 
-// connectLater has a connection wait for what is said elsewhere.
+// connectLater has a connection wait for a decision elsewhere.
 func (h *Host) connectLater(ctx context.Context, q Connecting, d Decision) (approved string, err error) {
 	if q.Approvals == nil {
 		return "", network.ErrUndecided

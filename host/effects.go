@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/change"
 )
 
-// affected adds what the processes of a call have changed to its result, or to
-// its error.
+// affected adds what the processes of a call have changed to its result or error.
 func (c *call) affected(ended func() (files []string, note string, undo bool), err error) error {
 	files, note, undo := ended()
 	if len(files) == 0 && note == "" || errors.Is(err, tool.ErrInputRequired) {
@@ -52,7 +51,7 @@ func (c *call) affected(ended func() (files []string, note string, undo bool), e
 	return nil
 }
 
-// with gives metadata of a result with what the host adds, which counts.
+// with adds the host's metadata, which takes precedence, to that of a result.
 func with(metadata, extra map[string]any) map[string]any {
 	all := maps.Clone(metadata)
 	if all == nil {

@@ -31,24 +31,22 @@ func (c *call) record(ctx context.Context) {
 	o.Unrecorded = c.event(ctx, "tool_call_finished", finished)
 }
 
-// decided records a decision other than a plain allow, which the end of the
-// call tells, and the user's answer.
+// decided records the user's answer, and a decision other than allow, which the end of the call
+// has.
 func (c *call) decided(ctx context.Context, answer string) {
 	o := &c.outcome
 	c.answer = answer
 	c.event(ctx, "tool_call_decided", decidedEvent{o.RequestID, o.Tool, o.Decision, answer})
 }
 
-// event writes to the record; a record that cannot be written does not stop
-// the call, unless it is required.
+// event writes to the record. A failure does not stop the call unless the record is required.
 func (c *call) event(ctx context.Context, name string, payload any) error {
 	err := c.host.options.Recorder.Event(ctx, c.session.name, name, payload)
 	c.host.recorded(ctx, err)
 	return err
 }
 
-// recorded warns of a record that cannot be written, once until it can again:
-// every call writes to it several times.
+// recorded warns of a record that cannot be written, once until it can again.
 func (h *Host) recorded(ctx context.Context, err error) {
 	if err == nil {
 		h.unrecorded.Store(false)
@@ -64,8 +62,7 @@ type startedEvent struct {
 	call      *call
 }
 
-// startedFacts are what the record keeps of the beginning of a call beyond its
-// event.
+// startedFacts are recorded at the beginning of a call beside its event.
 type startedFacts struct {
 	Step    int    `json:"step,omitempty"`
 	Client  string `json:"client,omitempty"`
@@ -85,7 +82,7 @@ type startedLine struct {
 	Tool      string `json:"tool"`
 }
 
-// Kept gives the record what it keeps of the beginning of a call.
+// Kept returns what the record keeps of the beginning of a call.
 func (e startedEvent) Kept() (call string, event, more any, name string, content any) {
 	c := e.call
 	facts := startedFacts{c.outcome.Step, c.request.Client, c.host.Catalog().Toolset().Name, c.host.options.Config(),
@@ -93,8 +90,7 @@ func (e startedEvent) Kept() (call string, event, more any, name string, content
 	return e.RequestID, startedLine{e.RequestID, e.Tool}, facts, "params", e.Params
 }
 
-// decidedEvent is how it was decided that a call may not run, or may after a
-// question.
+// decidedEvent is a refusal, or an approval after a question.
 type decidedEvent struct {
 	RequestID string `json:"request_id"`
 	Tool      string `json:"tool"`
@@ -124,7 +120,7 @@ type emitted struct {
 	payload any
 }
 
-// MarshalJSON gives the tool's own payload.
+// MarshalJSON returns the tool's own payload.
 func (e emitted) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -150,19 +146,16 @@ type finishedEvent struct {
 	Metadata  map[string]any  `json:"metadata,omitempty"`
 	Decision  Decision        `json:"decision,omitzero"`
 	DryRun    bool            `json:"dry_run,omitempty"`
-	// Connections are those of the call's processes, ConnectionsMissed how many more
-	// there were.
+	// Connections are those of the call's processes, ConnectionsMissed the number of further ones.
 	Connections       []network.Connection `json:"connections,omitempty"`
 	ConnectionsMissed int                  `json:"connections_missed,omitempty"`
 	call              *call
 }
 
-// LeftFiles reports whether the call left files for its reader, which the record
-// bounds.
+// LeftFiles reports whether the call left files, which the record bounds.
 func (e finishedEvent) LeftFiles() bool { return len(e.Artifacts) > 0 }
 
-// finishedFacts are what the record keeps of the end of a call beyond its
-// event.
+// finishedFacts are recorded at the end of a call beside its event.
 type finishedFacts struct {
 	Source    string   `json:"source,omitempty"`
 	DecidedBy string   `json:"decided_by,omitempty"`
@@ -178,7 +171,7 @@ type keptResult struct {
 	Truncated  bool            `json:"truncated,omitempty"`
 }
 
-// Kept gives the record what it keeps of the end of a call.
+// Kept returns what the record keeps of the end of a call.
 func (e finishedEvent) Kept() (call string, event, more any, name string, content any) {
 	o := &e.call.outcome
 	facts := finishedFacts{o.Source, e.call.decidedBy(), e.call.withoutSecrets(o.Argv), e.call.heard()}
@@ -209,7 +202,7 @@ func (c *call) heard() map[string]tool.Answer {
 	return all
 }
 
-// decidedBy says who made the decision, "" where none was made.
+// decidedBy returns who made the decision, "" if there was none.
 func (c *call) decidedBy() string {
 	switch {
 	case c.outcome.Decision.Action == "":
@@ -222,15 +215,14 @@ func (c *call) decidedBy() string {
 	return "person"
 }
 
-// The answers that are in a record and are nobody's word, or one for good.
+// Recorded answers that no user gave for this call.
 const (
 	answeredForGood  = "approved for good"
 	answeredByNobody = "nobody to ask"
 	answeredNothing  = "no answer"
 )
 
-// jsonOrText keeps parameters that are no JSON as text, so that the record
-// stays one JSON object a line.
+// jsonOrText keeps invalid JSON as text, so that the record stays one JSON object a line.
 func jsonOrText(params json.RawMessage) any {
 	switch {
 	case len(params) == 0:

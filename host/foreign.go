@@ -6,8 +6,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// LeftOut is a tool, resource or prompt that is not offered, or not as its source
-// declares it, and why.
+// LeftOut is a tool, resource or prompt that is not offered, or not as declared, and why.
 type LeftOut struct {
 	// Name is the one that it would have.
 	Name   string
@@ -15,13 +14,11 @@ type LeftOut struct {
 	Err    *tool.Error
 }
 
-// Foreign marks a source as somebody else's: a plugin or another MCP server,
-// which may change what it offers at any time. Where a name is taken, a foreign
-// tool is left out, and the catalog reports it; two others of one name are a
-// mistake of the one who declared them, and an error.
+// Foreign marks the source of others: a plugin or another MCP server, which may change its tools at
+// any time. A foreign tool whose name is taken is left out and reported; two others of one name are
+// an error.
 //
-// Each tool that would be offered is shown to admit; one for which that gives an
-// error is left out. With nil all are admitted.
+// A tool that admit returns an error for is left out. Nil admits all.
 func Foreign(source Source, admit func(tool.Tool) *tool.Error) Source { return foreign{source, admit} }
 
 type foreign struct {
@@ -51,7 +48,7 @@ func (f foreign) wrapped() Source  { return f.Source }
 func (p prefixed) wrapped() Source { return p.Source }
 func (o offering) wrapped() Source { return o.Source }
 
-// find gives the first of a source and those that it wraps that is a T.
+// find returns the first T among a source and those that it wraps.
 func find[T any](source Source) (found T, ok bool) {
 	for {
 		if found, ok = source.(T); ok {
@@ -74,7 +71,7 @@ func prefixOf(source Source) string {
 	return p.prefix + prefixOf(p.Source)
 }
 
-// ownFirst has the operator's own tools take their names before others do.
+// ownFirst orders own tools before foreign ones, so that they keep their names.
 func ownFirst(a, b Source) int {
 	switch {
 	case isForeign(a) == isForeign(b):

@@ -25,20 +25,20 @@ const (
 	DefaultInFlight = 64
 )
 
-// Source gives tools to a host: the builtins, the command tools of an
-// agent.hcl, one plugin, one upstream server.
+// Source provides tools: the built-ins, the command tools of an agent.hcl, a plugin, an upstream
+// server.
 type Source interface {
 	// Name is unique among the sources of a host: "builtin", "plugin files".
 	Name() string
-	// Tools lists the source's tools in a stable order. When it fails, the
-	// host goes on without the source and tells callers why.
+	// Tools lists the tools in a stable order. On an error the host goes on without the source and
+	// reports it to callers.
 	Tools(ctx context.Context) ([]tool.Tool, error)
 }
 
 // Limits bound what calls may use. Zero values mean the defaults.
 type Limits struct {
-	// Output bounds in bytes the text, and the data, that a foreign tool gives
-	// back. Less than a mebibyte means a mebibyte; see Foreign.
+	// Output bounds the text, and the data, of a foreign tool, in bytes: a mebibyte at least; see
+	// Foreign.
 	Output int64
 	// Timeout bounds a call of a tool that names no timeout of its own.
 	Timeout time.Duration
@@ -46,8 +46,7 @@ type Limits struct {
 	InFlight int
 }
 
-// Options say what a host is made of. Root and Sources are needed, all else
-// has a working zero value.
+// Options are what a host is made of. Root and Sources are required.
 type Options struct {
 	// Root is the absolute path of the workspace.
 	Root string
@@ -58,53 +57,45 @@ type Options struct {
 	Limits  Limits
 	// Logger receives what operators may want to know. Nil discards.
 	Logger *slog.Logger
-	// Ready says why no call can be made now, before anything is done or recorded
-	// for it. Nil is always ready.
+	// Ready returns why no call can be made now, before anything is done or recorded. May be nil.
 	Ready func() error
-	// Effects is called before a tool runs in a context of CallContext. What it
-	// gives is asked afterwards which files the tool's processes have changed, and
-	// what the caller should know of that, "" for nothing, and whether it can be undone.
-	// May be nil.
+	// Effects is called before a tool runs, with CallContext's context. ended returns the files
+	// that the tool's processes changed, a note for the caller ("" for none) and whether it can be
+	// undone. May be nil.
 	Effects func(ctx context.Context) (ended func() (files []string, note string, undo bool))
-	// BeforeRun is asked right before a tool runs; an error keeps it from running.
-	// repeatable is true where a further run of the same call does no harm. May be
-	// nil.
+	// BeforeRun is called right before a tool runs; an error stops it. repeatable is true if
+	// repeating the call does no harm. May be nil.
 	BeforeRun func(ctx context.Context, repeatable bool) error
 	// Judge decides on every call before it runs. Nil allows all.
 	Judge Judge
-	// Remember stores a lasting approval of exactly this call, for a user who
-	// answers "always". Nil means that approvals are for one call only.
+	// Remember stores a lasting approval of exactly this call, for the answer "always". Nil allows
+	// approvals for one call only.
 	Remember func(ctx context.Context, p Proposal) error
-	// Views makes the views that requests with InView ask for. May be nil.
+	// Views makes the views for requests with InView. May be nil.
 	Views Views
-	// Approvals lets a person approve calls of requests with ApproveLater. Nil
-	// means that nobody can.
+	// Approvals lets the user approve calls of requests with ApproveLater. May be nil.
 	Approvals Approvals
 	// CallID names a call that its caller did not name, as no other is. Nil names calls by their step in the session.
 	CallID func() string
 	// CallContext adds to the context of every call. Nil adds nothing.
 	CallContext func(ctx context.Context, call *tool.Call) context.Context
-	// Trace is called when a part of a call begins; the parts are the Trace
-	// constants. It returns the context for the part and a function that is
-	// called when the part ends, with the outcome as far as it is known by then.
-	// Trace may be called from several goroutines and must be quick. Nil traces
-	// nothing.
+	// Trace is called when a part of a call, one of the Trace constants, begins. It returns the
+	// context for the part and a function for its end, which gets the outcome so far. It must be
+	// quick and safe for concurrent use. May be nil.
 	Trace func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*Outcome))
-	// Recorder keeps the record. Nil counts steps in memory and keeps none.
+	// Recorder keeps the record. Nil counts steps in memory.
 	Recorder Recorder
-	// Unrecorded reports whether calls fail that cannot be recorded, and why there
-	// is no record at all. May be nil.
+	// Unrecorded returns whether calls that cannot be recorded fail, and why there is no record.
+	// May be nil.
 	Unrecorded func() (required bool, err error)
-	// Config gives the digest of the configuration in force, for the record. May
-	// be nil.
+	// Config returns the digest of the current configuration, for the record. May be nil.
 	Config func() string
-	// State gives the store of a source's tools. Nil keeps state in memory.
+	// State returns the store of a source's tools. Nil keeps state in memory.
 	State func(source string, scope tool.Scope, session string) tool.State
-	// Secrets are values that no result, error or question may show. More can
-	// be added with Host.Redact.
+	// Secrets are removed from results, errors and questions. Host.Redact adds more.
 	Secrets []string
-	// Sample asks a language model on behalf of tools. Where it is nil, or fails
-	// with ErrNoModel, the caller's own model is asked.
+	// Sample asks a language model for tools. If it is nil or returns ErrNoModel, the caller's
+	// model is asked.
 	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
 }
 
@@ -126,11 +117,11 @@ type Host struct {
 	tellWeaker atomic.Bool  // once, that the sandbox is not the strongest
 }
 
-// Serves says that the host serves many calls: its log tells of what holds for all.
+// Serves has the host log for many calls: only what holds for all.
 func (h *Host) Serves() { h.tellWeaker.Store(true) }
 
-// New makes a host and builds its catalog. It starts nothing. The error is a
-// *tool.Error of code conflict when two tools of one name are selected.
+// New builds a host and its catalog; it starts nothing. The error is a *tool.Error of code conflict
+// if two selected tools have one name.
 func New(ctx context.Context, options Options) (*Host, error) {
 	if !filepath.IsAbs(options.Root) {
 		return nil, errors.New("host: Options.Root must be an absolute path")
@@ -154,8 +145,7 @@ func New(ctx context.Context, options Options) (*Host, error) {
 	return h, h.Reload(ctx, options.Sources, options.Toolset)
 }
 
-// SetTimeout changes Limits.Timeout for the calls that begin from now on. Zero
-// means DefaultTimeout.
+// SetTimeout changes Limits.Timeout for later calls. Zero means DefaultTimeout.
 func (h *Host) SetTimeout(timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = DefaultTimeout
@@ -166,9 +156,8 @@ func (h *Host) SetTimeout(timeout time.Duration) {
 // SetOutput changes Limits.Output for the calls that begin from now on.
 func (h *Host) SetOutput(most int64) { h.output.Store(max(most, mostAnswer)) }
 
-// Reload replaces the catalog by one of other sources or another selection,
-// in one step. Running calls go on with the tools they have. On an error the
-// old catalog stays.
+// Reload replaces the catalog in one step. Running calls keep their tools. On an error the old
+// catalog stays.
 func (h *Host) Reload(ctx context.Context, sources []Source, toolset Toolset) error {
 	catalog, err := buildCatalog(ctx, sources, toolset)
 	if err != nil {
@@ -178,14 +167,14 @@ func (h *Host) Reload(ctx context.Context, sources []Source, toolset Toolset) er
 	return nil
 }
 
-// Catalog gives the tools that are offered now.
+// Catalog returns the current tools.
 func (h *Host) Catalog() *Catalog { return h.catalog.Load() }
 
 // Root is the absolute path of the workspace.
 func (h *Host) Root() string { return h.options.Root }
 
-// Session gives the session of that name. Sessions are cheap and are not
-// registered anywhere: two of one name share state, steps and record.
+// Session returns the session of that name. Sessions are not registered: two of one name share
+// state, steps and record.
 func (h *Host) Session(name string) *Session { return &Session{host: h, name: name} }
 
 // Session is a sequence of calls that share state and a record.
@@ -197,8 +186,7 @@ type Session struct {
 // Name is the session's name.
 func (s *Session) Name() string { return s.name }
 
-// ArtifactDir is the absolute path of the directory for files that the
-// session's calls leave, "" where none is kept.
+// ArtifactDir is the absolute path of the directory for the session's files, "" for none.
 func (s *Session) ArtifactDir() string { return s.host.options.Recorder.ArtifactDir(s.name) }
 
 // Request asks for one call of a tool.
@@ -209,58 +197,49 @@ type Request struct {
 	Params json.RawMessage
 	// ID is the caller's name for the call; empty makes one from the step.
 	ID string
-	// Client says who calls, for the record: the name and the version of a client.
+	// Client is the caller's name and version, for the record.
 	Client string
-	// Step is Outcome.Step of the outcome that asked a question, in the request
-	// that brings the answer. Zero counts a new step.
+	// Step is that of the outcome with the question that the request answers. Zero counts a new
+	// step.
 	Step int
-	// DryRun stops before the tool acts: the outcome carries the plan and the
-	// decision.
+	// DryRun stops before the tool acts: the outcome has the plan and the decision.
 	DryRun bool
-	// InView has a dry run make the call in a copy-on-write view of the workspace,
-	// where the tool can, so that the plan says what it changes. It asks nobody: it
-	// is for callers who may approve the call themselves.
+	// InView has a dry run make the call in a copy-on-write view of the workspace if the tool can,
+	// so that the plan has its changes. It does not ask: it is for callers who may approve the call
+	// themselves.
 	InView bool
-	// Shown has a dry run show what a call that waits for a person's word has changed
-	// in its view, by the digest of that.
+	// Shown is the digest of changes that a dry run shows, of a call that waits for approval.
 	Shown string
 	// Answers are the user's answers to what an earlier outcome asked, by key.
 	Answers map[string]tool.Answer
-	// CanAsk is true when the face can put a question to the user; then an
-	// outcome may carry one in Input. Otherwise what needs an answer fails.
+	// CanAsk is true if the face can ask the user; then an outcome may have a question in Input.
+	// Otherwise a call that needs an answer fails.
 	CanAsk bool
-	// AskNow puts a question to the user while the call runs. Nil where the face
-	// cannot; then what comes up has to be approved elsewhere.
+	// AskNow asks the user while the call runs. If nil, an approval has to be given elsewhere.
 	AskNow func(ctx context.Context, form tool.Form) (tool.Answer, error)
-	// Learn has a person asked about each host that the call's processes want to
-	// reach and their block does not name; Outcome.Reached lists them.
+	// Learn asks the user about each unlisted host that the call's processes want to reach.
+	// Outcome.Reached lists them.
 	Learn bool
-	// CanVisit is true when the face can show the user the URL of a page to
-	// visit, in the same way.
+	// CanVisit is true if the face can also show the user the URL of a page.
 	CanVisit bool
-	// ApproveLater is true when the caller can make the same call again after
-	// a person has approved it elsewhere.
+	// ApproveLater is true if the caller can repeat the call after an approval elsewhere.
 	ApproveLater bool
-	// Anonymous is true when the session's name was made up for one
-	// connection: what a person approves elsewhere is then for the call in any
-	// session, since this one may be over by then.
+	// Anonymous is true if the session's name was made up for one connection: an approval elsewhere
+	// then holds in any session, since this one may be over by then.
 	Anonymous bool
-	// CanSample and CanRoots are true when the face can put a question to the
-	// client's model, and ask the client for its roots, in the same way.
+	// CanSample and CanRoots are true if the face can ask the client's model, and the client for
+	// its roots.
 	CanSample, CanRoots bool
-	// HowToApprove tells, where nobody can be asked, what the caller can do
-	// to have the call approved. Empty gives a general hint.
+	// HowToApprove is a hint for callers whose user cannot be asked. Empty means a general hint.
 	HowToApprove string
 	// Progress receives the tool's progress. May be nil. It must not block.
 	Progress func(tool.Progress)
-	// Sample asks the caller's language model, where Options.Sample has none.
-	// Nil means that the caller lends none.
+	// Sample asks the caller's language model if Options.Sample is nil. May be nil.
 	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
-	// Log receives what the tool logs, besides the host's own log. May be nil.
-	// It must not block.
+	// Log receives what the tool logs, besides the host's own log. It must not block. May be nil.
 	Log func(level slog.Level, message string)
-	// OnStart is told when the beginning of the call is in the record, or why it is
-	// not. May be nil. It must not block.
+	// OnStart is called when the beginning of the call is recorded, or with why not. It must not
+	// block. May be nil.
 	OnStart func(unrecorded error)
 
 	depth int // of calls made by tools
@@ -269,14 +248,14 @@ type Request struct {
 // Outcome is what became of a call.
 type Outcome struct {
 	Tool string
-	// Definition is that of the tool, nil when there is none of that name.
+	// Definition is that of the tool, nil if unknown.
 	Definition *tool.Definition
 	Source     string
 	RequestID  string
 	Step       int
 	Duration   time.Duration
-	// Result is what the tool, or the contract's renderer, gives the caller.
-	// It is nil only when Input is set or the call was a dry run.
+	// Result is that of the tool, or of the contract's renderer. It is nil only with Input and for
+	// dry runs.
 	Result *tool.Result
 	// Err is why the call failed, nil on success. Result tells it too.
 	Err *tool.Error
@@ -284,36 +263,32 @@ type Outcome struct {
 	Unrecorded error
 	// Valid is true when the tool exists and the parameters fit its schema.
 	Valid bool
-	// Envelope is true when Result.Structured is the whole result object of a
-	// fixed contract, which faces give out as it is.
+	// Envelope is true if Result.Structured is the contract's whole result object, which faces send
+	// as it is.
 	Envelope bool
-	// Input is the question that has to be answered before the call can run.
-	// The face asks, then calls again with what Again gives.
+	// Input is the question to answer before the call can run. The face asks, then makes the call
+	// of Again.
 	Input *tool.InputRequired
-	// Answers are what the configured model has answered so far, where Input is
-	// set. Again brings them with the answer to Input, so that the model is not
-	// asked twice and what is approved is what runs.
+	// Answers are the configured model's so far, with Input. Again adds them, so that the model is
+	// not asked twice and what is approved is what runs.
 	Answers map[string]tool.Answer
-	// Plan is what the call would do, where the tool can tell and it was
-	// needed: on a dry run and when approval is asked.
+	// Plan is what the call would do, if the tool can tell, for dry runs and approvals.
 	Plan *tool.Plan
 	// Changes are what the call has changed in a view, where it was made in one.
 	Changes *Changes
 	// Decision is what the judge said.
 	Decision Decision
-	// Connect is "HOST:PORT" where the outcome stands for a connection that processes
-	// of the tool want to make.
+	// Connect is "HOST:PORT" of a connection that processes of the tool want to make, if the
+	// outcome is about one.
 	Connect string
-	// Reached are the hosts that the call's processes reached, as a list of agent.hcl
-	// has them, and LookedUp the names that they looked up alone, with Request.Learn.
+	// Reached are the hosts that the call's processes reached, as agent.hcl lists them, and
+	// LookedUp names that were only looked up; with Request.Learn.
 	Reached, LookedUp []string
-	// Params and Argv are what the judge was asked about: the parameters with
-	// their defaults and the answers to the tool's questions, and the command
-	// that the call would run, where the tool can tell. Empty without a judge.
+	// Params and Argv are what the judge was asked about: the parameters with defaults and answers,
+	// and the command, if known. Empty without a judge.
 	Params json.RawMessage
 	Argv   []string
-	// Given are the parameters as the record keeps them: without the values of
-	// what the tool's schema marks as writeOnly.
+	// Given are the parameters for the record, without values that the schema marks as writeOnly.
 	Given any
 
 	foreign bool // the tool is somebody else's, see Foreign

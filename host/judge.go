@@ -17,8 +17,8 @@ const (
 	Allow Action = "allow"
 	Ask   Action = "ask"
 	Deny  Action = "deny"
-	// Review has the call made in a view of the workspace. What it changes there is
-	// decided on by limits, or by a person.
+	// Review has the call made in a view of the workspace. Limits or the user decide on its
+	// changes.
 	Review Action = "review"
 )
 
@@ -29,16 +29,14 @@ type Proposal struct {
 	Definition *tool.Definition
 	// Params are valid and have their defaults.
 	Params json.RawMessage
-	// Shown are the parameters without what the tool's schema marks as writeOnly, for
-	// people; nil where that is nothing.
+	// Shown are the parameters without writeOnly values, for the user; nil if there are no such.
 	Shown json.RawMessage
 	// Argv is the command that the call would run, where the tool can tell.
 	Argv []string
-	// Effects is the digest of what the call has changed in a view, where it was made
-	// in one: a person's word is for these changes alone.
+	// Effects is the digest of the changes of a call that was made in a view: an approval holds for
+	// these alone.
 	Effects string
-	// Connect is "HOST:PORT" where the proposal is no call but a connection that
-	// processes of the tool want to make.
+	// Connect is "HOST:PORT" if the proposal is a connection of the tool's processes.
 	Connect string
 	// Client is what the client that makes the call is named, by its own word.
 	Client string
@@ -49,50 +47,44 @@ type Decision struct {
 	Action Action `json:"action"`
 	// Rule names the rule or default that decided.
 	Rule string `json:"rule,omitempty"`
-	// Reason says why, in a sentence for the caller.
+	// Reason is a sentence for the caller.
 	Reason string `json:"reason,omitempty"`
-	// Review are the limits within which the changes of a call under review need
-	// nobody's word: all of them have to hold.
+	// Review are limits within which changes of a call under review need no approval: all of them
+	// have to hold.
 	Review []Bounds `json:"review,omitempty"`
 }
 
-// Judge decides whether a call may run. It has no side effects and does not
-// ask anybody: an Ask makes the host ask.
+// Judge decides whether a call may run, without side effects. The host asks the user for an Ask.
 type Judge func(ctx context.Context, p Proposal) Decision
 
 // Recorder keeps the record of sessions. It is safe for concurrent use.
 type Recorder interface {
 	// Step counts the calls of a session, from 1.
 	Step(ctx context.Context, session string) (int, error)
-	// Event adds an event to the session's record. A payload may have a method
-	// Kept() (call string, event, more any, name string, content any), for a record
-	// that keeps more than the event's own fields: the request id of the call that it
-	// belongs to, the event's fields without what follows, further fields, and what
-	// is kept whole, such as the parameters or the result.
+	// Event adds an event to the session's record. A payload may have a method Kept() (call string,
+	// event, more any, name string, content any) for records that keep more: the call's request id,
+	// the event's fields without the rest, further fields, and what is kept whole, such as
+	// parameters or result.
 	Event(ctx context.Context, session, event string, payload any) error
-	// ArtifactDir is the absolute path for a session's artifacts, "" for none.
+	// ArtifactDir is the absolute path of a session's artifacts, "" for none.
 	ArtifactDir(session string) string
 }
 
-// Approvals lets a person approve a call elsewhere, for callers that cannot
-// be asked. It is safe for concurrent use.
+// Approvals lets the user approve a call elsewhere. It is safe for concurrent use.
 type Approvals interface {
-	// Take uses up what a person has said of exactly this call in that session;
-	// the empty verdict is for nothing yet. The session is empty for callers
-	// whose session nobody named: the verdict is then for the call wherever it
-	// comes in.
+	// Take uses up the decision on exactly this call in that session; the verdict is empty if there
+	// is none. An empty session is for callers without one: the decision then holds wherever the
+	// call comes in.
 	Take(ctx context.Context, session string, p Proposal) (v Verdict, reason string, err error)
-	// File makes the call wait for approval. It returns a sentence that tells
-	// the caller how a person approves it.
+	// File makes the call wait for approval. It returns a sentence on how the user approves it.
 	File(ctx context.Context, session string, p Proposal, d Decision) (how string, err error)
 }
 
 // Watched are Approvals that somebody may be looking at.
 type Watched interface {
 	Approvals
-	// Wait gives what is said of a call that was filed, as soon as it is said, for
-	// as long as somebody looks at what waits, and no longer than callers wait
-	// for an answer. The empty verdict is for nothing yet.
+	// Wait returns the decision on a filed call as soon as it is made, while the user looks at what
+	// waits, and no longer than callers wait. The verdict is empty if there is none.
 	Wait(ctx context.Context, session string, p Proposal) (v Verdict, reason string, err error)
 }
 
@@ -112,13 +104,12 @@ const (
 // approvalContent is the content of an accepted answer under ApprovalKey.
 type approvalContent struct {
 	Decision Verdict `json:"decision"`
-	// Reason is what the person has to say to the agent, or why nobody has
-	// decided.
+	// Reason is the user's word to the agent, or why there is no decision.
 	Reason string `json:"reason,omitempty"`
 }
 
-// approvalForm is the form of the question for approval. Nothing is chosen
-// beforehand, and where a client chooses the first for itself, that refuses.
+// approvalForm asks for approval. There is no default, and the first choice, which some clients
+// preselect, refuses.
 var approvalForm = json.RawMessage(`{"type":"object","properties":{` + decisionField + `,` +
 	`"reason":{"type":"string","title":"Message to the agent (optional), such as why not","maxLength":2000}` +
 	`},"required":["decision"]}`)
@@ -138,21 +129,19 @@ var (
 // mostReason bounds what a person has to say, in bytes.
 const mostReason = 8000
 
-// Approval makes the answer to a question for approval. The agent is told the
-// reason of a refusal; it may be empty.
+// Approval answers a question for approval. The agent is told the reason of a refusal, which may be
+// empty.
 func Approval(v Verdict, reason string) tool.Answer {
 	return tool.Answer{Action: "accept", Content: tool.MustMarshal(approvalContent{v, reason})}
 }
 
-// Refuses reports an answer to a question for approval by which a person says no,
-// with nothing to say to the agent yet.
+// Refuses reports a refusal without a reason for the agent yet.
 func Refuses(answer tool.Answer) bool {
 	v, reason := verdict(answer)
 	return v == Refuse && reason == "" && answer.Accepted()
 }
 
-// Undecided is the answer to a question for approval that no person has
-// answered; why says how that came about.
+// Undecided answers a question for approval that the user did not, and why.
 func Undecided(why string) tool.Answer {
 	return tool.Answer{Action: "cancel", Content: tool.MustMarshal(approvalContent{Reason: why})}
 }
@@ -162,18 +151,15 @@ func ApproveAll() map[string]tool.Answer {
 	return map[string]tool.Answer{ApprovalKey: Approval(ApproveOnce, "")}
 }
 
-// OwnKey reports whether a key is one of the host's own questions, whether a call
-// may run, rather than of one that a tool asks.
+// OwnKey reports whether a key is one of the host's own questions, not a tool's.
 func OwnKey(key string) bool {
 	return key == ApprovalKey || key == reviewKey || strings.HasPrefix(key, connectKey)
 }
 
-// IsApproval reports whether a question is the host's own, whether a call may
-// run, rather than one that the tool asks.
+// IsApproval reports whether a question is the host's own, whether a call may run.
 func IsApproval(q *tool.InputRequired) bool { return q != nil && q.Key == ApprovalKey }
 
-// verdict reads the answer to a question for approval. An answer that makes no
-// explicit choice is no verdict, however it is worded.
+// verdict reads the answer to a question for approval. Without an explicit choice it is no verdict.
 func verdict(answer tool.Answer) (v Verdict, reason string) {
 	var content approvalContent
 	if len(answer.Content) > 0 && json.Unmarshal(answer.Content, &content) != nil {

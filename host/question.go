@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// Again is the request that led to the outcome, with answers to what the outcome
-// asks beside those that there are: it goes on where the call stopped.
+// Again repeats the outcome's request with further answers: the call goes on where it stopped.
 func (o *Outcome) Again(r Request, given map[string]tool.Answer) Request {
 	answers := make(map[string]tool.Answer)
 	maps.Copy(answers, r.Answers)
@@ -70,8 +69,7 @@ func words(name string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// declaredOrder gives the names of parameters in the order in which the tool
-// declares them, others last.
+// declaredOrder sorts names of parameters as the tool declares them, others last.
 func declaredOrder(params map[string]json.RawMessage, def *tool.Definition) []string {
 	names := slices.Sorted(maps.Keys(params))
 	if def == nil {

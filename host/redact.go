@@ -31,11 +31,11 @@ func (h *Host) Redact(values []string) {
 	s.redactor.Store(newRedactor(s.values))
 }
 
-// redactor takes given values out of what leaves the host. Nothing else is
-// touched: what a tool reads from a file comes through as it is.
+// redactor removes given values from what leaves the host. All else, such as files' content, is
+// unchanged.
 type redactor struct{ *redact.Redactor }
 
-// newRedactor gives nil when there is nothing to take out.
+// newRedactor returns nil without secrets.
 func newRedactor(secrets []string) *redactor {
 	if r := redact.New(secrets); r != nil {
 		return &redactor{r}
@@ -43,8 +43,7 @@ func newRedactor(secrets []string) *redactor {
 	return nil
 }
 
-// result gives r without secrets. r itself is not changed, because a tool may
-// keep it.
+// result removes secrets from a copy of r, which a tool may keep.
 func (d *redactor) result(r *tool.Result) *tool.Result {
 	if d == nil || r == nil {
 		return r
@@ -70,7 +69,6 @@ func (d *redactor) result(r *tool.Result) *tool.Result {
 	return &clean
 }
 
-// error gives e without secrets.
 func (d *redactor) error(e *tool.Error) *tool.Error {
 	if d == nil || e == nil {
 		return e
@@ -81,8 +79,7 @@ func (d *redactor) error(e *tool.Error) *tool.Error {
 	return clean
 }
 
-// details gives the map itself when there is nothing to take out, since its
-// values lose their types on the way through JSON.
+// details returns the map itself if it has no secrets, since JSON loses its values' types.
 func (d *redactor) details(details map[string]any) map[string]any {
 	if d == nil || len(details) == 0 {
 		return details
@@ -99,7 +96,6 @@ func (d *redactor) details(details map[string]any) map[string]any {
 	return out
 }
 
-// object gives JSON without secrets.
 func (d *redactor) object(raw json.RawMessage) json.RawMessage {
 	if d == nil || len(raw) == 0 {
 		return raw
@@ -118,7 +114,6 @@ func (d *redactor) texts(texts []string) []string {
 	return clean
 }
 
-// string gives s without secrets.
 func (d *redactor) string(s string) string {
 	if d == nil {
 		return s
@@ -126,7 +121,6 @@ func (d *redactor) string(s string) string {
 	return d.String(s)
 }
 
-// plan gives p without secrets.
 func (d *redactor) plan(p *tool.Plan) *tool.Plan {
 	if d == nil || p == nil {
 		return p
@@ -134,7 +128,6 @@ func (d *redactor) plan(p *tool.Plan) *tool.Plan {
 	return &tool.Plan{FilesAffected: d.texts(p.FilesAffected), Preview: d.String(p.Preview)}
 }
 
-// input gives a question without secrets.
 func (d *redactor) input(q *tool.InputRequired) *tool.InputRequired {
 	if d == nil || q == nil {
 		return q
@@ -152,7 +145,6 @@ func (d *redactor) input(q *tool.InputRequired) *tool.InputRequired {
 	return &clean
 }
 
-// sample gives a question to a model without secrets.
 func (d *redactor) sample(request tool.SampleRequest) *tool.SampleRequest {
 	request.System, request.Prompt = d.string(request.System), d.string(request.Prompt)
 	request.Messages = slices.Clone(request.Messages)

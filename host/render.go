@@ -43,7 +43,7 @@ func (c *call) failure() *tool.Result {
 	return ErrorResult(c.outcome.Err)
 }
 
-// redact takes the secrets of the configuration out of what callers see.
+// redact removes the configured secrets from what callers see.
 func (c *call) redact() {
 	d, o := c.host.redact.redactor.Load(), &c.outcome
 	o.Result, o.Err, o.Plan, o.Input = d.result(o.Result), d.error(o.Err), d.plan(o.Plan), d.input(o.Input)
@@ -51,8 +51,7 @@ func (c *call) redact() {
 	o.Params, o.Argv = d.object(o.Params), d.texts(o.Argv)
 }
 
-// hideStack moves a panic's stack from the error, which callers see, to the
-// log, which operators see.
+// hideStack moves a panic's stack from the error, which callers see, to the log.
 func (c *call) hideStack(ctx context.Context, err *tool.Error) *tool.Error {
 	stack, ok := err.Details["stack"]
 	if !ok {
@@ -78,11 +77,15 @@ func (c *call) errorRenderer() tool.ErrorRenderer {
 	if !c.outcome.Envelope {
 		return nil
 	}
-	return c.host.Catalog().renderer()
+	for _, e := range c.host.Catalog().entries {
+		if r, ok := e.Tool.(tool.ErrorRenderer); ok {
+			return r
+		}
+	}
+	return nil
 }
 
-// ErrorResult is the plain form of an error as a result: message and next
-// step as text.
+// ErrorResult is an error as a result: message and next step as text.
 func ErrorResult(err *tool.Error) *tool.Result {
 	text := err.Message
 	if err.Suggestion != "" {

@@ -20,25 +20,23 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// Bounds are those of what a call may change for its changes to need nobody's
-// word. The zero Bounds bound nothing, and somebody is asked about every change.
+// Bounds limit what a call may change without approval. The zero Bounds have every change approved.
 type Bounds struct {
-	// Files is how many paths may change, Bytes how much what is written may hold.
-	// Zero is no bound.
+	// Files bounds the changed paths, Bytes what is written. Zero means no bound.
 	Files int   `json:"files,omitempty"`
 	Bytes int64 `json:"bytes,omitempty"`
-	// Paths are globs of what may change; none is for any path.
+	// Paths are globs of what may change; empty for all.
 	Paths []string `json:"paths,omitempty"`
 	// Deletes is whether anything may be removed.
 	Deletes bool `json:"deletes,omitempty"`
-	// Deny has a call denied that goes beyond; else somebody is asked.
+	// Deny refuses a call that goes beyond; else the user is asked.
 	Deny bool `json:"deny,omitempty"`
 }
 
 // bounded reports whether there is a bound.
 func (l *Bounds) bounded() bool { return l.Files > 0 || l.Bytes > 0 || len(l.Paths) > 0 }
 
-// beyond says what of the changes goes beyond the limits, "" for nothing.
+// beyond returns which changes exceed the limits, "" if within.
 func (l *Bounds) beyond(ch *Changes) string {
 	if !l.bounded() {
 		return "every change is shown first"
@@ -65,15 +63,13 @@ func (l *Bounds) beyond(ch *Changes) string {
 	return ""
 }
 
-// matches reports whether a glob is for the path. A pattern that does not parse
-// is for none.
+// matches reports whether a glob matches the path. An invalid pattern does not.
 func (f *FileChange) matches(glob string) bool {
 	ok, err := doublestar.Match(path.Clean(glob), f.Path)
 	return ok && err == nil
 }
 
-// reviewed is a call that was made in a view and waits for a word on what it has
-// changed there.
+// reviewed is a call that was made in a view and whose changes wait for approval.
 type reviewed struct {
 	view    View
 	changes *Changes
@@ -96,8 +92,7 @@ type reviews struct {
 	waiting map[string]*reviewed
 }
 
-// take gives the call that waits by a name, which then waits no longer; nil for
-// none.
+// take removes and returns the waiting call of that name, nil if unknown.
 func (r *reviews) take(ctx context.Context, name string) *reviewed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +105,7 @@ func (r *reviews) take(ctx context.Context, name string) *reviewed {
 	return w
 }
 
-// put has a call wait. Those that nobody has answered in time go, and the oldest give way.
+// put has a call wait. Expired ones are dropped, and the oldest make room.
 func (r *reviews) put(ctx context.Context, name string, w *reviewed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,8 +133,7 @@ func (r *reviews) put(ctx context.Context, name string, w *reviewed) {
 	}
 }
 
-// DropReviews drops all calls that wait for a word on what they have changed in a
-// view.
+// DropReviews drops all calls whose changes wait for approval.
 func (h *Host) DropReviews(ctx context.Context) {
 	h.reviews.mu.Lock()
 	defer h.reviews.mu.Unlock()
@@ -149,11 +143,10 @@ func (h *Host) DropReviews(ctx context.Context) {
 	}
 }
 
-// reviewKey is the key under which a request that brings an approval carries the
-// digest of the changes that were shown.
+// reviewKey is the key of the digest of the shown changes in a request that brings an approval.
 const reviewKey = "toolhost.review"
 
-// bind has the answer to a question for approval come back with what it is for.
+// bind has the answer to a question for approval name the changes that it is for.
 func (c *call) bind(q *tool.InputRequired) {
 	if c.reviewed == nil || !IsApproval(q) {
 		return
@@ -174,16 +167,15 @@ func (c *call) reviewName(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// shown is the digest of the changes that the request's approval is for, "" where
-// none were shown.
+// shown is the digest of the changes that the request's approval is for, "" if none were shown.
 func (c *call) shown() string {
 	var digest string
 	_ = json.Unmarshal(c.request.Answers[reviewKey].Content, &digest)
 	return digest
 }
 
-// review makes the call in a view where the judge said so. What it has changed is
-// put into the workspace at the end, or dropped.
+// review makes the call in a view if the judge requires it. Its changes are applied at the end, or
+// dropped.
 func (c *call) review(ctx context.Context) error {
 	if c.outcome.Decision.Action != Review || c.request.DryRun {
 		return nil
@@ -215,8 +207,8 @@ func (c *call) review(ctx context.Context) error {
 	return nil
 }
 
-// shownBefore gives the call that was made in a view before, nil where there is
-// none and nothing was shown. Other changes than were shown are refused.
+// shownBefore returns the call made in a view before, nil if there is none and nothing was shown.
+// Changes other than those shown are refused.
 func (c *call) shownBefore(ctx context.Context, name, want string) (*reviewed, error) {
 	w := c.host.reviews.take(ctx, name)
 	if w == nil && want == "" {
@@ -241,7 +233,6 @@ func changedSince(name, why string) *tool.Error {
 		Suggest("Nothing was changed. Make the call again; what it changes is then shown again.")
 }
 
-// inReview makes the call in a view.
 func (c *call) inReview(ctx context.Context) (*reviewed, error) {
 	view, err := c.host.options.Views.Open(ctx)
 	if err != nil {
@@ -267,8 +258,7 @@ func (c *call) inReview(ctx context.Context) (*reviewed, error) {
 	return nil, &failed
 }
 
-// settleReview decides on the changes of a call: by the limits of the rules, else
-// by a person.
+// settleReview decides on the changes of a call: by the rules' limits, else by the user.
 func (c *call) settleReview(ctx context.Context) error {
 	ch, d := c.reviewed.changes, &c.outcome.Decision
 	if len(ch.Files) == 0 {
@@ -314,7 +304,7 @@ func (c *call) approveReview(ctx context.Context) error {
 	return err
 }
 
-// commit puts what the call has changed in its view into the workspace.
+// commit applies a view's changes to the workspace.
 func (c *call) commit(ctx context.Context) (err error) {
 	w := c.reviewed
 	keep := false

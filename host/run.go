@@ -77,8 +77,7 @@ func (c *call) add(key, said string) {
 	c.outcome.Result = &result
 }
 
-// connected keeps what the call's processes did by the network, and says which
-// hosts were refused.
+// connected keeps the network log of the call's processes, and adds refused hosts to the error.
 func (c *call) connected(log *network.Log, err error) error {
 	log.Settle()
 	c.connections, c.connectionsMissed = log.Connections()
@@ -100,10 +99,10 @@ func (c *call) connected(log *network.Log, err error) error {
 	return nil
 }
 
-// slot waits for one of the places for running calls. A call made by a tool
-// runs in its caller's place, or calls waiting for calls could lock up.
+// slot waits for one of the places for running calls. A tool's own call runs in its caller's place:
+// waiting could deadlock.
 func (h *Host) slot(ctx context.Context) (release func(), err error) {
-	if nestedIn(ctx) {
+	if nested, _ := ctx.Value(nestedKey{}).(bool); nested {
 		return func() {}, nil
 	}
 	select {
@@ -126,8 +125,8 @@ func guard[T any](name string, fn func() (T, error)) (value T, err error) {
 	return fn()
 }
 
-// timeoutOrCancel makes the end of a call's context a timeout or cancelled
-// error, unless the tool has said something better.
+// timeoutOrCancel makes the end of a call's context a timeout or cancelled error, unless the tool
+// has its own.
 func timeoutOrCancel(ctx context.Context, err error, name string, timeout time.Duration) error {
 	if _, own := errors.AsType[*tool.Error](err); own || ctx.Err() == nil || errors.Is(err, tool.ErrInputRequired) {
 		return err

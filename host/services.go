@@ -64,18 +64,13 @@ func (s *services) CallTool(ctx context.Context, name string, params json.RawMes
 // nestedKey marks the context of a call made by a tool.
 type nestedKey struct{}
 
-func nestedIn(ctx context.Context) bool {
-	nested, _ := ctx.Value(nestedKey{}).(bool)
-	return nested
-}
-
 // memoryState keeps state as long as the host lives.
 type memoryState struct {
 	mu     sync.Mutex
 	values map[string][]byte
 }
 
-// scope gives the part of the store that one source sees.
+// scope is the part of the store for one source.
 func (m *memoryState) scope(source string, scope tool.Scope, session string) tool.State {
 	prefix := source + "\x00" + string(scope) + "\x00"
 	if scope == tool.SessionScope {

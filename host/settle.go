@@ -38,8 +38,7 @@ func (f *inFlight) leave(r *running) {
 	delete(f.calls, r)
 }
 
-// of lists the calls of tools of the sources; a call whose tool is not known
-// yet may be one.
+// of lists the calls of tools of the sources; a call whose tool is unknown yet may be one.
 func (f *inFlight) of(sources []string) []*running {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,9 +51,8 @@ func (f *inFlight) of(sources []string) []*running {
 	return found
 }
 
-// Settle waits until the calls that are now running tools of these sources have
-// ended. After a Reload that means that nothing uses the tools which the sources
-// had before. It gives up when ctx ends.
+// Settle waits until the running calls of tools of these sources have ended: after a Reload nothing
+// uses the sources' earlier tools. It gives up when ctx ends.
 func (h *Host) Settle(ctx context.Context, sources ...string) error {
 	for _, r := range h.running.of(sources) {
 		select {

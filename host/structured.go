@@ -8,11 +8,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// checked gives a result whose structured part is valid text and what the tool
-// has promised: strict clients lose the whole result otherwise. One that is not,
-// or that is not there, fails, with everything else that it says: "If an output
-// schema is provided, servers MUST provide structured results that conform to
-// this schema" (MCP, server/tools).
+// checked fails a result whose structured part is missing, invalid or not as its schema promises,
+// which strict clients would lose whole: "If an output schema is provided, servers MUST provide
+// structured results that conform to this schema" (MCP, server/tools).
 func checked(entry *Entry, result *tool.Result) *tool.Result {
 	if !utf8.Valid(result.Structured) {
 		clean := *result
@@ -38,8 +36,7 @@ func checked(entry *Entry, result *tool.Result) *tool.Result {
 		entry.Name, schema.Join(violations[:min(len(violations), 5)])))
 }
 
-// broken gives a result without its structured part, as a failure unless it is
-// one.
+// broken returns a result without its structured part, as a failure.
 func broken(result *tool.Result, why *tool.Error) *tool.Result {
 	without := *result
 	without.Structured = nil

@@ -9,11 +9,10 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// Views makes copy-on-write views of the workspace, in which a call's processes
-// run to see what they change.
+// Views makes copy-on-write views of the workspace for a call's processes.
 type Views interface {
 	Open(ctx context.Context) (View, error)
-	// Kept says what has been changed in a view that was kept under a digest.
+	// Kept returns the changes of the view that was kept under a digest.
 	Kept(ctx context.Context, digest string) (*Changes, error)
 }
 
@@ -21,12 +20,12 @@ type Views interface {
 type View interface {
 	// Context is that of a call whose processes change the view alone.
 	Context(ctx context.Context) context.Context
-	// Changes says what has been changed in it, once all processes have ended.
+	// Changes returns what was changed in it, once all processes have ended.
 	Changes(ctx context.Context) (*Changes, error)
-	// Keep has others find the view by the digest of its changes.
+	// Keep stores the view under the digest of its changes.
 	Keep(ctx context.Context, digest string) error
-	// Commit puts the changes of that digest into the workspace, in the context of a
-	// call. The error is a conflict where others have come before.
+	// Commit applies the changes of that digest to the workspace, in the context of a call. The
+	// error is a conflict if the workspace has changed meanwhile.
 	Commit(ctx context.Context, digest string) error
 	// Place is where the view lies, for a person.
 	Place() string
@@ -39,15 +38,14 @@ type Changes struct {
 	Files []FileChange `json:"files"`
 	// Digest names exactly these changes.
 	Digest string `json:"digest"`
-	// Failed says how the call failed in the view, if it did, and View why that
-	// may be the view's own doing.
+	// Failed is how the call failed in the view, if it did, and View why the view may be the cause.
 	Failed string `json:"failed,omitempty"`
 	View   string `json:"view,omitempty"`
 	// Diff shows them to a person.
 	Diff string `json:"-"`
 }
 
-// FileChange is what has become of one path.
+// FileChange is the change of one path.
 type FileChange struct {
 	Path string `json:"path"`
 	// Change is create, modify, delete, replace (one kind of file by another) or mode.
@@ -57,13 +55,12 @@ type FileChange struct {
 	// Bytes and SHA256 are those of the new content.
 	Bytes  int64  `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
-	// Linked says that the file has further names (hard links), which a real call
-	// would change with it; from a view it is put in as a file of its own.
+	// Linked is set for a file with further names (hard links), which a real call would change too;
+	// a view's change makes it a file of its own.
 	Linked bool `json:"linked,omitempty"`
 }
 
-// inView is offered by tools all of whose changes are those of processes that
-// they start in the context of the call.
+// inView is implemented by tools whose changes are all made by processes of the call.
 type inView interface{ InView() bool }
 
 // viewable reports whether the tool can run in a view.
@@ -85,7 +82,9 @@ func (c *call) preview(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		c.outcome.Plan = further(c.outcome.Plan, "What it would change is not known: "+errorText(err)+"\n")
+		e := tool.AsError(err)
+		c.outcome.Plan = further(c.outcome.Plan, "What it would change is not known: "+
+			strings.TrimSpace(e.Message+". "+e.Suggestion)+"\n")
 		return nil
 	}
 	c.outcome.Changes = changes
@@ -151,12 +150,6 @@ func further(plan *tool.Plan, text string) *tool.Plan {
 	return &more
 }
 
-func errorText(err error) string {
-	e := tool.AsError(err)
-	return strings.TrimSpace(e.Message + ". " + e.Suggestion)
-}
-
-// paths are those that have changed.
 func (ch *Changes) paths() []string {
 	paths := make([]string, len(ch.Files))
 	for i := range ch.Files {
@@ -196,7 +189,7 @@ var viewFailures = []struct {
 		"what is only looked at reaches no network, and nothing in a view does by network = \"allow\": it takes a list of hosts"},
 }
 
-// ownDoing says why a failure may be the view's own, "" where nothing tells.
+// ownDoing returns why the view may have caused a failure, "" if unknown.
 func ownDoing(printed string) string {
 	printed = strings.ToLower(printed)
 	for _, f := range viewFailures {

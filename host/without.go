@@ -7,8 +7,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Without leaves the tools with these names out of a source, for tools of
-// other sources that take their place.
+// Without leaves the tools with these names out of a source, for others that replace them.
 func Without(source Source, names ...string) Source {
 	if len(names) == 0 {
 		return source
@@ -31,7 +30,7 @@ func (w without) KnownTools() ([]tool.Tool, bool) {
 	return w.filter(tools), ok
 }
 
-// filter makes a new slice: that of the source may be shared.
+// filter makes a new slice: the source's may be shared.
 func (w without) filter(tools []tool.Tool) []tool.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool {
 		return slices.Contains(w.names, t.Definition().Name)

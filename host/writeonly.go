@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -9,10 +10,10 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// recordable gives the parameters of a call for the record: without the values
-// of what the tool's schema marks as writeOnly.
+// recordable returns the parameters for the record, without values marked as writeOnly.
 func (c *call) recordable() any {
-	entry := c.host.Catalog().declared(c.request.Tool)
+	catalog := c.host.Catalog()
+	entry := cmp.Or(catalog.byName[c.request.Tool], catalog.withheld[c.request.Tool])
 	if entry == nil || len(c.request.Params) == 0 {
 		return jsonOrText(c.request.Params)
 	}
@@ -29,7 +30,7 @@ func (c *call) recordable() any {
 	return jsonOrText(clean)
 }
 
-// withoutSecrets gives the words of a command line without the same values.
+// withoutSecrets removes the same values from a command line.
 func (c *call) withoutSecrets(argv []string) []string {
 	if len(c.secrets) == 0 {
 		return argv
@@ -48,8 +49,8 @@ func hidingWords(argv, secrets []string, redactor *redactor) []string {
 	return clean
 }
 
-// withoutWriteOnly hides what is secret in params, and gives it. What cannot be
-// read is hidden whole.
+// withoutWriteOnly hides the secrets in params and returns them. Unreadable parameters are hidden
+// whole.
 func withoutWriteOnly(secrets *schema.Secrets, params json.RawMessage) (clean json.RawMessage, hidden []string) {
 	clean, err := secrets.Hide(params, func(secret any) any {
 		hidden = append(hidden, schema.TextsIn(secret)...)

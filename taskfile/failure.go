@@ -57,7 +57,7 @@ func (t *Taskfile) reported(name string, done *finished) *tool.Error {
 		With("exit_code", done.exitCode())
 }
 
-// denied says what of a failure the sandbox is behind, before other advice.
+// denied returns the sandbox's part in a failure, before other advice.
 func (t *Taskfile) denied(done *finished) string {
 	if t.options.Denied == nil {
 		return ""

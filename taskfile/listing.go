@@ -36,7 +36,7 @@ type listingCache struct {
 	prints  map[string]string
 }
 
-// files gives what the last listing depends on.
+// files returns what the last listing depends on.
 func (c *listingCache) files() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,15 +46,14 @@ func (c *listingCache) files() []string {
 	return slices.Clone(c.listing.Files)
 }
 
-// Check reads the Taskfile and says what is wrong with it: a *tool.Error of
-// code unavailable for a broken one. None at all is no error.
+// Check reads the Taskfile. A broken one is a *tool.Error of code unavailable; a missing one is not an error.
 func (t *Taskfile) Check(ctx context.Context) error {
 	_, err := t.usable(ctx)
 	return err
 }
 
-// Commands are the names of the commands that are listed, as far as that is known
-// without reading the Taskfile, which Check does; none where it cannot be read.
+// Commands are the names of the listed commands, as far as known without reading the Taskfile,
+// which Check does; nil if it is broken.
 func (t *Taskfile) Commands() (names []string, known bool) {
 	path, err := t.path()
 	if err != nil {
@@ -82,7 +81,7 @@ func (t *Taskfile) usable(ctx context.Context) (*protocol.Listing, error) {
 	return listing, nil
 }
 
-// list gives the commands as the Taskfile has them now.
+// list returns the Taskfile's current commands.
 func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
 	path, err := t.path()
 	if err != nil {
@@ -102,12 +101,14 @@ func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listing, c.prints = listing, prints(listing.Files, started)
-	c.save(kept)
+	if kept != "" && c.prints != nil {
+		_ = atomicfile.WriteCache(kept, tool.MustMarshal(keptListing{c.listing, c.prints})) // at worst the next start is slower
+	}
 	return listing, nil
 }
 
-// known gives the listing of the Taskfile at path that was made before, by this or
-// another process, if what it was made of is as it was then; else nil.
+// known returns an earlier listing of the Taskfile, by this or another process, if its files are
+// unchanged; else nil.
 func (t *Taskfile) known(path string) *protocol.Listing {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return &protocol.Listing{Kind: protocol.NoTaskfile, Files: []string{path}}
@@ -121,16 +122,14 @@ func (t *Taskfile) known(path string) *protocol.Listing {
 	return nil
 }
 
-// keptListing is a listing on disk, so that a program that starts need not have
-// an unchanged Taskfile read again.
+// keptListing is a listing on disk, so that a new process need not read an unchanged Taskfile.
 type keptListing struct {
 	Listing *protocol.Listing `json:"listing"`
 	Prints  map[string]string `json:"prints"`
 }
 
-// keptPath returns the file in which a listing of the Taskfile at path is kept,
-// "" where it is not. Another toolhost-task, another environment and another
-// directory have another file.
+// keptPath returns the file that keeps a listing of the Taskfile at path, "" for none: another one
+// for each toolhost-task, environment and directory.
 func (t *Taskfile) keptPath(path string) string {
 	if t.options.CacheDir == "" {
 		return ""
@@ -148,7 +147,7 @@ func (t *Taskfile) keptPath(path string) string {
 	return filepath.Join(t.options.CacheDir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// load takes over the listing that is kept at path and reports whether there is one.
+// load reads the listing kept at path and reports whether there is one.
 func (c *listingCache) load(path string) bool {
 	if path == "" {
 		return false
@@ -166,21 +165,13 @@ func (c *listingCache) load(path string) bool {
 	return true
 }
 
-// save keeps the listing at path. A failure costs the next start a moment.
-func (c *listingCache) save(path string) {
-	if path != "" && c.prints != nil {
-		_ = atomicfile.WriteCache(path, tool.MustMarshal(keptListing{c.listing, c.prints}))
-	}
-}
-
 // fresh reports whether every file is as it was when it was read.
 func (c *listingCache) fresh() bool {
 	return c.prints != nil && maps.Equal(c.prints, prints(c.listing.Files, time.Time{}))
 }
 
-// prints takes the fingerprint of every file, by content, because a file can
-// change within one tick of its clock. A file that was written since may not
-// be what was read: then there are none.
+// prints returns fingerprints of the files' content: a file can change within a tick of its clock.
+// A file written since may not be what was read: then it returns nil.
 func prints(files []string, since time.Time) map[string]string {
 	prints := make(map[string]string, len(files))
 	for _, path := range files {
@@ -217,8 +208,7 @@ func fingerprint(path string, info fs.FileInfo, err error) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// directoryPrint is made of the names that decide which file of an included
-// directory is taken.
+// directoryPrint is the fingerprint of the names that decide which file of an included directory is taken.
 func directoryPrint(path string) string {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -256,7 +246,7 @@ func (t *Taskfile) describe(ctx context.Context) (*protocol.Listing, error) {
 	return listing, nil
 }
 
-// ended tells a listing that was stopped from one that ended.
+// ended returns an error for a listing that was stopped.
 func (t *Taskfile) ended(result *proc.Result) error {
 	switch {
 	case result.TimedOut:

@@ -58,8 +58,7 @@ func (k *taskTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error
 	return &tool.Plan{Preview: preview}, nil
 }
 
-// preview shows what a command of the Taskfile runs, with all the commands that
-// it leads to, as the file has it.
+// preview returns what a command of the Taskfile, and those that it calls, would run.
 func (t *Taskfile) preview(ctx context.Context, name string) (string, error) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return "", t.notFound(name, nil)

@@ -23,13 +23,14 @@ type finished struct {
 	metadata map[string]any
 }
 
-// run has the child run something; args are its arguments behind the Taskfile.
+// run runs the child with args behind the Taskfile.
 func (t *Taskfile) run(ctx context.Context, call *tool.Call, args ...string) (*finished, error) {
-	channel, err := openReport()
+	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, tool.Errorf(tool.Unavailable, "the run cannot be followed: %w", err).
 			Suggest("Close other programs, free space in the temporary directory, and call again.")
 	}
+	channel := &reportChannel{r, w}
 	defer channel.close()
 	command, err := t.command(append([]string{"--report", channel.name()}, args...)...)
 	if err != nil {
@@ -48,11 +49,10 @@ func (t *Taskfile) run(ctx context.Context, call *tool.Call, args ...string) (*f
 	return done, nil
 }
 
-// progressPause is the least time between two lines of output told as
-// progress.
+// progressPause is the least time between two lines of progress.
 const progressPause = 200 * time.Millisecond
 
-// progress tells the caller the output's lines as they come, but not a flood.
+// progress reports the output's lines as they come, but not a flood.
 func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
 	var mu sync.Mutex
 	var last time.Time
@@ -72,11 +72,6 @@ func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
 // reportChannel is where a report comes back: a pipe that the child inherits.
 type reportChannel struct{ reader, writer *os.File }
 
-func openReport() (*reportChannel, error) {
-	r, w, err := os.Pipe()
-	return &reportChannel{r, w}, err
-}
-
 func (c *reportChannel) name() string { return "fd:3" }
 
 func (c *reportChannel) files() []*os.File { return []*os.File{c.writer} }
@@ -86,12 +81,10 @@ func (c *reportChannel) close() {
 	_ = c.writer.Close()
 }
 
-// reportLimit is less than a pipe holds, so that the child never waits for it
-// to be read.
+// reportLimit is less than a pipe holds, so that the child never blocks.
 const reportLimit = 48 << 10
 
-// read gives the report, or makes one of the exit code where the child left
-// none, because it was killed.
+// read returns the report, or makes one of the exit code of a killed child.
 func (c *reportChannel) read(result *proc.Result) protocol.Report {
 	var report protocol.Report
 	if json.Unmarshal(c.data(), &report) == nil && report.Kind != "" {
@@ -112,8 +105,8 @@ func (c *reportChannel) data() []byte {
 	return data
 }
 
-// words splits the arguments of a command. A glob becomes the files that it
-// matches in the workspace, itself where it matches none, as in a shell.
+// words splits the arguments of a command. A glob becomes its matches in the workspace, or stays
+// without any, as in a shell.
 func (t *Taskfile) words(ctx context.Context, args string) ([]string, error) {
 	split, err := argv.Split(args)
 	if err != nil {
@@ -151,8 +144,7 @@ func (f *finished) artifacts(t *Taskfile) (artifacts []tool.Artifact) {
 // BinaryName is the name of the child program, without ".exe".
 const BinaryName = "toolhost-task"
 
-// FindBinary looks for toolhost-task where it is installed together with the
-// running program, then in the directories of PATH that do not lie in
-// workspace. One that is not found, or of another version, is an error of code
-// unavailable that says how to get it.
+// FindBinary looks for toolhost-task beside the running program, then in the directories of PATH
+// outside workspace. If missing or of another version, the error is of code unavailable and says
+// how to get it.
 func FindBinary(workspace string) (string, error) { return installation.Task.Find(workspace) }

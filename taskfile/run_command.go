@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// stopTime is how much longer than its own limit a run may take until all that
-// it started is stopped.
+// stopTime is the time after a run's limit for stopping all that it started.
 const stopTime = 15 * time.Second
 
 // runCommand is the tool run_command.
@@ -69,7 +68,7 @@ func (r *runCommand) Complete(ctx context.Context, wanted tool.Completion) ([]st
 	return names, nil
 }
 
-// result tells how a command ended.
+// result returns the outcome of a command.
 func (t *Taskfile) result(name string, done *finished) (*tool.Result, error) {
 	failure := t.failure(name, done)
 	switch done.report.Kind {

@@ -27,7 +27,7 @@ func (k *taskTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, err
 	return k.result(strings.Join(names, " "), done)
 }
 
-// read gives the words of the call, and the names of tasks among them.
+// read returns the words of the call, and the task names among them.
 func (k *taskTool) read(ctx context.Context, call *tool.Call) (words, names []string, err error) {
 	var params struct {
 		Args string `json:"args"`
@@ -70,9 +70,8 @@ func (k *taskTool) result(name string, done *finished) (*tool.Result, error) {
 	return result, nil
 }
 
-// taskOptions are the options of task that the tool passes on: those that
-// choose what is shown or how tasks run. All others would lead to another
-// Taskfile, the network, or a run without an end.
+// taskOptions are the allowed options of task: for what is shown and how tasks run. Others would
+// lead to another Taskfile, the network, or an endless run.
 var taskOptions = [...]string{
 	"--list", "--list-all", "--json", "--force", "--dry", "--parallel", "--silent", "--verbose", "--failfast",
 	"--summary", "--status",
@@ -81,8 +80,8 @@ var taskOptions = [...]string{
 // taskLetters are the short forms.
 const taskLetters = "lajfnpsvF"
 
-// checkTaskArgs refuses words that task would not take as names, harmless
-// variables or declared options. It gives the names.
+// checkTaskArgs returns the task names, and refuses words other than names, harmless variables and
+// declared options.
 func checkTaskArgs(words []string) (names []string, err error) {
 	for _, word := range words {
 		name, value, isVariable := strings.Cut(word, "=")
@@ -123,9 +122,8 @@ func isTaskOption(word string) bool {
 	return short && letters != "" && strings.Trim(letters, taskLetters) == ""
 }
 
-// checkVariable lets values pass that no shell takes apart. A Taskfile puts
-// variables into its command lines as they are, so anything else could run
-// what no task says.
+// checkVariable allows values that a shell does not interpret: a Taskfile inserts variables into
+// command lines as they are.
 func checkVariable(name, value string) error {
 	if name == "" || strings.ContainsFunc(name, notInVariable) || strings.HasPrefix(strings.ToUpper(name), "CLI_") {
 		return tool.Errorf(tool.InvalidArgument, "%q is no variable that can be set", name).

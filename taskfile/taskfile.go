@@ -33,23 +33,18 @@ type Options struct {
 	Path string
 	// Timeout bounds one run. Zero is DefaultTimeout.
 	Timeout time.Duration
-	// Binary gives the absolute path of toolhost-task. Nil looks for it
-	// beside the running program, then on PATH outside the workspace.
+	// Binary returns the absolute path of toolhost-task. Nil looks beside the running program, then
+	// on PATH outside the workspace.
 	Binary func() (string, error)
-	// Prepare may change the child process before it starts, to confine it. It
-	// returns what the result's metadata says of it.
+	// Prepare may change the child process before it starts, to confine it. It returns metadata for the result.
 	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
-	// Denied says what of a failure that confinement is behind, by what the
-	// process printed. May be nil.
+	// Denied returns confinement's part in a failure, by the printed text. May be nil.
 	Denied func(printed string) string
-	// OutputCap is how many bytes of each stream a result shows. Zero is
-	// proc.DefaultCap.
+	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
-	// Env names further environment variables that the commands may see; a
-	// trailing * matches the rest.
+	// Env names further environment variables for the commands; a trailing * matches the rest.
 	Env []string
-	// CacheDir is a directory of the user's in which listings are kept. Empty
-	// keeps none.
+	// CacheDir keeps listings. Empty keeps none.
 	CacheDir string
 }
 
@@ -79,10 +74,9 @@ func (t *Taskfile) Tools() []tool.Tool {
 	return []tool.Tool{&listCommands{t}, &runCommand{t}, &taskTool{t}}
 }
 
-// Watched gives the absolute paths that the listing depends on, sorted: the
-// Taskfile, its includes, dotenv files, and where optional ones that are
-// missing would lie. Before the first listing it is the Taskfile alone, and
-// nothing is read to find out more.
+// Watched returns the sorted absolute paths that the listing depends on: the Taskfile, its
+// includes, dotenv files, and places of missing optional ones; before the first listing the
+// Taskfile alone.
 func (t *Taskfile) Watched(context.Context) []string {
 	if files := t.listing.files(); len(files) > 0 {
 		return files
@@ -121,8 +115,7 @@ func (t *Taskfile) command(args ...string) (proc.Command, error) {
 	}, nil
 }
 
-// prepare fits Prepare to package proc. What it says goes into about, unless
-// that is nil.
+// prepare adapts Prepare to package proc. Its metadata is stored in about, unless nil.
 func (t *Taskfile) prepare(about *map[string]any) func(*exec.Cmd) error {
 	if t.options.Prepare == nil {
 		return nil
@@ -136,8 +129,7 @@ func (t *Taskfile) prepare(about *map[string]any) func(*exec.Cmd) error {
 	}
 }
 
-// shown is a path as results name it: relative to the workspace if it lies
-// inside.
+// shown is a path for results: relative if inside the workspace.
 func (t *Taskfile) shown(path string) string {
 	rel, err := filepath.Rel(t.ws.Root(), path)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -146,7 +138,7 @@ func (t *Taskfile) shown(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// elsewhere is a Taskfile where Task itself looks for one, and "" for none.
+// elsewhere returns a Taskfile where Task itself looks for one, "" if none.
 func (t *Taskfile) elsewhere() string {
 	for _, name := range []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"} {
 		if info, err := t.ws.Lstat(name); err == nil && info.Mode().IsRegular() {

@@ -1,7 +1,6 @@
-// Command toolhost-architect analyzes a source tree for the tool architect of
-// the toolset ocode. It is a program of its own because the tables by which it
-// knows languages take long to set up. It reads one request as JSON from its
-// standard input and writes one reply as JSON; it changes nothing.
+// Command toolhost-architect analyzes a source tree for ocode's tool architect. It is a program of
+// its own because its tables of languages take long to set up. It reads a JSON request from
+// standard input and writes a JSON reply; it changes nothing.
 package main
 
 import (

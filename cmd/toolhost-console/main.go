@@ -1,6 +1,5 @@
-// Toolhost-console shows what waits for a person and what ran, in a browser.
-// toolhost console starts it, and it ends with its standard input, which
-// toolhost console holds open.
+// Toolhost-console shows waiting approvals and past calls in a browser. toolhost console starts it
+// and holds its standard input open; it ends with that.
 package main
 
 import (

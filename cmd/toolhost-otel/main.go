@@ -1,6 +1,5 @@
-// Toolhost-otel sends traces of toolhost's calls to an
-// OpenTelemetry collector. toolhost starts it when OTEL_EXPORTER_OTLP_ENDPOINT
-// is set and tells it on standard input; it does nothing by itself.
+// Toolhost-otel sends traces of calls to an OpenTelemetry collector. toolhost starts it if
+// OTEL_EXPORTER_OTLP_ENDPOINT is set and writes to its standard input.
 package main
 
 import (
@@ -18,8 +17,7 @@ func main() {
 	if buildinfo.Answer(os.Args[1:], "toolhost-otel", os.Stdout) {
 		return
 	}
-	// It ends with its input, so that nothing is lost when a terminal
-	// interrupts it together with toolhost.
+	// It ends with its input, so that a terminal's interrupt, which toolhost gets too, loses nothing.
 	signal.Ignore(os.Interrupt)
 	if err := otlp.Serve(context.Background(), os.Stdin,
 		otlp.Options{Version: buildinfo.Read().Version, Complain: complain}); err != nil {

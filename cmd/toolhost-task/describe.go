@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-task/task/v3"
 	taskerrors "github.com/go-task/task/v3/errors"
@@ -12,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// describe prints the listing. A Taskfile that cannot be read is an answer
-// too, so the exit code is 0 whenever there is one.
+// describe prints the listing. An unreadable Taskfile is a listing too, with exit code 0.
 func describe(ctx context.Context, req *request, stdout io.Writer) int {
 	enc := json.NewEncoder(stdout)
 	enc.SetEscapeHTML(false)
@@ -31,7 +31,8 @@ func listing(ctx context.Context, req *request) (listing protocol.Listing) {
 		}
 	}()
 	l, err := load(ctx, req)
-	listing = protocol.Listing{Kind: protocol.OK, Commands: []protocol.Command{}, Files: l.sortedFiles()}
+	files := slices.Compact(slices.Sorted(slices.Values(l.files)))
+	listing = protocol.Listing{Kind: protocol.OK, Commands: []protocol.Command{}, Files: files}
 	switch {
 	case err == nil && req.steps != "":
 		listing.Steps, err = l.steps(req.steps)

@@ -25,9 +25,8 @@ type execution struct {
 	notes          []string
 }
 
-// run checks everything that can be checked without running anything, then
-// hands over to a fresh executor: one that has run before would keep computed
-// variables and skip what is to run once.
+// run checks what can be checked, then runs in a fresh executor: a used one would keep computed
+// variables and skip tasks that run once.
 func (e *execution) run(ctx context.Context) protocol.Report {
 	l, err := load(ctx, e.request)
 	if err != nil {
@@ -36,7 +35,8 @@ func (e *execution) run(ctx context.Context) protocol.Report {
 	if !e.list && !e.listAll {
 		for _, name := range e.names {
 			if report, ok := e.find(l, name); !ok {
-				return e.tell(report)
+				fmt.Fprintln(e.stderr, "task:", report.Message)
+				return report
 			}
 		}
 	}
@@ -54,9 +54,8 @@ func (e *execution) fail(err error) protocol.Report {
 	return report
 }
 
-// failRun is fail for an error that came after the Taskfile had been read. What
-// is no mistake in a Taskfile then, such as a variable that cannot be computed,
-// is a failed run.
+// failRun is fail for an error after the Taskfile was read: a variable that cannot be computed,
+// say, is a failed run and not a mistake in the file.
 func (e *execution) failRun(err error) protocol.Report {
 	report := e.fail(err)
 	if report.Kind == protocol.Broken && !isTaskfileError(err) {
@@ -65,14 +64,7 @@ func (e *execution) failRun(err error) protocol.Report {
 	return report
 }
 
-// tell prints a report that is no error of go-task.
-func (e *execution) tell(report protocol.Report) protocol.Report {
-	fmt.Fprintln(e.stderr, "task:", report.Message)
-	return report
-}
-
-// find makes sure that name can be run, so that go-task never prints its list
-// instead of running.
+// find makes sure that name can be run, so that go-task does not print its list.
 func (e *execution) find(l *loaded, name string) (protocol.Report, bool) {
 	call := &task.Call{Task: name}
 	found, err := l.executor.GetTask(call)
@@ -104,9 +96,8 @@ func (e *execution) find(l *loaded, name string) (protocol.Report, bool) {
 	return protocol.Report{}, true
 }
 
-// checkWildcards keeps what a caller may choose of a name, where the name of
-// the task has a "*", free of what a shell would take for its own: a Taskfile
-// puts it into its command lines as it is.
+// checkWildcards refuses shell characters in what a caller puts for the "*" of a task's name: a
+// Taskfile inserts it into command lines as it is.
 func (e *execution) checkWildcards(call *task.Call) (protocol.Report, bool) {
 	if !e.exact && e.report == "" {
 		return protocol.Report{}, true
@@ -156,7 +147,9 @@ func (e *execution) start(ctx context.Context, l *loaded) error {
 	calls := make([]*task.Call, len(e.names))
 	for i, name := range e.names {
 		calls[i] = &task.Call{Task: name}
-		runOnce(executor, name)
+		if t, err := executor.GetTask(&task.Call{Task: name}); err == nil {
+			t.Watch = false // a watcher ignores cancelling and ends the program itself
+		}
 	}
 	if e.status {
 		return executor.Status(ctx, calls...)
@@ -183,16 +176,7 @@ func (e *execution) options(l *loaded, stdin *os.File) []task.ExecutorOption {
 	return options
 }
 
-// runOnce keeps a command that watches from doing so for ever: go-task's
-// watcher ignores cancelling and ends the program itself.
-func runOnce(executor *task.Executor, name string) {
-	if t, err := executor.GetTask(&task.Call{Task: name}); err == nil {
-		t.Watch = false
-	}
-}
-
-// setVariables makes the arguments known as task does: quoted in CLI_ARGS and
-// as they are in CLI_ARGS_LIST.
+// setVariables sets the arguments as task does: quoted in CLI_ARGS and plain in CLI_ARGS_LIST.
 func (e *execution) setVariables(executor *task.Executor) error {
 	globals := ast.NewVars()
 	for _, v := range e.variables {

@@ -43,7 +43,7 @@ func kindOf(err error) protocol.Kind {
 	return protocol.Broken
 }
 
-// runKind looks into the error of a command for what stopped it.
+// runKind returns what stopped a command.
 func runKind(err error) protocol.Kind {
 	switch {
 	case is[*taskerrors.TaskCancelledNoTerminalError](err), is[*taskerrors.TaskCancelledByUserError](err):
@@ -56,8 +56,7 @@ func runKind(err error) protocol.Kind {
 	return protocol.Failed
 }
 
-// isTaskfileError tells mistakes in Taskfiles, which go-task numbers in the
-// hundreds, from all else.
+// isTaskfileError reports mistakes in Taskfiles, which go-task numbers in the hundreds.
 func isTaskfileError(err error) bool {
 	var coded taskerrors.TaskError
 	return errors.As(err, &coded) && coded.Code() >= taskerrors.CodeTaskfileNotFound &&
@@ -85,7 +84,7 @@ func exitCode(err error) int {
 	return taskerrors.CodeUnknown
 }
 
-// problem says where a Taskfile is wrong.
+// problem returns where a Taskfile is wrong.
 func problem(err error) *protocol.Problem {
 	var decode *taskerrors.TaskfileDecodeError
 	if errors.As(err, &decode) {
@@ -124,8 +123,7 @@ func decodeMessage(err *taskerrors.TaskfileDecodeError) string {
 	return "the value has the wrong type"
 }
 
-// lineIn finds the line that the YAML library names in its text: it has no
-// other place for it. Without one the text stands as it is.
+// lineIn returns the line that the YAML library names in its text only, 0 without one.
 func lineIn(message string) int {
 	_, rest, found := strings.Cut(message, "line ")
 	digits, _, _ := strings.Cut(rest, ":")
@@ -151,7 +149,7 @@ func plain(err error) string {
 	return strings.TrimSpace(strings.TrimPrefix(text, "task: "))
 }
 
-// stripColours takes the escape sequences out that go-task colours with.
+// stripColours removes go-task's escape sequences.
 func stripColours(s string) string {
 	if !strings.Contains(s, "\x1b") {
 		return s

@@ -17,19 +17,17 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
 )
 
-// loaded is a Taskfile with its includes, read without running anything of it.
-// go-task's own set-up would run `sh:` variables where there are dotenv files.
+// loaded is a Taskfile with its includes, read without running anything. go-task's set-up would run
+// `sh:` variables if there are dotenv files.
 type loaded struct {
 	executor *task.Executor
-	// order ranks the commands as they stand in the file: its own first, then
-	// those of each include, in the order of the includes.
+	// order ranks commands as written: the file's own first, then those of each include.
 	order map[string]int
 	// files are what the listing depends on.
 	files []string
 }
 
-// readTimeout bounds reading; remote includes are refused, so only a slow
-// file system could need it.
+// readTimeout bounds reading from a slow file system; remote includes are refused.
 const readTimeout = 10 * time.Second
 
 // load reads the Taskfile of req. The files are told even when it fails.
@@ -66,8 +64,8 @@ func load(ctx context.Context, req *request) (*loaded, error) {
 	return l, l.compile(node, merged)
 }
 
-// entry gives the Taskfile's path and the directory that its commands start
-// in, and refuses what is no regular file before anything can hang on it.
+// entry returns the Taskfile's path and its commands' directory. Only regular files are opened, so
+// that nothing hangs.
 func (l *loaded) entry(req *request) (entry, dir string, err error) {
 	if req.taskfile == "" {
 		return "", req.dir, nil
@@ -95,22 +93,20 @@ func (l *loaded) entry(req *request) (entry, dir string, err error) {
 // strict is true in toolhost's own forms.
 func (r *request) strict() bool { return r.exact || r.describe }
 
-// unreadableError says why what stands at the Taskfile's path is not read.
+// unreadableError is why a Taskfile is not read.
 type unreadableError struct{ why string }
 
 func (e *unreadableError) Error() string { return e.why }
 
-// noTaskfileError says that there is nothing at the Taskfile's path.
+// noTaskfileError is the error of a missing Taskfile.
 type noTaskfileError struct{ path string }
 
 func (e *noTaskfileError) Error() string { return "there is no Taskfile at " + e.path }
 
-// refusePrompt answers no to the question whether a remote Taskfile is
-// trusted.
+// refusePrompt does not trust a remote Taskfile.
 func refusePrompt(string) error { return errNoPrompt }
 
-// survey notes the files and the order of the commands before go-task merges
-// the files, which loses both.
+// survey notes the files and the order of commands, which go-task's merge loses.
 func (l *loaded) survey(graph *ast.TaskfileGraph, root string) error {
 	edges, err := graph.AdjacencyMap()
 	if err != nil {
@@ -138,8 +134,8 @@ func (l *loaded) survey(graph *ast.TaskfileGraph, root string) error {
 	return nil
 }
 
-// rank numbers the commands of the file at uri, then those of its includes.
-// qualify gives the name that a command of this file has in the whole.
+// rank numbers the commands of the file at uri, then those of its includes. qualify returns a
+// command's name in the whole.
 func (l *loaded) rank(file func(string) *ast.Taskfile, children map[string]map[string]string, uri string,
 	qualify func(string) string) {
 	tf := file(uri)
@@ -159,8 +155,7 @@ func (l *loaded) rank(file func(string) *ast.Taskfile, children map[string]map[s
 	}
 }
 
-// included is the name that a command of an included file has in the file
-// that includes it.
+// included is the name of an included file's command in the including file.
 func included(include *ast.Include, name string) string {
 	if include.Flatten {
 		return name
@@ -171,9 +166,8 @@ func included(include *ast.Include, name string) string {
 	return include.Namespace + ast.NamespaceSeparator + name
 }
 
-// noteInclude adds the path that an include names: a directory whose entries
-// decide which file is taken, or an optional file that is missing so far. A
-// path with a template in it counts by the file it led to.
+// noteInclude adds an include's path: a directory whose entries decide which file is taken, or a
+// missing optional file. A path with a template counts by the file it led to.
 func (l *loaded) noteInclude(uri string, include *ast.Include) {
 	path := include.Taskfile
 	if path == "" || strings.Contains(path, "{{") || taskfile.IsRemoteEntrypoint(path) {
@@ -185,9 +179,8 @@ func (l *loaded) noteInclude(uri string, include *ast.Include) {
 	l.files = append(l.files, path)
 }
 
-// compile readies an executor that can look commands up and fill in their
-// descriptions. Variables that would have to be computed by a command are
-// empty in it.
+// compile sets up an executor for looking up commands and their descriptions. Variables computed by
+// a command are empty.
 func (l *loaded) compile(node taskfile.Node, merged *ast.Taskfile) error {
 	e := task.NewExecutor(
 		task.WithDir(node.Dir()),
@@ -208,7 +201,7 @@ func (l *loaded) compile(node taskfile.Node, merged *ast.Taskfile) error {
 	return l.readDotenv(merged, node.Dir())
 }
 
-// readDotenv makes dotenv values known to descriptions, as go-task does.
+// readDotenv makes dotenv values available to descriptions, as go-task does.
 func (l *loaded) readDotenv(merged *ast.Taskfile, dir string) error {
 	if len(merged.Dotenv) == 0 {
 		return nil
@@ -247,11 +240,4 @@ func (l *loaded) position(name string) int {
 		return at
 	}
 	return len(l.order) + 1
-}
-
-// sortedFiles gives the files once each, sorted.
-func (l *loaded) sortedFiles() []string {
-	files := slices.Clone(l.files)
-	slices.Sort(files)
-	return slices.Compact(files)
 }

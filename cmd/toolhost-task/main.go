@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/spf13/pflag"
@@ -36,8 +37,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// collectAsUsual takes back what toolhost has set for the start of this program alone.
-// What its packages have made is no garbage: four times that is let grow first.
+// collectAsUsual undoes toolhost's setting for its own start. The packages' own memory is not
+// garbage: four times that may grow first.
 func collectAsUsual() {
 	if os.Getenv(protocol.Collection) == protocol.CollectLate {
 		os.Unsetenv(protocol.Collection)
@@ -59,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		fmt.Fprintf(stderr, "toolhost-task: %v\n", err)
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if req.describe {
 		return describe(ctx, req, stdout)
@@ -75,8 +76,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	return report.ExitCode
 }
 
-// execute runs what req asks for. Nothing that goes wrong in the library ends
-// the program without a report.
+// execute runs req. Even a panic in the library leads to a report.
 func execute(ctx context.Context, req *request, stdout, stderr io.Writer) (report protocol.Report) {
 	defer func() {
 		if p := recover(); p != nil {

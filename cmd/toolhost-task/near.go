@@ -8,8 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// near gives up to three names of callable commands that look like name, the
-// likest first.
+// near returns up to three similar names of commands, nearest first.
 func (l *loaded) near(name string) []string {
 	var callable []string
 	for other, t := range l.executor.Taskfile.Tasks.All(nil) {

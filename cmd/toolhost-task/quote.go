@@ -6,15 +6,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// go-task treats the values of variables as templates, the arguments among
-// them, and does so again wherever one variable is made of another. A word
-// such as {{"'; rm x; '"}} would so break out of its quotes. Nor does "<no
-// value>" survive: it is taken out, which can put braces side by side. So
-// the two never reach a value as they are.
+// go-task reads variables' values as templates, arguments too, and again whenever one variable is
+// made of another: {{"'; rm x; '"}} would break out of its quotes. It also removes "<no value>",
+// which can join braces. So neither ever reaches a value as it is.
 
-// quoteWords gives the words as one shell text, for CLI_ARGS. Where a word has
-// template braces, the text puts them apart by quotes, which the shell joins
-// again: no template is in it however often it is read as one.
+// quoteWords returns the words as one shell text, for CLI_ARGS. Template braces are separated by
+// quotes, which the shell joins again: however often it is read, it holds no template.
 func quoteWords(words []string) (string, error) {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -50,9 +47,8 @@ func pieces(word string) []string {
 	return append(pieces, word[start:])
 }
 
-// escapeWords gives the words for CLI_ARGS_LIST, which must stay plain texts.
-// Braces are escaped as a template writes them, once: a Taskfile that makes
-// another variable of an element has that one read as a template again.
+// escapeWords returns the words for CLI_ARGS_LIST, which must stay plain texts. Braces are escaped
+// as in a template, once: a variable made of an element is read as a template again.
 func escapeWords(words []string) []string {
 	escaped := make([]string, len(words))
 	for i, word := range words {

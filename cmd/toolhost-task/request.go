@@ -89,8 +89,7 @@ func (r *request) define(flags *pflag.FlagSet) (exact *string) {
 	return flags.String("exact", "", "")
 }
 
-// checkStrict keeps toolhost's own forms free of anything that is not exactly
-// what they say.
+// checkStrict refuses extra words in toolhost's own forms.
 func (r *request) checkStrict(words []string) error {
 	switch {
 	case len(words) > 0:
@@ -103,7 +102,7 @@ func (r *request) checkStrict(words []string) error {
 	return nil
 }
 
-// readWords tells names from variables as task does.
+// readWords separates names and variables as task does.
 func (r *request) readWords(words []string) error {
 	for _, word := range words {
 		name, value, isVariable := strings.Cut(word, "=")

@@ -13,8 +13,7 @@ import (
 // maxSteps bounds the commands that one command leads to.
 const maxSteps = 500
 
-// steps are what a command runs, as the Taskfile has it, with all the commands
-// that it leads to. Nothing is run to find out: templates stay as they are.
+// steps are what a command and those that it calls run. Templates stay as they are: nothing is run.
 func (l *loaded) steps(name string) (steps []protocol.Step, err error) {
 	first, err := l.executor.GetTask(&task.Call{Task: name})
 	if err != nil {

@@ -8,12 +8,6 @@ import (
 	"syscall"
 )
 
-// stopSignals end a run: what it started is stopped, its deferred commands
-// still run.
-func stopSignals() []os.Signal {
-	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-}
-
 // openReport opens a file, or takes over a descriptor that toolhost passed on.
 func openReport(to string) (*os.File, error) {
 	number, isDescriptor := strings.CutPrefix(to, "fd:")
@@ -27,8 +21,7 @@ func openReport(to string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), to), nil
 }
 
-// keepReport keeps commands from inheriting the report's descriptor, whose end
-// toolhost would then not see.
+// keepReport keeps commands from inheriting the report's descriptor, since toolhost waits for its end.
 func keepReport(to string) {
 	if number, isDescriptor := strings.CutPrefix(to, "fd:"); isDescriptor {
 		if fd, err := strconv.Atoi(number); err == nil && fd >= 3 {

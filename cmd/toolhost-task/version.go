@@ -13,10 +13,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// checkVersion asks go-task whether it takes the schema version of the
-// Taskfile at location. Only setting an executor up tells, which would also run
-// what computes variables: so one is set up for a Taskfile of that version with
-// nothing else in it.
+// checkVersion asks go-task whether it takes the Taskfile's schema version. Only the set-up of an executor tells,
+// which would run what computes variables: so the Taskfile here has the version alone.
 func checkVersion(location string, merged *ast.Taskfile) error {
 	if merged.Version.Equal(ast.V3) {
 		return nil
@@ -43,8 +41,7 @@ func checkVersion(location string, merged *ast.Taskfile) error {
 	return err
 }
 
-// versionLine is the line of the version in the Taskfile at path, 0 where it
-// has none.
+// versionLine returns the line of the Taskfile's version, 0 without one.
 func versionLine(path string) int {
 	data, err := os.ReadFile(path)
 	if err != nil {

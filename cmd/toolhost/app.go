@@ -23,8 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
-// app is one run of the program: its streams and what was asked for on the
-// command line for all subcommands.
+// app is one run of the program: its streams and the flags of all subcommands.
 type app struct {
 	in        io.Reader
 	out, err  io.Writer
@@ -80,15 +79,12 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if !told {
 		a.printError(err)
 	}
-	if _, ok := errors.AsType[*exitError](err); !ok && !isToolError(err) && !isIO(err) {
+	_, exits := errors.AsType[*exitError](err)
+	_, ofTool := errors.AsType[*tool.Error](err)
+	if !exits && !ofTool && !errors.Is(err, context.Canceled) && !isIO(err) {
 		return exitUsage // cobra's own complaints are about usage
 	}
 	return codeOf(err)
-}
-
-func isToolError(err error) bool {
-	_, ok := errors.AsType[*tool.Error](err)
-	return ok || errors.Is(err, context.Canceled)
 }
 
 func (a *app) root() *cobra.Command {
@@ -130,8 +126,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// nearFlag returns the flag of c that an unknown one was probably meant to be,
-// "" if there is no such flag.
+// nearFlag returns the flag of c that an unknown one was probably meant to be, "" if there is none.
 func nearFlag(c *cobra.Command, err error) string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -164,8 +159,7 @@ func (a *app) setUp() error {
 	return nil
 }
 
-// log is where log lines go: a server's to its operator, with times and levels,
-// and every other command's to the person who runs it.
+// log handles log lines: a server's with times and levels, for its operator, other commands' for the user.
 func (a *app) log(level slog.Level) slog.Handler {
 	if a.serving {
 		return slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.secrets.Attr})
@@ -185,7 +179,7 @@ func (a *app) toolsetFlag(c *cobra.Command) {
 	a.completeToolset(c)
 }
 
-// toolsetHelp says what --toolset takes.
+// toolsetHelp returns what --toolset takes.
 func toolsetHelp() string {
 	return "the set of tools to offer: " + strings.Join(toolset.Names(), ", ") + ", or one of agent.hcl"
 }

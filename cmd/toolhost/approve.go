@@ -90,8 +90,7 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 	})
 }
 
-// approve shows a call that waits and asks for the person's word. What is
-// shown is worked out again from the call that would be approved.
+// approve shows a waiting call, worked out again from the call that would be approved, and asks the user.
 func (a *app) approve(ctx context.Context, id string) error {
 	if !isTerminal(a.in) || !isTerminal(a.err) {
 		return usagef("Run it in a terminal, where you can see what you approve.", "toolhost approve needs a terminal")
@@ -114,7 +113,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return a.settle(ctx, p, pending, verdict, reason)
+	return a.decide(ctx, p, pending, verdict, reason)
 }
 
 // deny refuses a call that waits. The agent is told when it makes the call again.
@@ -157,8 +156,8 @@ func (a *app) openPending(ctx context.Context, id string) (*project.Project, app
 	}
 }
 
-// settle does what the person said.
-func (a *app) settle(ctx context.Context, p *project.Project, pending approval.Pending, verdict host.Verdict,
+// decide carries out the verdict.
+func (a *app) decide(ctx context.Context, p *project.Project, pending approval.Pending, verdict host.Verdict,
 	reason string) error {
 	store, err := p.Approvals()
 	if err != nil {
@@ -197,7 +196,7 @@ type pendingLook struct {
 	// Digest is the call's; an approval is for it alone.
 	Digest   string     `json:"digest"`
 	Question show.Parts `json:"question"`
-	// Always is the rule that "always" adds, nil where it can add none.
+	// Always is the rule that "always" adds, nil if none is possible.
 	Always *policy.Rule `json:"always,omitempty"`
 }
 

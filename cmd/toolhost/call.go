@@ -126,7 +126,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	return nil
 }
 
-// sayLearned says which list the call needed.
+// sayLearned prints the list that the call needed.
 func (a *app) sayLearned(o *host.Outcome) {
 	if len(o.Reached) == 0 {
 		fmt.Fprintf(a.err, "%s reached no host.\n", show.Line(o.Tool))
@@ -215,8 +215,7 @@ func (a *app) readParamsFlag(ctx context.Context, value string) (json.RawMessage
 	return data, nil
 }
 
-// readUnlessEnded reads what may never come, such as from a pipe that nobody writes
-// to, unless ctx ends first.
+// readUnlessEnded reads until ctx ends: a pipe's writer may never write.
 func readUnlessEnded(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	type reading struct {
 		data []byte

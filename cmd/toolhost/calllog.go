@@ -168,7 +168,7 @@ func boundedNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// changed says what a call changed, for a line of the table.
+// changed returns what a call changed, for a line of the table.
 func (c *loggedCall) changed() string {
 	var parts []string
 	switch {

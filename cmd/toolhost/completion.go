@@ -23,7 +23,7 @@ import (
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
-// completeFlag has the shell offer the values that a flag knows.
+// completeFlag completes a flag's known values.
 func completeFlag(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, noFiles)); err != nil {
 		panic(err) // there is no such flag
@@ -53,9 +53,8 @@ func (a *app) completeTool(c *cobra.Command, args []string, _ string) ([]string,
 	return catalogNames(c.Context(), p), noFiles
 }
 
-// completeCall completes the name of a tool, then those of its parameters that
-// are not given yet, and their values where they are known. Other values are
-// left to the shell, which knows files.
+// completeCall completes a tool's name, then its missing parameters and their known values; other
+// values are left to the shell, which knows files.
 func (a *app) completeCall(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeTool(c, args, word)
@@ -83,8 +82,7 @@ func (a *app) completeCall(c *cobra.Command, args []string, word string) ([]stri
 	return missingPairs(entry.Definition(), args[1:]), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// knownValues are the values that a parameter can have, nil where they are not
-// known.
+// knownValues are the possible values of a parameter, nil if unknown.
 func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, typed string) (values []string) {
 	var schema struct {
 		Properties map[string]struct {
@@ -108,20 +106,16 @@ func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, 
 
 // completeSessions completes the flag session with those that have a record.
 func (a *app) completeSessions(c *cobra.Command) {
-	a.completeFrom(c, "session", sessionNames)
+	a.completeFrom(c, "session", func(ctx context.Context, p *project.Project) (names []string) {
+		sessions, _ := p.Recorder.Sessions(ctx)
+		for _, s := range sessions {
+			names = append(names, s.Name)
+		}
+		return names
+	})
 }
 
-// sessionNames are the sessions that have a record.
-func sessionNames(ctx context.Context, p *project.Project) (names []string) {
-	sessions, _ := p.Recorder.Sessions(ctx)
-	for _, s := range sessions {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
-// completeFrom completes a flag or, where that is "", the arguments with what
-// the project knows.
+// completeFrom completes a flag or, if "", the arguments from the project.
 func (a *app) completeFrom(c *cobra.Command, flag string, values func(context.Context, *project.Project) []string) {
 	complete := func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if flag == "" && c.Args(c, append(slices.Clone(args), word)) != nil {
@@ -187,8 +181,7 @@ func catalogNames(_ context.Context, p *project.Project) (names []string) {
 	return names
 }
 
-// missingPairs are the beginnings of key=value pairs that are not among those
-// given.
+// missingPairs are the key=value prefixes of parameters not given yet.
 func missingPairs(def *tool.Definition, given []string) []string {
 	var schema struct {
 		Properties map[string]struct {
@@ -246,7 +239,6 @@ func (a *app) completeToolset(c *cobra.Command) {
 	}
 }
 
-// completeRule completes the name of a remembered rule.
 func (a *app) completeRule(c *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 	if len(args) > 0 || a.setUp() != nil {
 		return nil, noFiles

@@ -53,9 +53,8 @@ the pending calls of a fleet's workers.`,
 	return c
 }
 
-// consoleProgram is the console, on that port of 127.0.0.1; 0 is any. It opens a
-// browser where that is asked for and there can be one. With a hub it is
-// toolhost-hub, which reads the flags itself.
+// consoleProgram is the console on that port of 127.0.0.1, 0 for any, with a browser if asked for
+// and possible. With a hub it is toolhost-hub, which reads the flags itself.
 func (a *app) consoleProgram(ctx context.Context, hub string, port uint16, open bool) (*exec.Cmd, error) {
 	helper := installation.Console
 	if hub != "" {
@@ -81,8 +80,7 @@ func (a *app) consoleProgram(ctx context.Context, hub string, port uint16, open 
 	return run, nil
 }
 
-// consoleBeside runs a console, on a listener of its own, as long as ctx goes on.
-// The server goes on without it.
+// consoleBeside runs a console, with its own listener, until ctx ends. The server does not depend on it.
 func (a *app) consoleBeside(ctx context.Context) (wait func(), err error) {
 	run, err := a.consoleProgram(ctx, "", 0, false)
 	if err != nil {
@@ -98,8 +96,7 @@ func (a *app) consoleBeside(ctx context.Context) (wait func(), err error) {
 	return func() { <-ended }, nil
 }
 
-// runConsole runs the console until it ends. Its input is a pipe that only this
-// process holds open, so that it ends with this process, even with a killed one.
+// runConsole runs the console. Its input is a pipe of this process, so that it ends with it, even if killed.
 func (a *app) runConsole(run *exec.Cmd) error {
 	lines, err := run.StdinPipe()
 	if err != nil {

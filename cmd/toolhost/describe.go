@@ -115,7 +115,7 @@ func (a *app) describe(e *host.Entry) {
 	}
 }
 
-// describeReach says which hosts the processes of a tool of agent.hcl reach.
+// describeReach prints which hosts the processes of a tool of agent.hcl reach.
 func (a *app) describeReach(p *project.Project, e *host.Entry) {
 	for _, reach := range p.Config().Reaches() {
 		if reach.Block == "tool "+strconv.Quote(e.Name) {
@@ -188,8 +188,7 @@ func typeText(t any) string {
 	return fmt.Sprint(t)
 }
 
-// plainJSON is a JSON value as people write it: a text without quotes, anything
-// else as it stands.
+// plainJSON prints a JSON text without quotes, anything else as it is.
 type plainJSON string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -155,8 +155,8 @@ func (a *app) events(ctx context.Context, o *eventsOptions) error {
 	return nil
 }
 
-// changersOf are the calls by which undo knows a path, or one below it, to have
-// changed: results do not name all, as those of background tasks.
+// changersOf are the calls by which, as undo knows, a path or one below it has changed: results do
+// not have all, such as those of background tasks.
 func changersOf(ctx context.Context, store *undo.Store, path string) (names []record.CallName, err error) {
 	calls, err := store.Calls(ctx, undo.Filter{})
 	path = strings.TrimSuffix(path, "/")
@@ -170,7 +170,7 @@ func changersOf(ctx context.Context, store *undo.Store, path string) (names []re
 	return names, err
 }
 
-// unlessEnded is the error of a reader, which is none when it was ended.
+// unlessEnded returns the error of a reader, nil if ctx ended it.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -281,8 +281,7 @@ func (a *app) writeTable(write func(*bufio.Writer)) error {
 	return writeFitting(a.out, text.Bytes(), terminalWidth(a.out))
 }
 
-// moment is a time as a table shows it: in the local zone, the day only where
-// it is another one.
+// moment formats a time for a table: local, with the day if it is not today.
 func moment(t time.Time) string {
 	local := t.Local()
 	if now := time.Now(); local.YearDay() == now.YearDay() && local.Year() == now.Year() {

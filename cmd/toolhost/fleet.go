@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -12,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// fleetCommands are those of the program toolhost-hub, which reads their
-// arguments itself.
+// fleetCommands are those of toolhost-hub, which reads their arguments itself.
 func (a *app) fleetCommands() (commands []*cobra.Command) {
 	for _, c := range []struct{ name, short, example string }{
 		{"hub", "Run the hub of a fleet: many sessions on many machines", "  toolhost hub"},
@@ -32,8 +32,8 @@ func (a *app) fleetCommands() (commands []*cobra.Command) {
 	return commands
 }
 
-// runHub has toolhost-hub go on in place of this program. It finds the helpers of
-// toolhost by PATH, for it may be installed elsewhere.
+// runHub replaces this program by toolhost-hub, which finds toolhost's helpers by PATH: it may be
+// installed elsewhere.
 func (a *app) runHub(ctx context.Context, args []string) error {
 	path, err := installation.Hub.Find("")
 	if err != nil {
@@ -43,5 +43,5 @@ func (a *app) runHub(ctx context.Context, args []string) error {
 	if err := os.Setenv("PATH", strings.Join(dirs, string(os.PathListSeparator))); err != nil {
 		return err
 	}
-	return become(ctx, path, append([]string{path}, args...), os.Environ())
+	return syscall.Exec(path, append([]string{path}, args...), os.Environ())
 }

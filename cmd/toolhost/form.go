@@ -38,8 +38,8 @@ type formChoice struct {
 // mostTries is how often a field is asked for.
 const mostTries = 3
 
-// askForm asks for the fields of a form in their order, each until the answer fits, up
-// to three times. A form without fields is a question for yes or no.
+// askForm asks for the fields of a form in order, each up to three times until the answer fits. A
+// form without fields is a yes or no question.
 func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	fmt.Fprintln(a.err, show.Text(form.Message))
 	if form.URL != "" {
@@ -84,8 +84,7 @@ func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) 
 	return tool.Answer{Action: "accept", Content: tool.MustMarshal(content)}, nil
 }
 
-// formFields gives the fields of a form in the order in which they were
-// written.
+// formFields returns the fields of a form in written order.
 func formFields(raw json.RawMessage) (fields []formField, required []string) {
 	var form struct {
 		Properties json.RawMessage `json:"properties"`
@@ -145,8 +144,7 @@ func (f *formField) choices() []formChoice {
 	return slices.Concat(choices, f.OneOf, f.Items.AnyOf)
 }
 
-// chosen gives the value that a text stands for: itself, or that whose title
-// it is.
+// chosen returns the value with that title, or the text itself.
 func (f *formField) chosen(text string) string {
 	for _, c := range f.choices() {
 		if c.Title != "" && strings.EqualFold(c.Title, text) {
@@ -156,8 +154,7 @@ func (f *formField) chosen(text string) string {
 	return text
 }
 
-// value reads a line as the type that the field wants: a list has commas
-// between its items, yes and no stand for true and false.
+// value reads a line as the field's type: lists are separated by commas, yes and no mean true and false.
 func (f *formField) value(line string) json.RawMessage {
 	line = f.chosen(line)
 	switch f.Type {
@@ -183,7 +180,7 @@ func (f *formField) value(line string) json.RawMessage {
 	return tool.MustMarshal(line)
 }
 
-// misfit says what is wrong with the value of one field, "" when nothing is.
+// misfit returns what is wrong with a field's value, "" if it fits.
 func misfit(form json.RawMessage, name string, value json.RawMessage) string {
 	compiled, err := schema.Compile(form)
 	if err != nil {

@@ -114,8 +114,7 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	return nil
 }
 
-// writeRows writes columns below each other, as a tabwriter does, which takes a
-// hundred times as long.
+// writeRows writes columns as a tabwriter does, which takes a hundred times as long.
 func writeRows(out *bufio.Writer, rows [][4]string) {
 	var widths [3]int
 	for _, row := range rows {
@@ -144,8 +143,7 @@ func summary(description string) string {
 	return show.Line(line)
 }
 
-// tokensOf is about what a definition takes of a model's context: a token has
-// some four bytes of JSON.
+// tokensOf estimates a definition's tokens for a model: four bytes of JSON each.
 func tokensOf(def *tool.Definition) int {
 	const bytesPerToken = 4
 	return (len(def.Name) + len(def.Description) + len(def.Parameters)) / bytesPerToken

@@ -6,11 +6,9 @@ import (
 	"slices"
 )
 
-// sortedNames gives the keys of a map in order.
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// oneByte reads a byte at a time, so that a line reader takes no more of the
-// terminal's input than its line.
+// oneByte reads byte by byte, so that a line reader takes no more input than its line.
 type oneByte struct{ r io.Reader }
 
 func (o oneByte) Read(p []byte) (int, error) {

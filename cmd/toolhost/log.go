@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// plainLog is the log of a command that a person runs: each record is a
-// sentence. A server's log is for its operator, with times and levels.
+// plainLog logs sentences for a command's user. A server's log has times and levels.
 type plainLog struct {
 	mu      *sync.Mutex
 	out     io.Writer

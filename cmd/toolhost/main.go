@@ -1,5 +1,4 @@
-// Toolhost turns a project's agent.hcl into tools that any AI agent can call,
-// and runs those calls safely. See README.md.
+// Toolhost turns a project's agent.hcl into tools for AI agents and runs their calls safely. See README.md.
 package main
 
 import (
@@ -8,21 +7,20 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/project"
 )
 
-// endsWithin bounds how long a signal has the program end in good order: some
-// waits, as for a pipe that a file turned out to be, ignore it.
+// endsWithin bounds the orderly end after a signal: some waits, as for a pipe opened as a file, ignore it.
 const endsWithin = 20 * time.Second
 
 func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// collectLate has a command that ends soon collect no garbage below some 40 MiB, which
-// was a tenth of the time of a call. One that needs more collects as every program does.
+// collectLate starts garbage collection at 40 MiB: before, it took a tenth of the time of a call.
 func collectLate() {
 	const late, usual = 1000, 100
 	if os.Getenv("GOGC") != "" {
@@ -36,15 +34,14 @@ func collectLate() {
 	}, 0)
 }
 
-// run is main without the exit. The program also re-executes itself for
-// parts of its work; those entries come first, because they must not pay for
-// anything else.
+// run is main without the exit. The program re-executes itself for parts of its work; those entries
+// come first, to start quickly.
 func run(args []string) int {
 	if code, ok := project.Reexec(args); ok {
 		return code
 	}
 	collectLate()
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	over := context.AfterFunc(ctx, func() {
 		time.Sleep(endsWithin)

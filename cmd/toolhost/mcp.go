@@ -33,8 +33,7 @@ type mcpState struct {
 	Name    string   `json:"name"`
 	URL     string   `json:"url,omitempty"`
 	Command []string `json:"command,omitempty"`
-	// Login is missing where there is none to make: a program, or a server
-	// whose headers say who comes.
+	// Login is nil without a login: for a program, or a server that is authenticated by headers.
 	Login *oauth.State `json:"login,omitempty"`
 	// Problem is why the login cannot be looked at.
 	Problem *tool.Error `json:"problem,omitempty"`
@@ -85,7 +84,7 @@ func serverState(p *project.Project, s config.Server) mcpState {
 	return state
 }
 
-// login says how the login stands, in few words.
+// login returns the state of the login in few words.
 func (s mcpState) login() string {
 	switch l := s.Login; {
 	case s.Problem != nil:

@@ -133,7 +133,7 @@ func (a *app) paste(ctx context.Context, page oauth.Page) {
 	}
 }
 
-// openBrowser has the desktop open a page, and reports whether it may have.
+// openBrowser opens a page in the desktop's browser, and reports whether it may have worked.
 func openBrowser(page string) bool {
 	program := "xdg-open"
 	if runtime.GOOS == "darwin" {

@@ -247,7 +247,8 @@ func TestListsAreRefusedAtLandlock(t *testing.T) {
 	const list = "  network = [\"a.example\"]\n"
 	const command = "  command {\n    argv = [\"true\"]\n  }\n"
 	dir := testneed.VisibleDir(t)
-	plant(t, dir, texts{"p": "#!/bin/sh\nexit 1\n", ".agent/Taskfile.yml": "version: '3'\ntasks:\n  hi:\n    desc: Hi.\n    cmds: [\"true\"]\n"})
+	plant(t, dir,
+		texts{"p": "#!/bin/sh\nexit 1\n", ".agent/Taskfile.yml": "version: '3'\ntasks:\n  hi:\n    desc: Hi.\n    cmds: [\"true\"]\n"})
 	require.NoError(t, os.Chmod(filepath.Join(dir, "p"), 0o755))
 	for name, c := range map[string]struct {
 		agent string

@@ -17,11 +17,11 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// opening says what the flags choose, and how it is opened.
+// opening returns what the flags select.
 func (a *app) opening(ctx context.Context) (*project.Opening, error) {
-	place, err := a.place()
+	location, err := a.location()
 	return &project.Opening{
-		Place: place, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts, Version: version(),
+		Location: location, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts, Version: version(),
 		Patience: a.patience, Logger: a.logger, LogSecrets: a.secrets, Standing: a.standing,
 		Report: a.report, Note: a.noteStanding,
 		Telemetry: func(root string) *telemetry.Relay {
@@ -33,13 +33,13 @@ func (a *app) opening(ctx context.Context) (*project.Opening, error) {
 	}, err
 }
 
-// place is where the flags say that the agent.hcl is.
-func (a *app) place() (project.Place, error) {
+// location is where the flags say that the agent.hcl is.
+func (a *app) location() (project.Location, error) {
 	vars, err := a.variables()
 	if err == nil {
 		_, err = a.configPath()
 	}
-	return project.Place{Workspace: a.flags.workspace, File: a.flags.config, Trust: a.flags.trust,
+	return project.Location{Workspace: a.flags.workspace, File: a.flags.config, Trust: a.flags.trust,
 		Vars: vars}, err
 }
 
@@ -56,8 +56,7 @@ func (a *app) inProject(do func(*cobra.Command, []string, *project.Project) erro
 	}
 }
 
-// open reads the agent.hcl that is meant and builds the host. Nothing is
-// started.
+// open reads the selected agent.hcl and builds the host. It starts nothing.
 func (a *app) open(ctx context.Context) (*project.Project, error) {
 	opening, err := a.opening(ctx)
 	if err != nil {
@@ -75,8 +74,7 @@ func (a *app) asUsage(err error) error {
 	return err
 }
 
-// loadConfig reads the agent.hcl that is meant, as far as it counts. Without
-// one the defaults hold.
+// loadConfig reads the selected agent.hcl as far as it is in force. Without one, defaults hold.
 func (a *app) loadConfig() (*config.Config, error) {
 	opening, err := a.opening(context.Background())
 	if err != nil {
@@ -102,8 +100,7 @@ func (a *app) readConfigFile(path string) (*config.Config, error) {
 	return cfg, nil
 }
 
-// report shows mistakes in agent.hcl and gives the error that ends the
-// program because of them.
+// report prints mistakes in agent.hcl and returns the error that ends the program.
 func (a *app) report(diags config.Diagnostics) error {
 	if a.reported != nil {
 		*a.reported = append(*a.reported, diags...)
@@ -115,8 +112,8 @@ func (a *app) report(diags config.Diagnostics) error {
 	return &mistakesError{exitError{code: exitUsage}, &project.MistakesError{Found: diags}}
 }
 
-// writeMistakes shows mistakes with their lines of source. On a terminal a line
-// that is too long goes on behind a colon.
+// writeMistakes prints mistakes with their source lines. On a terminal a long line is continued
+// behind a colon.
 func (a *app) writeMistakes(diags config.Diagnostics) error {
 	width := terminalWidth(a.err)
 	if width == 0 {
@@ -140,17 +137,16 @@ func (a *app) writeMistakes(diags config.Diagnostics) error {
 // colour is a sequence that sets how what follows looks.
 var colour = matching.Lazy(`\x1b\[[0-9;]*m`)
 
-// mistakesError ends the program because of mistakes in agent.hcl, which have
-// been shown.
+// mistakesError ends the program because of mistakes in agent.hcl, which were printed.
 type mistakesError struct {
 	exitError
 	mistakes *project.MistakesError
 }
 
-// Unwrap has errors.As find the exit code and the mistakes.
+// Unwrap lets errors.As find the exit code and the mistakes.
 func (e *mistakesError) Unwrap() []error { return []error{&e.exitError, e.mistakes} }
 
-// configPath is the agent.hcl that is meant, "" where there is none.
+// configPath returns the selected agent.hcl, "" if there is none.
 func (a *app) configPath() (string, error) {
 	if a.flags.config != "" {
 		if _, err := os.Stat(a.flags.config); err != nil {

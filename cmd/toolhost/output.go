@@ -43,14 +43,12 @@ func (p painter) yellow(s string) string { return p.paint(2, s) }
 func (p painter) dim(s string) string    { return p.paint(3, s) }
 func (p painter) bold(s string) string   { return p.paint(4, s) }
 
-// tellsJSON reports whether a command was asked for JSON, so that a program
-// reads what it prints.
+// tellsJSON reports whether a command was asked for JSON.
 func (a *app) tellsJSON(ran *cobra.Command, args []string) bool {
 	return ran.Flags().Lookup("json") != nil && (ran.Flags().Changed("json") || slices.Contains(args, "--json"))
 }
 
-// printJSONError writes the error of a command for programs, unless the command
-// has written its result, which says all.
+// printJSONError prints the error of a command as JSON, unless its result was printed.
 func (a *app) printJSONError(err error) bool {
 	if mistakes, ok := errors.AsType[*project.MistakesError](err); ok {
 		err = tool.Errorf(tool.InvalidArgument, "agent.hcl has mistakes").
@@ -61,15 +59,15 @@ func (a *app) printJSONError(err error) bool {
 	return writeJSON(a.out, map[string]any{"success": false, "error": tool.AsError(err)}) == nil
 }
 
-// printError tells a person what went wrong and what to do.
+// printError prints what went wrong and what to do.
 func (a *app) printError(err error) {
 	e := tool.AsError(err)
 	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), noted(a.err, e.Message, 2))
 	a.printNextStep(e)
 }
 
-// noted is a text for a stream, behind a mark or a margin of that many columns:
-// on a terminal so that no part of it passes for another line.
+// noted returns a text for a stream, behind a mark or margin of so many columns: on a terminal no
+// part of it looks like another line.
 func noted(stream any, text string, margin int) string {
 	if isTerminal(stream) {
 		return strings.TrimSuffix(show.Note(text, margin, terminalWidth(stream)), "\n")
@@ -126,8 +124,8 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 	return writeJSON(a.out, out)
 }
 
-// envelope is a contract's own object; where the contract asks for it, with the
-// tool's name in front, on the command line and only there.
+// envelope is a contract's own object, on the command line alone with the tool's name in front if
+// the contract has it.
 func (a *app) envelope(o *host.Outcome) json.RawMessage {
 	members, ok := bytes.CutPrefix(o.Result.Structured, []byte("{"))
 	if !a.toolset().NamedInJSON || !ok {
@@ -151,8 +149,7 @@ func writeIndented(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// printHuman writes an outcome for a person: the tool's output alone on
-// stdout, so that it can be piped, and what is about the call on stderr.
+// printHuman prints the tool's output to stdout, so that it can be piped, and facts about the call to stderr.
 func (a *app) printHuman(o *host.Outcome, root string) error {
 	if o.Err != nil {
 		return a.printFailure(o)
@@ -181,7 +178,7 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 	return nil
 }
 
-// printWhere tells which files a call affected and how long it took.
+// printWhere prints a call's affected files and duration.
 func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 	for _, file := range change.Bounded(slices.Sorted(slices.Values(o.Result.FilesAffected))) {
 		if !filepath.IsAbs(file) {
@@ -192,7 +189,7 @@ func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 	fmt.Fprintf(w, "  Time: %s\n", shortDuration(o.Duration))
 }
 
-// printFailure tells a person how a call failed.
+// printFailure prints how a call failed.
 func (a *app) printFailure(o *host.Outcome) error {
 	if o.Envelope && o.Result != nil {
 		mark := ""
@@ -228,8 +225,7 @@ func unsaid(o *host.Outcome, text string) *tool.Error {
 	return &e
 }
 
-// ownText is the text that the tool gave, though it may have failed: the
-// output of a command, say. The host's telling of an error is none.
+// ownText is the tool's own text, such as a command's output, also of a failed call, but not the host's error.
 func ownText(o *host.Outcome) string {
 	text := o.Result.Text()
 	if o.Err != nil && text == host.ErrorResult(o.Err).Text() {
@@ -238,10 +234,11 @@ func ownText(o *host.Outcome) string {
 	return text
 }
 
-// printPlan tells a person what a dry run found.
+// printPlan prints the result of a dry run.
 func (a *app) printPlan(o *host.Outcome) {
+	dangerous := o.Definition != nil && o.Definition.Risk == tool.Dangerous // may change more than its plan names, as a shell does
 	switch {
-	case o.Plan == nil || len(o.Plan.FilesAffected) == 0 && o.Changes == nil && mayChange(o):
+	case o.Plan == nil || len(o.Plan.FilesAffected) == 0 && o.Changes == nil && dangerous:
 		fmt.Fprintf(a.out, "%s would run; it cannot tell beforehand what it changes.\n", o.Tool)
 	case len(o.Plan.FilesAffected) == 0:
 		fmt.Fprintf(a.out, "%s would change no file.\n", o.Tool)
@@ -257,13 +254,8 @@ func (a *app) printPlan(o *host.Outcome) {
 	fmt.Fprintln(a.out, "Nothing was changed.")
 }
 
-// mayChange reports that a tool may change what its plan does not name, as a shell does.
-func mayChange(o *host.Outcome) bool {
-	return o.Definition != nil && o.Definition.Risk == tool.Dangerous
-}
-
-// printDiff writes a diff: as it is to a file or a program; to a terminal with
-// bars, so that no line of it passes for another, and coloured.
+// printDiff prints a diff: unchanged to a file or program; to a terminal coloured and with bars, so
+// that no line looks like another.
 func (a *app) printDiff(diff string) {
 	margin := 0
 	if isTerminal(a.out) {

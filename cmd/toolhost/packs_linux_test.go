@@ -44,7 +44,8 @@ func TestPacksRun(t *testing.T) {
 		run   []string // a command of the user before
 		calls []projectCall
 	}{
-		"go": {[]string{"go"}, texts{"go.mod": "module example.org/x\n\ngo 1.21\n", "a.go": "package x\n\nfunc Add(a, b int) int { return a + b }\n",
+		"go": {[]string{"go"}, texts{"go.mod": "module example.org/x\n\ngo 1.21\n",
+			"a.go":      "package x\n\nfunc Add(a, b int) int { return a + b }\n",
 			"a_test.go": "package x\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n"}, nil,
 			[]projectCall{
 				{[]string{"go_test"}, `^ok\s+example\.org/x`, false},

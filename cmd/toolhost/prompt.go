@@ -13,9 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 )
 
-// callAsking calls a tool and puts the questions that come up to the person
-// at the terminal, until the call has an outcome. Watched, it shows there how far
-// the call is.
+// callAsking calls a tool and asks its questions on the terminal until there is an outcome, showing
+// progress if watched.
 func (a *app) callAsking(ctx context.Context, p *project.Project, s *host.Session, request host.Request,
 	watched bool) (*host.Outcome, error) {
 	own := request.AskNow
@@ -54,8 +53,7 @@ func (a *app) ask(ctx context.Context, o *host.Outcome, keep keeper) (tool.Answe
 	return a.askForm(ctx, o.Input.Form)
 }
 
-// askVerdict asks whether a call may run until the answer is one. No answer at
-// all is a refusal.
+// askVerdict asks whether a call may run until the answer is valid. End of input refuses.
 func (a *app) askVerdict(ctx context.Context) (v host.Verdict, reason string, err error) {
 	for {
 		line, ended, err := a.readLine(ctx, "Approve? (y/n/always): ")
@@ -84,8 +82,8 @@ func (a *app) askVerdict(ctx context.Context) (v host.Verdict, reason string, er
 // keeper stores a text that is too long for one screen, and gives the file.
 type keeper func(text string) (file string, err error)
 
-// showApproval shows a call before it is approved. The last lines before the
-// prompt say again what it is about, where the first have left the screen.
+// showApproval shows a call before it is approved. If the first lines have left the screen, the
+// last repeat what it is about.
 func (a *app) showApproval(ctx context.Context, o *host.Outcome, keep keeper) error {
 	q, width := o.Question(), cmp.Or(terminalWidth(a.err), show.Width)
 	body := q.Body(width)
@@ -107,8 +105,7 @@ func (a *app) showApproval(ctx context.Context, o *host.Outcome, keep keeper) er
 // mostLines is how many lines of a question a terminal shows at one time, about.
 const mostLines = 30
 
-// readLine prompts and reads one line, unless ctx ends first. ended tells that
-// the input ended with it, so that no more lines will come.
+// readLine prompts and reads a line, unless ctx ends first. ended is true at the end of input.
 func (a *app) readLine(ctx context.Context, prompt string) (line string, ended bool, err error) {
 	type reading struct {
 		line string

@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// resultForms are the forms of model APIs that --json prints results in, for
-// toolsets of their tools.
+// resultForms are the forms of results in --json for the toolsets of model APIs.
 var resultForms = map[string]func(*host.Outcome) any{"anthropic": toolResultBlock, "openai": functionOutput}
 
 // toolResultBlock is a tool_result block of the Messages API.
@@ -41,8 +40,8 @@ func toolResultBlock(o *host.Outcome) any {
 	}{"tool_result", o.RequestID, content, o.Err != nil}
 }
 
-// functionOutput is the item of the Responses API that answers a call: of the
-// API's own tools shell and apply_patch, or of a function.
+// functionOutput is the Responses API's item for a call: of its own tools shell and apply_patch, or
+// of a function.
 func functionOutput(o *host.Outcome) any {
 	var texts []string
 	for _, c := range contentsOf(o) {
@@ -70,7 +69,7 @@ func functionOutput(o *host.Outcome) any {
 	return item{"function_call_output", o.RequestID, "", text}
 }
 
-// contentsOf are those of a result, or the text of an error that has none.
+// contentsOf are those of a result, or the text of an error.
 func contentsOf(o *host.Outcome) []tool.Content {
 	if o.Result != nil {
 		return o.Result.Contents

@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// screen is a terminal. What others wrote reaches it made harmless, regardless of who
-// prints it.
+// screen is a terminal that makes control sequences harmless.
 type screen struct {
 	show.Writer
 	file *os.File
@@ -42,7 +41,7 @@ func flush(stream io.Writer) {
 	}
 }
 
-// terminal is the terminal behind a stream, nil where there is none.
+// terminal returns the terminal behind a stream, nil if there is none.
 func terminal(stream any) *os.File {
 	switch s := stream.(type) {
 	case *sink:
@@ -60,7 +59,7 @@ func terminal(stream any) *os.File {
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool { return terminal(stream) != nil }
 
-// raw takes the guard off the standard output.
+// raw removes the guard from the standard output.
 func (a *app) raw() {
 	if s, ok := a.out.(*sink); ok {
 		if file := terminal(s); file != nil {
@@ -69,10 +68,8 @@ func (a *app) raw() {
 	}
 }
 
-// page writes a text. On a terminal that is too low for it, it waits after each
-// screen: nothing of the text has left the screen before it could be read. Its
-// lines must fit the terminal's width. Anyone who stops has not seen it all, so that
-// is an error.
+// page writes a text whose lines fit the terminal. If it is longer than the terminal, it waits
+// after each screen, so that all is seen; stopping is an error.
 func (a *app) page(ctx context.Context, to io.Writer, text string) error {
 	rest := strings.SplitAfter(text, "\n")
 	total, step := strings.Count(text, "\n"), a.screenful(to)
@@ -99,8 +96,7 @@ func (a *app) page(ctx context.Context, to io.Writer, text string) error {
 	return err
 }
 
-// screenful is how many lines are shown at one time, 0 for any number: where the
-// text does not go to a terminal, or nobody is there to read on.
+// screenful is the number of lines to show at a time, 0 for any: not a terminal, or no input to go on.
 func (a *app) screenful(to io.Writer) int {
 	file := terminal(to)
 	if file == nil || !isTerminal(a.in) {
@@ -113,7 +109,7 @@ func (a *app) screenful(to io.Writer) int {
 	return max(height-1, 5)
 }
 
-// terminalWidth is how many columns a terminal has, and 0 for what is none.
+// terminalWidth is a terminal's columns, 0 for other streams.
 func terminalWidth(stream any) int {
 	file := terminal(stream)
 	if file == nil {
@@ -126,8 +122,7 @@ func terminalWidth(stream any) int {
 	return width
 }
 
-// writeFitting writes lines, on a terminal cut to its width, so that each
-// stays one line. A width of 0 cuts nothing.
+// writeFitting writes lines, cut to width unless that is 0, so that each stays one line.
 func writeFitting(w io.Writer, text []byte, width int) error {
 	if width <= 0 {
 		_, err := w.Write(text)
@@ -146,9 +141,8 @@ func writeFitting(w io.Writer, text []byte, width int) error {
 	return err
 }
 
-// wrapped breaks a text between words so that it fits a terminal of that width
-// behind a margin, which the further lines begin with. A width of 0 breaks
-// nothing.
+// wrapped breaks a text between words to fit width behind a margin, which the further lines begin
+// with. Width 0 breaks nothing.
 func wrapped(text string, width, margin int) string {
 	const least = 20
 	if width <= 0 || width-margin < least {

@@ -111,8 +111,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	return offer.Server.ServeStdio(ctx, a.in, a.out)
 }
 
-// forFleet reports whether serve is given to toolhost-hub, which knows further
-// flags.
+// forFleet reports whether toolhost-hub, which has further flags, has to serve.
 func (a *app) forFleet() bool {
 	return slices.ContainsFunc(a.args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
@@ -120,17 +119,14 @@ func (a *app) forFleet() bool {
 	})
 }
 
-// listPatience is how long the tools of MCP servers that are not known yet are
-// waited for by a client that asks for the list: as long as a start may take.
+// listPatience is how long a list waits for the unknown tools of MCP servers: as long as a start may take.
 const listPatience = time.Hour
 
-// serveGCPercent is how much garbage, in percent of what is in use, a server
-// may gather before it is collected. Little is in use, so with Go's 100 a
-// quarter of the time of small calls went into that; 4 MiB more end it.
+// serveGCPercent: little memory is in use, so with Go's 100 a quarter of the time of small calls
+// went into garbage collection; 4 MiB more end it.
 const serveGCPercent = 200
 
-// offer opens the project for the toolset of the flags and follows its changes
-// until ctx ends.
+// offer opens the project for the selected toolset and follows its changes until ctx ends.
 func (a *app) offer(ctx context.Context, serving project.Serving) (*project.Offer, error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(serveGCPercent)
@@ -143,7 +139,7 @@ func (a *app) offer(ctx context.Context, serving project.Serving) (*project.Offe
 	return offer, a.asUsage(err)
 }
 
-// restartCommand has running sessions start a plugin or MCP server again.
+// restartCommand restarts a plugin or MCP server in running sessions.
 func (a *app) restartCommand(kind sources.Kind, what string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart NAME",

@@ -178,7 +178,7 @@ func (a *app) showCall(s *shown) {
 	}
 }
 
-// tell says the facts of a call.
+// tell passes on the facts of a call.
 func (s *shown) tell(say func(label, text string)) {
 	fact := func(name string) string { return plainFact(s.Facts[name]) }
 	say("Call", s.Request+" of session "+s.Session)
@@ -193,8 +193,12 @@ func (s *shown) tell(say func(label, text string)) {
 	say("agent.hcl", fact("config"))
 	var decision struct{ Action, Rule, Reason string }
 	if json.Unmarshal(s.Facts["decision"], &decision) == nil && decision.Action != "" {
+		rule := decision.Rule
+		if rule != "" {
+			rule = strconv.Quote(rule)
+		}
 		say("Decision", strings.Join(strings.Fields(decision.Action+" by "+cmp.Or(fact("decided_by"), "rule")+" "+
-			inQuotes(decision.Rule)+" "+decision.Reason), " "))
+			rule+" "+decision.Reason), " "))
 		say("Answer", fact("answer"))
 	}
 	var metadata map[string]json.RawMessage
@@ -216,13 +220,6 @@ func (s *shown) command() string {
 		return ""
 	}
 	return show.Argv(argv)
-}
-
-func inQuotes(rule string) string {
-	if rule == "" {
-		return ""
-	}
-	return fmt.Sprintf("%q", rule)
 }
 
 // plainFact is a text as it is, and another value as JSON.

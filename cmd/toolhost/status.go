@@ -12,9 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// status is a line at the bottom of the terminal that tells how far a call is:
-// the time it has taken, its count and its last word. The line is gone when the
-// call ends, since what the call prints is printed then.
+// status is a line at the bottom of the terminal with the call's time, count and last message,
+// until the call ends.
 type status struct {
 	screen  *screen
 	width   int
@@ -24,12 +23,10 @@ type status struct {
 	last tool.Progress
 }
 
-// statusPause is how often the time in the status is brought up to date, and
-// how long a call takes before there is a status at all.
+// statusPause is the refresh interval of the status, and the delay before it first shows.
 const statusPause = time.Second
 
-// watch shows the status of a call until end is called. Without a terminal that
-// can take a line back there is none, and report is nil.
+// watch shows the status of a call until end is called. report is nil unless the terminal can erase a line.
 func (a *app) watch(ctx context.Context) (report func(tool.Progress), end func()) {
 	s, ok := a.err.(*screen)
 	if !ok || os.Getenv("TERM") == "dumb" {
@@ -59,8 +56,7 @@ func (st *status) run(ctx context.Context) {
 	}
 }
 
-// report takes over what a tool says of its progress. A word without a count
-// leaves the count that was told last.
+// report takes a tool's progress. A message without a count leaves the last count.
 func (st *status) report(p tool.Progress) {
 	st.mu.Lock()
 	if p.Total <= 0 {
@@ -90,7 +86,7 @@ func (st *status) show() {
 	st.screen.setStatus(text)
 }
 
-// clearLine takes the line off the terminal that the cursor is in.
+// clearLine erases the cursor's line.
 const clearLine = "\r\x1b[K"
 
 // setStatus writes the status in the place of the one before; "" takes it away.
@@ -104,8 +100,7 @@ func (s *screen) setStatus(text string) {
 	s.status = text != ""
 }
 
-// Write writes in the place of the status, which comes back with its next
-// change.
+// Write replaces the status, which comes back with its next change.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

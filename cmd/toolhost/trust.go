@@ -92,7 +92,7 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 	if flags.json || flags.digest != "" {
 		return a.trustShown(flags, store, cfg, path, content)
 	}
-	shown := show.Line(agentfile.Key(path)) + ":\n" + a.linesText(cfg.Grants()) + a.linesText(cfg.LentGrants()) +
+	shown := show.Line(agentfile.Key(path)) + ":\n" + a.linesText(cfg.Grants()) + a.linesText(cfg.DirectoryGrants()) +
 		a.changeText(store, agentfile.Key(path), content)
 	if err := a.page(ctx, a.out, shown); err != nil || flags.show {
 		return err
@@ -148,8 +148,7 @@ func (a *app) linesText(lines []string) string {
 	return b.String()
 }
 
-// lineText is a line that ends where it seems to: a terminal would go on below
-// with one that is too long, as if it were the next.
+// lineText marks where a long line continues, which a terminal would show like another line.
 func (a *app) lineText(line string) string {
 	width := terminalWidth(a.out)
 	if width == 0 {
@@ -177,7 +176,7 @@ func (a *app) changeText(store *trust.Store, key string, content []byte) string 
 		before.Time.Local().Format("2006-01-02 15:04"), show.Prose(diff, terminalWidth(a.out)))
 }
 
-// revoke takes back the approval of a file, also of one that is gone.
+// revoke withdraws the approval of a file, also of a deleted one.
 func (a *app) revoke(path string) error {
 	if path == "" {
 		path = filepath.Join(cmp.Or(a.flags.workspace, "."), config.FileName)
@@ -196,12 +195,11 @@ func (a *app) revoke(path string) error {
 
 // trustStore is where approvals lie.
 func (a *app) trustStore(cfg *config.Config) (*trust.Store, error) {
-	store, err := project.Place{Workspace: a.flags.workspace}.TrustStore(cfg)
+	store, err := project.Location{Workspace: a.flags.workspace}.TrustStore(cfg)
 	return store, a.asUsage(err)
 }
 
-// findStanding finds the agent.hcl that is meant, and what is in force.
-// Mistakes in it are shown.
+// findStanding finds the selected agent.hcl and what is in force, and prints its mistakes.
 func (a *app) findStanding() (*agentfile.Standing, error) {
 	opening, err := a.opening(context.Background())
 	if err != nil {
@@ -230,20 +228,20 @@ type approvable struct {
 	Digest string `json:"digest"`
 
 	Approved bool `json:"approved"`
-	// Known says that the file was approved before, Diff what has changed in it
-	// since, and Changed which of the files.
+	// Known is true if the file was approved before, Diff what has changed since, and Changed in which files.
 	Known   bool     `json:"known"`
 	Diff    string   `json:"diff,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 }
 
-// approvableOf looks at a file as it is now.
+// approvableOf examines a file's current content.
 func approvableOf(store *trust.Store, cfg *config.Config, path string, content []byte) approvable {
 	key := agentfile.Key(path)
 	a := approvable{Path: key, Content: string(content), Effects: append([]string{}, cfg.Grants()...),
-		Lent:  append([]string{}, cfg.LentGrants()...),
+		Lent:  append([]string{}, cfg.DirectoryGrants()...),
 		Files: cfg.FileDigests(), Approved: agentfile.Holds(store, cfg)}
-	sum := sha256.Sum256(tool.MustMarshal(a.decidedOn()))
+	text := sha256.Sum256([]byte(a.Content))
+	sum := sha256.Sum256(tool.MustMarshal([]any{a.Path, hex.EncodeToString(text[:]), a.Effects, a.Lent, a.Files})) // what is shown
 	a.Digest = hex.EncodeToString(sum[:])
 	if before, known := store.Get(key); known {
 		name := filepath.Base(key)
@@ -251,12 +249,6 @@ func approvableOf(store *trust.Store, cfg *config.Config, path string, content [
 		a.Diff = textedit.Diff(name, name, before.Content, content, 3)
 	}
 	return a
-}
-
-// decidedOn is what somebody who approves has to have seen.
-func (a approvable) decidedOn() []any {
-	content := sha256.Sum256([]byte(a.Content))
-	return []any{a.Path, hex.EncodeToString(content[:]), a.Effects, a.Lent, a.Files}
 }
 
 // check refuses another file than the one that was shown.

@@ -82,9 +82,11 @@ func (a *app) trustTools(ctx context.Context, names []string, asJSON bool) error
 		a.showChanged(c)
 		yes := slices.ContainsFunc(names, func(name string) bool { return tells(p, c, name) })
 		if len(names) == 0 && isTerminal(a.in) {
-			if yes, err = a.agreed(ctx); err != nil {
+			line, _, err := a.readLine(ctx, "Approve it as it is now? (y/n) ")
+			if err != nil {
 				return err
 			}
+			yes = slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line)))
 		}
 		if yes {
 			approved = append(approved, c)
@@ -107,8 +109,7 @@ func (a *app) trustTools(ctx context.Context, names []string, asJSON bool) error
 	return nil
 }
 
-// tells reports whether a tool is meant by name: the source's own, or the one
-// with the prefix that agent.hcl gives it.
+// tells reports whether name means a tool: by the source's name, or with agent.hcl's prefix.
 func tells(p *project.Project, c pins.Change, name string) bool {
 	for _, s := range p.Config().Servers {
 		if c.Source == "mcp "+s.Name && name == s.Prefix+c.Name {
@@ -135,9 +136,4 @@ func (a *app) showChanged(c pins.Change) {
 		fmt.Fprintln(a.out, "- "+show.Line(words))
 	}
 	a.printDiff(show.Text(textedit.Unified("approved", "now", []byte(c.Old), []byte(c.New), 3)))
-}
-
-func (a *app) agreed(ctx context.Context) (bool, error) {
-	line, _, err := a.readLine(ctx, "Approve it as it is now? (y/n) ")
-	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), err
 }

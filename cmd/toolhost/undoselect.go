@@ -53,8 +53,7 @@ func (s *selectFlags) read(args []string) (err error) {
 	return err
 }
 
-// locate turns the paths, which are those of the working directory, into those of
-// the workspace.
+// locate turns paths of the working directory into those of the workspace.
 func (s *selectFlags) locate(p *project.Project) error {
 	for _, path := range s.paths {
 		path, err := filepath.Abs(path)
@@ -73,8 +72,8 @@ func (s *selectFlags) locate(p *project.Project) error {
 	return nil
 }
 
-// changing opens the project and what undo changes: all of the workspace, also what
-// tools may not touch, since a person brings it back as it was.
+// changing opens the project and what undo changes: all of the workspace, also what tools may not
+// touch, since the user restores it.
 func (a *app) changing(c *cobra.Command, s *selectFlags) (*project.Project, *workspace.Workspace, error) {
 	p, err := a.open(c.Context())
 	if err != nil {

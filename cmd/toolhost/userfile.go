@@ -9,9 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// writeUserFile writes a file for the user, below the current directory or below
-// another that exists. That tree may have come with a repository, so no link in it
-// leads the file out of it, or to what git runs.
+// writeUserFile writes a file below the current directory or another existing one. That tree may be
+// from a repository, so no link leads the file out of it, or to what git runs.
 func writeUserFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	base, rel := ".", ""
@@ -36,7 +35,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// belowHere gives a path relative to the current directory, if it lies there.
+// belowHere returns a path relative to the current directory, if it is in it.
 func belowHere(path string) (string, bool) {
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -50,8 +49,7 @@ func belowHere(path string) (string, bool) {
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
-// notWritten says why a file cannot be written, and what to do unless a link is
-// the reason.
+// notWritten returns why a file cannot be written, with what to do unless a link is the reason.
 func notWritten(path string, err error, otherwise string) *tool.Error {
 	if tool.CodeOf(err) == tool.PathOutsideWorkspace {
 		return tool.Errorf(tool.PathOutsideWorkspace, "%s is not written: a symlink leads out of this directory", path).

@@ -25,7 +25,7 @@ type helperReport struct {
 	Path    string `json:"path"`
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
-	// Problem says why it is refused, and Next what to do.
+	// Problem is why it is refused, and Next what to do.
 	Problem string `json:"problem,omitempty"`
 	Next    string `json:"next,omitempty"`
 }

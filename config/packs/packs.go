@@ -1,13 +1,10 @@
-// Package packs has ready-made blocks of agent.hcl for programs that projects
-// use. A pack is one file of HCL: a block `pack`, which says what it is for and
-// how a project is recognized that wants it, and below it the text that `toolhost
-// add` and `toolhost init` write. What is written belongs to the user: nothing
-// refers to the pack any more.
+// Package packs has ready-made blocks of agent.hcl for common programs. A pack is a file of HCL: a block `pack`
+// with its purpose and how it recognizes its projects, and below it the text that `toolhost add` and `toolhost
+// init` write. What is written belongs to the user and does not refer to the pack.
 //
-// In the text, pack.NAME stands for what is found in a project: pack.file (the
-// file that was recognized), pack.names and pack.name (the commands in it, and the
-// one to try), pack.hosts (the hosts that the user's settings name), and the words
-// of pick blocks.
+// In the text, pack.NAME stands for what is found in a project: pack.file (the recognized file),
+// pack.names and pack.name (its commands, and the one to try), pack.hosts (hosts in the user's
+// settings), and the words of pick blocks.
 package packs
 
 import (
@@ -60,27 +57,26 @@ type Pack struct {
 
 	// detect are globs; the first file that one matches is the pack's.
 	detect []string
-	// contains has to be in that file.
+	// contains has to match in that file.
 	contains *regexp.Regexp
-	// unless are files beside which the pack is not for this project; of those in
-	// beside one has to be there, too.
+	// unless are files of projects that the pack is not for; one of those in beside is required too.
 	unless, beside []string
-	// names and keys find the names of commands in the file: a regular expression
-	// for a line, after the line section, or the keys of an object of JSON.
+	// names and keys find commands in the file: a regular expression for a line, after the line
+	// section, or the keys of a JSON object.
 	names   *regexp.Regexp
 	section string
 	keys    string
 	// skip are names that are left out.
 	skip *regexp.Regexp
-	// note says what to write where no host is known.
+	// note is what to write if no host is known.
 	note  string
 	hosts []string
 	picks []pick
 	text  string
 }
 
-// Setting is where a program's settings name hosts: what a command prints, or a
-// file, in the user's home where it begins with ~/, else in the project.
+// Setting is where a program's settings name hosts: a command's output, or a file, in the user's
+// home if it begins with ~/, else in the project.
 type Setting struct {
 	Command []string
 	File    string
@@ -247,8 +243,8 @@ type Found struct {
 	Match
 }
 
-// Detect looks at the top directory of a project. It returns what an agent.hcl of
-// it is to have, in order, and packs that fit besides. Nothing is run.
+// Detect looks at the top directory of a project. It returns the packs for its agent.hcl, in order,
+// and others that fit. It runs nothing.
 func Detect(dir fs.FS) (written, others []Found) {
 	var declared []string
 	all := All()
@@ -277,8 +273,8 @@ func File(texts []string) []byte {
 	return []byte(strings.Replace(frame, mark, inner, 1))
 }
 
-// In reports whether a project has what the pack is for, and what of it. Nothing
-// is run. What cannot be read is taken for absent.
+// In returns what of the pack a project has, and false if it is not for it. It runs nothing.
+// Unreadable files count as missing.
 func (p *Pack) In(dir fs.FS) (Match, bool) {
 	var m Match
 	isThere := func(name string) bool { return there(dir, name) }
@@ -303,7 +299,7 @@ func (p *Pack) In(dir fs.FS) (Match, bool) {
 	return m, p.names == nil && p.keys == "" || len(m.Names) > 0
 }
 
-// Unfit says why the pack's text cannot be written for a project, "" if it can.
+// Unfit returns why the pack's text cannot be written for a project, "" if it can.
 func (p *Pack) Unfit(dir fs.FS) string {
 	if _, found := p.In(dir); found || !strings.Contains(p.text, "pack.file") && !strings.Contains(p.text, "pack.name") {
 		return ""
@@ -378,8 +374,7 @@ func (p *Pack) adding(found []string, name string) []string {
 	return append(found, name)
 }
 
-// Render returns the text to write for a project. Hosts are those that are known
-// besides the ones that the pack itself names.
+// Render returns the text for a project. hosts are known hosts besides the pack's own.
 func (p *Pack) Render(dir fs.FS, m Match, hosts []string) string {
 	text := p.withHosts(slices.Concat(p.hosts, hosts))
 	text = placeholder().ReplaceAllStringFunc(text, func(word string) string {
@@ -426,7 +421,7 @@ func (p *Pack) value(dir fs.FS, m Match, name string) (string, bool) {
 	return "", false
 }
 
-// withHosts fills in the hosts, or writes what to add where none is known.
+// withHosts fills in the hosts, or what to write if none is known.
 func (p *Pack) withHosts(hosts []string) string {
 	slices.Sort(hosts)
 	hosts = slices.Compact(hosts)
@@ -439,8 +434,7 @@ func (p *Pack) withHosts(hosts []string) string {
 	})
 }
 
-// Hosts returns the hosts that a setting's text names, as a list of hosts of
-// agent.hcl has them.
+// Hosts returns the hosts in a setting's text, as agent.hcl lists them.
 func (s Setting) Hosts(text string) (hosts []string) {
 	for _, groups := range s.pattern.FindAllStringSubmatch(text, -1) {
 		scheme, host := "", groups[1]

@@ -181,19 +181,22 @@ func TestHosts(t *testing.T) {
 		text    string
 		want    []string
 	}{
-		"a registry":           {setting("npm", 0), "https://Packages.example.com/npm/\n", []string{"packages.example.com"}},
-		"with a login":         {setting("npm", 0), "https://me:pw@packages.example.com:8443/\n", []string{"packages.example.com:8443"}},
-		"of this machine":      {setting("npm", 0), "http://127.0.0.1:4873/\n", []string{"localhost:4873"}},
-		"without its port":     {setting("npm", 0), "http://localhost/\n", []string{"localhost:80"}},
-		"module proxies":       {setting("go", 0), "https://a.example.com,https://b.example.com/x|direct\n", []string{"a.example.com", "b.example.com"}},
-		"no proxy":             {setting("go", 0), "off\n", nil},
-		"a checksum database":  {setting("go", 1), "sum.example.com\n", []string{"sum.example.com"}},
-		"none":                 {setting("go", 1), "off\n", nil},
-		"what pip's help says": {setting("pip", 1), "Base URL of the Index (default\n    https://index.example.com/simple).", []string{"index.example.com"}},
-		"a remote over https":  {setting("git-push", 0), "\turl = https://git.example.com/a/b.git\n", []string{"git.example.com"}},
-		"over ssh":             {setting("git-push", 0), "\turl = ssh://git@git.example.com/a\n", []string{"git.example.com:22"}},
-		"in scp's way":         {setting("git-push", 1), "\turl = git@git.example.com:a/b.git\n", []string{"git.example.com:22"}},
-		"a sparse index":       {setting("cargo", 0), "registry = \"sparse+https://crates.example.com/index/\"\n", []string{"crates.example.com"}},
+		"a registry":       {setting("npm", 0), "https://Packages.example.com/npm/\n", []string{"packages.example.com"}},
+		"with a login":     {setting("npm", 0), "https://me:pw@packages.example.com:8443/\n", []string{"packages.example.com:8443"}},
+		"of this machine":  {setting("npm", 0), "http://127.0.0.1:4873/\n", []string{"localhost:4873"}},
+		"without its port": {setting("npm", 0), "http://localhost/\n", []string{"localhost:80"}},
+		"module proxies": {setting("go", 0), "https://a.example.com,https://b.example.com/x|direct\n",
+			[]string{"a.example.com", "b.example.com"}},
+		"no proxy":            {setting("go", 0), "off\n", nil},
+		"a checksum database": {setting("go", 1), "sum.example.com\n", []string{"sum.example.com"}},
+		"none":                {setting("go", 1), "off\n", nil},
+		"what pip's help says": {setting("pip", 1), "Base URL of the Index (default\n    https://index.example.com/simple).",
+			[]string{"index.example.com"}},
+		"a remote over https": {setting("git-push", 0), "\turl = https://git.example.com/a/b.git\n", []string{"git.example.com"}},
+		"over ssh":            {setting("git-push", 0), "\turl = ssh://git@git.example.com/a\n", []string{"git.example.com:22"}},
+		"in scp's way":        {setting("git-push", 1), "\turl = git@git.example.com:a/b.git\n", []string{"git.example.com:22"}},
+		"a sparse index": {setting("cargo", 0), "registry = \"sparse+https://crates.example.com/index/\"\n",
+			[]string{"crates.example.com"}},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, c.setting.Hosts(c.text)) })
 	}

@@ -1,6 +1,5 @@
-// Package argv turns what an agent gives into the argument list of a program:
-// an args text by the grammar of a wrapper, typed parameters by a template.
-// It checks, it runs nothing, and no shell has a part in it.
+// Package argv makes the argument list of a program: from an args text by a wrapper's grammar, or
+// from typed parameters by a template. It checks and runs nothing, without a shell.
 package argv
 
 import (
@@ -10,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Kind says what an option's value or an operand is.
+// Kind is the kind of an option's value or an operand.
 type Kind string
 
 // The kinds. Paths are checked against the workspace.
@@ -31,13 +30,12 @@ func (k Kind) IsPath() bool { return k == Read || k == Write || k == Replace || 
 type Paths interface {
 	// Check refuses a path that may not be used in the given way.
 	Check(path string, use Kind) error
-	// Glob gives the paths that match a pattern, sorted.
+	// Glob returns the paths that match a pattern, sorted.
 	Glob(pattern string) ([]string, error)
 	// IsDir reports whether path is a directory.
 	IsDir(path string) bool
-	// CheckTree refuses to copy or move source, if it is a directory, to
-	// target when one of its files would come to a place that may not be
-	// written: a protected one, or one to which a symlink leads.
+	// CheckTree refuses to copy or move the directory source to target if one of its files would
+	// get to a protected place, or one that a symlink leads to.
 	CheckTree(source, target string) error
 }
 
@@ -53,19 +51,16 @@ type Spec struct {
 	Command     *Template
 	// Params are the parameters of Command.
 	Params []Param
-	// Raw is the JSON Schema of the parameters as it was written, where Params
-	// only says how some of its properties are used. Nil is the schema that
-	// Params make.
+	// Raw is the parameters' JSON Schema as written; Params then only say how some properties are
+	// used. Nil means the schema made of Params.
 	Raw json.RawMessage
 	// Asks are questions that are put before the command runs.
 	Asks []Ask
-	// Outputs are what the result is made of; none means that it is the text
-	// which the command prints.
+	// Outputs are the parts of the result; empty for the command's printed text.
 	Outputs []Content
 	// Returns is the JSON Schema of the structured result. May be nil.
 	Returns json.RawMessage
-	// Examples are calls that must be accepted, Rejects ones that must be
-	// refused.
+	// Examples must be accepted, Rejects refused.
 	Examples, Rejects []Example
 	// Pos is where the spec was written, "agent.hcl:12", for messages.
 	Pos string
@@ -75,15 +70,13 @@ type Spec struct {
 
 // Access is what a tool's process may reach beyond the workspace.
 type Access struct {
-	// Network lets it reach every host. Otherwise it reaches Hosts, as agent.hcl
-	// has them: "example.com", "*.example.com:8443".
+	// Network allows every host, else Hosts: "example.com", "*.example.com:8443".
 	Network     bool
 	Hosts       []string
 	Read, Write []string // further absolute paths
 }
 
-// Example is a call of a command tool. Args belongs to a passthrough, Params
-// to a typed command.
+// Example is a call of a command tool: Args of a passthrough, Params of a typed command.
 type Example struct {
 	Description string
 	Args        string
@@ -103,18 +96,16 @@ type Run struct {
 // Settings are what a wrapper and a template have in common.
 type Settings struct {
 	Timeout time.Duration
-	// Success are the exit codes that count as success; none means 0 alone.
+	// Success are the exit codes of success; empty for 0 alone.
 	Success []int
-	// Report begins the lines on standard error that tell progress or are for
-	// the log; empty means that there are none.
+	// Report is the prefix of lines on standard error with progress or log; empty for none.
 	Report string
 }
 
-// Timeout of the spec's process, zero where none is set.
+// Timeout is that of the spec's process, zero if unset.
 func (s *Spec) Timeout() time.Duration { return s.settings().Timeout }
 
-// Report begins the lines on standard error by which the spec's process tells
-// progress, "" when it tells none.
+// Report is the prefix of lines on standard error with the process's progress, "" for none.
 func (s *Spec) Report() string { return s.settings().Report }
 
 // Succeeded reports whether an exit code counts as success.
@@ -137,8 +128,7 @@ func (s *Spec) settings() Settings {
 	return s.Command.Settings
 }
 
-// Resolve makes the argument list of a call from its decoded parameters, and
-// checks every path in it. The error is a *tool.Error.
+// Resolve returns the argument list for decoded parameters, and checks all paths. The error is a *tool.Error.
 func (s *Spec) Resolve(params map[string]any, paths Paths) (*Run, error) {
 	if s.Passthrough != nil {
 		args, _ := params["args"].(string)

@@ -7,22 +7,20 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Content declares one piece of a result, a prompt or a resource: what it is,
-// and what it is made of. At most one of Text, File and Data is set; a piece
-// with none of them is what the command prints.
+// Content declares a part of a result, a prompt or a resource. At most one of Text, File and Data
+// is set; without them it is the command's output.
 type Content struct {
 	Kind tool.ContentKind
 	// JSON is true for a text that is JSON and the structured result as well.
 	JSON bool
-	// Empty is the JSON that stands for a text of nothing but blanks, as a
-	// program prints which found nothing. Empty itself, that text is an error.
+	// Empty is the JSON for blank output, as of a program that found nothing. If unset, blank
+	// output is an error.
 	Empty string
 	// MIME is the media type of an image, a sound or a resource.
 	MIME string
 	// Text is a text with places for values.
 	Text *Expr
-	// File names a file of the workspace, which is read when the piece is
-	// made.
+	// File is a file of the workspace, read when the part is made.
 	File *Expr
 	// Data is what the piece holds.
 	Data []byte
@@ -37,16 +35,14 @@ type Content struct {
 // Printed reports whether the piece is what the command prints.
 func (c *Content) Printed() bool { return c.Text == nil && c.File == nil && c.Data == nil }
 
-// Text is what an expression stands for as one text, with the values of
-// parameters as they were given. A null is the empty text.
+// Text is an expression's value as text, with parameters unchanged. Null is the empty text.
 func (e *Expr) Text(values map[string]any) string {
 	f := fill{values: values}
 	text, _ := f.text(*e)
 	return text
 }
 
-// URI is Text for a URI: where a parameter stands within one, what would end its part
-// is percent-encoded; one that is the whole URI stays.
+// URI is Text for a URI: within one, a parameter is percent-encoded; a whole URI stays.
 func (e *Expr) URI(values map[string]any) string {
 	f := fill{values: values}
 	chosen := *e
@@ -92,5 +88,5 @@ func CheckPaths(params []Param, values map[string]any, paths Paths) error {
 	return nil
 }
 
-// compact gives a value as compact JSON, for parameters that are objects.
+// compact returns a value as compact JSON, for parameters that are objects.
 func compact(value any) string { return string(tool.MustMarshal(value)) }

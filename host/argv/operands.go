@@ -33,8 +33,7 @@ func (p *parse) checkOperands() error {
 	return nil
 }
 
-// checkOperand checks one operand, and writes it so that the program takes it
-// for one.
+// checkOperand checks an operand, and writes it so that the program takes it as one.
 func (p *parse) checkOperand(i int) error {
 	o, operand := p.wrapper.Operands, p.operands[i]
 	kind, last := o.kind(i, len(p.operands))
@@ -64,8 +63,7 @@ func (p *parse) checkOperand(i int) error {
 	return nil
 }
 
-// kind is what the i-th of n operands is, and whether it is the one that Last
-// is about.
+// kind is that of the i-th of n operands, and whether it is the one that Last describes.
 func (o Operands) kind(i, n int) (kind Kind, last bool) {
 	switch {
 	case i == 0 && o.First != "":
@@ -90,8 +88,7 @@ func operands(n int) string {
 	return strconv.Itoa(n) + " operands"
 }
 
-// last checks the last operand, which may be a directory that receives the
-// others. Then it is the places inside it that are written.
+// last checks the last operand. If it is a directory that receives the others, the places inside it are written.
 func (p *parse) last(target string, others []string) error {
 	o := p.wrapper.Operands
 	if !o.Into || len(others) == 0 || p.paths == nil || !p.paths.IsDir(target) {
@@ -115,8 +112,7 @@ func (p *parse) last(target string, others []string) error {
 	return p.trees(others, func(other string) string { return inside(target, other) })
 }
 
-// lastKind is how the last operand is used: what is moved to a place takes the
-// place of what is there and does not write into it.
+// lastKind is how the last operand is used: a move replaces what is there and does not write into it.
 func (o Operands) lastKind() Kind {
 	if o.Last == Write && o.Type == Remove {
 		return Replace
@@ -139,8 +135,7 @@ func (p *parse) trees(sources []string, place func(source string) string) error 
 		if err := p.paths.CheckTree(source, place(source)); err != nil {
 			return err
 		}
-		// Some programs (cp of the BSDs) take a slash at the end for the
-		// content of the directory.
+		// Some programs (cp of the BSDs) take a trailing slash as the content of the directory.
 		if strings.HasSuffix(source, "/") {
 			if err := p.paths.CheckTree(source, target); err != nil {
 				return err
@@ -203,8 +198,7 @@ func (p *parse) operandError(format string, args ...any) *tool.Error {
 		Suggest("Look at the tool's description for its arguments.")
 }
 
-// openly passes on what is not forbidden, in the order given, and checks
-// whatever looks like a path.
+// openly passes on what is not forbidden, in order, and checks what looks like a path.
 func (p *parse) openly(words []Word) (*Run, error) {
 	options := true
 	for _, word := range words {
@@ -244,8 +238,8 @@ func (p *parse) openly(words []Word) (*Run, error) {
 	return p.run, p.refusedOperand()
 }
 
-// openOption refuses forbidden options, also cut short or in a cluster, and
-// checks a value that looks like a path.
+// openOption refuses forbidden options, also abbreviated or in a cluster, and checks a value that
+// looks like a path.
 func (p *parse) openOption(text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	for _, forbidden := range p.wrapper.Forbid {
@@ -269,8 +263,7 @@ func (p *parse) openOption(text string) error {
 	return nil
 }
 
-// clustered refuses a path behind several short options, as in -vo/etc/x:
-// which of the letters takes it as its value is not known here.
+// clustered refuses a path behind several short options, as in -vo/etc/x: which letter takes it is unknown.
 func (p *parse) clustered(text string) error {
 	for i := 3; i < len(text); i++ {
 		rest := text[i:]
@@ -303,8 +296,8 @@ func (p *parse) openOperand(text string) error {
 	return nil
 }
 
-// leadsOut reports whether text, which does not look like a path, is one that
-// may not be used: a plain name can be a symlink that leads out.
+// leadsOut reports a text that does not look like a path but may not be used: a plain name can be a
+// symlink that leads out.
 func (p *parse) leadsOut(text string) bool {
 	return text != "" && p.paths != nil && p.paths.Check(text, p.openKind()) != nil
 }
@@ -323,7 +316,7 @@ func looksLikePath(s string) bool {
 		strings.Contains(s, "/")
 }
 
-// trimSlash takes off what makes a path mean the inside of a directory.
+// trimSlash removes what makes a path mean the inside of a directory.
 func trimSlash(path string) string {
 	for len(path) > 1 && (strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.")) {
 		path = strings.TrimSuffix(strings.TrimSuffix(path, "."), "/")

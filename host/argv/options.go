@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// dashed takes a word that begins with a dash. What a glob matches is always
-// an operand: a file named -rf is no option.
+// dashed takes a word that begins with a dash. A glob's match is always an operand: a file named
+// -rf is not an option.
 func (p *parse) dashed(word Word, rest []Word) ([]Word, error) {
 	matches, err := p.matches(word)
 	if err != nil {
@@ -21,7 +21,7 @@ func (p *parse) dashed(word Word, rest []Word) ([]Word, error) {
 		return rest, p.take(matches...)
 	case strings.HasPrefix(text, "--") || p.wrapper.isLong(text):
 		return p.long(text, rest)
-	case p.wrapper.Number && isCount(text[1:]):
+	case p.wrapper.Number && text != "-" && strings.Trim(text[1:], "0123456789") == "":
 		p.run.Argv = append(p.run.Argv, "-n", text[1:])
 		return rest, nil
 	default:
@@ -29,19 +29,14 @@ func (p *parse) dashed(word Word, rest []Word) ([]Word, error) {
 	}
 }
 
-// isLong reports a declared option of one dash and several letters, such as
-// the -json of sqlite3. It is no cluster.
+// isLong reports a declared option of one dash and several letters, such as sqlite3's -json.
 func (w *Wrapper) isLong(text string) bool {
 	name, _, _ := strings.Cut(text, "=")
 	return len(name) > 2 && (slices.Contains(w.names(), name) || slices.Contains(w.Forbid, name))
 }
 
-func isCount(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// long takes --name, --name=value or --name value. As with getopt_long, a
-// name may be cut short as long as it is unambiguous; it is passed on in full.
+// long takes --name, --name=value or --name value. As with getopt_long, an unambiguous prefix will
+// do; the full name is passed on.
 func (p *parse) long(text string, rest []Word) ([]Word, error) {
 	name, value, attached := strings.Cut(text, "=")
 	option, full, err := p.wrapper.findLong(name)
@@ -101,9 +96,7 @@ func (p *parse) apart(name string, kind Kind, value string) error {
 	return p.bare(name, kind, value)
 }
 
-// bare refuses a value that the program could take for an option, when it
-// stands as a word of its own and the program reads options in a way that is
-// not known here.
+// bare refuses a separate value that the program could take as an option, if it reads options in an unknown way.
 func (p *parse) bare(name string, kind Kind, value string) error {
 	if !strings.HasPrefix(value, "-") || kind == Number {
 		return nil
@@ -161,8 +154,8 @@ func (p *parse) cluster(text string, rest []Word) ([]Word, error) {
 	return rest, nil
 }
 
-// next takes the word behind an option as its value. A glob is expanded only
-// where the value is a path; in rg -g *.go it is rg that has to see the glob.
+// next takes the next word as an option's value. A glob is expanded only for paths: rg itself has
+// to see -g *.go.
 func (p *parse) next(name string, kind Kind, rest []Word) (string, []Word, error) {
 	if len(rest) == 0 {
 		return "", nil, p.wrapper.optionError(name, "needs a value")
@@ -183,7 +176,7 @@ func (w *Wrapper) optionError(name, what string) *tool.Error {
 		Suggest("%s", w.help())
 }
 
-// find gives a declared option that may be used.
+// find returns a declared option that may be used.
 func (w *Wrapper) find(name string) (Option, error) {
 	if slices.Contains(w.Forbid, name) {
 		return Option{}, w.optionError(name, "is refused here")
@@ -324,8 +317,7 @@ func (p *parse) value(name string, kind Kind, value string) error {
 	return nil
 }
 
-// isNumber accepts what head, tail and their likes take: a sign, digits and a
-// unit of letters.
+// isNumber accepts what head and tail do: a sign, digits and a unit of letters.
 func isNumber(s string) bool {
 	if strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") {
 		s = s[1:]

@@ -30,16 +30,13 @@ type Param struct {
 	Enum []string
 	// Pattern is a regular expression (RE2) that a string must match.
 	Pattern string
-	// Min and Max bound a number's value, a string's length in characters and
-	// a list's number of items.
+	// Min and Max bound a number, the characters of a string and the items of a list.
 	Min, Max *float64
-	// Default is used when the parameter is missing; null leaves out the
-	// argument it stands in. Nil makes the parameter required.
+	// Default is used without a value; null omits its argument. Nil makes the parameter required.
 	Default json.RawMessage
 	// Path is Read, Write or Remove for a path, else empty.
 	Path Kind
-	// Dash allows values that begin with a dash in a place where the program
-	// takes them for an option.
+	// Dash allows a leading dash where the program would take the value as an option.
 	Dash bool
 	// Pos is where the parameter was written, for messages.
 	Pos string
@@ -48,7 +45,6 @@ type Param struct {
 // Required reports whether a call must give the parameter.
 func (p *Param) Required() bool { return p.Default == nil }
 
-// paramSchema is the JSON Schema for a list of parameters.
 func paramSchema(params []Param) json.RawMessage {
 	var properties strings.Builder
 	required := []string{}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// SchemaParams are the properties of an object schema as parameters that
-// expressions can refer to, in the order of their names. What is no text,
-// number, bool or list of these is handed on as compact JSON.
+// SchemaParams are the properties of an object schema as parameters for expressions, sorted by
+// name. Values other than text, number, bool or lists of them become compact JSON.
 func SchemaParams(raw json.RawMessage) []Param {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -41,8 +40,7 @@ func SchemaParams(raw json.RawMessage) []Param {
 	return params
 }
 
-// paramType is the type of a parameter for a schema's type keyword; what has
-// no counterpart is a string.
+// paramType maps a schema's type keyword to a type, string by default.
 func paramType(raw json.RawMessage) Type {
 	var name string
 	if json.Unmarshal(raw, &name) != nil {

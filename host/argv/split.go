@@ -20,21 +20,17 @@ const (
 type Word struct {
 	// Text is the word with its quotes and escapes resolved.
 	Text string
-	// Pattern is set when the word has unquoted glob characters: the glob, in
-	// which every quoted character is escaped by a backslash.
+	// Pattern is the glob of a word with unquoted glob characters, with quoted ones escaped by a backslash.
 	Pattern string
-	// Braces is the column of a word with an unquoted {a,b} or {1..3}, and 0
-	// for others. To a POSIX shell these are plain characters.
+	// Braces is the column of an unquoted {a,b} or {1..3}, plain characters to a POSIX shell, or 0.
 	Braces int
 }
 
-// prefix makes the first word of the args an argument, so that it is neither a
-// keyword nor an assignment.
+// prefix makes the first word an argument, so that it is neither a keyword nor an assignment.
 const prefix = "x "
 
-// Split splits a text into words as a POSIX shell does. Quotes and escapes are
-// resolved and unquoted globs recognized. Whatever would need a shell is
-// refused, with an *tool.Error of code invalid_argument that names it:
+// Split splits a text into words as a POSIX shell does: it resolves quotes and escapes and recognizes unquoted
+// globs. Whatever would need a shell is refused with a *tool.Error of code invalid_argument that names it:
 // operators, redirections, expansions, substitutions, comments, a tilde.
 func Split(args string) ([]Word, error) {
 	if len(args) > maxArgs {
@@ -88,7 +84,7 @@ func parseError(err error) error {
 		Suggest("Write them as for a POSIX shell, without operators.")
 }
 
-// plainCall gives the one simple command that the text must be.
+// plainCall returns the one simple command that the text must be.
 func plainCall(file *syntax.File) (*syntax.CallExpr, error) {
 	if comment := firstComment(file); comment != nil {
 		return nil, refused("a comment (#)", column(comment.Hash), quoteIt)
@@ -175,8 +171,7 @@ func readWord(w *syntax.Word) (Word, error) {
 	return word, nil
 }
 
-// bare adds unquoted text, in which a backslash escapes any character, and
-// reports whether it has glob characters.
+// bare adds unquoted text, with backslash escapes, and reports glob characters.
 func bare(value string, text, pattern *strings.Builder) (glob bool) {
 	set := -1 // where the set began that is open
 	for i := 0; i < len(value); i++ {
@@ -211,15 +206,14 @@ func bare(value string, text, pattern *strings.Builder) (glob bool) {
 	return glob
 }
 
-// classes are what a set of a shell's pattern may hold, as the glob matcher has
-// it, with the characters of ASCII.
+// classes are the characters of a shell pattern's classes, in ASCII, for the glob matcher.
 var classes = map[string]string{
 	"[:alpha:]": "a-zA-Z", "[:digit:]": "0-9", "[:alnum:]": "a-zA-Z0-9", "[:upper:]": "A-Z", "[:lower:]": "a-z",
 	"[:xdigit:]": "0-9a-fA-F", "[:space:]": " \t-\r", "[:blank:]": " \t", "[:cntrl:]": "\x00-\x1f\x7f",
 	"[:graph:]": `\!-~`, "[:print:]": " -~", "[:punct:]": "\\!-/:-@\\[-`{-~",
 }
 
-// class is the class of characters that a text begins with, "" for none.
+// class returns the class that a text begins with, "" if none.
 func class(text string) string {
 	if end := strings.Index(text, ":]"); end > 0 && classes[text[:end+2]] != "" {
 		return text[:end+2]

@@ -18,14 +18,12 @@ type Template struct {
 	Settings
 }
 
-// Expr is a text with places for parameter values. Values are filled in as
-// the bytes that the caller gave: nothing normalizes, quotes or expands them.
-// Exactly one of the fields is set; the zero Expr is the empty text.
+// Expr is a text with places for parameter values, which are filled in byte for byte: not
+// normalized, quoted or expanded. Exactly one field is set; the zero Expr is the empty text.
 type Expr struct {
 	// Literal is plain text.
 	Literal string
-	// Param names a parameter. Alone as an argument, a list gives one argument
-	// for each item and null gives none.
+	// Param names a parameter. As a whole argument, a list makes an argument for each item and null none.
 	Param string
 	// Concat joins expressions. A null among them makes the whole null.
 	Concat []Expr
@@ -58,8 +56,7 @@ func (e *Expr) Params() []string {
 	return names
 }
 
-// Resolve fills a template with decoded parameters and checks the paths among
-// them.
+// Resolve fills a template with decoded parameters and checks their paths.
 func (t *Template) Resolve(params []Param, values map[string]any, paths Paths) (*Run, error) {
 	f := fill{values: values, run: new(Run), params: make(map[string]*Param)}
 	for i := range params {
@@ -138,12 +135,12 @@ func (f *fill) argument(e Expr) error {
 	return nil
 }
 
-// add adds an argument whose first byte comes from the named parameter, or
-// from the template when that is "". A value must not become an option that
-// the template's author did not write.
+// add adds an argument whose first byte comes from the parameter from, or from the template if "".
+// A value must not become an option that the template's author did not write.
 func (f *fill) add(text, from string) error {
 	param := f.params[from]
-	if from != "" && strings.HasPrefix(text, "-") && !f.operands && !isNumeric(param) && (param == nil || !param.Dash) {
+	numeric := param != nil && (param.Type == TypeInteger || param.Type == TypeNumber)
+	if from != "" && strings.HasPrefix(text, "-") && !f.operands && !numeric && (param == nil || !param.Dash) {
 		if param == nil || !param.Path.IsPath() {
 			return tool.Errorf(tool.InvalidArgument, "%s is or begins %q, which the program would take for an option",
 				from, text).
@@ -155,8 +152,7 @@ func (f *fill) add(text, from string) error {
 	return nil
 }
 
-// first names the parameter from which the first byte of an expression's text
-// comes, "" when it is a literal.
+// first names the parameter of an expression's first byte, "" for a literal.
 func (f *fill) first(e Expr) string {
 	switch {
 	case e.When != nil:
@@ -171,8 +167,6 @@ func (f *fill) first(e Expr) string {
 	}
 	return ""
 }
-
-func isNumeric(p *Param) bool { return p != nil && (p.Type == TypeInteger || p.Type == TypeNumber) }
 
 func (f *fill) choose(w *When) Expr {
 	if on, _ := f.values[w.Param].(bool); on {
@@ -218,8 +212,7 @@ func (f *fill) given() map[string]any {
 	return given
 }
 
-// texts gives a value as the texts it is on a command line: none for null,
-// several for a list.
+// texts returns a value as arguments: none for null, several for a list.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case nil:

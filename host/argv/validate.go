@@ -15,8 +15,8 @@ type Problem struct {
 	Message, Suggestion string
 }
 
-// CheckExamples calls the spec with its examples, which must be accepted, and
-// its rejects, which must be refused. Nothing is run.
+// CheckExamples checks the spec's examples, which must be accepted, and rejects, which must be
+// refused. Nothing is run.
 func (s *Spec) CheckExamples(paths Paths) []Problem {
 	var problems []Problem
 	for _, e := range s.Examples {

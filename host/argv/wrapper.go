@@ -48,9 +48,7 @@ type Wrapper struct {
 	// Unknown is "refuse", "allow", or empty for the rule above.
 	Unknown string
 	Number  bool
-	// NoSeparator is for programs that do not know --. It is not put before the
-	// operands then, and what begins with a dash is refused as an operand and
-	// as a value.
+	// NoSeparator is for programs without --: operands and values with a leading dash are refused.
 	NoSeparator bool
 	// Style is how long options carry their values; empty is Equals.
 	Style    Style
@@ -58,7 +56,7 @@ type Wrapper struct {
 	Settings
 }
 
-// Style says how a long option and its value are passed on.
+// Style is how a long option and its value are passed on.
 type Style string
 
 // The styles.
@@ -72,10 +70,9 @@ const (
 type Option struct {
 	// Names are all spellings: "-n", "--lines".
 	Names []string
-	// Value is what follows; None (or empty) for a switch.
+	// Value is the kind of the value; None (or empty) for a switch.
 	Value Kind
-	// Values, in place of Value, are the kinds of several values that follow as
-	// words of their own: --arg NAME VALUE.
+	// Values, in place of Value, are the kinds of several separate values: --arg NAME VALUE.
 	Values []Kind
 	// Optional values count only when attached: --backup=numbered, -bX.
 	Optional bool
@@ -83,25 +80,22 @@ type Option struct {
 	Refuse string
 }
 
-// Operands declare the arguments that are no options.
+// Operands declare the arguments that are not options.
 type Operands struct {
-	// Type is what they are. Empty is Read where options are declared, and
-	// otherwise any text, checked when it looks like a path.
+	// Type is their kind. Empty means Read if options are declared, otherwise any text, checked if
+	// it looks like a path.
 	Type Kind
-	// First and Last are what the first and the last one are, where they
-	// differ. A single operand is the first.
+	// First and Last are the kinds of the first and the last one, if different. A single operand is the first.
 	First, Last Kind
-	// Into is true when the last may be a directory that receives the others
-	// under their own names.
+	// Into is true if the last may be a directory that receives the others.
 	Into bool
-	// Min and Max bound their number; Max 0 is no bound.
+	// Min and Max bound their number; Max 0 means no bound.
 	Min, Max int
-	// Refuse is a regular expression (RE2). Operands in which it matches are
-	// refused, because of Reason.
+	// Refuse is a regular expression (RE2) of refused operands, Reason why.
 	Refuse, Reason string
 }
 
-// Resolve makes the argument list for an args text.
+// Resolve returns the argument list for an args text.
 func (w *Wrapper) Resolve(args string, paths Paths) (*Run, error) {
 	words, err := Split(args)
 	if err != nil {
@@ -127,7 +121,7 @@ type parse struct {
 	operands []string
 }
 
-// matches gives what the glob in a word matches: nothing for a plain word.
+// matches returns the matches of a word's glob, nil for a plain word.
 func (p *parse) matches(word Word) ([]string, error) {
 	if word.Pattern == "" || p.paths == nil {
 		return nil, nil
@@ -135,9 +129,8 @@ func (p *parse) matches(word Word) ([]string, error) {
 	return p.paths.Glob(word.Pattern)
 }
 
-// strictly takes declared options only. The result is put into one form:
-// options under their full names, then --, then the operands, so that the
-// program can read it in no other way than it was checked.
+// strictly takes declared options only. The result has one form, full names of options, --,
+// operands, so that the program reads it just as it was checked.
 func (p *parse) strictly(words []Word) (*Run, error) {
 	for len(words) > 0 {
 		word := words[0]
@@ -170,8 +163,7 @@ func (p *parse) strictly(words []Word) (*Run, error) {
 	return p.run, nil
 }
 
-// operand takes a word, or what its glob matches: one that matches nothing
-// stays as it is written, as in a shell.
+// operand takes a word, or its glob's matches: without any it stays as written, as in a shell.
 func (p *parse) operand(word Word) error {
 	if word.Braces > 0 && p.wrapper.Operands.arePaths() {
 		return refused("a brace expansion ({a,b})", word.Braces, "Write each name out. "+quoteIt)

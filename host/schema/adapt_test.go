@@ -60,24 +60,32 @@ func TestAdaptSpellings(t *testing.T) {
 			`{"$id":"https://e.example/a","$defs":{"y":{"properties":{"q":{"$ref":"#/$defs/y/$defs/z"}},"$defs":{"z":{}}}}}`, nil},
 		"nowhere": {`{"properties":{"a":{"$ref":"#/$defs/x","description":"d"}}}`, `{"properties":{"a":{"description":"d"}}}`,
 			[]string{"#/properties/a $ref"}},
-		"away":            {`{"properties":{"a":{"$ref":"https://e.example/x"}}}`, `{"properties":{"a":{}}}`, []string{"#/properties/a $ref"}},
-		"recursiveRef":    {`{"properties":{"a":{"$recursiveRef":"#"}}}`, `{"properties":{"a":{"$ref":"#"}}}`, nil},
-		"a lookahead":     {`{"properties":{"a":{"pattern":"(?=x)","minLength":1}}}`, `{"properties":{"a":{"minLength":1}}}`, []string{"#/properties/a pattern"}},
-		"\\p{Emoji}":      {`{"pattern":"\\p{Emoji}"}`, `{}`, []string{"# pattern"}},
-		"other names":     {`{"patternProperties":{"^(?!x)":{"type":"string"}},"additionalProperties":false}`, `{"patternProperties":{},"additionalProperties":{"anyOf":[false,{"type":"string"}]}}`, []string{"# patternProperties"}},
-		"dependencies":    {`{"dependencies":{"a":["b"],"c":{"minProperties":2}}}`, `{"dependentRequired":{"a":["b"]},"dependentSchemas":{"c":{"minProperties":2}}}`, nil},
-		"any of draft 3":  {`{"properties":{"a":{"type":"any"}}}`, `{"properties":{"a":{}}}`, nil},
-		"a type twice":    {`{"type":["string","string","null"]}`, `{"type":["string","null"]}`, nil},
-		"no type":         {`{"properties":{"a":{"type":"strng","enum":["x"]}}}`, `{"properties":{"a":{"enum":["x"]}}}`, []string{"#/properties/a type"}},
-		"required inside": {`{"properties":{"a":{"type":"string","required":true}}}`, `{"properties":{"a":{"type":"string"}}}`, []string{"#/properties/a required"}},
-		"an odd name":     {`{"required":["a",5,"b"]}`, `{"required":["a","b"]}`, []string{"# required"}},
-		"no schema":       {`{"properties":{"a":"string","b":{"type":"string"}}}`, `{"properties":{"a":{},"b":{"type":"string"}}}`, []string{"#/properties/a "}},
+		"away":         {`{"properties":{"a":{"$ref":"https://e.example/x"}}}`, `{"properties":{"a":{}}}`, []string{"#/properties/a $ref"}},
+		"recursiveRef": {`{"properties":{"a":{"$recursiveRef":"#"}}}`, `{"properties":{"a":{"$ref":"#"}}}`, nil},
+		"a lookahead": {`{"properties":{"a":{"pattern":"(?=x)","minLength":1}}}`, `{"properties":{"a":{"minLength":1}}}`,
+			[]string{"#/properties/a pattern"}},
+		"\\p{Emoji}": {`{"pattern":"\\p{Emoji}"}`, `{}`, []string{"# pattern"}},
+		"other names": {`{"patternProperties":{"^(?!x)":{"type":"string"}},"additionalProperties":false}`,
+			`{"patternProperties":{},"additionalProperties":{"anyOf":[false,{"type":"string"}]}}`, []string{"# patternProperties"}},
+		"dependencies": {`{"dependencies":{"a":["b"],"c":{"minProperties":2}}}`,
+			`{"dependentRequired":{"a":["b"]},"dependentSchemas":{"c":{"minProperties":2}}}`, nil},
+		"any of draft 3": {`{"properties":{"a":{"type":"any"}}}`, `{"properties":{"a":{}}}`, nil},
+		"a type twice":   {`{"type":["string","string","null"]}`, `{"type":["string","null"]}`, nil},
+		"no type": {`{"properties":{"a":{"type":"strng","enum":["x"]}}}`, `{"properties":{"a":{"enum":["x"]}}}`,
+			[]string{"#/properties/a type"}},
+		"required inside": {`{"properties":{"a":{"type":"string","required":true}}}`, `{"properties":{"a":{"type":"string"}}}`,
+			[]string{"#/properties/a required"}},
+		"an odd name": {`{"required":["a",5,"b"]}`, `{"required":["a","b"]}`, []string{"# required"}},
+		"no schema": {`{"properties":{"a":"string","b":{"type":"string"}}}`, `{"properties":{"a":{},"b":{"type":"string"}}}`,
+			[]string{"#/properties/a "}},
 		"an odd one of many": {`{"anyOf":[{"type":"string"},7]}`, `{"anyOf":[{"type":"string"},{}]}`,
 			[]string{"#/anyOf/1 "}},
-		"null":                {`{"properties":{"a":{"enum":null,"default":null,"description":null}}}`, `{"properties":{"a":{"enum":null,"default":null}}}`, []string{"#/properties/a description"}},
-		"a text as a bound":   {`{"minimum":"1","maximum":2}`, `{"maximum":2}`, []string{"# minimum"}},
-		"a description":       {`{"description":["a"],"title":"t"}`, `{"title":"t"}`, []string{"# description"}},
-		"another case":        {`{"properties":{"a":{"Required":["x"],"Type":5}}}`, `{"properties":{"a":{}}}`, []string{"#/properties/a Required", "#/properties/a Type"}},
+		"null": {`{"properties":{"a":{"enum":null,"default":null,"description":null}}}`,
+			`{"properties":{"a":{"enum":null,"default":null}}}`, []string{"#/properties/a description"}},
+		"a text as a bound": {`{"minimum":"1","maximum":2}`, `{"maximum":2}`, []string{"# minimum"}},
+		"a description":     {`{"description":["a"],"title":"t"}`, `{"title":"t"}`, []string{"# description"}},
+		"another case": {`{"properties":{"a":{"Required":["x"],"Type":5}}}`, `{"properties":{"a":{}}}`,
+			[]string{"#/properties/a Required", "#/properties/a Type"}},
 		"writeonly":           {`{"properties":{"a":{"writeonly":true}}}`, `{"properties":{"a":{"writeOnly":true}}}`, nil},
 		"writeOnly as a text": {`{"properties":{"a":{"writeOnly":"yes"}}}`, `{"properties":{"a":{"writeOnly":true}}}`, nil},
 		"a mark below what is lost": {`{"properties":{"a":{"$ref":"#/$defs/x"},"b":{"allOf":{"x":{"writeOnly":true}}}},"$defs":{"x":{}}}`,
@@ -103,7 +111,8 @@ func TestAdaptSpellings(t *testing.T) {
 }
 
 func TestAdaptKeepsOrder(t *testing.T) {
-	out, _ := schema.Adapt(json.RawMessage(`{"required":["z"],"properties":{"z":{"minLength":1.0},"a":{"pattern":"(?=x)","type":"string"}},"type":"object"}`))
+	out, _ := schema.Adapt(json.RawMessage(`{"required":["z"],"properties":{"z":{"minLength":1.0},` +
+		`"a":{"pattern":"(?=x)","type":"string"}},"type":"object"}`))
 	assert.Equal(t, `{"required":["z"],"properties":{"z":{"minLength":1},"a":{"type":"string"}},"type":"object"}`, string(out))
 }
 

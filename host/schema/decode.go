@@ -20,11 +20,10 @@ const maxDepth = 200
 type Violation struct {
 	// Path names the place, "edits[1].old_string"; empty is the whole object.
 	Path string `json:"path"`
-	// Message says what is wrong and what is wanted.
+	// Message is what is wrong and what is wanted.
 	Message string `json:"message"`
 }
 
-// String puts the place before the message.
 func (v Violation) String() string {
 	if v.Path == "" {
 		return v.Message
@@ -32,7 +31,7 @@ func (v Violation) String() string {
 	return v.Path + ": " + v.Message
 }
 
-// Join gives several as one text.
+// Join joins violations to one text.
 func Join(violations []Violation) string {
 	texts := make([]string, len(violations))
 	for i, v := range violations {
@@ -41,11 +40,10 @@ func Join(violations []Violation) string {
 	return strings.Join(texts, "; ")
 }
 
-// Decode reads a parameter object, fills in the defaults of what is missing
-// and checks it, at every depth. Null is the same as missing for a property that need
-// not be given and may not be null. An integer that is written as 3.0 or 3e0, as JSON
-// Schema allows and programs with one kind of number do, becomes 3. It gives the
-// object as JSON and decoded (numbers as json.Number), or all violations. Empty raw and null count as {}.
+// Decode reads a parameter object, adds defaults and checks it, at every depth. Null is the same as
+// missing for an optional property that may not be null. An integer written as 3.0 or 3e0, which
+// JSON Schema allows, becomes 3. It returns the object as JSON and decoded (numbers as
+// json.Number), or all violations. Empty raw and null count as {}.
 func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, []Violation) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -78,7 +76,7 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 	return raw, args, nil
 }
 
-// Check gives all that is wrong with a value of any kind.
+// Check returns all that is wrong with a value of any kind.
 func (s *Schema) Check(raw json.RawMessage) []Violation {
 	value, err := parse(raw)
 	if err != nil {
@@ -92,9 +90,8 @@ func (s *Schema) Check(raw json.RawMessage) []Violation {
 	return v.found
 }
 
-// dropNulls takes out the properties, at every depth, that are null, may be left out
-// and may not be null: models whose schemas have every property required say with
-// null that they do not give one. It reports whether there were any.
+// dropNulls removes optional properties, at every depth, that are null and may not be: models whose
+// schemas require every property write null for one that they do not set.
 func dropNulls(n *node, value any) (dropped bool) {
 	if object, ok := value.(map[string]any); ok {
 		required, properties := make(map[string]bool), make(map[string][]*node)
@@ -125,9 +122,8 @@ func all(nodes []*node, holds func(*node) bool) bool {
 	return !slices.ContainsFunc(nodes, func(n *node) bool { return !holds(n) })
 }
 
-// fillDefaults adds the defaults of missing properties to args and gives raw
-// with them. Top-level ones are spliced in, so that large values are not
-// rewritten.
+// fillDefaults adds the defaults of missing properties to args, and returns raw with them.
+// Top-level ones are spliced in, so that large values are not rewritten.
 func (s *Schema) fillDefaults(raw json.RawMessage, args map[string]any) json.RawMessage {
 	added := fill(s.root, args)
 	nested := false
@@ -148,8 +144,8 @@ func (s *Schema) fillDefaults(raw json.RawMessage, args map[string]any) json.Raw
 	return slices.Concat(body, json.RawMessage(added), json.RawMessage("}"))
 }
 
-// fill adds the defaults of an object itself, and gives them as JSON, with a comma
-// before each. Null is none where the property may not be null.
+// fill adds the defaults of an object itself, and returns them as JSON, each after a comma. A null
+// default counts only if the property may be null.
 func fill(n *node, object map[string]any) string {
 	var added strings.Builder
 	n.facets(object, func(f *node) {
@@ -190,8 +186,8 @@ func (n *node) resolved() *node {
 	return n
 }
 
-// parse decodes one JSON value and refuses what encoding/json lets pass:
-// a key given twice, text behind the value, boundless nesting.
+// parse decodes one JSON value and refuses what encoding/json accepts: duplicate keys, trailing
+// text, deep nesting.
 func parse(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -255,11 +251,12 @@ func parseArray(dec *json.Decoder, path string, depth int) (any, error) {
 	return array, err
 }
 
-// describe says where JSON is broken.
+// describe locates the fault in broken JSON.
 func describe(err error, raw []byte) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		line, column := position(raw, syntax.Offset)
-		return fmt.Errorf("the parameters are not valid JSON: line %d, column %d: %w", line, column, err)
+		before := raw[:min(int(syntax.Offset), len(raw))]
+		return fmt.Errorf("the parameters are not valid JSON: line %d, column %d: %w",
+			bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'), err)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the parameters are not valid JSON: they end too early, a bracket, brace or quote is not closed")
@@ -267,14 +264,7 @@ func describe(err error, raw []byte) error {
 	return err
 }
 
-// position turns a byte offset into line and column, both from 1.
-func position(raw []byte, offset int64) (line, column int) {
-	before := raw[:min(int(offset), len(raw))]
-	line = bytes.Count(before, []byte("\n")) + 1
-	return line, len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// keys gives the keys of a JSON object in the order of writing.
+// keys returns the keys of a JSON object in written order.
 func keys(raw json.RawMessage) []string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.Token(); err != nil {
@@ -313,12 +303,12 @@ func mustMarshal(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Integer is an int in any form that JSON Schema counts as an integer, such as
-// 3.0 or 1e2. What is beyond all use is cut to the range of 32 bits.
+// Integer is an int in any form that JSON Schema counts as an integer, such as 3.0 or 1e2, cut to
+// 32 bits.
 type Integer int
 
-// UnmarshalJSON implements json.Unmarshaler. A number may be quoted, as the
-// command line gives parameters that no schema shows.
+// UnmarshalJSON implements json.Unmarshaler. A number may be quoted, as on the command line without
+// a schema.
 func (n *Integer) UnmarshalJSON(data []byte) error {
 	text := strings.Trim(string(data), `"`)
 	if i, err := strconv.Atoi(text); err == nil {
@@ -333,9 +323,8 @@ func (n *Integer) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// plainIntegers writes the integers in a value without fraction and exponent, which
-// encoding/json does not read into an int. It reports whether there were any to
-// write again.
+// plainIntegers rewrites integers with fraction or exponent, which encoding/json does not read into
+// an int.
 func plainIntegers(n *node, value any) (plain any, changed bool) {
 	if number, ok := value.(json.Number); ok {
 		if slices.Contains(n.kinds(0), "integer") && strings.ContainsAny(string(number), ".eE") {

@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// What is lenient looks at a value through these, so that it is so wherever the value
-// stands: in properties and items, behind references, in maps, and in alternatives of
-// which one can be meant, such as what pydantic writes for Optional.
+// Leniency looks at values through these, so that it holds everywhere: in properties and items,
+// behind references, in maps, and in unambiguous alternatives, such as pydantic's Optional.
 
 // mostCombined bounds how deep alternatives within alternatives are followed.
 const mostCombined = 6
 
-// facets calls do with the schemas that hold of a value: n, those of allOf, and of
-// alternatives the one whose types allow the value.
+// facets calls do with the schemas of a value: n, those of allOf, and the one alternative whose
+// types allow it.
 func (n *node) facets(value any, do func(*node)) { n.facetsAt(value, 0, do) }
 
 func (n *node) facetsAt(value any, depth int, do func(*node)) {
@@ -44,8 +43,7 @@ func (n *node) facetsAt(value any, depth int, do func(*node)) {
 	}
 }
 
-// inner replaces each value in an object or a list by what do gives for it, with the
-// schema that holds of it there.
+// inner replaces each value in an object or list by the result of do, which gets its schema.
 func (n *node) inner(value any, do func(child *node, inner any) any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -67,7 +65,7 @@ func (n *node) inner(value any, do func(child *node, inner any) any) {
 	}
 }
 
-// kinds are the types that a value may have; none where the schema does not say.
+// kinds are the types that a value may have; empty if the schema does not say.
 func (n *node) kinds(depth int) (kinds []string) {
 	n = n.resolved()
 	if len(n.Type) > 0 || depth == mostCombined {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// references know where the references of a schema lead to, however a draft
-// lets them be written: JSON pointers, anchors, and the $id of a part.
+// references resolve those of a schema of any draft: JSON pointers, anchors, and the $id of a part.
 type references struct {
 	root    *object
 	uris    map[*object]*url.URL           // of the root, and of parts with an $id
@@ -65,8 +64,7 @@ func (r *references) name(o, part *object) *object {
 	return part
 }
 
-// target is the schema, an *object or a bool, that a reference in an object
-// leads to.
+// target returns the schema, an *object or a bool, that a reference in an object leads to.
 func (r *references) target(from *object, ref string) (target any, ok bool) {
 	address, fragment, _ := strings.Cut(ref, "#")
 	fragment, err := url.PathUnescape(fragment)
@@ -98,7 +96,7 @@ func (r *references) target(from *object, ref string) (target any, ok bool) {
 // forItself are the keywords whose schemas hold for the same value.
 var forItself = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
 
-// next gives the schemas that hold where o does.
+// next returns the schemas that apply where o does.
 func (r *references) next(o *object) (more []any, unknown bool) {
 	for _, m := range o.members {
 		switch {
@@ -126,8 +124,8 @@ func elements(value any) []any {
 	return []any{value}
 }
 
-// endless reports whether a schema refers, for the same value, to itself. No check
-// of a value would come to an end.
+// endless reports whether a schema refers, for the same value, to itself, so that no check would
+// end.
 func (r *references) endless(o *object) bool {
 	queue, _ := r.next(o)
 	seen := make(map[*object]bool)
@@ -146,7 +144,7 @@ func (r *references) endless(o *object) bool {
 	return false
 }
 
-// endlessRef is a reference of a schema that never ends, "" for none.
+// endlessRef returns a reference of a schema that never ends, "" if none.
 func endlessRef(raw json.RawMessage) string {
 	if !bytes.Contains(raw, []byte(`Ref"`)) && !bytes.Contains(raw, []byte(`$ref"`)) {
 		return ""
@@ -179,6 +177,3 @@ func inRoot(root any, ref string) (any, bool) {
 	}
 	return pointed(root, pointer)
 }
-
-// refTo is the reference that is a JSON pointer.
-func refTo(pointer string) string { return "#" + (&url.URL{Fragment: pointer}).EscapedFragment() }

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Relax reads texts that stand where the schema takes no text and that have one
-// reading there: "5" for an integer, "true" for a boolean, "[1,2]" for an array.
-// Small models often write so. Whether what comes out fits is for Decode to say;
-// changed is false when there was nothing of the kind.
+// Relax reads texts where the schema takes no text as the value they can only be: "5" for an
+// integer, "true" for a boolean, "[1,2]" for an array, as small models write. Decode checks the
+// result.
 func (s *Schema) Relax(raw json.RawMessage) (relaxed json.RawMessage, changed bool) {
 	value, err := parse(raw)
 	if err != nil {
@@ -37,8 +36,7 @@ func relax(n *node, value any) (_ any, changed bool) {
 	return value, changed
 }
 
-// only reads a text as the JSON value that it can only be: n names its types,
-// and string is none of them.
+// only reads a text as JSON if n names its types and string is not among them.
 func (n *node) only(text string) (value any, ok bool) {
 	kinds := n.kinds(0)
 	if len(kinds) == 0 || slices.Contains(kinds, "string") {

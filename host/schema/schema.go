@@ -1,11 +1,8 @@
-// Package schema checks parameters against a JSON Schema and says everything
-// that is wrong with them at once.
+// Package schema checks parameters against a JSON Schema and reports all violations at once.
 //
-// Only what tools use is checked by this package: types, properties, items,
-// enumerations, ranges, lengths, patterns, combinations and references within
-// the schema. A schema that uses any other keyword of JSON Schema 2020-12 is
-// checked by github.com/google/jsonschema-go in addition, which stops at its
-// first finding.
+// It checks what tools use: types, properties, items, enumerations, ranges, lengths, patterns,
+// combinations and local references. Other keywords of 2020-12 are checked by
+// github.com/google/jsonschema-go in addition, which stops at its first finding.
 package schema
 
 import (
@@ -78,8 +75,7 @@ var known = map[string]bool{
 	"definitions": true,
 }
 
-// Compile reads a schema. Empty raw is the schema of a tool without
-// parameters: an object with no properties.
+// Compile reads a schema. Empty raw is an object with no properties, for a tool without parameters.
 func Compile(raw json.RawMessage) (*Schema, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage(`{"type":"object","additionalProperties":false}`)
@@ -120,8 +116,7 @@ func resolve(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	return full, nil
 }
 
-// UnmarshalJSON accepts the boolean schemas too and keeps the order in which
-// properties are written.
+// UnmarshalJSON also takes boolean schemas, and keeps the order of properties.
 func (n *node) UnmarshalJSON(data []byte) error {
 	switch strings.TrimSpace(string(data)) {
 	case "true":
@@ -155,8 +150,8 @@ type linker struct {
 	found map[string]*node // what references lead to
 }
 
-// link checks what the keywords hold, compiles patterns and numbers and finds
-// what references point to. path is the place of n in the schema.
+// link checks keywords, compiles patterns and numbers and resolves references. path is n's place in
+// the schema.
 func (l *linker) link(n *node, path string) error {
 	if n == nil {
 		return nil
@@ -194,7 +189,7 @@ func (l *linker) link(n *node, path string) error {
 	return n.eachChild(func(name string, c *node) error { return l.link(c, join(path, name)) })
 }
 
-// property gives the schemas that hold for a property.
+// property returns the schemas of a property.
 func (n *node) property(name string) []*node {
 	var found []*node
 	if p := n.Properties[name]; p != nil {
@@ -248,8 +243,7 @@ func (l *linker) find(ref string) (*node, error) {
 // typeNames are the types of JSON Schema.
 var typeNames = []string{"string", "integer", "number", "boolean", "array", "object", "null"}
 
-// checkKeywords refuses values that JSON Schema does not allow: model APIs
-// refuse all tools for one such schema.
+// checkKeywords refuses invalid values: model APIs refuse all tools for one such schema.
 func (n *node) checkKeywords() error {
 	for i, name := range n.Type {
 		if !slices.Contains(typeNames, name) {

@@ -6,16 +6,14 @@ import (
 	"slices"
 )
 
-// Secrets finds the values that a schema marks as writeOnly, wherever it says
-// so. It may be used by several goroutines.
+// Secrets finds values that a schema marks as writeOnly. It is safe for concurrent use.
 type Secrets struct {
 	root  any
 	refs  *references
 	names map[string]*regexp.Regexp // of patternProperties, nil for what cannot be read
 }
 
-// SecretsOf gives nil for a schema that marks nothing. Of one that is no JSON all is
-// secret.
+// SecretsOf returns nil for a schema without marks. With invalid JSON all is secret.
 func SecretsOf(raw json.RawMessage) *Secrets {
 	root, ok := parseTree(raw)
 	if !ok && len(raw) > 0 {
@@ -42,11 +40,9 @@ func SecretsOf(raw json.RawMessage) *Secrets {
 	return s
 }
 
-// Hide gives a value in which hide stands for what is secret, as it says. Where
-// a value has not the form in which the schema looks for secrets, all of it
-// counts as one, and so does a property that the schema does not know beside
-// those that are: it may be one of them under a wrong name. The error is that
-// of a value that is no JSON.
+// Hide replaces secrets in a value by the result of hide. A value of another form than the schema
+// expects is a secret as a whole, and so is an unknown property beside secret ones: it may be one
+// of them misspelled. The error is that of invalid JSON.
 func (s *Secrets) Hide(raw json.RawMessage, hide func(secret any) any) (json.RawMessage, error) {
 	value, err := parse(raw)
 	if err != nil {
@@ -60,8 +56,7 @@ func (s *Secrets) Hide(raw json.RawMessage, hide func(secret any) any) (json.Raw
 	return mustMarshal(value), nil
 }
 
-// Texts are the texts that the schema marks in a value of which it is known that
-// it fits.
+// Texts returns the marked texts of a value that is known to fit the schema.
 func (s *Secrets) Texts(raw json.RawMessage) (found []string) {
 	value, err := parse(raw)
 	if err != nil {
@@ -129,8 +124,8 @@ var (
 	forText       = []string{"contentSchema"}
 )
 
-// inPlace gives all schemas that say something of a value for which the given
-// ones hold. It reports whether one of them marks it, or cannot be found.
+// inPlace returns all schemas that apply to a value, and whether one of them marks it or cannot be
+// found.
 func (w *hider) inPlace(schemas []any) (all []*object, secret bool) {
 	queue := slices.Clone(schemas)
 	for i := 0; i < len(queue); i++ {
@@ -146,8 +141,7 @@ func (w *hider) inPlace(schemas []any) (all []*object, secret bool) {
 	return all, secret
 }
 
-// below reports whether there may be something secret behind these keywords,
-// which is of interest for values that may not fit.
+// below reports whether there may be a secret behind these keywords, for values that may not fit.
 func (w *hider) below(all []*object, keywords []string) bool {
 	return !w.fits && slices.ContainsFunc(all, func(o *object) bool {
 		return slices.ContainsFunc(o.members, func(m member) bool {

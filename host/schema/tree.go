@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// object is a JSON object in the order in which it is written. Two places of a
-// schema that a pointer and a reference lead to are the same where this is.
+// object is a JSON object in written order. Its identity is that of the place in the schema.
 type object struct{ members []member }
 
 type member struct {
@@ -36,7 +35,7 @@ func (o *object) set(key string, value any) {
 	o.members = append(o.members, member{key, value})
 }
 
-// rename puts a keyword into the place of another.
+// rename replaces a keyword by another.
 func (o *object) rename(old, key string, value any) {
 	if i := o.index(old); i >= 0 {
 		o.members[i] = member{key, value}
@@ -59,8 +58,7 @@ func (o *object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// parseTree decodes JSON in its order. Of a key that is given twice the last
-// holds, as encoding/json has it.
+// parseTree decodes JSON in written order. Of duplicate keys the last holds, as in encoding/json.
 func parseTree(raw []byte) (any, bool) {
 	if !json.Valid(raw) {
 		return nil, false

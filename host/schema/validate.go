@@ -47,10 +47,16 @@ func (v *validator) check(n *node, value any, path string) {
 	if n.target != nil {
 		v.check(n.target, value, path)
 	}
-	if !v.checkType(n, value, path) {
+	if len(n.Type) > 0 && !slices.ContainsFunc(n.Type, func(t string) bool { return isType(t, value) }) {
+		v.add(path, "must be %s, not %s", article(strings.Join(n.Type, " or ")), typeName(value))
 		return
 	}
-	v.checkChoice(n, value, path)
+	if len(n.Enum) > 0 && !slices.ContainsFunc(n.Enum, func(e json.RawMessage) bool { return equal(e, value) }) {
+		v.add(path, "must be one of %s, not %s%s", list(n.Enum), show(value), nearestOf(n.Enum, value))
+	}
+	if n.Const != nil && !equal(n.Const, value) {
+		v.add(path, "must be %s, not %s", n.Const, show(value))
+	}
 	switch value := value.(type) {
 	case map[string]any:
 		v.checkObject(n, value, path)
@@ -62,14 +68,6 @@ func (v *validator) check(n *node, value any, path string) {
 		v.checkNumber(n, value, path)
 	}
 	v.checkCombined(n, value, path)
-}
-
-func (v *validator) checkType(n *node, value any, path string) bool {
-	if len(n.Type) == 0 || slices.ContainsFunc(n.Type, func(t string) bool { return isType(t, value) }) {
-		return true
-	}
-	v.add(path, "must be %s, not %s", article(strings.Join(n.Type, " or ")), typeName(value))
-	return false
 }
 
 func isType(name string, value any) bool {
@@ -85,7 +83,7 @@ func isType(name string, value any) bool {
 	return actual == name
 }
 
-// typeName gives the JSON Schema type of a decoded value.
+// typeName returns the JSON Schema type of a decoded value.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:
@@ -110,15 +108,6 @@ func article(name string) string {
 	return "a " + name
 }
 
-func (v *validator) checkChoice(n *node, value any, path string) {
-	if len(n.Enum) > 0 && !slices.ContainsFunc(n.Enum, func(e json.RawMessage) bool { return equal(e, value) }) {
-		v.add(path, "must be one of %s, not %s%s", list(n.Enum), show(value), nearestOf(n.Enum, value))
-	}
-	if n.Const != nil && !equal(n.Const, value) {
-		v.add(path, "must be %s, not %s", n.Const, show(value))
-	}
-}
-
 func (v *validator) checkObject(n *node, object map[string]any, path string) {
 	for _, name := range n.Required {
 		if _, ok := object[name]; !ok {
@@ -136,8 +125,7 @@ func (v *validator) checkObject(n *node, object map[string]any, path string) {
 	}
 }
 
-// suggest names the property that an unknown name was probably meant to be,
-// or all there are.
+// suggest returns the property that was probably meant, or all there are.
 func (n *node) suggest(name string) string {
 	if near := nearest.Name(name, n.order); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
@@ -152,14 +140,8 @@ func about(n *node) string {
 	if n == nil || n.Description == "" {
 		return ""
 	}
-	return " (" + strings.TrimSuffix(firstSentence(n.Description), ".") + ")"
-}
-
-func firstSentence(s string) string {
-	if i := strings.Index(s, ". "); i >= 0 {
-		return s[:i]
-	}
-	return s
+	first, _, _ := strings.Cut(n.Description, ". ")
+	return " (" + strings.TrimSuffix(first, ".") + ")"
 }
 
 func (v *validator) checkArray(n *node, array []any, path string) {
@@ -237,8 +219,8 @@ func (v *validator) checkNumber(n *node, number json.Number, path string) {
 	}
 }
 
-// parseNumber reads a JSON number without losing digits of an integer.
-// Exponents beyond any use are refused: they would cost memory without bound.
+// parseNumber reads a JSON number without losing digits of an integer. Huge exponents, which would
+// cost memory without bound, are refused.
 func parseNumber(s string) (*big.Float, bool) {
 	if len(s) > 400 {
 		return nil, false
@@ -302,8 +284,8 @@ func (v *validator) closest(schemas []*node, value any, path string) {
 	v.found = append(v.found, best...)
 }
 
-// constants gives the values of schemas that each allow but one, and nil when
-// any allows more: choices with titles are written so.
+// constants returns the values of schemas that allow one each, as choices with titles are written;
+// nil if any allows more.
 func constants(schemas []*node) []json.RawMessage {
 	values := make([]json.RawMessage, len(schemas))
 	for i, s := range schemas {
@@ -351,7 +333,7 @@ func list(values []json.RawMessage) string {
 	return strings.Join(texts, ", ")
 }
 
-// show gives a value as JSON, cut where it is long.
+// show returns a value as JSON, shortened if long.
 func show(value any) string {
 	text := string(mustMarshal(value))
 	if r := []rune(text); len(r) > 60 {

@@ -6,12 +6,10 @@ import (
 	"strings"
 )
 
-// WrapKey is the one property of the object that holds a value which is not an
-// object itself.
+// WrapKey is the property that holds a value which is not an object itself.
 const WrapKey = "result"
 
-// IsObject reports whether a schema says, at its root, that it is that of an
-// object. A schema of all kinds of values is not.
+// IsObject reports whether a schema's root allows objects alone.
 func IsObject(raw json.RawMessage) bool {
 	var root struct {
 		Type json.RawMessage `json:"type"`
@@ -19,8 +17,8 @@ func IsObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &root) == nil && string(root.Type) == `"object"`
 }
 
-// Wrap gives the schema of an object whose property WrapKey holds what raw
-// describes. References within raw still lead to the same place.
+// Wrap returns the schema of an object whose property WrapKey has the schema raw, with its
+// references adjusted.
 func Wrap(raw json.RawMessage) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -36,8 +34,8 @@ func Wrap(raw json.RawMessage) (json.RawMessage, error) {
 // dataKeywords hold values: there a key is no keyword.
 var dataKeywords = map[string]bool{"const": true, "enum": true, "default": true, "examples": true}
 
-// moved has the references of a schema begin at its new place. names is true
-// for an object of schemas by names. What has an $id keeps its own references.
+// moved adjusts references to the schema's new place. names is true for an object of schemas by
+// name. A schema with $id keeps its own.
 func moved(value any, names bool) any {
 	switch value := value.(type) {
 	case []any:

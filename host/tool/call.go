@@ -12,29 +12,25 @@ import (
 type Call struct {
 	// Tool is the name by which the caller knows the tool.
 	Tool string
-	// Session is the session's name: one MCP connection, or the command
-	// line's --session.
+	// Session names an MCP connection, or is the command line's --session.
 	Session string
 	// RequestID identifies the call in the record, unique in its session.
 	RequestID string
 	// Step counts the calls of a session from 1.
 	Step int
-	// Params is the parameter object as JSON, valid against the tool's schema
-	// and with its defaults filled in. Never nil: no parameters is "{}".
+	// Params is the parameter object as JSON, valid and with defaults. Never nil: "{}" without parameters.
 	Params json.RawMessage
 	// Workspace is the absolute path of the workspace root.
 	Workspace string
-	// ArtifactDir is an absolute path of a directory for files that the call
-	// leaves behind for the reader, such as a command's whole output. It is
-	// made by the tool that writes to it first. Empty means that none is kept.
+	// ArtifactDir is the absolute path of a directory for files that the call leaves, such as a command's whole
+	// output. The first tool that writes there makes it. Empty means that none are kept.
 	ArtifactDir string
-	// Host lends the host's services. Nil means none; the methods of Call
-	// cope with that, so tools use those.
+	// Host has the host's services. It may be nil: tools use the methods of Call.
 	Host Services
 }
 
-// Decode stores the parameters in v, a pointer to a struct. Params have been
-// validated already, so an error means that the schema and v disagree.
+// Decode stores the parameters in v, a pointer to a struct. Params are valid already, so an error
+// means that the schema and v disagree.
 func (c *Call) Decode(v any) error {
 	if err := json.Unmarshal(c.Params, v); err != nil {
 		return Errorf(InvalidArgument, "cannot read the parameters of %s: %v", c.Tool, err).
@@ -43,28 +39,25 @@ func (c *Call) Decode(v any) error {
 	return nil
 }
 
-// Services is what the host does for a tool during a call. Every method may
-// be called from any goroutine until the call has returned.
+// Services is what the host does for a tool during a call. All methods are safe for concurrent use
+// until the call has returned.
 type Services interface {
-	// Progress tells those who wait how far the call is. It never blocks on a
-	// slow reader and never fails.
+	// Progress reports how far the call is. It never blocks and never fails.
 	Progress(ctx context.Context, p Progress)
 	// Log writes a line to the host's log.
 	Log(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr)
 	// Emit adds an event to the session's record.
 	Emit(ctx context.Context, event string, payload any) error
-	// Ask asks the user. It gives the answer if this call carries one for
-	// key; otherwise it returns an error that errors.Is ErrInputRequired,
-	// which the tool returns at once, unchanged; the host then calls the tool
-	// again with the answer. So a tool asks before it acts. Where nobody can
-	// be asked, the error is an *Error with code unavailable.
+	// Ask asks the user. It returns this call's answer for key; without one, an error that
+	// errors.Is ErrInputRequired, which the tool returns at once, unchanged: the host then repeats
+	// the call with the answer. So a tool asks before it acts. If the user cannot be asked, the
+	// error is an *Error with code unavailable.
 	Ask(ctx context.Context, key string, form Form) (Answer, error)
-	// Sample asks a language model. Where there is none the error is an
-	// *Error with code unavailable. A client's model may only be reachable by
-	// asking for the answer and calling again, as in Ask; so a tool samples
-	// before it changes anything, and returns the error unchanged.
+	// Sample asks a language model. Without one the error is an *Error with code unavailable. A
+	// client's model may only be reached as in Ask; so a tool samples before it changes anything,
+	// and returns the error unchanged.
 	Sample(ctx context.Context, request SampleRequest) (*SampleResponse, error)
-	// State gives the store of the given scope, private to the tool's source.
+	// State returns the store of the given scope, private to the tool's source.
 	State(scope Scope) State
 	// CallTool calls another tool of the session, under the same policy.
 	CallTool(ctx context.Context, name string, params json.RawMessage) (*Result, error)
@@ -77,7 +70,7 @@ type Progress struct {
 	Message     string
 }
 
-// Scope tells how long stored state lives.
+// Scope is how long stored state lives.
 type Scope string
 
 // SessionScope ends with the session; PersistentScope lasts as long as the
@@ -89,16 +82,14 @@ const (
 
 // State is a small key-value store. Values are any bytes.
 type State interface {
-	// Get returns the value of key, and false when there is none.
+	// Get returns the value of key, and false without one.
 	Get(ctx context.Context, key string) (value []byte, ok bool, err error)
 	// Set stores value under key.
 	Set(ctx context.Context, key string, value []byte) error
-	// Update replaces the value of key by what change makes of the old one,
-	// nil when there was none, as one step that no other writer, in any
-	// process, comes between. Returning nil deletes the key; returning an
-	// error leaves it as it was.
+	// Update replaces the value of key by change's result for the old one (nil without one),
+	// atomically among all processes. Returning nil deletes the key; an error leaves it as it was.
 	Update(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
-	// Delete removes key; a missing key is no error.
+	// Delete removes key; a missing key is not an error.
 	Delete(ctx context.Context, key string) error
 	// Keys lists the keys that begin with prefix, sorted.
 	Keys(ctx context.Context, prefix string) ([]string, error)
@@ -108,17 +99,16 @@ type State interface {
 type Form struct {
 	// Message is the question.
 	Message string `json:"message"`
-	// Schema is a flat JSON Schema object of the answer's fields. Empty means
-	// a bare confirmation.
+	// Schema is a flat JSON Schema object of the answer's fields. Empty asks to confirm.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Sample puts the question to a language model; the answer's content is a
-	// SampleResponse. A plugin uses Services.Sample instead.
+	// Sample asks a language model instead; the answer's content is a SampleResponse. A plugin uses
+	// Services.Sample.
 	Sample *SampleRequest `json:"sample,omitempty"`
-	// URL asks the user to visit a page, which nobody else opens; the answer
-	// says whether they agreed and has no content. A plugin cannot ask this.
+	// URL asks the user to visit a page, which is not opened otherwise; the answer has no content.
+	// A plugin cannot ask this.
 	URL string `json:"url,omitempty"`
-	// Roots asks the client which directories it works in; the answer's
-	// content is Roots. A plugin cannot ask this.
+	// Roots asks for the client's working directories; the answer's content is Roots. A plugin
+	// cannot ask this.
 	Roots bool `json:"roots,omitempty"`
 }
 
@@ -148,8 +138,8 @@ func (a Answer) Accepted() bool { return a.Action == "accept" }
 type SampleRequest struct {
 	System string `json:"system,omitempty"`
 	Prompt string `json:"prompt"`
-	// Messages go before Prompt, in this order: texts, images and audio, each
-	// with a Role. Not every model takes all of them. A plugin cannot send any.
+	// Messages go before Prompt, in order: texts, images and audio, each with a Role. Not every
+	// model takes all. A plugin cannot send any.
 	Messages  []Content `json:"messages,omitempty"`
 	MaxTokens int       `json:"max_tokens,omitempty"`
 }
@@ -160,17 +150,14 @@ type SampleResponse struct {
 	Model string `json:"model,omitempty"`
 }
 
-// ErrInputRequired is what Services.Ask returns when the user has to be asked
-// first; see there.
+// ErrInputRequired is returned by Services.Ask if the user has to be asked first.
 var ErrInputRequired = errors.New("input required")
 
-// InputRequired is the error that carries the question; it errors.Is
-// ErrInputRequired.
+// InputRequired carries the question; it errors.Is ErrInputRequired.
 type InputRequired struct {
 	Key  string
 	Form Form
-	// Also are further questions that may be answered at the same time. Those
-	// that are not are asked again.
+	// Also are further questions for the same time. Unanswered ones are asked again.
 	Also []*InputRequired
 }
 
@@ -202,7 +189,7 @@ func (c *Call) Emit(ctx context.Context, event string, payload any) error {
 	return c.Host.Emit(ctx, event, payload)
 }
 
-// Ask is Services.Ask; without a host nobody can be asked.
+// Ask is Services.Ask, an error without a host.
 func (c *Call) Ask(ctx context.Context, key string, form Form) (Answer, error) {
 	if c.Host == nil {
 		return Answer{}, noService("nobody can be asked")
@@ -217,9 +204,8 @@ type Question struct {
 	Form Form
 }
 
-// AskAll is Ask for several questions at once. It gives the answers by the keys of
-// the questions. While one of them is open, the error errors.Is ErrInputRequired
-// and carries all that are; the tool returns it unchanged.
+// AskAll is Ask for several questions at once. It returns the answers by key. While any is open,
+// the error errors.Is ErrInputRequired and carries all that are; the tool returns it unchanged.
 func (c *Call) AskAll(ctx context.Context, questions ...Question) (map[string]Answer, error) {
 	answers := make(map[string]Answer, len(questions))
 	var open *InputRequired
@@ -244,7 +230,7 @@ func (c *Call) AskAll(ctx context.Context, questions ...Question) (map[string]An
 	return answers, nil
 }
 
-// Sample is Services.Sample; without a host there is no model.
+// Sample is Services.Sample, an error without a host.
 func (c *Call) Sample(ctx context.Context, request SampleRequest) (*SampleResponse, error) {
 	if c.Host == nil {
 		return nil, noService("there is no language model to ask")

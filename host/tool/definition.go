@@ -13,11 +13,10 @@ type Risk string
 const (
 	// ReadOnly tools change nothing.
 	ReadOnly Risk = "read_only"
-	// SafeWrite tools change files in ways that are easily seen and undone,
-	// such as creating a file that did not exist.
+	// SafeWrite tools change files visibly and reversibly, such as creating a new file.
 	SafeWrite Risk = "safe_write"
-	// Dangerous tools can destroy work or reach outside: they overwrite,
-	// delete, run commands or talk to a network.
+	// Dangerous tools can destroy work or reach outside: they overwrite, delete, run commands or
+	// use a network.
 	Dangerous Risk = "dangerous"
 )
 
@@ -27,8 +26,7 @@ func (r Risk) Valid() bool { return r == ReadOnly || r == SafeWrite || r == Dang
 // Permission names one kind of access that a tool needs.
 type Permission string
 
-// The permissions that the host knows. Tools may name others; policy rules
-// match them as text.
+// The host's own permissions. Tools may name others; policy rules match them as text.
 const (
 	FileRead  Permission = "file_read"
 	FileWrite Permission = "file_write"
@@ -44,27 +42,23 @@ type Definition struct {
 	Name string `json:"name"`
 	// Title is a short label for people; empty means Name.
 	Title string `json:"title,omitempty"`
-	// Description says what the tool does, for a model that has to choose
-	// among tools. It ends in a "Returns:" clause.
+	// Description is what the tool does, for a model to choose by. It ends in a "Returns:" clause.
 	Description string `json:"description"`
 	// Category groups tools in listings ("file", "web"). May be empty.
 	Category string `json:"category,omitempty"`
-	// Parameters is the JSON Schema of the parameters: an object schema.
-	// Empty means that the tool takes none.
+	// Parameters is the JSON Schema of the parameters, an object. Empty means no parameters.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// Returns is the JSON Schema of Result.Structured. Empty means that the
-	// tool returns contents only.
+	// Returns is the JSON Schema of Result.Structured. Empty for contents only.
 	Returns json.RawMessage `json:"returns,omitempty"`
 	Risk    Risk            `json:"risk"`
 	// Permissions lists what the tool needs to do its work.
 	Permissions []Permission `json:"permissions,omitempty"`
 	// Timeout bounds one call. Zero means the host's default.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Grace is how much longer the host waits for a tool that ends by itself at
-	// Timeout, so that what it has by then is kept.
+	// Grace is the time after Timeout for a tool that ends by itself, so that its result so far is kept.
 	Grace time.Duration `json:"-"`
-	// AsTask is true for a tool whose calls take too long to wait for: over MCP
-	// they are made as tasks, and refused to clients that know none.
+	// AsTask is true if calls take too long to wait for: over MCP they are made as tasks, and
+	// refused to clients without.
 	AsTask bool `json:"as_task,omitempty"`
 	// Idempotent is true when a repeated identical call changes nothing more.
 	Idempotent bool `json:"idempotent,omitempty"`
@@ -78,64 +72,54 @@ type Example struct {
 	Params      json.RawMessage `json:"params"`
 }
 
-// Tool is one callable tool. Call may run at the same time as other calls of
-// the same tool.
+// Tool is one callable tool. Calls may run concurrently.
 type Tool interface {
-	// Definition describes the tool. It is cheap, has no side effects and
-	// always gives the same answer. The caller does not change what it gets.
+	// Definition describes the tool. It is cheap, without side effects and constant. Do not change the result.
 	Definition() *Definition
-	// Call does the work. An expected failure is an *Error; any other error
-	// is shown as code internal. Call honours ctx: when it ends, the tool
-	// stops what it started and returns. When the tool reports a failure that
-	// has a result too (a contract's own envelope), it returns a Result with
-	// Failed set and no error.
+	// Call does the work. An expected failure is an *Error; other errors get code internal. When
+	// ctx ends, the tool stops what it started and returns. A failure with a result (a contract's
+	// own envelope) is a Result with Failed set, and no error.
 	Call(ctx context.Context, call *Call) (*Result, error)
 }
 
 // Planner is offered by tools that can say beforehand what a call would do.
 type Planner interface {
-	// Plan checks the call as Call would and tells what it would change,
-	// without changing anything. Errors are those of Call.
+	// Plan checks the call as Call would and returns what it would change, without changing
+	// anything. Errors are those of Call.
 	Plan(ctx context.Context, call *Call) (*Plan, error)
 }
 
 // Plan is what a call is going to do.
 type Plan struct {
-	// FilesAffected are the files that would be created, changed or removed,
-	// relative to the workspace, sorted.
+	// FilesAffected are the files to be created, changed or removed, relative to the workspace, sorted.
 	FilesAffected []string `json:"files_affected"`
 	// Preview shows the change to a person, usually as a unified diff.
 	Preview string `json:"preview,omitempty"`
 }
 
-// ErrorRenderer is offered by tools of a fixed contract, which turn an error
-// made by the host (unknown parameter, denied, timeout) into the contract's
-// own result object.
+// ErrorRenderer is implemented by tools of a fixed contract: it renders a host's error (unknown
+// parameter, denied, timeout) as the contract's own result object.
 type ErrorRenderer interface {
 	RenderError(call *Call, err *Error) *Result
 }
 
-// Normalizer is offered by tools that accept more than their schema shows,
-// such as another name or form of a parameter.
+// Normalizer is implemented by tools that accept more than their schema, such as aliases of parameters.
 type Normalizer interface {
-	// Normalize rewrites the parameters, before they are validated, into the
-	// form that the schema describes. Params that it does not understand it
-	// returns as they are; it never fails.
+	// Normalize rewrites parameters, before they are validated, to the schema's form. What it does
+	// not understand it returns unchanged.
 	Normalize(params json.RawMessage) json.RawMessage
 }
 
-// Answerer is offered by tools that have questions answered before anything is
-// decided about a call.
+// Answerer is implemented by tools whose questions are answered before decisions about the call.
 type Answerer interface {
-	// Answers gives what was answered, as "ask.QUESTION.FIELD". Decisions are
-	// made on it as on the parameters. An error is that of the call.
+	// Answers returns the answers as "ask.QUESTION.FIELD", for decisions as on parameters. An error
+	// is that of the call.
 	Answers(ctx context.Context, call *Call) (map[string]any, error)
 }
 
-// Commander is offered by tools that run a program, for policy rules about
-// commands.
+// Commander is implemented by tools that run a program, for policy rules about commands.
 type Commander interface {
-	// CommandLine is the argument list that the call would run. It runs
-	// nothing. An error means that the call would fail as well.
+	// CommandLine is the argument list that the call would run. It runs nothing. An error means
+	// that the call would fail.
 	CommandLine(ctx context.Context, call *Call) ([]string, error)
 }

@@ -9,8 +9,7 @@ import (
 // Code classes an error, for programs.
 type Code string
 
-// The canonical codes. A fixed contract has its own, which its tools use in
-// their own results; these are what host and tools speak among themselves.
+// The canonical codes among host and tools. A fixed contract has its own in its results.
 const (
 	InvalidArgument      Code = "invalid_argument"
 	NotFound             Code = "not_found"
@@ -41,9 +40,9 @@ const (
 // Error is a failure that the caller can act on.
 type Error struct {
 	Code Code `json:"code"`
-	// Message says what happened, and where.
+	// Message is what happened, and where.
 	Message string `json:"message"`
-	// Suggestion says what to do next.
+	// Suggestion is what to do next.
 	Suggestion string `json:"suggestion,omitempty"`
 	// Details holds facts for programs: paths, lines, exit codes.
 	Details map[string]any `json:"details,omitempty"`
@@ -51,7 +50,7 @@ type Error struct {
 	cause error
 }
 
-// Errorf makes an Error. A %w in format becomes its cause for errors.Is.
+// Errorf returns an Error. A %w in format becomes its cause for errors.Is.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
@@ -76,22 +75,20 @@ func (e *Error) With(key string, value any) *Error {
 	return e
 }
 
-// Error gives the message alone; a face adds code and suggestion in its form.
+// Error returns the message; a face adds code and suggestion.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap gives the cause, if any.
+// Unwrap returns the cause, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is reports equality of codes, so that errors.Is(err, &Error{Code: NotFound})
-// finds any error of that code.
+// Is compares codes, so that errors.Is(err, &Error{Code: NotFound}) finds all errors of that code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Message == "" && t.Code == e.Code
 }
 
-// AsError gives err as an *Error: itself when it is or wraps one, the end of a
-// context as timeout or cancelled, and anything else as internal. A nil err
-// gives nil.
+// AsError returns err as an *Error: the one that it is or wraps, timeout or cancelled for the end
+// of a context, else internal; nil for nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
@@ -116,7 +113,7 @@ func AsError(err error) *Error {
 	}
 }
 
-// CodeOf gives the code that AsError finds for err, "" for nil.
+// CodeOf returns the code of AsError(err), "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

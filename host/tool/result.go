@@ -10,29 +10,24 @@ import (
 type Result struct {
 	// Contents is what the caller reads, in order.
 	Contents []Content `json:"contents,omitempty"`
-	// Structured is the result as data, valid against Definition.Returns.
-	// Nil means that there is none.
+	// Structured is the result as data, valid against Definition.Returns. May be nil.
 	Structured json.RawMessage `json:"structured,omitempty"`
-	// FilesAffected are the files that the call created, changed or removed,
-	// relative to the workspace, sorted.
+	// FilesAffected are the files that the call created, changed or removed, relative to the
+	// workspace, sorted.
 	FilesAffected []string `json:"files_affected,omitempty"`
 	// Artifacts are files that the call left for the reader.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
-	// Truncated is true when Contents is less than there was to say. The
-	// contents then tell how much is missing and where the whole is.
+	// Truncated is true if Contents is cut: it then says how much is missing and where the whole is.
 	Truncated bool `json:"truncated,omitempty"`
-	// Failed is the error of a call that failed but has a result all the
-	// same: a contract's envelope, or the output of a command that exited
-	// with an error. Nil means success.
+	// Failed is the error of a call that failed with a result: a contract's envelope, or the output
+	// of a failed command. Nil means success.
 	Failed *Error `json:"failed,omitempty"`
-	// Metadata is about the call rather than its outcome, such as the sandbox
-	// level it ran in. Never shown to a model.
+	// Metadata is about the call, such as its sandbox level. Never shown to a model.
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// Keys of a result's metadata: SandboxLevel is the level that the call's processes
-// were confined at, SandboxWeaker a sentence that says why that is not the
-// strongest.
+// Keys of a result's metadata: SandboxLevel confined the call's processes, SandboxWeaker is a
+// sentence why it is not the strongest.
 const (
 	SandboxLevel  = "sandbox"
 	SandboxWeaker = "sandbox_weaker"
@@ -53,13 +48,12 @@ type Content struct {
 	Role string `json:"role,omitempty"`
 	// Name labels a link.
 	Name string `json:"name,omitempty"`
-	// MCP is a JSON object of further members that the piece has in MCP, from
-	// an upstream server: annotations, _meta, and those of a link. Faces of
-	// MCP pass them on, others leave them out.
+	// MCP is a JSON object of the content's further members in MCP, from an upstream server:
+	// annotations, _meta, a link's. Faces of MCP pass them on.
 	MCP json.RawMessage `json:"mcp,omitempty"`
 }
 
-// ContentKind tells the pieces of a result apart.
+// ContentKind is the kind of a content.
 type ContentKind string
 
 // The kinds of content.
@@ -73,7 +67,7 @@ const (
 
 // Artifact is a file that a call left for the reader.
 type Artifact struct {
-	// Name tells artifacts of a call apart: "stdout", "patch".
+	// Name is that of the artifact in its call: "stdout", "patch".
 	Name string `json:"name"`
 	// Path is relative to the workspace where it lies inside, else absolute.
 	Path string `json:"path"`
@@ -81,24 +75,22 @@ type Artifact struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// Text makes a result of one text.
+// Text returns a result of one text.
 func Text(s string) *Result {
 	return &Result{Contents: []Content{{Kind: KindText, Text: s}}}
 }
 
-// Textf makes a result of one formatted text.
+// Textf returns a result of one formatted text.
 func Textf(format string, args ...any) *Result { return Text(fmt.Sprintf(format, args...)) }
 
-// JSON makes a result of data: v as Structured and, as the text, its compact
-// JSON without HTML escapes. It panics when v cannot be marshalled, which is a
-// mistake of the programmer.
+// JSON returns a result of data: v as Structured and, as text, its compact JSON without HTML
+// escapes. It panics if v cannot be marshalled.
 func JSON(v any) *Result {
 	data := MustMarshal(v)
 	return &Result{Contents: []Content{{Kind: KindText, Text: string(data)}}, Structured: data}
 }
 
-// MustMarshal gives v as compact JSON without HTML escapes. It panics when v
-// cannot be marshalled, which is a mistake of the programmer.
+// MustMarshal returns v as compact JSON without HTML escapes. It panics if v cannot be marshalled.
 func MustMarshal(v any) json.RawMessage {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

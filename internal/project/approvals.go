@@ -30,8 +30,8 @@ func (p *Project) Approvals() (*approval.Store, error) {
 		p.Config().Workspace.Allow...)
 }
 
-// WouldBe is what the call that waits would do now; a look is not recorded. A call that could not run if it
-// were approved is an error.
+// WouldBe is what a waiting call would do now, without a record. A call that could not run if
+// approved is an error.
 func (p *Project) WouldBe(ctx context.Context, pending approval.Pending) (*host.Outcome, error) {
 	if pending.Connect != "" {
 		return &host.Outcome{Tool: pending.Tool, Params: pending.Seen(), Connect: pending.Connect,
@@ -82,8 +82,7 @@ func (e pendingApprovals) Take(_ context.Context, session string, proposal host.
 	return host.ApproveAlways, "", nil
 }
 
-// remembered reports whether a person has answered "always" in another
-// process since this one read the rules.
+// remembered reports whether the user has answered "always" in another process since this one read the rules.
 func (e pendingApprovals) remembered(proposal host.Proposal) (bool, error) {
 	rules, err := e.p.openPolicy(e.p.Config())
 	if err != nil || rules.Decide(e.p.policyRequest(proposal)).Action != policy.Allow {
@@ -110,8 +109,8 @@ func (e pendingApprovals) File(ctx context.Context, session string, proposal hos
 // questionTime is how long a question that was too long to be shown is kept.
 const questionTime = 24 * time.Hour
 
-// KeepQuestion stores a question for approval in the user's own cache and gives
-// the file. It is refused where tools may write there.
+// KeepQuestion stores a question for approval in the user's cache and returns the file. It fails if
+// tools may write there.
 func (p *Project) KeepQuestion(text string) (file string, err error) {
 	dir := userdir.Cache("questions")
 	if dir == "" {

@@ -9,14 +9,12 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// BrokenTool is the tool that is offered in place of all others while
-// agent.hcl has mistakes. What the file would restrict is not known then, so
-// that nothing else may be called.
+// BrokenTool replaces all tools while agent.hcl has mistakes: what the file would restrict is unknown.
 const BrokenTool = "agent_hcl_mistakes"
 
-// brokenParts are those of a project whose agent.hcl has mistakes.
-func (p *Project) brokenParts(cfg *config.Config) (made *parts, err error) {
-	made = &parts{toolset: host.Toolset{Name: "broken"}, sources: []host.Source{&broken{p, filepath.Base(cfg.Path)}}}
+// brokenAssembly are those of a project whose agent.hcl has mistakes.
+func (p *Project) brokenAssembly(cfg *config.Config) (made *assembly, err error) {
+	made = &assembly{toolset: host.Toolset{Name: "broken"}, sources: []host.Source{&broken{p, filepath.Base(cfg.Path)}}}
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return nil, err
 	}

@@ -27,13 +27,11 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// sandboxEnv is the environment variable by which the operator chooses the level
-// for everything, off among them, whatever agent.hcl says or where there is none.
+// sandboxEnv is the operator's environment variable for the level, with or without agent.hcl; it may be off.
 const sandboxEnv = "TOOLHOST_SANDBOX"
 
-// confineSettings is how child processes are confined: as the sandbox block of
-// agent.hcl says, and without one by the strongest level that works here, with
-// no network.
+// confineSettings confines child processes by the sandbox block; without one at the strongest
+// available level, without network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 	s := sandbox.Settings{Identity: p.identity, State: p.stateDir, Ignore: cfg.Record.Ignore}
 	s.Keep, s.Names = p.ownFiles(cfg)
@@ -63,9 +61,8 @@ func chosenLevel(cfg *config.Config) (level sandbox.Level, unwatched bool) {
 	return sandboxLevel(level), unwatched
 }
 
-// grantedCaches returns the directories of the caches that only blocks with a
-// grant may write to. They are made, so that no other process can make them; that of
-// read-only tools where there is such a tool.
+// grantedCaches returns the directories of caches for blocks with a grant alone. They are made, so
+// that no other process can; that of read-only tools if there is such a tool.
 func (p *Project) grantedCaches(cfg *config.Config) (dirs []string) {
 	root := p.Workspace.Root()
 	for _, name := range cfg.GrantedCaches() {
@@ -107,8 +104,7 @@ func verifiedTasks(cfg *config.Config, root string) error {
 	return errors.Join(verified(cfg, cfg.Taskfile.Access), cfg.ApprovedTasks(root).Verify())
 }
 
-// sandboxLevel is the level that was chosen, unless the operator's environment
-// says another. With one that does not exist, nothing is run.
+// sandboxLevel is the chosen level, or the operator's. If that does not exist, nothing is run.
 func sandboxLevel(chosen sandbox.Level) sandbox.Level {
 	return cmp.Or(sandbox.Level(os.Getenv(sandboxEnv)), chosen)
 }
@@ -119,16 +115,14 @@ func (p *Project) SandboxLevel() sandbox.Level {
 	return level
 }
 
-// TryCommand finds out whether commands could change files here, without a grant. The
-// error is a *tool.Error.
+// TryCommand checks whether commands could change files here, without a grant. The error is a *tool.Error.
 func (p *Project) TryCommand() error {
 	policy := p.confineSettings(p.Config()).Policy(p.Workspace.Root(), p.Config().Workspace.Allow...)
 	policy.NoCache = true
 	return policy.Try()
 }
 
-// ConfineInspection confines a program that is run once to say what it offers,
-// in an empty workspace.
+// ConfineInspection confines a program that is run once to list what it offers, in an empty workspace.
 func ConfineInspection(l plugins.Launch, workspace string) error {
 	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto)}
 	policy := settings.Policy(workspace, l.SocketDir)
@@ -137,9 +131,8 @@ func ConfineInspection(l plugins.Launch, workspace string) error {
 	return policy.Confine(l.Cmd)
 }
 
-// ConfineBuild confines the go command that tests and builds a plugin, and what it
-// runs, to the room that it has; a cache that is of that module alone comes with
-// it.
+// ConfineBuild confines the go command that tests and builds a plugin to its room, with a cache of
+// that module alone.
 func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
 	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Mask: room.Hide}
 	policy := settings.Policy(room.Write)
@@ -155,9 +148,8 @@ func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
 	return policy.Confine(cmd)
 }
 
-// granting adds what one block is granted for itself. Its word on the network
-// counts: that of the sandbox block is worked into it. A block with a grant has
-// caches of its own.
+// granting adds a block's own grant and network, in which the sandbox block's is applied. A block
+// with a grant has its own caches.
 func (p *Project) granting(cfg *config.Config, s sandbox.Settings, kind, name string, access argv.Access) sandbox.Settings {
 	s = s.WithCache(p.Workspace.Root(), config.CacheName(kind, name))
 	s.Network, s.Hosts = access.Network, access.Hosts
@@ -166,10 +158,9 @@ func (p *Project) granting(cfg *config.Config, s sandbox.Settings, kind, name st
 	return s
 }
 
-// confine is how a command tool's processes are confined. It returns what the
-// results' metadata say of it. A tool of risk read_only cannot change the
-// workspace. The standard wrappers of that kind can change nothing at all, and
-// none of them needs caches.
+// confine confines a command tool's processes, and returns metadata for its results. A tool of risk
+// read_only cannot change the workspace; standard wrappers of that kind can change nothing, and
+// none needs caches.
 func (p *Project) confine(cfg *config.Config, kind, name string, standard bool, risk tool.Risk) (
 	prepare func(*exec.Cmd, argv.Access) (map[string]any, error),
 	denied func(block string, access argv.Access, printed string) string) {
@@ -225,8 +216,8 @@ func taskBlock(cfg *config.Config) string {
 	return "the taskfile block (" + cfg.Taskfile.Pos + ")"
 }
 
-// confinePlugin is how the processes of the project's own plugins are
-// confined. The shipped ones are toolhost's code, and confine what they start.
+// confinePlugin confines processes of the project's own plugins. Shipped ones are toolhost's code
+// and confine what they start.
 func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch) error,
 	denied func(plugin, printed string) string) {
 	access := make(map[string]argv.Access)
@@ -260,9 +251,8 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 	return prepare, denied
 }
 
-// networkOf logs what a process that serves many calls is refused by the network,
-// beside what it prints. Which of the calls makes a connection is not known: a person
-// decides for the process, by `toolhost approve` or in the console.
+// networkOf logs refused connections of a process that serves many calls, beside what it prints. The call is
+// unknown, so the user decides for the process, by `toolhost approve` or in the console.
 func (p *Project) networkOf(kind sources.Kind, name string) *network.Log {
 	return &network.Log{
 		Tell: func(c network.Connection) { p.keepLine(kind, name, "network: "+c.String()) },
@@ -274,8 +264,8 @@ func (p *Project) networkOf(kind sources.Kind, name string) *network.Log {
 	}
 }
 
-// pluginFiles is the directory of the installed plugin that a program belongs
-// to, which the private /tmp would hide where the user's data lies below /tmp.
+// pluginFiles is the installed plugin's directory of a program, which a private /tmp would hide if
+// the user's data is below /tmp.
 func pluginFiles(program string) []string {
 	store, err := install.Dir()
 	if err != nil {
@@ -296,7 +286,7 @@ func pluginFiles(program string) []string {
 	return []string{filepath.Join(append([]string{store}, parts[:depth]...)...)}
 }
 
-// confinement tells one way to confine a plugin or an MCP server from another.
+// confinement identifies a way to confine a plugin or an MCP server.
 type confinement struct {
 	Common *sandbox.Settings
 	Access *argv.Access
@@ -307,7 +297,7 @@ type confinement struct {
 	Credentials string `json:",omitempty"`
 }
 
-// credentialsDigest tells the credentials of one configuration from those of another.
+// credentialsDigest identifies the credentials of a configuration.
 func credentialsDigest(s *sandbox.Settings) string {
 	if len(s.Credentials) == 0 {
 		return ""

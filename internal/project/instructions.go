@@ -17,9 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// standing is how the agent.hcl of a server stands: what clients are told about
-// it, since they show nobody the log.
-type standing struct {
+// fileStatus is the state of a server's agent.hcl for clients, which do not show the log.
+type fileStatus struct {
 	mu      sync.Mutex
 	file    *agentfile.Standing // as it was found last
 	refused string              // what is wrong with a change that was not taken over, "" for nothing
@@ -27,27 +26,21 @@ type standing struct {
 }
 
 // found notes how the file stands.
-func (s *standing) found(file *agentfile.Standing) {
+func (s *fileStatus) found(file *agentfile.Standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.file, s.refused, s.broken = file, "", false
 }
 
-// begin notes why a server begins without what the file says.
-func (s *standing) begin(why string) {
-	s.refuse(why)
-	s.broken = true
-}
-
 // refuse notes why a change was not taken over.
-func (s *standing) refuse(why string) {
+func (s *fileStatus) refuse(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = why
 }
 
-// say tells it for a model, which can pass it on to its user.
-func (s *standing) say(file string) string {
+// say returns it for a model to pass on to its user.
+func (s *fileStatus) say(file string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -69,7 +62,7 @@ func (s *standing) say(file string) string {
 }
 
 // instructions are what a client's model is told about the project.
-func instructions(p *Project, s *standing) func(context.Context) string {
+func instructions(p *Project, s *fileStatus) func(context.Context) string {
 	return func(context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()
 		root := p.Workspace.Root()
@@ -89,7 +82,7 @@ func instructions(p *Project, s *standing) func(context.Context) string {
 	}
 }
 
-// undone says whether the user can take back what calls have changed.
+// undone says whether the user can undo what calls changed.
 func undone(p *Project) string {
 	if p.Undo.Kept() != nil {
 		return ", and what they do to files cannot be taken back here"
@@ -110,12 +103,10 @@ func toolsOfProject(p *Project, cfg *config.Config) (names []string) {
 	return names
 }
 
-// plainName is a name that can say nothing else to a model. Nobody has
-// approved a Taskfile's names.
+// plainName matches names that cannot instruct a model: a Taskfile's names are not approved.
 var plainName = matching.Lazy(`^[A-Za-z0-9_.:/-]{1,48}$`)
 
-// taskCommands names the Taskfile's, as far as they are known: nobody who begins waits
-// for a process that reads it.
+// taskCommands lists the Taskfile's commands, if known without a process that reads it.
 func taskCommands(p *Project) string {
 	names, known := p.Commands()
 	if !known {
@@ -128,7 +119,7 @@ func taskCommands(p *Project) string {
 // mostNames bounds the names of a kind that are told.
 const mostNames = 12
 
-// named lists names under a heading, "" for none.
+// named lists names under a heading, "" without names.
 func named(heading string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -143,8 +134,8 @@ func named(heading string, names []string) string {
 // mostMistakes bounds the mistakes of a file that are named.
 const mostMistakes = 3
 
-// Summarize names what is wrong with a file: place and kind of its first
-// mistakes, nothing that the file itself could say to a model.
+// Summarize returns place and kind of a file's first mistakes, without text of the file that could
+// instruct a model.
 func Summarize(err error) string {
 	wrong, ok := errors.AsType[*MistakesError](err)
 	if !ok {

@@ -10,23 +10,19 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// LogSecrets keeps the secrets of a project out of a log. Its methods may be
-// called on nil, where nothing is secret.
+// LogSecrets removes the secrets of a project from a log. Nil is valid and has no secrets.
 type LogSecrets struct {
 	redactor atomic.Pointer[redact.Redactor]
 }
 
-// Store has the secrets of a redactor kept out from now on.
+// Store sets the redactor.
 func (s *LogSecrets) Store(r *redact.Redactor) {
 	if s != nil {
 		s.redactor.Store(r)
 	}
 }
 
-// keep has values kept out before there is a project.
-func (s *LogSecrets) keep(values []string) { s.Store(redact.WithShapes(values)) }
-
-// Attr takes secrets out of an attribute of the log, its message too.
+// Attr removes secrets from an attribute of the log, including its message.
 func (s *LogSecrets) Attr(_ []string, attr slog.Attr) slog.Attr {
 	secrets := s.redactor.Load()
 	if secrets == nil {
@@ -51,7 +47,7 @@ func (s *LogSecrets) Attr(_ []string, attr slog.Attr) slog.Attr {
 	return attr
 }
 
-// Handler gives a handler that hands on to another what holds no secrets.
+// Handler returns a handler that removes secrets before it passes records on.
 func (s *LogSecrets) Handler(to slog.Handler) slog.Handler { return &secretless{to, s} }
 
 // secretless is a handler for which another writes.
@@ -85,23 +81,14 @@ func (h *secretless) WithGroup(name string) slog.Handler {
 	return &secretless{h.Handler.WithGroup(name), h.secrets}
 }
 
-// keepSecret has values taken out of results, the record and the log, beside
-// those of before.
-func (p *Project) keepSecret(values []string) {
-	p.Host.Redact(values)
-	p.Recorder.Redact(values)
-	p.options.OnSecrets(p.Recorder.Redactor())
-}
-
-// pluginSecrets are settings that plugins declare as sensitive. A plugin may be
-// started while the host is being made.
+// pluginSecrets are plugins' sensitive settings. A plugin may start while the host is being made.
 type pluginSecrets struct {
 	mu     sync.Mutex
 	values []string
 	ready  bool // the host takes further ones by itself
 }
 
-// keepPluginSecrets has settings of a plugin shown nowhere.
+// keepPluginSecrets redacts settings of a plugin.
 func (p *Project) keepPluginSecrets(values []string) {
 	p.pluginSecrets.mu.Lock()
 	defer p.pluginSecrets.mu.Unlock()
@@ -114,7 +101,7 @@ func (p *Project) keepPluginSecrets(values []string) {
 	p.pluginSecrets.values = append(p.pluginSecrets.values, values...)
 }
 
-// handOver gives the host what was kept before there was one.
+// handOver passes to the host what was kept before there was one.
 func (p *Project) handOver() {
 	p.pluginSecrets.mu.Lock()
 	defer p.pluginSecrets.mu.Unlock()

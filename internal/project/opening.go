@@ -15,14 +15,14 @@ import (
 	"github.com/toolhost/toolhost/internal/installation"
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 	"github.com/toolhost/toolhost/internal/store/approval"
+	"github.com/toolhost/toolhost/internal/store/redact"
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Opening opens the project of a Place as far as its agent.hcl is approved, and
-// follows the file. Logger and Standing are needed. The other fields are those
-// of [Options].
+// Opening opens the project of a Location as far as its agent.hcl is approved, and follows the file.
+// Logger and Standing are required. The other fields are those of [Options].
 type Opening struct {
-	Place
+	Location
 	Toolset, Artifacts, Version string
 	Patience                    time.Duration
 	Logger                      *slog.Logger
@@ -31,8 +31,7 @@ type Opening struct {
 	LogSecrets *LogSecrets
 	// Standing is how the agent.hcl stands, once it has been found.
 	Standing *atomic.Pointer[agentfile.Standing]
-	// Report shows mistakes, and returns the error that ends what was to be done
-	// because of them, a *MistakesError among what it wraps. Nil shows nothing.
+	// Report prints mistakes, and returns the error to end with, which wraps a *MistakesError. May be nil.
 	Report func(config.Diagnostics) error
 	// Note shows how an agent.hcl stands that was found. It may be nil.
 	Note func(*agentfile.Standing)
@@ -66,7 +65,7 @@ func (o *Opening) Find() (*agentfile.Standing, error) {
 	if err := userdir.Usable(); err != nil {
 		return nil, err
 	}
-	standing, diags := o.Place.Find()
+	standing, diags := o.Location.Find()
 	if diags.HasErrors() {
 		return nil, o.report(diags)
 	}
@@ -93,8 +92,7 @@ func (o *Opening) note(standing *agentfile.Standing) {
 	}
 }
 
-// Open reads the agent.hcl that is meant and builds the host. Nothing is
-// started.
+// Open reads the selected agent.hcl and builds the host. It starts nothing.
 func (o *Opening) Open(ctx context.Context) (*Project, error) {
 	standing, err := o.Load()
 	if err != nil {
@@ -116,29 +114,25 @@ func (o *Opening) openBroken(ctx context.Context) (*Project, error) {
 
 func (o *Opening) open(ctx context.Context, standing *agentfile.Standing, broken bool) (*Project, error) {
 	cfg := standing.Config
-	o.LogSecrets.keep(cfg.Secrets)
+	o.LogSecrets.Store(redact.WithShapes(cfg.Secrets))
 	if trees := cfg.CheckTrees(); o.Workspace == "" && trees.HasErrors() {
 		return nil, o.report(trees)
 	}
 	held := &inForce{opening: o, standing: standing}
+	howToApprove := o.HowToApprove
+	if howToApprove == nil {
+		howToApprove = o.howToApprove
+	}
 	return Open(ctx, Options{
 		Config: cfg, Reread: held.again, ConfigFiles: held.files, Report: o.report, Broken: broken,
 		Absent:    func(string) string { return absent(o.Standing.Load()) },
 		Workspace: o.Workspace, Toolset: o.Toolset, Artifacts: o.Artifacts, Patience: o.Patience,
 		Version: o.Version, Logger: o.Logger, OnSecrets: o.LogSecrets.Store, Telemetry: o.Telemetry,
-		Flags: o.flags(), HowToApprove: o.toApprove(), BeforeRun: o.BeforeRun,
+		Flags: o.flags(), HowToApprove: howToApprove, BeforeRun: o.BeforeRun,
 	})
 }
 
-func (o *Opening) toApprove() func(approval.Pending, string) string {
-	if o.HowToApprove != nil {
-		return o.HowToApprove
-	}
-	return o.howToApprove
-}
-
-// StartTelemetry has traces sent, when the environment names a
-// collector. Without one it does nothing at all, and returns nil.
+// StartTelemetry sends traces if the environment names a collector; otherwise it returns nil.
 func StartTelemetry(ctx context.Context, workspace string, logger *slog.Logger) *telemetry.Relay {
 	if !telemetry.Asked() {
 		return nil

@@ -13,9 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// pinsPlace is where what tools of plugins and MCP servers say is remembered:
-// for the user, beginning with what agent.lock.hcl says. That file comes with
-// the repository, so a change of it approves nothing.
+// pinsPlace is where the definitions of foreign tools are remembered: for the user, starting from
+// agent.lock.hcl. That file comes with the repository, so a change of it approves nothing.
 func (p *Project) pinsPlace(cfg *config.Config) pins.Place {
 	place := pins.Place{Texts: userdir.Cache("definitions"), Seed: make(map[string]map[string]string)}
 	if dir, err := pins.Dir(cfg.Path, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...); err == nil {
@@ -46,11 +45,10 @@ type claim struct {
 	offered func(own string) string
 }
 
-// foreign marks a source as somebody else's, whose tools are pinned. Offered is the
-// name under which it offers a tool of a name of its own. A name stays with the source
-// that has had it first, in the order of agent.hcl: policy goes by names, and one of
-// another source must not come to what was allowed.
-func (m *parts) foreign(source host.Source, offered func(own string) string) host.Source {
+// foreign wraps a source of others, whose tools are pinned. offered maps a tool's own name to the
+// offered one. A name stays with the first source that had it, in the order of agent.hcl: policy
+// goes by names, and another source must not inherit what was allowed.
+func (m *assembly) foreign(source host.Source, offered func(own string) string) host.Source {
 	if m.pins == nil {
 		return host.Foreign(source, nil)
 	}
@@ -68,9 +66,8 @@ func (m *parts) foreign(source host.Source, offered func(own string) string) hos
 	})
 }
 
-// claimed is why a tool is not offered whose name is that of a tool which another source
-// is known for, and does not offer now.
-func (m *parts) claimed(source string, t tool.Tool, offered func(string) string, before []claim) *tool.Error {
+// claimed is the error for a tool with a name that belongs to another source, though that does not offer it now.
+func (m *assembly) claimed(source string, t tool.Tool, offered func(string) string, before []claim) *tool.Error {
 	own := t.Definition().Name
 	if d, ok := t.(interface{ Declared() (string, any) }); ok {
 		own, _ = d.Declared()
@@ -87,8 +84,8 @@ func (m *parts) claimed(source string, t tool.Tool, offered func(string) string,
 	return nil
 }
 
-// keepPins remembers what was said at the first use, and writes it into
-// agent.lock.hcl for others who work on the project.
+// keepPins remembers definitions at their first use, and writes them into agent.lock.hcl for others
+// in the project.
 func (p *Project) keepPins() {
 	s, ctx := p.current().pins, context.Background()
 	var servers []*mcpclient.Source
@@ -125,12 +122,10 @@ func addPins(path string, list []pins.Pin) error {
 	return pluginlock.Save(path, lock)
 }
 
-// ChangedTools are the tools that are left out because of what they say of
-// themselves.
+// ChangedTools are the tools left out because their definition changed.
 func (p *Project) ChangedTools() []pins.Change { return p.current().pins.Changes() }
 
-// ApproveTools pins the tools as they are now: for the user, and in
-// agent.lock.hcl where that can be written.
+// ApproveTools pins the tools' current definitions: for the user, and in agent.lock.hcl if writable.
 func (p *Project) ApproveTools(list []pins.Change) error {
 	if len(list) == 0 {
 		return nil

@@ -35,8 +35,8 @@ func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 	return base.With(more...)
 }
 
-// policyRules are the rules of a policy block. Without one everything is
-// allowed: containment and sandbox hold regardless.
+// policyRules are the rules of a policy block. Without one everything is allowed: containment and
+// sandbox hold regardless.
 func policyRules(block *config.Policy) policy.Rules {
 	if block == nil {
 		return policy.Rules{}
@@ -58,8 +58,7 @@ func policyRules(block *config.Policy) policy.Rules {
 	return rules
 }
 
-// Remembered are the rules that were added beside agent.hcl: by answers to
-// questions, and by toolhost rules.
+// Remembered are the rules beside agent.hcl: from answers, and by toolhost rules.
 func (p *Project) Remembered() (*policy.Remembered, error) {
 	dir, err := policy.RememberedDir()
 	if err != nil {
@@ -96,13 +95,16 @@ func (p *Project) policyRequest(proposal host.Proposal) policy.Request {
 		return request
 	}
 	if proposal.Argv == nil && slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
-		request.Shell = shellLine(proposal.Params)
+		var in struct {
+			Command string `json:"command"` // by convention
+		}
+		_ = json.Unmarshal(proposal.Params, &in)
+		request.Shell = in.Command
 	}
 	return request
 }
 
-// places are those in the workspace that a path leads to: as it is written, and
-// with links resolved. A directory ends in a slash.
+// places are a path as written and with links resolved, in the workspace. A directory ends in a slash.
 func (p *Project) places(name string) (all []string) {
 	root := p.Workspace.Root()
 	if name = filepath.FromSlash(name); !filepath.IsAbs(name) {
@@ -113,7 +115,8 @@ func (p *Project) places(name string) (all []string) {
 		if err != nil || !filepath.IsLocal(rel) {
 			return
 		}
-		if rel = filepath.ToSlash(rel); isDir(place) {
+		rel = filepath.ToSlash(rel)
+		if info, err := os.Stat(place); err == nil && info.IsDir() {
 			rel += "/"
 		}
 		if !slices.Contains(all, rel) {
@@ -125,21 +128,6 @@ func (p *Project) places(name string) (all []string) {
 		add(real)
 	}
 	return all
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// shellLine is the command of a tool that runs a shell: by convention, its
-// parameter command.
-func shellLine(params json.RawMessage) string {
-	var in struct {
-		Command string `json:"command"`
-	}
-	_ = json.Unmarshal(params, &in)
-	return in.Command
 }
 
 // remember stores a user's "always".
@@ -161,11 +149,4 @@ func (p *Project) remember(_ context.Context, proposal host.Proposal) error {
 		p.policy.Store(next)
 	}
 	return err
-}
-
-// hides reports whether a policy denies every call of a tool.
-func hides(rules *policy.Policy) func(string, *tool.Definition) bool {
-	return func(name string, def *tool.Definition) bool {
-		return rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
-	}
 }

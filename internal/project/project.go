@@ -1,7 +1,6 @@
-// Package project assembles toolhost for one project: from its agent.hcl and
-// a toolset it makes the sources of the tools, confines what they start, puts
-// the policy in force, and gives all of it to a host. It takes over changes of
-// agent.hcl while the host runs.
+// Package project assembles toolhost for a project: from agent.hcl and a toolset it makes the
+// sources of tools, confines what they start, enforces the policy, and builds a host. It applies
+// changes of agent.hcl while the host runs.
 package project
 
 import (
@@ -40,36 +39,28 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Options say which project is opened, and for whom. Config, Logger and all
-// functions are needed.
+// Options select a project and its user. Config, Logger and all functions are required.
 type Options struct {
 	// Config is the configuration in force.
 	Config *config.Config
 	// Reread reads the configuration again, for Reload.
 	Reread func() (*config.Config, error)
-	// Broken says that agent.hcl has mistakes: Config names the file and says
-	// nothing else, and one tool that tells the mistakes is offered until a
-	// Reload finds them corrected.
+	// Broken is set if agent.hcl has mistakes: Config only names the file, and one tool with the
+	// mistakes is offered until a Reload finds them corrected.
 	Broken bool
-	// ConfigFiles are the files whose change makes it worth reading again. Nil
-	// follows no change.
+	// ConfigFiles are the files that make a reload necessary. Nil follows no change.
 	ConfigFiles func() []string
-	// Absent suggests what to do about a tool that there is not, see
-	// host.Toolset. It may be nil.
+	// Absent suggests what to do about an unknown tool, see host.Toolset. May be nil.
 	Absent func(name string) string
-	// Report shows mistakes in agent.hcl to the user who runs the program, and
-	// returns the error that ends what was to be done because of them.
+	// Report prints mistakes in agent.hcl for the user, and returns the error to end with.
 	Report func(config.Diagnostics) error
-	// Workspace is the workspace's directory in place of the one that the
-	// configuration names. Empty leaves it at that.
+	// Workspace replaces the configuration's workspace directory. May be empty.
 	Workspace string
 	// Toolset is the name of the toolset to offer. Empty offers all tools.
 	Toolset string
-	// Artifacts is the directory for the record of this run. Empty keeps a
-	// record for each session in the workspace.
+	// Artifacts is the directory for this run's record. Empty keeps one for each session in the workspace.
 	Artifacts string
-	// Patience is how long to wait for the tools of MCP servers that are not
-	// known yet. Zero starts no server.
+	// Patience is how long to wait for unknown tools of MCP servers. Zero starts no server.
 	Patience time.Duration
 	// Version is told to plugins and MCP servers as toolhost's.
 	Version string
@@ -77,22 +68,17 @@ type Options struct {
 	BeforeRun func(ctx context.Context, repeatable bool) error
 	// Logger receives what goes wrong beside the calls.
 	Logger *slog.Logger
-	// OnSecrets is called with the redactor of the project whenever that knows
-	// further secrets, so that the log can leave them out too.
+	// OnSecrets is called with the project's redactor when it has further secrets, for the log.
 	OnSecrets func(*redact.Redactor)
-	// Telemetry starts sending traces, once the root of the
-	// workspace is known. It returns nil where nobody wants them.
+	// Telemetry starts sending traces, once the workspace's root is known. It returns nil if not wanted.
 	Telemetry func(root string) *telemetry.Relay
-	// Flags are those of toolhost that choose this project, for code that looks at
-	// its pending calls.
+	// Flags are toolhost's flags that select this project, for code that looks at its pending calls.
 	Flags []string
-	// HowToApprove tells an agent what its user has to do so that a pending
-	// call is approved in the workspace with that root.
+	// HowToApprove tells an agent how its user approves a pending call in the workspace with that root.
 	HowToApprove func(pending approval.Pending, root string) string
 }
 
-// Project is a workspace with its configuration and the host over it. Its
-// methods are safe for use by several goroutines.
+// Project is a workspace with its configuration and host. It is safe for concurrent use.
 type Project struct {
 	Workspace *workspace.Workspace
 	Host      *host.Host
@@ -115,9 +101,9 @@ type Project struct {
 
 	taskIncludes taskincludes.Reader
 
-	mu     sync.Mutex // guards config and parts against a reload
-	config *config.Config
-	parts  *parts
+	mu       sync.Mutex // guards config and parts against a reload
+	config   *config.Config
+	assembly *assembly
 
 	swapping sync.Mutex    // one change of the tools at a time
 	upstream chan struct{} // holds a token when an MCP server has other tools
@@ -144,8 +130,8 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 func usage(err error) error { return &UsageError{err} }
 
-// Open builds the host of a configuration. It starts no process. Mistakes of
-// the user's are *UsageErrors, or what Options.Report returns.
+// Open builds the host of a configuration. It starts no process. The user's mistakes are
+// *UsageErrors, or the error of Options.Report.
 func Open(ctx context.Context, options Options) (*Project, error) {
 	p := &Project{options: options, config: withExistingTrees(options.Config, options.Logger),
 		upstream: make(chan struct{}, 1)}
@@ -183,8 +169,7 @@ func workspaceRoot(override string, cfg *config.Config) (string, error) {
 	return filepath.Abs(cmp.Or(override, cfg.Workspace.Root, "."))
 }
 
-// withExistingTrees leaves out the directories of workspace.allow that this
-// machine does not have. Without one, the project can be used all the same.
+// withExistingTrees removes missing directories from workspace.allow: the project is usable without them.
 func withExistingTrees(cfg *config.Config, logger *slog.Logger) *config.Config {
 	missing := func(dir string) bool {
 		_, err := os.Stat(dir)
@@ -205,7 +190,6 @@ func withExistingTrees(cfg *config.Config, logger *slog.Logger) *config.Config {
 	return &existing
 }
 
-// openTrees opens the trees that a configuration allows.
 func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspace, error) {
 	w, err := workspace.Open(root, p.treeOptions(root, cfg))
 	if err != nil {
@@ -238,8 +222,7 @@ func (p *Project) treeOptions(root string, cfg *config.Config) workspace.Options
 	}
 }
 
-// held refuses calls when another directory has taken the place of the one that
-// was opened: what is found by its name would lie there.
+// held refuses calls if another directory has replaced the one that was opened: names would lead there.
 func (p *Project) held() error {
 	return sandbox.Held{Path: p.Workspace.Root(), Identity: p.identity}.There()
 }
@@ -257,14 +240,14 @@ func (p *Project) openHost(ctx context.Context) error {
 		return usage(err)
 	}
 	p.enforce(rules, p.config)
-	p.parts, err = p.assemble(p.config, rules)
+	p.assembly, err = p.assemble(p.config, rules)
 	if err != nil {
 		return err
 	}
 	p.Host, err = host.New(ctx, host.Options{
 		Root:        p.Workspace.Root(),
-		Sources:     p.parts.sources,
-		Toolset:     p.parts.toolset,
+		Sources:     p.assembly.sources,
+		Toolset:     p.assembly.toolset,
 		Limits:      host.Limits{Timeout: p.config.Limits.Timeout, Output: p.config.Limits.Output},
 		Logger:      p.options.Logger,
 		Recorder:    p.Recorder,
@@ -292,7 +275,7 @@ func (p *Project) openHost(ctx context.Context) error {
 	return nil
 }
 
-// tracing is what the host reports of its calls; nil where nobody wants to know.
+// tracing returns the function for the host's trace; nil without telemetry.
 func (p *Project) tracing() func(context.Context, string, *tool.Call) (context.Context, func(*host.Outcome)) {
 	if p.telemetry == nil {
 		return nil
@@ -307,10 +290,10 @@ func (p *Project) Config() *config.Config {
 	return p.config
 }
 
-func (p *Project) current() *parts {
+func (p *Project) current() *assembly {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.parts
+	return p.assembly
 }
 
 // Plugins is the manager of the plugins that are in force.
@@ -319,7 +302,7 @@ func (p *Project) Plugins() *plugins.Manager { return p.current().manager }
 // Lock is the lock of the project's plugins, nil for a toolset without them.
 func (p *Project) Lock() *pluginlock.Lock { return p.current().lock }
 
-// Servers is the client of the MCP servers that are in force, nil for none.
+// Servers is the client of the current MCP servers, nil if none.
 func (p *Project) Servers() *mcpclient.Client { return p.current().upstream }
 
 // Close ends everything that the project started.
@@ -335,8 +318,8 @@ func (p *Project) Close() {
 		p.forgetRefused(context.Background())
 	}
 	p.closeTasks()
-	if p.parts != nil {
-		p.parts.close()
+	if p.assembly != nil {
+		p.assembly.close()
 	}
 	if p.Undo != nil {
 		p.Undo.Close()
@@ -346,8 +329,7 @@ func (p *Project) Close() {
 	}
 }
 
-// TaskFiles are the files whose change may change the commands that are
-// listed.
+// TaskFiles are the files that may change the listed commands.
 func (p *Project) TaskFiles() []string {
 	tasks := p.current().tasks
 	if tasks == nil {
@@ -356,8 +338,8 @@ func (p *Project) TaskFiles() []string {
 	return tasks.Watched(context.Background())
 }
 
-// Commands are the names of the Taskfile's commands, as far as they are known
-// without reading it, which CheckTasks does; none where run_command is not offered.
+// Commands are the names of the Taskfile's commands, if known without reading it, which CheckTasks
+// does; nil without run_command.
 func (p *Project) Commands() (names []string, known bool) {
 	tasks := p.current().tasks
 	if _, err := p.Host.Catalog().Lookup("run_command"); err != nil || tasks == nil {
@@ -366,7 +348,7 @@ func (p *Project) Commands() (names []string, known bool) {
 	return tasks.Commands()
 }
 
-// CheckTasks says what is wrong with the Taskfile.
+// CheckTasks returns what is wrong with the Taskfile.
 func (p *Project) CheckTasks(ctx context.Context) error {
 	tasks := p.current().tasks
 	if tasks == nil {

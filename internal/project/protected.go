@@ -16,11 +16,9 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// deciding lists the slash globs, relative to root, of the files in a workspace
-// that a configuration makes decide what agents may do: the Taskfile with what
-// it includes, and what blocks with a grant name as program or argument. Who
-// could change one of them could run anything, with that grant. Of names it gives
-// those of obeyed.Relative, as globs of names.
+// deciding lists the slash globs, relative to root, of files that a configuration makes decide what agents may
+// do: the Taskfile with its includes, and programs and arguments of blocks with a grant. Changing one could run
+// anything with that grant. names are those of obeyed.Relative, as globs of names.
 func (p *Project) deciding(root string, cfg *config.Config) (globs, names []string) {
 	tasks := taskincludes.DefaultPath
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
@@ -37,7 +35,7 @@ func (p *Project) deciding(root string, cfg *config.Config) (globs, names []stri
 		globs = append(globs, "**/"+matching.Literal(name))
 	}
 	files := obeyed.Configured(root)
-	for _, block := range cfg.Granting(root) {
+	for _, block := range cfg.PrivilegedBlocks(root) {
 		files = append(files, block.Files...)
 	}
 	for _, file := range files {
@@ -57,10 +55,9 @@ func (p *Project) protectedGlobs(root string, cfg *config.Config) []string {
 	return slices.Concat(workspace.DefaultProtect(), cfg.Workspace.Protect, globs)
 }
 
-// ownFiles are what a confined command may not change although it lies in the
-// workspace: what decides what agents may do, and toolhost's own account of what
-// they did. Package sandbox protects what git obeys. Of names it gives globs of those
-// that such a command may make and change nowhere in the workspace.
+// ownFiles are files in the workspace that a confined command may not change: what decides what
+// agents may do, and toolhost's own record. Package sandbox protects what git obeys. names are
+// globs of files that such a command may not make or change anywhere in the workspace.
 func (p *Project) ownFiles(cfg *config.Config) (files, names []string) {
 	root := p.Workspace.Root()
 	for _, name := range slices.Concat(workspace.Deciding(), obeyed.Names()) {
@@ -84,9 +81,8 @@ func (p *Project) ownFiles(cfg *config.Config) (files, names []string) {
 	return files, slices.Concat(workspace.DecidingAnywhere(), names)
 }
 
-// holder tells which of the undo store's paths decide what runs: undo brings
-// nothing there that was not named, and no reviewed change goes there. A file HEAD
-// outside of .git could make its directory a repository.
+// holder reports which of the undo store's paths decide what runs: undo restores them only if named, and no
+// reviewed change goes there. A file HEAD outside of .git could make its directory a repository.
 func (p *Project) holder() func(name string) bool {
 	own := sync.OnceValue(func() []string { files, _ := p.ownFiles(p.Config()); return files })
 	return func(name string) bool {

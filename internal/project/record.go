@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// openRecord opens the record in the user's state. Copies of it go into the
-// workspace, or into the directory that the operator names for a run.
+// openRecord opens the record in the user's state. Copies go into the workspace, or into the
+// operator's directory for a run.
 func (p *Project) openRecord() (*record.Recorder, error) {
 	options := record.Options{Root: p.Workspace.Root(), State: p.stateDir, Workspace: p.Workspace.Root(),
 		Copy: known(p.options.Toolset).EventsFile, Secrets: p.config.Secrets, Keep: limitsOf(p.config)}
@@ -32,8 +32,7 @@ func (p *Project) openRecord() (*record.Recorder, error) {
 	return record.New(options)
 }
 
-// ignoreState keeps git from showing what toolhost put into .agent, as soon as
-// there is one.
+// ignoreState hides toolhost's files in .agent from git, once there is that directory.
 func (p *Project) ignoreState() {
 	if p.ignored.Load() {
 		return
@@ -49,8 +48,7 @@ func (p *Project) ignoreState() {
 	p.ignored.Store(record.IgnoreInGit(root))
 }
 
-// callContext says in the context of a call whose call it is, for undo and for
-// the record.
+// callContext names the call in its context, for undo and the record.
 func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Context {
 	p.session.Store(&call.Session)
 	p.ignoreState() // of the calls before this one
@@ -80,14 +78,16 @@ func (p *Project) trees() effects.Trees {
 	return trees
 }
 
-// effects tells what the processes of a call have changed.
+// effects returns what the processes of a call changed.
 func (p *Project) effects(ctx context.Context) (ended func() (files []string, note string, undo bool)) {
 	call := effects.From(ctx)
 	leave := p.calls.Enter(call)
 	return func() ([]string, string, bool) {
 		leave()
 		report := call.End()
-		p.lookAtUndo(ctx)
+		if err := p.Undo.Present(); err != nil && !p.undoMissed.Swap(true) {
+			p.options.Logger.WarnContext(ctx, "what calls have changed cannot be undone", "error", err)
+		}
 		if err := p.Undo.Kept(); err != nil && len(report.Files) > 0 {
 			return report.Files, err.Error(), false
 		}
@@ -95,9 +95,8 @@ func (p *Project) effects(ctx context.Context) (ended func() (files []string, no
 	}
 }
 
-// pluginLife records what becomes of a plugin's process: in the session whose
-// call started it, or else in the one that called last. Before the first call
-// there is no record.
+// pluginLife records events of a plugin's process: in the session of the call that started it, else
+// of the last call. Before the first call there is no record.
 func (p *Project) pluginLife(ctx context.Context, plugin, event string, details map[string]any) {
 	p.telemetry.Note(ctx, event, details)
 	payload := map[string]any{"plugin": plugin}
@@ -121,14 +120,7 @@ func limitsOf(cfg *config.Config) record.Limits {
 	return record.Limits{Age: cfg.Record.Keep, Bytes: cfg.Record.Size}
 }
 
-// lookAtUndo says once in the log that what calls have changed so far cannot be undone.
-func (p *Project) lookAtUndo(ctx context.Context) {
-	if err := p.Undo.Present(); err != nil && !p.undoMissed.Swap(true) {
-		p.options.Logger.WarnContext(ctx, "what calls have changed cannot be undone", "error", err)
-	}
-}
-
-// unrecorded says whether calls have to be recorded, and why none can be. What they change has to be kept then too.
+// unrecorded returns whether calls, with what they change, have to be recorded, and why they cannot.
 func (p *Project) unrecorded() (required bool, err error) {
 	required, err = p.Config().Record.Required, p.Recorder.Kept()
 	if required && err == nil {

@@ -5,19 +5,21 @@ import (
 	"os"
 
 	"github.com/toolhost/toolhost/internal/run/reexec"
+	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Reexec runs the part of the program that it starts itself: toolhost internal plugin
-// NAME, a shipped plugin, for the plugin manager. It is no part of the interface. ok
-// is false for any other start.
+// Reexec runs a shipped plugin: toolhost internal plugin NAME, for the plugin manager. It is no
+// part of the interface. ok is false for other arguments.
 func Reexec(args []string) (code int, ok bool) {
 	reexec.Answers()
 	if len(args) < 3 || args[0] != "internal" || args[1] != "plugin" {
 		return 0, false
 	}
-	if err := serveShipped(args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "toolhost:", err)
+	p, known := shippedPlugin(args[2])
+	if !known {
+		fmt.Fprintf(os.Stderr, "toolhost: no plugin named %q comes with toolhost\n", args[2])
 		return 2, true
 	}
+	sdk.Serve(p)
 	return 0, true
 }

@@ -19,7 +19,7 @@ type Refusal struct {
 	PID     int       `json:"pid"`
 	Since   time.Time `json:"since"`
 	Toolset string    `json:"toolset,omitempty"`
-	// Reason says what is wrong with the change.
+	// Reason is what is wrong with the change.
 	Reason string `json:"reason"`
 }
 
@@ -47,8 +47,8 @@ func (p *Project) forgetRefused(ctx context.Context) {
 	}
 }
 
-// Refusals lists the changes that running servers of the workspace at root did
-// not take over: their tools are those from before.
+// Refusals lists changes that running servers of the workspace at root did not apply: they keep
+// their earlier tools.
 func Refusals(ctx context.Context, root string) (all []Refusal) {
 	dir, err := userdir.State(root)
 	if err != nil {

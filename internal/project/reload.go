@@ -14,9 +14,8 @@ import (
 // ErrClosed is the error of Reload on a project that has been closed.
 var ErrClosed = errors.New("the project is closed")
 
-// Reload reads agent.hcl again and swaps the tools. An error leaves them as
-// they are, and toolhost doctor tells why as long as the project is open and
-// the file is broken.
+// Reload reads agent.hcl again and swaps the tools. On an error they stay, and toolhost doctor
+// reports why while the project is open.
 func (p *Project) Reload(ctx context.Context) error {
 	err := p.reload(ctx)
 	switch {
@@ -42,7 +41,9 @@ func (p *Project) reload(ctx context.Context) error {
 		return err
 	}
 	cfg = withExistingTrees(cfg, p.options.Logger)
-	p.keepSecret(cfg.Secrets)
+	p.Host.Redact(cfg.Secrets)
+	p.Recorder.Redact(cfg.Secrets)
+	p.options.OnSecrets(p.Recorder.Redactor())
 	rules, err := p.openPolicy(cfg)
 	if err != nil {
 		return err
@@ -60,17 +61,16 @@ func (p *Project) reload(ctx context.Context) error {
 	p.Host.SetOutput(cfg.Limits.Output)
 	p.Recorder.Bound(limitsOf(cfg))
 	p.mu.Lock()
-	old := p.parts
-	p.config, p.parts = cfg, next
+	old := p.assembly
+	p.config, p.assembly = cfg, next
 	p.mu.Unlock()
 	p.keepPins()
 	p.retire(old, next)
 	return nil
 }
 
-// swap offers the tools of other parts. What is in use and was changed has to
-// work for that.
-func (p *Project) swap(ctx context.Context, next *parts) error {
+// swap offers the next parts' tools. What is in use and was changed has to work.
+func (p *Project) swap(ctx context.Context, next *assembly) error {
 	if err := next.manager.TryChanged(ctx); err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func (p *Project) swap(ctx context.Context, next *parts) error {
 // retirement is how long calls may go on with tools that have been replaced.
 const retirement = 15 * time.Minute
 
-// retire closes parts that have been replaced. What the next ones have too
-// goes on; each plugin and server of the others ends when no call uses it.
-func (p *Project) retire(old, next *parts) {
+// retire closes replaced parts. What the next ones share goes on; other plugins and servers end
+// when no call uses them.
+func (p *Project) retire(old, next *assembly) {
 	ctx, cancel := context.WithTimeout(p.life, retirement)
 	var ending sync.WaitGroup
 	end := func(source string, remove func()) {
@@ -112,9 +112,8 @@ func (p *Project) retire(old, next *parts) {
 	})
 }
 
-// ConfigFiles are the files whose change makes a reload worth it: those that
-// decide about agent.hcl, its lock, the plugins that it names, and those that say
-// that a plugin or server is to be restarted.
+// ConfigFiles are the files that make a reload necessary: those that decide about agent.hcl, its
+// lock, its plugins, and restart requests.
 func (p *Project) ConfigFiles() []string {
 	cfg := p.Config()
 	var files []string

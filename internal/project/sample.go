@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/model"
 )
 
-// newModel makes the client of the model block, nil without one.
+// newModel returns the client of the model block, nil without one.
 func newModel(cfg *config.Config) (*model.Client, error) {
 	m := cfg.Model
 	if m == nil {

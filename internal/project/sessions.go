@@ -18,7 +18,7 @@ func (p *Project) Tasks() *background.Store {
 	return background.Open(dir, background.Options{})
 }
 
-// OwnSessions has the record say when the sessions that are served from now on begin and end.
+// OwnSessions records beginning and end of the sessions served from now on.
 func (p *Project) OwnSessions() { p.serves = true }
 
 // RunningTasks counts the background tasks that run and were started from here.
@@ -68,8 +68,7 @@ type sessionFacts struct {
 	Config  string `json:"config,omitempty"`
 }
 
-// sessionBegun has the record say that a session began, at its first call. Only
-// sessions that are served have a beginning and an end.
+// sessionBegun records the beginning of a served session, at its first call.
 func (p *Project) sessionBegun(name string) {
 	if !p.serves {
 		return

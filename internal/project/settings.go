@@ -41,8 +41,7 @@ func webSettings(cfg *config.Config) map[string]any {
 	return settings
 }
 
-// contractConfig is what a contract's plugin learns of agent.hcl: those of the
-// settings below that its configuration has.
+// contractConfig is the configuration of a contract's plugin from agent.hcl: those settings below that it has.
 func (p *Project) contractConfig(name string, cfg *config.Config) map[string]any {
 	var accepted struct{ Properties map[string]json.RawMessage }
 	plugin, _ := shippedPlugin(name)
@@ -58,8 +57,7 @@ func (p *Project) contractConfig(name string, cfg *config.Config) map[string]any
 	return settings
 }
 
-// contractSetting is one of the settings that contracts' plugins have; false
-// where it is another, or where agent.hcl says nothing of it.
+// contractSetting is a setting of contracts' plugins; false if unknown or not in agent.hcl.
 func (p *Project) contractSetting(key string, cfg *config.Config) (value any, ok bool) {
 	switch key {
 	case "confine":

@@ -1,8 +1,6 @@
 package project
 
 import (
-	"fmt"
-
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 	"github.com/toolhost/toolhost/internal/toolset/anthropic"
 	"github.com/toolhost/toolhost/internal/toolset/claude"
@@ -14,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// shippedPlugins are the plugins that are part of toolhost, by their names: that
-// of each toolset of package shipped, and the file tools.
+// shippedPlugins are toolhost's own plugins by name: one for each toolset of package shipped, and
+// the file tools.
 func shippedPlugins() map[string]func() sdk.Plugin {
 	return map[string]func() sdk.Plugin{
 		"agentbench": agentbench.Plugin,
@@ -29,23 +27,11 @@ func shippedPlugins() map[string]func() sdk.Plugin {
 	}
 }
 
-// shippedPlugin gives the shipped plugin of a name. It fits
-// plugins.Options.Shipped.
+// shippedPlugin returns the shipped plugin of a name, for plugins.Options.Shipped.
 func shippedPlugin(name string) (sdk.Plugin, bool) {
 	plugin, ok := shippedPlugins()[name]
 	if !ok {
 		return sdk.Plugin{}, false
 	}
 	return plugin(), true
-}
-
-// serveShipped runs the shipped plugin of a name until the host ends it, for
-// "toolhost internal plugin NAME"; see [sdk.Serve].
-func serveShipped(name string) error {
-	p, ok := shippedPlugin(name)
-	if !ok {
-		return fmt.Errorf("no plugin named %q comes with toolhost", name)
-	}
-	sdk.Serve(p)
-	return nil
 }

@@ -15,7 +15,7 @@ const mostSaid = 2000
 
 // keepLine keeps what a plugin or MCP server said, for a person.
 func (p *Project) keepLine(kind sources.Kind, name, line string) {
-	line = show.SaidLine(p.Recorder.Redactor().String(line), mostSaid)
+	line = show.SanitizeLine(p.Recorder.Redactor().String(line), mostSaid)
 	if err := p.sources.Said(kind, name, line); err != nil {
 		p.options.Logger.Debug("what a source said is not kept", "source", name, "error", err)
 	}
@@ -29,9 +29,8 @@ func (p *Project) sourceSince(name string) string {
 	return ""
 }
 
-// RestartSource restarts a plugin or MCP server in every session of this workspace:
-// one that runs is replaced, and one that rests after failures may start with its
-// next call.
+// RestartSource restarts a plugin or MCP server in all sessions of this workspace, running or
+// resting after failures.
 func (p *Project) RestartSource(kind sources.Kind, name string) error {
 	var names []string
 	cfg, what := p.Config(), "plugin"

@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// findState looks for the directory of what the host believes of the workspace.
-// Without one, what can do without it lasts as long as the process.
+// findState finds the directory of the host's state of the workspace. Without one, optional state
+// lasts as long as the process.
 func (p *Project) findState(root string) {
 	dir, err := userdir.State(root, p.config.Workspace.Allow...)
 	if err != nil {
@@ -39,8 +39,7 @@ func (p *Project) openState() (err error) {
 	return err
 }
 
-// openUndo names the store of what tools change. Without a place for it files may
-// change all the same, and nothing is kept.
+// openUndo opens the undo store. Without a place for it files may change, but nothing is kept.
 func (p *Project) openUndo() (err error) {
 	if p.stateless != nil {
 		p.Undo = undo.None(p.stateless)
@@ -51,8 +50,7 @@ func (p *Project) openUndo() (err error) {
 	return err
 }
 
-// Unprotected is the workspace for a person who brings back what it held: also
-// what tools may not touch. Close it.
+// Unprotected is the workspace for a user who restores files, also those that tools may not touch. Close it.
 func (p *Project) Unprotected() (*workspace.Workspace, error) { return p.unprotected(workspace.Inside) }
 
 func (p *Project) unprotected(symlinks workspace.SymlinkPolicy) (*workspace.Workspace, error) {
@@ -66,8 +64,7 @@ func (p *Project) unprotected(symlinks workspace.SymlinkPolicy) (*workspace.Work
 	return w, nil
 }
 
-// PruneUndo removes what undo would bring back beyond its bounds, and where asked for
-// what is older than age.
+// PruneUndo removes undo history beyond its bounds, and if asked what is older than age.
 func (p *Project) PruneUndo(ctx context.Context, age time.Duration, asked bool) (undo.Pruned, error) {
 	if p.stateless != nil || !asked {
 		return p.Undo.Prune(ctx)

@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// recordedCall is what the record has of a call, for clients that ask for a task
-// of an earlier server.
+// recordedCall returns a call's record, for clients that ask for a task of an earlier server.
 func (p *Project) recordedCall(ctx context.Context, id string) (*mcpserve.Recorded, error) {
 	detail, err := p.Recorder.Show(ctx, record.Filter{Request: id})
 	if errors.Is(err, &tool.Error{Code: tool.NotFound}) {

@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
-// SelectToolset finds a toolset by its name: one that is part of toolhost, or
-// one of agent.hcl. The empty name means all tools.
+// SelectToolset finds one of toolhost's or agent.hcl's toolsets by name. The empty name means all tools.
 func SelectToolset(cfg *config.Config, name string) (host.Toolset, error) {
 	switch {
 	case name == "":
@@ -31,8 +30,7 @@ func SelectToolset(cfg *config.Config, name string) (host.Toolset, error) {
 		Suggest("Known toolsets: %s.", strings.Join(ToolsetNames(cfg), ", ")))
 }
 
-// ToolsetNames are the toolsets that are part of toolhost, then those of
-// agent.hcl.
+// ToolsetNames are toolhost's toolsets, then those of agent.hcl.
 func ToolsetNames(cfg *config.Config) []string {
 	names := append([]string{"agent"}, contracts()...)
 	for _, set := range cfg.Toolsets {
@@ -74,8 +72,7 @@ func ContractTools() []string {
 	return names
 }
 
-// known is what is known of a toolset that is part of toolhost; nothing of
-// others.
+// known returns toolhost's toolset by name, the zero value if unknown.
 func known(name string) toolset.Toolset {
 	t, _ := toolset.Find(name)
 	return t

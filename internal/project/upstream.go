@@ -23,7 +23,7 @@ import (
 )
 
 // addUpstream offers the tools of other MCP servers.
-func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
+func (p *Project) addUpstream(m *assembly, cfg *config.Config) error {
 	if len(cfg.Servers) == 0 {
 		return nil
 	}
@@ -36,11 +36,17 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 		Prepare: prepare, Denied: denied,
 		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: userdir.Cache("mcp"),
 		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Logins: p.usableLogins(cfg),
-		OnChange: func(string) { p.noteUpstream() }, Trace: traceOf,
-		Said: func(server, line string) { p.keepLine(sources.Server, server, line) },
+		OnChange: func(string) { // FollowServers reads the tools again
+			select {
+			case p.upstream <- struct{}{}:
+			default:
+			}
+		},
+		Trace: traceOf,
+		Said:  func(server, line string) { p.keepLine(sources.Server, server, line) },
 	}
-	if p.parts != nil && p.parts.upstream != nil {
-		m.upstream = p.parts.upstream.Succeed(options)
+	if p.assembly != nil && p.assembly.upstream != nil {
+		m.upstream = p.assembly.upstream.Succeed(options)
 	} else {
 		m.upstream = mcpclient.New(options)
 	}
@@ -59,17 +65,8 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 	return nil
 }
 
-// noteUpstream has FollowServers take over the tools of MCP servers again.
-func (p *Project) noteUpstream() {
-	select {
-	case p.upstream <- struct{}{}:
-	default:
-	}
-}
-
-// upstreamSpecs are the mcp blocks of agent.hcl. A server on this machine is
-// told the trees of the workspace when it asks for roots; another has nothing
-// to do with them.
+// upstreamSpecs are the mcp blocks of agent.hcl. A local server gets the workspace's trees as
+// roots; a remote one cannot use them.
 func (p *Project) upstreamSpecs(cfg *config.Config) []mcpclient.Spec {
 	specs := make([]mcpclient.Spec, 0, len(cfg.Servers))
 	for _, s := range cfg.Servers {
@@ -100,8 +97,7 @@ func oauthConfig(o *config.OAuth) oauth.Config {
 	}
 }
 
-// Logins is where the user's logins to MCP servers are kept. A place where
-// this project's tools could read them is an error.
+// Logins holds the user's logins to MCP servers. A place that this project's tools could read is an error.
 func (p *Project) Logins(cfg *config.Config) (*oauth.Store, error) {
 	dir, err := oauth.Dir()
 	if err != nil {
@@ -110,8 +106,7 @@ func (p *Project) Logins(cfg *config.Config) (*oauth.Store, error) {
 	return oauth.Open(dir, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...)
 }
 
-// usableLogins is Logins, nil where they cannot be kept: toolhost mcp login
-// says why.
+// usableLogins is Logins, nil if they cannot be kept: toolhost mcp login says why.
 func (p *Project) usableLogins(cfg *config.Config) *oauth.Store {
 	store, _ := p.Logins(cfg)
 	return store
@@ -129,10 +124,9 @@ func (p *Project) LoginFiles() (files []string) {
 	return files
 }
 
-// LoadServers connects to the MCP servers whose tools are not known yet and
-// takes those tools over. It returns when each is connected or has failed, or
-// when wait is over; the connecting goes on then, see FollowServers. It reports
-// whether there was such a server.
+// LoadServers connects to MCP servers with unknown tools and adds those tools. It returns when all
+// have connected or failed, or after wait, while FollowServers goes on. It reports whether there
+// was such a server.
 func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -144,8 +138,7 @@ func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
 	return true
 }
 
-// confineUpstream is how the processes of MCP servers are confined: as other
-// children, with what the server's block grants.
+// confineUpstream confines MCP servers' processes as other children, with their block's grants.
 func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, mcpclient.Spec) error,
 	denied func(mcpclient.Spec, string) string) {
 	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), slices.Clone(cfg.Workspace.Allow)
@@ -169,8 +162,7 @@ func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, m
 	return prepare, denied
 }
 
-// LoadFor connects to the MCP servers whose tools are not known when the tool
-// that is wanted is nowhere else, or is left out because of what was known.
+// LoadFor connects to MCP servers with unknown tools if the wanted tool is not elsewhere, or was left out.
 func (p *Project) LoadFor(ctx context.Context, name string) {
 	upstream := p.Servers()
 	_, err := p.Host.Catalog().Lookup(name)
@@ -184,8 +176,7 @@ func (p *Project) LoadFor(ctx context.Context, name string) {
 	}
 }
 
-// TakeOver asks the sources for their tools again, for a caller that has had servers
-// connected.
+// TakeOver lists the sources' tools again, after servers were connected.
 func (p *Project) TakeOver(ctx context.Context) { p.regather(ctx) }
 
 // regather asks the sources for their tools again.
@@ -200,8 +191,7 @@ func (p *Project) regather(ctx context.Context) {
 	p.logLeftOut(ctx, p.options.Logger)
 }
 
-// logLeftOut logs which tools are not offered, and, once, what is to be known of
-// those that are.
+// logLeftOut logs which tools are not offered, and, once, notes about those that are.
 func (p *Project) logLeftOut(ctx context.Context, logger *slog.Logger) {
 	for _, left := range p.Host.Catalog().LeftOut() {
 		logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
@@ -213,8 +203,7 @@ func (p *Project) logLeftOut(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// FollowServers takes over what MCP servers change in their tools, until ctx
-// ends. It calls changed after each time.
+// FollowServers applies changes of MCP servers' tools until ctx ends, and calls changed after each.
 func (p *Project) FollowServers(ctx context.Context, changed func()) {
 	for {
 		select {
@@ -234,8 +223,8 @@ func (p *Project) IsServer(source string) bool {
 		slices.ContainsFunc(upstream.Sources(), func(s *mcpclient.Source) bool { return s.Name() == source })
 }
 
-// traceOf names the trace of the caller to an upstream server. Baggage is
-// for the caller's own services, and is not passed on.
+// traceOf returns the caller's trace for an upstream server. Baggage is for the caller's own
+// services, and is not passed on.
 func traceOf(ctx context.Context) map[string]any {
 	o := host.OriginOf(ctx)
 	if o.TraceParent == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// views makes views of the workspace, whose changes lie in the state directory.
+// views makes views of the workspace, with their changes in the state directory.
 type views struct{ p *Project }
 
 // Open implements host.Views.

@@ -16,9 +16,7 @@ type stamp struct {
 	modified time.Time
 }
 
-// look looks at files for changes. The files are few, so they are looked at
-// rather than subscribed to: that works on every file system and survives every
-// way of saving.
+// look polls files for changes: they are few, and that works on every file system and for every way of saving.
 type look struct {
 	files   func() []string
 	changed func()
@@ -31,8 +29,7 @@ func newLook(files func() []string, changed func()) *look {
 	return &look{files: files, changed: changed, last: stamps(files())}
 }
 
-// again calls changed where any of the files has changed, come or gone since
-// the time before.
+// again calls changed if any of the files has changed since the last time.
 func (l *look) again() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,17 +75,14 @@ func same(a, b map[string]stamp) bool {
 	return true
 }
 
-// tidyEvery is how long what is kept of the past may go on without a look at
-// its age and size.
+// tidyEvery is the interval between checks of the age and size of past data.
 const tidyEvery = 12 * time.Hour
 
-// stateAge is how long the entries of a session stay that never ended, as its
-// process was killed, after it changed the last of them.
+// stateAge is how long the state of a killed session stays after its last change.
 const stateAge = 30 * 24 * time.Hour
 
-// Tidy drops undo history, old records and what sessions left beyond their bounds, when that was
-// not done for a while. Otherwise it is one look at a file. What goes wrong is
-// no concern of the call that just ended.
+// Tidy removes old undo history, records and session state, if not done lately; otherwise it looks
+// at one file. Errors do not concern the call that just ended.
 func (p *Project) Tidy(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	ran, err := p.Undo.PruneIfDue(ctx, tidyEvery)

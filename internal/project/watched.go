@@ -9,12 +9,11 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// How long a call waits for somebody who looks at it: clients give up after a
-// minute, and many not before.
+// How long a call waits for a user who is looking: clients give up after a minute, and many not before.
 const (
 	waitsForPerson = 50 * time.Second
 	lookPause      = 100 * time.Millisecond
-	// watchedFor is how long nobody may have said that they look.
+	// watchedFor is how long a look counts.
 	watchedFor = 4 * time.Second
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// churns compares what commands do to a tree of 10,000 files of 2 KB, watched and in
-// the sandbox, with the same commands without either.
+// churns compares commands that change a tree of 10,000 files of 2 KB, watched and in the sandbox,
+// with the same without either.
 func (b *suite) churns() (lines []comparison, err error) {
 	churn := filepath.Join(b.work, "churn")
 	if err := build("tools", churn, "./bench/churn"); err != nil {

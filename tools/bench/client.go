@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// client speaks MCP over a server's stdin and stdout with as little of its
-// own cost as can be: it writes lines and looks only at their beginnings.
+// client speaks MCP over a server's stdin and stdout at the least cost: it looks only at the
+// beginnings of lines.
 type client struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -85,8 +85,8 @@ func firstList(dir, name string, args ...string) measure {
 	return func() error { _, err := session(); return err }
 }
 
-// session runs a server from its start to its end, with a list of its tools and calls of
-// one of them, and gives the processor time of it and all that it has started.
+// session runs a server with a list of its tools and calls of one of them, and returns the
+// processor time of it and its children.
 func session(dir string, calls int, tool, arguments string, name string, args ...string) cost {
 	return func() (time.Duration, error) {
 		c, err := start(dir, name, args...)

@@ -101,8 +101,7 @@ func (w *watchedRun) prepare() error {
 	return nil
 }
 
-// cache is the compiler's, empty so that all is built. It is no part of the tree,
-// as a cache is none elsewhere.
+// cache is the compiler's, empty so that all is built, and outside of the tree as usual.
 func (w *watchedRun) cache() string { return w.root + "-cache" }
 
 func (w *watchedRun) watched() error {
@@ -132,8 +131,7 @@ const packageCache = "-packages"
 const npmTree = `{"name": "tree", "version": "1.0.0", "private": true,
 	"dependencies": {"@modelcontextprotocol/inspector": "2.12.0"}}`
 
-// fetchPackages has npm lock and fetch the packages of npmTree, and returns the
-// files that npm ci needs.
+// fetchPackages has npm lock and fetch the packages of npmTree, and returns the files for npm ci.
 func (b *suite) fetchPackages() (map[string]string, error) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return nil, notHere{err}

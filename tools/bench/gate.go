@@ -15,9 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// cost is work that is measured in processor time: user and system, of a program and all
-// that it has started and waited for. A busy machine changes that little, and both sides
-// of a ratio alike.
+// cost measures processor time: user and system, of a program and its children. A busy machine
+// changes it little, and both sides of a ratio alike.
 type cost func() (time.Duration, error)
 
 func spent(cmd *exec.Cmd) time.Duration {
@@ -64,8 +63,7 @@ func (c cost) measure() measure {
 	return func() error { _, err := c(); return err }
 }
 
-// bar is a row of the gate. Each round has the base run so often, one so short that
-// once says little, and once where it is 0.
+// bar is a row of the gate. Each round runs the base so often, if once is too short, and once for 0.
 type bar struct {
 	name       string
 	goal       string
@@ -74,8 +72,8 @@ type bar struct {
 	baseRuns   int
 }
 
-// gate measures the bars and compares them with the ratios of a file, or writes them
-// there. They may be so many percent above those of the file.
+// gate measures the bars and compares them with the ratios of a file, or writes them. They may be
+// so many percent above the file's.
 func gate(binary, file string, above float64, write bool, words string) error {
 	kept, err := readRatios(file)
 	if err != nil {
@@ -114,8 +112,8 @@ func gate(binary, file string, above float64, write bool, words string) error {
 	return nil
 }
 
-// settle measures a bar, and again where it is more than the most: what disturbs a
-// machine makes a ratio wrong once, seldom three times.
+// settle measures a bar, and repeats it above the most: a disturbance makes a ratio wrong once,
+// seldom three times.
 func (b bar) settle(kept, most float64, once bool) (least float64, err error) {
 	for try := range 3 {
 		ratio, ours, err := b.measure()
@@ -133,7 +131,7 @@ func (b bar) settle(kept, most float64, once bool) (least float64, err error) {
 	return least, nil
 }
 
-// measure gives the ratio of the medians of both sides, measured in turn.
+// measure returns the ratio of the medians of both sides, measured in turn.
 func (b bar) measure() (ratio float64, ours time.Duration, err error) {
 	var us, them []time.Duration
 	base := mean(max(1, b.baseRuns), b.base)
@@ -194,8 +192,7 @@ func (b *suite) bars() []bar {
 			"thorn [0-9]+", "./")), 5, 0})
 }
 
-// declareTools lays out the workspaces of the gate: one of 50 tools, and one with a
-// Taskfile of 31 commands.
+// declareTools makes the gate's workspaces: one of 50 tools, and one with a Taskfile of 31 commands.
 func (b *suite) declareTools() error {
 	b.tools, b.tasks = filepath.Join(b.dir, "tools"), filepath.Join(b.dir, "tasks")
 	var tools, tasks strings.Builder

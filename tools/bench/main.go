@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// notHere says why something cannot be measured on this machine.
+// notHere is why something cannot be measured on this machine.
 type notHere struct{ error }
 
 // measure is one thing to time.
@@ -89,8 +89,8 @@ func bench(binary, words string) error {
 	return b.goBenchmarks()
 }
 
-// run times both sides in turn, so that a machine that slows down slows both,
-// and prints the ratio of the medians.
+// run times both sides in turn, so that a machine that slows down slows both, and prints the ratio
+// of the medians.
 func (c comparison) run() error {
 	rounds := c.rounds
 	if rounds == 0 {
@@ -151,6 +151,5 @@ func command(dir, name string, args ...string) measure {
 	}
 }
 
-// environment is that of every process here. The projects measured are made
-// by this program itself, so it is trusted.
+// environment is that of every process. The measured projects are made here, so it trusts them.
 func environment() []string { return append(os.Environ(), "TOOLHOST_TRUST=1") }

@@ -79,8 +79,8 @@ func build(dir, out, pkg string) error {
 	return nil
 }
 
-// declarePlugins makes a project with many plugins, each a binary of its own,
-// and lets toolhost learn their tools once.
+// declarePlugins makes a project with many plugins, each its own binary, and lets toolhost learn
+// their tools once.
 func (b *suite) declarePlugins(dir string) error {
 	example := filepath.Join(dir, "plugin")
 	if err := build("examples/plugin-go", example, "."); err != nil {
@@ -174,8 +174,7 @@ var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s+\d+\s+([
 
 var memoryMetric = regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s.*?([\d.]+) MiB`)
 
-// goBenchmarks adds ratios of pairs of Go benchmarks, for work that happens
-// inside a process.
+// goBenchmarks adds ratios of pairs of Go benchmarks, for work inside a process.
 func (b *suite) goBenchmarks() error {
 	cmd := exec.Command("go", "test", "./internal/source/plugins", "-run", "^$",
 		"-bench", "^Benchmark(Call|BareEcho|Start|BareStart)$", "-benchtime", "1s")

@@ -85,7 +85,7 @@ func (b *bench) overlay(name string, files map[string]string) error {
 	return errors.Join(err, jsonErr, os.WriteFile(filepath.Join(dir, "overlay.json"), data, 0o600))
 }
 
-// build makes the tests of packages with an overlay, as PACKAGE.test beside it.
+// build builds packages' tests with an overlay, as PACKAGE.test beside it.
 func (b *bench) build(overlay string, packages ...string) (said string, err error) {
 	of := make(map[string][]string) // by module
 	for _, pkg := range packages {
@@ -112,8 +112,7 @@ func (b *bench) env(overlay string, more ...string) []string {
 	return append(append(os.Environ(), "GOFLAGS="+flags), more...) // also for programs that tests build
 }
 
-// try runs the tests of a mutation with it, and tells how they noticed it. They
-// have to pass without it.
+// try runs the tests of a mutation, and returns how they noticed it. Without it they have to pass.
 func (b *bench) try(m mutation) (how, said string, err error) {
 	usual, said, err := b.without(m)
 	if err != nil {
@@ -181,8 +180,8 @@ func onceValues(f func() (time.Duration, string, error)) func() (time.Duration, 
 	return func() (time.Duration, string, error) { v := once(); return v.took, v.said, v.err }
 }
 
-// test runs the tests of a mutation, with the chosen one, for so long. What has
-// to wait for ever then, at a pipe, is ended with all that it started.
+// test runs the tests of a mutation with the chosen one within a limit. A hanging test is killed
+// with its children.
 func (b *bench) test(overlay, chosen string, m mutation, limit time.Duration) (said string, err error) {
 	tmp, err := os.MkdirTemp(b.dir, "")
 	if err != nil {

@@ -80,8 +80,7 @@ func run(pattern string) (missed int, err error) {
 	return missed, nil
 }
 
-// choose gives the mutations that the pattern matches, once all of the list
-// agree with the sources.
+// choose returns the mutations that match the pattern, if all of the list agree with the sources.
 func choose(pattern string) ([]mutation, error) {
 	matches, err := regexp.Compile(pattern)
 	if err != nil {
@@ -103,8 +102,7 @@ func choose(pattern string) ([]mutation, error) {
 	return wanted, err
 }
 
-// twoAtATime does something with each of the mutations: tests wait more than
-// they work.
+// twoAtATime calls do for each mutation, two concurrently: tests wait more than they work.
 func twoAtATime(all []mutation, do func(mutation)) {
 	next := make(chan mutation)
 	var done sync.WaitGroup

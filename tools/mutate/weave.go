@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// chosenEnv names the environment variable that chooses a mutation, by the line
-// of mutations.txt where it begins.
+// chosenEnv is the environment variable that chooses a mutation, by its line in mutations.txt.
 const chosenEnv = "TOOLHOST_MUTATION"
 
 // chooser is a file that each package with mutations gets.
@@ -24,8 +23,7 @@ type function struct {
 	decl   *ast.FuncDecl
 }
 
-// functions gives those of a source file by receiver and name, and what stands
-// outside of them.
+// functions returns a source file's functions by receiver and name, and the text outside of them.
 func functions(source string) (all map[string]function, pkg, outside string, err error) {
 	file, err := parser.ParseFile(token.NewFileSet(), "", source, 0)
 	if err != nil {
@@ -46,9 +44,8 @@ func functions(source string) (all map[string]function, pkg, outside string, err
 	return all, file.Name.Name, outside + source[end:], nil
 }
 
-// weave gives a file's source with its mutations in it, and those that do not
-// concern the inside of one function. A function with mutations hands its call
-// on to one of its forms.
+// weave returns a file's source with its mutations, and those outside of one function's body. A
+// mutated function calls one of its forms.
 func weave(source string, all []mutation) (woven, pkg string, apart []mutation, err error) {
 	old, pkg, outside, err := functions(source)
 	if err != nil {
@@ -162,7 +159,7 @@ func (f function) results() string {
 	return ""
 }
 
-// params gives the parameters, all with names, and a call with these.
+// params returns the parameters, all with names, and a call with these.
 func (f function) params() (params, args string) {
 	var declared, given []string
 	for _, field := range f.decl.Type.Params.List {

@@ -12,8 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// packed is how hard artifacts are compressed. Its library is named in go.mod,
-// so a newer Go does not change the bytes.
+// packed is the compression level. Its library is pinned in go.mod, so a newer Go does not change the bytes.
 const packed = gzip.DefaultCompression
 
 // tarFiles writes files as a tar: sorted, all of one time, of root unless they say otherwise.

@@ -57,7 +57,7 @@ func (b *build) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// artifacts makes all that people install.
+// artifacts makes all that users install.
 func (b *build) artifacts(ctx context.Context) (map[string][]byte, error) {
 	common, err := b.common(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (b *build) level() int {
 	return packed
 }
 
-// pack makes all that is for one platform.
+// pack makes all artifacts for one platform.
 func (b *build) pack(p platform, common []file, made map[string][]byte) (err error) {
 	if made[b.archiveName(name, p)], err = b.archive(b.whole(p, common)); err != nil {
 		return err
@@ -142,8 +142,7 @@ func (b *build) describe(artifacts map[string][]byte) (map[string][]byte, error)
 	return contents, err
 }
 
-// common are the files that all artifacts have: texts of the source, and what
-// toolhost writes of its own commands.
+// common are files in all artifacts: texts of the source, and what toolhost writes of its own commands.
 func (b *build) common(ctx context.Context) ([]file, error) {
 	var files []file
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
@@ -190,8 +189,8 @@ func (b *build) writeCompletions(ctx context.Context) ([]file, error) {
 	return files, nil
 }
 
-// installed is toolhost as a package installs it: programs in bin, helpers and
-// the name of the channel in libexec/toolhost.
+// installed is toolhost as a package installs it: programs in bin, helpers and the channel's name
+// in libexec/toolhost.
 func (b *build) installed(p platform, channel string) []file {
 	files := []file{{path: "libexec/toolhost/channel", mode: 0o644, data: []byte(channel + "\n")}}
 	for _, f := range b.programs[p] {
@@ -210,8 +209,7 @@ func (b *build) installed(p platform, channel string) []file {
 // libexec is where a package has what only toolhost starts.
 const libexec = "libexec/toolhost/"
 
-// fleet is the hub where toolhost looks for it, when both are unpacked into one
-// directory.
+// fleet is the hub where toolhost looks for it, if both are unpacked into one directory.
 func (b *build) fleet(p platform) (files []file) {
 	for _, f := range b.programs[p] {
 		if f.path == hub {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// goSettings are what a build takes from the machine: where modules are from and
-// kept. All else that shapes the programs is set here.
+// goSettings are what a build takes from the machine: the origin and cache of modules. All else is set here.
 var goSettings = []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOMODCACHE",
 	"GOCACHE", "GOPATH", "GOTOOLCHAIN"}
 
@@ -41,8 +40,8 @@ func buildEnv(ctx context.Context, p platform) ([]string, error) {
 	return env, nil
 }
 
-// buildFlags shape the programs: nothing of the machine, and no tables for
-// debuggers. grpcnotrace leaves out pages for gRPC's debugging.
+// buildFlags shape the programs: without the machine's data and debugging tables. grpcnotrace
+// leaves out gRPC's debugging pages.
 func buildFlags(version, commit string, date time.Time) []string {
 	info := module + "/internal/buildinfo."
 	return []string{"-trimpath", "-buildvcs=false", "-mod=readonly", "-tags=grpcnotrace",
@@ -99,7 +98,6 @@ func (b *build) toolchain(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// targets are the platforms that are built for.
 func (b *build) targets() []platform {
 	if b.short {
 		return []platform{linuxAMD64}

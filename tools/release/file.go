@@ -81,7 +81,6 @@ func writeFiles(dir string, files []file) error {
 	return nil
 }
 
-// find gives the file at path.
 func find(files []file, path string) (file, bool) {
 	i := slices.IndexFunc(files, func(f file) bool { return f.path == path })
 	if i < 0 {

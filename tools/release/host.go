@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// host gives the path of toolhost built for the machine that this runs on.
+// host returns the path of toolhost built for this machine.
 func (b *build) host(ctx context.Context) (string, error) {
 	here := platform{runtime.GOOS, runtime.GOARCH}
 	path := filepath.Join(b.temp, "host", name)

@@ -95,8 +95,8 @@ func (b *build) imageFor(p platform, common []file) (v1.Image, error) {
 	return mutate.ConfigFile(img, config)
 }
 
-// rootFS is what the image holds: toolhost, certificates, a user, and
-// directories that the user can write. There is no shell.
+// rootFS is the image's content: toolhost, certificates, a user, and directories that it can write.
+// There is no shell.
 func (b *build) rootFS(p platform, common []file) []file {
 	files := below("usr", b.installed(p, "image"))
 	for _, f := range common {
@@ -131,7 +131,7 @@ func certificates() []byte {
 	return buf.Bytes()
 }
 
-// readFiles gives the files below dir, readable by all.
+// readFiles returns the files below dir, readable by all.
 func readFiles(dir string) ([]file, error) {
 	var list []file
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

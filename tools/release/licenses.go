@@ -20,15 +20,13 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// licensesFile holds the license texts of all modules that are linked into the
-// programs, for whatever platform.
+// licensesFile has the license texts of all modules linked into the programs, for all platforms.
 const licensesFile = "THIRD_PARTY_LICENSES"
 
-// isLicense tells the names of texts that a license wants to be passed on.
+// isLicense matches names of texts that a license requires to be passed on.
 var isLicense = regexp.MustCompile(`(?i)^([a-z0-9]+[-_])?(un)?(licen[cs]es?|copying|notice|copyright|patents)([-_.][^/]*)?$`)
 
-// licenses are the texts of the modules that the programs name, sorted. A text
-// that several have stands once. A module without any is an error.
+// licenses are the texts of the programs' modules, sorted, each once. A module without any is an error.
 func (b *build) licenses(ctx context.Context) ([]byte, error) {
 	env, err := buildEnv(ctx, linuxAMD64)
 	if err != nil {
@@ -96,8 +94,7 @@ func (b *build) linkedModules(names []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// moduleDirs adds where the go command keeps the modules that a module needs, checked
-// against its go.sum.
+// moduleDirs adds the go command's directories of a module's dependencies, checked against its go.sum.
 func (b *build) moduleDirs(ctx context.Context, env []string, dirs map[string]string, module string,
 	needs []string) error {
 	if len(needs) == 0 {

@@ -47,8 +47,8 @@ func (b *build) npmManifest(pkg, description string) manifest {
 		Homepage: homepage, Repository: map[string]string{"type": "git", "url": "git+" + homepage + ".git"}}
 }
 
-// npmWrapper is what people install: a starter, and the packages of the
-// platforms as optional dependencies, of which npm installs the one that fits.
+// npmWrapper is the package that users install: a starter, and the platforms' packages as optional
+// dependencies, of which npm installs the fitting one.
 func (b *build) npmWrapper(common []file) ([]byte, error) {
 	m := b.npmManifest(npmName, summary)
 	m.MCPName, m.Bin, m.Files = mcpName, map[string]string{name: "bin/toolhost.js"}, []string{"bin"}

@@ -57,7 +57,7 @@ func (b *build) systemPackages(kind string, p platform, common []file) []systemP
 	}
 }
 
-// systemPackage makes a deb or an rpm, and gives its file name.
+// systemPackage makes a deb or an rpm, and returns its file name.
 func (b *build) systemPackage(kind string, p platform, pkg systemPackage) (name string, data []byte, err error) {
 	dir, err := os.MkdirTemp(b.temp, kind+"-")
 	if err != nil {
@@ -118,8 +118,8 @@ func (b *build) packageInfo(kind string, p platform, pkg systemPackage, dir stri
 // release1 counts the packages of one version.
 const release1 = "1"
 
-// sameVersion demands another package of the version that is being made, as the
-// kind of package writes it: a pre-release sorts before its version by a tilde.
+// sameVersion requires another package of the same version, written as the kind of package does: a
+// pre-release sorts before its version by a tilde.
 func sameVersion(kind, pkg, version string) string {
 	exact := strings.Replace(number(version), "-", "~", 1) + "-" + release1
 	if kind == "deb" {
@@ -128,7 +128,7 @@ func sameVersion(kind, pkg, version string) string {
 	return fmt.Sprintf("%s = %s", pkg, exact)
 }
 
-// packageFiles puts files of a package where a system has them.
+// packageFiles puts a package's files where a system has them.
 func packageFiles(pkg string, files []file) (list []file) {
 	for _, f := range files {
 		switch {

@@ -26,8 +26,7 @@ const (
 	mcpName   = "io.github.toolhost/toolhost"
 )
 
-// The limits of what people download and load. docs/DECISIONS.md says what makes
-// them up.
+// The limits of downloads and memory. docs/DECISIONS.md has their parts.
 const (
 	maxProgram = 40 << 20 // toolhost for linux/amd64
 	maxArchive = 50 << 20 // its archive, with all helper programs
@@ -36,14 +35,13 @@ const (
 // helpers are the programs that toolhost starts; they lie in libexec.
 var helpers = []string{"toolhost-architect", "toolhost-console", "toolhost-otel", "toolhost-task"}
 
-// hub is the program that runs fleets. It holds all of toolhost once more, for its
-// workers, so it is published by itself, for those who run a fleet.
+// hub is the program that runs fleets. It contains all of toolhost, for its workers, so it is
+// published by itself.
 const hub = "toolhost-hub"
 
 // programs are those that are published as toolhost.
 func programs() []string { return append([]string{name}, helpers...) }
 
-// compiled are all programs.
 func compiled() []string { return append(programs(), hub) }
 
 // modules of the repository that have programs.

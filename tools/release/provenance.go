@@ -12,10 +12,9 @@ import (
 
 const provenanceFile = "provenance.intoto.json"
 
-// statement is an in-toto statement with SLSA's provenance. It has no times of
-// the build and no name of a builder's machine: anyone who builds the commit gets
-// the same statement. The library of in-toto writes JSON by protojson, whose
-// spaces differ from program to program on purpose.
+// statement is an in-toto statement with SLSA's provenance, without times and names of the builder:
+// every build of the commit gives the same. The in-toto library's protojson varies spaces between
+// programs on purpose.
 type statement struct {
 	Type          string    `json:"_type"`
 	Subject       []subject `json:"subject"`
@@ -68,7 +67,7 @@ const (
 	buildType     = homepage + "/tools/release@v1"
 )
 
-// provenance says from what the artifacts were made, and how.
+// provenance describes from what the artifacts were made, and how.
 func (b *build) provenance(artifacts map[string][]byte) ([]byte, error) {
 	s := statement{Type: statementType, PredicateType: predicateType}
 	for _, name := range slices.Sorted(maps.Keys(artifacts)) {

@@ -13,9 +13,8 @@ import (
 	"strings"
 )
 
-// rebuild makes a release once more, by the release program of its own commit,
-// and compares all bytes. The signature is checked, not made again: SHA256SUMS
-// that come out equal are the ones that were signed.
+// rebuild makes a release again, by its own commit's release program, and compares all bytes. The
+// signature is checked, not made: an equal SHA256SUMS is the signed one.
 func rebuild(ctx context.Context, dir, key string, progress io.Writer) error {
 	published, err := open(dir, key)
 	if err != nil {

@@ -18,15 +18,14 @@ import (
 
 const sbomSuffix = ".cdx.json"
 
-// holdsFiles reports whether an artifact is one that people install, and gets an
-// SBOM; the others describe these.
+// holdsFiles reports whether users install an artifact, so that it gets an SBOM; the others
+// describe these.
 func holdsFiles(name string) bool {
 	return slices.ContainsFunc([]string{".tar.gz", ".tgz", ".zip", ".mcpb", ".deb", ".rpm", ".oci.tar"},
 		func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
-// sbom lists the programs of an artifact and the modules that are linked into
-// each, as the programs themselves say.
+// sbom lists an artifact's programs and the modules linked into each, as the programs say.
 func sbom(name, version string, at time.Time, data []byte, files []file) ([]byte, error) {
 	bom := cdx.NewBOM()
 	digest := sha256.Sum256(data)

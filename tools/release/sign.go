@@ -50,8 +50,7 @@ func (k keyOptions) check() error {
 	return nil
 }
 
-// secret gives the key, and for a throwaway one the file that tells its public
-// half.
+// secret returns the key, and for a throwaway one the file with its public half.
 func (k keyOptions) secret(dist string) (minisign.PrivateKey, error) {
 	if !k.throwaway {
 		return secretKey(k.file)

@@ -55,8 +55,7 @@ func (b *build) resolve(ctx context.Context, commitTime string) (err error) {
 	return err
 }
 
-// fromGit takes the commit that is checked out. What is not committed is not in
-// a release.
+// fromGit takes the commit that is checked out, without uncommitted changes.
 func (b *build) fromGit(ctx context.Context, commitTime string) error {
 	if b.commit != "" || commitTime != "" {
 		return errors.New("--commit and --time are for --source; without it they are git's")

@@ -21,8 +21,7 @@ import (
 // maxUnpacked bounds what an artifact may hold.
 const maxUnpacked = 2 << 30
 
-// readArtifact gives the files of an archive, package, bundle or image: those
-// of an image below os-arch.
+// readArtifact returns the files of an archive, package, bundle or image; an image's below os-arch.
 func readArtifact(file string) ([]file, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -193,7 +192,7 @@ func unimage(data []byte) ([]file, error) {
 	return files, nil
 }
 
-// layers gives the files of the image for one machine.
+// layers returns the files of the image for one machine.
 func layers(layout []file, d descriptor) (files []file, err error) {
 	var manifest struct{ Layers []descriptor }
 	if err := json.Unmarshal(blob(layout, d.Digest), &manifest); err != nil {

@@ -44,8 +44,8 @@ type release struct {
 	made     statement
 }
 
-// verify checks all of a release, and says what it found. It trusts nothing in
-// dir that the key does not vouch for.
+// verify checks a whole release, and returns its findings. It trusts nothing in dir that the key
+// does not sign.
 func verify(dir, key string) (string, error) {
 	r, err := open(dir, key)
 	if err != nil {
@@ -111,7 +111,7 @@ func open(dir, key string) (*release, error) {
 	return r, err
 }
 
-// strangers refuses files that nobody has signed.
+// strangers refuses unsigned files.
 func strangers(dir string, known map[string]string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -126,8 +126,7 @@ func strangers(dir string, known map[string]string) error {
 	return nil
 }
 
-// checkProvenance holds the statement against the files: all artifacts, and no
-// others.
+// checkProvenance compares the statement with the artifacts.
 func (r *release) checkProvenance() error {
 	stated := make(map[string]string)
 	for _, s := range r.made.Subject {

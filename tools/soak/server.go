@@ -18,7 +18,7 @@ import (
 // caller calls tools in one session.
 type caller interface {
 	call(name, arguments string) error
-	// file gives the arguments that name a file of the workspace.
+	// file returns the arguments that name a file of the workspace.
 	file(name string) string
 }
 
@@ -87,7 +87,7 @@ func environment(dir string) []string {
 	return append(os.Environ(), "HOME="+filepath.Join(filepath.Dir(dir), "home"), "TOOLHOST_HTTP_TOKEN=")
 }
 
-// goroutines has the Go runtime write them down, which ends the program.
+// goroutines has the Go runtime list them, which ends the program.
 func (r *running) goroutines() (int, error) {
 	if err := quit(r.cmd.Process); err != nil {
 		return 0, err
@@ -186,8 +186,7 @@ func startHTTP(dir, name string, args ...string) (*httpServer, error) {
 	return &httpServer{running: r, url: <-r.stderr.url, client: &http.Client{Transport: transport}}, nil
 }
 
-// inSessions opens sessions, does the work in all of them at once, n calls in
-// all, and closes them.
+// inSessions does the work in new sessions concurrently, n calls in all, and closes them.
 func (h *httpServer) inSessions(many, n int, work func(caller, int) error) error {
 	errs := make(chan error, many)
 	for range many {
@@ -213,7 +212,6 @@ func (h *httpServer) inSessions(many, n int, work func(caller, int) error) error
 	return first
 }
 
-// httpSession is one session.
 type httpSession struct {
 	server  *httpServer
 	session string

@@ -1,6 +1,5 @@
-// Testreport reads what `go test -json` printed from standard input, and says
-// what passed, what was skipped and why, and all that failing tests printed.
-// It exits with 1 when anything failed or nothing ran.
+// Testreport reads the output of `go test -json` from standard input, and prints what passed, what was skipped
+// and why, and failing tests' output. It exits with 1 if anything failed or nothing ran.
 package main
 
 import (

@@ -15,12 +15,11 @@ import (
 
 // The values of Options.Unescape.
 const (
-	// Contract takes both strings as bodies of Go string literals, and as
-	// they were given where that finds nothing.
+	// Contract reads both strings as bodies of Go string literals first, then as given.
 	Contract = "contract"
-	// Fallback takes them as given first.
+	// Fallback reads them as given first.
 	Fallback = "fallback"
-	// Never takes them as given.
+	// Never reads them as given.
 	Never = "never"
 )
 
@@ -39,8 +38,7 @@ func (o Options) Valid() bool {
 	return false
 }
 
-// New makes the tool for a workspace. Options that are not valid count as
-// Contract.
+// New returns the tool for a workspace. Invalid options mean Contract.
 func New(ws *workspace.Workspace, opts Options) tool.Tool {
 	if opts.Unescape == "" || !opts.Valid() {
 		opts.Unescape = Contract
@@ -60,8 +58,7 @@ func (e *editor) Definition() *tool.Definition { return e.definition }
 //go:embed edit_file.json
 var definitionFile string
 
-// describe is the definition of edit_file where its strings are read in one of
-// the ways of Options.Unescape.
+// describe is the definition of edit_file for a value of Options.Unescape.
 func describe(unescape string) *tool.Definition {
 	note := ""
 	if unescape == Contract {
@@ -96,7 +93,7 @@ func (e *editor) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	return o.Result(r.message(), r.replaced), nil
 }
 
-// Plan tells what Call would do.
+// Plan returns what Call would do.
 func (e *editor) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	r, err := e.request(call)
 	if err != nil {

@@ -84,8 +84,7 @@ func readings(mode, old, new string) []pair {
 	return []pair{plain, raw}
 }
 
-// unescape reads s as the inside of a Go string literal; what is none stays
-// as it is.
+// unescape reads s as the inside of a Go string literal; anything else stays.
 func unescape(s string) string {
 	if plain, err := strconv.Unquote(`"` + s + `"`); err == nil {
 		return plain
@@ -103,7 +102,6 @@ func (r *request) edit() fileedit.Edit {
 	return fileedit.Edit{Path: r.Path, Change: r.change}
 }
 
-// message says what was done.
 func (r *request) message() string {
 	if r.OldStr == "" {
 		return fmt.Sprintf("Created new file: %s with provided content.", r.Path)
@@ -132,9 +130,8 @@ func (r *request) change(data []byte) ([]byte, error) {
 	return text.Encode(), nil
 }
 
-// choose takes the first reading whose old text occurs as it stands, then the
-// first that occurs with line endings made alike; if none does, the first, so
-// that the error is about that.
+// choose returns the first reading whose old text occurs, else the first that occurs with
+// normalized line endings; else the first, for its error.
 func (r *request) choose(text *textedit.Text) (pair, error) {
 	chosen := r.readings[0]
 	alike := func(p pair) bool { n, _ := text.Count(p.old); return n > 0 }
@@ -150,7 +147,7 @@ func (r *request) choose(text *textedit.Text) (pair, error) {
 	return chosen, nil
 }
 
-// failure puts an error of the edit engine into the contract's form.
+// failure words an error of the edit engine as the contract does.
 func (r *request) failure(err error) error {
 	var m *textedit.MatchError
 	if !errors.As(err, &m) {

@@ -22,7 +22,7 @@ import (
 // maxInput bounds the size of an HTML file, in bytes.
 const maxInput = 16 << 20
 
-// New makes the tool for a workspace.
+// New returns the tool for a workspace.
 func New(ws *workspace.Workspace) tool.Tool { return &converter{ws: ws} }
 
 type converter struct{ ws *workspace.Workspace }
@@ -134,7 +134,7 @@ func outputPath(path string) (string, error) {
 	return strings.TrimSuffix(path, ext) + ".md", nil
 }
 
-// isBinary looks for NUL at the beginning, which text has in UTF-16 only.
+// isBinary reports a NUL at the beginning, which text has in UTF-16 only.
 func isBinary(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
-// New makes the tool for a workspace.
+// New returns the tool for a workspace.
 func New(ws *workspace.Workspace) tool.Tool { return &editor{ws: ws} }
 
 type editor struct{ ws *workspace.Workspace }
@@ -26,7 +26,6 @@ var describe = sync.OnceValue(func() *tool.Definition { return definition.Parse(
 // Definition describes multi_edit.
 func (e *editor) Definition() *tool.Definition { return describe() }
 
-// Call makes the edits.
 func (e *editor) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	r, err := readRequest(call)
 	if err != nil {
@@ -39,7 +38,7 @@ func (e *editor) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	return o.Result(r.message(), r.replaced), nil
 }
 
-// Plan tells what Call would do.
+// Plan returns what Call would do.
 func (e *editor) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	r, err := readRequest(call)
 	if err != nil {

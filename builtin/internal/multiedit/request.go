@@ -102,13 +102,12 @@ func (r *request) apply(text *textedit.Text, from int) ([]byte, error) {
 	return text.Encode(), nil
 }
 
-// message says what was done.
 func (r *request) message() string {
 	return fmt.Sprintf("Successfully performed multi-edit on file: %s (%d total replacement(s)).", r.FilePath,
 		r.replaced)
 }
 
-// failure puts an error of the edit engine into the contract's form.
+// failure words an error of the edit engine as the contract does.
 func (r *request) failure(index int, err error) error {
 	var m *textedit.MatchError
 	if !errors.As(err, &m) {

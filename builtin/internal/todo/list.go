@@ -20,7 +20,7 @@ type Todo struct {
 	Priority string `json:"priority"`
 }
 
-// ID tells the todos of a list apart.
+// ID identifies a todo in a list.
 type ID string
 
 // UnmarshalJSON reads a string, or a number, as models often write it.
@@ -33,8 +33,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(id))
 }
 
-// parse reads a list and checks it. Nothing is kept of a list that breaks a
-// rule.
+// parse reads a list and checks it as a whole.
 func parse(text string) ([]Todo, error) {
 	todos, err := decode(text)
 	if err != nil {
@@ -77,7 +76,7 @@ func malformed(why string) *tool.Error {
 		Suggest(`Give an array such as [{"id":"task-1","content":"...","status":"pending","priority":"medium"}], or [] to empty the list.`)
 }
 
-// reason tells what is wrong with the JSON without Go's type names.
+// reason returns what is wrong with the JSON, without Go's type names.
 func reason(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
@@ -111,8 +110,8 @@ func refused(format string, args ...any) *tool.Error {
 		Suggest("Correct that todo and write the whole list again. The old list is unchanged.")
 }
 
-// identify gives every todo without an id the name task-N, N being its place
-// in the list or the next free number, and refuses an id used twice.
+// identify names todos without an id task-N, by place or the next free number, and refuses
+// duplicate ids.
 func identify(todos []Todo) error {
 	taken := make(map[ID]int, len(todos))
 	for i, t := range todos {

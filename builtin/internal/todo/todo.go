@@ -1,5 +1,4 @@
-// Package todo holds the tools todowrite and todoread: the task list that an
-// agent keeps for itself while a session lasts.
+// Package todo holds the tools todowrite and todoread: an agent's task list for a session.
 package todo
 
 import (
@@ -16,8 +15,7 @@ import (
 // stateKey is where the list lies in the session's state.
 const stateKey = "todos"
 
-// Tools gives todowrite and todoread. Both work on the list that the session's
-// state holds, so two sessions never see each other's.
+// Tools returns todowrite and todoread, on the list in the session's state.
 func Tools() []tool.Tool { return []tool.Tool{writer{}, reader{}} }
 
 // writer is the tool todowrite.
@@ -37,8 +35,7 @@ func (writer) Definition() *tool.Definition { return definitions()["todowrite"] 
 // Definition describes todoread.
 func (reader) Definition() *tool.Definition { return definitions()["todoread"] }
 
-// Normalize accepts todos_json as an array too, where the schema shows only
-// the string that holds one.
+// Normalize accepts todos_json as an array, beside the schema's string with one.
 func (writer) Normalize(params json.RawMessage) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(params, &object) != nil {
@@ -76,7 +73,7 @@ func (writer) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	}), nil
 }
 
-// Call gives the stored list.
+// Call returns the stored list.
 func (reader) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	stored, ok, err := call.State(tool.SessionScope).Get(ctx, stateKey)
 	if err != nil {

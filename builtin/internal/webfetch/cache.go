@@ -24,8 +24,8 @@ const (
 	maxMeta = 64 << 10
 )
 
-// stemOf is the path of a URL's file without its ending: host and path made
-// readable, and the beginning of the URL's hash to tell the rest apart.
+// stemOf is the path of a URL's file without its extension: readable host and path, and the
+// beginning of the URL's hash.
 func stemOf(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -45,7 +45,7 @@ func plain(r rune) rune {
 	return '_'
 }
 
-// entry says what is known of a stored document.
+// entry describes a stored document.
 type entry struct {
 	URL string `json:"url"`
 	// FinalURL is where the document was found, after redirects.
@@ -54,8 +54,7 @@ type entry struct {
 	StatusCode  int    `json:"statusCode"`
 	ContentType string `json:"contentType"`
 	Bytes       int    `json:"bytes"`
-	// Hash is the SHA-256 of the stored file; a file that was changed since is
-	// not used.
+	// Hash is the SHA-256 of the stored file; a changed file is not used.
 	Hash         string    `json:"sha256"`
 	ETag         string    `json:"etag,omitempty"`
 	LastModified string    `json:"lastModified,omitempty"`
@@ -64,8 +63,7 @@ type entry struct {
 	FreshUntil time.Time `json:"freshUntil"`
 }
 
-// sealedEntry is an entry as it lies in its file, which the repository may have
-// brought along.
+// sealedEntry is an entry in its file, which may come from the repository.
 type sealedEntry struct {
 	entry
 	Seal string `json:"seal,omitempty"`
@@ -87,8 +85,8 @@ type cache struct {
 // purpose keeps an entry from being taken for one of another workspace.
 func (c *cache) purpose() string { return "web_fetch " + c.ws.Root() }
 
-// load gives the stored entry, nil when there is none that can be used. A
-// cache that cannot be read is no failure: the document is fetched again.
+// load returns the stored entry, nil if there is no usable one. An unreadable cache is not a
+// failure: the document is fetched again.
 func (c *cache) load() *entry {
 	data, _, err := c.ws.ReadFile(c.stem+metaExt, maxMeta)
 	if err != nil {
@@ -132,8 +130,7 @@ func (c *cache) keep(e *entry, cached bool) (*tool.Result, error) {
 	return e.result(false).Affecting(affected(e.Path, c.stem+metaExt)...), nil
 }
 
-// forget leaves the document, which the caller asked for, without an entry, so
-// that it is not used again.
+// forget removes the entry of the returned document, so that it is not used again.
 func (c *cache) forget(e *entry) (*tool.Result, error) {
 	switch err := c.ws.Remove(c.stem + metaExt); {
 	case err == nil:

@@ -20,7 +20,7 @@ func newEntry(r *netguard.Response, contentType string, now time.Time) *entry {
 	return e
 }
 
-// renew takes what a 304 says about the stored document.
+// renew applies a 304 to the stored document.
 func (e *entry) renew(r *netguard.Response, now time.Time) {
 	if tag := r.Header.Get("ETag"); tag != "" {
 		e.ETag = tag
@@ -31,8 +31,7 @@ func (e *entry) renew(r *netguard.Response, now time.Time) {
 	e.FetchedAt, e.FreshUntil = now.UTC(), freshUntil(r, now)
 }
 
-// condition asks the server to answer only when the document has changed, if
-// the stored one can be named. A nil entry cannot.
+// condition makes the request conditional on a change of the stored document, if that is identified.
 func (e *entry) condition(header http.Header) bool {
 	if e == nil || e.ETag == "" && e.LastModified == "" {
 		return false
@@ -46,9 +45,8 @@ func (e *entry) condition(header http.Header) bool {
 	return true
 }
 
-// freshUntil is until when the answer may be used without asking again. An
-// answer that says nothing of it has to be asked for each time, and so has one
-// that a temporary redirect led to.
+// freshUntil is until when the answer may be reused: not at all if it does not say, or after a
+// temporary redirect.
 func freshUntil(r *netguard.Response, now time.Time) time.Time {
 	now = now.UTC()
 	for _, status := range r.Redirects {
@@ -88,7 +86,7 @@ func seconds(s string) time.Duration {
 	return time.Duration(min(n, most)) * time.Second
 }
 
-// cacheControl gives the directives of Cache-Control in lower case.
+// cacheControl returns the directives of Cache-Control in lower case.
 func cacheControl(header http.Header) map[string]string {
 	directives := make(map[string]string)
 	for _, part := range strings.Split(strings.Join(header.Values("Cache-Control"), ","), ",") {
@@ -102,5 +100,3 @@ func has(directives map[string]string, name string) bool {
 	_, ok := directives[name]
 	return ok
 }
-
-func noStore(header http.Header) bool { return has(cacheControl(header), "no-store") }

@@ -22,15 +22,13 @@ import (
 type Options struct {
 	// MaxBytes bounds a document after decompression; the client's limit.
 	MaxBytes int64
-	// Key seals what is stored. Without one no stored document is used again,
-	// because it may have come with the repository.
+	// Key seals stored documents. Without one none is used again: the repository may have brought it.
 	Key *seal.Key
 	// Now is the clock; time.Now.
 	Now func() time.Time
 }
 
-// New makes the tool. What it fetches goes through client, what it stores
-// through ws.
+// New returns the tool. It fetches through client, and stores through ws.
 func New(ws *workspace.Workspace, client *netguard.Client, opts Options) tool.Tool {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -76,8 +74,8 @@ func (f *fetcher) target(call *tool.Call) (string, error) {
 	return target, f.client.Check(target)
 }
 
-// Plan says where the document would be stored. It does not touch the network,
-// so the ending of the name, which depends on the document's type, is open.
+// Plan returns where the document would be stored. It does not use the network, so the extension,
+// by the document's type, is open.
 func (f *fetcher) Plan(_ context.Context, call *tool.Call) (*tool.Plan, error) {
 	target, err := f.target(call)
 	if err != nil {
@@ -160,7 +158,7 @@ func checkHead(target string, r *netguard.Response) error {
 	return nil
 }
 
-// extension gives the ending of the stored file's name by media type.
+// extension returns the stored file's extension by media type.
 func extension(shown, mediaType string) (string, error) {
 	switch mediaType {
 	case "text/html", "application/xhtml+xml":
@@ -195,7 +193,7 @@ func (f *fetcher) store(cache *cache, response *netguard.Response) (*tool.Result
 	if _, err := cache.ws.WriteFile(e.Path, text, workspace.WriteOptions{Parents: true}); err != nil {
 		return nil, err
 	}
-	if noStore(response.Header) {
+	if has(cacheControl(response.Header), "no-store") {
 		return cache.forget(e)
 	}
 	return cache.keep(e, false)

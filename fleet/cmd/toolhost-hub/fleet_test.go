@@ -170,7 +170,8 @@ func callTool(t *testing.T, s *mcp.ClientSession, name string, args map[string]a
 	return result
 }
 
-// changeNote is what a result says of the paths that its call has changed. It does not name toolhost undo, which users of a fleet cannot run.
+// changeNote is a result's text on the paths that its call changed. It does not name toolhost undo,
+// which users of a fleet cannot run.
 var changeNote = regexp.MustCompile(`^\d+ paths? changed: [^;]*$`)
 
 // text is that of a result, without the note about changed paths.

@@ -63,7 +63,7 @@ func (a *app) hub(ctx context.Context, o hub.Options) error {
 	}
 }
 
-// keysChanged tells when a key is added or revoked.
+// keysChanged signals added and revoked keys.
 func keysChanged(ctx context.Context, dir string) <-chan struct{} {
 	changed := make(chan struct{})
 	go func() {

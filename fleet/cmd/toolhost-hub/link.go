@@ -44,7 +44,7 @@ func (l *linkFlags) link(role string) (fleet.Link, string, error) {
 	return fleet.Link{URL: l.url, KeyFile: file, CAFile: l.ca, CertFile: l.cert, CertKey: l.pem}, name, nil
 }
 
-// keyName takes NAME.ROLE.nk apart.
+// keyName splits NAME.ROLE.nk.
 func keyName(file string) (name, role string, ok bool) {
 	base, ok := strings.CutSuffix(file, ".nk")
 	i := strings.LastIndexByte(base, '.')

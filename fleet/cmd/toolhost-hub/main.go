@@ -1,6 +1,5 @@
-// Toolhost-hub runs a fleet: hubs, workers and gateways. It is the only program
-// of toolhost that links NATS; toolhost starts it for the commands hub, worker
-// and fleet, and for serve with --hub or --workers.
+// Toolhost-hub runs a fleet: hubs, workers and gateways. It alone links NATS; toolhost starts it
+// for the commands hub, worker and fleet, and for serve with --hub or --workers.
 package main
 
 import (

@@ -121,8 +121,8 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	return handler.ListenAndServe(ctx, listener, secure)
 }
 
-// fleetConfig is the file's, or one workspace for all: the project here with
-// --workers, and an empty one with --hub.
+// fleetConfig is the file's, or one workspace for all: the project here with --workers, an empty
+// one with --hub.
 func (a *app) fleetConfig(flags *serveFlags) (*gateway.Config, error) {
 	if flags.fleet != "" {
 		return gateway.Load(flags.fleet)
@@ -143,7 +143,7 @@ func (a *app) fleetConfig(flags *serveFlags) (*gateway.Config, error) {
 	return gateway.Open(w), err
 }
 
-// reach gives the way to the hub, which it starts where it is to run here.
+// reach returns the way to the hub, which it starts if it is to run here.
 func (a *app) reach(_ context.Context, flags *serveFlags) (fleet.Link, func(), error) {
 	if flags.workers == 0 {
 		link, _, err := flags.link.link(hub.RoleGateway)

@@ -1,7 +1,6 @@
-// Package access checks the access tokens of an authorization server, as the
-// authorization chapter of MCP has it for servers: signed JWTs (RFC 9068) for this
-// resource alone (RFC 8707), and a document that says where to get them (RFC 9728).
-// What cannot be checked is refused.
+// Package access checks access tokens of an authorization server, by MCP's authorization chapter:
+// signed JWTs (RFC 9068) for this resource alone (RFC 8707), and a document with the issuer (RFC
+// 9728). What cannot be checked is refused.
 package access
 
 import (
@@ -28,15 +27,14 @@ import (
 type Options struct {
 	// Issuer is the authorization server, as its tokens name it in iss.
 	Issuer string
-	// Resource is the URL of the server as clients know it, without a path below
-	// /mcp. Tokens are for it, or for the URL of a path below it.
+	// Resource is the server's URL for clients, without a path below /mcp. Tokens are for it, or
+	// for the URL of a path below it.
 	Resource string
 	// Audiences are further names of the resource in aud.
 	Audiences []string
 	// Scopes are those that every token needs.
 	Scopes []string
-	// Keys is the URL of the issuer's keys; where it is empty, the issuer's metadata
-	// names it.
+	// Keys is the URL of the issuer's keys; if empty, it is in the issuer's metadata.
 	Keys string
 }
 
@@ -53,7 +51,7 @@ var (
 	ErrToken = errors.New("the access token is not valid")
 	// ErrScope is of a token that does not allow enough.
 	ErrScope = errors.New("the access token lacks a scope")
-	// ErrKeys says that nothing can be checked now.
+	// ErrKeys is returned if tokens cannot be checked now.
 	ErrKeys = errors.New("the access token cannot be checked now")
 )
 
@@ -70,7 +68,7 @@ const (
 	leastRSA = 2048
 )
 
-// New makes a checker. It asks the issuer for nothing yet.
+// New returns a checker. It does not ask the issuer yet.
 func New(o Options) (*Checker, error) {
 	resource, err := secureURL(o.Resource)
 	if err != nil {
@@ -121,15 +119,14 @@ func (c *Checker) at(path string) *url.URL {
 	return c.resource.JoinPath(url.PathEscape(path))
 }
 
-// Metadata says who gives tokens for a path below /mcp, or for /mcp itself.
+// Metadata returns the issuer for a path below /mcp, or for /mcp itself.
 func (c *Checker) Metadata(path string) *oauthex.ProtectedResourceMetadata {
 	return &oauthex.ProtectedResourceMetadata{Resource: c.at(path).String(),
 		AuthorizationServers: []string{c.options.Issuer}, ScopesSupported: c.options.Scopes,
 		BearerMethodsSupported: []string{"header"}}
 }
 
-// Challenge is what WWW-Authenticate says in a refusal: where Metadata is, and
-// what is wrong with the token, where one came.
+// Challenge is WWW-Authenticate of a refusal: where Metadata is, and what is wrong with a token.
 func (c *Checker) Challenge(path string, err error) string {
 	at := *c.at(path)
 	rest := at.EscapedPath()
@@ -151,8 +148,7 @@ func (c *Checker) Challenge(path string, err error) string {
 // Claims are what a token says of who sends it.
 type Claims map[string]any
 
-// Has reports whether a claim is a text, is a list with it, or, for scope, is a list
-// of words with it.
+// Has reports whether a claim is a text, a list with it, or, for scope, a list of words with it.
 func (c Claims) Has(name, value string) bool {
 	switch claim := c[name].(type) {
 	case string:
@@ -163,8 +159,7 @@ func (c Claims) Has(name, value string) bool {
 	return false
 }
 
-// Check checks a token for a path below /mcp, or for /mcp itself. Its error is one
-// of ErrToken, ErrScope and ErrKeys.
+// Check checks a token for a path below /mcp, or for /mcp itself. The error is ErrToken, ErrScope or ErrKeys.
 func (c *Checker) Check(ctx context.Context, token, path string) (Claims, error) {
 	if len(token) > maxToken {
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrToken, maxToken)

@@ -20,8 +20,7 @@ const (
 	keysFresh = 5 * time.Minute
 	// keysKept is for how long they are used where the issuer does not answer.
 	keysKept = time.Hour
-	// keysPause is the least time between two questions: anyone who sends tokens can
-	// name keys that there are not.
+	// keysPause is the least time between two requests: tokens may name keys that do not exist.
 	keysPause = 10 * time.Second
 	// keysWithin bounds a question.
 	keysWithin = 10 * time.Second
@@ -42,7 +41,7 @@ type keySet struct {
 	since  time.Time // they are known
 	tried  time.Time
 	failed error         // of the last question
-	asking chan struct{} // nil when nobody asks; closed at the end
+	asking chan struct{} // nil unless a request is under way; closed at the end
 }
 
 func newKeySet(issuer, url string) *keySet {
@@ -56,7 +55,7 @@ func newKeySet(issuer, url string) *keySet {
 	return &keySet{issuer: issuer, url: url, client: client, pause: keysPause}
 }
 
-// find gives the keys that may have made a signature.
+// find returns the keys that may have made a signature.
 func (k *keySet) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKey, error) {
 	found, asking := k.look(header, true)
 	if len(found) == 0 && asking != nil {
@@ -78,8 +77,8 @@ func (k *keySet) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKe
 	return nil, fmt.Errorf("%w: the issuer has no key for it", ErrToken)
 }
 
-// look gives the keys that are known, and asks for them where one is missing or they
-// are old. The channel is closed at the end of that.
+// look returns the known keys, and asks for them if one is missing or they are old. The channel is
+// closed after that.
 func (k *keySet) look(header jose.Header, ask bool) (found []jose.JSONWebKey, asking <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

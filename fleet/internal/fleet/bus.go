@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Link says how a program reaches the hub.
+// Link is how a program reaches the hub.
 type Link struct {
 	// URL is the hub's, "nats://127.0.0.1:4222"; several are separated by commas.
 	URL string
@@ -24,8 +24,7 @@ type Link struct {
 	Inbox string
 	// CAFile and the like are for hubs with TLS.
 	CAFile, CertFile, CertKey string
-	// Server is a hub of the same process; Dial opens a connection otherwise than by
-	// URL. Both may be nil.
+	// Server is a hub of the same process; Dial replaces the connection by URL. Both may be nil.
 	Server nats.InProcessConnProvider
 	Dial   func() (net.Conn, error)
 	// Changed is told when the connection breaks and when it is there again.
@@ -36,8 +35,8 @@ type dialer func() (net.Conn, error)
 
 func (d dialer) Dial(_, _ string) (net.Conn, error) { return d() }
 
-// Connect reaches the hub. It keeps trying for a while, since all programs of a
-// fleet may start at the same time, and whenever the connection is lost.
+// Connect reaches the hub. It retries for a while, since a fleet's programs may start together, and
+// whenever the connection is lost.
 func (l Link) Connect(ctx context.Context) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name(l.Name), nats.CustomInboxPrefix(l.Inbox), nats.MaxReconnects(-1),
@@ -91,7 +90,7 @@ func (l Link) changed(connected bool) {
 	}
 }
 
-// Store are the buckets of the hub. Workers reach none of them by themselves.
+// Store are the hub's buckets. Workers cannot reach them directly.
 type Store struct {
 	Sessions, Calls jetstream.KeyValue
 
@@ -140,9 +139,8 @@ func makeValues(ctx context.Context, js jetstream.JetStream, name string, kept t
 // duplicatesKnown is how long the hub knows a message that it has taken by its name.
 const duplicatesKnown = 2 * time.Minute
 
-// makeLed makes the stream of a bucket of several replicas. Unlike those that the
-// client library makes, its leader alone answers who reads: the others may not know
-// yet what was written last, and say that a session that was just opened is not there.
+// makeLed makes the stream of a bucket of several replicas. Unlike the client library's, its leader
+// alone answers reads: others may not know the last write, and miss a session that was just opened.
 func makeLed(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) error {
 	config.MaxBytes, config.MaxMsgs, config.MaxConsumers = -1, -1, -1
 	config.Discard, config.AllowRollup = jetstream.DiscardNew, true
@@ -150,15 +148,13 @@ func makeLed(ctx context.Context, js jetstream.JetStream, config jetstream.Strea
 	return err
 }
 
-// StoreStep bounds one step with the store: an answer that is lost does not come
-// later.
+// StoreStep bounds a step with the store: a lost answer does not come later.
 const StoreStep = 5 * time.Second
 
 // retryWithin bounds all attempts at a step with the store.
 const retryWithin = 30 * time.Second
 
-// Retry makes a step with the store, and makes it again where its answer is lost. The
-// step must do no harm when it is made twice.
+// Retry repeats a step with the store if its answer is lost. It must be harmless when done twice.
 func Retry(ctx context.Context, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, retryWithin)
 	defer cancel()
@@ -185,8 +181,8 @@ func IsConflict(err error) bool {
 // foreign is the code of a refusal, beyond those of NATS.
 const foreign = 40300
 
-// Foreign is what a gateway answers a worker that claims a call of another's session, as
-// the store would refuse it.
+// Foreign is a gateway's answer to a worker that claims a call of another's session, like the
+// store's refusal.
 func Foreign() []byte {
 	return []byte(fmt.Sprintf(`{"error":{"code":403,"err_code":%d,"description":"the session is another worker's"}}`, foreign))
 }
@@ -200,15 +196,14 @@ func IsForeign(err error) bool {
 // CallsKept is how long the hub keeps a call, with its result.
 const CallsKept = 24 * time.Hour
 
-// How long the hub keeps what else nobody touches, and how large that may be.
+// How long the hub keeps untouched entries, and their size.
 const (
 	sessionsKept = 7 * 24 * time.Hour
 	packsKept    = 7 * 24 * time.Hour
 	maxValue     = 4 << 20
 )
 
-// MakeStore makes the buckets where they are missing, each with that many
-// replicas.
+// MakeStore makes missing buckets, each with that many replicas.
 func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -230,8 +225,7 @@ func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error)
 	}
 }
 
-// OpenStore opens what shows a fleet of the store that a gateway has made; it
-// waits for it to be made.
+// OpenStore opens the buckets for observers of a fleet, once a gateway has made them.
 func OpenStore(ctx context.Context, nc *nats.Conn) (*Store, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -244,8 +238,7 @@ func OpenStore(ctx context.Context, nc *nats.Conn) (*Store, error) {
 	return s, err
 }
 
-// WorkerCalls opens the bucket of calls for a worker, through a gateway; it waits
-// for one that has made it.
+// WorkerCalls opens the bucket of calls for a worker, through a gateway, once it is made.
 func WorkerCalls(ctx context.Context, nc *nats.Conn, w Worker, gateway string) (jetstream.KeyValue, error) {
 	js, err := jetstream.NewWithAPIPrefix(nc, w.StoreSubject(gateway))
 	if err != nil {

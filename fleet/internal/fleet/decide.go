@@ -38,7 +38,7 @@ type Decide struct {
 // Decided is what a worker answers.
 type Decided struct {
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// More says that others wait that are not listed.
+	// More is true if further calls are not listed.
 	More  bool        `json:"more,omitempty"`
 	Look  *Look       `json:"look,omitempty"`
 	Error *tool.Error `json:"error,omitempty"`
@@ -57,8 +57,7 @@ type Waiting struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Look is a call that waits as a person is to see it before deciding: what would
-// happen is worked out again for each look.
+// Look is a waiting call as the user sees it before deciding: what would happen is worked out for each look.
 type Look struct {
 	Waiting
 	Question show.Question `json:"question"`
@@ -68,8 +67,7 @@ type Look struct {
 	Shown string `json:"shown"`
 }
 
-// ShownDigest stands for a call, by its digest, and for what is shown of it. It is
-// the same for a question that was sent.
+// ShownDigest stands for a call, by its digest, and what is shown of it, also after it was sent.
 func ShownDigest(call string, question show.Question) string {
 	var sent show.Question
 	said := tool.MustMarshal(question)

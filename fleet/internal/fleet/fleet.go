@@ -43,13 +43,11 @@ const (
 	GatewayHeader = "Toolhost-Gateway"
 )
 
-// WorkspaceMeta is the key in the _meta of initialize that says where the
-// session's workspace comes from.
+// WorkspaceMeta is the key of the session's workspace in the _meta of initialize.
 const WorkspaceMeta = "toolhost/workspace"
 
-// OutcomeMeta is the key in a result's _meta that says "lost" of a call that may
-// have run and whose result is not known, and "stored" of a result that was kept
-// from the first time the call was made.
+// OutcomeMeta is the key in a result's _meta of "lost" for a call that may have run without a known
+// result, and "stored" for a result kept from the first call.
 const OutcomeMeta = "toolhost/outcome"
 
 // Times of the fleet. A worker or gateway that is silent for Lease is taken for lost.
@@ -61,7 +59,7 @@ const (
 // Worker names one run of a worker: KEY.INSTANCE.
 type Worker string
 
-// NewWorker makes the name of a run.
+// NewWorker returns the name of a run.
 func NewWorker(key, instance string) Worker { return Worker(key + "." + instance) }
 
 // Key is the name of the worker's key.
@@ -96,8 +94,7 @@ func (w Worker) BackSubject(gateway, id string) string {
 // DecideSubject is where a worker hears what an operator decides.
 func (w Worker) DecideSubject(operator string) string { return "decide." + operator + "." + string(w) }
 
-// DecidedSubject is where a worker answers an operator. It is apart from where it
-// answers gateways, which have no part in decisions.
+// DecidedSubject is where a worker answers an operator, apart from gateways, which have no part in decisions.
 func (w Worker) DecidedSubject(operator, id string) string {
 	return "decided." + operator + "." + string(w) + "." + id
 }
@@ -107,14 +104,13 @@ func (w Worker) CallKey(session, call string) string {
 	return string(w) + "." + session + "." + Digest(call)
 }
 
-// FromSubject gives the worker that a subject of the form WORD.KEY.INSTANCE names.
+// FromSubject returns the worker of a subject of the form WORD.KEY.INSTANCE.
 func FromSubject(subject string) Worker {
 	_, rest, _ := strings.Cut(subject, ".")
 	return Worker(rest)
 }
 
-// Digest is what stands for a text in subjects and keys, where secrets must not
-// be.
+// Digest stands for a text in subjects and keys, which must not have secrets.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
@@ -132,8 +128,7 @@ type Beat struct {
 	Cordoned bool              `json:"cordoned,omitempty"`
 }
 
-// Workspace says where a session's workspace comes from. One of Directory, Git
-// and Empty is set.
+// Workspace is the origin of a session's workspace. One of Directory, Git and Empty is set.
 type Workspace struct {
 	Name string `json:"name,omitempty"`
 	// Directory is one of the worker's.
@@ -143,32 +138,29 @@ type Workspace struct {
 	Empty bool   `json:"empty,omitempty"`
 	// Config is the agent.hcl on the worker to use; it counts as approved.
 	Config string `json:"config,omitempty"`
-	// Trust has the agent.hcl of the workspace count as approved.
+	// Trust approves the workspace's agent.hcl.
 	Trust   bool              `json:"trust,omitempty"`
 	Toolset string            `json:"toolset,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 }
 
-// Record is a session as the hub keeps it. It is changed under the revision of
-// its entry alone.
+// Record is a session in the hub. It is only changed under its entry's revision.
 type Record struct {
 	Tenant string `json:"tenant"`
-	// Epoch counts the workers that have had the session. What comes of an earlier
-	// epoch than the record's counts no more.
+	// Epoch counts the workers that have had the session. Results of earlier epochs do not count.
 	Epoch     uint64    `json:"epoch"`
 	Workspace Workspace `json:"workspace"`
 	Worker    Worker    `json:"worker,omitempty"` // "" while it is nowhere
 	// Past are the workers that had the session before.
 	Past []Worker `json:"past,omitempty"`
-	// Initialize is the message that opened the session, for the worker that takes
-	// it over. Empty for revisions without sessions.
+	// Initialize is the message that opened the session, for a worker that takes it over. Empty for
+	// revisions without sessions.
 	Initialize []byte    `json:"initialize,omitempty"`
 	Created    time.Time `json:"created"`
 	// Pack is the digest of the newest pack of the workspace.
 	Pack   string    `json:"pack,omitempty"`
 	Packed time.Time `json:"packed,omitzero"`
-	// Restored says that the worker of before was lost, with what it had changed
-	// since the pack.
+	// Restored is set if the previous worker was lost, with its changes since the pack.
 	Restored bool `json:"restored,omitempty"`
 }
 
@@ -179,7 +171,7 @@ const (
 	KindMore    = "more"    // a further part
 	KindAck     = "ack"     // frames that have arrived
 	KindResume  = "resume"  // send again from a frame on
-	KindCancel  = "cancel"  // nobody waits any more
+	KindCancel  = "cancel"  // the answer is no longer needed
 	KindControl = "control" // a Control
 	KindPart    = "part"    // a part of a pack, or the question for one
 )
@@ -198,8 +190,8 @@ type Envelope struct {
 	Stateless bool `json:"stateless,omitempty"`
 	// Opening is the request that opens the MCP session.
 	Opening bool `json:"opening,omitempty"`
-	// Known says that the gateway takes the worker to have the session, from before:
-	// of Record there is the epoch alone. A worker that does not have it refuses.
+	// Known is set if the gateway assumes that the worker has the session: of Record there is the
+	// epoch alone. A worker without it refuses.
 	Known bool `json:"known,omitempty"`
 	// Replaces is the ID of an attempt at the same call that may not run any more.
 	Replaces string `json:"replaces,omitempty"`
@@ -221,7 +213,7 @@ type Frame struct {
 	Header http.Header `json:"header,omitempty"`
 	Data   []byte      `json:"data,omitempty"`
 	End    bool        `json:"end,omitempty"`
-	// Refused is why there is no answer, in the first and only frame.
+	// Refused is why there is no answer, in the only frame.
 	Refused string `json:"refused,omitempty"`
 	// Retry is after how long to try again, where it is refused.
 	Retry time.Duration `json:"retry,omitempty"`
@@ -236,13 +228,11 @@ const (
 	RefusedFailed = "failed" // the workspace could not be made; Data says why
 	// RefusedUnknown answers a resume: the request did not arrive.
 	RefusedUnknown = "unknown"
-	// RefusedCut ends an answer that the worker cut off, since its gateway was silent for
-	// a lease. The call goes on.
+	// RefusedCut ends an answer that the worker cut, since its gateway was silent for a lease. The call goes on.
 	RefusedCut = "cut"
 )
 
-// The frames that may be under way without an acknowledgement, and how often
-// one is sent.
+// How many frames may be sent without an acknowledgement, and how often one is resent.
 const (
 	Window   = 64
 	AckEvery = 16
@@ -259,8 +249,8 @@ const (
 // Call is a call as the hub keeps it.
 type Call struct {
 	State string `json:"state"`
-	// Epoch is that of the session, for its worker. With state running, a gateway takes the
-	// entry of the session's worker of that epoch alone.
+	// Epoch is the session's, for its worker. With state running, a gateway takes the entry of that
+	// epoch's worker alone.
 	Epoch uint64 `json:"epoch,omitempty"`
 	// Digest is that of its tool and parameters.
 	Digest string `json:"digest,omitempty"`
@@ -285,11 +275,9 @@ func (c *Call) IsVoid(attempt string) bool {
 
 // Ask is what a worker wants of the gateways.
 type Ask struct {
-	// Owned are sessions with their epochs; the answer lists those that are still
-	// the worker's.
+	// Owned are sessions with their epochs; the answer lists those that are still the worker's.
 	Owned map[string]uint64 `json:"owned,omitempty"`
-	// Session, with Pack: there is a new pack of it. With Release the worker lets go
-	// of it.
+	// Session has a new pack with Pack; with Release the worker gives it up.
 	Session string    `json:"session,omitempty"`
 	Epoch   uint64    `json:"epoch,omitempty"`
 	Pack    string    `json:"pack,omitempty"`
@@ -301,6 +289,6 @@ type Ask struct {
 type Reply struct {
 	Owned []string `json:"owned,omitempty"`
 	Error string   `json:"error,omitempty"`
-	// Foreign says that the session is another worker's.
+	// Foreign is set if the session is another worker's.
 	Foreign bool `json:"foreign,omitempty"`
 }

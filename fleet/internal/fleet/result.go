@@ -6,16 +6,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// NamedCall begins the CallHeader of a call that the client has named, with the
-// request_id in its _meta. Others begin with MadeCall and are named by the
-// gateway.
+// NamedCall begins the CallHeader of a call with the client's request_id in its _meta. Others begin
+// with MadeCall and are named by the gateway.
 const (
 	NamedCall = "r:"
 	MadeCall  = "g:"
 )
 
-// CallDigest stands for what a call does: its method, the name or URI, and the
-// arguments as canonical JSON.
+// CallDigest identifies a call: its method, the name or URI, and the arguments as canonical JSON.
 func CallDigest(method, name, arguments string) string {
 	return Digest(method + "\x00" + name + "\x00" + arguments)
 }
@@ -26,7 +24,7 @@ const CodeLost tool.Code = "lost"
 // CodeBusy is the code of a call that was not run for lack of room.
 const CodeBusy tool.Code = "busy"
 
-// Lost says that a call may have run and that its result is not known.
+// Lost is the error of a call that may have run without a known result.
 func Lost(name, worker string) *tool.Error {
 	return tool.Errorf(CodeLost, "the worker %s was lost while it ran %s: it may have run, and it will not run again",
 		worker, name).

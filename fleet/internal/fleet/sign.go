@@ -14,11 +14,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The hub has an authority, a key that signs for operators. The file of a worker's
-// key names it, in a line below the seed, and so does that of an operator's, with
-// the authority's signature for that operator. What an operator asks of a worker
-// is signed, so that anyone who can have the hub's store send something cannot
-// speak as one.
+// The hub's authority is a key that signs for operators. The file of a worker's key names it, in a
+// line below the seed, and so does an operator's, with the authority's signature. An operator signs
+// what it asks of a worker, so that sending through the hub's store is not enough to speak as one.
 
 // authorityLine begins the line: "hub: AUTHORITY SIGNATURE".
 const authorityLine = "hub: "
@@ -46,8 +44,8 @@ type Signer struct {
 	certificate []byte
 }
 
-// signingKey is the key with which the operator of a seed signs. It is not the seed's
-// own: with that the operator signs what a hub gives it to sign when it connects.
+// signingKey is the key with which the operator of a seed signs; not the seed's own, with which it
+// signs what a hub sends at connecting.
 func signingKey(seed []byte) (nkeys.KeyPair, string, error) {
 	_, raw, err := nkeys.DecodeSeed(seed)
 	if err != nil {
@@ -64,8 +62,8 @@ func signingKey(seed []byte) (nkeys.KeyPair, string, error) {
 
 func certified(name, public string) []byte { return []byte(signsOperator + name + "\x00" + public) }
 
-// AuthorityLine is the line of an authority for the file of a key: of an operator
-// of that name, or for "" of a worker.
+// AuthorityLine is an authority's line for the file of a key: of an operator of that name, or for
+// "" of a worker.
 func AuthorityLine(authority nkeys.KeyPair, operator string, seed []byte) (string, error) {
 	public, err := authority.PublicKey()
 	if err != nil || operator == "" {
@@ -79,8 +77,7 @@ func AuthorityLine(authority nkeys.KeyPair, operator string, seed []byte) (strin
 	return authorityLine + public + " " + base64.RawURLEncoding.EncodeToString(signature), err
 }
 
-// KeyLines takes the file of a key apart: its seed, and the last of the lines that
-// name an authority.
+// KeyLines returns a key file's seed, and the last line that names an authority.
 func KeyLines(data []byte) (seed []byte, authority string) {
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSpace(line)
@@ -111,13 +108,13 @@ func readKey(file string) (seed []byte, authority string, certificate []byte, er
 	return seed, fields[1], certificate, err
 }
 
-// ReadAuthority gives the authority that the file of a worker's key names.
+// ReadAuthority returns the authority in a worker's key file.
 func ReadAuthority(file string) (string, error) {
 	_, authority, _, err := readKey(file)
 	return authority, err
 }
 
-// ReadSigner gives the signer of an operator, by the file of its key.
+// ReadSigner returns the signer of an operator's key file.
 func ReadSigner(file, name string) (*Signer, error) {
 	seed, authority, certificate, err := readKey(file)
 	if err != nil {
@@ -142,7 +139,7 @@ func verify(public string, text, signature []byte) error {
 	return key.Verify(text, signature)
 }
 
-// Sign gives the message with which the signer asks a worker.
+// Sign returns the signer's message to a worker.
 func (s *Signer) Sign(w Worker, d Decide) ([]byte, error) {
 	d.Worker, d.Operator = w, s.name
 	said := tool.MustMarshal(d)
@@ -150,8 +147,8 @@ func (s *Signer) Sign(w Worker, d Decide) ([]byte, error) {
 	return tool.MustMarshal(Signed{Decide: said, Key: s.public, Certificate: s.certificate, Signature: signature}), err
 }
 
-// OpenSigned gives what an operator of that name, whom the authority knows, has asked
-// this run of a worker. Where that is not so, the ID alone is given, to say it.
+// OpenSigned returns what an operator of that name, known to the authority, has asked of this run
+// of a worker. Otherwise only the ID is returned, for the refusal.
 func OpenSigned(data []byte, authority, operator string, w Worker) (d Decide, err error) {
 	var s Signed
 	if err := json.Unmarshal(data, &s); err != nil {

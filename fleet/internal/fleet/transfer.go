@@ -2,15 +2,13 @@ package fleet
 
 import "github.com/toolhost/toolhost/host/tool"
 
-// Workers have no rights in the hub's store: they ask gateways, which look whose
-// it is. Else the hub would send what a worker has stored to any subject that the
-// worker names as the one for the answer.
+// Workers have no rights in the hub's store: gateways check whose data it is. Otherwise the hub
+// would send what a worker stored to any subject that it names for the answer.
 
 // AnyGateway stands in a StoreSubject for whichever gateway is there.
 const AnyGateway = "any"
 
-// StoreSubject begins the subjects by which a worker uses the bucket of calls
-// through a gateway: what JetStream calls the prefix of its API.
+// StoreSubject begins a worker's subjects for the bucket of calls through a gateway: JetStream's API prefix.
 func (w Worker) StoreSubject(gateway string) string { return "store." + gateway + "." + string(w) }
 
 // PackSubject is where a worker asks for a transfer of a pack.
@@ -19,8 +17,7 @@ func (w Worker) PackSubject() string { return "pack." + string(w) }
 // InboxPrefix begins the subjects where a worker hears answers to what it asks.
 func (w Worker) InboxPrefix() string { return "_INBOX.worker." + string(w) }
 
-// MayHear reports whether an answer to a worker may go to that subject: it is one
-// where holders of its key alone hear.
+// MayHear reports whether an answer to a worker may go to that subject: only holders of its key may hear it.
 func (w Worker) MayHear(subject string) bool {
 	prefix := "_INBOX.worker." + w.Key() + "."
 	return len(subject) > len(prefix) && subject[:len(prefix)] == prefix
@@ -32,8 +29,7 @@ const (
 	MostPack = 2 << 30
 )
 
-// Transfer is what a worker asks of the gateways: to keep the pack of a session that
-// it has, or to give it. The gateway then asks it for each part, or sends it each.
+// Transfer asks gateways to keep a session's pack, or for it. The gateway then asks for each part, or sends it.
 type Transfer struct {
 	ID      string `json:"id"`
 	Session string `json:"session"`

@@ -24,8 +24,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// Config is what fleet.hcl says: which workspaces there are, and who may use
-// them.
+// Config is fleet.hcl: the workspaces, and who may use them.
 type Config struct {
 	Workspaces []WorkspaceBlock `hcl:"workspace,block"`
 	Tenants    []*Tenant        `hcl:"tenant,block"`
@@ -70,12 +69,11 @@ type Tenant struct {
 	Claims map[string]string `hcl:"claims,optional"`
 	// Expires is when the token ends, as RFC 3339.
 	Expires string `hcl:"expires,optional"`
-	// Workspaces are those that the tenant may use; the first is for sessions that
-	// name none. Empty allows all.
+	// Workspaces are those that the tenant may use; the first is the default. Empty allows all.
 	Workspaces []string `hcl:"workspaces,optional"`
 	// Git are URLs; sessions may name repositories at and below these by themselves.
 	Git []string `hcl:"git,optional"`
-	// Calls bounds the calls at one time, of each gateway. Zero is no bound.
+	// Calls bounds the concurrent calls in each gateway. Zero means no bound.
 	Calls int `hcl:"calls,optional"`
 	// Packs bounds what the hub keeps of its packs, in MiB. Zero is 65536.
 	Packs int `hcl:"packs,optional"`
@@ -89,8 +87,7 @@ type Tenant struct {
 	open    bool // no token: anyone who reaches the server
 }
 
-// Open is the configuration of a fleet with one tenant and one workspace; who may
-// use it is decided before.
+// Open is a fleet with one tenant and one workspace; access is decided before.
 func Open(workspace fleet.Workspace) *Config {
 	return &Config{Tenants: []*Tenant{{Name: "default", open: true}}, Workspaces: []WorkspaceBlock{{Name: "default",
 		Directory: workspace.Directory, Git: workspace.Git, Empty: workspace.Empty,
@@ -314,7 +311,7 @@ func (g *Gateway) Metadata(path string) *oauthex.ProtectedResourceMetadata {
 	return nil
 }
 
-// stranger refuses a request of nobody who is known.
+// stranger refuses an unauthenticated request.
 func (g *Gateway) stranger(w http.ResponseWriter, r *http.Request, err error) {
 	status, e, header := http.StatusUnauthorized, tool.AsError(err), map[string]string{}
 	challenge := `Bearer realm="toolhost"`
@@ -349,8 +346,7 @@ type asked struct {
 	Git  string `json:"git"`
 }
 
-// workspace is where a session's workspace comes from: the one that the path
-// names, or _meta, or the tenant's first.
+// workspace is the origin of a session's workspace: by the path, by _meta, or the tenant's first.
 func (c *Config) workspace(t *Tenant, path string, meta json.RawMessage) (*fleet.Workspace, error) {
 	var a asked
 	if len(meta) > 0 {

@@ -47,8 +47,8 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.why }
 
-// frame takes a frame of an answer. Only the worker that was asked can answer: a
-// key's holder publishes under its own name alone.
+// frame takes a frame of an answer. Only the worker that was asked can send it: a key's holder
+// publishes under its own name alone.
 func (g *Gateway) frame(msg *nats.Msg) {
 	rest := strings.TrimPrefix(msg.Subject, "back."+g.name+".")
 	i := strings.LastIndexByte(rest, '.')
@@ -80,8 +80,7 @@ func (g *Gateway) frame(msg *nats.Msg) {
 	}
 }
 
-// once does something about missing frames in the background, unless that is under way.
-// The caller has the mutex.
+// once requests missing frames in the background, unless under way. The caller has the mutex.
 func (ex *exchange) once(do func()) {
 	if ex.busy {
 		return
@@ -219,8 +218,7 @@ func (ex *exchange) send() error {
 	return nil
 }
 
-// answer is what a client gets, of one worker or, where that was lost, of the
-// next.
+// answer is the client's answer, from one worker or, if that was lost, the next.
 type answer struct {
 	w       http.ResponseWriter
 	begun   bool
@@ -277,7 +275,7 @@ func event(message []byte) []byte {
 	return append(append([]byte("event: message\ndata: "), message...), "\n\n"...)
 }
 
-// message gives the client a JSON-RPC message of the gateway's own.
+// message sends the client a JSON-RPC message of the gateway's own.
 func (a *answer) message(status int, header map[string]string, message []byte) {
 	if a.begun {
 		if a.events {

@@ -1,6 +1,5 @@
-// Package gateway takes the MCP requests of a fleet's clients over HTTP and has
-// the worker of each session answer them. A gateway keeps nothing of its own:
-// every gateway of a fleet serves every session.
+// Package gateway takes a fleet's MCP requests over HTTP and has each session's worker answer them.
+// It keeps nothing: every gateway serves every session.
 package gateway
 
 import (
@@ -28,8 +27,7 @@ type Options struct {
 	Link     fleet.Link
 	Config   *Config
 	Replicas int
-	// CallLimit bounds how long a call may go without a sign of progress. Zero is
-	// DefaultCallLimit.
+	// CallLimit bounds a call without progress. Zero means DefaultCallLimit.
 	CallLimit time.Duration
 	// Telemetry traces and counts calls. It may be nil.
 	Telemetry *telemetry.Relay
@@ -110,8 +108,7 @@ func Start(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Bounds of the messages of workers that are handled at one time. Further ones wait in
-// the subscription, which has a bound of its own.
+// Bounds of workers' messages that are handled concurrently. Others wait in the bounded subscription.
 const (
 	questionsAtOnce = 256
 	transfersAtOnce = 64
@@ -144,7 +141,7 @@ func (g *Gateway) Close() {
 	}
 }
 
-// heard takes note of a worker that is alive.
+// heard notes that a worker is alive.
 func (g *Gateway) heard(msg *nats.Msg) {
 	var beat fleet.Beat
 	if json.Unmarshal(msg.Data, &beat) != nil {
@@ -180,9 +177,8 @@ func (g *Gateway) ofKey(name fleet.Worker) (n int) {
 
 func (g *Gateway) tickSubject() string { return "tick." + g.name }
 
-// watch tells workers that the gateway is alive, and finds workers that are lost. It
-// counts its own ticks, and of these the ones that the hub has given back: a gateway
-// or a hub that stood still makes no worker lost.
+// watch announces the gateway, and finds lost workers. It counts its ticks, and those that the hub
+// has returned: a gateway or hub that stood still makes no worker lost.
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(fleet.Heartbeat)
 	defer ticker.Stop()
@@ -211,8 +207,7 @@ func (g *Gateway) watch() {
 	}
 }
 
-// mostLost bounds the lost workers that a gateway remembers. One that it has forgotten
-// costs a request the time of a lease.
+// mostLost bounds the remembered lost workers. A forgotten one costs a request a lease.
 const mostLost = 10000
 
 func (g *Gateway) noteLost(name fleet.Worker) {
@@ -225,8 +220,7 @@ func (g *Gateway) noteLost(name fleet.Worker) {
 // settled is how long a gateway waits to hear of a worker that it does not know.
 const settled = 2*fleet.Heartbeat + fleet.Lease
 
-// alive returns a worker, nil if it is lost. A worker that was never heard of has the
-// time of a lease, once.
+// alive returns a worker, nil if lost. An unknown worker gets a lease, once.
 func (g *Gateway) alive(ctx context.Context, name fleet.Worker) *peer {
 	if name == "" {
 		return nil
@@ -247,8 +241,7 @@ func (g *Gateway) alive(ctx context.Context, name fleet.Worker) *peer {
 	}
 }
 
-// Ready reports whether the gateway can serve: it reaches the hub, and a worker
-// is there.
+// Ready returns an error unless the gateway reaches the hub and a worker.
 func (g *Gateway) Ready() error {
 	if !g.nc.IsConnected() {
 		return errors.New("the hub cannot be reached")
@@ -279,8 +272,7 @@ func (g *Gateway) placeSoon(ctx context.Context, labels map[string]string) (*pee
 	}
 }
 
-// place chooses a worker for a session: of those that fit the one with the least
-// to do.
+// place chooses the least busy suitable worker for a session.
 func (g *Gateway) place(labels map[string]string) (*peer, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -313,8 +305,7 @@ func fits(has, wanted map[string]string) bool {
 	return true
 }
 
-// answer answers what a worker asks. A worker speaks of the sessions alone that
-// the record gives to it.
+// answer answers a worker's request, which may be about its own sessions alone.
 func (g *Gateway) answer(msg *nats.Msg) {
 	if !fleet.FromSubject(msg.Subject).MayHear(msg.Reply) {
 		return
@@ -344,7 +335,7 @@ func (g *Gateway) answer(msg *nats.Msg) {
 	_ = msg.Respond(data)
 }
 
-// noted takes note of a new pack, and of a session that is let go.
+// noted records a new pack, and a session that was given up.
 func (g *Gateway) noted(ctx context.Context, from fleet.Worker, ask fleet.Ask) error {
 	var before, tenant string
 	err := g.change(ctx, ask.Session, func(r *fleet.Record) error {
@@ -367,8 +358,7 @@ func (g *Gateway) noted(ctx context.Context, from fleet.Worker, ask fleet.Ask) e
 	return err
 }
 
-// mostPast bounds the workers of before that a session remembers. A call that was
-// made before them all and is made again is not known any more.
+// mostPast bounds a session's remembered earlier workers. A repeated call from before them is unknown.
 const mostPast = 256
 
 func past(r *fleet.Record) []fleet.Worker {
@@ -395,9 +385,8 @@ func getEntry(ctx context.Context, bucket jetstream.KeyValue, key string) (entry
 	return entry, err
 }
 
-// putEntry writes an entry over the one of a revision, 0 if there is none, as often as
-// the answer is lost. Where only the answer to the first attempt was lost, the second
-// is a conflict with the first.
+// putEntry replaces the entry of a revision, 0 for none, until there is an answer. If only the
+// first answer was lost, the second attempt conflicts with the first.
 func putEntry(ctx context.Context, bucket jetstream.KeyValue, key string, data []byte, revision uint64) (is uint64,
 	err error) {
 	err = fleet.Retry(ctx, func(ctx context.Context) error {
@@ -435,8 +424,7 @@ func (g *Gateway) write(ctx context.Context, key string, record *fleet.Record, r
 	return putEntry(ctx, g.store.Sessions, key, data, revision)
 }
 
-// known gives the record of a session that was read just now, and its worker; nil
-// where the store has to be asked.
+// known returns the record of a session that was just read, and its worker; nil if the store has to be asked.
 func (g *Gateway) known(key string) (*fleet.Record, *peer) {
 	record := g.recent.get(key)
 	if record == nil || record.Worker == "" {
@@ -447,8 +435,8 @@ func (g *Gateway) known(key string) (*fleet.Record, *peer) {
 	return record, g.workers[record.Worker]
 }
 
-// home gives the record of a session with a worker that is alive. Where the one
-// it had is lost, another takes the session over, at the workspace's last pack.
+// home returns the record of a session with a live worker. If its own is lost, another takes over,
+// at the workspace's last pack.
 func (g *Gateway) home(ctx context.Context, key string) (*fleet.Record, *peer, error) {
 	for {
 		record, revision, err := g.read(ctx, key)
@@ -483,7 +471,7 @@ func (g *Gateway) home(ctx context.Context, key string) (*fleet.Record, *peer, e
 	}
 }
 
-// tell has a worker do something.
+// tell sends a worker an order.
 func (g *Gateway) tell(name fleet.Worker, c fleet.Control) {
 	data, _ := json.Marshal(c)
 	msg := nats.NewMsg(name.WorkSubject())

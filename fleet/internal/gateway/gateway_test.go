@@ -94,7 +94,7 @@ func (b *bench) post(message string) <-chan *httptest.ResponseRecorder {
 	answer := make(chan *httptest.ResponseRecorder, 1)
 	go func() {
 		w := httptest.NewRecorder()
-		if r := b.Admit(w, r); r != nil {
+		if r := b.Authenticate(w, r); r != nil {
 			b.Serve(w, r, []byte(message))
 		}
 		answer <- w
@@ -201,7 +201,7 @@ func TestClientHangsUpAtOpening(t *testing.T) {
 			const message = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`
 			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(message))
 			w, ended := client{httptest.NewRecorder(), make(chan bool, 1)}, make(chan bool, 1)
-			q := b.Admit(w, r)
+			q := b.Authenticate(w, r)
 			require.NotNil(t, q)
 			go func() { b.Serve(w, q, []byte(message)); ended <- true }()
 			env := wait(t, b.asked)

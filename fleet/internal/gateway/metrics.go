@@ -13,7 +13,7 @@ import (
 // usage is what a tenant uses now.
 type usage struct{ calls atomic.Int64 }
 
-// limit takes one of a tenant's calls at one time.
+// limit takes one of a tenant's concurrent calls.
 func (g *Gateway) limit(t *Tenant) (release func(), err error) {
 	g.mu.Lock()
 	u := g.limits[t.Name]

@@ -15,8 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Observe connects for a look at the fleet. It serves nobody, and answers no
-// worker.
+// Observe connects for a look at the fleet. It serves no clients or workers.
 func Observe(ctx context.Context, o Options) (*Gateway, error) {
 	g, err := dial(ctx, o)
 	if err != nil {
@@ -86,7 +85,7 @@ func (g *Gateway) Calls(ctx context.Context) (all []KeptCall, err error) {
 	return all, err
 }
 
-// each gives every entry of a bucket as it is now. The time of a step may pass between two of them.
+// each calls take for every current entry of a bucket. Two of them may be StoreStep apart.
 func each(ctx context.Context, bucket jetstream.KeyValue, take func(key string, value []byte) error) error {
 	watch, err := bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
@@ -110,7 +109,7 @@ func each(ctx context.Context, bucket jetstream.KeyValue, take func(key string, 
 	}
 }
 
-// Steer has a worker, or the worker of a session, do something.
+// Steer sends an order to a worker, or the worker of a session.
 func (g *Gateway) Steer(ctx context.Context, action, name string) error {
 	if action == "move" {
 		r, _, err := g.read(ctx, name)

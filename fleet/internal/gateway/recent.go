@@ -7,16 +7,14 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// Bounds of what a gateway remembers of sessions, each at most twice that. What it
-// remembers is younger than a lease: it does not outlast the silence after which
-// another gateway takes a worker for lost.
+// Bounds of remembered sessions, each at most doubled. They are younger than a lease, the silence
+// after which another gateway takes a worker for lost.
 const (
 	recentFor  = fleet.Lease / 4
 	mostRecent = 10000
 )
 
-// recent are the records of sessions that were read just now. They are not
-// changed.
+// recent are records of sessions that were just read. They are not changed.
 type recent struct {
 	mu             sync.Mutex
 	fresh, earlier map[string]*fleet.Record
@@ -35,7 +33,7 @@ func (r *recent) turn() {
 	r.fresh, r.turned = make(map[string]*fleet.Record), time.Now()
 }
 
-// get gives the record of a session, nil where it is not known.
+// get returns the record of a session, nil if unknown.
 func (r *recent) get(key string) *fleet.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +44,7 @@ func (r *recent) get(key string) *fleet.Record {
 	return r.earlier[key]
 }
 
-// put takes note of a record that was read.
+// put remembers a record.
 func (r *recent) put(key string, record *fleet.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

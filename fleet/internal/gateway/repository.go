@@ -9,15 +9,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// repository is the URL of one, or of what lies above some, taken apart: it is compared
-// by whole parts.
+// repository is the parsed URL of one, or of a prefix of some: it is compared by whole parts.
 type repository struct {
 	scheme, host string
 	path         []string
 }
 
-// Schemes, hosts and parts of paths that may stand in a URL. All else could mean another
-// place to git than to the comparison.
+// Schemes, hosts and parts of paths allowed in a URL. Others could mean another place to git than
+// to the comparison.
 var (
 	repositorySchemes = []string{"https", "ssh", "file"}
 	repositoryHost    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
@@ -25,7 +24,7 @@ var (
 	repositoryCommit  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
-// parseRepository takes a URL apart. A path may end with a slash.
+// parseRepository parses a URL. A path may end with a slash.
 func parseRepository(address string) (r repository, err error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	host, path, slash := strings.Cut(rest, "/")

@@ -81,8 +81,8 @@ func (q *request) late(ctx context.Context) bool {
 
 type tenantKey struct{}
 
-// Admit implements mcpserve.Backend.
-func (g *Gateway) Admit(w http.ResponseWriter, r *http.Request) *http.Request {
+// Authenticate implements mcpserve.Backend.
+func (g *Gateway) Authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
 	tenant, err := g.options.Config.tenant(r)
 	if err != nil {
 		g.stranger(w, r, err)
@@ -144,8 +144,7 @@ func errorCode(err error) string {
 	return string(tool.AsError(err).Code)
 }
 
-// callName is a call's name: the client's own, the same however often it calls,
-// or one that is made.
+// callName is a call's name: the client's own, the same at each attempt, or a new one.
 func callName(m *message) string {
 	var id string
 	_ = json.Unmarshal(m.Params.Meta["request_id"], &id)
@@ -180,7 +179,7 @@ func (g *Gateway) serve(ctx context.Context, q *request) error {
 var errNoSession = tool.Errorf(tool.NotFound, "there is no such session; it may have expired").
 	Suggest("Send initialize without Mcp-Session-Id to open a new one.")
 
-// find gives the request its session, and makes that where it is missing.
+// find sets the request's session, and makes it if missing.
 func (g *Gateway) find(ctx context.Context, q *request) error {
 	q.name = q.Header.Get("Mcp-Session-Id")
 	switch {
@@ -245,8 +244,7 @@ const maxInitialize = 64 << 10
 // moveWithin bounds how long a request waits for its session to move.
 const moveWithin = 60 * time.Second
 
-// proxy has the session's worker answer, and the next one where that is lost
-// or lets go of the session.
+// proxy has the session's worker answer, and the next one if that is lost or gives up the session.
 func (g *Gateway) proxy(ctx context.Context, q *request) error {
 	deadline := time.Now().Add(moveWithin)
 	r, p := g.known(q.key)
@@ -285,12 +283,12 @@ func (g *Gateway) proxy(ctx context.Context, q *request) error {
 			if err := g.awaitEntry(ctx, q, p); err != nil {
 				return err
 			}
-			if settled, err := g.settle(ctx, q, p.name, env); settled || err != nil {
+			if settled, err := g.resolve(ctx, q, p.name, env); settled || err != nil {
 				return err
 			}
 			q.attempt = env.ID
 		case errors.Is(err, errLost), errors.Is(err, errHangUp) && q.late(ctx):
-			settled, err := g.settle(ctx, q, p.name, env)
+			settled, err := g.resolve(ctx, q, p.name, env)
 			if settled || err != nil {
 				return err
 			}
@@ -304,8 +302,7 @@ func (g *Gateway) proxy(ctx context.Context, q *request) error {
 	}
 }
 
-// mayGo are the headers of a client's request that a worker gets: none with a
-// secret.
+// mayGo are the request headers for a worker, without secrets.
 var mayGo = []string{"Accept", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id", "Mcp-Method",
 	"Mcp-Name", "Traceparent", "Tracestate"}
 
@@ -333,14 +330,13 @@ func (g *Gateway) envelope(q *request, r *fleet.Record, p *peer) *fleet.Envelope
 		Replaces: q.attempt, Body: q.body}
 }
 
-// earlier gives the result of a call that a worker of before has made. Where none
-// has, none can make it any more.
+// earlier answers with the result of an earlier worker. Without one, none can make it any more.
 func (g *Gateway) earlier(ctx context.Context, q *request, r *fleet.Record) (done bool, err error) {
 	if !strings.HasPrefix(q.call, fleet.NamedCall) {
 		return false, nil
 	}
 	for _, worker := range r.Past {
-		if done, err = g.settleCall(ctx, q, worker, fleet.EveryAttempt); done || err != nil {
+		if done, err = g.resolveCall(ctx, q, worker, fleet.EveryAttempt); done || err != nil {
 			return done, err
 		}
 	}
@@ -350,16 +346,15 @@ func (g *Gateway) earlier(ctx context.Context, q *request, r *fleet.Record) (don
 // settleWithin bounds how long the fate of a call may take to be known.
 const settleWithin = 4 * time.Second
 
-// settle decides what becomes of a request whose worker was lost, or took too
-// long. A call that the worker had claimed may have run: that is the answer. One
-// that it had not is kept from running there, and can be made elsewhere.
-func (g *Gateway) settle(ctx context.Context, q *request, worker fleet.Worker, env *fleet.Envelope) (bool, error) {
+// resolve decides on a request whose worker was lost, or too slow. A call that the worker had claimed may have
+// run: that is the answer. Another is kept from running there, and can be made elsewhere.
+func (g *Gateway) resolve(ctx context.Context, q *request, worker fleet.Worker, env *fleet.Envelope) (bool, error) {
 	if q.call == "" {
 		return false, nil
 	}
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 	defer cancel()
-	settled, err := g.settleCall(short, q, worker, env.ID)
+	settled, err := g.resolveCall(short, q, worker, env.ID)
 	switch {
 	case err == nil || settled:
 		return settled, err
@@ -371,9 +366,8 @@ func (g *Gateway) settle(ctx context.Context, q *request, worker fleet.Worker, e
 	return true, g.result(q, fleet.Lost(q.message.what(), string(worker)))
 }
 
-// settleCall answers a call that a worker has claimed, or keeps an attempt from
-// being made there.
-func (g *Gateway) settleCall(ctx context.Context, q *request, worker fleet.Worker, attempt string) (bool, error) {
+// resolveCall answers a call that a worker has claimed, or keeps an attempt from being made there.
+func (g *Gateway) resolveCall(ctx context.Context, q *request, worker fleet.Worker, attempt string) (bool, error) {
 	key := worker.CallKey(q.key, q.call)
 	for {
 		entry, revision, err := g.readCall(ctx, key)
@@ -433,7 +427,7 @@ func (g *Gateway) awaitEntry(ctx context.Context, q *request, p *peer) error {
 	}
 }
 
-// readCall reads the entry of a call, nil for none.
+// readCall reads the entry of a call, nil if missing.
 func (g *Gateway) readCall(ctx context.Context, key string) (*fleet.Call, uint64, error) {
 	entry, err := getEntry(ctx, g.store.Calls, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {

@@ -22,12 +22,11 @@ import (
 // storeTokens are the parts of a subject before what the store is asked.
 const storeTokens = 4
 
-// expectedRevision is the only header of a worker that the store gets: others have it
-// remove what is not the worker's.
+// expectedRevision is the only header of a worker that the store gets: others could remove other
+// workers' data.
 const expectedRevision = "Nats-Expected-Last-Subject-Sequence"
 
-// forward hands on what a worker asks of the bucket of calls, where it is about its
-// own, and the answer.
+// forward passes on a worker's request about its own calls, and the answer.
 func (g *Gateway) forward(msg *nats.Msg) {
 	parts := strings.SplitN(msg.Subject, ".", storeTokens+1)
 	if len(parts) <= storeTokens {
@@ -64,8 +63,8 @@ func (g *Gateway) forward(msg *nats.Msg) {
 	_ = g.nc.PublishMsg(answer)
 }
 
-// isForeign reports whether a worker begins to run a call of a session that is another's.
-// What else it writes of its own calls ends them.
+// isForeign reports whether a worker begins to run a call of another's session. Its other writes
+// end its own calls.
 func (g *Gateway) isForeign(ctx context.Context, from fleet.Worker, entry string, data []byte) (bool, error) {
 	session, _, _ := strings.Cut(strings.TrimPrefix(entry, "$KV."+fleet.CallsBucket+"."+string(from)+"."), ".")
 	var call fleet.Call
@@ -79,8 +78,7 @@ func (g *Gateway) isForeign(ctx context.Context, from fleet.Worker, entry string
 	return err == nil && (record.Worker != from || record.Epoch != call.Epoch), err
 }
 
-// storeSubject is where the store takes what a worker asks, with the data that it
-// gets; "" for what the worker may not ask.
+// storeSubject is the store's subject for a worker's request, with its data; "" if not allowed.
 func storeSubject(from fleet.Worker, ask string, data []byte) (subject string, out []byte) {
 	bucket, own := "KV_"+fleet.CallsBucket, "$KV."+fleet.CallsBucket+"."+from.Key()+"."
 	switch {
@@ -124,23 +122,20 @@ func (g *Gateway) pack(msg *nats.Msg) {
 	_ = g.nc.Publish(msg.Reply, tool.MustMarshal(end))
 }
 
-// transferWithin bounds a transfer, partWithin an attempt at one part of it, and
-// partTries are the attempts.
+// transferWithin bounds a transfer, partWithin an attempt at one part, and partTries the attempts.
 const (
 	transferWithin = 10 * time.Minute
 	partWithin     = 3 * time.Second
 	partTries      = 3
 )
 
-// packsOfTenant bounds what the hub keeps of a tenant's packs, in bytes, where nothing
-// else is said. A pack takes room beside the one before it until the session's record
-// names it.
+// packsOfTenant is the default bound of a tenant's packs in the hub, in bytes. A new pack takes
+// room beside the old until the session's record names it.
 const packsOfTenant = 64 << 30
 
 var errForeign = tool.Errorf(tool.PermissionDenied, "the session is another worker's").Suggest("Open it first.")
 
-// transfer keeps a pack of a session that the worker has, or gives it the one that the
-// session's record names.
+// transfer stores a pack of a worker's session, or sends it the one in the session's record.
 func (g *Gateway) transfer(ctx context.Context, from fleet.Worker, ask *fleet.Transfer) error {
 	record, _, err := g.read(ctx, ask.Session)
 	switch {
@@ -168,7 +163,6 @@ func (g *Gateway) transfer(ctx context.Context, from fleet.Worker, ask *fleet.Tr
 	return p.keep(ctx, packs, ask, record.Tenant)
 }
 
-// packName is that of a session's pack.
 func packName(session, digest string) string { return session + "/" + digest }
 
 // parts is a pack on its way between the hub's store and a worker, part by part.
@@ -208,8 +202,8 @@ func (p *parts) give(ctx context.Context, packs jetstream.ObjectStore, name stri
 	}
 }
 
-// openPack opens a pack, which can be read as long as the context lives. What is given to Get bounds the reading too:
-// it has no deadline, and ends where no answer to the opening comes.
+// openPack opens a pack, readable while the context lives. Get's context bounds reading too: it has
+// no deadline, and ends if the opening is not answered.
 func openPack(ctx context.Context, packs jetstream.ObjectStore, name string) (pack jetstream.ObjectResult, err error) {
 	return pack, fleet.Retry(ctx, func(step context.Context) error {
 		reading, end := context.WithCancel(ctx)
@@ -229,8 +223,7 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// keep puts a pack of the worker into the store, where there is room for it and it is
-// what its name says.
+// keep stores a worker's pack, if there is room and it matches its name.
 func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *fleet.Transfer, tenant string) error {
 	name := packName(ask.Session, ask.Pack)
 	var has jetstream.ObjectStoreStatus
@@ -258,8 +251,8 @@ func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *flee
 	return err
 }
 
-// Read implements io.Reader: a part from the worker, with room for the whole. At the end
-// it fails for bytes that are not those of the pack's name.
+// Read implements io.Reader: a part from the worker, with room for the whole. At the end it fails
+// for bytes that do not match the pack's name.
 func (p *parts) Read(to []byte) (int, error) {
 	if p.left == 0 {
 		if hex.EncodeToString(p.sum.Sum(nil)) != p.digest {
@@ -279,8 +272,7 @@ func (p *parts) Read(to []byte) (int, error) {
 	return copy(to, data), nil
 }
 
-// exchange sends the worker the part at the offset, or asks it for that, and waits for
-// its answer.
+// exchange sends the worker the part at the offset, or asks for it, and waits for the answer.
 func (p *parts) exchange(ctx context.Context, part []byte) (data []byte, err error) {
 	msg := nats.NewMsg(p.worker.WorkSubject())
 	for name, value := range map[string]string{fleet.KindHeader: fleet.KindPart, "Id": p.id, "Back": p.back,
@@ -327,8 +319,7 @@ func (g *Gateway) forgetSession(ctx context.Context, key string) error {
 	return fleet.Retry(ctx, func(ctx context.Context) error { return g.store.Sessions.Delete(ctx, key) })
 }
 
-// sweepEvery is how often packs are removed that no record names, unnamedFor after how
-// long.
+// sweepEvery is the interval of removing packs that no record names, unnamedFor their least age.
 const (
 	sweepEvery = 30 * time.Minute
 	unnamedFor = time.Hour
@@ -349,8 +340,7 @@ func (g *Gateway) sweeps() {
 	}
 }
 
-// Sweep removes the packs that no record names and that are older than a time: of a
-// worker that was lost before it named one, or that lies.
+// Sweep removes old packs that no record names: of a worker that was lost before it named one, or that lies.
 func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
 	for _, tenant := range g.options.Config.Tenants {
 		packs, err := g.store.Packs(ctx, tenant.Name)

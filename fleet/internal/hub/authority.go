@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// authority is the key that signs for operators: it never leaves the hub's store.
-// One is made where there is none, and where the store can be written.
+// authority is the key that signs for operators, which never leaves the hub's store. It is made if
+// missing, in a writable store.
 func (k *Keys) authority() (nkeys.KeyPair, error) {
 	file := filepath.Join(k.dir, "authority.secret")
 	data, err := os.ReadFile(file)
@@ -49,9 +49,8 @@ func (k *Keys) authority() (nkeys.KeyPair, error) {
 	return pair, err
 }
 
-// certify has the files of workers' and operators' keys name the authority, with its
-// signature for an operator. A store that cannot be written stays as it is: who
-// misses the line says so.
+// certify adds the authority to the files of workers' and operators' keys, with its signature for
+// an operator. A read-only store stays as it is: programs report a missing line.
 func (k *Keys) certify() {
 	authority, err := k.authority()
 	if err != nil {

@@ -27,8 +27,7 @@ type Options struct {
 	// Name, ClusterListen and Routes are for several hubs that are one.
 	Name, ClusterListen string
 	Routes              []string
-	// Cert and Key are the files of the certificate, for TLS; CA, those who sign the
-	// certificates that clients have to show.
+	// Cert and Key are certificate files for TLS; CA signs the required certificates of clients.
 	Cert, Key, CA string
 }
 
@@ -61,7 +60,7 @@ func Start(o Options) (*server.Server, error) {
 	return ns, nil
 }
 
-// Reload takes over changed keys: anyone who has one that is revoked is cut off.
+// Reload applies changed keys: connections with revoked ones are closed.
 func (o Options) Reload(ns *server.Server) error {
 	keys, err := OpenKeys(filepath.Join(o.Store, "keys"))
 	if err != nil {
@@ -110,7 +109,7 @@ func (o Options) server(keys *Keys) (*server.Options, error) {
 	return s, nil
 }
 
-// split takes HOST:PORT apart; without a host it is this machine.
+// split splits HOST:PORT; the default host is this machine.
 func split(address string) (string, int, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err == nil {
@@ -128,8 +127,8 @@ func split(address string) (string, int, error) {
 	return "", 0, fmt.Errorf("%q is no address: write HOST:PORT", address)
 }
 
-// Keys is the directory of a fleet's keys: NAME.ROLE.nk holds the seed of a key.
-// Only the public half is needed by the hub: NAME.ROLE.pub.
+// Keys is the directory of a fleet's keys: NAME.ROLE.nk is a seed. The hub needs only the public
+// half: NAME.ROLE.pub.
 type Keys struct {
 	dir  string
 	list []Key
@@ -153,8 +152,8 @@ const (
 // Roles are all of them.
 func Roles() []string { return []string{RoleGateway, RoleWorker, RoleOperator} }
 
-// OpenKeys reads the keys of a directory, and makes one for each role where
-// there is none. A fleet needs no operator: one is made with the first keys alone.
+// OpenKeys reads the keys of a directory, and makes one for each role without one. An operator,
+// which a fleet does not need, is made with the first keys alone.
 func OpenKeys(dir string) (*Keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -234,7 +233,7 @@ func cutLast(text string) (before, after string, ok bool) {
 	return text[:i], text[i+1:], true
 }
 
-// List gives all keys.
+// List returns all keys.
 func (k *Keys) List() []Key { return slices.Clone(k.list) }
 
 // SeedFile is where the seed of a key lies.
@@ -247,7 +246,7 @@ func ValidName(name string) bool {
 	})
 }
 
-// Add makes a key and gives the file of its seed.
+// Add makes a key and returns its seed's file.
 func (k *Keys) Add(name, role string) (string, error) {
 	if !ValidName(name) {
 		return "", fmt.Errorf("%q cannot be the name of a key: use a-z, 0-9 and -, at most 40", name)
@@ -323,16 +322,15 @@ func operatorMay(key string) *server.Permissions {
 	}
 }
 
-// gatewayMay is all but deciding: a gateway neither speaks for an operator or to one,
-// nor hears what they and workers say.
+// gatewayMay is all but deciding: a gateway cannot speak for an operator or to one, or hear
+// operators and workers.
 func gatewayMay() *server.Permissions {
 	apart := &server.SubjectPermission{Deny: []string{"decide.>", "decided.>"}}
 	return &server.Permissions{Publish: apart, Subscribe: apart}
 }
 
-// workerMay is all that a worker with the key of that name may do. What is not
-// named is refused. It has no rights in JetStream: that answers to whatever subject
-// the request names, with what the worker has stored.
+// workerMay is all that a worker with the key of that name may do. It has no rights in JetStream,
+// which answers to any subject that the request names, with what the worker has stored.
 func workerMay(key string) *server.Permissions {
 	return &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{

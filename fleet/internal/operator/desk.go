@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// Desk keeps what waits on the workers at hand, for who looks again and again. It
-// asks them while it is looked at.
+// Desk keeps the workers' waiting calls for repeated looks. It asks them while it is looked at.
 type Desk struct {
 	*Operator
 	mu    sync.Mutex
@@ -41,8 +40,7 @@ var idOf = regexp.MustCompile(`^[a-z0-9]{1,32}$`)
 // NewDesk is the desk of an operator.
 func NewDesk(o *Operator) *Desk { return &Desk{Operator: o, lists: make(map[fleet.Worker]*list)} }
 
-// Now gives the calls that wait as far as they are known, the oldest first, and
-// what keeps others from being known. It does not wait.
+// Now returns the known waiting calls, oldest first, and why others are unknown. It does not wait.
 func (d *Desk) Now() (all []fleet.Waiting, problems []string) {
 	if !d.nc.IsConnected() {
 		return nil, []string{"The hub of the fleet cannot be reached: what waits there is not shown."}
@@ -123,8 +121,7 @@ func (d *Desk) Deny(ctx context.Context, call fleet.Waiting, reason string) erro
 	return err
 }
 
-// settled has the worker asked again, since a call of it was decided on or is not
-// what it was.
+// settled asks the worker again after a decision on, or a change of, its call.
 func (d *Desk) settled(call fleet.Waiting, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

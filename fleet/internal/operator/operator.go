@@ -1,5 +1,5 @@
-// Package operator is how people see and decide on the calls of a fleet that wait
-// for approval, from wherever they reach its hub with an operator's key.
+// Package operator lists and decides on a fleet's waiting calls, from wherever its hub can be
+// reached with an operator's key.
 package operator
 
 import (
@@ -37,14 +37,12 @@ type question struct {
 }
 
 const (
-	// mostWorkers bounds those that are asked, and mostOfKey those of one key: one
-	// that lies can claim to be many.
+	// mostWorkers bounds those that are asked, and mostOfKey those of one key, which can claim to be many.
 	mostWorkers = 4096
 	mostOfKey   = 256
 	// forgetAfter is when one that is not heard any more is asked no more.
 	forgetAfter = time.Minute
-	// listWithin bounds how long a worker may take to list what waits, lookWithin
-	// how long it may look.
+	// listWithin bounds a worker's time for listing, lookWithin for a look.
 	listWithin = 10 * time.Second
 	lookWithin = 70 * time.Second
 )
@@ -114,7 +112,7 @@ func (o *Operator) heard(msg *nats.Msg) {
 	o.workers[name] = time.Now()
 }
 
-// heardOf gives the workers that were heard of late.
+// heardOf returns the workers heard of lately.
 func (o *Operator) heardOf() (workers []fleet.Worker) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -128,7 +126,7 @@ func (o *Operator) heardOf() (workers []fleet.Worker) {
 	return workers
 }
 
-// answered takes an answer, which only the worker that was asked can give.
+// answered takes an answer, which only the worker that was asked can send.
 func (o *Operator) answered(msg *nats.Msg) {
 	rest := strings.TrimPrefix(msg.Subject, o.back(""))
 	i := strings.LastIndexByte(rest, '.')
@@ -177,8 +175,7 @@ func (o *Operator) ask(ctx context.Context, w fleet.Worker, d fleet.Decide, with
 	}
 }
 
-// Waiting lists the calls that wait, the oldest first, and tells of the workers that
-// do not say what waits there, or have more than they list.
+// Waiting lists the waiting calls, oldest first, with workers that do not answer, or have more than they list.
 func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, problems []string) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
@@ -205,23 +202,23 @@ func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, problems [
 	return all, problems
 }
 
-// problemOf says why not all is known that waits on a worker; "" where it is.
+// problemOf returns why a worker's waiting calls are not all known; "" if they are.
 func problemOf(w fleet.Worker, answer *fleet.Decided, err error) string {
-	name := show.SaidLine(string(w), show.MostName)
+	name := show.SanitizeLine(string(w), show.MostName)
 	switch {
 	case tool.CodeOf(err) == tool.Unavailable:
 		return fmt.Sprintf("The worker %s does not say what waits there.", name)
 	case err != nil:
 		e := tool.AsError(err)
 		return fmt.Sprintf("The worker %s does not say what waits there: %s. %s", name,
-			show.SaidLine(e.Message, show.MostMessage), show.SaidLine(e.Suggestion, show.MostMessage))
+			show.SanitizeLine(e.Message, show.MostMessage), show.SanitizeLine(e.Suggestion, show.MostMessage))
 	case answer.More:
 		return fmt.Sprintf("More calls wait on the worker %s than it lists.", name)
 	}
 	return ""
 }
 
-// Find gives the call that waits under that ID.
+// Find returns the waiting call of that ID.
 func (o *Operator) Find(ctx context.Context, id string) (fleet.Waiting, error) {
 	all, problems := o.Waiting(ctx)
 	all = slices.DeleteFunc(all, func(w fleet.Waiting) bool { return !strings.EqualFold(w.ID, id) })
@@ -241,7 +238,7 @@ func (o *Operator) Find(ctx context.Context, id string) (fleet.Waiting, error) {
 		Suggest("toolhost fleet approve lists those that wait; a call that is made again waits again.")
 }
 
-// Look gives a call as it is to be seen before it is decided on.
+// Look returns a call as it has to be seen before a decision.
 func (o *Operator) Look(ctx context.Context, call fleet.Waiting) (*fleet.Look, error) {
 	answer, err := o.ask(ctx, call.Worker, fleet.Decide{Action: fleet.DecideLook, Session: call.Session, Call: call.ID},
 		lookWithin)
@@ -265,7 +262,7 @@ func (o *Operator) Approve(ctx context.Context, look *fleet.Look) error {
 	return err
 }
 
-// Deny has the agent told that the call may not run, and why.
+// Deny tells the agent that the call may not run, and why.
 func (o *Operator) Deny(ctx context.Context, call fleet.Waiting, reason string) error {
 	_, err := o.ask(ctx, call.Worker, fleet.Decide{Action: fleet.DecideDeny, Session: call.Session, Call: call.ID,
 		Reason: reason}, listWithin)

@@ -1,5 +1,4 @@
-// Package pack puts a workspace into one stream of bytes, and unpacks it without
-// believing it.
+// Package pack packs a workspace into a stream of bytes, and unpacks untrusted ones.
 package pack
 
 import (
@@ -25,11 +24,11 @@ type Limits struct {
 // DefaultLimits are for workspaces of ordinary size.
 var DefaultLimits = Limits{Bytes: 4 << 30, Entries: 500_000}
 
-// ErrPoisoned is the error of a pack that would reach outside, or that is none.
+// ErrPoisoned is the error of a pack that is invalid, or would reach outside.
 var ErrPoisoned = errors.New("the pack is refused")
 
-// Make writes the tree of dir. Equal trees give equal bytes. What is neither a
-// file, a directory nor a link within the tree is left out.
+// Make writes the tree of dir. Equal trees give equal bytes. Only files, directories and links
+// within the tree are packed.
 func Make(dir string, out io.Writer, limits Limits) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -125,10 +124,9 @@ func inside(name, target string) bool {
 	return filepath.IsLocal(filepath.FromSlash(path.Join(path.Dir(name), target)))
 }
 
-// Unpack makes the tree of a pack below dir, which is empty. A pack that names
-// what is not below it, has links that lead out of it, hard links, devices, the
-// same name twice, or more than the limits is refused. What was unpacked by then
-// stays: the caller removes dir.
+// Unpack makes the tree of a pack below dir, which is empty. It refuses names outside, links that
+// lead out, hard links, devices, duplicate names, and more than the limits. The caller removes what
+// was unpacked by then.
 func Unpack(dir string, in io.Reader, limits Limits) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -202,7 +200,7 @@ func (r *reader) file(name string, h *tar.Header, content io.Reader) error {
 	return r.root.Chtimes(name, h.ModTime, h.ModTime)
 }
 
-// refused tells a pack that lies from a machine that fails.
+// refused distinguishes an invalid pack from a failing machine.
 func (r *reader) refused(h *tar.Header, err error) error {
 	if err == nil || !errors.Is(err, fs.ErrExist) && !strings.Contains(err.Error(), "escapes") {
 		return err
@@ -210,8 +208,7 @@ func (r *reader) refused(h *tar.Header, err error) error {
 	return fmt.Errorf("%w: %q: %w", ErrPoisoned, h.Name, err)
 }
 
-// finish gives directories their modes, which may keep files from being made in
-// them.
+// finish sets directories' modes, which may keep files from being made in them.
 func (r *reader) finish() error {
 	for i := len(r.dirs) - 1; i >= 0; i-- {
 		h := r.dirs[i]

@@ -21,9 +21,8 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// call is a call on its way through a session. Where it does what must not be
-// done twice it is claimed first: its entry in the bucket of calls can be made
-// once.
+// call is a call in a session. If it must not run twice, it is claimed first: its entry in the
+// bucket of calls can be made once.
 type call struct {
 	session  *session
 	key      string
@@ -47,13 +46,11 @@ type callKey struct{}
 type runningCalls struct {
 	mu   sync.Mutex
 	open map[string]*runningCall
-	// unsure are claims of calls that did not run since the hub's answer to the
-	// claim did not come.
+	// unsure are claims of calls that did not run because the hub did not answer.
 	unsure map[string]bool
 }
 
-// mostUnsure bounds what is known of claims without an answer. A call whose claim
-// is forgotten is lost when it is made again.
+// mostUnsure bounds the claims without an answer. A call whose claim is forgotten is lost when repeated.
 const mostUnsure = 10000
 
 func (f *runningCalls) doubt(claim string) {
@@ -112,14 +109,14 @@ func (w *Worker) exchangeOf(c *call) *exchange {
 	return w.exchanges[c.dispatch]
 }
 
-// moved has a call that was not run be made by the worker that has the session now.
+// moved has the session's present worker make a call that did not run.
 func (c *call) moved() {
 	if ex := c.session.worker.exchangeOf(c); ex != nil {
 		ex.moved.Store(true)
 	}
 }
 
-// callOf gives the call that a request makes; nil for any other request.
+// callOf returns the call of a request; nil for other requests.
 func (s *session) callOf(method string, request mcp.Request) *call {
 	extra := request.GetExtra()
 	if extra == nil || extra.Header.Get(fleet.CallHeader) == "" {
@@ -174,7 +171,7 @@ func (f *runningCalls) once(ctx context.Context, c *call, run func(context.Conte
 	return this.result, this.err
 }
 
-// before gives the result of a call that was made before; nil where it was not.
+// before returns the result of an earlier attempt; nil if there was none.
 func (c *call) before(ctx context.Context) (mcp.Result, error) {
 	if err := c.read(ctx); err != nil {
 		return failed(tool.Errorf(tool.Unavailable, "%s was not run: the hub's store cannot be read: %w", c.tool, err).
@@ -197,8 +194,7 @@ func (c *call) before(ctx context.Context) (mcp.Result, error) {
 
 func (c *call) lost() mcp.Result { return failed(fleet.Lost(c.tool, string(c.session.worker.name))) }
 
-// lose has a call be lost for good, before anybody is told so: a result that is
-// still on its way to the store comes too late then.
+// lose makes a call lost for good, before this is told: a result still on its way to the store is too late.
 func (c *call) lose(ctx context.Context) (mcp.Result, error) {
 	entry := c.entry
 	entry.State, entry.Digest, entry.Tool = fleet.CallLost, c.digest, c.tool
@@ -285,8 +281,7 @@ func (c *call) kept() (mcp.Result, error) {
 // mostKept is the size of a result up to which it is kept with its call, in bytes.
 const mostKept = 512 << 10
 
-// beforeRun claims a call that must not be made twice. It is the host's
-// BeforeRun.
+// beforeRun claims a call that must not run twice. It is the host's BeforeRun.
 func (s *session) beforeRun(ctx context.Context, repeatable bool) error {
 	c, _ := ctx.Value(callKey{}).(*call)
 	if repeatable {
@@ -315,7 +310,7 @@ func (c *call) claim(ctx context.Context) error {
 		return notMine(c.tool)
 	}
 	for {
-		entry := c.begun()
+		entry := c.runningEntry()
 		err := c.put(ctx, entry)
 		if err == nil {
 			return nil
@@ -341,8 +336,7 @@ func (c *call) claim(ctx context.Context) error {
 	}
 }
 
-// isFree reports whether this attempt may claim the call by the entry that was read:
-// those that may not are others, or did not run.
+// isFree reports whether this attempt may claim the call, by its entry.
 func (c *call) isFree() bool {
 	switch c.entry.State {
 	case fleet.CallVoid:
@@ -361,8 +355,8 @@ func notMine(name string) *tool.Error {
 // storeWithin bounds how long a result may take to be stored.
 const storeWithin = 2 * time.Minute
 
-// finish stores the result of a call that was claimed, or that has a name, and
-// gives what the client gets: no result that could not be found again.
+// finish stores the result of a claimed or named call, and returns what the client gets: only a
+// result that could be found again.
 func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -396,27 +390,25 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 	return c.keep(ctx, answer)
 }
 
-// isLink reports whether a result links to the whole of an output, which lies in the
-// workspace and moves in its pack.
+// isLink reports whether a result links to a whole output, which is in the workspace and moves with its pack.
 func isLink(content mcp.Content) bool {
 	_, is := content.(*mcp.ResourceLink)
 	return is
 }
 
-// keepTask stores that the call is a task, for who makes it again: that goes on, or it
-// is known what became of it.
+// keepTask stores that the call is a task, for later attempts, which continue it or learn its end.
 func (c *call) keepTask(ctx context.Context, answer mcp.Result) (err error) {
 	if c.asTask, err = json.Marshal(answer); err != nil {
 		return err
 	}
-	if err := c.put(ctx, c.begun()); err != nil {
+	if err := c.put(ctx, c.runningEntry()); err != nil {
 		c.session.worker.logger.Warn("a task is not known by the name of its call", "session", c.session.key, "error", err)
 	}
 	return nil
 }
 
-// begun is the entry of a call that has begun.
-func (c *call) begun() fleet.Call {
+// runningEntry returns the entry of a call that has begun.
+func (c *call) runningEntry() fleet.Call {
 	entry := fleet.Call{State: fleet.CallRunning, Epoch: c.session.epoch(), Digest: c.digest, Tool: c.tool, Claim: c.claimID,
 		Voided: c.entry.Voided, At: time.Now()}
 	if c.asTask != nil {

@@ -28,8 +28,7 @@ const (
 	mostAnswer = 900 << 10
 	// mostQuestions bounds the questions of operators that are answered at one time.
 	mostQuestions = 4
-	// mostDecisions bounds the decisions of a run: each is remembered, so that it
-	// counts once.
+	// mostDecisions bounds the decisions of a run, which are remembered so that each counts once.
 	mostDecisions = 100000
 )
 
@@ -49,15 +48,14 @@ func (w *Worker) questioned() nats.MsgHandler {
 	}
 }
 
-// howToApprove tells an agent what is to be done about a call that waits.
+// howToApprove tells an agent how a waiting call is approved.
 func (s *session) howToApprove(pending approval.Pending, _ string) string {
 	s.waits.Store(true)
 	return "Ask the operator of the fleet to run `toolhost fleet approve " + pending.ID + "` within " +
 		approval.Spoken(approval.PendingTime) + "; then make exactly this call again."
 }
 
-// decide answers an operator. The hub lets an operator speak under its own name
-// alone, and nobody else speak here.
+// decide answers an operator. The hub allows operators alone to speak here, each under its own name.
 func (w *Worker) decide(msg *nats.Msg) {
 	operator, _, _ := strings.Cut(strings.TrimPrefix(msg.Subject, "decide."), ".")
 	if msg.Subject != w.name.DecideSubject(operator) || len(msg.Header) > 0 || msg.Reply != "" {
@@ -85,8 +83,7 @@ func (w *Worker) decide(msg *nats.Msg) {
 	_ = w.nc.Publish(w.name.DecidedSubject(operator, d.ID), data)
 }
 
-// encodeAnswer gives an answer as it is sent: what is shown arrives byte for byte, as its digest
-// has it.
+// encodeAnswer encodes an answer so that what is shown arrives byte for byte, as its digest requires.
 func encodeAnswer(answer *fleet.Decided) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -95,7 +92,7 @@ func encodeAnswer(answer *fleet.Decided) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// opened gives what an operator asks, once: a decision that comes again is none.
+// opened returns what an operator asks, once: a repeated decision is an error.
 func (w *Worker) opened(data []byte, operator string) (fleet.Decide, error) {
 	authority, unknown := w.authority, error(nil)
 	if authority == "" {
@@ -158,11 +155,11 @@ func (w *Worker) decided(ctx context.Context, operator string, d fleet.Decide) (
 				Suggest("Nothing was decided. Look at it again.")
 		}
 	}
-	return &fleet.Decided{}, s.settle(ctx, store, pending, operator, d)
+	return &fleet.Decided{}, s.carryOut(ctx, store, pending, operator, d)
 }
 
-// settle does what an operator said, once: who comes later finds no call.
-func (s *session) settle(ctx context.Context, store *approval.Store, pending approval.Pending, operator string,
+// carryOut carries out an operator's decision, once: a later one finds no call.
+func (s *session) carryOut(ctx context.Context, store *approval.Store, pending approval.Pending, operator string,
 	d fleet.Decide) error {
 	s.worker.deciding.Lock()
 	defer s.worker.deciding.Unlock()
@@ -198,13 +195,12 @@ func noCall(id string) error {
 		Suggest("toolhost fleet approve lists those that wait; a call that is made again waits again.")
 }
 
-// has reports whether a call is one of this session: those of a directory share
-// what waits.
+// has reports whether a call is of this session: sessions of a directory share the waiting calls.
 func (s *session) has(p approval.Pending) bool {
 	return p.Toolset == s.record.Workspace.Toolset && (p.Session == "" || s.name == "" || p.Session == s.name)
 }
 
-// using gives a session that is open, which cannot be let go of until leaveAs.
+// using returns an open session, which cannot be given up until leaveAs.
 func (w *Worker) using(key string) *session {
 	w.mu.Lock()
 	s := w.sessions[key]

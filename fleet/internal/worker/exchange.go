@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// exchange is a request with its answer. The answer goes out in frames, which are
-// kept until the gateway has them.
+// exchange is a request with its answer, whose frames are kept until the gateway has them.
 type exchange struct {
 	worker  *Worker
 	env     *fleet.Envelope
@@ -99,8 +98,7 @@ func (ex *exchange) resend(n int) {
 	}
 }
 
-// cut ends an answer whose gateway was silent for a lease. The call goes on, as it does
-// when a client hangs up.
+// cut ends an answer whose gateway was silent for a lease. The call goes on, as when a client hangs up.
 func (ex *exchange) cut() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -110,8 +108,7 @@ func (ex *exchange) cut() {
 	}
 }
 
-// begin notes that the exchange's call begins. The context ends when another attempt
-// replaces this one.
+// begin notes that the exchange's call begins. The context ends when another attempt replaces this one.
 func (ex *exchange) begin(ctx context.Context) (_ context.Context, end func()) {
 	if ex == nil {
 		return ctx, func() {}
@@ -153,8 +150,7 @@ func (ex *exchange) replace(id string) {
 	}
 }
 
-// takeOver ends the answer that holds the stream of events that a request resumes: its
-// client has lost it.
+// takeOver ends the answer with the event stream that a request resumes.
 func (ex *exchange) takeOver(lastEvent string) {
 	stream, ok := streamOf(lastEvent)
 	if !ok {
@@ -213,7 +209,7 @@ func (ex *exchange) noteStream(p []byte) {
 	ex.stream, _ = streamOf(string(id))
 }
 
-// over reports whether nobody can want the answer any more.
+// over reports whether the answer is no longer needed.
 func (ex *exchange) over(now time.Time) bool {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -266,7 +262,7 @@ func (ex *exchange) run() {
 		ex.refuse(fleet.RefusedMoving, 0, "")
 		return
 	}
-	called() // or anyone who has the whole answer and calls again could hear that there is no room
+	called() // before the answer is complete, or the next call could find no room
 	ex.finish()
 }
 

@@ -6,10 +6,9 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 )
 
-// The files of a session are looked at for changes in every WatchInterval while
-// it is used and for a while after. Those that only listen have their turns, so
-// many in every interval, and one that nobody uses is looked at when a request
-// comes.
+// A session's files are polled every WatchInterval while it is used and for a while after. Sessions
+// that only listen take turns, so many in each interval, and an unused one is looked at when a
+// request comes.
 const (
 	livelyFor   = 10 * project.WatchInterval
 	lookedTurns = 50
@@ -45,8 +44,7 @@ func (w *Worker) pollFiles() {
 	}
 }
 
-// liveliness reports whether the session is used or was just now, and whether
-// somebody listens to it.
+// liveliness reports whether the session is, or was just, used, and whether a client listens to it.
 func (s *session) liveliness(now time.Time) (lively, listens bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +53,7 @@ func (s *session) liveliness(now time.Time) (lively, listens bool) {
 
 func (s *session) lookedAt() time.Time { return s.worker.began.Add(time.Duration(s.looked.Load())) }
 
-// look takes over changed files, where that does not happen already.
+// look applies changed files, unless that is under way.
 func (s *session) look() {
 	select {
 	case <-s.ready:
@@ -70,8 +68,7 @@ func (s *session) look() {
 	s.looked.Store(int64(time.Since(s.worker.began)))
 }
 
-// wake looks at the files of a session that was not looked at for a while. One
-// with calls that run is looked at anyway.
+// wake looks at the files of a session after a while without. One with running calls is looked at anyway.
 func (s *session) wake() {
 	s.mu.Lock()
 	alone := s.working == 1

@@ -63,7 +63,7 @@ type handler interface {
 	Close()
 }
 
-// enter gives the session of a request, entered once. It says why there is none.
+// enter returns the session of a request, entered once, or why there is none.
 func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, why, text string) {
 	w.mu.Lock()
 	s := w.sessions[env.Session]
@@ -91,7 +91,7 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 			idleSince: time.Now()}
 		s.life, s.end = context.WithCancel(w.life)
 		w.sessions[env.Session] = s
-		w.room.since++
+		w.capacity.since++
 		go s.open(env)
 	}
 	entered := s.enterAbout(env.Method != http.MethodGet, strings.HasPrefix(env.Header.Get("Mcp-Method"), "tasks/"))
@@ -113,8 +113,8 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 	return s, "", ""
 }
 
-// uri is that of a request, for the host: a session that clients name has another
-// name for the record of each workspace, where its calls are counted from 1.
+// uri adapts a request's URI for the host: a session that clients name has another name in the
+// record of each workspace, in which its calls are counted from 1.
 func (s *session) uri(asked string) string {
 	u, err := url.Parse(asked)
 	if err != nil || s.workspace.shared || s.epoch() < 2 || u.Query().Get("session") == "" {
@@ -132,8 +132,8 @@ func (s *session) epoch() uint64 {
 
 func (s *session) enter(works bool) bool { return s.enterAbout(works, false) }
 
-// enterAbout is enter for a request that may be about a task: such come through while
-// the session waits for its tasks.
+// enterAbout is enter for a request that may be about a task: these are allowed while the session
+// waits for its tasks.
 func (s *session) enterAbout(works, aboutTask bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,8 +188,8 @@ func (s *session) open(env *fleet.Envelope) {
 func (s *session) host(ctx context.Context) error {
 	w, from := s.worker, s.record.Workspace
 	opening := &project.Opening{
-		Place:   project.Place{Workspace: s.workspace.dir, File: from.Config, Trust: from.Trust},
-		Toolset: from.Toolset, Version: w.options.Version, Logger: w.logger, LogSecrets: new(project.LogSecrets),
+		Location: project.Location{Workspace: s.workspace.dir, File: from.Config, Trust: from.Trust},
+		Toolset:  from.Toolset, Version: w.options.Version, Logger: w.logger, LogSecrets: new(project.LogSecrets),
 		Standing: new(atomic.Pointer[agentfile.Standing]), BeforeRun: s.beforeRun,
 		HowToApprove: s.howToApprove,
 		Telemetry:    func(string) *telemetry.Relay { return w.options.Telemetry },
@@ -292,9 +292,8 @@ func (s *session) close() {
 	}
 }
 
-// release packs a session that is not in use and lets go of it: another worker
-// may take it, or this one again. One that cannot be packed stays: where the worker
-// ends then, its client is told that something was lost.
+// release packs an unused session and gives it up: another worker may take it, or this one again.
+// One that cannot be packed stays: if the worker ends then, its client is told of the loss.
 func (w *Worker) release(ctx context.Context, s *session) {
 	s.mu.Lock()
 	was := s.closing
@@ -307,8 +306,8 @@ func (w *Worker) release(ctx context.Context, s *session) {
 	if !s.rest(ctx) {
 		return
 	}
-	w.letting <- struct{}{}
-	defer func() { <-w.letting }()
+	w.unloading <- struct{}{}
+	defer func() { <-w.unloading }()
 	err := s.packAll(ctx)
 	if err == nil {
 		err = w.tell(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})
@@ -351,8 +350,8 @@ func (s *session) packAfter(after time.Duration) {
 	})
 }
 
-// pack puts the workspace into the store, where it has changed and no call runs. It
-// waits for a pack that is under way, which may be of before the last call.
+// pack stores a changed workspace if no call runs. It waits for a pack under way, which may be
+// older than the last call.
 func (s *session) pack(ctx context.Context) {
 	<-s.ready
 	if s.failed != nil || s.workspace.shared {
@@ -394,8 +393,8 @@ func (s *session) packAll(ctx context.Context) error {
 // tasksPackEvery is how often a workspace is packed while tasks run.
 const tasksPackEvery = time.Minute
 
-// keep packs the workspace where it has changed, or tasks that ran when it was packed may
-// have changed it since. It unlocks quiet.
+// keep packs the workspace if it has changed, or if tasks that ran at the last pack may have
+// changed it. It unlocks quiet.
 func (s *session) keep(ctx context.Context) error {
 	at := s.changed.Load()
 	if at == s.packed && !s.unsettled {

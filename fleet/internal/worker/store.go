@@ -31,8 +31,7 @@ type store struct {
 // mostVia bounds the gateways that are known by name.
 const mostVia = 100
 
-// calls is the bucket of calls through a gateway, or through any where that one
-// does not answer.
+// calls is the bucket of calls through a gateway, or through any if that one does not answer.
 func (s *store) calls(ctx context.Context, gateway string) jetstream.KeyValue {
 	s.mu.Lock()
 	known := s.via[gateway]
@@ -67,15 +66,13 @@ func gatewayOf(back string) string {
 	return parts[1]
 }
 
-// transferQuiet is how long a transfer may stand still, and transferTries are the
-// attempts at one.
+// transferQuiet bounds a transfer's standstill, and transferTries its attempts.
 const (
 	transferQuiet = 10 * time.Second
 	transferTries = 4
 )
 
-// transfer is a pack on its way between a file and a gateway, which asks for each part
-// or sends it.
+// transfer is a pack between a file and a gateway, which asks for each part or sends it.
 type transfer struct {
 	file  *os.File
 	keeps bool
@@ -84,7 +81,7 @@ type transfer struct {
 	moved bool
 }
 
-// transfer has the hub keep the pack in a file, or puts one that it keeps there.
+// transfer stores a pack in the hub, or loads one, from or to a file.
 func (s *session) transfer(ctx context.Context, digest string, file *os.File, size int64) (err error) {
 	w := s.worker
 	for range transferTries {
@@ -140,7 +137,7 @@ func (t *transfer) hasMoved() bool {
 	return moved
 }
 
-// part gives the part at an offset, or takes it; false where it cannot.
+// part returns the part at an offset, or takes it; false on failure.
 func (t *transfer) part(at int64, data []byte) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,8 +14,8 @@ func (s *session) hasTasks() bool {
 	return s.failed == nil && (s.offer.Server.Tasks() > 0 || s.offer.Project.RunningTasks() > 0)
 }
 
-// rest waits for the calls of a session that is let go, and a while for its tasks, and
-// ends those that run on. Until then clients may ask for them. It gives up with ctx.
+// rest waits for a session's calls, and a while for its tasks, and ends the rest. Until then
+// clients may ask for them. It stops with ctx.
 func (s *session) rest(ctx context.Context) bool {
 	deadline := time.Now().Add(s.worker.options.Drain)
 	s.wait(true)
@@ -49,7 +49,7 @@ func (s *session) wait(is bool) {
 	s.waiting = is
 }
 
-// releaseIdle lets go of a session that nobody uses, unless tasks of it run.
+// releaseIdle gives up an unused session, unless its tasks run.
 func (w *Worker) releaseIdle(s *session) {
 	if s.hasTasks() {
 		s.mu.Lock()

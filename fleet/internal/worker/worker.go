@@ -1,5 +1,4 @@
-// Package worker runs sessions of a fleet: each is a host over a workspace of
-// its own, confined as toolhost always confines.
+// Package worker runs a fleet's sessions: each is a host over its own workspace, confined as usual.
 package worker
 
 import (
@@ -27,13 +26,12 @@ type Options struct {
 	Key string
 	// Dir is where workspaces are made.
 	Dir string
-	// Slots bounds the calls that run at one time, Queue those that wait, Sessions
-	// the sessions.
+	// Slots bounds the running calls, Queue the waiting ones, Sessions the sessions.
 	Slots, Queue, Sessions int
 	Labels                 map[string]string
 	// Directories may be workspaces, and what lies below them.
 	Directories []string
-	// Idle is after how long a session that nobody uses is packed and let go.
+	// Idle is the time after which an unused session is packed and given up.
 	Idle time.Duration
 	// PackAfter is how long after a change a pack is made.
 	PackAfter time.Duration
@@ -63,7 +61,7 @@ type Worker struct {
 	gateways  map[string]int // heartbeats that each gateway has missed
 	draining  bool
 	cordoned  bool
-	room      room
+	capacity  capacity
 
 	calls     runningCalls
 	slots     chan struct{}
@@ -78,7 +76,7 @@ type Worker struct {
 	deciding  sync.Mutex      // held while a call is decided on
 	authority string          // the hub's, who knows the operators
 	settled   map[string]bool // the decisions that were taken, in this run: they are for no other
-	letting   chan struct{}   // bounds the sessions that are packed and let go at one time
+	unloading chan struct{}   // bounds the sessions that are packed and let go at one time
 	life      context.Context
 	end       context.CancelFunc
 	drained   chan struct{}
@@ -94,7 +92,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		parts: make(map[string]*assembly), transfers: make(map[string]*transfer), gateways: make(map[string]int),
 		slots: make(chan struct{}, o.Slots), answering: make(chan struct{}, partsAtOnce),
 		obeying: make(chan struct{}, ordersAtOnce), began: time.Now(),
-		drained: make(chan struct{}), drains: make(chan struct{}, 1), letting: make(chan struct{}, maxUnloading),
+		drained: make(chan struct{}), drains: make(chan struct{}, 1), unloading: make(chan struct{}, maxUnloading),
 		settled: make(map[string]bool),
 	}
 	w.calls = runningCalls{open: make(map[string]*runningCall), unsure: make(map[string]bool)}
@@ -165,8 +163,7 @@ func (w *Worker) Close() {
 	w.nc.Close()
 }
 
-// tick notes that the worker is alive. Where it was not for a while, it may have
-// lost its sessions meanwhile.
+// tick notes that the worker is alive. After a gap it may have lost its sessions.
 func (w *Worker) tick() {
 	now := int64(time.Since(w.began))
 	if before := w.ticked.Swap(now); now-before > int64(fleet.Lease/2) {
@@ -174,7 +171,7 @@ func (w *Worker) tick() {
 	}
 }
 
-// beats tells the fleet that the worker is alive, and what it is.
+// beats announces the worker to the fleet.
 func (w *Worker) beats() {
 	ticker := time.NewTicker(fleet.Heartbeat)
 	defer ticker.Stop()
@@ -201,8 +198,8 @@ func (w *Worker) heard(msg *nats.Msg) {
 	w.gateways[strings.TrimPrefix(msg.Subject, fleet.GatewaySubject(""))] = 0
 }
 
-// cutSilent cuts off the answers to gateways that were silent for a lease, after so many
-// further heartbeats: their slots are free then, and their streams closed.
+// cutSilent cuts answers to gateways that were silent for a lease, after so many further
+// heartbeats: that frees slots and streams.
 func (w *Worker) cutSilent(beats int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -254,8 +251,8 @@ func (w *Worker) take(msg *nats.Msg) {
 	}
 }
 
-// Bounds of the parts and orders of gateways that are handled at one time. Further ones are dropped, as the network may:
-// a part is asked for again.
+// Bounds of gateways' parts and orders that are handled concurrently. Others are dropped, as by the
+// network: a part is asked for again.
 const (
 	partsAtOnce  = 256
 	ordersAtOnce = 256
@@ -305,7 +302,7 @@ const (
 	partsWithin    = 30 * time.Second
 )
 
-// assemble gives the request that a message completes, nil for none.
+// assemble returns the request that a message completes, nil if incomplete.
 func (w *Worker) assemble(msg *nats.Msg) *fleet.Envelope {
 	var part, total int
 	_, _ = fmt.Sscan(msg.Header.Get("Part"), &part)
@@ -359,14 +356,13 @@ func (w *Worker) begin(env *fleet.Envelope) {
 	go ex.run()
 }
 
-// keptAfter is how long an answer is kept for a gateway that may not have got
-// its end.
+// keptAfter is how long an answer is kept for a gateway that may have missed its end.
 const keptAfter = time.Minute
 
 // maxUnloading bounds the sessions that are packed and let go at one time.
 const maxUnloading = 128
 
-// forget drops answers that nobody will ask for, and sessions that nobody uses.
+// forget drops unneeded answers, and unused sessions.
 func (w *Worker) forget() {
 	now := time.Now()
 	var idle []*session
@@ -382,7 +378,7 @@ func (w *Worker) forget() {
 		}
 	}
 	for _, s := range w.sessions {
-		if len(idle)+len(w.letting) < maxUnloading && s.idleFor(now) > w.options.Idle {
+		if len(idle)+len(w.unloading) < maxUnloading && s.idleFor(now) > w.options.Idle {
 			idle = append(idle, s)
 		}
 	}
@@ -416,8 +412,8 @@ func (w *Worker) control(c fleet.Control) {
 	w.beat(false)
 }
 
-// Drain lets go of all sessions: calls end, workspaces are packed. No further
-// session is taken. Who comes while that is under way waits for it.
+// Drain gives up all sessions: calls end, workspaces are packed, new sessions are refused.
+// Concurrent calls wait for the end.
 func (w *Worker) Drain(ctx context.Context) {
 	select {
 	case w.drains <- struct{}{}:
@@ -433,9 +429,9 @@ func (w *Worker) Drain(ctx context.Context) {
 	}
 	w.mu.Unlock()
 	w.beat(false)
-	var letting sync.WaitGroup
+	var unloading sync.WaitGroup
 	for _, s := range all {
-		letting.Go(func() { w.release(ctx, s) })
+		unloading.Go(func() { w.release(ctx, s) })
 	}
-	letting.Wait()
+	unloading.Wait()
 }

@@ -29,7 +29,7 @@ func (p *provided) remove() {
 	}
 }
 
-// packed puts the tree of from into a file below dir.
+// packed packs the tree of from into a file below dir.
 func packed(from, dir string) (file, digest string, err error) {
 	out, err := os.CreateTemp(dir, "pack-")
 	if err != nil {
@@ -44,7 +44,7 @@ func packed(from, dir string) (file, digest string, err error) {
 	return out.Name(), hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// provide makes the session's workspace: at its newest pack, or as it begins.
+// provide makes the session's workspace: its newest pack, or the initial one.
 func (s *session) provide(ctx context.Context) error {
 	from := s.record.Workspace
 	if from.Directory != "" {
@@ -78,8 +78,7 @@ func (s *session) fill(ctx context.Context, dir string) error {
 	return errors.New("the session names no workspace: set git, empty or directory")
 }
 
-// directory takes one of the worker's own, which lies below one that its operator
-// allows.
+// directory uses a directory of the worker's, below one that its operator allows.
 func (s *session) directory(dir string) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *session) unpack(ctx context.Context, digest, dir string) error {
 	return pack.Unpack(dir, file, pack.DefaultLimits)
 }
 
-// clone makes a checkout of URL@COMMIT. Nothing of the repository runs.
+// clone makes a checkout of URL@COMMIT. It runs nothing of the repository.
 func clone(ctx context.Context, spec, dir string) error {
 	address, commit, ok := cutLast(spec, "@")
 	if !ok || !isCommit(commit) {
@@ -154,8 +153,7 @@ func isCommit(text string) bool {
 	return err == nil
 }
 
-// git runs git without the configuration of the user who runs the worker, and without
-// hooks, filters and questions.
+// git runs git without the user's configuration, hooks, filters and prompts.
 func git(ctx context.Context, dir string, args ...string) error {
 	safe := []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "protocol.allow=never", "-c",
 		"protocol.https.allow=always", "-c", "protocol.ssh.allow=always", "-c", "protocol.file.allow=always",

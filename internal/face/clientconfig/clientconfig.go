@@ -1,7 +1,6 @@
-// Package clientconfig writes the entry of an MCP server into the
-// configuration files of MCP clients. Every other byte of a file stays as it
-// is: comments, order, indentation, line ends. A file that the client could
-// not read is left alone.
+// Package clientconfig edits the entry of an MCP server in the configuration files of MCP clients.
+// Every other byte stays: comments, order, indentation, line ends. A file that the client could not
+// read is left alone.
 package clientconfig
 
 import (
@@ -19,14 +18,13 @@ type Server struct {
 	// Command and Args are the program and its arguments.
 	Command string
 	Args    []string
-	// Env are the environment variables that the server needs, by their names.
-	// Clients that pass the environment on are not told.
+	// Env names the environment variables that the server needs, for clients that do not pass on
+	// the environment.
 	Env []string
 }
 
-// field is one value of an entry. Those that are not ours to change once they
-// are there, such as whether the server is switched on, are initial; a list
-// that others may add to is shared.
+// field is a value of an entry. Initial ones are not changed once there, such as whether the server
+// is on; others may add to a shared list.
 type field struct {
 	key     string
 	value   any // string, bool, int64, []string or members
@@ -38,7 +36,7 @@ type field struct {
 // members are the fields of a mapping, in their order.
 type members []field
 
-// flat gives the fields of an entry with those of its mappings.
+// flat returns the fields of an entry with those of its mappings.
 func flat(fields []field, under ...string) (all []field) {
 	for _, f := range fields {
 		if inner, ok := f.value.(members); ok {
@@ -54,7 +52,7 @@ func flat(fields []field, under ...string) (all []field) {
 // path is where the field is, from the entry on.
 func (f field) path() []string { return append(f.under[:len(f.under):len(f.under)], f.key) }
 
-// over gives the field's value for an entry that has old there.
+// over returns the field's value for an entry that has old there.
 func (f field) over(old any) any {
 	list, ok := f.value.([]string)
 	if !ok || !f.shared {
@@ -75,12 +73,11 @@ func (f field) over(old any) any {
 
 // format is a language of configuration files.
 type format interface {
-	// decode gives the file as data. Its error names the line.
+	// decode returns the file as data. Its error names the line.
 	decode(text []byte) (any, error)
-	// set gives text with the fields of the entry at path set. Path names the
-	// mappings from the root on and ends with the entry's name.
+	// set returns text with the fields of the entry at path, the mappings from the root and the entry's name.
 	set(text []byte, path []string, fields []field) ([]byte, error)
-	// remove gives text without the entry at path, which exists.
+	// remove returns text without the entry at path, which exists.
 	remove(text []byte, path []string) ([]byte, error)
 }
 
@@ -88,7 +85,7 @@ type format interface {
 type Change struct {
 	// File is the path of the file.
 	File string
-	// Before and After are its contents. Before is nil when there is no file.
+	// Before and After are its contents. Before is nil without a file.
 	Before, After []byte
 	// Existed is true when there was an entry of that name.
 	Existed bool
@@ -97,8 +94,8 @@ type Change struct {
 // Changed reports whether there is anything to do.
 func (c *Change) Changed() bool { return string(c.Before) != string(c.After) }
 
-// Install works out the change that gives the client the server: a new entry,
-// or an old one repaired. Nothing is written. The error is a *tool.Error.
+// Install returns the change that adds or repairs the server's entry. It writes nothing. The error
+// is a *tool.Error.
 func (c *Client) Install(file string, before []byte, s Server) (*Change, error) {
 	change, data, err := c.read(file, before)
 	if err != nil {
@@ -121,7 +118,7 @@ func (c *Client) Install(file string, before []byte, s Server) (*Change, error) 
 	if existed && len(fields) == 0 {
 		return change, nil
 	}
-	if change.After, err = c.format.set(c.begun(before), path, fields); err != nil {
+	if change.After, err = c.format.set(c.initialText(before), path, fields); err != nil {
 		return nil, c.refuse(file, err)
 	}
 	return change, c.verify(change, path, func(entry any, found bool) bool {
@@ -129,8 +126,8 @@ func (c *Client) Install(file string, before []byte, s Server) (*Change, error) 
 	})
 }
 
-// begun is a file as it is before the first entry.
-func (c *Client) begun(text []byte) []byte {
+// initialText is a file as it is before the first entry.
+func (c *Client) initialText(text []byte) []byte {
 	if len(text) == 0 {
 		return []byte(c.fresh)
 	}
@@ -151,10 +148,9 @@ func repairs(entry any, fields []field) (wrong []field) {
 	return wrong
 }
 
-// Uninstall works out the change that takes the entry of that name out, and
-// the mappings that hold nothing else, unless they were there without it in
-// original, the file before anything was installed (nil for no file). Nothing
-// is written. The error is a *tool.Error.
+// Uninstall returns the change that removes the entry of that name, and mappings left empty, unless
+// original, the file before any install (nil for no file), had them without it. It writes nothing.
+// The error is a *tool.Error.
 func (c *Client) Uninstall(file string, before, original []byte, name string) (*Change, error) {
 	change, data, err := c.read(file, before)
 	if err != nil {
@@ -173,8 +169,7 @@ func (c *Client) Uninstall(file string, before, original []byte, name string) (*
 	return change, c.verify(change, path, func(_ any, found bool) bool { return !found })
 }
 
-// prune takes out the mappings on the way to an entry that hold nothing any
-// more.
+// prune removes empty mappings on the way to an entry.
 func (c *Client) prune(change *Change, path []string, original []byte) error {
 	was, err := c.format.decode(original)
 	if err != nil {
@@ -216,9 +211,9 @@ func (c *Client) refuse(file string, err error) *tool.Error {
 		Suggest("Nothing was changed. Edit the file by hand; toolhost install %s --print shows the entry.", c.ID)
 }
 
-// verify makes sure that nothing but the entry has changed in meaning.
+// verify checks that only the entry has changed in meaning.
 func (c *Client) verify(change *Change, path []string, entryIsRight func(entry any, found bool) bool) error {
-	was, err := c.format.decode(c.begun(change.Before))
+	was, err := c.format.decode(c.initialText(change.Before))
 	if err != nil {
 		return err
 	}
@@ -255,8 +250,7 @@ func member(entry any, f field) any {
 // same compares what a file holds with what it should.
 func same(have, want any) bool { return fmt.Sprint(have) == fmt.Sprint(want) }
 
-// without copies data without the value at path, and without the mappings on
-// the way that hold nothing else.
+// without copies data without the value at path, and without mappings left empty.
 func without(data any, path []string) any {
 	mapping, ok := data.(map[string]any)
 	if !ok || len(path) == 0 {

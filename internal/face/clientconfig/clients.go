@@ -12,15 +12,13 @@ import (
 type Client struct {
 	// ID is what the command line calls it, Title what people do.
 	ID, Title string
-	// StartsInProject is true when the client starts servers in the directory
-	// of the project that is open.
+	// StartsInProject is true if the client starts servers in the open project's directory.
 	StartsInProject bool
-	// ProjectArg is what the client replaces by the project's directory in
-	// arguments; empty when there is nothing.
+	// ProjectArg is what the client replaces by the project's directory in arguments; may be empty.
 	ProjectArg string
 	// ProjectArgForUser is true when that works in the user's own file, too.
 	ProjectArgForUser bool
-	// After tells what the user has to do for the change to take effect.
+	// After is what the user has to do for the change to take effect.
 	After string
 
 	format  format
@@ -39,12 +37,11 @@ type Machine struct {
 	OS string
 	// Home is the user's home directory.
 	Home string
-	// Env gives environment variables.
+	// Env looks up environment variables.
 	Env func(name string) string
 }
 
-// config is the directory of configuration files of programs that follow the
-// XDG rules on every system.
+// config is the directory for programs that follow the XDG rules on every system.
 func (m Machine) config() string {
 	if dir := m.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -60,8 +57,7 @@ func (m Machine) application() string {
 	return m.config()
 }
 
-// from gives the directory in an environment variable, or else one below the
-// home directory.
+// from returns the directory in an environment variable, or else one below the home directory.
 func (m Machine) from(variable string, below ...string) string {
 	if dir := m.Env(variable); variable != "" && dir != "" {
 		return dir
@@ -75,12 +71,11 @@ func (c *Client) Printed() bool {
 	return yaml
 }
 
-// UserFiles are the places of the user's own configuration file, in order of
-// preference; the first is where a new one goes.
+// UserFiles are the paths of the user's configuration file, in order of preference; a new one goes to the first.
 func (c *Client) UserFiles(m Machine) []string { return c.user(m) }
 
-// ProjectFile is the configuration file of a project. The error is a
-// *tool.Error of code unsupported when the client has none.
+// ProjectFile is the configuration file of a project. Without one the error is a *tool.Error of
+// code unsupported.
 func (c *Client) ProjectFile(project string) (string, error) {
 	if c.project == "" {
 		return "", tool.Errorf(tool.Unsupported, "%s has no configuration of a single project", c.Title).
@@ -89,8 +84,7 @@ func (c *Client) ProjectFile(project string) (string, error) {
 	return filepath.Join(project, filepath.FromSlash(c.project)), nil
 }
 
-// Find gives the client of that ID. The error is a *tool.Error of code
-// not_found.
+// Find returns the client of that ID. The error is a *tool.Error of code not_found.
 func Find(id string) (*Client, error) {
 	var ids []string
 	for _, c := range Clients() {

@@ -18,8 +18,7 @@ type Entry struct {
 	Env []string
 }
 
-// Entries finds the servers in a client's file that are toolhost, under whatever
-// name. The error is a *tool.Error.
+// Entries finds toolhost's entries of any name in a client's file. The error is a *tool.Error.
 func (c *Client) Entries(file string, text []byte) (found []Entry, err error) {
 	_, data, err := c.read(file, text)
 	if err != nil {
@@ -30,7 +29,7 @@ func (c *Client) Entries(file string, text []byte) (found []Entry, err error) {
 	all, _ := servers.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		entry, _ := all[name].(map[string]any)
-		if command := commandOf(entry); isToolhost(command) {
+		if command := commandOf(entry); command[strings.LastIndexByte(command, '/')+1:] == "toolhost" {
 			found = append(found, Entry{name, command, toolsetOf(entry), c.envOf(entry)})
 		}
 	}
@@ -70,10 +69,6 @@ func toolsetOf(entry map[string]any) string {
 		}
 	}
 	return ""
-}
-
-func isToolhost(command string) bool {
-	return command[strings.LastIndexByte(command, '/')+1:] == "toolhost"
 }
 
 // envOf are the variables that an entry passes on or sets.

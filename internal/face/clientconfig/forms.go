@@ -9,11 +9,11 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// patience is how long a call may take, in seconds, where a client would give
-// up earlier. Builds and tests take minutes.
+// patience is the time for a call, in seconds, for clients that would give up earlier. Builds and
+// tests take minutes.
 const patience = int64(600)
 
-// inHome gives files below the home directory, with slashes.
+// inHome returns files below the home directory, with slashes.
 func inHome(files ...string) func(Machine) []string {
 	return func(m Machine) (all []string) {
 		for _, file := range files {
@@ -23,7 +23,7 @@ func inHome(files ...string) func(Machine) []string {
 	}
 }
 
-// inConfig gives files in a directory of the XDG configuration directory.
+// inConfig returns files in the XDG configuration directory.
 func inConfig(dir string, files ...string) func(Machine) []string {
 	return func(m Machine) (all []string) {
 		for _, file := range files {
@@ -33,21 +33,20 @@ func inConfig(dir string, files ...string) func(Machine) []string {
 	}
 }
 
-// inApplication gives a file among those of desktop programs.
+// inApplication returns a file among those of desktop programs.
 func inApplication(parts ...string) func(Machine) []string {
 	return func(m Machine) []string {
 		return []string{filepath.Join(append([]string{m.application()}, parts...)...)}
 	}
 }
 
-// names tells a client the names of variables that it passes on.
+// names lists the names of variables that a client passes on.
 func names(key string) func([]string) field {
 	return func(names []string) field { return field{key: key, value: names, shared: true} }
 }
 
-// references tells a client variables whose values are references to its own,
-// in a form that is empty where one is not set. Those that are there are not
-// changed.
+// references sets variables to references to the client's own, in a form that is empty for an unset
+// one. Existing ones stay.
 func references(before, after string) func([]string) field {
 	return func(names []string) field {
 		var all members
@@ -82,14 +81,12 @@ func gooseFields(_ any, s Server) []field {
 	}
 }
 
-// zedFields has source for the versions of Zed that want to be told that the
-// server does not come from an extension.
+// zedFields has source for versions of Zed that require it for servers that are not extensions.
 func zedFields(_ any, s Server) []field {
 	return append([]field{{key: "source", value: "custom"}}, plain(nil, s)...)
 }
 
-// opencodePath is mcp.NAME, or mcp.servers.NAME in a file that has the form of
-// opencode 2, which reads both.
+// opencodePath is mcp.NAME, or mcp.servers.NAME in a file of opencode 2's form.
 func opencodePath(data any, name string) []string {
 	if opencode2(data) {
 		return []string{"mcp", "servers", name}
@@ -138,12 +135,11 @@ func copilotFields(_ any, s Server) []field {
 		field{key: "tools", value: []string{"*"}, initial: true})
 }
 
-// FiltersEnv reports whether the client passes on only those environment
-// variables that the entry names.
+// FiltersEnv reports whether the client passes on only the environment variables that the entry names.
 func (c *Client) FiltersEnv() bool { return c.env != nil }
 
-// Link is what a user clicks on to have the client take the server over. The
-// error is a *tool.Error of code unsupported when the client has no links.
+// Link is a link that adds the server to the client. Without links the error is a *tool.Error of
+// code unsupported.
 func (c *Client) Link(s Server) (string, error) {
 	if c.link == nil {
 		return "", tool.Errorf(tool.Unsupported, "%s takes no servers over from links", c.Title).
@@ -165,6 +161,5 @@ func vscodeLink(s Server) string {
 	return "vscode:mcp/install?" + escape((&jsonText{}).renderFlat(members(entry)))
 }
 
-// escape escapes as JavaScript's encodeURIComponent does, whose counterpart
-// takes no + for a blank.
+// escape is JavaScript's encodeURIComponent, whose counterpart does not read + as a blank.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

@@ -69,8 +69,7 @@ func openJSON(text []byte) (*jsonText, *hujson.Object, error) {
 	return j, object, nil
 }
 
-// indent is the white space that begins the line of offset, "" when there is
-// more than that before it.
+// indent is the white space before offset in its line, "" if there is other text.
 func (j *jsonText) indent(offset int) string {
 	start := bytes.LastIndexByte(j.text[:offset], '\n') + 1
 	lead := j.text[start:offset]
@@ -80,8 +79,7 @@ func (j *jsonText) indent(offset int) string {
 	return string(lead)
 }
 
-// lineIndent is the white space that begins the line of offset, whatever
-// follows it.
+// lineIndent is the white space that begins the line of offset.
 func (j *jsonText) lineIndent(offset int) string {
 	line := j.text[bytes.LastIndexByte(j.text[:offset], '\n')+1 : offset]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
@@ -138,7 +136,7 @@ func setJSON(text []byte, path []string, value any) ([]byte, error) {
 	return j.text, nil
 }
 
-// nest puts a value into objects of the given keys.
+// nest wraps a value into objects of the given keys.
 func nest(keys []string, value any) any {
 	for i := len(keys) - 1; i >= 0; i-- {
 		value = members{{key: keys[i], value: value}}
@@ -279,8 +277,7 @@ func (jsonc) remove(text []byte, path []string) ([]byte, error) {
 	return out, nil
 }
 
-// cut takes out a member with its comma, and the line when that is all there
-// is in it.
+// cut removes a member with its comma, and its line if left empty.
 func (j *jsonText) cut(o *hujson.Object, start, i int) []byte {
 	m := o.Members[i]
 	from, to := m.Name.StartOffset, m.Value.EndOffset
@@ -304,8 +301,7 @@ func (j *jsonText) cut(o *hujson.Object, start, i int) []byte {
 	return j.cutLine(from, to)
 }
 
-// cutLine takes out a part of the text, and the line end before it when
-// nothing else is left in the line.
+// cutLine removes a part of the text, and the line if left empty.
 func (j *jsonText) cutLine(from, to int) []byte {
 	lead := len(bytes.TrimRight(j.text[:from], " \t"))
 	rest := j.text[to:]

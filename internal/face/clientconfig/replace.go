@@ -14,9 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// ownTools are the tools of a client's own that do what toolhost's do, and the
-// setting that switches them off: a list of their names, or with flags an object
-// in which each is false.
+// ownTools are a client's own tools that do what toolhost's do, and the setting to turn them off: a
+// list of names, or with flags an object in which each is false.
 type ownTools struct {
 	names   []string
 	path    []string
@@ -25,12 +24,10 @@ type ownTools struct {
 	project string
 }
 
-// ownSuffix ends the name of the copy that SwitchOff leaves of the file as it
-// was.
+// ownSuffix ends the name of SwitchOff's copy of the earlier file.
 const ownSuffix = ".with-own-tools"
 
-// claudeTools are what Claude Code calls its tools, googleTools what Gemini CLI
-// and those that come from it do.
+// claudeTools are Claude Code's names of its tools, googleTools those of Gemini CLI and its forks.
 var (
 	claudeTools = []string{"Bash", "Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "WebFetch"}
 	googleTools = []string{"run_shell_command", "read_file", "read_many_files", "write_file", "replace", "edit", "glob",
@@ -61,9 +58,8 @@ type OwnTools struct {
 	how ownTools
 }
 
-// OwnTools gives the client's setting: in the project's file, or the user's
-// where project is "". servers is the file of the servers. The error is a
-// *tool.Error of code unsupported where the client has none.
+// OwnTools returns the client's setting: in the project's file, or the user's if project is "". servers is the
+// file of the servers. Without a setting the error is a *tool.Error of code unsupported.
 func (c *Client) OwnTools(m Machine, project, servers string) (*OwnTools, error) {
 	how, ok := ownToolsOf[c.ID]
 	if !ok {
@@ -79,7 +75,7 @@ func (c *Client) OwnTools(m Machine, project, servers string) (*OwnTools, error)
 	return o, nil
 }
 
-// off gives a file in which the tools are off.
+// off returns a file in which the tools are off.
 func (o *OwnTools) off(text []byte) ([]byte, error) {
 	data, err := jsonc{}.decode(text)
 	if err != nil {
@@ -164,8 +160,8 @@ func (o *OwnTools) SwitchOff() error {
 	return nil
 }
 
-// SwitchOn makes the setting what it was before SwitchOff, and reports whether
-// that had been: the whole file byte by byte, if nobody has changed it since.
+// SwitchOn restores the setting before SwitchOff, and reports whether there was one: the whole file
+// byte for byte, if unchanged since.
 func (o *OwnTools) SwitchOn() (done bool, err error) {
 	file, err := target(o.File)
 	if err != nil {
@@ -201,8 +197,7 @@ func (o *OwnTools) SwitchOn() (done bool, err error) {
 	return true, os.Remove(file + ownSuffix)
 }
 
-// on takes the names that were not there before out of a file that has changed
-// since.
+// on removes the names that SwitchOff added from a file that has changed since.
 func (o *OwnTools) on(text, was []byte) ([]byte, error) {
 	now, err := jsonc{}.decode(text)
 	if err != nil {
@@ -246,8 +241,7 @@ func (o *OwnTools) on(text, was []byte) ([]byte, error) {
 	return setJSON(text, o.how.path, append([]string{}, left...))
 }
 
-// removed takes the list out, and the objects on the way to it that hold nothing
-// else and were not there before.
+// removed removes the list, and objects left empty that were not there before.
 func (o *OwnTools) removed(text []byte, before any) ([]byte, error) {
 	for n := len(o.how.path); n > 0; n-- {
 		now, err := jsonc{}.decode(text)
@@ -269,7 +263,7 @@ func (o *OwnTools) removed(text []byte, before any) ([]byte, error) {
 // verbatim is a value as it is written in a file.
 type verbatim string
 
-// rawAt is the value at a path as it is written, "" where there is none.
+// rawAt is the value at a path as written, "" if missing.
 func rawAt(text []byte, path []string) string {
 	_, object, err := openJSON(text)
 	for i, key := range path {

@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// tomlFile is TOML. An entry is a block of toolhost's own: a table that is appended to the file. It is changed and
-// removed as long as it reads as toolhost writes it.
+// tomlFile is TOML. An entry is a table of toolhost's own, appended to the file, and changed or
+// removed while it reads as toolhost writes it.
 type tomlFile struct{}
 
 func (tomlFile) decode(text []byte) (any, error) {
@@ -46,7 +46,7 @@ func tomlBlock(path []string, values map[string]any, newline string) string {
 	return strings.Join(lines, newline)
 }
 
-// find gives the place of the entry's block, and the values in it. exists is false where there is no such entry.
+// find returns the place of the entry's block, and its values; exists is false without one.
 func (f tomlFile) find(text []byte, path []string) (start int, block string,
 	values map[string]any, exists bool, err error) {
 	data, err := f.decode(text)
@@ -105,8 +105,7 @@ func (f tomlFile) set(text []byte, path []string, fields []field) ([]byte, error
 	return text, nil
 }
 
-// remove takes out the block, with the lines that were added to its table and the
-// blank line before it, or else the one after it.
+// remove removes the block, with lines that were added to its table and the blank line before, or after, it.
 func (f tomlFile) remove(text []byte, path []string) ([]byte, error) {
 	start, block, _, _, err := f.find(text, path)
 	if err != nil {
@@ -144,8 +143,7 @@ func (f tomlFile) remove(text []byte, path []string) ([]byte, error) {
 	return text, nil
 }
 
-// errHoldsMore is why an entry is not removed that somebody has added more to than
-// lines of its table.
+// errHoldsMore is the error for an entry with more than lines added to its table.
 var errHoldsMore = errors.New("the entry holds more than toolhost wrote")
 
 func has(data any, path []string) bool {

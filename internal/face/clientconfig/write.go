@@ -11,11 +11,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/inplace"
 )
 
-// BackupSuffix ends the name of the copy that Write leaves of the file as it
-// was.
+// BackupSuffix ends the name of Write's copy of the earlier file.
 const BackupSuffix = ".before-toolhost"
 
-// Choose gives the first of files that exists, or else the first.
+// Choose returns the first of files that exists, or else the first.
 func Choose(files []string) string {
 	for _, file := range files {
 		if _, err := os.Stat(file); err == nil {
@@ -25,8 +24,7 @@ func Choose(files []string) string {
 	return files[0]
 }
 
-// Read gives the content of a file, nil when there is none. The error is a
-// *tool.Error.
+// Read returns the content of a file, nil if missing. The error is a *tool.Error.
 func Read(file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	switch {
@@ -38,8 +36,7 @@ func Read(file string) ([]byte, error) {
 	return text, nil
 }
 
-// ReadOriginal gives the content that a file had before the last change that
-// Write made, nil when there was no file.
+// ReadOriginal returns the content of a file before Write's last change, nil if there was no file.
 func ReadOriginal(file string) ([]byte, error) {
 	real, err := target(file)
 	if err != nil {
@@ -48,10 +45,9 @@ func ReadOriginal(file string) ([]byte, error) {
 	return Read(real + BackupSuffix)
 }
 
-// Write carries out a change: whole or not at all, through symlinks to the
-// file itself, with the file's permissions. The old file is kept beside it,
-// under its name and BackupSuffix. Nothing is written when the file is no
-// longer as it was. The error is a *tool.Error, of code conflict in that case.
+// Write writes a change atomically, through symlinks, with the file's permissions. The old file is
+// kept under its name and BackupSuffix. If the file has changed meanwhile, nothing is written and
+// the error is of code conflict. The error is a *tool.Error.
 func (c *Change) Write() error {
 	file, err := target(c.File)
 	if err != nil {
@@ -82,9 +78,8 @@ func (c *Change) Write() error {
 	return nil
 }
 
-// keep leaves a copy of a file beside it. takeBack makes that as if it had not
-// been called, unless the error that the file could not be written with says that
-// the copy is needed.
+// keep copies a file beside it. takeBack undoes that, unless the error of writing the file says
+// that the copy is needed.
 func keep(file, suffix string, text []byte) (takeBack func(error), err error) {
 	backup := file + suffix
 	was, readErr := os.ReadFile(backup)

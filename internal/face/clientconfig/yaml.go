@@ -31,7 +31,7 @@ func (f yamlFile) decode(text []byte) (any, error) {
 	return data, nil
 }
 
-// named gives the items of a list by their names, or else by their places.
+// named returns the items of a list by their names, or else by their places.
 func named(items []any) map[string]any {
 	all := make(map[string]any)
 	for i, item := range items {
@@ -81,8 +81,7 @@ func (yamlFile) remove([]byte, []string) ([]byte, error) { return nil, errNoYAML
 
 var plainYAML = matching.Lazy(`^[A-Za-z/][A-Za-z0-9_./ ,-]*$`)
 
-// yamlString writes a text plainly where that cannot be taken for anything
-// else. A JSON string is a YAML one.
+// yamlString writes a text without quotes if that is unambiguous. A JSON string is a YAML one.
 func yamlString(s string) string {
 	if plainYAML().MatchString(s) && s == strings.TrimSpace(s) {
 		var back any

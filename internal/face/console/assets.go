@@ -11,7 +11,7 @@ import (
 //go:embed built
 var built embed.FS
 
-// page gives a file of the page.
+// page serves a file of the page.
 func (s *Server) page(name, media string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		data, err := built.ReadFile("built/" + name)

@@ -15,13 +15,11 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Leads are files that lead the user's browser to an address. A command line can
-// be read by every program of the machine, a file of mode 0600 where no tool can
-// read cannot.
+// leads are files that lead the user's browser to an address. All programs of the machine can read
+// a command line, but not a file of mode 0600 out of the tools' reach.
 const leads = "open-*.html"
 
-// BrowserExpected reports whether a browser can be started where this program
-// runs.
+// BrowserExpected reports whether a browser can be started here.
 func BrowserExpected(getenv func(string) string) bool {
 	switch runtime.GOOS {
 	case "darwin":
@@ -30,9 +28,8 @@ func BrowserExpected(getenv func(string) string) bool {
 	return getenv("DISPLAY") != "" || getenv("WAYLAND_DISPLAY") != ""
 }
 
-// OpenBrowser has the user's browser open an address that Address gave, by a file
-// that is removed when the address no longer opens the console. It does not wait;
-// failed is called with why nothing could be opened.
+// OpenBrowser opens an address of Address in the user's browser, by a file that is removed when the
+// address has been used. It does not wait; failed is called if nothing could be opened.
 func (s *Server) OpenBrowser(address string, failed func(error)) {
 	path, err := writeLead(strings.Replace(address, "/#", entrancePath+"#", 1))
 	if err != nil {
@@ -47,8 +44,7 @@ func (s *Server) OpenBrowser(address string, failed func(error)) {
 	}()
 }
 
-// writeLead writes the file that leads to an address, and removes those that
-// consoles which were killed have left.
+// writeLead writes the file that leads to an address, and removes those of killed consoles.
 func writeLead(address string) (path string, err error) {
 	dir, err := userdir.Console()
 	if err == nil {

@@ -66,8 +66,7 @@ func (s *Server) chosenSpaces(r *http.Request) ([]*space, error) {
 	return []*space{found}, err
 }
 
-// searchTime is how long a text is sought for one answer; who asks goes on from
-// where that came to.
+// searchTime bounds the search for a text in one request; the next goes on from there.
 const searchTime = 250 * time.Millisecond
 
 // callsAsked is what a request for calls chooses.
@@ -88,8 +87,7 @@ func callsAsked(r *http.Request) (filter record.Filter, text string, err error) 
 	return filter, strings.ToLower(r.FormValue("text")), err
 }
 
-// listCalls gives the last calls before a time, the newest first, and how far
-// back it has looked.
+// listCalls serves the last calls before a time, newest first, and how far back it has looked.
 func (s *Server) listCalls(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {
@@ -124,7 +122,7 @@ func (s *Server) listCalls(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// callsOf gives the last calls of workspaces, the newest first.
+// callsOf returns the last calls of workspaces, newest first.
 func callsOf(ctx context.Context, spaces []*space, filter record.Filter) ([]ranCall, error) {
 	all := []ranCall{}
 	for _, found := range spaces {
@@ -145,13 +143,13 @@ func ranLine(found *space, c *record.Call) ranCall {
 		Tool: show.Page.Line(c.Tool), About: about(c.Params), Status: show.Page.Line(c.Status),
 		Call:  show.Fit(show.Call(c.Tool, c.Params), mostLine),
 		Began: c.Began.UnixMicro(), Took: milliseconds(c.Took), Waited: milliseconds(c.Waited), Files: c.Files,
-		Client: show.SaidLine(c.Client, show.MostName), says: c.Says}
+		Client: show.SanitizeLine(c.Client, show.MostName), says: c.Says}
 }
 
 var aboutNames = []string{"path", "file_path", "absolute_path", "filePath", "command", "args", "pattern", "query", "url",
 	"name"}
 
-// about is the parameter that says most shortly what a call is about, "" where none is known to.
+// about is the parameter that best describes a call, "" if unknown.
 func about(params json.RawMessage) string {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(params, &values) != nil {
@@ -225,7 +223,7 @@ func (p *callPage) whole(name string, data json.RawMessage) json.RawMessage {
 	return shown
 }
 
-// again says how the call is made again.
+// again sets how the call is repeated.
 func (p *callPage) again(d *record.Detail) {
 	p.Call = show.Fit(show.Call(d.Tool, d.Params), mostLine)
 	p.JSON = plain(d.Params)
@@ -277,8 +275,7 @@ func plain(data json.RawMessage) string {
 	return b.String()
 }
 
-// callNamed gives the flags that choose one call, and no other: what a client has
-// named its call is no flag of its own.
+// callNamed returns the flags that select exactly one call: a client's name of a call must not be a flag.
 func callNamed(session, id string) ([]string, error) {
 	if err := record.ValidSession(session); err != nil {
 		return nil, err
@@ -320,8 +317,7 @@ func (s *Server) showDiff(w http.ResponseWriter, r *http.Request) error {
 	return give(w, shownJSON(tool.MustMarshal(c)), nil)
 }
 
-// scope says which changes are meant: those of a call, of a session where no call is named, or of all calls since a
-// time; and of which files, all where none is named.
+// scope selects changes: of a call, of a session, or of all calls since a time; and files, all if empty.
 type scope struct {
 	Space   string   `json:"space"`
 	Session string   `json:"session"`
@@ -366,8 +362,7 @@ func (c scope) flags() (flags []string, err error) {
 type undoing struct {
 	scope
 	Redo bool `json:"redo"`
-	// Conflicts says what becomes of files that somebody has changed since: "",
-	// which refuses, "skip" or "ours".
+	// Conflicts is what happens to files changed since: "", which refuses, "skip" or "ours".
 	Conflicts string `json:"conflicts"`
 	// Shown is the digest of the plan that was shown; without one it is only shown.
 	Shown string `json:"shown"`
@@ -389,8 +384,8 @@ func (u undoing) args() ([]string, error) {
 	return args, err
 }
 
-// showNet gives what the calls of a scope have changed in files, as far as it stands: one diff for each file, from what
-// it held before the first of them to what it holds now.
+// showNet serves the remaining changes of a scope: a diff for each file, from its content before
+// the first call to now.
 func (s *Server) showNet(w http.ResponseWriter, r *http.Request) error {
 	c := scope{Space: r.FormValue("space"), Session: r.FormValue("session"), Since: r.FormValue("since")}
 	found, err := s.spaces.find(c.Space)
@@ -443,8 +438,8 @@ func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
 	return give(w, map[string]any{"done": shownJSON(done)}, err)
 }
 
-// conflictIn returns the diffs in an error that toolhost has printed: from what the call left to what is there now,
-// and from there to what the undo would bring back.
+// conflictIn returns the diffs in toolhost's error: from what the call left to now, and from there
+// to what undo would restore.
 func conflictIn(out []byte) (since, back string) {
 	var told struct {
 		Error struct {
@@ -458,7 +453,7 @@ func conflictIn(out []byte) (since, back string) {
 	return told.Error.Details.Since, told.Error.Details.Back
 }
 
-// listChanges gives the calls that changed files, the newest first.
+// listChanges serves the calls that changed files, newest first.
 func (s *Server) listChanges(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 // mostConfig bounds the agent.hcl that is shown.
 const mostConfig = 1 << 20
 
-// showConfig gives a workspace's agent.hcl, its mistakes, and what an approval
-// would allow.
+// showConfig serves a workspace's agent.hcl, its mistakes, and what an approval would allow.
 func (s *Server) showConfig(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -58,7 +57,7 @@ func (s *Server) trust(w http.ResponseWriter, r *http.Request) error {
 	return give(w, map[string]bool{"approved": true}, err)
 }
 
-// listSources gives what tools come from, and what doctor knows.
+// listSources serves the sources of tools, and doctor's findings.
 func (s *Server) listSources(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// kind says what a request has to bring along. Each demands all of what those
-// before it do not, and there is no other.
+// kind is what a request has to bring. Each demands what those before it do not; there is no other.
 type kind int
 
 const (
@@ -20,13 +19,13 @@ const (
 	document kind = iota + 1
 	// asset is what the page consists of.
 	asset
-	// exchange gives a cookie and a key for a code.
+	// exchange trades a code for a cookie and a key.
 	exchange
 	// reading and acting need both.
 	reading
 	acting
-	// entrance is the page where a file has led a browser, which says that another
-	// site did. It is there as long as a file leads to it.
+	// entrance is the page for a browser that a file has led here, as from another site. It is
+	// there while such a file is.
 	entrance
 )
 
@@ -54,8 +53,8 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// guard decides whose requests are answered. A page elsewhere in the user's
-// browser and a confined command with network reach this address too.
+// guard decides which requests are answered. A page elsewhere in the user's browser and a confined
+// command with network reach this address too.
 type guard struct {
 	host string // the only one that is served, with its port
 
@@ -63,8 +62,8 @@ type guard struct {
 	codes map[[sha256.Size]byte]time.Time // until when each counts
 	// leave removes the file that leads to the newest code, where there is one.
 	leave func()
-	// cookies are those given out, each with the key that its page sends along: a
-	// browser sends cookies to every port of this machine, the key to this one.
+	// cookies map to the key that their page sends along: a browser sends cookies to every port of
+	// this machine, the key to this one.
 	cookies map[[sha256.Size]byte][sha256.Size]byte
 	now     func() time.Time
 }
@@ -74,7 +73,7 @@ func newGuard(host string) *guard {
 		cookies: make(map[[sha256.Size]byte][sha256.Size]byte), now: time.Now}
 }
 
-// secret is a text that nobody guesses, and what is kept of it.
+// secret returns an unguessable text, and its hash to keep.
 func secret() (text string, sum [sha256.Size]byte) {
 	var b [32]byte
 	rand.Read(b[:])
@@ -82,7 +81,7 @@ func secret() (text string, sum [sha256.Size]byte) {
 	return text, sha256.Sum256([]byte(text))
 }
 
-// newCode gives a code that can be exchanged once. Codes before it count no longer.
+// newCode returns a code that can be exchanged once, and invalidates earlier ones.
 func (g *guard) newCode() string {
 	text, sum := secret()
 	g.mu.Lock()
@@ -93,8 +92,7 @@ func (g *guard) newCode() string {
 	return text
 }
 
-// lead notes that a file leads to a code. Leave removes it, once, as soon as the
-// code counts no longer.
+// lead registers a file that leads to a code. leave removes it, once, when the code is invalid.
 func (g *guard) lead(code string, leave func()) {
 	sum := sha256.Sum256([]byte(code))
 	g.mu.Lock()
@@ -172,7 +170,7 @@ func refuse(status int, message, next string) *refusal { return &refusal{status,
 
 const openAgain = "Open the address that toolhost console prints in a new tab."
 
-// check says whether a request may be answered as one of that kind.
+// check returns why a request may not be answered as one of that kind.
 func (g *guard) check(r *http.Request, k kind) *refusal {
 	if r.Host != g.host {
 		return refuse(http.StatusForbidden, "this Host is not served here", openAgain)
@@ -206,8 +204,7 @@ func (g *guard) check(r *http.Request, k kind) *refusal {
 		"Press Enter where toolhost console runs, and open the address that it prints.")
 }
 
-// checkSite refuses what another site, a frame or a program that is no browser
-// asks for.
+// checkSite refuses requests of another site, a frame or a program that is not a browser.
 func (g *guard) checkSite(r *http.Request, k kind) *refusal {
 	no := refuse(http.StatusForbidden, "only the console's own page may ask for this", openAgain)
 	site := r.Header.Values("Sec-Fetch-Site")
@@ -247,7 +244,7 @@ func (g *guard) known(r *http.Request) bool {
 	return false
 }
 
-// cookieName has the port in it, since cookies of all ports are in one jar.
+// cookieName has the port, since cookies of all ports are in one jar.
 func (g *guard) cookieName() string {
 	return "toolhost-console-" + portOf(g.host)
 }

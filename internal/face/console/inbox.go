@@ -46,15 +46,14 @@ type waitingCall struct {
 	Expires time.Time `json:"expires"`
 }
 
-// mostLine is how much of a call one line of the list has. The whole is shown
-// beside it.
+// mostLine bounds a call in a line of the list. The whole is shown beside it.
 const mostLine = 300
 
 func lineOf(s *space, p approval.Pending) waitingCall {
 	return waitingCall{Key: s.id + "/" + p.ID, Space: s.id, ID: p.ID, Root: s.title(), Tool: show.Page.Line(p.Tool),
 		Call: show.Fit(p.Line(), mostLine), About: about(p.Seen()), Session: show.Page.Line(p.Session),
-		Client:  show.SaidLine(p.Client, show.MostName),
-		Toolset: show.Page.Line(p.Toolset), Reason: show.SaidLine(p.Reason, mostLine), Digest: p.Digest(), Asked: p.Asked,
+		Client:  show.SanitizeLine(p.Client, show.MostName),
+		Toolset: show.Page.Line(p.Toolset), Reason: show.SanitizeLine(p.Reason, mostLine), Digest: p.Digest(), Asked: p.Asked,
 		Expires: p.Expires}
 }
 
@@ -64,7 +63,7 @@ type inboxNews struct {
 	Gone     []string      `json:"gone,omitempty"`
 	Problems []string      `json:"problems,omitempty"`
 	Ready    bool          `json:"ready"`
-	// More says that what follows belongs to the same moment.
+	// More is set if more lines of the same moment follow.
 	More bool `json:"more,omitempty"`
 }
 
@@ -144,8 +143,7 @@ func (s *Server) news(ctx context.Context, sent map[string]string) (news inboxNe
 	return news
 }
 
-// stream begins an answer that goes on, a JSON object a line. A reader that does
-// not read is given up.
+// stream begins an answer of one JSON object a line. A reader that does not read is dropped.
 func (s *Server) stream(w http.ResponseWriter) (out func(any) error, done func(), err error) {
 	select {
 	case s.streams <- struct{}{}:
@@ -261,7 +259,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !slices.Contains([]string{"once", "always", "deny"}, d.Verdict) {
-		return tool.Errorf(tool.InvalidArgument, "%q is no decision", show.SaidLine(d.Verdict, show.MostName)).
+		return tool.Errorf(tool.InvalidArgument, "%q is no decision", show.SanitizeLine(d.Verdict, show.MostName)).
 			Suggest("Decide once, always or deny.")
 	}
 	call, err := s.findRemote(d.Space, d.ID)
@@ -339,8 +337,7 @@ func (s *Server) approve(ctx context.Context, found *space, d decision) error {
 	return found.approvals.Approve(ctx, p)
 }
 
-// watch says, as long as a page is open, that somebody looks at the calls that
-// wait: those who make them wait for the answer then.
+// watch marks the waiting calls as looked at while a page is open: then their callers wait for the answer.
 type watch struct {
 	mu    sync.Mutex
 	pages int

@@ -8,13 +8,12 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// RemoteInbox has the calls that wait on other machines: the workers of a fleet. They work
-// out themselves what a call would do, and decide on it when they are told to.
+// RemoteInbox has the waiting calls of a fleet's workers, which work out what a call would do and
+// carry out the decision.
 type RemoteInbox interface {
-	// Waiting are the calls that wait as far as is known now, and what keeps others
-	// from being known. It does not wait for an answer.
+	// Waiting are the known waiting calls, and why others are unknown. It does not block.
 	Waiting() (calls []RemoteCall, problems []string)
-	// Look has what the call is and would do worked out again. Shown stands for it.
+	// Look works out again what the call is and would do. shown stands for it.
 	Look(ctx context.Context, call RemoteCall) (question show.Question, shown string, err error)
 	// Approve lets the call run once, if it still is what Look has shown.
 	Approve(ctx context.Context, call RemoteCall, shown string) error
@@ -33,10 +32,10 @@ const remoteSpace = "worker/"
 // line is the call as the page has it. Every text in it is another's.
 func (c RemoteCall) line() waitingCall {
 	return waitingCall{Key: remoteSpace + c.Worker + "/" + c.ID, Space: remoteSpace + c.Worker, ID: c.ID,
-		Root: "worker " + show.SaidLine(c.Worker, show.MostName), Worker: show.SaidLine(c.Worker, show.MostName),
-		Tenant: show.SaidLine(c.Tenant, show.MostName), Tool: show.SaidLine(c.Tool, show.MostName),
-		Call: show.Fit(show.Page.Line(c.Call), mostLine), Session: show.SaidLine(c.Session, show.MostName),
-		Reason: show.SaidLine(c.Reason, mostLine), Digest: digestOf(tool.MustMarshal(c)), Asked: c.Asked,
+		Root: "worker " + show.SanitizeLine(c.Worker, show.MostName), Worker: show.SanitizeLine(c.Worker, show.MostName),
+		Tenant: show.SanitizeLine(c.Tenant, show.MostName), Tool: show.SanitizeLine(c.Tool, show.MostName),
+		Call: show.Fit(show.Page.Line(c.Call), mostLine), Session: show.SanitizeLine(c.Session, show.MostName),
+		Reason: show.SanitizeLine(c.Reason, mostLine), Digest: digestOf(tool.MustMarshal(c)), Asked: c.Asked,
 		Expires: c.Expires}
 }
 
@@ -55,7 +54,7 @@ func (s *Server) waitingRemote() (calls []waitingCall, problems []string) {
 	return calls, problems
 }
 
-// findRemote gives the call that waits elsewhere, nil for a space of this machine.
+// findRemote returns the call that waits elsewhere, nil for a space of this machine.
 func (s *Server) findRemote(space, id string) (*RemoteCall, error) {
 	if s.options.Remote == nil || len(space) <= len(remoteSpace) || space[:len(remoteSpace)] != remoteSpace {
 		return nil, nil
@@ -67,11 +66,10 @@ func (s *Server) findRemote(space, id string) (*RemoteCall, error) {
 		}
 	}
 	return nil, tool.Errorf(tool.NotFound, "no call waits there as %q: it was decided on, has waited too long, or its "+
-		"session has moved", show.SaidLine(id, show.MostName)).Suggest("A call that is made again waits again.")
+		"session has moved", show.SanitizeLine(id, show.MostName)).Suggest("A call that is made again waits again.")
 }
 
-// lookAway gives the call whole as the page is to show it, and what stands for
-// that at its worker.
+// lookAway returns the whole call for the page, and what stands for that at its worker.
 func (s *Server) lookAway(ctx context.Context, call RemoteCall) (l look, shown string, err error) {
 	l = look{waitingCall: call.line()}
 	question, shown, err := s.options.Remote.Look(ctx, call)

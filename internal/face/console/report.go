@@ -45,8 +45,7 @@ type reportedCall struct {
 	Files                                       []string
 }
 
-// showReport gives a session as one HTML file that can be sent to somebody: it has no script, loads nothing, and
-// what looks like a secret is left out of it.
+// showReport serves a session as one HTML file to send: without scripts, loads, or what looks like a secret.
 func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -152,7 +151,7 @@ func (c cleaner) call(ran *record.Call, d *record.Detail) reportedCall {
 	return one
 }
 
-// textIn is a text of JSON, "" where it is none.
+// textIn is a JSON text, "" for anything else.
 func textIn(data json.RawMessage) (text string) {
 	_ = json.Unmarshal(data, &text)
 	return text

@@ -37,8 +37,7 @@ func (c savedCall) sameAs(o savedCall) bool {
 // saving is held while the file is replaced.
 var saving sync.Mutex
 
-// saved are the calls kept for a workspace, in a file of its state that no tool
-// can write.
+// saved are a workspace's saved calls, in a state file that no tool can write.
 func (s *space) saved() (calls []savedCall, err error) {
 	data, err := plainfile.Read(s.savedFile(), mostSaved*2*mostSavedCall)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,8 +53,7 @@ func (s *space) saved() (calls []savedCall, err error) {
 	return calls, nil
 }
 
-// withoutSecrets gives parameters with null for what the tool's schema marks as
-// writeOnly: it is filled in again with each call.
+// withoutSecrets replaces parameters that the schema marks as writeOnly by null, to be filled in at each call.
 func withoutSecrets(described []byte, params string) (string, error) {
 	var def struct {
 		Parameters json.RawMessage `json:"parameters"`

@@ -20,7 +20,7 @@ type Options struct {
 	Toolhost string
 	// Version is its version.
 	Version string
-	// Remote has the calls that wait on other machines; nil for none.
+	// Remote has the waiting calls of other machines. May be nil.
 	Remote RemoteInbox
 	Logger *slog.Logger
 }
@@ -49,15 +49,15 @@ type route struct {
 // mostStreams bounds the pages that are kept up to date.
 const mostStreams = 64
 
-// Listen makes a console on that port of 127.0.0.1; 0 is any.
+// Listen returns a console on that port of 127.0.0.1, 0 for any.
 func Listen(port string, o Options) (*Server, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
 		return nil, tool.Errorf(tool.Unavailable, "the console cannot listen on port %s: %w", port, err).
 			Suggest("Leave --port out, or choose another one.")
 	}
-	s := &Server{options: o, listen: l, guard: newGuard(l.Addr().String()), spaces: newSpaces(), browse: openFile,
-		streams: make(chan struct{}, mostStreams), closing: make(chan struct{})}
+	s := &Server{options: o, listen: l, guard: newGuard(l.Addr().String()), spaces: &spaces{known: make(map[string]*space)},
+		browse: openFile, streams: make(chan struct{}, mostStreams), closing: make(chan struct{})}
 	s.routes = s.table()
 	return s, nil
 }
@@ -217,7 +217,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// portOf is the port of an address.
 func portOf(address string) string {
 	_, port, _ := net.SplitHostPort(address)
 	return port

@@ -32,7 +32,7 @@ func (n namedSource) in(s *Server) (*space, sources.Kind, error) {
 	return found, kind, err
 }
 
-// showSaid gives what a plugin or MCP server printed and logged last.
+// showSaid serves the last output and log of a plugin or MCP server.
 func (s *Server) showSaid(w http.ResponseWriter, r *http.Request) error {
 	found, kind, err := namedSource{r.FormValue("space"), r.FormValue("kind"), r.FormValue("name")}.in(s)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) showSaid(w http.ResponseWriter, r *http.Request) error {
 	return give(w, map[string]string{"said": show.Text(said)}, err)
 }
 
-// restart has every session start a plugin or MCP server again.
+// restart restarts a plugin or MCP server in every session.
 func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 	var ask namedSource
 	if err := given(r, &ask); err != nil {
@@ -76,7 +76,7 @@ const loginTime = 6 * time.Minute
 // logging bounds the logins at the same time.
 var logging = proc.NewLimit(4)
 
-// begin gives a new login of a server, nil while one goes on.
+// begin returns a new login of a server, nil while one goes on.
 func (l *logins) begin(of namedSource) *login {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *Server) logIn(l *login, found *space, name string) {
 	}
 }
 
-// showLogin tells where to log in, and what has become of it.
+// showLogin serves where to log in, and the outcome.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) error {
 	of := namedSource{r.FormValue("space"), r.FormValue("kind"), r.FormValue("name")}
 	if _, _, err := of.in(s); err != nil {

@@ -36,8 +36,8 @@ type stamp struct {
 	time time.Time
 }
 
-// clockStep is more than the clock of a file system goes on at a time: what is written
-// twice within one step, to the same size, has the same stamp.
+// clockStep is more than a step of a file system's clock: writes of the same size within one step
+// have the same stamp.
 const clockStep = 50 * time.Millisecond
 
 // before reports whether the last change is older than d.
@@ -52,10 +52,8 @@ type spaces struct {
 	new    time.Time // when that has changed last
 }
 
-func newSpaces() *spaces { return &spaces{known: make(map[string]*space)} }
-
-// New workspaces are looked for every lookEvery, and every time for newTime after
-// there is one: it is not known as such before something of it is recorded.
+// Workspaces are looked for every lookEvery, and for newTime after a new one each time: it is known
+// only once something of it is recorded.
 const (
 	lookEvery = time.Second
 	newTime   = 5 * time.Second
@@ -71,7 +69,7 @@ func (s *spaces) due(now time.Time) bool {
 	return now.Sub(s.looked) >= lookEvery || now.Sub(s.new) < newTime
 }
 
-// all gives the workspaces, by path.
+// all returns the workspaces, by path.
 func (s *spaces) all() []*space {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +126,7 @@ func (s *space) close() {
 // title names the workspace for a person.
 func (s *space) title() string { return show.Page.Line(s.root) }
 
-// openSpace opens the workspace whose state lies in dir, nil if it is not known which
-// one that is.
+// openSpace opens the workspace with the state in dir, nil if unknown.
 func openSpace(id, dir string) *space {
 	root := record.WorkspaceOf(dir)
 	if root == "" {
@@ -157,8 +154,7 @@ func openSpace(id, dir string) *space {
 	return found
 }
 
-// pending are the calls that wait. They are read, once for all pages, where the
-// files have changed, or one has expired.
+// pending are the waiting calls, read once for all pages when the files have changed or one has expired.
 func (s *space) pending(ctx context.Context) ([]waitingCall, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ const (
 	mostTasks      = 200
 )
 
-// listSpans gives the tasks and plugins that ran lately.
+// listSpans serves the tasks and plugins that ran lately.
 func (s *Server) listSpans(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {
@@ -132,7 +132,7 @@ func pluginSpans(ctx context.Context, found *space, session string) ([]span, err
 			}
 		}
 	}
-	for key, l := range open { // of what was killed nobody has said so
+	for key, l := range open { // killed ones have no end
 		if l.pid > 0 && !pid.Alive(l.pid) {
 			end(l, max(last[key[0]], l.Began), "ended")
 		}

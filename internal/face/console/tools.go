@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// trying bounds the calls that are made here. It is not asking: a call may wait
-// for an approval, and looking at that asks too.
+// trying bounds the calls made here, apart from asking: a call may wait for an approval, and
+// looking at that asks too.
 var trying = proc.NewLimit(4)
 
 // tryingSession is where they are recorded.
@@ -27,7 +27,7 @@ func toolsetFlags(toolset string) []string {
 	return []string{"--toolset=" + toolset}
 }
 
-// listTools gives all tools of a workspace, in a few words each.
+// listTools serves all tools of a workspace, in a few words each.
 func (s *Server) listTools(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -38,9 +38,8 @@ func (s *Server) listTools(w http.ResponseWriter, r *http.Request) error {
 	return give(w, shownJSON(out), err)
 }
 
-// showTool gives all that is known of a tool. Its schema and its examples are as
-// they are: who fills in a form calls the tool with these names and values. The
-// page shows them as shown has them.
+// showTool serves all of a tool. Schema and examples are unchanged, since a form calls the tool
+// with these names and values; the page renders them harmlessly.
 func (s *Server) showTool(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -91,8 +90,8 @@ type tried struct {
 	Violations json.RawMessage `json:"violations,omitempty"`
 	Decision   json.RawMessage `json:"decision,omitempty"`
 	Result     json.RawMessage `json:"result,omitempty"`
-	// Large is how many bytes the result has where it is too large to be sent whole,
-	// and Call the call of the record that shows it in pieces.
+	// Large is the size of a result that is too large to send, in bytes, and Call its recorded
+	// call, which shows it in pieces.
 	Large int      `json:"large,omitempty"`
 	Call  *ranCall `json:"call,omitempty"`
 }
@@ -141,8 +140,7 @@ func (s *Server) try(w http.ResponseWriter, r *http.Request) error {
 	return give(w, done, nil)
 }
 
-// violationsIn are those of an error that toolhost has printed. Their paths are as
-// they are, so that each is shown at its field.
+// violationsIn are those in toolhost's error. Their paths are unchanged, so that each is shown at its field.
 func violationsIn(out []byte) json.RawMessage {
 	var told struct {
 		Error struct {

@@ -6,8 +6,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// isCommon reports whether a pattern is written with nothing but what RE2 and
-// ECMA-262, also in its Unicode mode, read in the same way.
+// isCommon reports whether RE2 and ECMA-262, also in Unicode mode, read a pattern in the same way.
 func isCommon(pattern string) bool {
 	c := common{rest: pattern}
 	for c.rest != "" {
@@ -77,8 +76,7 @@ func (c *common) repetition() bool {
 	return true
 }
 
-// escape reads a backslash and what it is before: a class, a control
-// character, or one of special.
+// escape reads a backslash escape: a class, a control character, or one of special.
 func (c *common) escape(special string) bool {
 	if len(c.rest) < 2 {
 		return false

@@ -7,10 +7,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// ECMA gives a schema whose patterns every client can compile: those of RE2
-// that ECMA-262 has not are rewritten, or left out where that cannot be; who
-// checks parameters with the schema itself keeps them. A schema without such
-// patterns comes back as it is, byte for byte.
+// ECMA returns a schema whose patterns every client can compile: RE2's own are rewritten, or left
+// out if impossible; parameters are still checked with the schema itself. A schema without such
+// patterns is returned byte for byte.
 func ECMA(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`"pattern`)) {
 		return raw

@@ -1,5 +1,4 @@
-// Package export writes tool definitions in the forms that model APIs take
-// for function calling.
+// Package export writes tool definitions in the function calling forms of model APIs.
 package export
 
 import (
@@ -26,10 +25,9 @@ const (
 // Formats lists all forms.
 func Formats() []Format { return []Format{MCP, OpenAI, Anthropic, Gemini, Ollama} }
 
-// Definitions writes the definitions in the given form, as indented JSON with
-// a final newline. The schemas are portable: every type is one name, no
-// schema is a bare true, and no reference is left at the top. The error is a
-// *tool.Error. A tool that the API defines itself has its own form, by name.
+// Definitions writes the definitions in the given form, as indented JSON with a final newline. The
+// schemas are portable: each type is one name, no schema is a bare true, and no reference is at the
+// top. own has the forms of tools that the API defines itself, by name. The error is a *tool.Error.
 func Definitions(format Format, defs []*tool.Definition, own map[string]json.RawMessage) ([]byte, error) {
 	write, ok := writers[format]
 	if !ok {
@@ -88,8 +86,7 @@ var writers = map[Format]func(*tool.Definition, object) any{
 	},
 }
 
-// outputSchema is the schema of an object, which most revisions of MCP demand;
-// nil for none.
+// outputSchema is the schema of an object, as most revisions of MCP require; nil for others.
 func outputSchema(returns json.RawMessage) json.RawMessage {
 	if len(returns) == 0 {
 		return nil
@@ -116,7 +113,6 @@ func flatFunction(def *tool.Definition, parameters object) any {
 		{"parameters", parameters}, {"strict", false}}
 }
 
-// wrap puts the entries into what the form has around them.
 func wrap(format Format, entries []any) any {
 	switch format {
 	case MCP:

@@ -8,16 +8,14 @@ import (
 	"unicode"
 )
 
-// Patterns in agent.hcl are RE2; JSON Schema has those of ECMA-262, which
-// clients compile in its stricter Unicode mode. One that means the same in both
-// stays as it is. Another is rewritten from its syntax tree.
+// Patterns in agent.hcl are RE2; JSON Schema has those of ECMA-262, which clients compile in the stricter Unicode
+// mode. One that means the same in both stays; another is rewritten from its syntax tree.
 
-// maxPattern bounds a pattern that is rewritten, in bytes. Without a pattern
-// the parameters are checked all the same, by toolhost.
+// maxPattern bounds a rewritten pattern, in bytes. toolhost checks the parameters regardless.
 const maxPattern = 500
 
-// ecmaPattern gives a pattern as ECMA-262 has it; ok is false where that is not
-// possible. What RE2 cannot read is given as it is, for the engine that it was written for.
+// ecmaPattern returns a pattern for ECMA-262; ok is false if impossible. A pattern that RE2 cannot
+// read is returned unchanged, for its own engine.
 func ecmaPattern(pattern string) (ecma string, ok bool) {
 	if isCommon(pattern) {
 		return pattern, true
@@ -133,8 +131,7 @@ func (w *ecmaWriter) literal(e *syntax.Regexp) {
 	}
 }
 
-// class writes ranges of characters; those that end with the last one there is
-// as what they leave out.
+// class writes ranges of characters, negated if they end with the last character.
 func (w *ecmaWriter) class(ranges []rune) {
 	if len(ranges) == 0 {
 		w.failed = true
@@ -158,8 +155,7 @@ func (w *ecmaWriter) class(ranges []rune) {
 	w.WriteByte(']')
 }
 
-// complement are the ranges between those given, of which the last is the last
-// there is.
+// complement are the gaps between the given ranges, which end with the last character.
 func complement(ranges []rune) (out []rune) {
 	next := rune(0)
 	for i := 0; i < len(ranges); i += 2 {

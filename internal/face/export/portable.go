@@ -12,15 +12,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxInline bounds how deep references are written out, and mostInlined how many:
-// those of a tree that branches would fill the memory.
+// maxInline bounds the depth of inlined references, and mostInlined their number: a branching tree
+// would fill the memory.
 const (
 	maxInline   = 8
 	mostInlined = 1000
 )
 
-// portable gives a tool's parameter schema in words that the API of the form
-// understands.
+// portable returns a tool's parameter schema in the API's words.
 func portable(def *tool.Definition, format Format) (object, error) {
 	raw := def.Parameters
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -119,7 +118,7 @@ func (r rewriter) at(pointer string) any {
 	return value
 }
 
-// keyword rewrites one keyword and its value; none is left out of the schema.
+// keyword rewrites a keyword and its value; nil removes it.
 func (r rewriter) keyword(m member, depth int) object {
 	switch m.Key {
 	case "$defs", "definitions", "$schema", "$id", "$comment", "writeOnly": // the last is for the record, not for models
@@ -140,8 +139,7 @@ func (r rewriter) keyword(m member, depth int) object {
 	return object{m}
 }
 
-// sub rewrites a schema below a keyword. additionalProperties may stay a
-// boolean: every API takes that.
+// sub rewrites a schema below a keyword. additionalProperties may stay a boolean: every API takes that.
 func (r rewriter) sub(key string, value any, depth int) any {
 	if _, isBool := value.(bool); isBool && key == "additionalProperties" {
 		return value
@@ -149,7 +147,7 @@ func (r rewriter) sub(key string, value any, depth int) any {
 	return r.schema(value, depth)
 }
 
-// types makes a list of one type, and maybe null, that type.
+// types simplifies a list of one type, and maybe null, to that type.
 func (r rewriter) types(value any) object {
 	names, isList := value.([]any)
 	if !isList {
@@ -173,8 +171,7 @@ func kindsOf(in object) []any {
 	return slices.DeleteFunc(slices.Clone(names), func(n any) bool { return n == "null" })
 }
 
-// eachKind says a list of types as anyOf; what a schema says of arrays goes to the
-// array among them.
+// eachKind turns a list of types into anyOf; what a schema says of arrays goes to the array.
 func eachKind(in object, kinds []any) object {
 	out, of := in.without("type"), object{}
 	for _, key := range []string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems"} {

@@ -20,12 +20,11 @@ var refusedJSON []byte
 type refusal struct {
 	Rule string   `json:"rule"`
 	APIs []Format `json:"apis"`
-	// Keywords are those that are refused (rule root), or all that are taken (rules
-	// format and keywords).
+	// Keywords are those refused (rule root), or those allowed (rules format and keywords).
 	Keywords []string `json:"keywords"`
 	// Pattern is what names have to match (rule names).
 	Pattern string `json:"pattern"`
-	// Warn says what is refused; empty for what clients of that API leave out themselves.
+	// Warn is the warning; empty if clients of that API remove it themselves.
 	Warn string `json:"warn"`
 	// Says are the API's own words, Sources where they were seen.
 	Says    string   `json:"says"`
@@ -55,9 +54,8 @@ func ruleOf(format Format, rule string) *refusal {
 	return nil
 }
 
-// Refused says what model APIs refuse in a schema of parameters, a sentence for
-// each place, and nothing of what clients make good for all tools alike. Over MCP a
-// schema goes out as it is.
+// Refused returns what model APIs refuse in a schema of parameters, a sentence for each place,
+// except what clients correct for all tools. Over MCP a schema is sent unchanged.
 func Refused(parameters json.RawMessage) (sentences []string) {
 	value, err := decode(parameters)
 	root, ok := value.(object)
@@ -85,8 +83,7 @@ func Refused(parameters json.RawMessage) (sentences []string) {
 	return sentences
 }
 
-// places are where a schema has what the rule refuses, as the names of properties
-// and keywords that lead there.
+// places are where a schema violates the rule, as paths of properties and keywords.
 func (r *refusal) places(root object) (found []string) {
 	switch r.Rule {
 	case "root":
@@ -137,8 +134,7 @@ func (r *refusal) walk(value any, path []string, found *[]string) {
 	}
 }
 
-// refuses reports whether a schema by itself, without those in it, has what the
-// rule refuses.
+// refuses reports whether a schema itself, without nested ones, violates the rule.
 func (r *refusal) refuses(schema object) bool {
 	switch r.Rule {
 	case "items":
@@ -160,7 +156,7 @@ func (r *refusal) refuses(schema object) bool {
 	return false
 }
 
-// undefined are the required names that are no properties, where there are any.
+// undefined are the required names that are not properties, if there are properties.
 func undefined(schema object) (names []any) {
 	properties, ok := schema.get("properties").(object)
 	required, _ := schema.get("required").([]any)

@@ -8,10 +8,10 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// What an API refuses (refused.json) is said in another way, in words where there is
-// none, or left out: toolhost checks all of it when the tool is called.
+// What an API refuses (refused.json) is expressed otherwise, in words or left out: toolhost checks
+// all of it at the call.
 
-// taken gives a schema as the API takes it; the schemas in it are so already.
+// taken returns a schema as the API takes it; nested ones are so already.
 func (r rewriter) taken(s object) object {
 	if allowed := ruleOf(r.format, "keywords"); allowed != nil {
 		s = merged(s, "allOf", true)
@@ -40,7 +40,7 @@ func (r rewriter) taken(s object) object {
 	return s
 }
 
-// flat gives a schema of parameters whose root the API takes.
+// flat returns a schema of parameters with a root that the API takes.
 func (r rewriter) flat(s object) object {
 	if root := ruleOf(r.format, "root"); root != nil {
 		for _, key := range root.Keywords {
@@ -64,8 +64,8 @@ func (r rewriter) flat(s object) object {
 	return s
 }
 
-// merged puts what the schemas below a keyword say into the schema itself: with all,
-// everything that it does not say itself, and else their properties.
+// merged merges the schemas below a keyword into the schema: with all, everything that it does not
+// say itself, else their properties.
 func merged(s object, keyword string, all bool) object {
 	parts, ok := s.get(keyword).([]any)
 	if !ok {
@@ -112,7 +112,7 @@ func union(first, more any) object {
 	return out
 }
 
-// withoutNull says nullable where null is one of several.
+// withoutNull replaces null among several types by nullable.
 func withoutNull(s object) object {
 	parts, _ := s.get("anyOf").([]any)
 	isNull := func(part any) bool {

@@ -10,11 +10,10 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// mostError bounds the message and the data of a protocol error, in bytes: both
-// repeat what a request names, and a request may have megabytes.
+// mostError bounds the message and the data of a protocol error, in bytes: both repeat parts of the
+// request.
 const mostError = 64 << 10
 
-// boundErrors keeps the errors of handlers short.
 func boundErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)
@@ -22,7 +21,7 @@ func boundErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// boundedError gives err, or one of the same code that says less.
+// boundedError returns err, shortened if it is too long.
 func boundedError(err error) error {
 	if err == nil {
 		return nil

@@ -15,8 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// call serves tools/call. Whatever the tool does is a result; only a broken
-// protocol is an error.
+// call serves tools/call. Whatever the tool does is a result; only protocol violations are errors.
 func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	in := fromCall(request)
 	if entry, err := s.host.Catalog().Lookup(in.name); err == nil {
@@ -25,16 +24,15 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 	return s.answer(ctx, request, in)
 }
 
-// answer is call for what was asked for, which may be another tool than the
-// one that the request names.
+// answer is call for in, which may name another tool than the request does.
 func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *requestInfo) (*mcp.CallToolResult, error) {
-	link := linkOf(ctx)
-	ctx, done, err := link.begin(ctx)
+	conn := connOf(ctx)
+	ctx, done, err := conn.begin(ctx)
 	if err != nil {
 		return errorResult(tool.AsError(err)), nil
 	}
 	defer done()
-	outcome, open, err := s.callWithQuestions(traced(ctx, request), link, in, link.session.Call)
+	outcome, open, err := s.callWithQuestions(traced(ctx, request), conn, in, conn.session.Call)
 	t := taskOf(ctx)
 	if t != nil && outcome != nil && open == nil {
 		t.ends(outcome.Unrecorded)
@@ -47,8 +45,8 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *r
 	case t != nil && outcome.Err != nil && outcome.Err.Code == tool.Internal:
 		return nil, internalFailure(outcome.Err.Message)
 	}
-	result := s.result(ctx, link.session, outcome, request.ProtocolVersion())
-	if limit := boundOf(in.client); link.stdio && limit > 0 && mayExceed(outcome.Result, limit) {
+	result := s.result(ctx, conn.session, outcome, request.ProtocolVersion())
+	if limit := boundOf(in.client); conn.stdio && limit > 0 && mayExceed(outcome.Result, limit) {
 		result = fit(result, limit)
 	}
 	return result, nil
@@ -68,8 +66,8 @@ func (s *Server) result(ctx context.Context, session *host.Session, outcome *hos
 	return result
 }
 
-// changes says what the processes of a call changed, how to undo it, and what of that is not kept. It comes after all
-// that a contract has.
+// changes returns what the processes of a call changed, how to undo it, and what of that is not
+// kept. It follows all that a contract has.
 func (s *Server) changes(outcome *host.Outcome) []mcp.Content {
 	told, _ := outcome.Result.Metadata[change.Key].(string)
 	if s.options.NoUndo {
@@ -154,10 +152,9 @@ func title(def *tool.Definition) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// inputSchema is the parameter schema; a tool without parameters has an
-// object schema all the same, which MCP requires. One of a foreign tool that is no JSON
-// Schema is left out: clients and model APIs lose all tools for it. Our own were checked
-// before, and are compiled with the first call.
+// inputSchema returns the parameter schema; an object schema for a tool without parameters, as MCP
+// requires. A foreign tool's invalid schema is left out: it would cost clients and model APIs all
+// tools. Our own are checked elsewhere.
 func inputSchema(entry *host.Entry, def *tool.Definition) json.RawMessage {
 	if entry.Foreign() {
 		if _, err := entry.Schema(); err != nil {

@@ -18,8 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// requestInfo is what the requests have in common that may lead to questions: the
-// call of a tool, the reading of a resource, the getting of a prompt.
+// requestInfo is what calls of tools, reads of resources and gets of prompts have in common.
 type requestInfo struct {
 	method       string
 	name         string // of the tool or prompt, or the resource's URI
@@ -39,11 +38,10 @@ func fromCall(r *mcp.CallToolRequest) *requestInfo {
 		p.RequestState, tokenOf(r.Extra, p.GetProgressToken()), namedBy(p.Meta), r.ClientInfo()}
 }
 
-// maxClient bounds what the record keeps of a client's name, and of its version,
-// in bytes.
+// maxClient bounds the recorded name and version of a client, in bytes each.
 const maxClient = 100
 
-// nameOf is a client's name and version for the record, "" where it gave none.
+// nameOf returns a client's name and version for the record, "" if unknown.
 func nameOf(client *mcp.Implementation) string {
 	if client == nil {
 		return ""
@@ -55,8 +53,8 @@ func nameOf(client *mcp.Implementation) string {
 // maxRequestID bounds what a client may call a request, in bytes.
 const maxRequestID = 200
 
-// namedBy is what the client calls the request in results and in the record,
-// "" where it leaves that to the host. What cannot be a name is passed over.
+// namedBy returns the client's own name of the request for results and the record; "" if there is
+// no valid one.
 func namedBy(meta mcp.Meta) string {
 	id, _ := meta["request_id"].(string)
 	if len(id) > maxRequestID {
@@ -87,13 +85,12 @@ type open struct {
 	state    string
 }
 
-// callWithQuestions does what was asked for. Questions that come up go to the user (or
-// to the client's model, or to the client itself), until there is an outcome;
-// a client of the newest revision gets them as open, to call again with the
-// answers. The error is one of the protocol.
-func (s *Server) callWithQuestions(ctx context.Context, link *link, in *requestInfo,
+// callWithQuestions makes the call and asks its questions of the user, the client's model or the
+// client until there is an outcome. A client of the newest revision gets the questions as open and
+// calls again with the answers. The error is one of the protocol.
+func (s *Server) callWithQuestions(ctx context.Context, conn *conn, in *requestInfo,
 	do func(context.Context, host.Request) *host.Outcome) (*host.Outcome, *open, error) {
-	asked, err := s.resume(link, in)
+	asked, err := s.resume(conn, in)
 	if err != nil {
 		return nil, nil, invalid(err)
 	}
@@ -114,13 +111,13 @@ func (s *Server) callWithQuestions(ctx context.Context, link *link, in *requestI
 		CanRoots:     in.canRoots(),
 		Sample:       s.sampler(in),
 		ApproveLater: true,
-		Anonymous:    link.anonymous,
+		Anonymous:    conn.anonymous,
 		HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
 		Progress:     report,
 		Log:          log,
 	}
 	if t := taskOf(ctx); t != nil {
-		request.OnStart = t.began
+		request.OnStart = t.onStart
 	}
 	if request.CanAsk && !isStateless(in.session) {
 		request.AskNow = func(ctx context.Context, form tool.Form) (tool.Answer, error) {
@@ -133,7 +130,9 @@ func (s *Server) callWithQuestions(ctx context.Context, link *link, in *requestI
 		case outcome.Input == nil:
 			return outcome, nil, in.lacks(outcome)
 		case asksForSecret(outcome.Input):
-			return failed(outcome, secretRefused(outcome)), nil, nil
+			secret := tool.Errorf(tool.Blocked, "%s asks for a secret in a form, which is never shown: %s", outcome.Tool,
+				outcome.Input.Form.Message).Suggest("Give the tool its secret through the environment: env(\"NAME\") in agent.hcl.")
+			return failed(outcome, secret), nil, nil
 		}
 		stateless, nonce := isStateless(in.session), rand.Text()
 		lasts := s.options.AskTimeout
@@ -141,15 +140,15 @@ func (s *Server) callWithQuestions(ctx context.Context, link *link, in *requestI
 			lasts = min(lasts, pendingFor)
 		}
 		if host.IsApproval(outcome.Input) &&
-			!s.pending.put(callKey(link, in, request, outcome), nonce, asked.Nonce, lasts) {
+			!s.pending.put(digest(conn, in)+string(tool.MustMarshal(outcome.Again(request, nil).Answers)), nonce, asked.Nonce, lasts) {
 			request = outcome.Again(request, map[string]tool.Answer{host.ApprovalKey: host.AskedAlready()})
 			continue
 		}
 		if stateless {
-			return nil, s.ask(link, in, request, outcome, nonce), nil
+			return nil, s.ask(conn, in, request, outcome, nonce), nil
 		}
-		given, err := s.putNow(ctx, in, outcome)
-		s.pending.end(digest(link, in))
+		given, err := s.askEach(ctx, in, outcome)
+		s.pending.end(digest(conn, in))
 		if err != nil {
 			return failed(outcome, tool.AsError(err)), nil, nil
 		}
@@ -170,8 +169,8 @@ func invalid(err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
 }
 
-// lacks is the protocol's error for a call that failed because the client did
-// not declare what it would take. Older revisions have none.
+// lacks returns the protocol's error for a call that needs a capability the client did not declare;
+// nil for older revisions.
 func (in *requestInfo) lacks(outcome *host.Outcome) error {
 	if outcome.Err == nil || !isStateless(in.session) {
 		return nil
@@ -196,8 +195,8 @@ func capability(name string) map[string]any {
 	return map[string]any{first: struct{}{}}
 }
 
-// canAsk reports whether the client can put a form to its user. One that
-// names no mode means forms.
+// canAsk reports whether the client can show its user a form. Elicitation without a mode means
+// forms.
 func (in *requestInfo) canAsk() bool {
 	if in.capabilities == nil || in.capabilities.Elicitation == nil {
 		return false
@@ -221,8 +220,7 @@ func (in *requestInfo) canRoots() bool {
 	return c != nil && (c.RootsV2 != nil || c.Roots.ListChanged)
 }
 
-// isStateless reports whether a session is of a revision that knows no
-// requests from the server to the client.
+// isStateless reports whether a session's revision has no requests from the server to the client.
 func isStateless(session *mcp.ServerSession) bool {
 	params := session.InitializeParams()
 	return params == nil || params.ProtocolVersion >= statelessRevision
@@ -231,8 +229,8 @@ func isStateless(session *mcp.ServerSession) bool {
 // mostLogs bounds the log lines of a call that wait to be sent.
 const mostLogs = 256
 
-// logTo passes a tool's log lines on to the client, which says from what level
-// on it wants them. Lines that come faster than they can be sent are dropped.
+// logTo passes a tool's log lines to the client, from the level that it asked for. Lines that come
+// faster than they can be sent are dropped.
 func (s *Server) logTo(ctx context.Context, in *requestInfo) (log func(slog.Level, string), flush func()) {
 	var lines chan *mcp.LoggingMessageParams
 	var start sync.Once // by the first line: most calls log nothing

@@ -25,32 +25,25 @@ const (
 	DefaultPatience    = 20 * time.Second
 )
 
-// HTTPOptions say who may use a server over HTTP, and how much of it. The
-// zero value is for this machine alone: it answers requests whose Host names
-// the loopback interface and which no web page of another origin has sent.
+// HTTPOptions bound the use of a server over HTTP. The zero value serves this machine alone:
+// requests whose Host names the loopback interface and that no web page of another origin sent.
 type HTTPOptions struct {
-	// Toolset gives the server for the path value {toolset} of the pattern
-	// that the handler is mounted under. Nil knows none.
+	// Toolset returns the server for the path value {toolset} of the handler's pattern. May be nil.
 	Toolset func(ctx context.Context, name string) (*Server, error)
-	// Token, where it is not empty, must come with every request as a bearer
-	// token.
+	// Token is the bearer token that each request must have, "" for none.
 	Token string
-	// Hosts are names that the Host header may have besides those of the
-	// loopback interface, without a port.
+	// Hosts are further names that the Host header may have, without a port.
 	Hosts []string
-	// Origins are the web origins ("https://app.example.com") whose pages may
-	// use the server.
+	// Origins are the web origins ("https://app.example.com") whose pages may use the server.
 	Origins []string
-	// Sessions bounds the sessions that are open at one time. Zero means
-	// DefaultSessions.
+	// Sessions bounds the open sessions. Zero means DefaultSessions.
 	Sessions int
-	// SessionIdle is how long a session lives without a request. Zero means
-	// DefaultSessionIdle.
+	// SessionIdle is how long a session lives without a request. Zero means DefaultSessionIdle.
 	SessionIdle time.Duration
-	// Patience is how long a client may take to send a message, and to read
-	// each piece of an answer. Zero means DefaultPatience.
+	// Patience is how long a client may take to send a message or to read each piece of an answer.
+	// Zero means DefaultPatience.
 	Patience time.Duration
-	// Backend has requests answered by somebody else. Nil answers them here.
+	// Backend answers the requests in place of this server. May be nil.
 	Backend Backend
 	// Logger receives refused requests. Nil discards.
 	Logger *slog.Logger
@@ -58,24 +51,23 @@ type HTTPOptions struct {
 
 // Backend answers requests in place of a Server.
 type Backend interface {
-	// Admit says who sends a request, before its body is read. It gives the
-	// request to serve, or nil where it has refused it, with Refuse.
-	Admit(w http.ResponseWriter, r *http.Request) *http.Request
+	// Authenticate authenticates the sender before the body is read. It returns the request to serve, or
+	// nil after it called Refuse.
+	Authenticate(w http.ResponseWriter, r *http.Request) *http.Request
 	// Serve answers a request whose body has been read.
 	Serve(w http.ResponseWriter, r *http.Request, body []byte)
-	// Metadata says who gives access tokens for the path /mcp/NAME, or for /mcp (RFC
-	// 9728); nil where nobody does.
+	// Metadata returns the authorization server for /mcp/NAME or /mcp (RFC 9728); nil if there is
+	// none.
 	Metadata(name string) *oauthex.ProtectedResourceMetadata
-	// Ready says why no request can be served now, for /readyz.
+	// Ready returns why requests cannot be served now, for /readyz.
 	Ready() error
 	// WriteMetrics writes what was counted, for /metrics.
 	WriteMetrics(w io.Writer)
 }
 
-// HTTP serves MCP over streamable HTTP, every protocol revision at one URL:
-// the older ones with sessions, 2026-07-28 without. It is an http.Handler for
-// one path. Mounted under a pattern with {toolset} it also serves the toolsets
-// that HTTPOptions.Toolset knows.
+// HTTP serves MCP over streamable HTTP, all protocol revisions at one URL: the older ones with
+// sessions, 2026-07-28 without. Mounted under a pattern with {toolset} it also serves the toolsets
+// handlersOf HTTPOptions.Toolset.
 type HTTP struct {
 	server   *Server
 	options  HTTPOptions
@@ -93,7 +85,7 @@ type HTTP struct {
 // eras are the two handlers for one server.
 type eras struct{ stateful, stateless *mcp.StreamableHTTPHandler }
 
-// NewHTTP makes a handler for a server. Close it at the end.
+// NewHTTP returns a handler for a server. Close it at the end.
 func NewHTTP(server *Server, o HTTPOptions) *HTTP {
 	if o.Sessions <= 0 {
 		o.Sessions = DefaultSessions
@@ -108,20 +100,19 @@ func NewHTTP(server *Server, o HTTPOptions) *HTTP {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &HTTP{
-		server: server, options: o, guard: newGuard(o), sessions: newSessions(o.Sessions, o.SessionIdle),
-		bodies: budget{left: bodyBudget}, events: mcp.NewMemoryEventStore(nil), eras: make(map[*Server]*eras),
+		server: server, options: o, guard: newGuard(o),
+		sessions: &sessions{max: o.Sessions, idle: o.SessionIdle, byID: make(map[string]*openSession)},
+		bodies:   budget{left: bodyBudget}, events: mcp.NewMemoryEventStore(nil), eras: make(map[*Server]*eras),
 	}
 	h.closing, h.close = context.WithCancel(context.Background())
 	h.events.SetMaxBytes(replayBytes)
 	return h
 }
 
-// replayBytes bounds the events that are kept for clients that have lost
-// their connection, in bytes.
+// replayBytes bounds the events kept for clients that lost their connection, in bytes.
 const replayBytes = 16 << 20
 
-// Close ends all sessions with the calls that run in them, and waits for
-// that. Requests that come later are refused.
+// Close ends all sessions and their calls and waits for that. Later requests are refused.
 func (h *HTTP) Close() {
 	h.close()
 	h.sessions.closeAll()
@@ -151,7 +142,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	var server *Server
 	if backend == nil {
 		server, no = h.find(r)
-	} else if r = backend.Admit(w, r); r == nil {
+	} else if r = backend.Authenticate(w, r); r == nil {
 		return nil
 	}
 	if no != nil {
@@ -180,7 +171,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	return h.serveStateful(server, w, r)
 }
 
-// find gives the server of the toolset that the path names.
+// find returns the server of the toolset that the path names.
 func (h *HTTP) find(r *http.Request) (*Server, *refusal) {
 	name := r.PathValue("toolset")
 	if name == "" {
@@ -197,8 +188,8 @@ func (h *HTTP) find(r *http.Request) (*Server, *refusal) {
 	return server, nil
 }
 
-// of gives the two handlers of a server.
-func (h *HTTP) of(server *Server) *eras {
+// handlersOf returns the two handlers of a server.
+func (h *HTTP) handlersOf(server *Server) *eras {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e := h.eras[server]; e != nil {
@@ -217,8 +208,8 @@ func (h *HTTP) of(server *Server) *eras {
 	return e
 }
 
-// IsStateless tells the two eras apart: by the header with the revision, or,
-// where no session is named, by what the message says of itself.
+// IsStateless tells the two eras apart: by the header with the revision or, without a session, by
+// the message itself.
 func IsStateless(r *http.Request, body []byte) bool {
 	if r.Header.Get("MCP-Protocol-Version") >= statelessRevision {
 		return true
@@ -250,32 +241,30 @@ func (h *HTTP) serveStateful(server *Server, w http.ResponseWriter, r *http.Requ
 	}
 	defer h.sessions.leave(session)
 	if r.Method == http.MethodDelete {
-		session.link.end() // or closing would wait for its calls
+		session.conn.end() // or closing would wait for its calls
 		defer h.sessions.remove(session)
 	}
-	h.of(server).stateful.ServeHTTP(w, r)
+	h.handlersOf(server).stateful.ServeHTTP(w, r)
 	return nil
 }
 
-// openSession answers a request that names no session, which opens one if it
-// is an initialize.
+// openSession answers a request without a session, which opens one if it is an initialize.
 func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
-	if !h.sessions.room() {
+	if !h.sessions.hasRoom() {
 		no := refuse(http.StatusServiceUnavailable, "all sessions are in use",
 			"Close a session with DELETE, or try again later.")
 		no.header = map[string]string{"Retry-After": "10"}
 		return no
 	}
-	opening := &opening{sessions: h.sessions, link: server.newLink("")}
-	opening.link.keep = opening.keep
+	opening := &opening{sessions: h.sessions, conn: server.newConn("")}
+	opening.conn.keep = opening.keep
 	defer opening.end()
-	h.of(server).stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, opening.link)))
+	h.handlersOf(server).stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connKey{}, opening.conn)))
 	return nil
 }
 
-// serveStateless answers a request of the revisions without sessions. The
-// calls of all such clients share one session of the host, unless the URL
-// names one: ?session=NAME makes it http-NAME.
+// serveStateless answers a request of the revisions without sessions. All such clients share one
+// session of the host; ?session=NAME in the URL selects http-NAME.
 func (h *HTTP) serveStateless(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
 	name := r.URL.Query().Get("session")
 	if name != "" {
@@ -290,6 +279,6 @@ func (h *HTTP) serveStateless(server *Server, w http.ResponseWriter, r *http.Req
 			"Use fewer names in ?session=, or try again later.")
 	}
 	defer h.sessions.leave(session)
-	h.of(server).stateless.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, session.link)))
+	h.handlersOf(server).stateless.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connKey{}, session.conn)))
 	return nil
 }

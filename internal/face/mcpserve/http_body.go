@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// A request's body is read whole before anything is done with it, within a
-// time and against a budget that all requests share, so that neither slow nor
-// large ones can take the memory or the time of others.
+// A body is read whole before it is used, within a time and from a budget that all requests share,
+// so that slow or large ones cannot take the memory or the time of others.
 
 const (
 	// bodyFree is the size up to which a body is not counted, in bytes.
@@ -51,7 +50,7 @@ type heldBody struct {
 
 func (heldBody) Close() error { return nil }
 
-// bodyOf gives the body that readBody has read.
+// bodyOf returns the body that readBody has read.
 func bodyOf(r *http.Request) []byte {
 	if held, ok := r.Body.(heldBody); ok {
 		return held.data
@@ -59,8 +58,7 @@ func bodyOf(r *http.Request) []byte {
 	return nil
 }
 
-// readBody puts the whole body in place of the one that arrives. Release
-// gives back what it takes of the budget.
+// readBody replaces the request's body by its content. release returns its part of the budget.
 func (h *HTTP) readBody(w http.ResponseWriter, r *http.Request) (release func(), no *refusal) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return func() {}, nil
@@ -83,7 +81,7 @@ func (h *HTTP) readBody(w http.ResponseWriter, r *http.Request) (release func(),
 
 var errBudget = errors.New("too much is being sent at once")
 
-// meteredReader takes from a budget what is read through it, beyond bodyFree.
+// meteredReader takes what is read beyond bodyFree from a budget.
 type meteredReader struct {
 	from        io.Reader
 	budget      *budget
@@ -113,7 +111,7 @@ func refuseTooLarge(w http.ResponseWriter) *refusal {
 		"Send less in one call.")
 }
 
-// refuseBody says why a body could not be read.
+// refuseBody returns why a body could not be read.
 func refuseBody(w http.ResponseWriter, err error, patience time.Duration) *refusal {
 	w.Header().Set("Connection", "close")
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -129,20 +127,17 @@ func refuseBody(w http.ResponseWriter, err error, patience time.Duration) *refus
 		"Send it again, faster or in smaller calls.")
 }
 
-// writePiece is how much of an answer a client is given time for at once, in
-// bytes.
+// writePiece is how much of an answer has one write deadline, in bytes.
 const writePiece = 64 << 10
 
-// patientWriter gives a client that reads slowly time for every piece, and
-// gives up one that reads nothing.
+// patientWriter gives a slow client time for each piece and drops one that reads nothing.
 type patientWriter struct {
 	http.ResponseWriter
 	patience time.Duration
 }
 
-// patiently makes w a patientWriter until done is called. An answer over
-// HTTP/2 is left to its own flow control: there a deadline would end a silent
-// stream.
+// patiently makes w a patientWriter until done is called. HTTP/2 keeps its own flow control: there
+// a deadline would end a silent stream.
 func patiently(w http.ResponseWriter, r *http.Request, patience time.Duration) (_ http.ResponseWriter, done func()) {
 	if r.ProtoMajor >= 2 {
 		return w, func() {}

@@ -57,11 +57,9 @@ func (no *refusal) write(w http.ResponseWriter) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// guard decides whose requests are served. What it is for: a page in the
-// user's browser reaches every server on this machine, and with a name that
-// first leads to its own server and then to this one it does so as if it were
-// of the same origin. So the Host must be one that leads here, and the Origin,
-// which browsers send, must be known.
+// guard decides which requests are served. A page in the user's browser reaches every server on
+// this machine and, by DNS rebinding, as the same origin. So the Host must be one that leads here,
+// and the Origin, which browsers send, must be known.
 type guard struct {
 	hosts, origins []string
 	token          [sha256.Size]byte
@@ -79,8 +77,7 @@ func newGuard(o HTTPOptions) *guard {
 	return g
 }
 
-// check refuses a request, answers it (a browser's question whether it may
-// send one), or lets it pass.
+// check refuses a request, answers a browser's preflight, or lets it pass.
 func (g *guard) check(w http.ResponseWriter, r *http.Request) (answered bool, no *refusal) {
 	if no := g.checkHost(r); no != nil {
 		return false, no
@@ -96,8 +93,7 @@ func (g *guard) check(w http.ResponseWriter, r *http.Request) (answered bool, no
 	return false, g.checkToken(r)
 }
 
-// checkHost refuses a Host that does not lead here by itself: a name that
-// somebody else may point at this machine.
+// checkHost refuses a Host that others could point at this machine.
 func (g *guard) checkHost(r *http.Request) *refusal {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && local.Network() == "unix" {
@@ -183,14 +179,14 @@ func (g *guard) checkToken(r *http.Request) *refusal {
 // MinToken is the least length of a token, in characters.
 const MinToken = 16
 
-// IsToken reports whether a text can be the token of a server: one word of plain
-// characters that is long enough.
+// IsToken reports whether a text is one word of plain characters, long enough to be the token of a
+// server.
 func IsToken(text string) bool {
 	return len(text) >= MinToken && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// IsLocal reports whether only this machine can reach an address. A server
-// without a token listens at no other.
+// IsLocal reports whether only this machine can reach an address. A server without a token listens
+// at no other.
 func IsLocal(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return !ok || tcp.IP.IsLoopback()

@@ -23,9 +23,9 @@ const (
 	lastRequests   = time.Second
 )
 
-// ListenAndServe serves MCP at /mcp and /mcp/TOOLSET, and /healthz, over a
-// listener until ctx ends; then it closes h, waits for requests that are under
-// way, but not for long, and returns nil. With a tls.Config it speaks TLS.
+// ListenAndServe serves MCP at /mcp and /mcp/TOOLSET, and /healthz, until ctx ends; then it closes
+// h, waits a short time for the requests under way, and returns nil. With a tls.Config it speaks
+// TLS.
 func (h *HTTP) ListenAndServe(ctx context.Context, listener net.Listener, secure *tls.Config) error {
 	connections := &connections{max: maxConnections, open: make(map[net.Conn]*connection)}
 	server := &http.Server{
@@ -76,7 +76,7 @@ func (h *HTTP) routes() http.Handler {
 		}
 		no.write(w)
 	})
-	h.tell(mux, "GET /healthz", func(w io.Writer) error {
+	h.serveText(mux, "GET /healthz", func(w io.Writer) error {
 		_, err := io.WriteString(w, "ok\n")
 		return err
 	})
@@ -84,14 +84,14 @@ func (h *HTTP) routes() http.Handler {
 		for _, path := range []string{"", "/mcp", "/mcp/{toolset}"} {
 			mux.HandleFunc(MetadataPath+path, h.metadata)
 		}
-		h.tell(mux, "GET /readyz", func(w io.Writer) error {
+		h.serveText(mux, "GET /readyz", func(w io.Writer) error {
 			if err := backend.Ready(); err != nil {
 				return err
 			}
 			_, err := io.WriteString(w, "ready\n")
 			return err
 		})
-		h.tell(mux, "GET /metrics", func(w io.Writer) error {
+		h.serveText(mux, "GET /metrics", func(w io.Writer) error {
 			backend.WriteMetrics(w)
 			return nil
 		})
@@ -99,8 +99,8 @@ func (h *HTTP) routes() http.Handler {
 	return mux
 }
 
-// MetadataPath is where a server says who gives access tokens for it; the path of
-// what they are for follows.
+// MetadataPath is where a server names its authorization server; the path of the protected resource
+// follows.
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
 func (h *HTTP) metadata(w http.ResponseWriter, r *http.Request) {
@@ -116,9 +116,8 @@ func (h *HTTP) metadata(w http.ResponseWriter, r *http.Request) {
 	no.write(w)
 }
 
-// tell serves a text about the server. It needs no token: anyone who watches the
-// server has none.
-func (h *HTTP) tell(mux *http.ServeMux, pattern string, write func(io.Writer) error) {
+// serveText serves a text about the server, without a token: monitoring has none.
+func (h *HTTP) serveText(mux *http.ServeMux, pattern string, write func(io.Writer) error) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if no := h.guard.checkHost(r); no != nil {
 			no.write(w)
@@ -131,9 +130,8 @@ func (h *HTTP) tell(mux *http.ServeMux, pattern string, write func(io.Writer) er
 	})
 }
 
-// connections bounds those that are open. Where there are too many, the one
-// goes that has waited longest without a request being served on it, so that
-// nobody can keep others out by opening connections and saying nothing.
+// connections bounds the open ones. Beyond the bound the one that has been idle longest is closed,
+// so that silent connections cannot keep others out.
 type connections struct {
 	max int
 
@@ -149,7 +147,7 @@ type connection struct {
 
 type connectionKey struct{}
 
-// context puts a new connection where serving finds it.
+// context stores a new connection for serving.
 func (c *connections) context(ctx context.Context, conn net.Conn) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,8 +159,7 @@ func (c *connections) context(ctx context.Context, conn net.Conn) context.Contex
 	return context.WithValue(ctx, connectionKey{}, entry)
 }
 
-// evict closes the connection that has waited longest: the newest, if all
-// others are serving.
+// evict closes the connection that has been idle longest: the newest, if all others are serving.
 func (c *connections) evict() {
 	var oldest net.Conn
 	for conn, entry := range c.open {

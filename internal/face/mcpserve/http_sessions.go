@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessions are those that are open over HTTP: bounded in number, and closed
-// when they have been idle for long.
+// sessions are the open ones over HTTP: bounded in number, and closed when they have been idle for
+// long.
 type sessions struct {
 	max  int
 	idle time.Duration
@@ -20,42 +20,35 @@ type sessions struct {
 	ending sync.WaitGroup
 }
 
-// openSession is one of them. A request that is under way, an open event
-// stream too, keeps it from being idle.
+// openSession is not idle while a request or an event stream is open.
 type openSession struct {
 	id        string
-	link      *link
+	conn      *conn
 	hangUp    func() error // closes the MCP session
 	active    int
 	idleSince time.Time
 	expiry    *time.Timer
 }
 
-// evictable is how long a session must have been idle before it may be
-// closed to make room for a new one.
+// evictable is the idle time after which a session may be closed to make room for a new one.
 const evictable = time.Minute
-
-func newSessions(most int, idle time.Duration) *sessions {
-	return &sessions{max: most, idle: idle, byID: make(map[string]*openSession)}
-}
 
 // opening is a request that may open a session.
 type opening struct {
 	sessions *sessions
-	link     *link
+	conn     *conn
 
 	mu     sync.Mutex
 	over   bool
 	opened *openSession
 }
 
-// keep is told about the session once it is initialized. It closes it when
-// nobody waits for it any more.
+// keep receives the session once it is initialized, and closes it if the request has gone.
 func (o *opening) keep(session *mcp.ServerSession) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.over {
-		o.opened = o.sessions.add(session.ID(), o.link, session.Close)
+		o.opened = o.sessions.add(session.ID(), o.conn, session.Close)
 	}
 	if o.opened == nil {
 		go session.Close() // waits for the initialize that is under way
@@ -70,12 +63,12 @@ func (o *opening) end() {
 	if o.opened != nil {
 		o.sessions.leave(o.opened)
 	} else {
-		o.link.close()
+		o.conn.close()
 	}
 }
 
 // add keeps a session, entered once. Nil means that no more are opened.
-func (s *sessions) add(id string, l *link, hangUp func() error) *openSession {
+func (s *sessions) add(id string, l *conn, hangUp func() error) *openSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -84,14 +77,14 @@ func (s *sessions) add(id string, l *link, hangUp func() error) *openSession {
 	return s.addLocked(id, l, hangUp)
 }
 
-func (s *sessions) addLocked(id string, l *link, hangUp func() error) *openSession {
-	o := &openSession{id: id, link: l, hangUp: hangUp, active: 1}
+func (s *sessions) addLocked(id string, l *conn, hangUp func() error) *openSession {
+	o := &openSession{id: id, conn: l, hangUp: hangUp, active: 1}
 	s.byID[id] = o
 	return o
 }
 
-// enter begins a request in the session of that id. Nil means that there is
-// none. Every entered session is left again.
+// enter begins a request in the session of that id, nil if there is none. Each entered session must
+// be left.
 func (s *sessions) enter(id string) *openSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,9 +103,8 @@ func (s *sessions) enterLocked(id string) *openSession {
 	return o
 }
 
-// enterNamed begins a request in the host session of that name, which is made
-// where it is missing; the empty name is the one that requests without a
-// session share. Nil means that there is no room.
+// enterNamed begins a request in the host session of that name, which is made if missing; requests
+// without a session share the empty name. Nil means that there are too many.
 func (s *sessions) enterNamed(server *Server, name string) *openSession {
 	id := fmt.Sprintf("named %p %s", server, name)
 	s.mu.Lock()
@@ -120,10 +112,10 @@ func (s *sessions) enterNamed(server *Server, name string) *openSession {
 	if o := s.enterLocked(id); o != nil {
 		return o
 	}
-	if s.closed || !s.roomLocked() {
+	if s.closed || !s.hasRoomLocked() {
 		return nil
 	}
-	return s.addLocked(id, server.newLink(name), func() error { return nil })
+	return s.addLocked(id, server.newConn(name), func() error { return nil })
 }
 
 // leave ends a request in a session.
@@ -151,15 +143,14 @@ func (s *sessions) expire(o *openSession) {
 	}
 }
 
-// room reports whether one more session may be opened. A session that nobody
-// uses makes room.
-func (s *sessions) room() bool {
+// hasRoom reports whether one more session may be opened, after it closed an idle one if necessary.
+func (s *sessions) hasRoom() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.closed && s.roomLocked()
+	return !s.closed && s.hasRoomLocked()
 }
 
-func (s *sessions) roomLocked() bool {
+func (s *sessions) hasRoomLocked() bool {
 	if len(s.byID) < s.max {
 		return true
 	}
@@ -192,9 +183,9 @@ func (s *sessions) closeLocked(o *openSession) {
 		o.expiry.Stop()
 	}
 	s.ending.Go(func() {
-		o.link.end()
+		o.conn.end()
 		_ = o.hangUp()
-		o.link.close()
+		o.conn.close()
 	})
 }
 

@@ -13,11 +13,9 @@ import (
 // anyObject is what the SDK is told about most tools' parameters.
 var anyObject = &jsonschema.Schema{Type: "object"}
 
-// add tells the SDK that there is a tool. The SDK decodes and encodes a schema
-// several times to check it, which with many tools takes longer than the rest
-// of a start, and uses it for one thing alone: parameters that HTTP requests
-// repeat in their headers. So only tools with such get theirs; all are described
-// when they are listed.
+// add adds a tool to the SDK. The SDK decodes and encodes a schema several times to check it, which
+// takes longer than the rest of a start, and needs it only for parameters that HTTP headers repeat.
+// So only tools with such get theirs; all are described when they are listed.
 func (s *Server) add(entry *host.Entry) {
 	schema := entry.Tool.Definition().Parameters
 	if (bytes.Contains(schema, []byte("x-mcp-header")) || bytes.Contains(schema, []byte(`\u`))) && s.addWhole(entry) {
@@ -38,19 +36,19 @@ func (s *Server) addWhole(entry *host.Entry) (added bool) {
 	return true
 }
 
-// awaitListed has lists of tools wait for those that are about to come: many
-// clients read only the first list.
+// awaitListed has lists of tools wait for those that are about to come: many clients read only the
+// first list.
 func (s *Server) awaitListed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if _, ok := request.(*mcp.ListToolsRequest); ok && !s.searching() {
-			s.settle(ctx)
+			s.awaitSettled(ctx)
 		}
 		return next(ctx, method, request)
 	}
 }
 
-// listWhole has lists wait for a change that is under way: a client may have been told
-// of its first part.
+// listWhole has lists wait for a change under way: a client may have been notified of its first
+// part.
 func (s *Server) listWhole(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		switch request.(type) {
@@ -62,8 +60,8 @@ func (s *Server) listWhole(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// describeListed puts the tools as clients see them into lists of tools. One
-// that went in the meantime is left out; clients are told about the change.
+// describeListed describes the tools of a list as clients see them. A tool that went in the
+// meantime is left out; clients are notified.
 func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)
@@ -71,7 +69,10 @@ func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok || err != nil {
 			return result, err
 		}
-		revision := agreedRevision(request)
+		revision := ""
+		if list, ok := request.(*mcp.ListToolsRequest); ok {
+			revision = list.ProtocolVersion()
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		described := make([]*mcp.Tool, 0, len(list.Tools))

@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// bounded are the clients that end a session over stdio when a message is
-// longer, by how the name begins that they give themselves.
+// bounded are the clients that end a session over stdio at a longer message, by the beginning of
+// their name.
 var bounded = []struct {
 	client string
 	bytes  int
@@ -21,8 +21,7 @@ var bounded = []struct {
 	{"claude-code", 16 << 20}, // Claude Code 2.1.330: its own
 }
 
-// margin is what a message holds besides the result, and what a client may have
-// read of the next one.
+// margin is for the rest of the message, and for what a client may have read of the next one.
 const margin = 128 << 10
 
 // boundOf is how long a result may be for a client over stdio, 0 for any length.
@@ -38,8 +37,8 @@ func boundOf(client *mcp.Implementation) int {
 	return 0
 }
 
-// mayExceed reports whether a result could be longer, without encoding it: a byte
-// is at most six as JSON.
+// mayExceed reports whether a result could be longer, without encoding it: a byte is at most six as
+// JSON.
 func mayExceed(r *tool.Result, limit int) bool {
 	size := len(r.Structured)
 	for _, c := range r.Contents {
@@ -48,8 +47,7 @@ func mayExceed(r *tool.Result, limit int) bool {
 	return size > limit/6-margin
 }
 
-// fit gives a result that is at most limit bytes long as JSON: r, r with its
-// longest text cut, or an error that says what to do.
+// fit returns a result of at most limit bytes of JSON: r, r with its longest text cut, or an error.
 func fit(r *mcp.CallToolResult, limit int) *mcp.CallToolResult {
 	size := encodedSize(r)
 	if size <= limit {
@@ -81,8 +79,7 @@ func encodedSize(v any) int {
 	return len(encoded)
 }
 
-// headOf is a beginning of text that has at most limit bytes as JSON, and not
-// much fewer.
+// headOf returns the beginning of text that has at most limit bytes as JSON.
 func headOf(text string, limit int) string {
 	for size := encodedSize(text); size > limit && text != ""; size = encodedSize(text) {
 		text = excerpt.Head(text, min(len(text)-1, int(float64(len(text))*float64(max(limit, 0))/float64(size))))

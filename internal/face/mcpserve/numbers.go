@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// The SDK reads numbers into float64. What it would change is kept beside it (rpcid, rpcToken), or refused here:
-// an answer of the user must not become another one, and over HTTP ids go through the SDK alone.
+// The SDK reads numbers as float64. What that would change is kept beside it (rpcid, rpcToken) or
+// refused: an answer of the user must not change, and over HTTP ids go through the SDK alone.
 
 const (
 	inexactAnswer = "an answer holds a number with more digits than are kept"
@@ -23,8 +23,7 @@ const (
 
 var errInexact = errors.New(inexactAnswer)
 
-// exactAnswer gives a message, or in the place of an answer that would be changed
-// an error as the answer.
+// exactAnswer returns the message, or an error as the answer if float64 would change it.
 func exactAnswer(data []byte) []byte {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -39,7 +38,7 @@ func exactAnswer(data []byte) []byte {
 	return errorLine(m.ID, jsonrpc.CodeInvalidParams, inexactAnswer+". "+giveText)
 }
 
-// errorLine is an answer that is an error, nil where the id is none.
+// errorLine returns an answer that is an error, nil if the id is invalid.
 func errorLine(id json.RawMessage, code int, message string) []byte {
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id,
 		"error": map[string]any{"code": code, "message": message}})

@@ -2,12 +2,14 @@ package mcpserve
 
 //lint:file-ignore SA1019 Clients that still have logging are served.
 
-import "github.com/modelcontextprotocol/go-sdk/mcp"
+import (
+	"context"
 
-// sdkOptions say what the server can do. A session of the older revisions is
-// told once, when it begins, and what is offered may come later: so prompts,
-// subscriptions and completion are declared whether there is a use for them yet
-// or not.
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// sdkOptions declares what the server can do. Sessions of older revisions are told once, at the
+// start, and offers may come later: so prompts, subscriptions and completion are declared always.
 func (s *Server) sdkOptions() *mcp.ServerOptions {
 	return &mcp.ServerOptions{
 		Logger:       sdkLog(s.options.Logger),
@@ -21,7 +23,7 @@ func (s *Server) sdkOptions() *mcp.ServerOptions {
 			Extensions:  map[string]any{tasksExtension: map[string]any{}},
 		},
 		SubscribeHandler:   s.subscribe,
-		UnsubscribeHandler: s.unsubscribe,
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		CompletionHandler:  s.complete,
 		PageSize:           1000,
 	}

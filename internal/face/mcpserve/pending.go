@@ -5,13 +5,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/tool"
 )
 
-// pendingFor is how long a question that went out as an input-required result counts as one that the user sees: a
-// client that gives it up says nothing.
+// pendingFor is how long a question sent as an input-required result counts as shown: a client that
+// gives it up does not say so.
 const pendingFor = time.Minute
 
 // pending are the questions for approval that users see now. One question is put for one exact call of a session.
@@ -25,13 +22,8 @@ type pendingQuestion struct {
 	until time.Time
 }
 
-// callKey names an exact call of a session: its arguments, and the answers that it was given.
-func callKey(link *link, in *requestInfo, request host.Request, outcome *host.Outcome) string {
-	return digest(link, in) + string(tool.MustMarshal(outcome.Again(request, nil).Answers))
-}
-
-// put notes a question for the time given. It reports false where the user is asked about the same call already, by
-// another question than the one that this one follows.
+// put stores a question for a time; false if the user is already asked about the same call by a
+// question other than follows.
 func (p *pending) put(call, nonce, follows string, lasts time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// polled gives a pipe in a form that the scheduler of goroutines waits for: a read of an
-// inherited one keeps a thread, and another has to be woken for what it has read. The
-// pipe itself stays as it is, as it is so for all who share it. What is no pipe, or
-// cannot be opened again, is given back.
+// polled reopens a pipe so that the runtime's poller waits for it: a read of an inherited one keeps
+// a thread, and another must be woken for the data. The pipe itself, which others share, stays as
+// it is. Anything else is returned unchanged.
 func polled(in io.Reader) (again io.Reader, done func()) {
 	file, ok := in.(*os.File)
 	if !ok {

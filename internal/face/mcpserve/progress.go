@@ -10,11 +10,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// progress reports to the client, where it has asked for that, and never
-// faster than it can read: a report that finds the last one still under way
-// is dropped. A call that says nothing for a while is reported to be running
-// still, so that a client's time limit does not end it. Stop sends the last
-// report and ends the reporting.
+// progress reports to a client that asked for it, never faster than it reads: a report is dropped
+// while the last is under way. A silent call is reported as running, so that the client's time
+// limit does not end it. stop sends the last report.
 func (s *Server) progress(ctx context.Context, in *requestInfo) (report func(tool.Progress), stop func()) {
 	if in.token == nil {
 		return nil, func() {}
@@ -85,8 +83,8 @@ func (r *reporter) forward(p tool.Progress) {
 	r.send(&mcp.ProgressNotificationParams{Progress: r.last, Total: r.total, Message: r.text})
 }
 
-// beat sends that the call is running still: as seconds, or, where the tool
-// counts in a unit of its own, as the least bit more of that.
+// beat reports that the call is running: as seconds or, if the tool counts in its own unit, as the
+// least bit more of that.
 func (r *reporter) beat() {
 	elapsed := time.Since(r.started)
 	text := fmt.Sprintf("still running after %s", elapsed.Round(time.Second))
@@ -101,8 +99,8 @@ func (r *reporter) beat() {
 	r.send(&mcp.ProgressNotificationParams{Progress: r.last, Total: r.total, Message: text})
 }
 
-// leastProgress is by how much a report grows that has nothing new to tell:
-// the protocol wants every one to be more than the last.
+// leastProgress is the growth of a report without news: the protocol requires each to be more than
+// the last.
 const leastProgress = 1e-6
 
 func (r *reporter) grow(to float64) {

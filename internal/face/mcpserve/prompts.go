@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// refreshPrompts offers the prompts of a catalog in place of those of the last
-// one. Clients are told when the list has changed.
+// refreshPrompts replaces the offered prompts by those of a catalog and notifies clients of
+// changes.
 func (s *Server) refreshPrompts(catalog *host.Catalog) {
 	gone := s.prompts
 	s.prompts = make(map[string]*host.Entry)
@@ -38,15 +38,14 @@ func describePrompt(def *tool.PromptDefinition) *mcp.Prompt {
 	return p
 }
 
-// getPrompt serves prompts/get.
 func (s *Server) getPrompt(ctx context.Context, request *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	link := linkOf(ctx)
-	ctx, done, err := link.begin(ctx)
+	conn := connOf(ctx)
+	ctx, done, err := conn.begin(ctx)
 	if err != nil {
 		return nil, failure(tool.AsError(err))
 	}
 	defer done()
-	outcome, open, err := s.callWithQuestions(ctx, link, fromGet(request), link.session.Prompt)
+	outcome, open, err := s.callWithQuestions(ctx, conn, fromGet(request), conn.session.Prompt)
 	switch {
 	case err != nil:
 		return nil, err
@@ -66,12 +65,10 @@ func (s *Server) getPrompt(ctx context.Context, request *mcp.GetPromptRequest) (
 	return result, nil
 }
 
-// mostCompletions bounds the values of one completion; the protocol allows no
-// more.
+// mostCompletions is the protocol's bound of the values of a completion.
 const mostCompletions = 100
 
-// complete serves completion/complete, for the arguments of prompts and the
-// variables of resource templates.
+// complete serves completion/complete: arguments of prompts and variables of resource templates.
 func (s *Server) complete(ctx context.Context, request *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	entry, err := s.referred(request.Params.Ref)
 	if err != nil {

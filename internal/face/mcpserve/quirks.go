@@ -10,21 +10,19 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// quirk is a parameter that a client adds to the calls of every tool, whatever
-// the tool's schema says.
+// quirk is a parameter that a client adds to all calls, whatever the schema.
 type quirk struct {
 	name   string
 	values []string // the JSON values that it has
 	client string
 }
 
-// quirks are those that are known. Any other parameter that a tool does not
-// have stays an error.
+// quirks are the known ones. Other unknown parameters stay errors.
 var quirks = []quirk{
 	{"wait_for_previous", []string{"true", "false"}, "Gemini CLI"},
 }
 
-// withoutQuirks takes out of the arguments of a tool what the client added.
+// withoutQuirks removes what the client added from the arguments of a tool.
 func (s *Server) withoutQuirks(ctx context.Context, name string, def *tool.Definition,
 	arguments json.RawMessage) json.RawMessage {
 	for _, q := range quirks {
@@ -49,8 +47,8 @@ func hasParameter(def *tool.Definition, name string) bool {
 	return has
 }
 
-// cut gives a JSON object without the member of the quirk. All else stays as
-// it was written, a key that is there twice too.
+// cut removes the quirk's member from a JSON object and keeps all else as written, duplicate keys
+// too.
 func (q quirk) cut(object json.RawMessage) (kept json.RawMessage, found bool) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
@@ -87,8 +85,8 @@ func (q quirk) is(value json.RawMessage) bool {
 	return false
 }
 
-// needsText reports a client whose forms cannot be sent while a text in them is
-// empty, also one that need not be given: Codex, up to 0.169 at least.
+// needsText reports a client whose forms cannot be sent while an optional text is empty: Codex, up
+// to 0.169 at least.
 func (in *requestInfo) needsText() bool {
 	params := in.session.InitializeParams()
 	return params != nil && params.ClientInfo != nil && strings.HasPrefix(params.ClientInfo.Name, "codex")

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// refreshResources offers the resources of a catalog in place of those of the
-// last one. Clients are told when the list has changed.
+// refreshResources replaces the offered resources by those of a catalog and notifies clients of
+// changes.
 func (s *Server) refreshResources(catalog *host.Catalog) {
 	gone := s.resources
 	s.resources = make(map[string]*host.Entry)
@@ -48,16 +48,16 @@ func (s *Server) addResource(def *tool.ResourceDefinition) {
 	}, s.readResource)
 }
 
-// readResource serves resources/read. There are no results that are errors
-// here, so a failure is an error of the protocol.
+// readResource serves resources/read. A resource has no error result, so a failure is a protocol
+// error.
 func (s *Server) readResource(ctx context.Context, request *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	link := linkOf(ctx)
-	ctx, done, err := link.begin(ctx)
+	conn := connOf(ctx)
+	ctx, done, err := conn.begin(ctx)
 	if err != nil {
 		return nil, failure(tool.AsError(err))
 	}
 	defer done()
-	outcome, open, err := s.callWithQuestions(ctx, link, fromRead(request), link.session.Read)
+	outcome, open, err := s.callWithQuestions(ctx, conn, fromRead(request), conn.session.Read)
 	switch {
 	case err != nil:
 		return nil, err
@@ -100,10 +100,8 @@ func (s *Server) subscribe(_ context.Context, request *mcp.SubscribeRequest) err
 	return nil
 }
 
-func (s *Server) unsubscribe(context.Context, *mcp.UnsubscribeRequest) error { return nil }
-
-// ResourceChanges gives a function that tells subscribers when the file of a
-// watched resource has changed since the time before. It looks once at each call.
+// ResourceChanges returns a function that looks once and notifies subscribers of watched resources
+// whose file changed since the call before.
 func (s *Server) ResourceChanges(ctx context.Context) func() {
 	var mu sync.Mutex
 	last := s.watched()
@@ -120,13 +118,13 @@ func (s *Server) ResourceChanges(ctx context.Context) func() {
 	}
 }
 
-// fileStamp tells two states of a file apart. The zero value is no file.
+// fileStamp tells two states of a file apart. Zero means no file.
 type fileStamp struct {
 	size     int64
 	modified time.Time
 }
 
-// watched gives the states of the files behind watched resources, by URI.
+// watched returns the states of the files behind watched resources, by URI.
 func (s *Server) watched() map[string]fileStamp {
 	stamps := make(map[string]fileStamp)
 	for _, entry := range s.host.Catalog().Resources() {

@@ -160,8 +160,8 @@ func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
 	return data, info.Size(), err
 }
 
-// openRun opens the file that keeps an output. It follows no link out of the
-// workspace and opens regular files only.
+// openRun opens the file that keeps an output: regular files only, and no link out of the
+// workspace.
 func (s *Server) openRun(p runPage) (*os.File, error) {
 	base, name := s.host.Session(p.session).ArtifactDir(), record.LogName(p.step, p.stream)
 	if rel, err := filepath.Rel(s.host.Root(), base); err == nil && filepath.IsLocal(rel) {

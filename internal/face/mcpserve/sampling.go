@@ -11,12 +11,11 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// defaultMaxTokens bounds a model's answer where the question names no bound;
-// the protocol wants one.
+// defaultMaxTokens bounds a model's answer if the question does not; the protocol requires a bound.
 const defaultMaxTokens = 4096
 
-// sampler asks the client's model at once, which only clients of the older
-// revisions can be asked to. Nil means that this one cannot.
+// sampler returns a function that asks the client's model at once; nil if this client, or its
+// revision, cannot.
 func (s *Server) sampler(in *requestInfo) func(context.Context, tool.SampleRequest) (*tool.SampleResponse, error) {
 	if !in.canSample() || isStateless(in.session) {
 		return nil
@@ -58,13 +57,4 @@ func textOf(contents []mcp.Content) string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// rootsOf are a client's roots in the host's form.
-func rootsOf(result *mcp.ListRootsResult) tool.Roots {
-	roots := tool.Roots{Roots: []tool.Root{}}
-	for _, r := range result.Roots {
-		roots.Roots = append(roots.Roots, tool.Root{URI: r.URI, Name: r.Name})
-	}
-	return roots
 }

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 )
 
-// sdkLog is the logger for the SDK. What it reports about every request is of use
-// only to those who look for a fault, and the session ids in it open sessions.
+// sdkLog is the SDK's logger, at debug level: it reports each request, with session ids that open
+// sessions.
 func sdkLog(logger *slog.Logger) *slog.Logger { return slog.New(demoted{logger.Handler()}) }
 
-// demoted makes of what is for information what is for debugging.
+// demoted turns info into debug.
 type demoted struct{ slog.Handler }
 
 func demote(level slog.Level) slog.Level {

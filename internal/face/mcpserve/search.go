@@ -17,10 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
-// A long list of tools costs a model its attention and its context. Instead
-// of the list, three tools can be offered by which it finds the others, reads
-// about them and calls them. Policy, approval and record are those of the tool
-// that is called.
+// A long list of tools costs a model attention and context. In its place three tools can be offered
+// to find, describe and call the others. Policy, approval and record are those of the tool called.
 
 // searching reports whether the search is offered instead of the list.
 func (s *Server) searching() bool {
@@ -46,14 +44,13 @@ var searchTools = sync.OnceValue(func() []searchTool {
 	}
 })
 
-// entry is the search tool as a tool of a catalog.
 func (t searchTool) entry() *host.Entry { return &host.Entry{Name: t.def.Name, Tool: t} }
 
 // Definition implements tool.Tool.
 func (t searchTool) Definition() *tool.Definition { return t.def }
 
-// Call implements tool.Tool. The server answers these tools itself, because
-// their calls are those of other tools.
+// Call implements tool.Tool. The server answers these tools itself: their calls are those of other
+// tools.
 func (t searchTool) Call(context.Context, *tool.Call) (*tool.Result, error) {
 	return nil, tool.Errorf(tool.Unsupported, "%s is a tool of the MCP server", t.def.Name).Suggest("Call it over MCP.")
 }
@@ -91,7 +88,7 @@ func (s *Server) searchTools(ctx context.Context, _ *mcp.CallToolRequest, params
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
-	s.settle(ctx)
+	s.awaitSettled(ctx)
 	entries := s.host.Catalog().Entries()
 	documents := make([]rank.Document, len(entries))
 	for i, e := range entries {
@@ -151,8 +148,7 @@ func toolResult(r *tool.Result) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: contents(r.Contents), StructuredContent: r.Structured}
 }
 
-// unlisted is why a tool cannot be called by its own name while the search is
-// offered.
+// unlisted returns why a tool cannot be called by its own name while the search is offered.
 func (s *Server) unlisted(ctx context.Context, name string) *tool.Error {
 	for _, t := range searchTools() {
 		if t.def.Name == name {

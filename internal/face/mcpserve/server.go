@@ -23,39 +23,33 @@ import (
 type Options struct {
 	// Name and Version introduce the server to clients.
 	Name, Version string
-	// Instructions gives what a client's model is told when the client begins:
-	// what the tools are for. It is called for each client again. May be nil.
+	// Instructions returns what the tools are for, for the model of each client. May be nil.
 	Instructions func(context.Context) string
-	// Session names the host session of ServeStdio. Empty makes a random
-	// name, so that every connection is a session of its own.
+	// Session names the host session of ServeStdio. Empty makes a random name for each connection.
 	Session string
-	// SessionEnded is called when a session has ended and none of its calls
-	// runs any more, to release what was kept for it. May be nil.
+	// SessionEnded is called when a session and all its calls have ended, to release its state. May
+	// be nil.
 	SessionEnded func(session string)
-	// KeepQuestion stores a question for approval that is too long to be shown
-	// and gives the file's absolute path, where no tool can change it. Nil has
-	// long questions shown whole.
+	// KeepQuestion stores a question for approval that is too long to show and returns the file's
+	// absolute path, which no tool can change. Nil shows long questions whole.
 	KeepQuestion func(text string) (file string, err error)
-	// AskTimeout is how long a question to the user may wait for its answer.
-	// Zero means DefaultAskTimeout.
+	// AskTimeout is how long a question to the user may wait. Zero means DefaultAskTimeout.
 	AskTimeout time.Duration
-	// NoUndo has results not name `toolhost undo`, which the client's user cannot run.
+	// NoUndo leaves `toolhost undo`, which the client's user cannot run, out of results.
 	NoUndo bool
-	// Search offers, instead of the list of tools, three by which they are
-	// found, described and called.
+	// Search offers three tools that find, describe and call the others in place of the list.
 	Search bool
-	// Heartbeat is how often a call without news is reported to be running, to
-	// clients that want progress. Zero means DefaultHeartbeat.
+	// Heartbeat is how often a silent call is reported as running, to clients that want progress.
+	// Zero means DefaultHeartbeat.
 	Heartbeat time.Duration
-	// TaskAfter is how long a call of a client that knows tasks may take before
-	// it becomes one. Zero means DefaultTaskAfter; less makes none.
+	// TaskAfter is the time after which a call becomes a task, for clients that know tasks. Zero
+	// means DefaultTaskAfter; less than zero never.
 	TaskAfter time.Duration
-	// Recorded gives what the record has of a call, for tasks that this server
-	// did not make; nil for a call that there is not. May be nil.
+	// Recorded returns the record of a call, for tasks of other servers; nil if there is none. May
+	// be nil.
 	Recorded func(ctx context.Context, id string) (*Recorded, error)
-	// Settled is closed when no further tools are about to come. Lists of
-	// tools, and calls of a tool that is not there, wait for it. Nil waits for
-	// nothing.
+	// Settled is closed when no further tools are about to come. Lists of tools and calls of
+	// unknown tools wait for it. May be nil.
 	Settled <-chan struct{}
 	// SessionID names the sessions over HTTP. Nil makes random names.
 	SessionID func() string
@@ -71,8 +65,7 @@ const (
 	DefaultHeartbeat  = 10 * time.Second
 )
 
-// Server is the MCP face of a host, for any number of connections at once:
-// one over stdio, or many over HTTP.
+// Server is the MCP face of a host, for any number of connections over stdio or HTTP.
 type Server struct {
 	host    *host.Host
 	options Options
@@ -89,7 +82,7 @@ type Server struct {
 	tasks     tasks
 }
 
-// New makes a server that offers the tools of h's catalog.
+// New returns a server for the tools of h's catalog.
 func New(h *host.Host, options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -125,8 +118,7 @@ func New(h *host.Host, options Options) *Server {
 	return s
 }
 
-// nameUnknown answers a call of a tool that is not there with the nearest
-// names; the SDK's own answer has none.
+// nameUnknown answers a call of an unknown tool with the nearest names, which the SDK does not.
 func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if call, ok := request.(*mcp.CallToolRequest); ok && call.Params != nil {
@@ -139,22 +131,21 @@ func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// note has a call of a tool that is not there recorded and counted, as it is
-// when it comes in elsewhere.
+// note records and counts a call of an unknown tool, as elsewhere.
 func (s *Server) note(ctx context.Context, call *mcp.CallToolRequest, why *tool.Error) {
-	link := linkOf(ctx)
-	if link == nil {
+	conn := connOf(ctx)
+	if conn == nil {
 		return
 	}
-	ctx, done, err := link.begin(ctx)
+	ctx, done, err := conn.begin(ctx)
 	if err != nil {
 		return
 	}
 	defer done()
-	link.session.Refuse(traced(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
+	conn.session.Refuse(traced(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
 }
 
-// unknown is why there is no tool of that name; nil where there is.
+// unknown returns the error if there is no tool of that name.
 func (s *Server) unknown(ctx context.Context, name string) *tool.Error {
 	if s.searching() {
 		return s.unlisted(ctx, name)
@@ -171,26 +162,24 @@ func (s *Server) unknown(ctx context.Context, name string) *tool.Error {
 	return nil
 }
 
-// lookup finds a tool, after a while where it may be among those that are about
-// to come.
+// lookup finds a tool; it waits for one that may be about to come.
 func (s *Server) lookup(ctx context.Context, name string) (*host.Entry, error) {
 	if entry, err := s.host.Catalog().Lookup(name); err == nil {
 		return entry, nil
 	}
-	s.settle(ctx)
+	s.awaitSettled(ctx)
 	return s.host.Catalog().Lookup(name)
 }
 
-// settle waits until no further tools are about to come.
-func (s *Server) settle(ctx context.Context) {
+// awaitSettled waits until no further tools are about to come.
+func (s *Server) awaitSettled(ctx context.Context) {
 	select {
 	case <-s.options.Settled:
 	case <-ctx.Done():
 	}
 }
 
-// Refresh offers what the host's catalog holds now. Clients are told when the
-// list has changed.
+// Refresh offers what the host's catalog holds now and notifies clients of changes.
 func (s *Server) Refresh() {
 	s.changing.Lock() // word of the first tool may reach clients before the last one is there
 	defer s.changing.Unlock()
@@ -227,12 +216,11 @@ func (s *Server) Refresh() {
 	s.refreshPrompts(s.host.Catalog())
 }
 
-// same reports whether clients see the same in both: then they are not told
-// of a change. What they call is found in the catalog of the time.
+// same reports whether clients see the same in both, so that they need no notification. Calls use
+// the catalog of the time.
 func same(a, b any) bool { return bytes.Equal(tool.MustMarshal(a), tool.MustMarshal(b)) }
 
-// Announce tells clients that the tools may have changed although their list
-// looks the same: a Taskfile was edited, say.
+// Announce notifies clients although the list looks the same: a Taskfile was edited, say.
 func (s *Server) Announce() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,29 +235,28 @@ func (s *Server) Announce() {
 	}
 }
 
-// ServeStdio serves one client over in and out until in ends or ctx is done.
-// When in has ended, calls that are under way are cancelled unless they are
-// answered within moments. When it returns, every call has ended. An end of
+// ServeStdio serves one client until in ends or ctx is done. At the end of in, calls under way are
+// cancelled unless they are answered within moments. When it returns, every call has ended. End of
 // input is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	link := s.newLink(s.options.Session)
-	link.stdio = true
-	defer link.close()
-	stop := context.AfterFunc(ctx, link.end)
+	conn := s.newConn(s.options.Session)
+	conn.stdio = true
+	defer conn.close()
+	stop := context.AfterFunc(ctx, conn.end)
 	defer stop()
 	in, done := polled(in)
 	defer done()
-	transport := &lineTransport{in: in, out: out, settled: s.options.Settled, onEOF: link.end}
-	connection, err := s.sdk.Connect(context.WithValue(ctx, linkKey{}, link), transport, nil)
+	transport := &lineTransport{in: in, out: out, settled: s.options.Settled, onEOF: conn.end}
+	connection, err := s.sdk.Connect(context.WithValue(ctx, connKey{}, conn), transport, nil)
 	if err != nil {
 		return err
 	}
 	go func() {
-		<-link.ended.Done()
+		<-conn.ended.Done()
 		_ = connection.Close()
 	}()
 	err = connection.Wait()
-	if link.ended.Err() != nil { // whatever err is, it came of the end
+	if conn.ended.Err() != nil { // whatever err is, it came of the end
 		return nil
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
@@ -292,11 +279,11 @@ func describe(entry *host.Entry, revision string) *mcp.Tool {
 	}
 }
 
-// resultSizeKey says in a tool's _meta how long its results may be. Claude Code
-// puts longer ones into a file, from a fraction of what toolhost cuts at.
+// resultSizeKey bounds a tool's results in its _meta. Claude Code puts longer ones into a file, by
+// default from a fraction of toolhost's own bound.
 const resultSizeKey = "anthropic/maxResultSizeChars"
 
-// longResult has room for both streams of a command as they are cut by default.
+// longResult is both streams of a command as cut by default.
 const longResult = 200_000
 
 // resultSize is the _meta of a tool whose results may be long; nil of others.
@@ -325,12 +312,11 @@ func annotations(def *tool.Definition) *mcp.ToolAnnotations {
 	}
 }
 
-// MaxInstructions is how much of its instructions a server sends, in
-// characters; clients cut what is longer.
+// MaxInstructions bounds the instructions sent, in characters; clients cut longer ones.
 const MaxInstructions = 2048
 
-// instruct puts the instructions of the moment into the answers that begin a
-// session, or describe the server without one.
+// instruct adds the current instructions to answers that begin a session, or that describe the
+// server without one.
 func (s *Server) instruct(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)

@@ -9,9 +9,8 @@ import (
 // callStack is how much stack a call takes, in bytes.
 const callStack = 24 << 10
 
-// withStack gives the goroutine of a request the stack that a call takes while it has
-// next to nothing on it. Else it grows four times under way, each time with a copy of
-// what is there, which is a twentieth of a small read.
+// withStack grows the goroutine's stack while it is nearly empty. Else it grows four times during a
+// call, copying each time, which is a twentieth of a small read.
 func withStack(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		grow()

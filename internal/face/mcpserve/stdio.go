@@ -18,18 +18,16 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// lastAnswers is how long the calls that are under way when the input ends may
-// still take to be answered; then an error answers them. It lets a script pipe
-// requests in and read the answers; anyone who hangs up waits for nothing.
+// lastAnswers is how long calls may still take when the input ends, before an error answers them: a
+// script can pipe requests in and read the answers.
 const lastAnswers = 200 * time.Millisecond
 
-// MaxMessage bounds one message that a client may send, in bytes. Tools take
-// texts of up to 10 MB, and JSON may spell two bytes of them in six.
+// MaxMessage bounds a client's message, in bytes. Tools take texts of up to 10 MB, and JSON may
+// spell two bytes of them in six.
 const MaxMessage = 32 << 20
 
-// lineTransport carries newline-delimited JSON-RPC. Unlike the SDK's own
-// transport it outlives a broken or oversized message, which it answers with
-// an error, and it writes a response's result without encoding it again.
+// lineTransport carries newline-delimited JSON-RPC. Unlike the SDK's transport it answers a broken
+// or oversized message with an error and lives on, and does not encode a result twice.
 type lineTransport struct {
 	in      io.Reader
 	out     io.Writer
@@ -73,7 +71,7 @@ type lineConn struct {
 	open    map[jsonrpc.ID]bool // requests without an answer; true for one that the client has cancelled
 }
 
-// SessionID implements mcp.Connection; a pipe has none.
+// SessionID implements mcp.Connection.
 func (c *lineConn) SessionID() string { return "" }
 
 // Close implements mcp.Connection.
@@ -135,9 +133,8 @@ func (c *lineConn) writeLine(line []byte) error {
 	return err
 }
 
-// encode is jsonrpc.EncodeMessage, but a successful response is assembled
-// around its result, which is valid JSON already: encoding a result of a
-// megabyte again costs more than everything else.
+// encode is jsonrpc.EncodeMessage without encoding the result of a successful response again, which
+// for a megabyte costs more than everything else.
 func encode(message jsonrpc.Message) ([]byte, error) {
 	response, ok := message.(*jsonrpc.Response)
 	if ok && response.Error != nil {
@@ -153,8 +150,8 @@ func encode(message jsonrpc.Message) ([]byte, error) {
 	return append(append(line, response.Result...), '}'), nil
 }
 
-// awaitAnswers waits until every request is answered, but not for long once
-// none waits for tools that are about to come.
+// awaitAnswers waits until every request is answered, for a short time unless some wait for tools
+// that are about to come.
 func (c *lineConn) awaitAnswers() {
 	var timeout <-chan time.Time
 	settled := c.settled
@@ -215,8 +212,7 @@ func (c *lineConn) count(message jsonrpc.Message) {
 
 var errTooLong = fmt.Errorf("a message is longer than %d bytes; send less in one call", MaxMessage)
 
-// decodeMessage is rpcid.Decode, but takes a plain request apart by itself: that
-// decodes twice, with a buffer of 32 KiB each time.
+// decodeMessage is rpcid.Decode, which decodes twice, with a faster way for plain requests.
 func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	var fields map[string]json.RawMessage
 	var request jsonrpc.Request
@@ -248,7 +244,7 @@ func (c *lineConn) invalid(data []byte, cause error) {
 	c.refuse(nil, cause)
 }
 
-// refuse answers what is no message. A nil id is unknown and sent as null.
+// refuse answers an invalid message. A nil id is sent as null.
 func (c *lineConn) refuse(id json.RawMessage, cause error) {
 	c.fail(id, jsonrpc.CodeParseError, "not a JSON-RPC message: "+cause.Error())
 }

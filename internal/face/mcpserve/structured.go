@@ -13,17 +13,15 @@ import (
 	"github.com/toolhost/toolhost/internal/face/export"
 )
 
-// Until 2025-11-25 a structured result is an object and its schema has "type":
-// "object"; strict clients lose a result that is anything else, or all tools for
-// one such schema. So those revisions get {"result": VALUE}, as the official
-// SDKs do it. From 2026-07-28 on every value is allowed.
+// Until 2025-11-25 a structured result is an object and its schema has "type": "object"; strict
+// clients lose other results, or all tools for one such schema. Those revisions get {"result":
+// VALUE}, as from the official SDKs. From 2026-07-28 on every value is allowed.
 
 // anyResult reports whether a revision allows structured results of all kinds.
-// One that is not known does not.
 func anyResult(revision string) bool { return revision >= statelessRevision }
 
-// outputSchema is the schema of a tool's structured results at a revision; nil
-// where there is none that clients could compile.
+// outputSchema returns the schema of a tool's structured results at a revision; nil if clients
+// could not compile it.
 func outputSchema(revision string, entry *host.Entry, def *tool.Definition) any {
 	if len(def.Returns) == 0 {
 		return nil
@@ -44,8 +42,7 @@ func outputSchema(revision string, entry *host.Entry, def *tool.Definition) any 
 	return wrapped
 }
 
-// structured is a structured result at a revision, nil for none. def may be
-// nil.
+// structured returns a structured result at a revision, nil if empty. def may be nil.
 func structured(revision string, def *tool.Definition, data json.RawMessage) any {
 	if len(data) == 0 {
 		return nil
@@ -57,13 +54,12 @@ func structured(revision string, def *tool.Definition, data json.RawMessage) any
 	return map[string]json.RawMessage{schema.WrapKey: data}
 }
 
-// longest is how long a result may be for its structured part to stand beside its
-// text: clients of the official TypeScript SDK end a session over stdio at a
-// message of 10 MiB.
+// longest bounds a result that has both structure and text: clients of the official TypeScript SDK
+// end a session over stdio at a message of 10 MiB.
 const longest = 10<<20 - 64<<10
 
-// once leaves out what a result that is longer has twice: its text where a schema
-// promises the structured part, and else that part.
+// once removes the duplicate from a longer result: the text if a schema promises the structure,
+// else the structure.
 func once(r *mcp.CallToolResult, def *tool.Definition, data json.RawMessage) {
 	if len(data) == 0 {
 		return
@@ -87,12 +83,4 @@ func once(r *mcp.CallToolResult, def *tool.Definition, data json.RawMessage) {
 	default:
 		r.StructuredContent = nil
 	}
-}
-
-// agreedRevision is the revision of a list request.
-func agreedRevision(request mcp.Request) string {
-	if list, ok := request.(*mcp.ListToolsRequest); ok {
-		return list.ProtocolVersion()
-	}
-	return ""
 }

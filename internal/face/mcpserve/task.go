@@ -18,9 +18,9 @@ import (
 
 // task is a call that this process makes.
 type task struct {
-	id     string
-	cancel context.CancelFunc
-	begun  time.Time
+	id      string
+	cancel  context.CancelFunc
+	started time.Time
 
 	mu        sync.Mutex
 	changed   time.Time
@@ -38,14 +38,14 @@ type task struct {
 
 	once       sync.Once
 	begins     chan struct{} // closed when it is known whether the record has its beginning
-	unbegun    error         // why it has not
+	notStarted error         // why it has not
 	unrecorded error         // why the record does not have its end
 }
 
-// began is told whether the record has the beginning of the call.
-func (t *task) began(unrecorded error) {
+// onStart is told whether the record has the beginning of the call.
+func (t *task) onStart(unrecorded error) {
 	t.once.Do(func() {
-		t.unbegun = unrecorded
+		t.notStarted = unrecorded
 		close(t.begins)
 	})
 }
@@ -54,7 +54,7 @@ func (t *task) began(unrecorded error) {
 func (t *task) recorded() bool {
 	select {
 	case <-t.begins:
-		return t.unbegun == nil
+		return t.notStarted == nil
 	default:
 		return false
 	}
@@ -130,11 +130,11 @@ func (t *task) state() *taskState {
 	if t.unrecorded != nil {
 		status = taskFailed
 	}
-	state := newState(t.id, status, t.begun, t.changed)
+	state := newState(t.id, status, t.started, t.changed)
 	if status != taskWorking && status != taskAsks {
 		state.StatusMessage = t.reason
 	}
-	if t.unrecorded != nil { // the record says so after a restart, and nobody is to be told two things
+	if t.unrecorded != nil { // the record says so after a restart: the same answer before it
 		state.Error = lost("the call ended, and its end could not be recorded (" +
 			strings.TrimSuffix(tool.AsError(t.unrecorded).Message, ".") + ")")
 		state.StatusMessage = state.Error.Message
@@ -146,20 +146,17 @@ func (t *task) state() *taskState {
 	case taskCompleted:
 		state.Result = t.result
 	case taskFailed:
-		state.Error = rpcError(t.err)
+		if e, ok := errors.AsType[*jsonrpc.Error](t.err); ok {
+			state.Error = e
+		} else {
+			state.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: tool.AsError(t.err).Message}
+		}
 	}
 	return state
 }
 
-func newState(id, status string, begun, changed time.Time) *taskState {
+func newState(id, status string, started, changed time.Time) *taskState {
 	stamp := func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
-	return &taskState{ResultType: "complete", TaskID: id, Status: status, CreatedAt: stamp(begun),
+	return &taskState{ResultType: "complete", TaskID: id, Status: status, CreatedAt: stamp(started),
 		LastUpdatedAt: stamp(changed), TTL: taskTTL.Milliseconds(), PollInterval: pollInterval.Milliseconds()}
-}
-
-func rpcError(err error) *jsonrpc.Error {
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return e
-	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: tool.AsError(err).Message}
 }

@@ -22,8 +22,7 @@ type Recorded struct {
 	Tool    string
 	Step    int
 	Result  *tool.Result
-	// Error is the code of the error that the call ended with, and Message says
-	// why.
+	// Error and Message are those of the error that the call ended with.
 	Error   tool.Code
 	Message string
 }
@@ -35,7 +34,7 @@ const (
 	RecordedEnded   = "ended"
 )
 
-// randomLength is how many characters of a task's id nobody can guess.
+// randomLength is the length of the unguessable part of a task's id.
 const randomLength = 26
 
 // recordedTask is a task of another process, or of this one long ago.
@@ -75,7 +74,7 @@ func (s *Server) recordedTask(ctx context.Context, id string) (mcp.Result, error
 	return state, nil
 }
 
-// lost is the error of a call whose end nobody knows.
+// lost returns the error of a call whose end is unknown.
 func lost(why string) *jsonrpc.Error {
 	return internalFailure("lost: " + why + "; it may have done its work, or a part of it")
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The Tasks extension of MCP: a call that takes long is answered with a task,
-// whose result is fetched later. The task's id is the name of the call in the
-// record, which has the result also after the server was restarted.
+// The Tasks extension of MCP: a long call is answered with a task, whose result is fetched later.
+// The task's id is the call's name in the record, which has the result after a restart too.
 
 // tasksExtension names the extension in capabilities.
 const tasksExtension = "io.modelcontextprotocol/tasks"
@@ -42,8 +41,7 @@ const (
 	taskCancelled = "cancelled"
 )
 
-// taskState is what a client learns about a task, by tasks/get or instead of a
-// call's result.
+// taskState is what a client receives about a task.
 type taskState struct {
 	mcp.ResultBase
 	ResultType    string              `json:"resultType"`
@@ -81,8 +79,7 @@ type tasks struct {
 // taskKey is the key of the task in the context of its call.
 type taskKey struct{}
 
-// declaresTasks reports whether a client of a revision without sessions knows
-// tasks.
+// declaresTasks reports whether a client of a revision without sessions knows tasks.
 func declaresTasks(session *mcp.ServerSession, capabilities *mcp.ClientCapabilities) bool {
 	if session == nil || capabilities == nil || !isStateless(session) {
 		return false
@@ -118,12 +115,6 @@ func needsTasks(message string) error {
 			"extensions": map[string]any{tasksExtension: struct{}{}}}})}
 }
 
-// onlyAsTask reports whether a tool's calls are made as tasks alone.
-func (s *Server) onlyAsTask(name string) bool {
-	entry, err := s.host.Catalog().Lookup(name)
-	return err == nil && entry.Tool.Definition().AsTask
-}
-
 // refuseWithoutTask answers a call of a tool whose calls are made as tasks alone.
 func (s *Server) refuseWithoutTask(call *mcp.CallToolRequest) (mcp.Result, error) {
 	why := tool.Errorf(tool.Unsupported, "calls of %s take long and are made as tasks, which this client does not know",
@@ -141,7 +132,7 @@ func (s *Server) refuseWithoutTask(call *mcp.CallToolRequest) (mcp.Result, error
 	return errorResult(why), nil
 }
 
-// asTasks has calls of clients that know tasks become tasks when they take long.
+// asTasks makes long calls tasks for clients that know them.
 func (s *Server) asTasks(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if params, ok := request.GetParams().(*taskParams); ok && params != nil {
@@ -153,10 +144,11 @@ func (s *Server) asTasks(next mcp.MethodHandler) mcp.MethodHandler {
 			return withoutTasks(next(ctx, method, request))
 		}
 		call, ok := request.(*mcp.CallToolRequest)
-		if !ok || call.Params == nil || call.Session == nil || linkOf(ctx) == nil {
+		if !ok || call.Params == nil || call.Session == nil || connOf(ctx) == nil {
 			return next(ctx, method, request)
 		}
-		required := s.onlyAsTask(call.Params.Name)
+		entry, err := s.host.Catalog().Lookup(call.Params.Name)
+		required := err == nil && entry.Tool.Definition().AsTask
 		if s.options.TaskAfter < 0 || !declaresTasks(call.Session, call.ClientCapabilities()) {
 			if required {
 				return s.refuseWithoutTask(call)
@@ -172,8 +164,7 @@ func (s *Server) asTasks(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// withoutTasks takes the extension out of what clients of revisions with sessions
-// are told.
+// withoutTasks removes the extension from the capabilities sent to revisions with sessions.
 func withoutTasks(result mcp.Result, err error) (mcp.Result, error) {
 	answer, ok := result.(*mcp.InitializeResult)
 	if err == nil && ok && answer.ProtocolVersion < statelessRevision && answer.Capabilities != nil {
@@ -196,17 +187,16 @@ func routed(extra *mcp.RequestExtra, id string) error {
 	return nil
 }
 
-// asTask makes a call, and answers with a task where that takes long or is
-// required. What cannot be recorded does not become one: no server could show it
-// after a restart.
+// asTask makes a call and answers with a task if it takes long or required is set. A call that
+// cannot be recorded stays a call: no server could show it after a restart.
 func (s *Server) asTask(ctx context.Context, request *mcp.CallToolRequest, required bool,
 	do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) (mcp.Result, error) {
-	t := &task{id: s.taskID(request.Params), begun: time.Now(), changed: time.Now(), status: taskWorking,
+	t := &task{id: s.taskID(request.Params), started: time.Now(), changed: time.Now(), status: taskWorking,
 		asked: make(map[string]bool), answered: make(chan struct{}, 1), ended: make(chan struct{}),
 		begins: make(chan struct{})}
 	var own context.Context
 	own, t.cancel = context.WithCancel(context.WithValue(context.WithoutCancel(ctx), taskKey{}, t))
-	stop := context.AfterFunc(linkOf(ctx).ended, t.cancel)
+	stop := context.AfterFunc(connOf(ctx).ended, t.cancel)
 	questions := make(chan *mcp.CallToolResult)
 	taken := make(chan struct{}) // closed when the call is a task
 	go func() {
@@ -248,8 +238,7 @@ func (s *Server) asTask(ctx context.Context, request *mcp.CallToolRequest, requi
 	return created, nil
 }
 
-// due is closed when the call becomes a task, if it has not ended: when its time
-// is over, and the record has its beginning.
+// due is closed when the call becomes a task: its time is over and its beginning recorded.
 func (s *Server) due(t *task, required bool) <-chan struct{} {
 	due := make(chan struct{})
 	go func() {
@@ -271,8 +260,7 @@ func (s *Server) due(t *task, required bool) <-chan struct{} {
 	return due
 }
 
-// taskID is the name of a call that may become a task: nobody can guess it. A
-// call that goes on with an answer keeps its name.
+// taskID returns an unguessable name for the call; one that goes on with an answer keeps its name.
 func (s *Server) taskID(params *mcp.CallToolParamsRaw) string {
 	if state, ok := s.verify(params.RequestState); ok && params.RequestState != "" && state.ID != "" {
 		return state.ID
@@ -296,7 +284,7 @@ func named(request *mcp.CallToolRequest, id string) *mcp.CallToolRequest {
 	return &again
 }
 
-// runTask makes the call, with the answers to what it asks.
+// runTask makes the call, with the answers to its questions.
 func (s *Server) runTask(ctx context.Context, t *task, request *mcp.CallToolRequest,
 	do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error),
 	questions chan<- *mcp.CallToolResult, taken <-chan struct{}, required bool) {
@@ -330,8 +318,7 @@ func (s *Server) runTask(ctx context.Context, t *task, request *mcp.CallToolRequ
 	}
 }
 
-// remember keeps a task, and forgets those that ended longest ago beyond what is
-// kept. The record has them.
+// remember keeps a task and forgets the oldest ended ones beyond the bound. The record has them.
 func (s *Server) remember(t *task) {
 	s.tasks.mu.Lock()
 	defer s.tasks.mu.Unlock()
@@ -344,9 +331,9 @@ func (s *Server) remember(t *task) {
 		default:
 		}
 	}
-	slices.SortFunc(over, func(a, b *task) int { return a.begun.Compare(b.begun) })
+	slices.SortFunc(over, func(a, b *task) int { return a.started.Compare(b.started) })
 	for i, old := range over {
-		if len(over)-i > mostTasks || time.Since(old.begun) > taskTTL {
+		if len(over)-i > mostTasks || time.Since(old.started) > taskTTL {
 			delete(s.tasks.byID, old.id)
 		}
 	}

@@ -22,7 +22,7 @@ func IsTask(answer mcp.Result) bool {
 	return ok && t.ResultType == "task"
 }
 
-// KeptTask is the answer to a call that is kept as JSON, nil where that is no task.
+// KeptTask returns the task stored as JSON, nil if data is no task.
 func KeptTask(data []byte) mcp.Result {
 	var t taskState
 	if json.Unmarshal(data, &t) != nil || t.ResultType != "task" {
@@ -47,8 +47,8 @@ func (s *Server) runningTasks() (running []*task) {
 	return running
 }
 
-// EndTasks ends the tasks that run, for a reason that their clients are told, and waits
-// until they have ended.
+// EndTasks ends the running tasks, telling their clients the reason, and waits until they have
+// ended.
 func (s *Server) EndTasks(ctx context.Context, reason string) {
 	running := s.runningTasks()
 	for _, t := range running {
@@ -66,8 +66,7 @@ func (s *Server) EndTasks(ctx context.Context, reason string) {
 	}
 }
 
-// endedFor is what came of a call that was ended for a reason: what it gave until then
-// with the reason, or the reason alone.
+// endedFor adds the reason to the result of a call that was ended.
 func (t *task) endedFor(result *mcp.CallToolResult, err error) (*mcp.CallToolResult, error) {
 	if t.status == taskAsks {
 		return nil, internalFailure(t.reason + "; nothing was run")

@@ -14,22 +14,20 @@ import (
 	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 )
 
-// rpcID is the header in which the id of a request reaches its handler, which
-// the SDK does not tell. Where a client sends one it is replaced.
+// rpcID is the header that carries a request's id to its handler, which the SDK does not. A
+// client's own is replaced.
 const rpcID = "Toolhost-Jsonrpc-Id"
 
-// rpcToken is the header in which a progress token reaches the handler that the
-// SDK would round.
+// rpcToken is the header that carries a progress token that the SDK would round.
 const rpcToken = "Toolhost-Progress-Token"
 
 // viaPipe is a header of requests that came over stdio.
 const viaPipe = "Toolhost-Via-Pipe"
 
-// TraceHeader is the header of a request whose call a gateway hands on, with the
-// traceparent of what the gateway does for it.
+// TraceHeader carries the traceparent of a gateway that hands the call on.
 const TraceHeader = "Toolhost-Traceparent"
 
-// headID has a request over HTTP tell its id.
+// headID sets a request's id, and its progress token, as headers.
 func headID(r *http.Request) {
 	var message struct {
 		ID     json.RawMessage `json:"id"`
@@ -42,14 +40,16 @@ func headID(r *http.Request) {
 		return
 	}
 	if len(message.ID) > 0 {
-		r.Header.Set(rpcID, rawText(message.ID))
+		id := string(message.ID)
+		_ = json.Unmarshal(message.ID, &id) // a string loses its quotes
+		r.Header.Set(rpcID, id)
 	}
 	if token := longToken(message.Params); token != "" {
 		r.Header.Set(rpcToken, token)
 	}
 }
 
-// pipeHeader has a request over stdio tell the same.
+// pipeHeader does the same for a request over stdio.
 func pipeHeader(request *jsonrpc.Request) http.Header {
 	header := http.Header{rpcID: {rpcid.Text(request.ID)}, viaPipe: {""}}
 	if token := longToken(request.Params); token != "" {
@@ -71,7 +71,7 @@ func longToken(params json.RawMessage) string {
 	return string(p.Meta.Token)
 }
 
-// tokenOf is the progress token of a request as it was written; nil for none.
+// tokenOf returns the progress token of a request as written; nil if there is none.
 func tokenOf(extra *mcp.RequestExtra, read any) any {
 	if extra != nil && read != nil && extra.Header.Get(rpcToken) != "" {
 		return json.Number(extra.Header.Get(rpcToken))
@@ -79,8 +79,7 @@ func tokenOf(extra *mcp.RequestExtra, read any) any {
 	return read
 }
 
-// traced gives a context for a call with what is known of its request: the
-// trace that the client names, if it does, and the request itself.
+// traced returns a context for a call with its request and the client's trace.
 func traced(ctx context.Context, request *mcp.CallToolRequest) context.Context {
 	meta := func(name string) string {
 		text, _ := request.Params.Meta[name].(string)
@@ -91,8 +90,8 @@ func traced(ctx context.Context, request *mcp.CallToolRequest) context.Context {
 	if request.Session != nil {
 		o.Session = request.Session.ID()
 	}
-	if link := linkOf(ctx); link != nil {
-		o.Session = cmp.Or(o.Session, link.session.Name())
+	if conn := connOf(ctx); conn != nil {
+		o.Session = cmp.Or(o.Session, conn.session.Name())
 	}
 	if request.Extra != nil {
 		o.RequestID = request.Extra.Header.Get(rpcID)
@@ -102,13 +101,4 @@ func traced(ctx context.Context, request *mcp.CallToolRequest) context.Context {
 		}
 	}
 	return host.WithOrigin(ctx, o)
-}
-
-// rawText is an id as text: that of a string without its quotes.
-func rawText(id json.RawMessage) string {
-	var text string
-	if json.Unmarshal(id, &text) == nil {
-		return text
-	}
-	return string(id)
 }

@@ -6,17 +6,15 @@ import (
 	"strings"
 )
 
-// Width is how many columns a block takes where nobody knows how many there are.
+// Width is a block's columns if unknown.
 const Width = 78
 
-// Block shows a text of several lines so that none of them passes for a line of
-// those around it: each begins with a bar. What is longer than width columns goes
-// on below, behind a colon, before a terminal breaks the line by itself. A width
-// of 0 breaks nothing.
+// Block shows a text of several lines so that none looks like a line around it: each begins with a
+// bar. Lines longer than width are continued behind a colon, before a terminal breaks them. Width 0
+// breaks nothing.
 func Block(s string, width int) string { return block(s, width, letters|layout) }
 
-// Prose is Block for texts that are for reading, such as what a file will hold:
-// their letters may be of any script.
+// Prose is Block for texts to read, such as a file's content: letters may be of any script.
 func Prose(s string, width int) string { return block(s, width, letters|writing|layout) }
 
 func block(s string, width int, m mode) string {
@@ -35,8 +33,7 @@ func block(s string, width int, m mode) string {
 	return b.String()
 }
 
-// What stands before a line of a text of several, and before what did not fit
-// into one.
+// Prefixes of a line of a block, and of a continued line.
 const (
 	bar     = "| "
 	further = ": "
@@ -50,9 +47,8 @@ func room(width, margin int) int {
 	return max(width, 20) - margin
 }
 
-// Note shows a text that stands behind a mark or a margin of that many columns,
-// two at least. Whatever of it is not in the first line has a bar or a colon
-// before it, so that it passes for nothing else. It ends with a line's end.
+// Note shows a text behind a mark or margin of at least two columns. Further lines begin with a bar
+// or a colon, so that they look like nothing else. It ends with a newline.
 func Note(s string, margin, width int) string {
 	first, rest, _ := strings.Cut(strings.TrimRight(s, "\n"), "\n")
 	indent := strings.Repeat(" ", margin-len(bar))
@@ -93,8 +89,7 @@ func cut(line string, width int, words bool) (parts []string) {
 	return append(parts, line[from:])
 }
 
-// Fit is as much of a line as fits into width columns, with an ellipsis where that
-// is not all.
+// Fit cuts a line to width columns, with an ellipsis.
 func Fit(line string, width int) string {
 	switch {
 	case columns(line) <= width:

@@ -6,8 +6,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
-// Parts are what a question shows, one by one, for a page that lays them out
-// itself. Every text in it is harmless as it stands.
+// Parts are the parts of a question, for a page with its own layout. Every text is harmless.
 type Parts struct {
 	Headline string     `json:"headline"`
 	Why      string     `json:"why"`
@@ -27,7 +26,7 @@ type PartText struct {
 	Value string `json:"value"`
 }
 
-// Parts gives the whole question in parts. Nothing is left out.
+// Parts returns the whole question in parts.
 func (q Question) Parts() Parts {
 	p := Parts{Headline: q.Headline(), Why: q.Why(), Tool: Page.Line(q.Tool), Risk: Page.Line(q.Risk), Rule: Page.Line(q.Rule),
 		Reason: Text(q.Reason), Effect: Text(q.Effect)}

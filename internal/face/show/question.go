@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
-// Question is a call that a person decides on. What it shows is the whole call;
-// nothing is left out because of its length.
+// Question is a call for the user to decide on. It shows the whole call, whatever its length.
 type Question struct {
 	Tool, Title, Risk string
 	// Rule and Reason say why it is asked about.
@@ -20,13 +19,12 @@ type Question struct {
 	Object string
 	// Argv is the command that would run, where the tool can tell.
 	Argv []string
-	// Connect is "HOST:PORT" where not the call is asked about, but a connection that
-	// its processes want to make.
+	// Connect is "HOST:PORT" if the question is about a connection of the call's processes.
 	Connect string
 	Params  []Param
 	Files   []string
-	// Effect is what would happen, as the tool says: a diff, commands. Own is true
-	// where toolhost itself says so: then a diff need not be told twice.
+	// Effect is what would happen, as the tool says: a diff, commands. Own is true if it is
+	// toolhost's: then its diff need not be shown twice.
 	Effect string
 	Own    bool
 }
@@ -43,7 +41,7 @@ const (
 	mostObject = 60
 )
 
-// Headline says in one line what is asked, and why. A client may show no more.
+// Headline is one line with what is asked, and why. A client may show no more.
 func (q Question) Headline() string {
 	text := head(Line(q.Title), mostTitle)
 	switch {
@@ -82,8 +80,7 @@ func (q Question) Why() string {
 	return text
 }
 
-// Body shows the call itself and the reason, in lines of at most width columns where
-// they have to be kept apart.
+// Body shows the call and the reason, in lines of at most width columns where lines must be told apart.
 func (q Question) Body(width int) string { return q.call(width) + q.reason(width) }
 
 func (q Question) call(width int) string {
@@ -115,8 +112,8 @@ func (q Question) reason(width int) string {
 	return labelled("Reason: ", q.Reason, width)
 }
 
-// short is the third line: how many lines a diff of toolhost's own adds and removes, and the first of them. A client
-// may show no more than three lines.
+// short is the third line: how many lines toolhost's own diff adds and removes, and the first of
+// them. A client may show no more than three lines.
 func (q Question) short() string {
 	if !q.Own || !q.hasDiff() {
 		return ""
@@ -146,8 +143,7 @@ func (q Question) short() string {
 	return fmt.Sprintf("Lines: +%d -%d: %s\n", added, removed, head(Line(first), mostObject))
 }
 
-// Call is a call in one line: each parameter with its name, texts without the
-// quotes of JSON.
+// Call is a call in one line: each parameter with its name, texts without JSON's quotes.
 func Call(tool string, params json.RawMessage) string {
 	line := Word(tool)
 	var values map[string]json.RawMessage
@@ -165,8 +161,8 @@ func Call(tool string, params json.RawMessage) string {
 	return line
 }
 
-// labelled is a text behind its label: in the same line where both fit into it,
-// so that no terminal makes another line of its end, else in a block below.
+// labelled is a text behind its label: in the same line if it fits, so that no terminal breaks it,
+// else in a block below.
 func labelled(label, text string, width int) string {
 	shown := Line(text)
 	if shown != text || strings.TrimSpace(text) != text || text == "" {
@@ -199,16 +195,14 @@ func (q Question) param(p Param, width int) string {
 	return name + labelled(label, text, width)
 }
 
-// hasDiff reports whether the effect is a diff, and so shows what a file will
-// hold.
+// hasDiff reports whether the effect is a diff, and so shows a file's content.
 func (q Question) hasDiff() bool {
 	return strings.Contains("\n"+q.Effect, "\n--- ") && strings.Contains(q.Effect, "\n+++ ")
 }
 
-// Text is the whole question: the lines that matter, and the call. Where it
-// is longer than most bytes, keep stores it whole and gives the file's name, and
-// the first lines say that the file is to be read. Without a place to keep it, it
-// stays whole.
+// Text is the whole question: the lines that matter, and the call. If it is longer than most bytes,
+// keep stores it and returns the file's name, and the first lines ask to read the file. Without
+// keep it stays whole.
 func (q Question) Text(width, most int, keep func(text string) (file string, err error)) string {
 	first, body := q.Headline()+"\n"+q.Why()+"\n"+q.short(), q.call(width)
 	if columns(Line(q.Reason)) > 3*mostObject { // the second line has only its beginning

@@ -65,9 +65,9 @@ var renderers = map[string]shape{
 		first, rest, _ := strings.Cut(show.Note(s, 2, columns), "\n")
 		return ": " + first + "\n" + rest // its caller's mark
 	}},
-	"Said": {render: func(s, other string, n int) string { return show.Said(s, n) + show.Said(other, 10*n) }},
-	"SaidLine": {oneLine: true,
-		render: func(s, other string, n int) string { return show.SaidLine(s, n) + show.SaidLine(other, 10*n) }},
+	"Sanitize": {render: func(s, other string, n int) string { return show.Sanitize(s, n) + show.Sanitize(other, 10*n) }},
+	"SanitizeLine": {oneLine: true,
+		render: func(s, other string, n int) string { return show.SanitizeLine(s, n) + show.SanitizeLine(other, 10*n) }},
 	"Headline": {oneLine: true, decides: true,
 		render: func(s, other string, _ int) string { return asked(s, other).Headline() }},
 	"Why": {oneLine: true, decides: true,
@@ -154,7 +154,7 @@ func throughWriter(s, other string, n int) string {
 }
 
 func TestEveryRendererIsFuzzed(t *testing.T) {
-	quiet := []string{"Digest", "Flush", "Schema", "SaidSchema"} // no text, what Write held back, JSON for programs
+	quiet := []string{"Digest", "Flush", "Schema", "SanitizeSchema"} // no text, what Write held back, JSON for programs
 	known := slices.AppendSeq(quiet, maps.Keys(renderers))
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)

@@ -16,8 +16,8 @@ func Output(s string) string { return Text(strings.ReplaceAll(s, "\r\n", "\n")) 
 // Medium is where lines are shown.
 type Medium mode
 
-// Terminal may put letters that are written from right to left elsewhere in its line, so they are written out. Page is
-// an element of a browser's page that holds nothing else and is isolated: letters of every script are shown.
+// Terminal may move right-to-left letters in its line, so they are escaped. Page is an isolated
+// element of a page: letters of every script are shown.
 const (
 	Terminal = Medium(letters)
 	Page     = Medium(letters | fromTheRight)
@@ -29,12 +29,11 @@ func Line(s string) string { return Terminal.Line(s) }
 // Word is Terminal.Word.
 func Word(s string) string { return Terminal.Word(s) }
 
-// Line is a text in one line, whatever is in it. It is for what decides:
-// commands, paths, names. Most punctuation beyond ASCII is written out.
+// Line is a text in one line, for what decides: commands, paths, names. Most punctuation beyond
+// ASCII is escaped.
 func (m Medium) Line(s string) string { return render(s, mode(m)) }
 
-// Word is one word of a command, so that one sees where it begins and ends: as
-// it is where nobody could mistake it, else in quotes, as bash reads them.
+// Word is a word of a command with visible bounds: as it is if unmistakable, else in bash's quotes.
 func (m Medium) Word(s string) string {
 	if s == "" {
 		return "''"
@@ -51,12 +50,11 @@ func (m Medium) Word(s string) string {
 	return s
 }
 
-// special reports a character that separates words or means something to a
-// shell.
+// special reports a character that separates words or has a meaning in a shell.
 func special(r rune) bool { return strings.ContainsRune(" \"\\|&;<>()$`*?[]{}#!^", r) }
 
-// Argv is an argument list as one would type it. Letters from the right are
-// written out on a page too: beside others in a line, words could change places.
+// Argv is an argument list as typed. Right-to-left letters are escaped on a page too: words could
+// change places.
 func Argv(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
@@ -65,7 +63,7 @@ func Argv(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// mode says what is shown as it is, beyond ASCII.
+// mode is what is shown beyond ASCII.
 type mode int
 
 const (
@@ -76,8 +74,7 @@ const (
 	quoting                       // the text stands in $'...'
 )
 
-// render writes s word by word: whether a letter passes for another depends on
-// those around it.
+// render writes s word by word: a letter's looks depend on those around it.
 func render(s string, m mode) string {
 	if plain(s, m) {
 		return s
@@ -120,9 +117,8 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// writeWord writes letters, marks and digits. A word passes for another where
-// letters that look like ASCII stand beside those of ASCII, or are all that it is
-// made of.
+// writeWord writes letters, marks and digits. A word is mistakable if letters that look like ASCII
+// stand beside ASCII, or are all of it.
 func (m mode) writeWord(b *strings.Builder, word string) {
 	imitates := m.imitates(word)
 	var base rune // that marks may stand on
@@ -142,8 +138,7 @@ func (m mode) writeWord(b *strings.Builder, word string) {
 	}
 }
 
-// imitates reports a word of letters of which those that look like ASCII are
-// meant to.
+// imitates reports a word whose ASCII lookalikes are meant as ASCII.
 func (m mode) imitates(word string) bool {
 	ascii, others, alike := false, false, false
 	for _, r := range word {
@@ -164,8 +159,8 @@ func (m mode) imitates(word string) bool {
 // mostMarks is how many marks may stand on one letter.
 const mostMarks = 3
 
-// write writes a character as it is where ok, else written out. raw is what
-// stands for it in the text: a byte that is no character is shown as it is there.
+// write writes a character as it is if ok, else escaped. raw is its form in the text: an invalid
+// byte is shown so.
 func (m mode) write(b *strings.Builder, r rune, raw string, ok bool) {
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:
@@ -215,9 +210,8 @@ func (m mode) shows(r rune) bool {
 	return false
 }
 
-// marks reports whether a mark may stand on a letter. In a line that decides, a
-// mark that belongs to no script, such as an accent, is written out: a letter
-// with its accent is one character.
+// marks reports whether a mark may stand on a letter. In a line that decides, a mark of no script,
+// such as an accent, is escaped: a letter with its accent is one character.
 func (m mode) marks(base, mark rune) bool {
 	if invisible(mark) || !unicode.In(mark, unicode.Mn, unicode.Mc) {
 		return false
@@ -231,14 +225,12 @@ func (m mode) marks(base, mark rune) bool {
 		(unicode.In(mark, fromRight...) || mark >= 0x64b && mark <= 0x655 || mark == 0x670)
 }
 
-// accent reports a mark that stands above or below a letter and leaves it as it
-// is.
+// accent reports a mark above or below a letter that leaves it as it is.
 func accent(r rune) bool {
 	return r >= 0x300 && r <= 0x333 || r >= 0x339 && r <= 0x345 || r >= 0x3099 && r <= 0x309a
 }
 
-// commonLetter reports letters and digits that belong to no script of their own:
-// superscripts, numbers in circles, those of Japanese.
+// commonLetter reports letters and digits of no script: superscripts, circled numbers, those of Japanese.
 func commonLetter(r rune) bool {
 	listed := r < 0x300 || r >= 0x2070 && r <= 0x209f || r >= 0x2150 && r <= 0x24ff || r >= 0x3000 && r <= 0x33ff ||
 		r == 0xff70
@@ -257,14 +249,12 @@ func emoji(r rune) bool {
 	return unicode.Is(unicode.So, r) && !looksASCII(r) && (r >= 0x1f300 && r <= 0x1faff || r >= 0x2600 && r <= 0x274f)
 }
 
-// typographic reports quotes, dashes, wide commas and the like that are
-// everywhere in prose.
+// typographic reports quotes, dashes, wide commas and others that are common in prose.
 func typographic(r rune) bool {
 	return r >= 0x2010 && r <= 0x2027 || r >= 0xff01 && r <= 0xff5e || r == 0xd7 || r == 0xb7 || r == 0xb4
 }
 
-// scripts are those in use that are written from left to right and whose letters
-// a reader tells apart.
+// scripts are those in use that are written from left to right with distinct letters.
 var scripts = []*unicode.RangeTable{
 	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Han, unicode.Hiragana,
 	unicode.Katakana,

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes on what is written to it as [Output], except for the sequences in
-// Pass. It is the last guard in front of a terminal: anyone who forgets to make a
-// text harmless does no harm.
+// Writer passes on what is written to it as [Output], except for the sequences in Pass: the last
+// guard of a terminal.
 type Writer struct {
 	To io.Writer
 	// Pass are escape sequences that are the program's own, such as colours.
@@ -65,8 +64,7 @@ func (w *Writer) next(text string) (before int, sequence string) {
 	}
 }
 
-// incomplete gives where the end of text begins that the next write may complete,
-// the length of text where there is none.
+// incomplete returns where an end of text begins that the next write may complete, len(text) if none.
 func (w *Writer) incomplete(text string) int {
 	for i := max(0, len(text)-8); i < len(text); i++ {
 		rest := text[i:]

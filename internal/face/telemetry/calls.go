@@ -21,8 +21,8 @@ func partOf(ctx context.Context) uint64 {
 	return id
 }
 
-// Tracer gives what fits host.Options.Trace. Clean takes secrets out of the
-// arguments and results that the environment asks for; nil sends none.
+// Tracer returns a function for host.Options.Trace. clean removes secrets from the arguments and
+// results that the environment asks for; nil sends none.
 func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context.Context, string,
 	*tool.Call) (context.Context, func(*host.Outcome)) {
 	if !ContentAsked() {
@@ -31,7 +31,10 @@ func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context
 	return func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*host.Outcome)) {
 		begin := &Begin{Part: part}
 		if part == host.TraceCall {
-			begin = begun(host.OriginOf(ctx), call)
+			o := host.OriginOf(ctx)
+			begin = &Begin{Part: part, TraceParent: o.TraceParent, TraceState: o.TraceState, Baggage: o.Baggage,
+				Method: o.Method, RPCID: o.RequestID, MCPSession: o.Session, Revision: o.Revision, Transport: o.Transport,
+				Tool: call.Tool, Session: call.Session, RequestID: call.RequestID, Step: call.Step}
 		}
 		id := r.tell(Line{Parent: partOf(ctx), Begin: begin})
 		return context.WithValue(ctx, partKey{}, id), func(o *host.Outcome) {
@@ -48,8 +51,8 @@ func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context
 // PartForward is what a gateway does for a call that a worker makes.
 const PartForward = "forward"
 
-// Forward reports that a call is handed on. It gives the traceparent for anyone who
-// takes it, and done, which reports the end with the code of the error, if any.
+// Forward reports that a call is passed on. It returns the traceparent to send along, and done for
+// the end with the error's code, if any.
 func (r *Relay) Forward(o host.Origin, tool string) (traceparent string, done func(code string)) {
 	if r == nil {
 		return "", func(string) {}
@@ -60,8 +63,7 @@ func (r *Relay) Forward(o host.Origin, tool string) (traceparent string, done fu
 	return traceparent, func(code string) { r.tell(Line{ID: id, End: &End{Code: code}}) }
 }
 
-// childOf names a new span in the trace that a traceparent names, or in a new
-// trace.
+// childOf names a new span in the trace of a traceparent, or in a new trace.
 func childOf(parent string) string {
 	var random [24]byte
 	_, _ = rand.Read(random[:])
@@ -72,18 +74,10 @@ func childOf(parent string) string {
 	return "00-" + trace + "-" + hex.EncodeToString(random[16:]) + "-" + flags
 }
 
-func begun(o host.Origin, call *tool.Call) *Begin {
-	return &Begin{Part: host.TraceCall, TraceParent: o.TraceParent, TraceState: o.TraceState, Baggage: o.Baggage,
-		Method: o.Method, RPCID: o.RequestID, MCPSession: o.Session, Revision: o.Revision, Transport: o.Transport,
-		Tool: call.Tool, Session: call.Session, RequestID: call.RequestID, Step: call.Step}
-}
-
-// mostContent bounds the arguments of a call that are sent, and its result, in
-// bytes: collectors refuse what is much larger.
+// mostContent bounds the sent arguments of a call, and its result, in bytes: collectors refuse larger ones.
 const mostContent = 64 << 10
 
-// addContent adds the arguments, and the result of a call that was successful,
-// as the conventions have it.
+// addContent adds the arguments, and the result of a successful call, by the conventions.
 func (e *End) addContent(o *host.Outcome, clean func(json.RawMessage) json.RawMessage) {
 	if clean == nil {
 		return
@@ -115,7 +109,7 @@ func ended(o *host.Outcome) *End {
 	return e
 }
 
-// outcome says in a word what became of a call.
+// outcome returns the outcome of a call in a word.
 func outcome(o *host.Outcome) string {
 	switch {
 	case o.Err != nil:
@@ -128,8 +122,8 @@ func outcome(o *host.Outcome) string {
 	return "success"
 }
 
-// Note reports something that happened during the call of ctx, such as a
-// plugin's start. Texts of errors are left out: they may quote anything.
+// Note reports an event during the call of ctx, such as a plugin's start. Texts of errors, which
+// may quote anything, are left out.
 func (r *Relay) Note(ctx context.Context, event string, details map[string]any) {
 	id := partOf(ctx)
 	if r == nil || id == 0 {

@@ -2,11 +2,9 @@ package telemetry
 
 import "time"
 
-// Line is what the host tells the program that sends telemetry: one JSON
-// object a line. It has one of Begin, End and Note.
+// Line is a line of JSON from the host to the program that sends telemetry. It has one of Begin, End and Note.
 type Line struct {
-	// ID is the part's number, and Parent that of the part it is in, 0 for
-	// none.
+	// ID is the part's number, and Parent that of its parent, 0 for none.
 	ID     uint64 `json:"id"`
 	Parent uint64 `json:"parent,omitempty"`
 	// At is when it happened.
@@ -20,14 +18,12 @@ type Line struct {
 type Begin struct {
 	// Part is host.TraceCall and so on. The other fields are for the call.
 	Part string `json:"part"`
-	// Span is the traceparent that names this part itself, where others have to
-	// know it. Empty lets the program make a name.
+	// Span is the traceparent of this part, if others have to know it. Empty lets the program choose.
 	Span        string `json:"span,omitempty"`
 	TraceParent string `json:"traceparent,omitempty"`
 	TraceState  string `json:"tracestate,omitempty"`
 	Baggage     string `json:"baggage,omitempty"`
-	// Method is that of an MCP request, "" for a call that came in otherwise.
-	// The next four are of that request.
+	// Method is that of an MCP request, "" for other calls. The next four are of that request.
 	Method     string `json:"method,omitempty"`
 	RPCID      string `json:"rpc_id,omitempty"`
 	MCPSession string `json:"mcp_session,omitempty"`
@@ -51,8 +47,7 @@ type End struct {
 	Decision string        `json:"decision,omitempty"`
 	Rule     string        `json:"rule,omitempty"`
 	Sandbox  string        `json:"sandbox,omitempty"`
-	// Arguments and Result are there where the environment asks for them,
-	// without secrets.
+	// Arguments and Result are sent if the environment asks for them, without secrets.
 	Arguments string `json:"arguments,omitempty"`
 	Result    string `json:"result,omitempty"`
 }

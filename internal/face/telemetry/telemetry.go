@@ -1,11 +1,8 @@
-// Package telemetry reports calls to a program that sends traces
-// to an OpenTelemetry collector, when the environment asks for it as the
-// OpenTelemetry specification says, by OTEL_EXPORTER_OTLP_ENDPOINT.
+// Package telemetry reports calls to a program that sends traces to an OpenTelemetry collector, if
+// the environment asks for it by OTEL_EXPORTER_OTLP_ENDPOINT, as OpenTelemetry specifies.
 //
-// The sending is in a program of its own, toolhost-otel, because linking the
-// OpenTelemetry SDK makes every start of a program slower, also where nobody
-// wants telemetry. Package internal/face/telemetry/otlp has what it does. Parameters
-// and results are never told.
+// That program is toolhost-otel (package internal/face/telemetry/otlp), because linking the
+// OpenTelemetry SDK slows down every start.
 package telemetry
 
 import (
@@ -24,8 +21,7 @@ import (
 const (
 	// DefaultPatience is how long Close waits for a collector.
 	DefaultPatience = 3 * time.Second
-	// waiting is how many lines wait for a program that is slow to read;
-	// more are dropped.
+	// waiting bounds the lines that wait for a slow program; more are dropped.
 	waiting = 4096
 )
 
@@ -38,16 +34,14 @@ func Asked() bool {
 type Options struct {
 	// Binary is the absolute path of toolhost-otel.
 	Binary string
-	// Logger is told when telemetry does not reach the collector. Nil
-	// discards.
+	// Logger gets failures to reach the collector. Nil discards.
 	Logger *slog.Logger
-	// Patience bounds how long Close waits until all is sent. Zero means
-	// DefaultPatience.
+	// Patience bounds Close's wait for sending. Zero means DefaultPatience.
 	Patience time.Duration
 }
 
-// Relay hands on what it is told about calls. Its methods may be called from any
-// goroutine, and on nil, where they do nothing. None but Close ever waits.
+// Relay passes on events of calls. It is safe for concurrent use, and nil is valid and does
+// nothing. Only Close waits.
 type Relay struct {
 	options Options
 	cmd     *exec.Cmd
@@ -116,7 +110,7 @@ func (r *Relay) listen(said io.Reader) {
 	close(r.ended)
 }
 
-// tell puts a line in the queue, unless that is full. It gives the line's ID.
+// tell queues a line, unless the queue is full, and returns its ID.
 func (r *Relay) tell(line Line) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +130,7 @@ func (r *Relay) tell(line Line) uint64 {
 	return line.ID
 }
 
-// Close has the rest sent, for as long as Options.Patience allows.
+// Close sends the rest, within Options.Patience.
 func (r *Relay) Close(ctx context.Context) {
 	if r == nil {
 		return

@@ -139,7 +139,8 @@ func TestChecked(t *testing.T) {
 	assert.Equal(t, "\n", tree(files).Checked("/w/.git/rebase-apply/apply-opt").Fixed)
 	for _, path := range []string{"/w/.git", "/w/.git/commondir", "/w/.git/gitdir", "/w/.git/hooks/pre-commit", "/w/.git/config.worktree",
 		"/w/.git/worktrees/wt/config", "/w/.git/worktrees/wt/config.worktree", "/w/.git/info/attributes", "/w/.git/objects/info/alternates",
-		"/w/.git/modules/s/hooks/config", "/w/.git/modules/config", "/w/.git/modules/s/commondir", "/w/b/config", "/w/n/.GIT", "/w/.git/remotes/x"} {
+		"/w/.git/modules/s/hooks/config", "/w/.git/modules/config", "/w/.git/modules/s/commondir", "/w/b/config", "/w/n/.GIT",
+		"/w/.git/remotes/x"} {
 		assert.Nil(t, tree(files).Checked(path), path)
 	}
 	for path, want := range map[string]bool{"/w/.git": true, "/w/n/.git": true, "/w/.git/hooks": true, "/w/.git/branches": true,
@@ -170,7 +171,8 @@ func TestRepository(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(base, name), []byte(content), 0o644))
 	}
 	for name, content := range map[string]string{
-		"main/.git/worktrees/a/gitdir": base + "/a/.git\n", "main/.git/worktrees/a/commondir": "../..\n", "a/.git": "gitdir: " + base + "/main/.git/worktrees/a\n",
+		"main/.git/worktrees/a/gitdir": base + "/a/.git\n", "main/.git/worktrees/a/commondir": "../..\n", "a/.git": "gitdir: " +
+			base + "/main/.git/worktrees/a\n",
 		"b/.git": "gitdir: ../main/.git/worktrees/a\n", "main/.git/modules/s/config": "[core]\n\tworktree = ../../../s\n",
 		"main/s/.git": "gitdir: ../.git/modules/s\n", "main/x/.git": "gitdir: ../.git/modules/s\n", "c/.git": "gitdir: ../main/.git\n",
 		"main/.git/worktrees/d/gitdir": base + "/d/.git\n", "main/.git/worktrees/d/commondir": base + "/secret\n",
@@ -178,7 +180,8 @@ func TestRepository(t *testing.T) {
 	} {
 		write(name, content)
 	}
-	for root, want := range map[string]string{"a": "main/.git", "b": "", "main/s": "main/.git/modules/s", "main/x": "", "c": "", "d": "", "main": ""} {
+	for root, want := range map[string]string{"a": "main/.git", "b": "", "main/s": "main/.git/modules/s", "main/x": "", "c": "",
+		"d": "", "main": ""} {
 		if want != "" {
 			want = filepath.Join(base, want)
 		}

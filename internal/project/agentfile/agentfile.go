@@ -1,7 +1,6 @@
-// Package agentfile decides which agent.hcl is in force for a directory: the
-// text that the user approved last, here or above. A file that was never
-// approved has no effect, except that only tools that read are offered beside
-// it; so nothing that somebody puts into a project loosens a run.
+// Package agentfile decides which agent.hcl is in force for a directory: the text that the user
+// approved last, here or above. A file that was never approved has no effect, except that only
+// reading tools are offered; so no file put into a project loosens a run.
 package agentfile
 
 import (
@@ -24,14 +23,14 @@ type Options struct {
 	Dir string
 	// File is a file that the user has named: it is in force as it is.
 	File string
-	// All has whatever file is found be in force as it is, for one run.
+	// All puts whatever file is found in force, for one run.
 	All bool
 	// Vars are values of variables.
 	Vars map[string]string
 	// Store is where approvals lie. Nil approves nothing.
 	Store *trust.Store
-	// Usable reports whether a configuration keeps tools away from the store; no
-	// other is approved by it. Nil takes that for granted.
+	// Usable reports whether a configuration keeps tools out of the store, which is required for an
+	// approval. May be nil.
 	Usable func(*config.Config) bool
 }
 
@@ -53,14 +52,13 @@ type Standing struct {
 	// Config is in force.
 	Config *config.Config
 	State  State
-	// Path is the file that State is about, "" if there is none.
+	// Path is the file that State is about, "" if none.
 	Path string
 	// Watch are the files whose change may change the standing.
 	Watch []string
 }
 
-// Find finds the standing of a directory. Diagnostics say what is wrong with a
-// file; with errors among them there is no standing.
+// Find finds the standing of a directory. With errors among the diagnostics it is nil.
 func Find(o Options) (*Standing, config.Diagnostics) {
 	if o.File != "" {
 		return o.whole(o.File)
@@ -74,7 +72,7 @@ func Find(o Options) (*Standing, config.Diagnostics) {
 	return o.search()
 }
 
-// whole has a file that the user has named be in force.
+// whole puts a file that the user has named in force.
 func (o Options) whole(path string) (*Standing, config.Diagnostics) {
 	cfg, diags := config.Load(path, config.LoadOptions{Vars: o.Vars})
 	if diags.HasErrors() {
@@ -84,9 +82,8 @@ func (o Options) whole(path string) (*Standing, config.Diagnostics) {
 	return &Standing{State: Approved, Path: path, Config: cfg, Watch: []string{path}}, diags
 }
 
-// search goes from the directory upwards to the first file that the user has
-// approved. Above the repository only approved files count: a repository that
-// is made below one does not end its rules.
+// search goes from the directory upwards to the first approved file. Above the repository only
+// approved files count: a repository made below one does not end its rules.
 func (o Options) search() (*Standing, config.Diagnostics) {
 	s := &Standing{State: None}
 	searched := make(map[string]string) // names of the directories where a file is looked for, by their real paths
@@ -122,8 +119,7 @@ func (o Options) search() (*Standing, config.Diagnostics) {
 	return s, nil
 }
 
-// approved puts the text of an approval in force. It reports false for one that
-// approves nothing.
+// approved puts the text of an approval in force. It returns false if there is none.
 func (o Options) approved(s *Standing, path string, approval trust.Approval) (done bool, _ config.Diagnostics) {
 	cfg, diags := config.LoadText(path, approval.Content, config.LoadOptions{Vars: o.Vars})
 	if o.Usable != nil && !o.Usable(cfg) {
@@ -186,15 +182,13 @@ func Key(path string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
-// Approve approves a file with that content for good, and the files that its
-// blocks with a grant run as they are.
+// Approve approves a file with that content, and the current files that its blocks with a grant run.
 func Approve(store *trust.Store, path string, content []byte, vars map[string]string) error {
 	return store.Approve(approval(path, content, vars))
 }
 
-// ApproveAgain approves what the user has had written into a file. Files that an
-// approval was for before are approved as they were then, because the user has
-// not looked at them since.
+// ApproveAgain approves a change that the user had made to a file. Files approved before stay as
+// they were then: the user has not looked at them since.
 func ApproveAgain(store *trust.Store, path string, content []byte, vars map[string]string) error {
 	next := approval(path, content, vars)
 	if before, known := store.Get(next.Path); known {
@@ -214,8 +208,7 @@ func approval(path string, content []byte, vars map[string]string) trust.Approva
 	return next
 }
 
-// Holds reports whether a file is approved as a configuration read it and was
-// judged.
+// Holds reports whether a file is approved as a configuration read and judged it.
 func Holds(store *trust.Store, cfg *config.Config) bool {
 	approval, known := store.Get(Key(cfg.Path))
 	return known && approval.Holds(cfg.SHA256, cfg.Leads)

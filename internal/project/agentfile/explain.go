@@ -7,8 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// Explain says which text of an agent.hcl is not in force, and what the user can
-// type. Both are empty if the file is in force.
+// Explain returns which text of an agent.hcl is not in force, and what the user can type; empty if in force.
 func (s *Standing) Explain() (text, next string) {
 	const approve = "toolhost trust shows the file and approves it"
 	if s == nil {
@@ -31,8 +30,7 @@ func (s *Standing) Explain() (text, next string) {
 	return "", ""
 }
 
-// ForModels is Explain for the model of a client, which can pass it on to its
-// user. It is empty if the file is in force.
+// ForModels is Explain for a client's model to pass on to its user; empty if in force.
 func (s *Standing) ForModels() string {
 	if s == nil {
 		return ""

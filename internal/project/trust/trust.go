@@ -1,7 +1,6 @@
-// Package trust remembers the text of each agent.hcl that a user has approved.
-// An approval is for a path, the file's content, and where the paths in it
-// lead. It is kept in the user's own configuration: a file in a project can be
-// written by anyone who can write the project.
+// Package trust remembers the text of each agent.hcl that a user has approved. An approval is for a
+// path, the file's content, and where the paths in it lead. It is kept in the user's own
+// configuration, out of reach of the project's writers.
 package trust
 
 import (
@@ -26,8 +25,7 @@ type Store struct{ dir string }
 // Open names the store in dir, an absolute path. It makes nothing.
 func Open(dir string) *Store { return &Store{dir: dir} }
 
-// Dir is where approvals are kept by default: a directory of the user's
-// configuration.
+// Dir is the default directory of approvals, in the user's configuration.
 func Dir() (string, error) { return userdir.Dir("approvals", "trust") }
 
 // Approval is what a user has approved.
@@ -35,10 +33,9 @@ type Approval struct {
 	// Path is the file, absolute, and Content its text.
 	Path    string `json:"path"`
 	Content []byte `json:"content"`
-	// Leads says where symlinks in the paths that the file names led.
+	// Leads maps the file's paths to where symlinks in them led.
 	Leads map[string]string `json:"leads,omitempty"`
-	// Files are the SHA-256 hashes, in hex, of the files that blocks with a grant
-	// run, and "" for one that was not there.
+	// Files maps files that blocks with a grant run to their hex SHA-256 hashes, "" if missing.
 	Files map[string]string `json:"files,omitempty"`
 	Time  time.Time         `json:"time"`
 }
@@ -48,15 +45,14 @@ func For(path string, content []byte, leads map[string]string) Approval {
 	return Approval{Path: path, Content: content, Leads: leads}
 }
 
-// Holds reports whether the approval is for a content of the given hash, in hex,
-// and paths that lead there.
+// Holds reports whether the approval is for a content of the given hex hash, and those leads.
 func (a Approval) Holds(sum string, leads map[string]string) bool {
 	own := sha256.Sum256(a.Content)
 	return a.Content != nil && sum == hex.EncodeToString(own[:]) && maps.Equal(a.Leads, leads)
 }
 
-// Get returns the approval of the file at path, an absolute path, whatever the
-// file holds now. One that cannot be read, or has no text, does not count.
+// Get returns the approval of the file at an absolute path, whatever its content now. An unreadable
+// or empty one does not count.
 func (s *Store) Get(path string) (a Approval, ok bool) {
 	data, err := os.ReadFile(s.File(path))
 	if err != nil || json.Unmarshal(data, &a) != nil || a.Path != path || a.Content == nil {

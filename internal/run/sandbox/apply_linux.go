@@ -201,7 +201,8 @@ func landlockMissing(errno syscall.Errno) Verdict {
 			Remedy: "Add landlock to the list lsm= of the kernel's command line (docs/INSTALL.md)."}
 	}
 	return Verdict{Reason: "a system call filter around toolhost refuses Landlock: " + errno.Error(),
-		Remedy: "Allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self in the container's seccomp profile (docs/INSTALL.md)."}
+		Remedy: "Allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self in the container's seccomp profile " +
+			"(docs/INSTALL.md)."}
 }
 
 // failedTrial is the verdict if a step of the launcher, or one before it, failed.

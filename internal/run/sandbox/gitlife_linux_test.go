@@ -57,8 +57,9 @@ var gitLife = []struct{ name, script, want string }{
 	{"submodule", `git init -q lib; (cd lib; echo a > a; c lib); git init -q app; cd app; git submodule --quiet add "$PWD/../lib" lib; ` +
 		`c app; cd lib; echo b > b; c more; git log --format=%s; cd ..; git status --short; git submodule --quiet update; ` +
 		`cd ..; git clone -q --recurse-submodules app copy; cat copy/lib/a`, "more\nlib\n M lib\na\n"},
-	{"submodule of the root", `mkdir x; git init -q x/lib; (cd x/lib; echo a > a; c lib); echo x > .gitignore; git init -q; git submodule --quiet add ./x/lib lib; ` +
-		`c app; git -C lib log --format=%s; git submodule --quiet update --init; git -C lib status --short`, "lib\n"},
+	{"submodule of the root",
+		`mkdir x; git init -q x/lib; (cd x/lib; echo a > a; c lib); echo x > .gitignore; git init -q; git submodule --quiet add ./x/lib lib; ` +
+			`c app; git -C lib log --format=%s; git submodule --quiet update --init; git -C lib status --short`, "lib\n"},
 	{"what runs programs", `git init -q; mkdir n; git init -q n; for r in . n; do for a in core.fsmonitor=x core.hooksPath=h ` +
 		`diff.external=x alias.s=!x include.path=../x remote.o.url=ext::x remote.o.uploadpack=x core.sshCommand=x ` +
 		`core.worktree=/ extensions.worktreeConfig=true filter.x.clean=x; do ` +

@@ -180,7 +180,8 @@ func TestHostsAreReached(t *testing.T) {
 	refused := []string{"http=b.example", "http=a.example:8080", "http=example.org:8443", "http=x.example.org",
 		"tcp=db.example:443", "tcp=" + other.Addr().String(), "tcp=1.1.1.1:80", "tcp=[2606:4700:4700::1111]:443",
 		"udp=1.1.1.1:53", "udp=[2606:4700:4700::1111]:53", "tcp=169.254.169.254:80", "tcp=198.18.7.7:80",
-		"tcp=127.0.0.1:80", "listen=127.0.0.1:80", "listen=127.0.0.1:53", "listen=198.18.0.1:53", "tcp=127.0.0.2:443", "tcp=0.0.0.0:443", "lookup=secret.b.example", "lookup=example.org",
+		"tcp=127.0.0.1:80", "listen=127.0.0.1:80", "listen=127.0.0.1:53", "listen=198.18.0.1:53", "tcp=127.0.0.2:443",
+		"tcp=0.0.0.0:443", "lookup=secret.b.example", "lookup=example.org",
 		"tcp=[::ffff:1.1.1.1]:80", "tcp=10.0.0.1:80", "udp=a.example:443", "udp=198.18.0.1:54"}
 	got, log := reach(t, hosts, append(reached, refused...)...)
 	for _, place := range reached {

@@ -98,7 +98,8 @@ printf 'fn main() { println!("hello"); }\n#[test]\nfn t() {}\n' > src/main.rs &&
 			"hello\n", false},
 		{"java", "javac", `printf 'public class P { public static void main(String[] a) { System.out.println("hello"); } }' > P.java &&
 javac -d out P.java && java -cp out P`, "hello\n", false},
-		{"maven", "mvn", `printf '<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId><artifactId>p</artifactId><version>1</version></project>' > pom.xml &&
+		{"maven", "mvn",
+			`printf '<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId><artifactId>p</artifactId><version>1</version></project>' > pom.xml &&
 mvn -o -q -B -Dmaven.repo.local="$PWD/.m2" validate && echo valid`, "valid\n", false},
 		{"tar", "tar", `tar cf t.tar dep && rm -rf dep && tar xpf t.tar && cp -a dep copy && touch -d 2001-01-01 ` +
 			`copy/m.js && stat -c %y copy/m.js | cut -c1-10`, "2001-01-01\n", false},

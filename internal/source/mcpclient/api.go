@@ -282,8 +282,8 @@ func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments m
 	left := listBudget
 	for i, m := range result.Messages {
 		c := content(m.Content)
-		c.Text = show.Said(c.Text, saidPrompt)
-		message := PromptMessage{show.SaidLine(string(m.Role), show.MostName), c}
+		c.Text = show.Sanitize(c.Text, saidPrompt)
+		message := PromptMessage{show.SanitizeLine(string(m.Role), show.MostName), c}
 		if !left.takes(message.Role + c.Text) {
 			return messages,
 				tool.Errorf(tool.TooLarge, "the prompt %q of the MCP server %s is longer than %d KiB", prompt,

@@ -22,7 +22,7 @@ import (
 // elicit passes a server's form, or the page that it names, to the user of the call it belongs to.
 func (c *conn) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", c.server.spec.Name,
-		show.Said(request.Params.Message, show.MostMessage))}
+		show.Sanitize(request.Params.Message, show.MostMessage))}
 	if request.Params.Mode == "url" {
 		var err error
 		if form, err = c.server.visit(request.Params); err != nil {
@@ -175,7 +175,7 @@ func conversation(messages []*mcp.SamplingMessage) []tool.Content {
 func (c *conn) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
 	p := request.Params
 	if f := c.server.calls.byToken(p.ProgressToken); f != nil {
-		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: show.Said(p.Message, show.MostMessage)})
+		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: show.Sanitize(p.Message, show.MostMessage)})
 	}
 }
 
@@ -197,5 +197,5 @@ func (c *conn) log(_ context.Context, request *mcp.LoggingMessageRequest) {
 		text = string(tool.MustMarshal(request.Params.Data))
 	}
 	name := request.Params.Logger
-	c.say(level(request.Params.Level), c.server.client.hide(text), "logger", show.SaidLine(name, show.MostName))
+	c.say(level(request.Params.Level), c.server.client.hide(text), "logger", show.SanitizeLine(name, show.MostName))
 }

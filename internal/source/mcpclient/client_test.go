@@ -76,7 +76,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	wipe := tools["up_wipe"].Definition()
 	assert.Equal(t, tool.SafeWrite, wipe.Risk)
 	assert.JSONEq(t,
-		`{"type":"object","properties":{"n":{"type":"number","exclusiveMinimum":1,"description":"How many."}},"required":["n"]}`, string(wipe.Parameters),
+		`{"type":"object","properties":{"n":{"type":"number","exclusiveMinimum":1,"description":"How many."}},"required":["n"]}`,
+		string(wipe.Parameters),
 		"what draft 4 writes is spelled as in 2020-12")
 	for name := range tools {
 		assert.LessOrEqual(t, len(name), 48)

@@ -79,8 +79,8 @@ func content(part mcp.Content) tool.Content {
 		return tool.Content{Kind: tool.KindAudio, Data: p.Data, MIMEType: p.MIMEType,
 			MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
 	case *mcp.ResourceLink:
-		more := extras{Meta: p.Meta, Annotations: p.Annotations, Title: show.SaidLine(p.Title, show.MostName),
-			Description: show.Said(p.Description, show.MostText), Size: p.Size, Icons: p.Icons}
+		more := extras{Meta: p.Meta, Annotations: p.Annotations, Title: show.SanitizeLine(p.Title, show.MostName),
+			Description: show.Sanitize(p.Description, show.MostText), Size: p.Size, Icons: p.Icons}
 		return tool.Content{Kind: tool.KindLink, URI: p.URI, Name: p.Name, MIMEType: p.MIMEType, MCP: more.raw()}
 	case *mcp.EmbeddedResource:
 		if p.Resource != nil {

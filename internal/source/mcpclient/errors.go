@@ -42,7 +42,7 @@ func (c *conn) explain(code tool.Code, message, next string) *tool.Error {
 			next = strings.TrimSpace(denied(c.server.spec, strings.Join(lines, "\n")) + " " + next)
 		}
 	}
-	e := tool.Errorf(code, "%s", show.Said(c.server.client.hide(message), show.MostText)).Suggest("%s",
+	e := tool.Errorf(code, "%s", show.Sanitize(c.server.client.hide(message), show.MostText)).Suggest("%s",
 		next).With("server", c.server.spec.Name)
 	if c.process != nil && len(lines) > 0 {
 		e = e.With("stderr", c.server.client.hide(strings.Join(lines, "\n")))
@@ -106,7 +106,7 @@ func (c *conn) exitStatus() string {
 // hidden redacts an error of the server's authorization.
 func (c *conn) hidden(e *tool.Error) *tool.Error {
 	clean := *e
-	clean.Message = show.Said(c.server.client.hide(e.Message), show.MostText)
+	clean.Message = show.Sanitize(c.server.client.hide(e.Message), show.MostText)
 	return &clean
 }
 
@@ -124,7 +124,7 @@ func (c *conn) answered(what string, err error) *tool.Error {
 		code, next = tool.Unsupported, "The server does not offer this."
 	}
 	message := fmt.Sprintf("the MCP server %s refused %s: %s", c.server.spec.Name, what,
-		show.Said(rawResults.Message, show.MostMessage))
+		show.Sanitize(rawResults.Message, show.MostMessage))
 	e := tool.Errorf(code, "%s", c.server.client.hide(message)).Suggest("%s", next)
 	return e.With("server", c.server.spec.Name).With("rpc_code", rawResults.Code)
 }

@@ -47,6 +47,6 @@ func (c *conn) say(level slog.Level, text string, more ...any) {
 	if said := c.server.client.options.Said; said != nil {
 		said(name, text)
 	}
-	logger.Log(context.Background(), level, show.SaidLine(text, maxLogLength),
+	logger.Log(context.Background(), level, show.SanitizeLine(text, maxLogLength),
 		append([]any{"server", name}, more...)...)
 }

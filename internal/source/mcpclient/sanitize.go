@@ -20,19 +20,19 @@ const (
 // sanitize cleans the server's texts about itself. Names of tools stay: the server knows them by these, and they
 // are shown as tool.PortableName has them.
 func (l *listing) sanitize() {
-	l.Server, l.Version = show.SaidLine(l.Server, show.MostName), show.SaidLine(l.Version, show.MostName)
-	l.Protocol, l.Instructions = show.SaidLine(l.Protocol, show.MostName), show.Said(l.Instructions, show.MostText)
+	l.Server, l.Version = show.SanitizeLine(l.Server, show.MostName), show.SanitizeLine(l.Version, show.MostName)
+	l.Protocol, l.Instructions = show.SanitizeLine(l.Protocol, show.MostName), show.Sanitize(l.Instructions, show.MostText)
 	for i := range l.Tools {
 		t := &l.Tools[i]
-		t.Title, t.Annotations.Title = show.SaidLine(t.Title, show.MostName),
-			show.SaidLine(t.Annotations.Title, show.MostName)
-		t.Description = show.Said(t.Description, show.MostText)
-		if said := show.SaidSchema(t.Input); said != nil || len(t.Input) == 0 {
+		t.Title, t.Annotations.Title = show.SanitizeLine(t.Title, show.MostName),
+			show.SanitizeLine(t.Annotations.Title, show.MostName)
+		t.Description = show.Sanitize(t.Description, show.MostText)
+		if said := show.SanitizeSchema(t.Input); said != nil || len(t.Input) == 0 {
 			t.Input = said
 		} else {
 			t.Input = json.RawMessage(schema.Unseen)
 		}
-		t.Output = show.SaidSchema(t.Output)
+		t.Output = show.SanitizeSchema(t.Output)
 	}
 }
 
@@ -63,23 +63,23 @@ func (b *budget) takes(entry any) bool {
 }
 
 // seen reports whether a name is shown unchanged. Another cannot be shown: it would name something else.
-func seen(name string, most int) bool { return show.SaidLine(name, most) == name }
+func seen(name string, most int) bool { return show.SanitizeLine(name, most) == name }
 
 // saidResource returns false for a resource whose name cannot be shown.
 func saidResource(r Resource) (said Resource, ok bool) {
-	r.Name, r.Description, r.MIMEType = show.SaidLine(r.Name, show.MostName), show.Said(r.Description, show.MostText),
-		show.SaidLine(r.MIMEType, show.MostName)
+	r.Name, r.Description, r.MIMEType = show.SanitizeLine(r.Name, show.MostName), show.Sanitize(r.Description, show.MostText),
+		show.SanitizeLine(r.MIMEType, show.MostName)
 	return r, seen(r.URI, show.MostMessage)
 }
 
 // saidPromptOf returns false for a prompt whose name, or an argument's, cannot be shown.
 func saidPromptOf(p *mcp.Prompt) (said Prompt, ok bool) {
 	ok = seen(p.Name, show.MostName)
-	said = Prompt{Name: p.Name, Description: show.Said(p.Description, show.MostText)}
+	said = Prompt{Name: p.Name, Description: show.Sanitize(p.Description, show.MostText)}
 	for _, a := range p.Arguments {
 		ok = ok && seen(a.Name, show.MostName)
 		said.Arguments = append(said.Arguments,
-			PromptArgument{a.Name, show.Said(a.Description, show.MostMessage), a.Required})
+			PromptArgument{a.Name, show.Sanitize(a.Description, show.MostMessage), a.Required})
 	}
 	return said, ok
 }

@@ -41,7 +41,7 @@ func (t *remoteTool) Warning() *tool.Error {
 		return nil
 	}
 	return tool.Errorf(tool.Unsupported, "the tool %q of %s goes without a part of its schema: %s", t.definition.Name,
-		t.server.source(), show.SaidLine(schema.Told(t.losses), show.MostText)).
+		t.server.source(), show.SanitizeLine(schema.Told(t.losses), show.MostText)).
 		Suggest("The rest of the schema is used, and the server still checks all of it. Tell its author.")
 }
 

@@ -75,7 +75,7 @@ func program(spec Spec) string {
 // hear handles a line of the program's standard error.
 func (c *conn) hear(line string) {
 	line = c.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
-	c.words.add(show.SaidLine(line, maxLogLength))
+	c.words.add(show.SanitizeLine(line, maxLogLength))
 	c.say(slog.LevelInfo, line)
 }
 

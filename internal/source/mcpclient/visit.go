@@ -38,7 +38,7 @@ func (s *server) visit(p *mcp.ElicitParams) (tool.Form, error) {
 	}
 	return tool.Form{URL: page,
 		Message: fmt.Sprintf("The MCP server %s asks you to visit a page of %s: %s", s.spec.Name, domain,
-			show.Said(p.Message, show.MostMessage))}, nil
+			show.Sanitize(p.Message, show.MostMessage))}, nil
 }
 
 // pageOf returns an address that cannot deceive people, and its host name, both in ASCII.

@@ -204,5 +204,5 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 }
 
 func shown(text string, limit int) string {
-	return show.SaidLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
+	return show.SanitizeLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
 }

@@ -301,6 +301,6 @@ func (t *remoteTool) Warning() *tool.Error {
 		return nil
 	}
 	return tool.Errorf(tool.Unsupported, "the tool %q of plugin %s goes without a part of its schema: %s",
-		t.definition.Name, t.plugin.spec.Name, show.SaidLine(schema.Told(t.losses), show.MostText)).
+		t.definition.Name, t.plugin.spec.Name, show.SanitizeLine(schema.Told(t.losses), show.MostText)).
 		Suggest("The rest of the schema is used. Tell the plugin's author.")
 }

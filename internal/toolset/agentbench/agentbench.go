@@ -21,37 +21,30 @@ import (
 const Version = "1.0.0"
 
 const (
-	// DefaultRunTimeout bounds a command unless the call or Deps say
-	// otherwise.
+	// DefaultRunTimeout bounds a command unless the call or Deps say otherwise.
 	DefaultRunTimeout = 60 * time.Second
-	// grace is how much longer the host waits than the tool itself, so that
-	// the tool can answer with what it has.
+	// grace is the host's further wait, so that the tool can answer with what it has.
 	grace = 10 * time.Second
 )
 
 // Deps is what the tools work with.
 type Deps struct {
-	// Workspace is where they work. With nil they can be described and not
-	// called.
+	// Workspace is where they work. With nil they can be described only.
 	Workspace *workspace.Workspace
-	// Prepare confines the process of run before it starts, and returns what
-	// the result's metadata says of it; its error is answered as
-	// sandbox_error. Nil means that there is no sandbox, and run refuses
-	// unless Unconfined is set.
+	// Prepare confines run's process before it starts, and returns metadata for the result; its
+	// error is a sandbox_error. Nil means no sandbox: run refuses unless Unconfined is set.
 	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
-	// Denied says what of a failure that Prepare is behind, by what the command
-	// printed. May be nil.
+	// Denied returns Prepare's part in a failure, by what the command printed. May be nil.
 	Denied func(printed string) string
 	// Unconfined lets run work without a sandbox, as the operator's choice.
 	Unconfined bool
-	// RunTimeout bounds a command whose call names no timeout. Zero means
-	// DefaultRunTimeout.
+	// RunTimeout bounds a command without a timeout. Zero means DefaultRunTimeout.
 	RunTimeout time.Duration
 
 	patching chan struct{} // holds one, while a patch is applied
 }
 
-// New makes the five tools.
+// New returns the five tools.
 func New(deps Deps) []tool.Tool {
 	if deps.RunTimeout <= 0 {
 		deps.RunTimeout = DefaultRunTimeout
@@ -72,8 +65,7 @@ var files embed.FS
 //go:embed envelope.json
 var envelopeSchema []byte
 
-// definitions are the tools' own words. A result is the envelope around what
-// they say of its data.
+// definitions are the tools' own. A result is the envelope around their data.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return definition.Read(files, func(data json.RawMessage) json.RawMessage {
 		return definition.Fill(envelopeSchema, `"$returns"`, string(data))
@@ -100,7 +92,7 @@ func limit(d *tool.Definition) time.Duration { return d.Timeout - grace }
 // outcome is what a call came to, before it is put into the envelope.
 type outcome struct {
 	kit.Outcome
-	// data is the tool's own part, nil for none.
+	// data is the tool's own part, may be nil.
 	data any
 	// failed is set when the call failed although there is more to tell.
 	failed *failure
@@ -109,8 +101,7 @@ type outcome struct {
 	stdout, stderr *string
 }
 
-// withoutNulls takes out what is null, which stands for a parameter that is left
-// out.
+// withoutNulls removes null parameters, which count as missing.
 func withoutNulls(_ string, params json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if !bytes.Contains(params, []byte("null")) || json.Unmarshal(params, &fields) != nil || fields == nil {

@@ -14,13 +14,11 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// saveArtifact writes a file below the call's artifact directory, name being
-// a slash path there, and tells where it lies. Without a directory it does
-// nothing and gives nil.
+// saveArtifact writes a file below the call's artifact directory, at the slash path name, and
+// returns where it is; nil without a directory.
 //
-// The directory is often a part of the workspace, where commands can put
-// symbolic links; so nothing that is there is written through, and no link
-// leads out of the workspace.
+// The directory may be in the workspace, where commands can put symbolic links; so nothing is
+// written through them, and no link leads out of the workspace.
 func saveArtifact(ws *workspace.Workspace, call *tool.Call, kind, name string, data []byte) (*tool.Artifact, error) {
 	if call.ArtifactDir == "" {
 		return nil, nil
@@ -46,8 +44,8 @@ func saveArtifact(ws *workspace.Workspace, call *tool.Call, kind, name string, d
 	return &tool.Artifact{Name: kind, Path: shown, Bytes: int64(len(data))}, nil
 }
 
-// artifactPlace gives the directory to hold on to, the workspace's where the
-// artifacts lie in it, and the way from there.
+// artifactPlace returns the directory to open, the workspace's if the artifacts are in it, and the
+// path from there.
 func artifactPlace(ws *workspace.Workspace, dir, name string) (base, rel string) {
 	name = filepath.FromSlash(name)
 	if inside, err := filepath.Rel(ws.Root(), dir); err == nil && filepath.IsLocal(inside) {
@@ -72,8 +70,7 @@ func writeNew(root *os.Root, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// plainDirs makes the directory and all above it, and refuses symbolic links
-// among them.
+// plainDirs makes the directory with its parents, and refuses symbolic links among them.
 func plainDirs(root *os.Root, dir string) error {
 	if err := root.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -93,8 +90,7 @@ func plainDirs(root *os.Root, dir string) error {
 // artifactLimit bounds an artifact that is read back, in bytes.
 const artifactLimit = 64 << 20
 
-// readArtifact reads what an earlier call left under the name that its result
-// gave.
+// readArtifact reads an earlier call's artifact by its name in the result.
 func readArtifact(ws *workspace.Workspace, call *tool.Call, name string) ([]byte, bool) {
 	clean := path.Clean(name)
 	if call.ArtifactDir == "" || !strings.HasPrefix(clean, "logs/") && !strings.HasPrefix(clean, "diffs/") {

@@ -60,7 +60,7 @@ type failure struct {
 // Error is the error's message.
 func (f *failure) Error() string { return f.err.Error() }
 
-// Unwrap gives the *tool.Error.
+// Unwrap returns the *tool.Error.
 func (f *failure) Unwrap() error { return f.err }
 
 // as names err in the contract's way.
@@ -86,8 +86,7 @@ func explain(c kit.Call, err error) *failure {
 	return as(errorType(own), own)
 }
 
-// errorType is the contract's name for an error, or its code where the
-// contract has none.
+// errorType is the contract's name for an error, else its code.
 func errorType(err *tool.Error) string {
 	switch err.Code {
 	case tool.PathOutsideWorkspace:
@@ -110,7 +109,7 @@ func unnamed(err error) error {
 	return err
 }
 
-// renderError makes the result of an error that the host made.
+// renderError makes the result of a host's error.
 func renderError(c kit.Call, err *tool.Error) *tool.Result {
 	kind := errorType(err)
 	if err.Code == tool.NotFound {
@@ -128,11 +127,10 @@ func fail(c kit.Call, _ *outcome, err error) *tool.Result {
 	return seal(c, &outcome{failed: explain(c, err)})
 }
 
-// seal makes the result of a call.
 func seal(c kit.Call, out *outcome) *tool.Result { return sealAt(c, out, time.Now()) }
 
 func sealAt(c kit.Call, out *outcome, ended time.Time) *tool.Result {
-	took := max(0, ended.Sub(c.Started)) // by a clock that nobody sets, unlike the other two
+	took := max(0, ended.Sub(c.Started)) // by the monotonic clock, unlike the other two
 	e := envelope{
 		RequestID: c.RequestID, Tool: c.Name(), Status: "success",
 		StartedAt: c.Started.UTC().Format(timeFormat), EndedAt: c.Started.Add(took).UTC().Format(timeFormat),
@@ -150,8 +148,7 @@ func sealAt(c kit.Call, out *outcome, ended time.Time) *tool.Result {
 	return result
 }
 
-// describe gives an error in the contract's form. The next step is in the
-// details, which is the field that the contract has for it.
+// describe returns an error in the contract's form, with the next step in the details.
 func describe(f *failure) *envelopeError {
 	details := maps.Clone(f.err.Details)
 	if details == nil {

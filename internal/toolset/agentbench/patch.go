@@ -20,9 +20,8 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// patchTries is how often a patch is made again because somebody outside of
-// this process changed a file in the meantime, and patchPause how long that
-// waits at most, so that one of several gets ahead.
+// patchTries bounds retries of a patch after another process changed a file meanwhile, and
+// patchPause each wait, so that one of several gets ahead.
 const (
 	patchTries = 50
 	patchPause = 20 * time.Millisecond
@@ -68,8 +67,7 @@ func runPatch(ctx context.Context, deps Deps, call *tool.Call, in patchInput) (*
 	return out, nil
 }
 
-// changedFiles lists what a patch changes, by names relative to the workspace
-// however the patch names it.
+// changedFiles lists the files of a patch, relative to the workspace.
 func changedFiles(ws *workspace.Workspace, changes []patch.FileChange) []string {
 	files := []string{}
 	for _, name := range patch.Paths(changes) {
@@ -82,10 +80,8 @@ func changedFiles(ws *workspace.Workspace, changes []patch.FileChange) []string 
 	return slices.Compact(files)
 }
 
-// applyTo changes the files. Calls at the same time are done one after the
-// other, each on what the one before has left. When somebody else changes a
-// file between its being read and being written, the patch is applied to what
-// it has become.
+// applyTo changes the files. Concurrent calls are done one after the other, each on the outcome of
+// the one before. If others change a file meanwhile, the patch is applied to the new content.
 func applyTo(ctx context.Context, deps Deps, diff string) ([]patch.FileChange, error) {
 	select {
 	case deps.patching <- struct{}{}:
@@ -144,8 +140,7 @@ type patchReader struct {
 	err       error // what ended the reading
 }
 
-// read is a patch.ReadFunc. A directory counts as missing: the patch may mean
-// another file.
+// read is a patch.ReadFunc. A directory counts as missing: the patch may mean another file.
 func (r *patchReader) read(name string) ([]byte, fs.FileMode, error) {
 	data, info, err := r.workspace.ReadFile(name, 0)
 	if err == nil {
@@ -165,8 +160,7 @@ func (r *patchReader) read(name string) ([]byte, fs.FileMode, error) {
 	return nil, 0, err
 }
 
-// removeEmptied removes the directories that the patch took the last file out
-// of, as git and patch do.
+// removeEmptied removes directories that the patch left empty, as git and patch do.
 func removeEmptied(ws *workspace.Workspace, changes []patch.FileChange) {
 	for _, c := range changes {
 		gone := c.Path
@@ -196,7 +190,7 @@ func planPatch(ctx context.Context, deps Deps, in patchInput) (*tool.Plan, error
 	return plan, nil
 }
 
-// preview shows one change as a diff, or in words when it has none.
+// preview shows a change as a diff, or in words without one.
 func preview(c patch.FileChange) string {
 	from, to := c.Path, c.Path
 	switch c.Kind {

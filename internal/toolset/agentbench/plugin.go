@@ -20,7 +20,6 @@ type config struct {
 	Symlinks string `json:"symlinks"`
 	// TimeoutSec bounds a command whose call names no timeout.
 	TimeoutSec int `json:"timeout_sec"`
-	// Search is what searches.
 	// Confine is how commands are confined.
 	Confine sandbox.Settings `json:"confine"`
 }
@@ -62,8 +61,7 @@ func configure(env sdk.Env) (Deps, error) {
 	}, nil
 }
 
-// open opens the workspace. The contract blocks symbolic links unless the
-// operator says otherwise.
+// open opens the workspace. The contract blocks symbolic links by default.
 func open(w sdk.Workspace, symlinks string, confine sandbox.Settings) (*workspace.Workspace, error) {
 	w.Symlinks = cmp.Or(symlinks, w.Symlinks, "block")
 	return kit.OpenWorkspace(w, confine)

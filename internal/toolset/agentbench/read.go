@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// linesShown is how many lines read_file gives whole; of more it gives
-	// the first and the last linesKept.
+	// linesShown bounds what read_file returns whole; of more it returns the first and the last linesKept.
 	linesShown = 10_000
 	linesKept  = 5_000
 	// contentMax bounds the content of one answer, in bytes.
@@ -89,7 +88,7 @@ func (in readInput) open(deps Deps, call *tool.Call) (io.ReadSeekCloser, error) 
 	return nil, err
 }
 
-// within tells the lines that are asked for of a file with so many.
+// within returns the requested lines of a file with so many.
 func (in readInput) within(total int) (*readData, error) {
 	start, end := int(in.Start), int(in.End)
 	data := &readData{TotalLines: total, StartLine: max(1, start), EndLine: total}
@@ -129,8 +128,7 @@ func (d *readData) fill(text io.ReadSeeker, index *lines.Index) error {
 	return d.add(text, index, first+d.Omitted, d.EndLine, contentMax/2)
 }
 
-// add reads lines from first to last behind the content, and says so when they
-// are too much.
+// add appends the lines first to last, and marks those beyond the limit.
 func (d *readData) add(text io.ReadSeeker, index *lines.Index, first, last, limit int) error {
 	part, omitted, err := index.Read(text, first, last, limit)
 	if err != nil {

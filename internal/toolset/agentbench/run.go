@@ -146,8 +146,7 @@ func (out *outcome) keep(ctx context.Context, deps Deps, call *tool.Call, stream
 	return &name
 }
 
-// cut gives a stream whole, or its head and its tail with a mark between
-// them, no longer than streamMax together.
+// cut returns a stream whole, or its head and tail around a mark, of streamMax together.
 func cut(o proc.Output) []byte {
 	if !o.Truncated() {
 		return o.Head

@@ -18,8 +18,7 @@ import (
 const (
 	defaultMaxResults   = 50
 	defaultContextLines = 2
-	// matchLineMax bounds a line that search shows, in bytes, and matchesMax
-	// all that it shows.
+	// matchLineMax bounds a line of search, in bytes, and matchesMax all of them.
 	matchLineMax = 4 << 10
 	matchesMax   = contentMax
 )

@@ -1,7 +1,6 @@
-// Package anthropic is the plugin of the toolset anthropic: the client tools that
-// Anthropic's API defines (bash_20250124, text_editor_20250728, memory_20250818)
-// and those of the agent toolset of 2026-04-01. Both have a tool bash, which takes
-// what either does.
+// Package anthropic is the plugin of the toolset anthropic: client tools of Anthropic's API
+// (bash_20250124, text_editor_20250728, memory_20250818) and of the agent toolset of 2026-04-01.
+// The tool bash takes what either does.
 package anthropic
 
 import (
@@ -27,7 +26,7 @@ var files embed.FS
 // Plugin is the tools as a plugin.
 func Plugin() sdk.Plugin { return hands.Plugin("anthropic", Version, New) }
 
-// New makes the tools.
+// New returns the tools.
 func New(deps hands.Deps) []tool.Tool {
 	c := hands.Contract(definition.Read(files, nil))
 	return []tool.Tool{
@@ -40,8 +39,7 @@ func New(deps hands.Deps) []tool.Tool {
 	}
 }
 
-// What the agent toolset's bash shows and how long it waits, in bytes and
-// milliseconds.
+// Limits of the agent toolset's bash, in bytes and milliseconds.
 const (
 	outputLimit     = 100 << 10
 	defaultTimeout  = 120_000
@@ -102,7 +100,7 @@ func runBash(ctx context.Context, deps hands.Deps, call *tool.Call, in bashInput
 	return out, nil
 }
 
-// fileError gives an error of the workspace about a file the toolset's words.
+// fileError words an error of the workspace about a file as the toolset does.
 func fileError(what, name string, err error) error {
 	e := tool.AsError(err)
 	text := map[tool.Code]string{
@@ -130,7 +128,7 @@ func numbered(lines []string, first int, format string) string {
 	return b.String()
 }
 
-// linesOf gives the lines where a text begins in another, from 1.
+// linesOf returns the lines at which part begins in a text, from 1.
 func linesOf(text, part string) (lines []int) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], part)
@@ -142,7 +140,7 @@ func linesOf(text, part string) (lines []int) {
 	}
 }
 
-// inserted puts lines behind the line of a number, 0 for the beginning.
+// inserted inserts text behind a line, 0 for the beginning.
 func inserted(text, what string, line int) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

@@ -84,7 +84,7 @@ func (in input) change(text string) (string, error) {
 	}
 }
 
-// edited gives an error the editor's words.
+// edited words an error as the editor does.
 func edited(name string, err error) error {
 	e := tool.AsError(err)
 	switch {
@@ -99,8 +99,7 @@ func edited(name string, err error) error {
 	return tool.Errorf(e.Code, "Error: %s", e.Message).Suggest("%s", e.Suggestion).With("path", name)
 }
 
-// view shows a file with the numbers of its lines, an image, or a directory two
-// levels deep.
+// view shows a file with line numbers, an image, or a directory two levels deep.
 func (in input) view(ctx context.Context, ws *workspace.Workspace) (*hands.Outcome, error) {
 	info, err := ws.Stat(in.Path)
 	if err != nil {
@@ -147,8 +146,8 @@ func (in input) lines(text string) (lines []string, first int, err error) {
 	return lines[first-1 : min(last, len(lines))], first, nil
 }
 
-// levels lists a directory two levels deep, without hidden names and what
-// node_modules holds. Each entry has a margin before it.
+// levels lists a directory two levels deep, without hidden names and node_modules. Each entry has a
+// margin before it.
 func levels(
 	ctx context.Context, ws *workspace.Workspace, dir, shown string, margin func(string, fs.FileInfo) string,
 ) ([]string, error) {

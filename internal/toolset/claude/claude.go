@@ -1,5 +1,5 @@
-// Package claude is the plugin of the toolset claude: the tools of Claude Code
-// for files, commands, lists and questions, by their names and parameters.
+// Package claude is the plugin of the toolset claude: Claude Code's tools for files, commands,
+// lists and questions.
 package claude
 
 import (
@@ -28,7 +28,7 @@ var files embed.FS
 // Plugin is the tools as a plugin.
 func Plugin() sdk.Plugin { return hands.Plugin("claude", Version, New) }
 
-// New makes the tools.
+// New returns the tools.
 func New(deps hands.Deps) []tool.Tool {
 	c := hands.Contract(definition.Read(files, nil))
 	return []tool.Tool{

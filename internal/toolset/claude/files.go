@@ -87,7 +87,7 @@ func runRead(ctx context.Context, deps hands.Deps, _ *tool.Call, in readInput) (
 	return out, nil
 }
 
-// missing gives an error about a file that is not there the tool's words.
+// missing words the error about a missing file as the tool does.
 func missing(name string, err error) error {
 	if tool.CodeOf(err) == tool.NotFound {
 		return tool.Errorf(tool.NotFound, "File does not exist.").Suggest("There is no %s.", name).With("path", name)

@@ -23,7 +23,6 @@ type notebookInput struct {
 	Mode   string `json:"edit_mode"`
 }
 
-// cellsOf are the cells of a notebook.
 func cellsOf(text string) (notebook *data.Object, cells []any, err error) {
 	value, err := data.ReadJSON([]byte(text))
 	if err != nil {
@@ -62,7 +61,7 @@ func member(cell any, name string) string {
 	return ""
 }
 
-// find gives the number of a cell, by its id or as cell-N.
+// find returns the number of a cell, by its id or as cell-N.
 func find(cells []any, id string) int {
 	for i, cell := range cells {
 		if id != "" && member(cell, "id") == id || fmt.Sprintf("cell-%d", i) == id {
@@ -166,7 +165,7 @@ func (in notebookInput) change(text string) (string, error) {
 	return strings.TrimSuffix(out, "\n") + "\n", err
 }
 
-// fill gives a cell its source, and what its type needs.
+// fill sets a cell's source, and what its type needs.
 func (in notebookInput) fill(cell *data.Object, made bool) *data.Object {
 	kind := in.Type
 	if kind == "" {

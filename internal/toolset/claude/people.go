@@ -39,7 +39,7 @@ type fetchInput struct {
 	Prompt string `json:"prompt"`
 }
 
-// runFetch gives the page itself: no model reads it first.
+// runFetch returns the page itself, without a model that reads it first.
 func runFetch(ctx context.Context, deps hands.Deps, _ *tool.Call, in fetchInput) (*hands.Outcome, error) {
 	web, err := netguard.New(netguard.Options{Allow: deps.WebAllow})
 	if err != nil {

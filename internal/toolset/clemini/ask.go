@@ -52,8 +52,7 @@ func (in askInput) form() tool.Form {
 	})}
 }
 
-// chosen is the option that a number picks, or the answer itself. A number
-// that is an option stands for itself.
+// chosen is the option of a number, unless the number is itself an option, or else the answer.
 func (in askInput) chosen(answer string) string {
 	answer = strings.TrimSpace(answer)
 	for _, option := range in.Options {

@@ -116,7 +116,8 @@ func (in bashInput) run(ctx context.Context, deps Deps, call *tool.Call) (*outco
 	out := &outcome{}
 	c := proc.Command{
 		Argv: in.argv(), Dir: in.dir, Env: proc.Environ(nil), Timeout: time.Duration(in.Timeout) * time.Second,
-		Cap: deps.OutputCap, Prepare: out.Confining(deps.confining()), OnLine: progress(ctx, call),
+		Cap: deps.OutputCap, OnLine: progress(ctx, call),
+		Prepare: out.Confining(deps.Confine.ConfineTelling(deps.Workspace.Root(), deps.Trees...)),
 	}
 	c.Spill(deps.Workspace.Root(), call.ArtifactDir, call.Step)
 	ended, err := proc.Run(ctx, c)
@@ -131,8 +132,7 @@ func (in bashInput) run(ctx context.Context, deps Deps, call *tool.Call) (*outco
 // text is a stream for a reader.
 func text(o proc.Output) string { return strings.ToValidUTF8(o.String(), "\uFFFD") }
 
-// interrupted is the failure of a command that did not come to its own end,
-// nil for one that did.
+// interrupted is the failure of a command that was ended, nil for others.
 func interrupted(ended *proc.Result, what string, limit time.Duration) error {
 	var e *tool.Error
 	switch {
@@ -150,8 +150,8 @@ func interrupted(ended *proc.Result, what string, limit time.Duration) error {
 func seconds(d time.Duration) string { return fmt.Sprintf("%d seconds", int(d.Seconds())) }
 
 const (
-	// Of what a command prints, the first lines are handed on at once, and
-	// then one in each pause: a command that prints much waits for its reader.
+	// Of a command's output, the first lines are passed on at once, and then one in each pause: the
+	// command would wait for its reader.
 	progressLines = 20
 	progressPause = 100 * time.Millisecond
 )

@@ -1,12 +1,10 @@
-// Package clemini is the plugin of the toolset clemini: thirteen tools whose
-// results are JSON objects, and whose failures are objects of error,
-// error_code and context.
+// Package clemini is the plugin of the toolset clemini: thirteen tools whose results are JSON
+// objects, and whose failures have error, error_code and context.
 package clemini
 
 import (
 	"embed"
 	"encoding/json"
-	"os/exec"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/schema"
@@ -23,15 +21,14 @@ import (
 // Version is the plugin's version.
 const Version = "1.0.0"
 
-// Deps are what the tools work with. Without a Workspace they can be described
-// and not called.
+// Deps are the tools' dependencies. Without a Workspace they can be described only.
 type Deps struct {
 	Workspace *workspace.Workspace
 	// Trees are further directories that commands may change.
 	Trees []string
 	// Confine is how commands and agents are confined.
 	Confine sandbox.Settings
-	// Tasks are the background tasks; nil starts none.
+	// Tasks are the background tasks; may be nil.
 	Tasks *background.Store
 	// Agents are the programs that work on tasks.
 	Agents subagent.Agents
@@ -39,12 +36,11 @@ type Deps struct {
 	Web *netguard.Client
 	// SearchURL is what web_search asks; "" is DuckDuckGo.
 	SearchURL string
-	// OutputCap is how many bytes of each stream of a command are shown;
-	// proc.DefaultCap.
+	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
 }
 
-// New makes the tools.
+// New returns the tools.
 func New(deps Deps) ([]tool.Tool, error) {
 	if deps.Workspace != nil && deps.Tasks == nil {
 		deps.Tasks = background.Open("", background.Options{})
@@ -77,9 +73,8 @@ var files embed.FS
 //go:embed envelope.json
 var envelopeSchema []byte
 
-// definitions are the tools' own words. Of results they describe the object of a
-// success: its properties, and which of them there are at least, for each kind
-// of success.
+// definitions are the tools' own. Of results they describe a success's object: its properties, and
+// the required ones for each kind of success.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return definition.Read(files, func(success json.RawMessage) json.RawMessage {
 		var s struct{ AnyOf, Properties json.RawMessage }
@@ -115,14 +110,8 @@ func succeeded(_ kit.Call, o *outcome) *tool.Result {
 	return r
 }
 
-// RenderError gives an error that a host made the contract's shape, for calls
-// that reach none of the tools.
+// RenderError words a host's error as the contract does, for calls that reach none of the tools.
 func RenderError(call *tool.Call, err *tool.Error) *tool.Result { return failed(call.Tool, err) }
-
-// confining confines the process of a command, and tells at which level.
-func (d Deps) confining() func(*exec.Cmd) (map[string]any, error) {
-	return d.Confine.ConfineTelling(d.Workspace.Root(), d.Trees...)
-}
 
 // integer is a number of the contract.
 type integer = schema.Integer

@@ -17,10 +17,9 @@ const confirmKey = "confirm_command"
 // maxScript is how much of a script is looked into, in bytes.
 const maxScript = 256 << 10
 
-// clear lets the command pass, or says why not. A command of class caution
-// passes when the user says so: by the answer to a question, where one can be
-// put, or by way of the caller, who may confirm only what was refused in this
-// session before.
+// clear allows the command or returns why not. A command of class caution is allowed by the user:
+// in answer to a question or, if that is impossible, by way of the caller, who may confirm only
+// what was refused in this session before.
 func (in bashInput) clear(ctx context.Context, deps Deps, call *tool.Call) error {
 	verdict := danger.Judge(in.Command, danger.Options{Root: deps.Workspace.Root(), Dir: in.dir, ReadFile: deps.script})
 	switch verdict.Class {
@@ -40,27 +39,23 @@ func (in bashInput) clear(ctx context.Context, deps Deps, call *tool.Call) error
 	case err == nil && answer.Accepted():
 		return nil
 	case err == nil:
-		flags.drop(ctx)
+		_ = flags.state.Delete(ctx, flags.key) // a later confirmation of the caller is worth nothing
 		return coded(codeBlocked, tool.Errorf(tool.Denied, "Command blocked: the user did not agree to it").
 			Suggest("Do not repeat it; ask the user what to do instead.").With("reason", verdict.Reason))
 	}
-	if err := flags.raise(ctx); err != nil {
+	if err := flags.state.Set(ctx, flags.key, []byte("1")); err != nil {
 		return err
 	}
-	return needsConfirmation(verdict)
+	return coded(codeNeedsConfirmation,
+		tool.Errorf(tool.NeedsConfirmation, "Command requires confirmation. Re-run with confirmed=true").
+			Suggest("Ask the user whether this command may run. If so, call again with the same command and confirmed=true.").
+			With("reason", verdict.Reason).With("command", verdict.Command)).with("needs_confirmation", true)
 }
 
 func blocked(v danger.Verdict) error {
 	return coded(codeBlocked, tool.Errorf(tool.Blocked, "Command blocked: %s", v.Reason).
 		Suggest("It is never run here. Do what is needed in a narrower way, inside the workspace.").
 		With("command", v.Command))
-}
-
-func needsConfirmation(v danger.Verdict) error {
-	return coded(codeNeedsConfirmation,
-		tool.Errorf(tool.NeedsConfirmation, "Command requires confirmation. Re-run with confirmed=true").
-			Suggest("Ask the user whether this command may run. If so, call again with the same command and confirmed=true.").
-			With("reason", v.Reason).With("command", v.Command)).with("needs_confirmation", true)
 }
 
 func (in bashInput) question(v danger.Verdict) string {
@@ -87,11 +82,6 @@ func (f flags) set(ctx context.Context) bool {
 	_, found, err := f.state.Get(ctx, f.key)
 	return err == nil && found
 }
-
-func (f flags) raise(ctx context.Context) error { return f.state.Set(ctx, f.key, []byte("1")) }
-
-// drop makes a later confirmation of the caller worth nothing.
-func (f flags) drop(ctx context.Context) { _ = f.state.Delete(ctx, f.key) }
 
 // script reads a file of the workspace that a command would run.
 func (d Deps) script(name string) (string, bool) {

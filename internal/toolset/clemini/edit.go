@@ -51,8 +51,7 @@ func planEdit(ctx context.Context, deps Deps, in editInput) (*tool.Plan, error) 
 	return o.Plan(), nil
 }
 
-// do does the edit, or shows it, and gives how many occurrences it is
-// about.
+// do makes or previews the edit, and returns the number of occurrences.
 func (in editInput) do(deps Deps, do func(fileedit.Edit) (*fileedit.Outcome, error)) (*fileedit.Outcome, int, error) {
 	_, err := deps.Workspace.Stat(in.Path)
 	missing := tool.CodeOf(err) == tool.NotFound
@@ -117,7 +116,7 @@ func (in editInput) inContract(err error) error {
 	return writeError(err, in.Path)
 }
 
-// explain gives a miss the contract's words, with what the file has instead.
+// explain words a miss as the contract does, with the file's similar lines.
 func (in editInput) explain(data []byte, err error) error {
 	var miss *textedit.MatchError
 	if !errors.As(err, &miss) {
@@ -152,7 +151,7 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// textsAt gives the lines of those numbers, without the blanks around them.
+// textsAt returns the lines of those numbers, trimmed.
 func textsAt(data []byte, numbers []int) []string {
 	text, err := textedit.Decode(data)
 	if err != nil {

@@ -32,10 +32,10 @@ type failure struct {
 // Error is the error's message.
 func (f *failure) Error() string { return f.err.Error() }
 
-// Unwrap gives the *tool.Error.
+// Unwrap returns the *tool.Error.
 func (f *failure) Unwrap() error { return f.err }
 
-// coded gives an error the contract's code.
+// coded adds the contract's code to an error.
 func coded(code string, err *tool.Error) *failure { return &failure{err: err, code: code} }
 
 // with adds a field to the object.
@@ -47,10 +47,9 @@ func (f *failure) with(name string, value any) *failure {
 	return f
 }
 
-// isQuestion reports what is no failure: the user has to be asked first.
+// isQuestion reports a question for the user, which is not a failure.
 func isQuestion(err error) bool { return errors.Is(err, tool.ErrInputRequired) }
 
-// failed makes the result of a failure.
 func failed(name string, err error) *tool.Result {
 	var f *failure
 	if !errors.As(err, &f) {
@@ -100,8 +99,7 @@ func codeOf(name string, err *tool.Error) string {
 	return codeIO
 }
 
-// pathError puts an error of the workspace about path into the contract's
-// words.
+// pathError words an error of the workspace about path as the contract does.
 func pathError(err error, path, find string) error {
 	e := tool.AsError(err)
 	switch e.Code {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,13 +30,12 @@ type globResult struct {
 	Context   *hint    `json:"context,omitempty"`
 }
 
-// hint says in a success how to get what it leaves out.
+// hint is how to get what a success leaves out.
 type hint struct {
 	Hint string `json:"hint"`
 }
 
-// more is the hint of a list that ended because an answer holds no more; next
-// is the offset of the rest.
+// more is the hint of a list that was cut; next is the offset of the rest.
 func more(next int, instead string) *hint {
 	return &hint{fmt.Sprintf("An answer holds no more than %d MiB. %s with offset %d.", maxMatches>>20, instead, next)}
 }
@@ -71,10 +69,10 @@ func (in globInput) full(ws *workspace.Workspace) (string, error) {
 	if in.Directory == "" || in.Directory == "." || filepath.IsAbs(in.Pattern) {
 		return in.Pattern, nil
 	}
-	return strings.TrimSuffix(escaped(filepath.ToSlash(in.Directory)), "/") + "/" + in.Pattern, nil
+	return strings.TrimSuffix(kit.EscapePattern(filepath.ToSlash(in.Directory)), "/") + "/" + in.Pattern, nil
 }
 
-// checkDirectory refuses what is no directory. "" is the workspace.
+// checkDirectory refuses anything but a directory. "" is the workspace.
 func checkDirectory(ws *workspace.Workspace, dir string) error {
 	if dir == "" {
 		return nil
@@ -93,20 +91,7 @@ func checkDirectory(ws *workspace.Workspace, dir string) error {
 	return nil
 }
 
-// escaped makes every character of a path stand for itself in a pattern.
-func escaped(p string) string {
-	var b strings.Builder
-	for _, c := range path.Clean(p) {
-		if strings.ContainsRune(`*?[]{}\!`, c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
-
-// sorted gives the files among names in the order that was asked for. Files
-// that come out alike are in the order of their names.
+// sorted sorts files in the requested order, equal ones by name.
 func (in globInput) sorted(ws *workspace.Workspace, names []string) []string {
 	type file struct {
 		name string
@@ -138,7 +123,7 @@ func (in globInput) sorted(ws *workspace.Workspace, names []string) []string {
 	return out
 }
 
-// fitting gives the first names, as many as an answer holds.
+// fitting returns as many of the first names as an answer holds.
 func fitting(names []string) []string {
 	size := 0
 	for i, name := range names {
@@ -149,7 +134,7 @@ func fitting(names []string) []string {
 	return names
 }
 
-// page cuts out the part of a list that was asked for. A limit of 0 is none.
+// page returns the requested part of a list. A limit of 0 means no limit.
 func page[T any](all []T, offset, limit int) []T {
 	all = all[min(offset, len(all)):]
 	if limit > 0 {

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// maxMatchLine bounds a line that grep shows, and maxMatches all that it
-	// shows, in bytes.
+	// maxMatchLine bounds a line of grep, and maxMatches all of them, in bytes.
 	maxMatchLine = 2 << 10
 	maxMatches   = 8 << 20
 	// maxAround bounds the lines before a match, and those after it.
@@ -138,7 +137,7 @@ func (in grepInput) result(found *search.Matches, before, after bool) grepResult
 	return r
 }
 
-// around gives lines of context where some were asked for.
+// around returns lines of context if wanted.
 func around(lines []string, wanted bool) *[]string {
 	if !wanted {
 		return nil

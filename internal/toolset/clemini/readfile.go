@@ -16,8 +16,7 @@ import (
 
 const (
 	defaultLines = 2000
-	// maxShown bounds the contents of one answer, and maxLine a line in it, in
-	// bytes.
+	// maxShown bounds the contents of an answer, and maxLine a line, in bytes.
 	maxShown = 1 << 20
 	maxLine  = 64 << 10
 )
@@ -59,7 +58,7 @@ func runRead(ctx context.Context, deps Deps, call *tool.Call, in readInput) (*ou
 // Default implements kit.Defaults.
 func (in *readInput) Default() { in.Offset, in.Limit = 1, defaultLines }
 
-// report gives the lines that were asked for.
+// report returns the requested lines.
 func (in readInput) report(p *part) (*outcome, error) {
 	if p.first > max(1, p.total) {
 		return nil, tool.Errorf(tool.InvalidArgument, "offset %d is behind the end of %s, which has %d lines", p.first,

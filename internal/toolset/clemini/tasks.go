@@ -72,8 +72,7 @@ func runTaskOutput(ctx context.Context, deps Deps, call *tool.Call, in taskOutpu
 			return nil, err
 		}
 	}
-	// First how it stands, then what it printed: so nothing is missing from
-	// the output of a task that has ended.
+	// The state is read before the output, so that the output of an ended task is complete.
 	t, err := deps.Tasks.Get(in.ID)
 	if err != nil {
 		return nil, taskError(err, in.ID)

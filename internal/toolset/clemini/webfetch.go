@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// maxContent bounds what is given of a page, and maxSampled what a model
-	// gets to read of it, in bytes.
+	// maxContent bounds the returned part of a page, and maxSampled a model's, in bytes.
 	maxContent = 512 << 10
 	maxSampled = 200 << 10
 	// maxAnswer bounds a model's answer, in tokens.
@@ -61,8 +60,7 @@ func runFetch(ctx context.Context, deps Deps, call *tool.Call, in fetchInput) (*
 	return in.process(ctx, call, content)
 }
 
-// contentOf is what a page has to say: the main part of HTML as Markdown, and
-// other text as it is.
+// contentOf is the content of a page: the main part of HTML as Markdown, other text as it is.
 func contentOf(ctx context.Context, page *netguard.Response) (string, error) {
 	switch media := page.MediaType(); {
 	case media == "text/html" || media == "application/xhtml+xml":
@@ -90,8 +88,7 @@ func isTextual(media string) bool {
 			"application/x-yaml", "application/toml", "application/x-sh"}, media)
 }
 
-// mainPart cuts a document down to what it is about, with links made whole,
-// and gives its title.
+// mainPart returns a document's main part, with absolute links, and its title.
 func mainPart(document, base string) (part, title string, err error) {
 	root, err := html.Parse(strings.NewReader(document))
 	if err != nil {
@@ -142,13 +139,11 @@ func completeLink(node *html.Node, base *url.URL) {
 	}
 }
 
-// mainShare is the least part of a page's text that its main element must have
-// to be taken for the whole.
+// mainShare is the least part of a page's text for its main element.
 const mainShare = 0.25
 
-// mainNode finds the element that holds what a page is about: <main>, an
-// element of that role, or the only article. Nil when there is none, or when
-// most of the text is elsewhere.
+// mainNode finds a page's main element: <main>, one of that role, or the only article. Nil without
+// one, or if most of the text is elsewhere.
 func mainNode(root *html.Node) *html.Node {
 	var found *html.Node
 	articles := 0
@@ -173,7 +168,7 @@ func mainNode(root *html.Node) *html.Node {
 	return found
 }
 
-// dropFurniture takes out what surrounds the content of a page.
+// dropFurniture removes what surrounds the content of a page.
 func dropFurniture(body *html.Node) {
 	var gone []*html.Node
 	for node := range body.Descendants() {
@@ -223,7 +218,7 @@ func (in fetchInput) process(ctx context.Context, call *tool.Call, content strin
 		nil
 }
 
-// cutText gives the beginning of a text that is too long, and says so.
+// cutText cuts a text that is too long, and marks that.
 func cutText(s string, limit int) (shown string, cut bool) {
 	if len(s) <= limit {
 		return s, false

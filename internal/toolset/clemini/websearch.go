@@ -110,7 +110,7 @@ func parseHit(result *html.Node, base *url.URL) (hit searchHit, ok bool) {
 // redirectParameter holds the target in a link of the search engine to itself.
 const redirectParameter = "uddg"
 
-// decodeLink gives where a link of the page leads, "" for none on the web.
+// decodeLink returns the target of a link of the page, "" outside of the web.
 func decodeLink(href string, base *url.URL) string {
 	link, err := url.Parse(strings.TrimSpace(href))
 	if err != nil || href == "" {
@@ -185,7 +185,7 @@ func textOf(node *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// webError gives an error of a fetch the contract's words.
+// webError words an error of a fetch as the contract does.
 func webError(what string, err error) error {
 	e := tool.AsError(err)
 	if e.Code == tool.Cancelled {

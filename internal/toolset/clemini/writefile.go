@@ -69,8 +69,8 @@ func runWrite(_ context.Context, deps Deps, _ *tool.Call, in writeInput) (*outco
 	return out, nil
 }
 
-// keepBackup writes the content that a file has beside it. It does nothing for
-// a file that is not there. Its errors are in the contract's words.
+// keepBackup copies a file's content beside it, if the file exists. Its errors are in the
+// contract's words.
 func keepBackup(ws *workspace.Workspace, path string) (kept bool, err error) {
 	if _, err := ws.Check(path, workspace.Write); err != nil {
 		return false, writeError(err, path)

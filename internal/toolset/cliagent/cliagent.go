@@ -1,6 +1,6 @@
-// Package cliagent is the plugin of the cliagent toolset: ten tools with one
-// result object, which carries success, output, the files affected, the time
-// taken, metadata and, on failure, an error of code, message and suggestion.
+// Package cliagent is the plugin of the cliagent toolset: ten tools with one result object of
+// success, output, files affected, time taken, metadata and, on failure, an error of code, message
+// and suggestion.
 package cliagent
 
 import (
@@ -13,34 +13,30 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// Deps are what the tools work with. The zero value of a field means its
-// default, except that tools without a Workspace can be described only.
+// Deps are the tools' dependencies. Fields have defaults, but without a Workspace tools can be
+// described only.
 type Deps struct {
 	Workspace *workspace.Workspace
 	// Web fetches pages. Without it fetch_webpage fails as unavailable.
 	Web *netguard.Client
-	// Shell is the program that runs commands, an absolute path outside the
-	// workspace; the user's $SHELL, else /bin/sh.
+	// Shell runs commands: an absolute path outside the workspace; by default the user's $SHELL, else /bin/sh.
 	Shell string
-	// OutputCap is how many bytes of each stream of a command are shown;
-	// proc.DefaultCap.
+	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
-	// Prepare confines a child process before it starts, that of a command or
-	// of a search. It returns what the result's metadata says of it. Nil
-	// confines nothing.
+	// Prepare confines the process of a command or search before it starts, and returns metadata
+	// for the result. Nil confines nothing.
 	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
-	// Denied says what of a failure that Prepare is behind, by what the command
-	// printed. May be nil.
+	// Denied returns Prepare's part in a failure, by what the command printed. May be nil.
 	Denied func(printed string) string
-	// SearchTimeout bounds file_search and grep_search, which then give what
-	// they have found; 30 seconds.
+	// SearchTimeout bounds file_search and grep_search, which then return what they have; 30
+	// seconds by default.
 	SearchTimeout time.Duration
 }
 
 // searchTimeout is the contract's.
 const searchTimeout = 30 * time.Second
 
-// complete gives fields their defaults.
+// complete sets defaults.
 func (d Deps) complete() Deps {
 	if d.SearchTimeout <= 0 {
 		d.SearchTimeout = searchTimeout
@@ -48,7 +44,7 @@ func (d Deps) complete() Deps {
 	return d
 }
 
-// New makes the ten tools.
+// New returns the ten tools.
 func New(deps Deps) []tool.Tool {
 	deps = deps.complete()
 	c := speech()

@@ -20,8 +20,7 @@ var files embed.FS
 //go:embed envelope.json
 var envelopeSchema []byte
 
-// definitions are the tools' own words. Of results they describe metadata, where
-// a tool has any.
+// definitions are the tools' own. Of results they describe metadata.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return definition.Read(files, func(metadata json.RawMessage) json.RawMessage {
 		member := ""
@@ -68,8 +67,7 @@ func accepts(d *tool.Definition) json.RawMessage {
 	return d.Parameters
 }
 
-// RenderError gives an error that a host made the contract's shape, for calls
-// that reach none of the tools as well.
+// RenderError words a host's error as the contract does, also for calls that reach none of the tools.
 func RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
 	return failed(nil, inContract(err), nil, 0)
 }
@@ -77,17 +75,15 @@ func RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
 // integer is an int in any form that JSON Schema counts as an integer.
 type integer = schema.Integer
 
-// outcome is what a tool has to say. It may come with an error, for what a
-// failed call has to show all the same.
+// outcome is a tool's own part of the result, also of some failures.
 type outcome struct {
 	kit.Outcome
 	output string
-	// metadata is the contract's; nil is none.
+	// metadata is the contract's; may be nil.
 	metadata any
 }
 
-// envelope is the contract's result object. The command line puts the tool's
-// name in front of it.
+// envelope is the contract's result object, before which the command line puts the tool's name.
 type envelope struct {
 	Success         bool     `json:"success"`
 	Output          string   `json:"output"`

@@ -5,8 +5,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// The contract's codes. Failures that it has no word for, such as internal or
-// cancelled, keep the host's.
+// The contract's codes. Other failures, such as internal or cancelled, keep the host's.
 const (
 	codeOutside           tool.Code = "path_outside_working_dir"
 	codeFileNotFound      tool.Code = "file_not_found"
@@ -28,8 +27,7 @@ const (
 	codeRejected          tool.Code = "rejected"
 )
 
-// inContract gives any error the contract's code and a message that reads as
-// its own do. Errors that are in the contract already stay as they are.
+// inContract returns an error with the contract's code and style of message, unless it has them.
 func inContract(err error) *tool.Error {
 	e := kit.Worded(err)
 	e.Code = contractCode(e.Code)
@@ -58,14 +56,13 @@ func contractCode(code tool.Code) tool.Code {
 type texts struct {
 	// missing is said where there is nothing, denied where it may not be used.
 	missing, denied string
-	// find says what to do about what is missing.
+	// find is what to do about something missing.
 	find string
 }
 
 const findFile = "Check the file name and try again, or use file_search to find it."
 
-// pathError puts an error of the workspace about path into the contract's
-// words.
+// pathError words an error of the workspace about path as the contract does.
 func pathError(err error, path string, say texts) error {
 	e := tool.AsError(err)
 	switch e.Code {

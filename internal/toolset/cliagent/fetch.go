@@ -46,7 +46,9 @@ func runFetch(ctx context.Context, deps Deps, _ *tool.Call, p fetchParams) (*out
 	}
 	o := p.report(page)
 	if page.StatusCode >= http.StatusMultipleChoices { // a redirect that leads nowhere, too
-		return o, p.badStatus(page)
+		return o, tool.Errorf(codeNetworkError, "Failed to fetch - the server answered with status %s",
+			strings.TrimSpace(fmt.Sprintf("%d %s", page.StatusCode, http.StatusText(page.StatusCode)))).
+			Suggest("Check the URL, or try another page.").With("status_code", page.StatusCode)
 	}
 	return o, nil
 }
@@ -71,12 +73,6 @@ func (p fetchParams) failure(err error, late bool) error {
 		code = codeTimeout
 	}
 	return tool.Errorf(code, "Failed to fetch - %s", reason).Suggest("%s", e.Suggestion)
-}
-
-func (p fetchParams) badStatus(page *netguard.Response) error {
-	return tool.Errorf(codeNetworkError, "Failed to fetch - the server answered with status %s",
-		strings.TrimSpace(fmt.Sprintf("%d %s", page.StatusCode, http.StatusText(page.StatusCode)))).
-		Suggest("Check the URL, or try another page.").With("status_code", page.StatusCode)
 }
 
 func (p fetchParams) report(page *netguard.Response) *outcome {

@@ -80,8 +80,8 @@ func (p *fileSearchParams) checkBase(deps Deps) error {
 
 // fileFinder is one search.
 type fileFinder struct {
-	// dir is where the wildcards of the pattern begin, rest the part with
-	// them, depth how many levels dir lies below the base.
+	// dir is where the wildcards of the pattern begin, rest the part with them, depth the levels of
+	// dir below the base.
 	dir, rest string
 	depth     int
 	// shown is dir as results name it, real as the walk names it.
@@ -155,7 +155,7 @@ func leadsToFile(deps Deps, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// below gives name relative to dir, as both come from the workspace.
+// below returns name relative to dir, both from the workspace.
 func below(dir, name string) string {
 	if dir == "." {
 		return name
@@ -163,17 +163,13 @@ func below(dir, name string) string {
 	return strings.TrimPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// late makes the end of the time for searching no error, but keeps others.
+// late ignores the end of the time for searching, and returns other errors.
 func (f *fileFinder) late(ctx, limited context.Context, err error) error {
-	if f.expiry = expired(ctx, limited); f.expiry && tool.CodeOf(err) == tool.Timeout {
+	f.expiry = ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded)
+	if f.expiry && tool.CodeOf(err) == tool.Timeout {
 		return nil
 	}
 	return err
-}
-
-// expired reports whether limited ended by its own deadline.
-func expired(ctx, limited context.Context) bool {
-	return ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded)
 }
 
 func (p fileSearchParams) report(deps Deps, f *fileFinder) *outcome {

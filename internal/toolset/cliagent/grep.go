@@ -40,7 +40,10 @@ func runGrep(ctx context.Context, deps Deps, _ *tool.Call, p grepParams) (*outco
 	}
 	if p.IsRegex {
 		if _, err := syntax.Parse(p.Pattern, syntax.Perl); err != nil {
-			return nil, invalidRegex(err)
+			return nil, tool.Errorf(codeInvalidRegex, "Invalid regex pattern: %s", regexFault(err)).
+				Suggest("Fix the expression, put a backslash before characters that are meant as they are, or leave " +
+					"is_regex out to search for the text itself. " +
+					"The syntax is RE2, without lookaround and backreferences.")
 		}
 	}
 	found, err := search.New(deps.Workspace).Grep(ctx, query)
@@ -51,13 +54,6 @@ func runGrep(ctx context.Context, deps Deps, _ *tool.Call, p grepParams) (*outco
 		return nil, err
 	}
 	return p.report(deps, found), nil
-}
-
-func invalidRegex(err error) *tool.Error {
-	return tool.Errorf(codeInvalidRegex, "Invalid regex pattern: %s", regexFault(err)).
-		Suggest("Fix the expression, put a backslash before characters that are meant as they are, or leave " +
-			"is_regex out to search for the text itself. " +
-			"The syntax is RE2, without lookaround and backreferences.")
 }
 
 func regexFault(err error) string {
@@ -76,7 +72,7 @@ func regexFault(err error) string {
 	return fmt.Sprintf("%s: %s", fault.Code, fault.Expr)
 }
 
-// glob gives file_pattern relative to the workspace.
+// glob returns file_pattern relative to the workspace.
 func (p grepParams) glob(deps Deps) string {
 	glob := path.Clean(filepath.ToSlash(p.FilePattern))
 	if filepath.IsAbs(filepath.FromSlash(glob)) {

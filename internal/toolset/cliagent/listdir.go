@@ -66,8 +66,8 @@ func leftOut(offset, end, total int) string {
 	return ""
 }
 
-// sorted gives the names of files and of directories. A symlink counts as
-// what it leads to, and as a file where that cannot be seen.
+// sorted returns the sorted names of files and directories. A symlink counts as its target, as a
+// file if that is unknown.
 func sorted(deps Deps, dir string, entries []fs.DirEntry) (files, dirs []string) {
 	for _, e := range entries {
 		isDir := e.IsDir()
@@ -84,8 +84,7 @@ func sorted(deps Deps, dir string, entries []fs.DirEntry) (files, dirs []string)
 	return files, dirs
 }
 
-// shownName keeps a name that would break the line, or is not text, from doing
-// so.
+// shownName quotes a name that is not text of one line.
 func shownName(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)

@@ -56,8 +56,8 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	}), nil
 }
 
-// NewWeb makes a client whose only limit of time is that of each request, so
-// that timeout_seconds means what it says. allow is netguard.Options.Allow.
+// NewWeb returns a client limited by each request's timeout alone, so that timeout_seconds means
+// what it says. allow is netguard.Options.Allow.
 func NewWeb(allow []string) (*netguard.Client, error) {
 	const most = maxFetchSeconds * time.Second
 	return netguard.New(netguard.Options{

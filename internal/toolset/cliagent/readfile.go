@@ -135,8 +135,7 @@ type part struct {
 
 	text            []byte
 	total, returned int
-	// cut is true when lines were left out because there is too much text,
-	// partial when it is the only line that is cut.
+	// cut is true if lines were left out because the text is too long, partial if the only line is cut.
 	cut, partial bool
 }
 

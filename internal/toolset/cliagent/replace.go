@@ -25,7 +25,7 @@ type replaceMetadata struct {
 	LinesChanged []int `json:"lines_changed"`
 }
 
-// edit gives the edit and where its outcome will be found.
+// edit returns the edit and where its outcome will be.
 func (p replaceParams) edit() (fileedit.Edit, *textedit.Replacement) {
 	var r textedit.Replacement
 	return fileedit.Edit{Path: p.Path, Change: func(old []byte) ([]byte, error) {
@@ -38,8 +38,7 @@ func (p replaceParams) edit() (fileedit.Edit, *textedit.Replacement) {
 	}}, &r
 }
 
-// missOrNoChange sees to it that a missing string is said to be missing even
-// where its replacement is the same.
+// missOrNoChange reports a missing string as missing even if its replacement is the same.
 func (p replaceParams) missOrNoChange(old []byte, err error) error {
 	if errors.Is(err, &tool.Error{Code: tool.NoChange}) {
 		if n, _ := textedit.Count(old, p.Old); n == 0 {

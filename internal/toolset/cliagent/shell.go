@@ -15,7 +15,7 @@ import (
 // shell is what runs commands: a program and its arguments before the command.
 type shell []string
 
-// shellOf gives the user's shell, or one that every system has.
+// shellOf returns the user's shell, or one that every system has.
 func shellOf(deps Deps) shell {
 	return kit.Shell(deps.Workspace.Root(), withShell(deps.Shell), withShell(os.Getenv("SHELL")))
 }
@@ -28,16 +28,10 @@ func withShell(path string) string {
 	return path
 }
 
-func (s shell) argv(command string) []string {
-	return append(slices.Clone(s), kit.ShellArgument(command))
-}
-
-// notFoundExit is the exit code by which shells tell that a command does not
-// exist.
+// notFoundExit is the shells' exit code for a missing command.
 const notFoundExit = 127
 
-// missing names the command that the shell did not find; "" when that is not
-// why the command failed.
+// missing returns the command that the shell did not find; "" for other failures.
 func (s shell) missing(command string, ended *proc.Result) string {
 	stderr := string(ended.Stderr.Head) + string(ended.Stderr.Tail)
 	if ended.ExitCode != notFoundExit {
@@ -57,8 +51,7 @@ func (s shell) missing(command string, ended *proc.Result) string {
 	return ""
 }
 
-// namedMissing reads the name from what the common shells say, the last one
-// first: it decided about the exit code.
+// namedMissing reads the name from common shells' messages, the last first: it decided the exit code.
 func namedMissing(stderr string) string {
 	forms := []*regexp.Regexp{
 		// bash, dash, busybox, ksh

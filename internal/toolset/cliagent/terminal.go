@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,8 +16,7 @@ import (
 
 const (
 	maxCommandSeconds = 300
-	// timeoutExit is the exit code of a command that was ended for time, as
-	// the program timeout has it.
+	// timeoutExit is the exit code of the program timeout.
 	timeoutExit = 124
 )
 
@@ -58,7 +58,7 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, p terminalParam
 	sh := shellOf(deps)
 	o := &outcome{}
 	c := proc.Command{
-		Argv: sh.argv(p.Command), Dir: deps.Workspace.Root(), Env: proc.Environ(nil),
+		Argv: append(slices.Clone(sh), kit.ShellArgument(p.Command)), Dir: deps.Workspace.Root(), Env: proc.Environ(nil),
 		Timeout: time.Duration(p.Timeout) * time.Second, Cap: deps.OutputCap, Prepare: o.Confining(deps.Prepare),
 	}
 	c.Spill(c.Dir, call.ArtifactDir, call.Step)
@@ -80,8 +80,7 @@ func (p terminalParams) report(o *outcome, ended *proc.Result) {
 		section("Error output:\n", ended.Stderr.String())
 }
 
-// section gives text under a heading, ending in one newline; nothing for
-// nothing.
+// section returns text under a heading, ending in one newline; "" if empty.
 func section(heading, text string) string {
 	if text == "" {
 		return ""
@@ -96,8 +95,7 @@ func exitCode(ended *proc.Result) int {
 	return ended.ExitCode
 }
 
-// failure tells why a command failed, with what it printed; nil when it did
-// not.
+// failure returns why a command failed, with its output; nil if it did not.
 func (p terminalParams) failure(deps Deps, sh shell, ended *proc.Result) error {
 	stdout, stderr := ended.Stdout.String(), ended.Stderr.String()
 	switch {
@@ -131,8 +129,7 @@ func streams(before, stderr, stdout string) string {
 	return before + strings.TrimSuffix(text, "\n")
 }
 
-// remember keeps the command for terminal_last_command. A state that cannot be
-// written does not undo the command.
+// remember stores the command for terminal_last_command. Failing to does not undo the command.
 func remember(ctx context.Context, call *tool.Call, p terminalParams, started time.Time, ended *proc.Result) {
 	last := previousCommand{
 		Command:    p.Command,

@@ -27,8 +27,7 @@ type tree interface {
 	remove(name string) error
 }
 
-// apply does what the hunks say, one after the other. What has been done before
-// an error stays, and is listed.
+// apply applies the hunks one after the other. What was done before an error stays, and is listed.
 func apply(t tree, hunks []hunk) (done []string, err error) {
 	added, modified, deleted := []string{}, []string{}, []string{}
 	for _, h := range hunks {
@@ -70,7 +69,7 @@ func apply(t tree, hunks []hunk) (done []string, err error) {
 	return slices.Concat(added, modified, deleted), err
 }
 
-// worded puts words before those of an error.
+// worded prefixes an error.
 func worded(err error, what string) error {
 	e := tool.AsError(err)
 	return tool.Errorf(e.Code, "%s: %s", what, e.Message).Suggest("%s", e.Suggestion)

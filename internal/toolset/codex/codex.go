@@ -1,6 +1,5 @@
-// Package codex is the plugin of the toolset codex: the tools of the Codex CLI
-// for commands, patches, plans and images, and the tools shell and apply_patch
-// of OpenAI's Responses API.
+// Package codex is the plugin of the toolset codex: the Codex CLI's tools for commands, patches,
+// plans and images, and the tools shell and apply_patch of OpenAI's Responses API.
 package codex
 
 import (
@@ -33,7 +32,7 @@ var files embed.FS
 // Plugin is the tools as a plugin.
 func Plugin() sdk.Plugin { return hands.Plugin("codex", Version, New) }
 
-// New makes the tools.
+// New returns the tools.
 func New(deps hands.Deps) []tool.Tool {
 	c := hands.Contract(definition.Read(files, nil))
 	c.Normalize = normalize
@@ -48,8 +47,7 @@ func New(deps hands.Deps) []tool.Tool {
 	}
 }
 
-// Limits of the Codex CLI, in milliseconds and tokens, which it takes for four
-// bytes each.
+// Limits of the Codex CLI, in milliseconds and tokens, of four bytes each.
 const (
 	leastYield     = 250
 	execYield      = 10_000
@@ -146,7 +144,7 @@ func (n *numbers) exec(ctx context.Context, deps hands.Deps, call *tool.Call, in
 		return nil, err
 	}
 	defer leave()
-	if !in.TTY { // nobody writes to pipes
+	if !in.TTY { // input is for terminals only
 		started.CloseInput()
 	}
 	return n.report(ctx, started, in, 0, begun, execYield)
@@ -177,7 +175,7 @@ func (n *numbers) writeStdin(
 	return n.report(ctx, s, in, int(in.SessionID), begun, leastYield)
 }
 
-// report gives what a session printed, and how it stands.
+// report returns what a session printed, and its state.
 func (n *numbers) report(
 	ctx context.Context, s *session.Session, in execInput, number int, begun time.Time, yield int64,
 ) (*hands.Outcome, error) {
@@ -208,8 +206,7 @@ func (n *numbers) report(
 	return out, nil
 }
 
-// tokens is a text of at most so many tokens, without its middle where it has
-// more.
+// tokens cuts the middle of a text of more than so many tokens.
 func tokens(text string, most int) (short string, cut bool) {
 	if most <= 0 {
 		most = outputTokens

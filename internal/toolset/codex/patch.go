@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -19,8 +20,7 @@ const (
 	endOfFile  = "*** End of File"
 )
 
-// hunk is what a patch does with one file: one of the three headers, with the
-// text of a new file or the chunks of a change.
+// hunk is a patch's change of one file: one of the three headers, with a new file's text or chunks.
 type hunk struct {
 	header, path, move, text string
 	chunks                   []chunk
@@ -44,8 +44,7 @@ func badHunk(line int, format string, args ...any) error {
 	return tool.Errorf(tool.InvalidArgument, "invalid hunk at line %d, %s", line, fmt.Sprintf(format, args...))
 }
 
-// parsePatch reads a patch, whose first and last line may have blanks around
-// them, and that may stand in a here-document.
+// parsePatch reads a patch. Blanks around its first and last line, and a here-document around it, are allowed.
 func parsePatch(text string) ([]hunk, error) {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\n")
 	err := checkEnds(lines)
@@ -182,8 +181,7 @@ func (r *patchReader) chunk(first bool) (c chunk, err error) {
 	}
 }
 
-// changed is a text after the chunks of an update of the file of a name. It ends
-// with a newline.
+// changed applies an update's chunks to the text of a file. The result ends with a newline.
 func changed(name, text string, chunks []chunk) (string, error) {
 	crlf := strings.Count(text, "\n") > 0 && strings.Count(text, "\r\n") == strings.Count(text, "\n")
 	if crlf {
@@ -243,16 +241,14 @@ func changed(name, text string, chunks []chunk) (string, error) {
 	return text, nil
 }
 
-// readings of a line, from the strictest on: as it is, without blanks at its end,
-// without blanks around it, and with plain signs for those that look like them.
+// readings of a line, strictest first: as it is, without trailing blanks, trimmed, and with plain
+// signs for similar ones.
 var readings = []func(string) string{
 	func(line string) string { return line },
-	func(line string) string { return strings.TrimRightFunc(line, isSpace) },
+	func(line string) string { return strings.TrimRightFunc(line, unicode.IsSpace) },
 	strings.TrimSpace,
 	func(line string) string { return strings.TrimSpace(strings.Map(plain, strings.TrimSpace(line))) },
 }
-
-func isSpace(r rune) bool { return strings.TrimSpace(string(r)) == "" }
 
 // plain is a sign for one that looks like it.
 func plain(r rune) rune {
@@ -269,8 +265,7 @@ func plain(r rune) rune {
 	return r
 }
 
-// seek gives where lines follow each other in all, at or behind from, or at the
-// end; -1 if they do not.
+// seek returns where lines are in all, at or behind from, or at the end; -1 if they are not.
 func seek(all, lines []string, from int, atEnd bool) int {
 	if len(lines) == 0 {
 		return from

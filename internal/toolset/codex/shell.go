@@ -37,8 +37,7 @@ type shellOutcome struct {
 	Code *int   `json:"exit_code,omitempty"`
 }
 
-// runShell runs commands one after the other, each in a shell of its own. After
-// one that took too long there is none.
+// runShell runs commands one after the other, each in its own shell, up to one that takes too long.
 func runShell(ctx context.Context, deps hands.Deps, call *tool.Call, in shellInput) (*hands.Outcome, error) {
 	out := &hands.Outcome{}
 	outputs := []shellOutput{}

@@ -14,8 +14,7 @@ import (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// ReadJSON reads one JSON text. The error, an invalid_argument, tells line and
-// column; keys that occur twice in an object are one.
+// ReadJSON reads one JSON text. The error, an invalid_argument, has line and column; duplicate keys are one.
 func ReadJSON(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if err := checkUTF8(JSON, text); err != nil {
@@ -41,8 +40,7 @@ func checkUTF8(format Format, text []byte) error {
 	return nil
 }
 
-// checkJSON looks at the syntax alone: the reader behind it reports places
-// less exactly.
+// checkJSON checks the syntax: the reader behind it reports places less exactly.
 func checkJSON(text []byte) error {
 	var raw json.RawMessage
 	err := json.Unmarshal(text, &raw)
@@ -70,8 +68,8 @@ type jsonReader struct {
 // here is where the decoder stands.
 func (r *jsonReader) here() Place { return r.placeFrom(int(r.dec.InputOffset())) }
 
-// placeFrom is the place of what follows an offset, past blanks and
-// punctuation. It looks at all of the text before, so only errors ask for it.
+// placeFrom is the place of what follows an offset, past blanks and punctuation. It scans all of
+// the text before, so it is for errors.
 func (r *jsonReader) placeFrom(at int) Place {
 	for at < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[at]) >= 0 {
 		at++

@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// WriteJSON writes a value on one line or, with an indent, on many. The error
-// reports a number that JSON does not have, with its place as a JSONPath.
+// WriteJSON writes a value on one line or indented. The error is for a number that JSON does not
+// have, with its JSONPath.
 func WriteJSON(v any, indent string) (string, error) {
 	w := jsonWriter{indent: indent}
 	if err := w.value(v, "\n", "$"); err != nil {

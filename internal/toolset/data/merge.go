@@ -1,8 +1,7 @@
 package data
 
-// Merge applies patch to target by RFC 7396: members of objects are merged,
-// null removes a member, anything else takes the place of what was there.
-// Neither argument is changed.
+// Merge applies patch to target by RFC 7396: objects are merged, null removes a member, anything
+// else replaces. Neither argument is changed.
 func Merge(target, patch any) any {
 	changes, ok := patch.(*Object)
 	if !ok {

@@ -7,12 +7,10 @@ import (
 	"github.com/theory/jsonpath/spec"
 )
 
-// ordered gives a valid query in which >, >= and <= are written by means of <
-// and ==, as RFC 9535 defines them. The library compares them in a way of its
-// own, by which false >= true, and nothing is not <= nothing. Its functions
-// match and search, which fail at an argument that is nothing, become
-// those of [functions]. ok is false for a query whose brackets do not pair,
-// which the library does not always see.
+// ordered rewrites a valid query so that >, >= and <= are expressed by < and ==, as RFC 9535
+// defines them: the library has false >= true, and nothing not <= nothing. Its functions match and
+// search, which fail for nothing as an argument, become those of [functions]. ok is false for
+// unpaired brackets, which the library does not always see.
 func ordered(query string) (rewritten string, ok bool) {
 	r := rewriter{in: query}
 	rewritten = r.outside()
@@ -22,8 +20,7 @@ func ordered(query string) (rewritten string, ok bool) {
 // careful goes behind the names of functions that know nothing.
 const careful = "_or_nothing"
 
-// functions are the functions of RFC 9535, and those that ordered puts in the
-// place of two of them.
+// functions are those of RFC 9535, with ordered's replacements of two of them.
 func functions() (*registry.Registry, error) {
 	all := registry.New()
 	for _, name := range []string{"match", "search"} {
@@ -51,7 +48,7 @@ type rewriter struct {
 	unpaired bool
 }
 
-// pair takes what stands between two brackets, with them.
+// pair takes the text from a bracket to its counterpart.
 func (r *rewriter) pair(inner func() string) string {
 	open := r.take(1)
 	text := inner()
@@ -64,7 +61,7 @@ func (r *rewriter) pair(inner func() string) string {
 
 func (r *rewriter) end() bool { return r.at >= len(r.in) }
 
-// take gives the next n bytes.
+// take returns the next n bytes.
 func (r *rewriter) take(n int) string {
 	n = min(n, len(r.in)-r.at)
 	r.at += n
@@ -119,7 +116,7 @@ func (r *rewriter) logical() string {
 			c.add(r.literal())
 		case next == '[':
 			c.add(r.pair(r.outside))
-		case next == '(' && c.calls():
+		case next == '(' && c.function() != "":
 			if name := c.function(); name == "match" || name == "search" {
 				c.add(careful)
 			}
@@ -151,7 +148,7 @@ func (c *comparison) add(text string) {
 	}
 }
 
-// function is the name that stands before a parenthesis, "" for none.
+// function is the name before a parenthesis, "" for none.
 func (c *comparison) function() string {
 	before := c.left
 	if c.operator != "" {
@@ -159,9 +156,6 @@ func (c *comparison) function() string {
 	}
 	return before[len(strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyz0123456789_")):]
 }
-
-// calls reports whether a parenthesis that follows is that of a function.
-func (c *comparison) calls() bool { return c.function() != "" }
 
 // String writes the comparison again.
 func (c comparison) String() string {

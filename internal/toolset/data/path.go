@@ -21,9 +21,8 @@ type Found struct {
 // MaxFound bounds how many nodes a query may select on its way.
 const MaxFound = 1_000_000
 
-// Query selects by an RFC 9535 JSONPath, in the order of the RFC; members of an
-// object come in the order in which they are written. The error is an
-// invalid_argument for a query that does not parse, or that selects too much.
+// Query selects by an RFC 9535 JSONPath, in the RFC's order; members of an object come as written.
+// A query that does not parse, or selects too much, is an invalid_argument.
 func Query(v any, query string) ([]Found, error) {
 	path, err := parse(query)
 	if err != nil {
@@ -78,8 +77,7 @@ func faultOf(err error) string {
 	return text
 }
 
-// node is a value with its path, and with itself in the form that the library
-// filters.
+// node is a value with its path and its form for the library.
 type node struct {
 	value, plain any
 	path         string
@@ -199,8 +197,8 @@ func (n node) member(key string, v any) node {
 	return node{value: v, plain: object[key], path: n.path + "[" + quoted(key) + "]"}
 }
 
-// plainValue gives a value as the library knows it. Numbers become floats, by
-// which RFC 9535 lets them be compared, except those beyond them.
+// plainValue returns a value as the library knows it. Numbers become floats, as RFC 9535 allows for
+// comparison, if in range.
 func plainValue(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -1,9 +1,7 @@
-// Package data reads, queries, merges and writes JSON and YAML without losing
-// what they can tell apart: the order of members, and numbers of any size and
-// precision.
+// Package data reads, queries, merges and writes JSON and YAML and keeps the order of members, and
+// numbers of any size and precision.
 //
-// A value is nil, a bool, a string, a [Number], a []any of values, or an
-// [*Object].
+// A value is nil, a bool, a string, a [Number], a []any of values, or an [*Object].
 package data
 
 import (
@@ -29,8 +27,7 @@ const (
 	MaxExpanded = 200_000
 )
 
-// Number is a number as JSON writes it, or one of ".inf", "-.inf" and ".nan",
-// which only YAML has.
+// Number is a number as in JSON, or YAML's ".inf", "-.inf" and ".nan".
 type Number string
 
 // finite reports whether JSON has the number.
@@ -39,19 +36,18 @@ func (n Number) finite() bool { return n != ".inf" && n != "-.inf" && n != ".nan
 // Member is one member of an object.
 type Member struct {
 	Key string
-	// Bare is true for a key that is no string in YAML, such as 1 or true.
+	// Bare is true for a YAML key that is not a string, such as 1 or true.
 	Bare  bool
 	Value any
 }
 
-// Object is a JSON object or YAML mapping, in the order in which it is
-// written.
+// Object is a JSON object or YAML mapping, in written order.
 type Object struct {
 	Members []Member
 	index   map[string]int
 }
 
-// Get gives the value of a key.
+// Get returns the value of a key.
 func (o *Object) Get(key string) (value any, ok bool) {
 	i, ok := o.index[key]
 	if !ok {
@@ -60,7 +56,7 @@ func (o *Object) Get(key string) (value any, ok bool) {
 	return o.Members[i].Value, true
 }
 
-// Set gives a key a value: in its place when it is there, else at the end.
+// Set sets the value of a key in its place, or adds it at the end.
 func (o *Object) Set(key string, value any) { o.set(Member{Key: key, Value: value}) }
 
 func (o *Object) set(m Member) {

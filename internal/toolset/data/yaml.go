@@ -19,10 +19,9 @@ type Document struct {
 	Notes []string
 }
 
-// ReadYAML reads a stream of YAML 1.2 documents. Aliases are expanded and
-// merge keys applied. The error, an invalid_argument, tells line and column;
-// keys that occur twice, keys that are no scalars, and aliases that contain
-// themselves or stand for too much are errors.
+// ReadYAML reads a stream of YAML 1.2 documents. Aliases are expanded and merge keys applied. The
+// error, an invalid_argument, has line and column; duplicate keys, non-scalar keys, and aliases
+// that contain themselves or too much are errors.
 func ReadYAML(text []byte) ([]Document, error) {
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if err := checkUTF8(YAML, text); err != nil {
@@ -79,7 +78,7 @@ func load(text []byte, unknown []unknownDirective) ([]Document, error) {
 	}
 }
 
-// yamlFault gives the library's error a place.
+// yamlFault adds a place to the library's error.
 func yamlFault(text []byte, err error) error {
 	if _, ok := errors.AsType[*tool.Error](err); ok {
 		return err
@@ -197,14 +196,14 @@ func (c *composer) mapping(n *yaml.Node, depth int) (any, error) {
 	return o, nil
 }
 
-// isMerge tells the merge key from a string that reads the same.
+// isMerge distinguishes the merge key from an equal string.
 func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "" || key.Tag == "!!merge") &&
 		key.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 }
 
-// merge adds the members of a mapping, or of several, of which the first
-// counts. Members that are written out count more.
+// merge adds the members of a mapping, or of several, of which the first counts. Written members
+// take precedence.
 func (c *composer) merge(o *Object, merged map[string]bool, from *yaml.Node, depth int) error {
 	v, err := c.value(from, depth+1)
 	if err != nil {
@@ -230,8 +229,7 @@ func (c *composer) merge(o *Object, merged map[string]bool, from *yaml.Node, dep
 	return nil
 }
 
-// key reads a key. JSON has strings only, so those that are none are kept by
-// what they are written as.
+// key reads a key. JSON has strings only, so other keys are kept as written.
 func (c *composer) key(n *yaml.Node) (Member, error) {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		n = n.Alias

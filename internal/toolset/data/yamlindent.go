@@ -46,17 +46,15 @@ func (s *source) line(number int) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// indent counts the spaces that a line begins with; blank is true for a line
-// of white space alone.
+// indent counts a line's leading spaces; blank is true for white space alone.
 func indent(line []byte) (n int, blank bool) {
 	return len(line) - len(bytes.TrimLeft(line, " ")), len(bytes.TrimLeft(line, " \t")) == 0
 }
 
-// checkIndents refuses what the library lets pass: lines of quoted text and of
-// flow collections that are indented no more than the block they are in, and
-// block scalars that begin with a blank line longer than their indent. Lines of
-// closing brackets alone may stand at the block's own indent, as people write
-// them. parent is the indent of the block around n, -1 for none.
+// checkIndents refuses what the library accepts: lines of quoted text and flow collections indented
+// no more than their block, and block scalars that begin with a blank line longer than their
+// indent. Lines of closing brackets alone may be at the block's indent, as is usual. parent is the
+// indent of the block around n, -1 for none.
 func (s *source) checkIndents(n *yaml.Node, parent int) error {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -80,8 +78,7 @@ func (s *source) checkIndents(n *yaml.Node, parent int) error {
 	return nil
 }
 
-// keyIndent is the indent of the block mapping that has the key: that of the
-// key or of the "?" before it.
+// keyIndent is the indent of the block mapping that has the key: that of the key or of the "?" before it.
 func (s *source) keyIndent(key *yaml.Node) int {
 	before := bytes.TrimRight(s.text[s.starts[key.Line-1]:s.offset(placeOf(key))], " \t")
 	if bytes.HasSuffix(before, []byte("?")) {
@@ -111,8 +108,7 @@ func (s *source) checkFlow(n *yaml.Node, parent int) error {
 	return nil
 }
 
-// flowEnd is where the quoted text or flow collection that begins at or after
-// offset from ends.
+// flowEnd is the end of the quoted text or flow collection at or after from.
 func (s *source) flowEnd(from int) int {
 	depth := 0
 	for i := from; i < len(s.text); i++ {
@@ -137,8 +133,7 @@ func (s *source) flowEnd(from int) int {
 	return len(s.text)
 }
 
-// separated reports whether a token can begin at an offset: a "'" or "#" within
-// a word is a part of it.
+// separated reports whether a token can begin at an offset: a "'" or "#" within a word is part of it.
 func (s *source) separated(i int) bool {
 	return i == 0 || strings.IndexByte(" \t\r\n[]{},:", s.text[i-1]) >= 0
 }
@@ -159,7 +154,7 @@ func (s *source) quoteEnd(i int) int {
 	return len(s.text)
 }
 
-// checkBlockScalar looks at the blank lines that a block scalar begins with.
+// checkBlockScalar checks the blank lines at the beginning of a block scalar.
 func (s *source) checkBlockScalar(n *yaml.Node, parent int) error {
 	start := s.offset(placeOf(n))
 	header := start
@@ -193,8 +188,8 @@ func (s *source) checkBlockScalar(n *yaml.Node, parent int) error {
 	return nil
 }
 
-// checkMarkers refuses the end of the document after a block scalar without
-// indent, which the library takes for a part of it.
+// checkMarkers refuses an end of document after a block scalar without indent, which the library
+// takes as part of it.
 func (s *source) checkMarkers(from int) error {
 	for number := from; number <= len(s.starts); number++ {
 		if line := string(s.line(number)); isMarker(line, "---") || isMarker(line, "...") {

@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// unknownDirective is a directive that YAML reserves: it is passed over, with a
-// note.
+// unknownDirective is a directive that YAML reserves: it is skipped, with a note.
 type unknownDirective struct {
 	name string
 	line int
@@ -23,10 +22,9 @@ var (
 	yaml1            = matching.Lazy(`^%YAML[ \t]+1\.`)
 )
 
-// readPrelude reads the directives before each document, and makes comments of
-// those that the library refuses: versions 1.x, of which it knows 1.1 alone,
-// and reserved names. A directive that no document follows, and a version that
-// is malformed or given twice, are errors.
+// readPrelude reads the directives before each document, and comments out those that the library
+// refuses: versions 1.x other than 1.1, and reserved names. A directive without a document, and a
+// malformed or repeated version, are errors.
 func readPrelude(text []byte) ([]byte, []unknownDirective, error) {
 	if text = bytes.Clone(text); !bytes.HasPrefix(text, []byte("%")) && !bytes.Contains(text, []byte("\n%")) {
 		return text, nil, nil
@@ -57,13 +55,11 @@ func readPrelude(text []byte) ([]byte, []unknownDirective, error) {
 type prelude struct {
 	// open is true before the content of a document.
 	open bool
-	// directive and version are the lines of the last directive and of the
-	// version, 0 without one.
+	// directive and version are the lines of the last directive and of the version, 0 without one.
 	directive, version int
 }
 
-// line gives the name of the directive in a line, "" for none and for one that
-// the library is to refuse.
+// line returns the name of a line's directive, "" for none and for one that the library shall refuse.
 func (p *prelude) line(line string, number int) (string, error) {
 	switch {
 	case isMarker(line, "..."):
@@ -120,13 +116,11 @@ func isMarker(line, marker string) bool {
 	return ok && (rest == "" || strings.ContainsRune(" \t\r", rune(rest[0])))
 }
 
-// maxRenamed bounds how many anchors and aliases are renamed in one text, each
-// of which takes another reading of it.
+// maxRenamed bounds the renamed anchors and aliases of a text, each of which costs another reading.
 const maxRenamed = 64
 
-// renamed gives the text with the anchor or alias that the library's error is
-// about under another name: it knows letters and digits of ASCII alone, see
-// github.com/yaml/go-yaml issue 44. False for another error.
+// renamed returns the text with another name for the anchor or alias of the library's error, which takes ASCII
+// letters and digits alone, see github.com/yaml/go-yaml issue 44. False for other errors.
 func renamed(text []byte, err error) ([]byte, bool) {
 	var fault *yaml.LoadError
 	if !errors.As(err, &fault) || !strings.HasPrefix(fault.ContextMsg, "while scanning an a") {

@@ -7,9 +7,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// plain gives the value of a plain scalar by the core schema of YAML 1.2, in
-// which yes, no, on and off, dates, 1:30 and 0777 with a leading zero mean no
-// more than they say.
+// plain returns the value of a plain scalar by YAML 1.2's core schema, in which yes, no, on and
+// off, dates and 1:30 are strings, and 0777 is decimal.
 func plain(s string) any {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
@@ -55,8 +54,8 @@ func number(s string) (Number, bool) {
 	return "", false
 }
 
-// decimal gives a decimal number JSON's form: without a plus sign and leading
-// zeros, with digits on both sides of the point. All digits are kept.
+// decimal returns JSON's form of a decimal number with all digits: no plus sign or leading zeros,
+// digits on both sides of the point.
 func decimal(s string) Number {
 	sign := ""
 	if s[0] == '-' || s[0] == '+' {
@@ -83,15 +82,13 @@ func decimal(s string) Number {
 	return Number(sign + whole + exponent)
 }
 
-// old matches what YAML 1.1 took for something else than a string, so that a
-// reader of that version is not misled either.
+// old matches what is not a string in YAML 1.1, for readers of that version.
 var old = matching.Lazy(`^(?i:y|yes|n|no|on|off|=|<<|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?0x[0-9a-f_]+|[-+]?` +
 	`[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
 	`|[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?` +
 	`|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([tT ].*)?)$`)
 
-// needsQuotes reports whether a string, written plain, would be read as
-// something else.
+// needsQuotes reports whether a plain string would be read as something else.
 func needsQuotes(s string) bool {
 	if _, isString := plain(s).(string); !isString {
 		return true

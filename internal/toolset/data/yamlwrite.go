@@ -10,9 +10,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// WriteYAML writes values as the documents of a stream, in block style with
-// two spaces of indent. Strings that a reader could take for something else
-// are quoted.
+// WriteYAML writes values as the documents of a stream, in block style with two spaces of indent.
+// Ambiguous strings are quoted.
 func WriteYAML(docs ...any) (string, error) {
 	var out bytes.Buffer
 	dumper, err := yaml.NewDumper(&out, yaml.WithIndent(2), yaml.WithLineWidth(-1))
@@ -94,8 +93,7 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// blockable reports whether a text of several lines reads the same when it is
-// written as a block.
+// blockable reports whether a text of several lines reads the same as a block.
 func blockable(s string) bool {
 	return printable(strings.ReplaceAll(s, "\n", "")) && !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "\n") &&
 		!strings.Contains(s, " \n") && strings.TrimSpace(s) != ""

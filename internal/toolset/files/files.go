@@ -28,8 +28,8 @@ type deps struct {
 	reading  func(*exec.Cmd) error
 }
 
-// New makes the tools for a workspace. With nil they can be described and not
-// called. The programs that they run are confined as settings say.
+// New returns the tools for a workspace. With nil they can be described only. Their programs are
+// confined as settings say.
 func New(ws *workspace.Workspace, settings sandbox.Settings) []tool.Tool {
 	c, d := speech(), deps{workspace: ws, settings: settings}
 	if ws != nil {
@@ -48,8 +48,7 @@ var definitionFiles embed.FS
 
 var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
 
-// speech is that of the host: a call comes to a result, and errors are the
-// host's to show.
+// speech is the host's: a call returns a result, and the host shows errors.
 func speech() *kit.Contract[deps, *tool.Result] {
 	return &kit.Contract[deps, *tool.Result]{
 		Definitions: definitions(),

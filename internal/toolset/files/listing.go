@@ -12,16 +12,14 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// shownBytes is about how much of a listing is shown: as much as of a
-// command's output.
+// shownBytes bounds a listing, about as a command's output.
 const shownBytes = 64 << 10
 
 // shownCost is what a name takes in a JSON array.
 func shownCost(name string) int { return len(name) + len(`"",`) }
 
-// levels are the names below a directory. When they become too many to show,
-// those of the deepest level go first, so that what stays is an overview of
-// the whole tree and not its beginning.
+// levels are the names below a directory. If too many, those of the deepest level go first: an
+// overview of the whole tree remains, and not its beginning.
 type levels struct {
 	names  []string
 	bytes  int
@@ -71,7 +69,7 @@ func (l *levels) result() *tool.Result {
 		"[%d entries below the first %d levels left out; name a directory in path to see what is in it]", l.left, l.lowest))
 }
 
-// first gives the names that can be shown, from the first on.
+// first returns as many of the first names as can be shown.
 func first(names []string) []string {
 	bytes := 0
 	for i, name := range names {
@@ -82,8 +80,7 @@ func first(names []string) []string {
 	return names
 }
 
-// listing is a result that shows names, and with a note says what it does not
-// show.
+// listing is a result of names, with a note on those left out.
 func listing(names []string, note string) *tool.Result {
 	r := tool.Text(string(tool.MustMarshal(append([]string{}, names...))))
 	if note != "" {
@@ -102,8 +99,8 @@ func runGlob(ctx context.Context, d deps, _ *tool.Call, in globInput) (*tool.Res
 		return nil, tool.Errorf(tool.InvalidArgument, "glob pattern cannot be empty").
 			Suggest("Give a pattern such as **/*.go.")
 	}
-	// The directory of toolhost is left out, as list_files does. A pattern that
-	// begins with it looks into it, and with one of its own directories into that.
+	// toolhost's directory is left out, as in list_files. A pattern that begins with it looks into
+	// it, and with one of its own directories into that.
 	hidden := append(kit.OwnDirs(), ".agent")
 	names, err := d.workspace.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: hidden})
 	if err != nil {

@@ -32,8 +32,7 @@ func (p program) run(ctx context.Context, call *tool.Call, args []string, env ma
 	return proc.Run(ctx, c)
 }
 
-// report turns the end of a program into a result: what it printed, or an
-// error that holds it.
+// report returns the output of a program, or an error with it.
 func report(name string, p *proc.Result, succeeded func(code int) bool) (*tool.Result, error) {
 	switch {
 	case p.Cancelled:

@@ -35,8 +35,8 @@ func runRead(_ context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Resul
 	return tool.Text(content), nil
 }
 
-// readable gives the text of a file as UTF-8, which results are in: what is
-// neither UTF-16 nor UTF-8 is taken as Latin-1, as edit_file does.
+// readable returns the text of a file as UTF-8: text that is neither UTF-16 nor UTF-8 is read as
+// Latin-1, as edit_file does.
 func readable(data []byte) (string, error) {
 	text, err := textedit.Decode(data)
 	if err != nil {

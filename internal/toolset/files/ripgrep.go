@@ -35,9 +35,8 @@ func runRipgrep(ctx context.Context, d deps, call *tool.Call, in ripgrepInput) (
 	if foundNothing(ended) {
 		return tool.Text(noMatches), nil
 	}
-	// rg ends with 1 when it found nothing, with options such as --stats too,
-	// and with 2 when there was a file that it could not read, whatever it has
-	// found in the others.
+	// rg ends with 1 without matches, with options such as --stats too, and with 2 if it could not
+	// read some file, whatever it found in others.
 	r, err := report("rg", ended, func(code int) bool { return code <= 1 || code == 2 && ended.Stdout.Bytes > 0 })
 	if err == nil && ended.ExitCode == 1 {
 		r.Contents[0].Text = noMatches + "\n" + r.Contents[0].Text
@@ -45,8 +44,8 @@ func runRipgrep(ctx context.Context, d deps, call *tool.Call, in ripgrepInput) (
 	return r, err
 }
 
-// foundNothing reports whether rg found nothing and has nothing to say about it
-// but that its filters left no file, which some versions take for an error.
+// foundNothing reports whether rg found nothing and reports only that its filters left no file,
+// which is an error for some versions.
 func foundNothing(ended *proc.Result) bool {
 	if ended.TimedOut || ended.Cancelled || ended.Stdout.Bytes > 0 {
 		return false
@@ -58,9 +57,8 @@ func foundNothing(ended *proc.Result) bool {
 
 const noMatches = "No matches found"
 
-// ripgrepArgs makes the arguments of rg. The pattern is the value of an
-// option, so that it is never taken for one. What the caller gives comes after
-// our own settings, which it may override where that is harmless.
+// ripgrepArgs returns the arguments of rg. The pattern is an option's value, so that it is not read
+// as one. The caller's options come after ours, which they may override where harmless.
 func ripgrepArgs(ctx context.Context, ws *workspace.Workspace, in ripgrepInput) ([]string, error) {
 	if in.Pattern == "" {
 		return nil, tool.Errorf(tool.InvalidArgument, "search pattern cannot be empty").
@@ -78,8 +76,7 @@ func ripgrepArgs(ctx context.Context, ws *workspace.Workspace, in ripgrepInput) 
 	return append(args, run.Argv[1:]...), nil
 }
 
-// ripgrepWrapper declares the options that rg may be given. One that is not
-// here is refused: a later rg may have options that run programs.
+// ripgrepWrapper declares the options for rg. Others are refused: a later rg may have options that run programs.
 func ripgrepWrapper() *argv.Wrapper {
 	w := &argv.Wrapper{Command: "rg", Operands: argv.Operands{Type: argv.Read}}
 	w.Options = append(w.Options, refusedOptions()...)
@@ -166,5 +163,5 @@ func (p paths) IsDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// CheckTree has nothing to refuse: rg copies and moves nothing.
+// CheckTree refuses nothing: rg does not copy or move.
 func (p paths) CheckTree(string, string) error { return nil }

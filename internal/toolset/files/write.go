@@ -56,7 +56,7 @@ func runDelete(_ context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Res
 	return tool.Textf("Successfully deleted file %s", in.Path).Affecting(file), nil
 }
 
-// writeError gives a directory the contract's words; all else has its own.
+// writeError words the error for a directory as the contract does.
 func writeError(path string, err error) error {
 	if tool.CodeOf(err) == tool.IsDirectory {
 		return isDirectory(path, "Name a file in it.")
@@ -139,12 +139,10 @@ func plan(file, oldName, newName string, old, new []byte) *tool.Plan {
 	return p
 }
 
-// sampleSize is how much of the end of a file tells how it is written, in
-// bytes. It is even, so that UTF-16 is not cut in the middle of a unit.
+// sampleSize is how much of a file's end is read for its format, in bytes; even, so that no UTF-16 unit is cut.
 const sampleSize = 64 << 10
 
-// sample gives the end of a file, behind its byte order mark; nothing for one
-// that cannot be read.
+// sample returns the end of a file, behind its byte order mark; nil if unreadable.
 func sample(ws *workspace.Workspace, path string) []byte {
 	f, err := ws.Open(path)
 	if err != nil {
@@ -176,8 +174,7 @@ func sample(ws *workspace.Workspace, path string) []byte {
 	return end
 }
 
-// fitted gives text as bytes for the end of a file that ends like sample: in
-// its encoding and with its line endings.
+// fitted encodes text as sample, with its line endings.
 func fitted(sample []byte, text string) []byte {
 	t, err := textedit.Decode(sample)
 	if err != nil {

@@ -3,7 +3,6 @@ package hands
 import (
 	"context"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// Write makes a file what it is to be, missing directories with it.
+// Write writes a file, with missing directories.
 func Write(ctx context.Context, ws *workspace.Workspace, name, text string) (o *Outcome, created bool, err error) {
 	rel, err := ws.Rel(name)
 	if err != nil {
@@ -41,7 +40,7 @@ func Change(
 	return &Outcome{Outcome: kit.Outcome{Files: o.Files()}}, nil
 }
 
-// PlanWrite tells what Write would do.
+// PlanWrite returns what Write would do.
 func PlanWrite(ctx context.Context, ws *workspace.Workspace, name, text string) (*tool.Plan, error) {
 	_, err := ws.Stat(name)
 	o, err := fileedit.Preview(ctx, ws, fileedit.Edit{Path: name, Create: tool.CodeOf(err) == tool.NotFound,
@@ -52,7 +51,7 @@ func PlanWrite(ctx context.Context, ws *workspace.Workspace, name, text string) 
 	return o.Plan(), nil
 }
 
-// PlanChange tells what Change would do.
+// PlanChange returns what Change would do.
 func PlanChange(
 	ctx context.Context, ws *workspace.Workspace, name string, change func(text string) (string, error),
 ) (*tool.Plan, error) {
@@ -69,14 +68,13 @@ func PlanChange(
 // PlanCommand shows a command: what it changes cannot be known.
 func PlanCommand(command string) *tool.Plan { return &tool.Plan{Preview: "$ " + command + "\n"} }
 
-// Glob lists the files below a directory that match a pattern, newest first, by
-// their absolute paths.
+// Glob lists the absolute paths of matching files below a directory, newest first.
 func Glob(ctx context.Context, ws *workspace.Workspace, pattern, dir string, gitignore bool) ([]string, error) {
 	if dir != "" {
 		if _, err := kit.Listed(ws, dir, "Name the directory to search in."); err != nil {
 			return nil, err
 		}
-		pattern = strings.TrimSuffix(escaped(filepath.ToSlash(dir)), "/") + "/" + pattern
+		pattern = strings.TrimSuffix(kit.EscapePattern(filepath.ToSlash(dir)), "/") + "/" + pattern
 	}
 	names, err := ws.WithContext(ctx).Glob(ctx, pattern, workspace.GlobOptions{
 		FilesOnly: gitignore, Gitignore: gitignore, SkipDirs: kit.OwnDirs(),
@@ -102,18 +100,6 @@ func Glob(ctx context.Context, ws *workspace.Workspace, pattern, dir string, git
 		}
 	}
 	return found, nil
-}
-
-// escaped makes every character of a path stand for itself in a pattern.
-func escaped(p string) string {
-	var b strings.Builder
-	for _, c := range path.Clean(p) {
-		if strings.ContainsRune(`*?[]{}\!`, c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }
 
 // imageTypes are those that models take, by what files of them end with.

@@ -1,7 +1,6 @@
-// Package hands is what the toolsets share that have the tools of model vendors:
-// tools that give plain text, in the vendor's words, and a next step behind an
-// error. It has their plugin, their programs that go on between calls, and what
-// they do to files.
+// Package hands is shared by the toolsets of model vendors' tools, which return plain text in the
+// vendor's words, with a next step behind errors: their plugin, the programs that go on between
+// calls, and changes of files.
 package hands
 
 import (
@@ -24,8 +23,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Deps are what the tools work with. Without a Workspace they can be described
-// and not called.
+// Deps are the tools' dependencies. Without a Workspace they can be described only.
 type Deps struct {
 	Workspace *workspace.Workspace
 	// Trees are further directories that commands may change.
@@ -59,7 +57,7 @@ type Outcome struct {
 	Image *tool.Content
 }
 
-// Say makes an outcome of a text.
+// Say returns an outcome of a text.
 func Say(text string) *Outcome { return &Outcome{Text: text} }
 
 // Contract is how the toolsets speak.
@@ -83,8 +81,7 @@ func (o *Outcome) result() *tool.Result {
 	return r
 }
 
-// Failed is the result of a call that failed: the error in its own words, and
-// what to do next in a line behind them.
+// Failed is the result of a failed call: the error in its own words, and the next step in a line behind it.
 func Failed(o *Outcome, err error) *tool.Result {
 	e := tool.AsError(err)
 	text := e.Message
@@ -130,8 +127,7 @@ var configSchema = json.RawMessage(`{"type":"object","properties":{"confine":"$c
 	`"items":{"type":"string"},"description":"Hosts that may be fetched from besides public ones; the host fills it in."}},` +
 	`"additionalProperties":false}`)
 
-// Memories opens the directory of the host's state that memories are kept in,
-// where no command reaches.
+// Memories opens the state directory for memories, out of commands' reach.
 func (d Deps) Memories() (*workspace.Workspace, error) {
 	if d.Confine.State == "" {
 		return nil, tool.Errorf(tool.Unavailable, "there is no place for memories: toolhost has no directory for its state").
@@ -220,7 +216,7 @@ func (d Deps) Shell(call *tool.Call) *session.Shell {
 	return sh
 }
 
-// CheckCommand refuses what is no command line.
+// CheckCommand refuses an invalid command line.
 func CheckCommand(command string) error {
 	if strings.TrimSpace(command) == "" || strings.ContainsRune(command, 0) {
 		return tool.Errorf(tool.InvalidArgument, "the command is empty, or contains a NUL byte").

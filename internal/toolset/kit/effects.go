@@ -22,7 +22,7 @@ type place struct {
 	trees effects.Trees
 }
 
-// watch has what commands change in a workspace kept in a store.
+// watch keeps what commands change in a workspace in a store.
 func watch(ws *workspace.Workspace, store string, allow, ignore []string) {
 	if store == "" {
 		return
@@ -40,8 +40,7 @@ func watch(ws *workspace.Workspace, store string, allow, ignore []string) {
 	places.Store(ws, p)
 }
 
-// watched gives what watches the processes of a call, nil where the host does or
-// nobody.
+// watched returns the watcher of a call's processes, nil if there is none or the host's.
 func watched(ctx context.Context, ws *workspace.Workspace, call *tool.Call) *effects.Call {
 	found, ok := places.Load(ws)
 	if !ok || effects.From(ctx) != nil {

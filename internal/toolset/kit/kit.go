@@ -17,37 +17,31 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Contract is how the tools of a toolset speak. D is what they work with, O is
-// what a call comes to. Only Definitions, Workspace and Success are required.
+// Contract is how a toolset's tools answer. D are their dependencies, O is a call's outcome. Only
+// Definitions, Workspace and Success are required.
 type Contract[D, O any] struct {
 	// Definitions are what the tools say of themselves, by name.
 	Definitions map[string]*tool.Definition
-	// Workspace is where D keeps the workspace. A tool without one can be
-	// described and not called.
+	// Workspace returns D's workspace. A tool without one can be described only.
 	Workspace func(*D) **workspace.Workspace
-	// Strict checks the parameters against what Accepts gives for a tool, or
-	// else its Parameters, also where no host has done so.
+	// Strict checks the parameters against Accepts, or else the tool's Parameters, also without a host.
 	Strict  bool
 	Accepts func(*tool.Definition) json.RawMessage
-	// Given takes out of the parameters what Normalize has put there beside
-	// them. Nil leaves them.
+	// Given removes what Normalize added to the parameters. May be nil.
 	Given func(json.RawMessage) json.RawMessage
 	// Ready refuses a call before its parameters are looked at. May be nil.
 	Ready func(D, *tool.Definition) error
 	// Limit bounds a call of a tool; zero, or a nil Limit, does not.
 	Limit func(*tool.Definition) time.Duration
-	// Success makes the result of a call that did what it was asked for,
-	// Failure that of one that did not, for which O may be its zero value. A nil
-	// Failure leaves errors to the host.
+	// Success makes the result of a successful call, Failure that of a failed one, for which O may
+	// be zero. A nil Failure leaves errors to the host.
 	Success func(Call, O) *tool.Result
 	Failure func(Call, O, error) *tool.Result
-	// Word gives the error of a plan its words. Nil leaves it.
+	// Word rewords the error of a plan. May be nil.
 	Word func(error) error
-	// Render makes the result of an error that the host made. Nil leaves it to
-	// the host.
+	// Render makes the result of a host's error. Nil leaves it to the host.
 	Render func(Call, *tool.Error) *tool.Result
-	// Normalize is that of tool.Normalizer for the tool of a name. It needs
-	// Render. Nil leaves the parameters as they are.
+	// Normalize is tool.Normalizer's for the tool of a name. It needs Render. May be nil.
 	Normalize func(name string, params json.RawMessage) json.RawMessage
 }
 
@@ -57,8 +51,7 @@ type Call struct {
 	// Definition is the tool's own.
 	Definition *tool.Definition
 	Started    time.Time
-	// Changed are the paths that processes of the call have changed, of which
-	// many are given by their directories.
+	// Changed are paths that processes of the call changed; many are given by their directories.
 	Changed []string
 }
 
@@ -70,25 +63,23 @@ func (c Call) Name() string {
 	return c.Definition.Name
 }
 
-// Defaults is offered by parameters whose defaults are not in the schema that
-// a host fills them in from, or that are called without a host.
+// Defaults is implemented by parameters with defaults that are not in the schema, or that are
+// called without a host.
 type Defaults interface{ Default() }
 
-// Run does the work of a call on its decoded parameters, Plan tells what it
-// would change.
+// Run does the work of a call on its decoded parameters, Plan returns what it would change.
 type (
 	Run[D, O, P any] func(context.Context, D, *tool.Call, P) (O, error)
 	Plan[D, P any]   func(context.Context, D, P) (*tool.Plan, error)
 )
 
-// Tool makes the tool of a name. P are its parameters. plan is nil for tools
-// that cannot say beforehand what they would change.
+// Tool returns the tool of a name. P are its parameters. plan is nil for tools that cannot plan.
 func Tool[D, O, P any](c *Contract[D, O], deps D, name string, run Run[D, O, P], plan Plan[D, P]) tool.Tool {
 	return Commander(c, deps, name, run, plan, nil)
 }
 
-// Commander is Tool for one that runs a program; command gives its argument
-// list. It needs the contract's Render.
+// Commander is Tool for one that runs a program; command returns its argument list. It needs the
+// contract's Render.
 func Commander[D, O, P any](
 	c *Contract[D, O], deps D, name string, run Run[D, O, P], plan Plan[D, P], command func(P) []string,
 ) tool.Tool {
@@ -96,9 +87,8 @@ func Commander[D, O, P any](
 		calls{reflect.TypeFor[P](), reflect.ValueOf(run), reflect.ValueOf(plan), reflect.ValueOf(command)})
 }
 
-// calls are the functions of a tool, whose parameters are of a type of its own.
-// They are called by reflection: code for each of those types would take half a
-// megabyte of the program.
+// calls are the functions of a tool with its own type of parameters. They are called by reflection:
+// code for each type would add half a megabyte to the program.
 type calls struct {
 	params             reflect.Type
 	run, plan, command reflect.Value
@@ -118,7 +108,7 @@ func build[D, O any](c *Contract[D, O], deps D, name string, f calls) tool.Tool 
 			return results[O](f.run.Call(values(ctx, deps, call.Call, params)))
 		}, err
 	}
-	m := &made{definition: t.definition, call: t.call}
+	m := &toolAdapter{definition: t.definition, call: t.call}
 	if !f.plan.IsNil() {
 		m.plan = func(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 			params, err := f.decode(t.planned(call))
@@ -144,7 +134,7 @@ func build[D, O any](c *Contract[D, O], deps D, name string, f calls) tool.Tool 
 	if c.Render != nil {
 		m.render, m.normalize = t.render, t.normalize
 	}
-	return m.offered()
+	return m.withInterfaces()
 }
 
 // values are arguments of a call; one that is a reflect.Value already stays.

@@ -16,14 +16,13 @@ type Outcome struct {
 	About map[string]any
 }
 
-// On puts the outcome on a result, but for the files.
+// On adds the outcome, without the files, to a result.
 func (o *Outcome) On(r *tool.Result) *tool.Result {
 	r.Truncated, r.Artifacts, r.Metadata = o.Truncated, o.Artifacts, o.About
 	return r
 }
 
-// Ran adds what is known of a command's output: whether a part of it is left
-// out, and the files that hold the whole.
+// Ran adds facts on a command's output: whether it is cut, and the files that hold all of it.
 func (o *Outcome) Ran(ended *proc.Result) {
 	o.Truncated = ended.Stdout.Truncated() || ended.Stderr.Truncated()
 	for _, stream := range []struct {
@@ -37,8 +36,7 @@ func (o *Outcome) Ran(ended *proc.Result) {
 	}
 }
 
-// Confining fits what confines a process to proc.Command, and adds what it says
-// of it. Nil confines nothing.
+// Confining adapts confine for proc.Command, and adds its metadata. confine may be nil.
 func (o *Outcome) Confining(confine func(*exec.Cmd) (map[string]any, error)) func(*exec.Cmd) error {
 	if confine == nil {
 		return nil
@@ -49,8 +47,8 @@ func (o *Outcome) Confining(confine func(*exec.Cmd) (map[string]any, error)) fun
 	}
 }
 
-// Advise returns what the sandbox is behind, by the hosts that it refused or as denied
-// tells by what a command printed, or else next. denied may be nil.
+// Advise returns the sandbox's part in a failure, by refused hosts or by denied on what a command
+// printed, or else next. denied may be nil.
 func Advise(denied func(printed string) string, ended *proc.Result, next string) string {
 	if log := ended.Network; log != nil {
 		log.Settle()

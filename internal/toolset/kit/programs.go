@@ -10,9 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// Shell is what runs command lines: the first program of chosen and others that
-// lies outside the workspace at root, and its arguments before the command
-// line.
+// Shell is the program for command lines, the first of chosen and others that is outside the
+// workspace at root, with its arguments before the command line.
 func Shell(root, chosen string, others ...string) []string {
 	for _, name := range append([]string{chosen}, others...) {
 		if name == "" {
@@ -33,9 +32,8 @@ func ShellArgument(command string) string {
 	return command
 }
 
-// ConfineGit has git see the repository at top wherever it lies, and change
-// nothing but what is in the workspace at root, where filters of the user's keep
-// large files.
+// ConfineGit lets git read the repository at top anywhere, and change only the workspace at root
+// and where the user's filters keep large files.
 func ConfineGit(settings sandbox.Settings, root, top string) func(*exec.Cmd) error {
 	settings.Read = append(slices.Clone(settings.Read), gitread.Reads(top)...)
 	if top != root {

@@ -3,6 +3,7 @@ package kit
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -15,9 +16,8 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// OpenWorkspace opens the workspace that the host gave the plugin: the directory
-// that the host has opened, without what commands find empty. What changes there
-// is kept in the state that the host names.
+// OpenWorkspace opens the plugin's workspace: the host's open directory, without what is hidden
+// from commands. Changes are kept in the host's state.
 func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Workspace, error) {
 	options := workspace.Options{
 		Allow: w.Allow, Protect: w.Protect, Identity: confine.Identity,
@@ -38,7 +38,7 @@ func Tasks(confine sandbox.Settings) *background.Store {
 	return background.Open(kept(confine, background.DirName), background.Options{})
 }
 
-// kept is a directory in the state that the host names, "" where it names none.
+// kept is a directory in the host's state, "" without one.
 func kept(confine sandbox.Settings, name string) string {
 	if confine.State == "" {
 		return ""
@@ -51,13 +51,14 @@ func NoWorkspace(name string) *tool.Error {
 	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", name).Suggest("Call it through toolhost.")
 }
 
-// Decode checks the parameters of a call of the tool of that name, which a
-// host has done already unless the tool is called directly, and reads them.
-// What violates the schema is a *tool.Error of code invalid_argument.
+// Decode checks and reads the parameters of a call, which a host has checked unless the tool is
+// called directly. A violation is a *tool.Error of code invalid_argument.
 func Decode(name string, accepts *schema.Schema, given json.RawMessage, params any) error {
 	raw, _, violations := accepts.Decode(given)
 	if len(violations) > 0 {
-		return invalid(name, violations)
+		return tool.Errorf(tool.InvalidArgument, "Invalid parameters for %s: %s", name, schema.Join(violations)).
+			Suggest("Correct every parameter named and call again.").
+			With("violations", violations)
 	}
 	if err := json.Unmarshal(raw, params); err != nil {
 		return fmt.Errorf("the parameters of %s: %w", name, err)
@@ -65,15 +66,8 @@ func Decode(name string, accepts *schema.Schema, given json.RawMessage, params a
 	return nil
 }
 
-func invalid(name string, violations []schema.Violation) *tool.Error {
-	return tool.Errorf(tool.InvalidArgument, "Invalid parameters for %s: %s", name, schema.Join(violations)).
-		Suggest("Correct every parameter named and call again.").
-		With("violations", violations)
-}
-
-// Worded gives any error a message that begins with a capital, in valid UTF-8,
-// and a next step, as the contracts' own errors have. A path that the message
-// begins with stays as it is.
+// Worded returns an error with a message in valid UTF-8 that begins with a capital, and a next
+// step, as in the contracts. A leading path is not changed.
 func Worded(err error) *tool.Error {
 	e := *tool.AsError(err)
 	if named, _ := e.Details["path"].(string); named == "" || !strings.HasPrefix(e.Message, named+" ") {
@@ -86,8 +80,8 @@ func Worded(err error) *tool.Error {
 	return &e
 }
 
-// Capital makes the first letter a capital where the first word is plain
-// lower case, and so no name of a file or program with a dot or slash in it.
+// Capital capitalizes a first word in plain lower case, which is not a name of a file or program
+// with a dot or slash.
 func Capital(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
@@ -96,8 +90,7 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Listed gives the form in which Walk names what is below a directory: its real
-// path. advice is for who names a file.
+// Listed returns Walk's form of a directory: its real path. advice is for a path that is a file.
 func Listed(ws *workspace.Workspace, dir, advice string) (string, error) {
 	info, err := ws.Stat(dir)
 	if err != nil {
@@ -114,6 +107,17 @@ func Listed(ws *workspace.Workspace, dir, advice string) (string, error) {
 	return ws.Rel(real)
 }
 
-// OwnDirs are where toolhost puts what results name, which is no part of what a
-// workspace holds.
+// OwnDirs are toolhost's own directories, for files that results name.
 func OwnDirs() []string { return []string{".agent/runs", ".agent/cache"} }
+
+// EscapePattern quotes a path for a pattern.
+func EscapePattern(p string) string {
+	var b strings.Builder
+	for _, c := range path.Clean(p) {
+		if strings.ContainsRune(`*?[]{}\!`, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

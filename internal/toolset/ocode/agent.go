@@ -44,7 +44,7 @@ func runAgent(ctx context.Context, deps Deps, call *tool.Call, p agentParams) (*
 	return a.tell(deps)
 }
 
-// create makes an agent: a name for a type, until it is given a task.
+// create makes an agent: a name for a type, until it has a task.
 func (p agentParams) create(ctx context.Context, deps Deps, call *tool.Call) (*agentRecord, error) {
 	if p.Type == "" {
 		p.Type = "general"
@@ -83,7 +83,7 @@ func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (
 	}
 	task, err := a.start(ctx, deps, call, p.Task)
 	if err != nil && p.ID == "" {
-		err = errors.Join(err, a.forget(ctx, call)) // one that nobody was told about
+		err = errors.Join(err, call.State(tool.SessionScope).Delete(ctx, agentPrefix+a.ID)) // its ID was not told
 	}
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (
 	}, nil
 }
 
-// tell says how an agent's task goes.
+// tell reports on an agent's task.
 func (a *agentRecord) tell(deps Deps) (*outcome, error) {
 	task, err := a.task(deps)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *agentRecord) tell(deps Deps) (*outcome, error) {
 	return o, nil
 }
 
-// indented puts a text on lines below.
+// indented indents a text on lines below.
 func indented(text string) string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return ""
@@ -196,21 +196,16 @@ type agentRecord struct {
 	Terminated bool   `json:"terminated,omitempty"`
 }
 
-// agentTypeNames are the types of the contract.
-func agentTypeNames() []string {
-	return []string{"reviewer", "coder", "tester", "analyzer", "general"}
-}
-
 // agentTypes are the types that there is a program for.
 func (d Deps) agentTypes() []string {
-	return slices.DeleteFunc(agentTypeNames(), func(name string) bool {
+	return slices.DeleteFunc([]string{"reviewer", "coder", "tester", "analyzer", "general"}, func(name string) bool {
 		_, _, err := d.agentFor(name)
 		return err != nil
 	})
 }
 
-// agentFor finds the program for a type: the one of that role, or the one for
-// all, which then has to be told the role.
+// agentFor finds the program for a type: the one of that role, or the general one, which then has
+// to be told the role.
 func (d Deps) agentFor(name string) (a *subagent.Agent, told bool, err error) {
 	if slices.Contains(d.Agents.Roles(), name) {
 		a, err = d.Agents.Find(name)
@@ -225,7 +220,7 @@ func (d Deps) agentFor(name string) (a *subagent.Agent, told bool, err error) {
 	return a, name != "general", nil
 }
 
-// newAgent makes an agent with a name that the session has not used.
+// newAgent makes an agent with a new name in the session.
 func newAgent(ctx context.Context, call *tool.Call, name string) (*agentRecord, error) {
 	n := 0
 	state := call.State(tool.SessionScope)
@@ -251,10 +246,6 @@ func (a *agentRecord) save(ctx context.Context, call *tool.Call) error {
 	return call.State(tool.SessionScope).Set(ctx, agentPrefix+a.ID, tool.MustMarshal(a))
 }
 
-func (a *agentRecord) forget(ctx context.Context, call *tool.Call) error {
-	return call.State(tool.SessionScope).Delete(ctx, agentPrefix+a.ID)
-}
-
 func loadAgent(ctx context.Context, call *tool.Call, id string) (*agentRecord, error) {
 	raw, ok, err := call.State(tool.SessionScope).Get(ctx, agentPrefix+id)
 	if err != nil {
@@ -271,7 +262,7 @@ func loadAgent(ctx context.Context, call *tool.Call, id string) (*agentRecord, e
 	return a, nil
 }
 
-// loadAgents gives the agents of the session, the oldest first.
+// loadAgents returns the session's agents, oldest first.
 func loadAgents(ctx context.Context, call *tool.Call) ([]*agentRecord, error) {
 	keys, err := call.State(tool.SessionScope).Keys(ctx, agentPrefix)
 	if err != nil {
@@ -289,7 +280,7 @@ func loadAgents(ctx context.Context, call *tool.Call) ([]*agentRecord, error) {
 	return all, nil
 }
 
-// task is the process that works on the agent's task, nil when it has none.
+// task is the process of the agent's task, nil if there is none.
 func (a *agentRecord) task(deps Deps) (*background.Task, error) {
 	if a.TaskID == "" {
 		return nil, nil
@@ -301,7 +292,7 @@ func (a *agentRecord) task(deps Deps) (*background.Task, error) {
 	return t, err
 }
 
-// state says what an agent is doing.
+// state returns what an agent is doing.
 func (a *agentRecord) state(t *background.Task) string {
 	switch {
 	case a.Terminated:
@@ -335,7 +326,6 @@ func (a *agentRecord) facts(t *background.Task) facts {
 	return f
 }
 
-// start has the agent's program work on a task.
 func (a *agentRecord) start(ctx context.Context, deps Deps, call *tool.Call, text string) (*background.Task, error) {
 	running, err := a.task(deps)
 	switch {

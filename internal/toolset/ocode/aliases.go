@@ -14,8 +14,8 @@ type aliases []alias
 // alias is one old name. Without one it adds what may be left out.
 type alias struct {
 	old, new string
-	// convert makes the new value of the old one, seeing all parameters; nil
-	// takes it as it is. False leaves the parameter alone.
+	// convert makes the new value from the old one and all parameters; nil takes it unchanged.
+	// False leaves the parameter alone.
 	convert func(old json.RawMessage, all map[string]json.RawMessage) (json.RawMessage, bool)
 }
 
@@ -50,19 +50,18 @@ func oldNames() map[string]aliases {
 	}
 }
 
-// rename tells that a parameter was given by its old name.
+// rename is the note that a parameter had its old name.
 type rename struct {
 	Old string `json:"old"`
 	New string `json:"new"`
-	// Note says what to do.
+	// Note is what to do.
 	Note string `json:"note"`
 }
 
 // renamedKey carries what was renamed past the schema, from Normalize to Call.
 const renamedKey = "__renamed"
 
-// normalize gives the parameters by their present names. A present name that
-// is given too wins.
+// normalize renames parameters to their present names, which win if given too.
 func (a aliases) normalize(params json.RawMessage) json.RawMessage {
 	var all map[string]json.RawMessage
 	if len(a) == 0 || json.Unmarshal(params, &all) != nil {
@@ -97,7 +96,7 @@ func (a alias) apply(all map[string]json.RawMessage) bool {
 	return true
 }
 
-// separate takes out of the parameters what normalize put there.
+// separate removes normalize's notes from the parameters.
 func separate(params json.RawMessage) (json.RawMessage, []rename) {
 	if !bytes.Contains(params, []byte(renamedKey)) {
 		return params, nil

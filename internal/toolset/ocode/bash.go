@@ -26,8 +26,7 @@ type bashParams struct {
 	Env        map[string]envValue `json:"env"`
 }
 
-// envValue is the value of a variable: a text, or a number or truth value as it
-// was written.
+// envValue is the value of a variable: a text, or a number or truth value as written.
 type envValue struct {
 	text string
 	ok   bool // false for null, lists and objects
@@ -115,8 +114,7 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*ou
 	return o, p.failure(deps, ended)
 }
 
-// environment is what the command gets beyond the usual: the session's
-// variables, and the call's.
+// environment is the command's further environment: the session's variables, and the call's.
 func (p bashParams) environment(ctx context.Context, call *tool.Call) (map[string]string, error) {
 	env, err := sessionVariables(ctx, call)
 	if err != nil {
@@ -128,8 +126,7 @@ func (p bashParams) environment(ctx context.Context, call *tool.Call) (map[strin
 	return env, nil
 }
 
-// timeoutExit is the exit code of a command that was ended, as timeout(1)
-// gives it.
+// timeoutExit is the exit code of timeout(1).
 const timeoutExit = 124
 
 func (p bashParams) report(o *outcome, ended *proc.Result) {
@@ -149,7 +146,7 @@ func (p bashParams) report(o *outcome, ended *proc.Result) {
 	o.Ran(ended)
 }
 
-// paragraph ends a text in a newline, unless there is none.
+// paragraph ends a text in a newline unless it is empty.
 func paragraph(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
@@ -157,8 +154,7 @@ func paragraph(text string) string {
 	return text + "\n"
 }
 
-// failure tells why a command failed, with what it printed; nil when it did
-// not.
+// failure returns why a command failed, with its output; nil if it did not.
 func (p bashParams) failure(deps Deps, ended *proc.Result) error {
 	printed := ""
 	for _, text := range []string{ended.Stderr.String(), ended.Stdout.String()} {

@@ -48,46 +48,32 @@ func speech() *kit.Contract[Deps, *outcome] {
 	}
 }
 
-// accepts is the schema that calls are checked against: what is advertised, and
-// nothing else.
+// accepts is the schema of calls: what is advertised, and nothing else.
 func accepts(d *tool.Definition) json.RawMessage {
 	p := d.Parameters
 	return slices.Concat(p[:len(p)-1], json.RawMessage(`,"additionalProperties":false}`))
 }
 
-// asksItself tells the tools that ask for permissions themselves, because not
-// every call needs all of them.
-func asksItself(name string) bool { return slices.Contains([]string{"diff", "env", "json_yaml"}, name) }
-
 func ready(d Deps, definition *tool.Definition) error {
-	if asksItself(definition.Name) {
-		return nil
+	if slices.Contains([]string{"diff", "env", "json_yaml"}, definition.Name) {
+		return nil // not every call needs all of its permissions: it checks them itself
 	}
 	return d.require(definition.Permissions...)
 }
 
-// RenderError gives an error that a host made the contract's shape, for calls
-// that reach none of the tools as well.
+// RenderError words a host's error as the contract does, also for calls that reach none of the tools.
 func RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
-	if p, ok := deniedPermission(err); ok {
+	rule, _ := err.Details["rule"].(string)
+	if p, ok := strings.CutPrefix(rule, "permission "); ok && err.Code == tool.Denied { // a policy's default for it
 		err = notGranted(p)
 	}
 	return failed(nil, kit.Worded(err), nil)
 }
 
-// deniedPermission tells that a policy's default for a permission refused a
-// call.
-func deniedPermission(err *tool.Error) (permission string, ok bool) {
-	rule, _ := err.Details["rule"].(string)
-	permission, ok = strings.CutPrefix(rule, "permission ")
-	return permission, ok && err.Code == tool.Denied
-}
-
 // facts are the metadata of a result.
 type facts map[string]any
 
-// outcome is what a tool has to say. It may come with an error, for what a
-// failed call has to show all the same.
+// outcome is a tool's own part of the result, also of some failures.
 type outcome struct {
 	kit.Outcome
 	output string
@@ -175,8 +161,7 @@ func (o *outcome) result(text string, e envelope) *tool.Result {
 	return r
 }
 
-// pathError puts an error of the workspace about path into the contract's
-// words.
+// pathError words an error of the workspace about path as the contract does.
 func pathError(err error, path string) error {
 	e := tool.AsError(err)
 	var own *tool.Error

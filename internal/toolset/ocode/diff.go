@@ -36,7 +36,7 @@ type compared struct {
 	header string
 	kind   string // "file" or "string"
 	data   []byte
-	// missing says that it reads like the name of a file that is not there.
+	// missing is set for a text like the name of a missing file.
 	missing bool
 }
 
@@ -60,8 +60,7 @@ func runDiff(_ context.Context, deps Deps, _ *tool.Call, p diffParams) (*outcome
 	return o, nil
 }
 
-// checkMissing is about texts that read like the name of a file that is not
-// there: beside a file that is an error, else a warning.
+// checkMissing handles texts like names of missing files: beside a file that is an error, else a warning.
 func checkMissing(o *outcome, a, b *compared) error {
 	for _, pair := range [][2]*compared{{a, b}, {b, a}} {
 		one, other := pair[0], pair[1]
@@ -97,7 +96,7 @@ func source(deps Deps, name, given string) (*compared, error) {
 	return text, nil
 }
 
-// namesPath tells a text that reads like a path.
+// namesPath reports a text that reads like a path.
 func namesPath(text string) bool {
 	return !strings.ContainsAny(text, " \t") &&
 		(strings.Contains(text, "/") || path.Ext(text) != "" && len(path.Ext(text)) < 8)

@@ -21,8 +21,8 @@ const (
 	envFile = ".env"
 	// envFileMode is that of a new .env: it tends to hold secrets.
 	envFileMode = 0o600
-	// maxVariable is what Linux lets a variable have, in bytes: its name, =,
-	// its value and a NUL (execve(2), MAX_ARG_STRLEN).
+	// maxVariable is Linux's bound of a variable, in bytes: its name, =, its value and a NUL
+	// (execve(2), MAX_ARG_STRLEN).
 	maxVariable = 128 << 10
 )
 
@@ -287,8 +287,7 @@ func sessionVariables(ctx context.Context, call *tool.Call) (map[string]string, 
 	return vars, nil
 }
 
-// changeSession sets a variable of the session, or removes it when value is
-// nil, and tells whether it was there.
+// changeSession sets a variable of the session, or removes it if value is nil, and returns whether it was there.
 func changeSession(ctx context.Context, call *tool.Call, name string, value *string) (was bool, err error) {
 	err = call.State(tool.SessionScope).Update(ctx, variablesKey, func(old []byte) ([]byte, error) {
 		vars := make(map[string]string)
@@ -308,7 +307,7 @@ func changeSession(ctx context.Context, call *tool.Call, name string, value *str
 	return was, err
 }
 
-// secretName tells the name of a variable whose value is likely a secret.
+// secretName reports names of variables whose value is likely a secret.
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, part := range []string{"SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "PRIVATE",

@@ -21,7 +21,7 @@ type fileEditParams struct {
 	Occurrence schema.Integer `json:"occurrence"`
 }
 
-// edit gives the edit and where its outcome will be found.
+// edit returns the edit and where its outcome will be.
 func (p fileEditParams) edit() (fileedit.Edit, *textedit.Replacement, error) {
 	if p.Occurrence < 0 {
 		return fileedit.Edit{}, nil,
@@ -84,7 +84,7 @@ func (p fileEditParams) failure(err error) error {
 	return pathError(err, p.Path)
 }
 
-// notFound tells a text that is not there from one that is there less often.
+// notFound distinguishes a missing text from one that occurs less often.
 func (p fileEditParams) notFound(err error, e *tool.Error) error {
 	miss := tool.Errorf(e.Code, "Text not found in %s", p.Path).Suggest("%s", e.Suggestion).With("path", p.Path)
 	var match *textedit.MatchError

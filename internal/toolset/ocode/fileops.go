@@ -126,7 +126,7 @@ func inTheWay(target string) error {
 		Suggest("Choose another destination, or remove what is there."), target)
 }
 
-// names gives source and target relative to the workspace.
+// names returns source and target relative to the workspace.
 func (p fileOpsParams) names(ws *workspace.Workspace, to string) (from, target string, err error) {
 	if from, err = ws.Rel(p.Source); err != nil {
 		return "", "", pathError(err, p.Source)
@@ -280,7 +280,7 @@ func (p fileOpsParams) tooMuch() error {
 		Suggest("Copy it with the bash tool: cp -r, or copy parts of it.")
 }
 
-// planFileOps tells what would be touched.
+// planFileOps returns the files that would be touched.
 func planFileOps(_ context.Context, deps Deps, p fileOpsParams) (*tool.Plan, error) {
 	ws := deps.Workspace
 	if p.Operation == "remove" {

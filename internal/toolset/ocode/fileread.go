@@ -16,8 +16,7 @@ import (
 const (
 	// readShown bounds the text that file_read shows, in bytes.
 	readShown = 1 << 20
-	// beyond is how much more of a line is read: its ending, and a byte order
-	// mark.
+	// beyond is the room for a line's ending, and a byte order mark.
 	beyond = 16
 )
 
@@ -27,7 +26,7 @@ type fileReadParams struct {
 	End   *schema.Integer `json:"end_line"`
 }
 
-// firstLine makes a line number of the old offset, which began at 0.
+// firstLine converts the old offset, from 0, to a line number.
 func firstLine(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMessage, bool) {
 	var n schema.Integer
 	if json.Unmarshal(old, &n) != nil {
@@ -36,8 +35,7 @@ func firstLine(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMessa
 	return tool.MustMarshal(max(n, 1)), true
 }
 
-// endOfLimit makes the last line of the old limit, a number of lines of which
-// none or a negative one means all.
+// endOfLimit converts the old limit, a number of lines (all if zero or negative), to the last line.
 func endOfLimit(old json.RawMessage, all map[string]json.RawMessage) (json.RawMessage, bool) {
 	var limit schema.Integer
 	if json.Unmarshal(old, &limit) != nil {
@@ -101,7 +99,7 @@ func runFileRead(ctx context.Context, deps Deps, _ *tool.Call, p fileReadParams)
 func (p fileReadParams) report(l *numbered, size int64) (*outcome, error) {
 	if l.shown == 0 && (l.total > 0 || l.first > 1) {
 		return nil,
-			tool.Errorf(tool.InvalidArgument, "Invalid start_line: %d, the file has %s", l.first, linesOf(l.total)).
+			tool.Errorf(tool.InvalidArgument, "Invalid start_line: %d, the file has %s", l.first, counted(l.total, "line")).
 				Suggest("Give a start_line from 1 to %d.", max(l.total, 1)).With("total_lines", l.total)
 	}
 	end := l.first + l.shown - 1
@@ -125,8 +123,7 @@ type numbered struct {
 	first, last  int // last 0 is the end
 	text         strings.Builder
 	total, shown int
-	// cut is true when lines were left out because there is too much text,
-	// long names a line that is shown in part.
+	// cut is true if lines were left out because the text is too long, long names a line that is cut.
 	cut  bool
 	long int
 }
@@ -156,9 +153,10 @@ func (l *numbered) add(of lines.Line) {
 	fmt.Fprintf(&l.text, "%d | %s\n", l.total, lines.Shown(line))
 }
 
-func linesOf(n int) string {
+// counted returns "1 line" and "2 lines".
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 line"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d lines", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }

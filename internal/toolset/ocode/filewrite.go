@@ -41,16 +41,9 @@ func runFileWrite(_ context.Context, deps Deps, _ *tool.Call, p fileWriteParams)
 	}
 	return &outcome{
 		Outcome:  kit.Outcome{Files: []string{rel}},
-		output:   fmt.Sprintf("Successfully wrote %s to %s", bytesOf(len(p.Content)), p.Path),
+		output:   fmt.Sprintf("Successfully wrote %s to %s", counted(len(p.Content), "byte"), p.Path),
 		metadata: facts{"path": rel, "bytes_written": len(p.Content), "created": created},
 	}, nil
-}
-
-func bytesOf(n int) string {
-	if n == 1 {
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 func (p fileWriteParams) failure(err error) error {

@@ -33,9 +33,9 @@ type change struct {
 	// are in percent.
 	from  string
 	score int
-	// what says what happened: "modified", "new file".
+	// what is the change: "modified", "new file".
 	what string
-	// more says what git adds behind the name.
+	// more is git's text behind the name.
 	more string
 }
 
@@ -150,7 +150,7 @@ func (s *status) changed(entry string, n int, from string) error {
 	return nil
 }
 
-// named says what a letter of git stands for.
+// named returns the meaning of a letter of git.
 func named(letter byte, c, renamed change) change {
 	if letter == 'R' || letter == 'C' {
 		c = renamed
@@ -189,8 +189,7 @@ func (s *status) dirtySubmodule(path, what string) {
 	slices.SortStableFunc(s.unstaged, func(a, b change) int { return strings.Compare(a.path, b.path) })
 }
 
-// relativeTo gives the paths, which git gives relative to the top directory,
-// relative to dir.
+// relativeTo makes paths relative to dir, from git's relative to top.
 func (s *status) relativeTo(top, dir string) {
 	prefix, err := filepath.Rel(top, dir)
 	if err != nil || prefix == "." {

@@ -61,8 +61,8 @@ func runGitStatus(ctx context.Context, deps Deps, _ *tool.Call, p gitStatusParam
 	return o, nil
 }
 
-// inRepository reports whether a directory of the work tree at top is no part
-// of it: in its .git, or a repository that has no work tree.
+// inRepository reports whether a directory in the work tree at top is not part of it: in its .git,
+// or in a repository without a work tree.
 func inRepository(top, dir string) bool {
 	if rel, err := filepath.Rel(top, dir); err == nil && strings.HasPrefix(filepath.ToSlash(rel)+"/", ".git/") {
 		return true
@@ -106,7 +106,7 @@ func (p gitStatusParams) noRepository(err error, dir string) error {
 	return err
 }
 
-// git makes what runs git on the repository that dir lies in.
+// git returns a runner of git on dir's repository.
 func (d Deps) git(dir string) (*gitread.Git, error) {
 	program, err := proc.LookPath("git", d.Workspace.Root())
 	if err != nil {
@@ -156,8 +156,7 @@ func readStatus(ctx context.Context, git *gitread.Git, dir string) (*status, err
 	return s, nil
 }
 
-// stateOf tells what is going on in a repository, by the files that git leaves
-// in it meanwhile.
+// stateOf returns what is under way in a repository, by the files that git leaves meanwhile.
 func stateOf(top string) string {
 	dir := filepath.Join(top, ".git")
 	if data, err := plainfile.Read(dir, 64<<10); err == nil {
@@ -177,8 +176,8 @@ func stateOf(top string) string {
 	return ""
 }
 
-// lookIntoSubmodules finds submodules with changes of their own. Git itself
-// would run what their configuration names, so each is looked at on its own.
+// lookIntoSubmodules finds submodules with changes, each by itself: git itself would run what their
+// configuration names.
 func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, git *gitread.Git, dir string,
 	s *status) error {
 	if _, err := os.Lstat(filepath.Join(git.Top, ".gitmodules")); err != nil {

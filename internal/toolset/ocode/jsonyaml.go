@@ -28,7 +28,7 @@ type jsonYAMLParams struct {
 	OutputFormat string `json:"output_format"`
 }
 
-// prettyOutput makes an output format of the old truth value.
+// prettyOutput converts the old truth value to an output format.
 func prettyOutput(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMessage, bool) {
 	if strings.Trim(string(old), `"`) == "true" {
 		return json.RawMessage(`"pretty"`), true
@@ -129,8 +129,7 @@ func (p jsonYAMLParams) query(in *input) (*outcome, error) {
 	return o, p.write(o, any(list))
 }
 
-// write puts documents into the output. Several are a stream in YAML, and an
-// array in JSON.
+// write writes documents to the output: several are a stream in YAML, an array in JSON.
 func (p jsonYAMLParams) write(o *outcome, docs ...any) (err error) {
 	var doc any = docs
 	if len(docs) == 1 {
@@ -153,8 +152,7 @@ func (p jsonYAMLParams) write(o *outcome, docs ...any) (err error) {
 	return err
 }
 
-// load reads data that is given as text or as the path of a file. Where it is
-// broken, the input tells what it was taken for.
+// load reads data from a text or the path of a file. If broken, input has the assumed format.
 func (p jsonYAMLParams) load(deps Deps, given string) (*input, error) {
 	text, file, err := p.source(deps, given)
 	if err != nil {
@@ -173,7 +171,7 @@ func (p jsonYAMLParams) load(deps Deps, given string) (*input, error) {
 	return in, in.guess(text)
 }
 
-// source gives the text and, if it is that of a file, its name.
+// source returns the text and its file's name, if it is in one.
 func (p jsonYAMLParams) source(deps Deps, given string) (text []byte, file string, err error) {
 	name := strings.TrimSpace(given)
 	if name == "" {
@@ -204,18 +202,18 @@ func (p jsonYAMLParams) source(deps Deps, given string) (text []byte, file strin
 	return text, file, err
 }
 
-// mayBeFile tells what cannot be a path from what can.
+// mayBeFile reports whether a name can be a path.
 func mayBeFile(name string) bool {
 	return len(name) < 1024 && !strings.ContainsAny(name, "\n\r\x00{}[]\"") && !strings.Contains(name, ": ")
 }
 
-// looksLikeFile tells a name that is meant as a file from a scalar.
+// looksLikeFile distinguishes a file's name from a scalar.
 func looksLikeFile(name string) bool {
 	return formatOf(name) != "" && !strings.ContainsAny(name, " \t") ||
 		strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/")
 }
 
-// formatOf is the format that a file's name tells, "" for none.
+// formatOf is the format by a file's name, "" if unknown.
 func formatOf(file string) data.Format {
 	switch strings.ToLower(path.Ext(file)) {
 	case ".json", ".geojson", ".webmanifest", ".ipynb", ".har":
@@ -251,8 +249,7 @@ func (in *input) guess(text []byte) error {
 	return in.readYAML(text)
 }
 
-// meansJSON tells what is written as JSON is, though perhaps with a mistake.
-// YAML is written so too, but seldom.
+// meansJSON reports a text in JSON's style, perhaps with a mistake. YAML rarely looks so.
 func meansJSON(text string) bool {
 	if strings.Contains(text, "\n---") {
 		return false
@@ -288,8 +285,7 @@ func (p jsonYAMLParams) merge(deps Deps) (*outcome, error) {
 	return o, p.write(o, merged)
 }
 
-// documents gives what is to be merged: the data of several files, or the
-// documents of one text.
+// documents returns what to merge: the data of several files, or the documents of one text.
 func (p jsonYAMLParams) documents(deps Deps) ([]any, *input, error) {
 	names := p.files(deps)
 	if len(names) < 2 {
@@ -312,7 +308,7 @@ func (p jsonYAMLParams) documents(deps Deps) ([]any, *input, error) {
 	return all.values(), all, nil
 }
 
-// files gives the lines of the input when each names a file.
+// files returns the lines of the input if each names a file.
 func (p jsonYAMLParams) files(deps Deps) []string {
 	var names []string
 	for line := range strings.Lines(p.Input) {
@@ -331,7 +327,7 @@ func (p jsonYAMLParams) files(deps Deps) []string {
 	return names
 }
 
-// spread makes the objects of one array the documents.
+// spread returns the objects of a single array as the documents.
 func spread(docs []any) ([]any, error) {
 	if len(docs) != 1 {
 		return docs, nil

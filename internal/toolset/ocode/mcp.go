@@ -98,8 +98,7 @@ func (p mcpParams) call(ctx context.Context, deps Deps, call *tool.Call, o *outc
 	return nil
 }
 
-// take puts contents into the output: texts as they are, others by what they
-// are, and beside it.
+// take adds contents to the output: texts as they are, others by a description, with the content beside it.
 func (o *outcome) take(contents []tool.Content) {
 	var texts []string
 	for _, c := range contents {
@@ -155,7 +154,6 @@ func (p mcpParams) prompt(ctx context.Context, deps Deps, o *outcome) error {
 	return nil
 }
 
-// listedServer is what a server has.
 type listedServer struct {
 	Name      string               `json:"name"`
 	Tools     []listedTool         `json:"tools"`
@@ -172,8 +170,7 @@ type listedTool struct {
 	Parameters  any    `json:"parameters,omitempty"`
 }
 
-// list shows one server, or all. A server that cannot be reached is told about,
-// and no reason to leave out the others.
+// list shows one server, or all. One that cannot be reached is reported and does not hide others.
 func (p mcpParams) list(ctx context.Context, deps Deps) (*outcome, error) {
 	names := deps.Servers.Names()
 	if p.Server != "" {

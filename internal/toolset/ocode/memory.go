@@ -16,8 +16,7 @@ import (
 // memoryPrefix begins the state keys of memories.
 const memoryPrefix = "memory/"
 
-// Limits of a memory, in bytes. The state store has its own, which they stay
-// below.
+// Limits of a memory, in bytes, below those of the state store.
 const (
 	maxMemoryKey   = 256
 	maxMemoryValue = 8 << 20
@@ -42,13 +41,12 @@ type remembered struct {
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// memoryKey is the state key of a memory. Both names are escaped, so that no
-// two pairs of them make the same key.
+// memoryKey is the state key of a memory. Both names are escaped, so that keys are unique.
 func memoryKey(category, key string) string {
 	return memoryPrefix + url.QueryEscape(category) + "/" + url.QueryEscape(key)
 }
 
-// memoryNames takes a state key apart again.
+// memoryNames splits a state key.
 func memoryNames(stateKey string) (category, key string, ok bool) {
 	rest, ok := strings.CutPrefix(stateKey, memoryPrefix)
 	if !ok {
@@ -126,8 +124,7 @@ func recallKeys(ctx context.Context, state tool.State, scope tool.Scope, keys []
 	return found, nil
 }
 
-// memoryShown bounds the text that memory_read shows, in bytes, and
-// memoryLine how much of each value a list shows.
+// memoryShown bounds memory_read's text, in bytes, and memoryLine each value in a list.
 const (
 	memoryShown = 1 << 20
 	memoryLine  = 200
@@ -193,7 +190,7 @@ func (p memoryReadParams) report(all []remembered) *outcome {
 	return o
 }
 
-// listed gives one line for each memory, as many as there is room for.
+// listed returns a line for each memory, as many as fit.
 func listed(all []remembered) (lines []string, shown []remembered) {
 	room := memoryShown
 	for _, m := range all {
@@ -206,9 +203,8 @@ func listed(all []remembered) (lines []string, shown []remembered) {
 	return lines, shown
 }
 
-// shorten cuts the values for which there is no room, so that a large one
-// hides none of the others, and tells how many it has cut. A single one that
-// was asked for stays whole.
+// shorten cuts values so that a large one does not hide others, and returns how many it has cut. A
+// single one that was asked for stays whole.
 func shorten(shown []remembered, asked bool) (cut int) {
 	if asked && len(shown) == 1 {
 		return 0
@@ -292,7 +288,7 @@ func readMemory(raw []byte) (*memory, error) {
 	return m, nil
 }
 
-// change makes the new memory of the old one; nil for none.
+// change makes the new memory from the old one, which may be nil.
 func (p memoryWriteParams) change(old *memory) (*memory, error) {
 	now := time.Now().UTC()
 	m := &memory{Value: p.Value, Created: now, Updated: now}
@@ -304,7 +300,7 @@ func (p memoryWriteParams) change(old *memory) (*memory, error) {
 		return nil, nil
 	case old == nil:
 	case p.Operation == "append":
-		m.Value = joined(old.Value, p.Value)
+		m.Value = paragraph(old.Value) + p.Value
 		fallthrough
 	default:
 		m.Created = old.Created
@@ -316,14 +312,6 @@ func (p memoryWriteParams) change(old *memory) (*memory, error) {
 				Suggest("Keep it in a file, and the file's name in the memory.")
 	}
 	return m, nil
-}
-
-// joined puts two texts on lines of their own.
-func joined(a, b string) string {
-	if a == "" || strings.HasSuffix(a, "\n") {
-		return a + b
-	}
-	return a + "\n" + b
 }
 
 func (p memoryWriteParams) report(before, after *memory) *outcome {

@@ -1,6 +1,5 @@
-// Package ocode is the plugin of the ocode toolset: tools for files, text,
-// commands, development, memory, structured data, MCP servers and agents, with
-// one result object of success, output, error and metadata.
+// Package ocode is the plugin of the ocode toolset: tools for files, text, commands, development, memory,
+// structured data, MCP servers and agents, with a result object of success, output, error and metadata.
 package ocode
 
 import (
@@ -15,20 +14,18 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// Deps are what the tools work with. The zero value of a field means its
-// default, except that tools without a Workspace can be described only.
+// Deps are the tools' dependencies. Fields have defaults, but without a Workspace tools can be
+// described only.
 type Deps struct {
 	Workspace *workspace.Workspace
 	// Granted are the permissions that the operator gives. Nil is all.
 	Granted []tool.Permission
-	// OutputCap is how many bytes of each stream of a command are shown;
-	// proc.DefaultCap.
+	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
-	// Prepare confines a child process before it starts, and tells what the
-	// result's metadata says of it. Nil confines nothing.
+	// Prepare confines a child process before it starts, and returns metadata for the result. Nil
+	// confines nothing.
 	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
-	// Denied says what of a failure that Prepare is behind, by what the command
-	// printed. May be nil.
+	// Denied returns Prepare's part in a failure, by what the command printed. May be nil.
 	Denied func(printed string) string
 	// PrepareReading is Prepare for programs that only look.
 	PrepareReading func(cmd *exec.Cmd) error
@@ -36,19 +33,18 @@ type Deps struct {
 	PrepareGit func(top string) func(*exec.Cmd) error
 	// Trees are further directories that belong to the workspace, absolute.
 	Trees []string
-	// Agents are the programs that the agent tool delegates to, Place is where
-	// they work, and Tasks are their processes.
+	// Agents are the programs that the agent tool delegates to, Place is where they work, and Tasks
+	// are their processes.
 	Agents subagent.Agents
 	Place  subagent.Place
 	Tasks  *background.Store
-	// Servers are the MCP servers of the mcp tool. Nil is none.
+	// Servers are the MCP servers of the mcp tool. May be nil.
 	Servers *mcpclient.Client
-	// Architect is the program toolhost-architect; one beside this program,
-	// else on PATH.
+	// Architect is the program toolhost-architect; by default the one beside this program, else on PATH.
 	Architect string
 }
 
-// New makes the tools, in the order of the contract.
+// New returns the tools, in the order of the contract.
 func New(deps Deps) []tool.Tool {
 	c := speech()
 	return []tool.Tool{
@@ -72,8 +68,7 @@ func New(deps Deps) []tool.Tool {
 	}
 }
 
-// require refuses what needs a permission that is not granted, in the
-// contract's words.
+// require refuses a permission that is not granted, in the contract's words.
 func (d Deps) require(permissions ...tool.Permission) error {
 	if d.Granted == nil {
 		return nil

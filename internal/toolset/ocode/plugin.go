@@ -82,7 +82,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	}), nil
 }
 
-// connect readies the MCP servers. None is started yet.
+// connect prepares the MCP servers without starting them.
 func (c Config) connect(env sdk.Env, root string) (*mcpclient.Client, error) {
 	if len(c.Servers) == 0 {
 		return nil, nil

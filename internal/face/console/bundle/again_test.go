@@ -90,5 +90,6 @@ func TestDiffAndTree(t *testing.T) {
 
 // openCall goes from the timeline to the newest call of a tool.
 func openCall(tool string) chromedp.Action[chromedp.Void] {
-	return until(fmt.Sprintf(`(r => r && (r.querySelector("a").click(), true))([...document.querySelectorAll(".line")].find(r => r.title.startsWith(%q)))`, tool))
+	return until(fmt.Sprintf(`(r => r && (r.querySelector("a").click(), true))(`+
+		`[...document.querySelectorAll(".line")].find(r => r.title.startsWith(%q)))`, tool))
 }

@@ -54,7 +54,8 @@ func TestActivity(t *testing.T) {
 		drag("pointerup", 1), until(`document.querySelectorAll(".line").length < 12 && location.hash.includes("from=")`),
 		press("All, live"), lines(12))
 	// A call beside the list: j and k go through both, and the address has it.
-	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(); document.querySelector(".line a").click()`), until(`document.querySelector("article h1")?.innerText.startsWith("list_files")`),
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(); document.querySelector(".line a").click()`),
+		until(`document.querySelector("article h1")?.innerText.startsWith("list_files")`),
 		until(`location.hash.includes("call=")`))
 	for range 11 {
 		do(t, ctx, chromedp.KeyEvent("j"))

@@ -37,7 +37,8 @@ func TestHugeResults(t *testing.T) {
 		if got := value[int](t, ctx, `document.querySelectorAll("*").length`); got > 3000 {
 			t.Errorf("%s: the page has %d elements", name, got)
 		}
-		t.Logf("%s: work of all that was opened %.0f ms, slowest frame %.0f ms, heap %.0f MB", name, worked(t, ctx)-before, value[float64](t, ctx, `window.slow`),
+		t.Logf("%s: work of all that was opened %.0f ms, slowest frame %.0f ms, heap %.0f MB", name, worked(t, ctx)-before,
+			value[float64](t, ctx, `window.slow`),
 			value[float64](t, ctx, `performance.memory.usedJSHeapSize / 1e6`))
 	}
 	status := func(text string) chromedp.Action[chromedp.Void] {
@@ -49,7 +50,8 @@ func TestHugeResults(t *testing.T) {
 
 	open("long")
 	do(t, ctx, holds("line 0 of a long text"), status("1 to 51,200 of 15,000,0"), looks("huge"), press("Next"),
-		holds("line 2500 of"), press("Last"), status("of 15,000,0"), until(`!document.querySelector(".pieces pre").textContent.includes("line 2500 of")`),
+		holds("line 2500 of"), press("Last"), status("of 15,000,0"),
+		until(`!document.querySelector(".pieces pre").textContent.includes("line 2500 of")`),
 		until(`document.querySelector(".pieces pre").textContent.endsWith("of a long text\n")`))
 	bounded("a text of 15 MB")
 
@@ -72,7 +74,8 @@ func TestHugeResults(t *testing.T) {
 		for range 5 {
 			do(t, ctx, chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll("details.tree:not([open]) > summary")].at(-1)?.click()`))
 		}
-		if got := value[string](t, ctx, `[...document.querySelectorAll("details.tree > summary")].map(s => s.innerText).join(" ")`); !strings.Contains(got, "in: [1]") {
+		if got := value[string](t, ctx,
+			`[...document.querySelectorAll("details.tree > summary")].map(s => s.innerText).join(" ")`); !strings.Contains(got, "in: [1]") {
 			t.Errorf("%s: the tree is %s", name, got)
 		}
 		bounded(name)
@@ -81,5 +84,6 @@ func TestHugeResults(t *testing.T) {
 
 // clickSummary opens the part whose name begins so.
 func clickSummary(name string) chromedp.Action[chromedp.Void] {
-	return until(fmt.Sprintf(`(s => s && (s.click(), true))([...document.querySelectorAll("summary")].find(s => s.innerText.startsWith(%q)))`, name))
+	return until(fmt.Sprintf(`(s => s && (s.click(), true))(`+
+		`[...document.querySelectorAll("summary")].find(s => s.innerText.startsWith(%q)))`, name))
 }

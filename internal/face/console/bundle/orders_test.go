@@ -91,7 +91,8 @@ func (o *order) arrive() {
 	o.u.t.Helper()
 	file := fmt.Sprintf("f%d-%d.txt", o.n, len(o.files))
 	o.s.id++
-	fmt.Fprintf(o.s.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"write_file","arguments":{"path":%q,"content":"new"}}}`+"\n",
+	fmt.Fprintf(o.s.in,
+		`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"write_file","arguments":{"path":%q,"content":"new"}}}`+"\n",
 		o.s.id, file)
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 		for _, call := range o.waiting() {

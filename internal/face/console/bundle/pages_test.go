@@ -48,7 +48,8 @@ func TestLookAtACallAndUndoIt(t *testing.T) {
 	// What somebody has changed since is not overwritten.
 	u.write("a.txt", "mine\n")
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`location.hash = "#/changes"`),
-		until(`document.querySelectorAll(".files .row").length > 0`), until(`document.querySelector(".diff .plus")`), looks("changes"), press("Undo file"),
+		until(`document.querySelectorAll(".files .row").length > 0`), until(`document.querySelector(".diff .plus")`),
+		looks("changes"), press("Undo file"),
 		until(`document.querySelector(".problem")`), picture("conflict"))
 	if got := u.read("a.txt"); got != "mine\n" {
 		t.Errorf("a.txt holds %q", got)

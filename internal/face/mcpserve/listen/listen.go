@@ -78,7 +78,7 @@ func Endpoint(addr net.Addr, secure bool) string {
 	return scheme + "://" + addr.String() + "/mcp"
 }
 
-// Token is the one that was given for clients to send, "" for none.
+// Token returns the token that clients must send, "" for none.
 func (f *Flags) Token() (string, error) {
 	token, source := os.Getenv(TokenVariable), TokenVariable
 	if f.TokenFile != "" {
@@ -111,7 +111,7 @@ func (f *Flags) Token() (string, error) {
 	return token, nil
 }
 
-// TLS is the certificate, nil for none.
+// TLS returns the TLS configuration, nil for none.
 func (f *Flags) TLS() (*tls.Config, error) {
 	if f.Cert == "" && f.Key == "" {
 		return nil, nil
@@ -150,8 +150,7 @@ func (f *Flags) Listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// listenUnix opens a socket that its owner alone may use. One that a server
-// has left behind is replaced; one that answers is not.
+// listenUnix opens a socket for its owner alone. A stale one is replaced; one that answers is not.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {

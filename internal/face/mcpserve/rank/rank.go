@@ -2,6 +2,7 @@
 package rank
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -19,14 +20,12 @@ const (
 	inName = 4.0
 	inText = 1.5
 	inMore = 0.5
-	// partly is the part that a word counts which only begins as the one
-	// looked for, or the other way round.
+	// partly is the weight of a word of which one is the prefix of the other.
 	partly = 0.6
 )
 
-// Best gives the indexes of the documents that hold words of query, the best
-// first, equal ones by name. A rare word counts more than one that many hold.
-// An empty query gives all in their order.
+// Best returns the indexes of the documents that hold words of query, the best first, equal ones by
+// name. Rare words count more. An empty query returns all in their order.
 func Best(query string, documents []Document) []int {
 	words := wordsOf(query)
 	indexed := make([]map[string]float64, len(documents))
@@ -55,7 +54,7 @@ func Best(query string, documents []Document) []int {
 	if len(words) > 0 {
 		slices.SortStableFunc(best, func(a, b int) int {
 			if scores[a] != scores[b] {
-				return compareDown(scores[a], scores[b])
+				return cmp.Compare(scores[b], scores[a])
 			}
 			return strings.Compare(documents[a].Name, documents[b].Name)
 		})
@@ -63,14 +62,7 @@ func Best(query string, documents []Document) []int {
 	return best
 }
 
-func compareDown(a, b float64) int {
-	if a > b {
-		return -1
-	}
-	return 1
-}
-
-// index gives the weight of each word of a document.
+// index returns the weight of each word of a document.
 func index(d Document) map[string]float64 {
 	weights := make(map[string]float64)
 	for _, part := range []struct {
@@ -95,14 +87,13 @@ func hit(weights map[string]float64, word string) float64 {
 	return best
 }
 
-// wordsOf splits a text into words in lower case: at what is no letter or
-// digit, and where a capital follows a small letter. Words that say nothing
-// are left out.
+// wordsOf splits a text into lower-case words, at non-alphanumerics and before capitals that follow
+// a small letter. Stop words are left out.
 func wordsOf(text string) []string {
 	var words []string
 	var word []rune
 	end := func() {
-		if w := strings.ToLower(string(word)); w != "" && !slices.Contains(empty(), w) {
+		if w := strings.ToLower(string(word)); w != "" && !slices.Contains(stopWords(), w) {
 			words = append(words, w)
 		}
 		word = word[:0]
@@ -124,7 +115,7 @@ func wordsOf(text string) []string {
 	return words
 }
 
-func empty() []string {
+func stopWords() []string {
 	return []string{"a", "an", "and", "at", "by", "for", "from", "in", "into", "is", "it", "of", "on", "or", "the",
 		"to", "with"}
 }

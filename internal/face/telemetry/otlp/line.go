@@ -66,8 +66,7 @@ func callAttributes(b *telemetry.Begin) []attribute.KeyValue {
 		"jsonrpc.request.id", b.RPCID, "mcp.protocol.version", b.Revision, "network.transport", b.Transport)...)
 }
 
-// carried is the caller's baggage, which may say anything of its users: it is
-// sent where the environment asks for contents.
+// carried is the caller's baggage, which may have personal data: it is sent if the environment asks for contents.
 func (s *sender) carried(ctx context.Context) (attrs []attribute.KeyValue) {
 	if !telemetry.ContentAsked() {
 		return nil
@@ -78,8 +77,7 @@ func (s *sender) carried(ctx context.Context) (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-// given are attributes of pairs of a key and a text, without those that are
-// empty.
+// given are attributes of pairs of key and text, without empty ones.
 func given(pairs ...string) (attrs []attribute.KeyValue) {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

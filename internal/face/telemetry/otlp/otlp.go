@@ -40,16 +40,13 @@ const scope = "github.com/toolhost/toolhost/internal/face/telemetry"
 type Options struct {
 	// Version is that of the host.
 	Version string
-	// Complain is told when something does not reach the collector. Nil
-	// tells nobody.
+	// Complain gets failures to reach the collector. May be nil.
 	Complain func(error)
 }
 
-// Serve sends what the lines of in tell, until in ends. Calls are children of
-// the span that TRACEPARENT names, where nothing names another. The error is
-// of an environment that is wrong, or of lines that cannot be read. Failures
-// to send go to Complain; for that the handler of OpenTelemetry's own errors
-// is replaced in the whole program.
+// Serve sends what the lines of in report, until in ends. Calls without another parent are children
+// of TRACEPARENT's span. The error is for a wrong environment or unreadable lines. Failures to send
+// go to Complain; for that it replaces OpenTelemetry's error handler in the whole program.
 func Serve(ctx context.Context, in io.Reader, options Options) error {
 	if options.Complain == nil {
 		options.Complain = func(error) {}
@@ -121,8 +118,8 @@ func (s *sender) close(ctx context.Context) {
 	}
 }
 
-// remoteContext is a context in the caller's trace, by the W3C's Trace Context and
-// Baggage. It has no valid span where the text is none.
+// remoteContext is a context in the caller's trace, by W3C Trace Context and Baggage, without a
+// valid span if the text has none.
 func remoteContext(traceparent, tracestate, baggage string) context.Context {
 	carrier := propagation.MapCarrier{"traceparent": traceparent, "tracestate": tracestate, "baggage": baggage}
 	both := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
@@ -141,7 +138,6 @@ func named(ctx context.Context, traceparent string) context.Context {
 	return context.WithValue(ctx, namedKey{}, name)
 }
 
-// names gives spans their names.
 type names struct{}
 
 // NewIDs implements sdktrace.IDGenerator.

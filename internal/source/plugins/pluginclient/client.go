@@ -155,14 +155,14 @@ func (c *Client) sanitized(d *tool.Definition) *tool.Definition {
 	if c.trusted {
 		return d
 	}
-	d.Title, d.Category = show.SaidLine(d.Title, show.MostName), show.SaidLine(d.Category, show.MostName)
-	d.Description = show.Said(d.Description, show.MostText)
-	if said := show.SaidSchema(d.Parameters); said != nil || len(d.Parameters) == 0 {
+	d.Title, d.Category = show.SanitizeLine(d.Title, show.MostName), show.SanitizeLine(d.Category, show.MostName)
+	d.Description = show.Sanitize(d.Description, show.MostText)
+	if said := show.SanitizeSchema(d.Parameters); said != nil || len(d.Parameters) == 0 {
 		d.Parameters = said
 	} else {
 		d.Parameters = json.RawMessage(schema.Unseen)
 	}
-	d.Returns = show.SaidSchema(d.Returns)
+	d.Returns = show.SanitizeSchema(d.Returns)
 	return d
 }
 

@@ -1,8 +1,6 @@
-// Package architect describes the architecture of a source tree: languages,
-// directories, imports and their cycles, sizes. The work is done by the
-// program toolhost-architect, whose libraries would slow every other start of
-// toolhost down, and which, as it parses files of any origin, is better
-// confined.
+// Package architect describes the architecture of a source tree: languages, directories, imports
+// and their cycles, sizes. The program toolhost-architect does the work: its libraries would slow
+// down other starts, and parsing untrusted files is better confined.
 package architect
 
 import (
@@ -29,8 +27,7 @@ const replyLimit = 32 << 20
 
 // Options shape an Analyzer. The zero value is a good default.
 type Options struct {
-	// Binary is the child program. Empty means that it is looked for beside
-	// the running program, then on PATH.
+	// Binary is the child program. Empty looks beside the running program, then on PATH.
 	Binary string
 	// Prepare confines the child, which only reads. Nil does not.
 	Prepare func(*exec.Cmd) error
@@ -46,7 +43,7 @@ type Analyzer struct {
 	options   Options
 }
 
-// New makes an Analyzer.
+// New returns an Analyzer.
 func New(ws *workspace.Workspace, options Options) *Analyzer {
 	if options.Timeout <= 0 {
 		options.Timeout = DefaultTimeout
@@ -54,9 +51,8 @@ func New(ws *workspace.Workspace, options Options) *Analyzer {
 	return &Analyzer{workspace: ws, options: options}
 }
 
-// Analyze describes what r asks for; its Root and Allow are filled in. Errors:
-// those of the workspace for the path, not_a_directory, timeout, cancelled,
-// and unavailable where the child program is missing.
+// Analyze analyzes what r asks for; it fills in Root and Allow. Errors: those of the workspace for
+// the path, not_a_directory, timeout, cancelled, and unavailable without the child program.
 func (a *Analyzer) Analyze(ctx context.Context, r Request) (*Reply, error) {
 	if err := a.check(r.Path); err != nil {
 		return nil, err

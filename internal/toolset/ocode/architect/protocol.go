@@ -21,8 +21,7 @@ const (
 	Mermaid Format = "mermaid"
 )
 
-// Request is what the child program toolhost-architect reads, as JSON, from
-// its standard input.
+// Request is the JSON on toolhost-architect's standard input.
 type Request struct {
 	// Root is the absolute path of the workspace.
 	Root string `json:"root"`
@@ -44,7 +43,7 @@ type Reply struct {
 	Summary Summary `json:"summary"`
 	// Warnings tell what was left out of the analysis, and why.
 	Warnings []string `json:"warnings,omitempty"`
-	// Error is set when there is no report.
+	// Error is set if there is no report.
 	Error *Failure `json:"error,omitempty"`
 }
 

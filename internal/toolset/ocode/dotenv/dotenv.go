@@ -1,5 +1,5 @@
-// Package dotenv reads .env files, and changes single variables in them: all
-// other lines, comments and their order stay as they are.
+// Package dotenv reads .env files, and changes single variables in them without touching other
+// lines and comments.
 package dotenv
 
 import (
@@ -13,23 +13,17 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Read gives the variables of a file, as programs that load it see them.
+// Read returns the variables of a file as programs load them.
 func Read(text []byte) (map[string]string, error) {
-	vars, err := godotenv.UnmarshalBytes(normal(text))
+	text = bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")) // unknown to the library
+	vars, err := godotenv.UnmarshalBytes(text)
 	if err != nil {
 		return nil, fmt.Errorf("the file does not parse: %w", err)
 	}
 	return vars, nil
 }
 
-// normal takes out what the library does not know: a byte order mark and
-// carriage returns.
-func normal(text []byte) []byte {
-	return bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
-}
-
-// entry is an assignment in a file: the bytes from start to end, its last
-// newline included.
+// entry is an assignment in a file: the bytes from start to end, with its last newline.
 type entry struct {
 	name       string
 	start, end int
@@ -75,8 +69,7 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// closingQuote is the offset of the quote that ends what begins at open, -1
-// when there is none.
+// closingQuote is the offset of the quote that ends what begins at open, -1 if unclosed.
 func closingQuote(text string, open int) int {
 	for i := open + 1; i < len(text); i++ {
 		switch {
@@ -89,13 +82,11 @@ func closingQuote(text string, open int) int {
 	return -1
 }
 
-// ErrValue is wrapped by the error of Set for a value that no line of a file
-// can hold.
+// ErrValue is wrapped by Set's error for a value that no line of a file can hold.
 var ErrValue = errors.New("the value cannot be written so that it reads the same")
 
-// Set gives a variable a value: in the last line that sets it, else in a new
-// line at the end. What stands behind the value as a comment stays. The value
-// is written in the first form in which it reads the same.
+// Set sets a variable in the last line that sets it, else in a new line at the end. A trailing
+// comment stays. The value is written in the first form that reads the same.
 func Set(text []byte, name, value string) ([]byte, error) {
 	if _, err := Read(text); err != nil {
 		return nil, err
@@ -131,8 +122,7 @@ func assign(old, name, form string) (out string) {
 	return out
 }
 
-// Delete removes all lines that set a variable. ok is false when there is
-// none.
+// Delete removes all lines that set a variable. ok is false if there are none.
 func Delete(text []byte, name string) (out []byte, ok bool, err error) {
 	old, kept, at := string(text), "", 0
 	for _, e := range entries(old) {
@@ -172,10 +162,8 @@ func endingOf(text string) string {
 
 var plainValue = matching.Lazy(`^[A-Za-z0-9_./:@%+,-]*$`)
 
-// forms are the ways to write a value: bare where it is plain, in single
-// quotes where those keep it as it is, else in double quotes. A backslash at
-// its end escapes the quote behind it, for many who read such files, so that
-// such a value is best bare.
+// forms are the ways to write a value: bare if plain, in single quotes if those keep it, else in double quotes. A
+// trailing backslash escapes the quote for many readers, so such a value is best bare.
 func forms(value string) []string {
 	if plainValue().MatchString(value) {
 		return []string{value}

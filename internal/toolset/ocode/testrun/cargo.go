@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// cargo reads what cargo test prints: its reports for machines need a nightly
-// compiler.
+// cargo reads the text of cargo test: its reports for machines need a nightly compiler.
 type cargo struct{}
 
 func (cargo) command(j *job) ([]string, error) {

@@ -10,9 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// locate finds the project that the path belongs to, and its framework. The
-// nearest directory upwards from the path with a marker of the framework is
-// the project.
+// locate finds the path's project, the nearest directory upwards with a marker of the framework,
+// and its framework.
 func (j *job) locate() error {
 	j.dir, j.target = ".", j.Path
 	start, err := j.start()
@@ -41,9 +40,9 @@ func (j *job) locate() error {
 			"that needs jest or mocha, Cargo.toml, go.mod.")
 }
 
-// start reads the path, and gives the directory in which the search for the
-// project begins. For a name or pattern of tests it is the directory that the
-// pattern begins with, if there is one: that of pkg/test_a.py::test_x is pkg.
+// start reads the path, and returns the directory in which the search for the project begins. For a
+// name or pattern of tests it is the directory that the pattern begins with, if any: that of
+// pkg/test_a.py::test_x is pkg.
 func (j *job) start() (string, error) {
 	if j.Path == "" {
 		return ".", nil
@@ -74,13 +73,12 @@ func (j *job) start() (string, error) {
 	}
 }
 
-// looksLikePattern reports whether a path is a name or pattern of tests
-// rather than of a file.
+// looksLikePattern reports whether a path is a name or pattern of tests, not of a file.
 func looksLikePattern(s string) bool {
 	return strings.ContainsAny(s, "*?|[]^$ ") || strings.Contains(s, "::")
 }
 
-// settle takes a project in which one of the wanted frameworks was found.
+// settle takes a project in which a wanted framework was found.
 func (j *job) settle(dir string, found []Framework) {
 	j.dir = dir
 	if j.begins {
@@ -130,8 +128,7 @@ func relativeTo(name, dir string) (string, bool) {
 	return strings.CutPrefix(name, dir+"/")
 }
 
-// frameworks are those whose markers lie in a directory, the wanted one alone
-// when there is one.
+// frameworks are those with markers in a directory, or the wanted one alone.
 func (j *job) frameworks(dir string) []Framework {
 	var found []Framework
 	for _, f := range []Framework{Pytest, Unittest, Jest, Mocha, Cargo, Go} {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/text/excerpt"
@@ -70,7 +69,7 @@ func (g *goTest) command(j *job) ([]string, error) {
 	return append(argv, "-run", target, "./..."), nil
 }
 
-// listen takes in the events and hands on what a person would see.
+// listen reads the events and passes on readable output.
 func (g *goTest) listen(onLine func(stream, line string)) func(stream, line string) {
 	return func(stream, line string) {
 		text := g.take(stream, line)
@@ -162,9 +161,8 @@ func (g *goTest) read(j *job, ended *proc.Result, r *Report) bool {
 	return len(g.order) > 0 || len(g.builds) > 0
 }
 
-// count takes a test into the report. A test with subtests counts as they
-// do, one by one; a package that fails without a failing test, because it
-// does not build or its process dies, is a failure itself.
+// count adds a test to the report. A test with subtests counts as these; a package that fails
+// without a failing test, because it does not build or its process dies, is a failure itself.
 func (g *goTest) count(j *job, key goKey, below family, r *Report) {
 	result := g.tests[key]
 	if key.test == "" {
@@ -202,8 +200,7 @@ func (g *goTest) buildOutput(pkg string) string {
 // family is what the tests of a package, and the subtests of a test, came to.
 type family struct{ children, failed bool }
 
-// families sums up each test's subtests, and each package's tests under the
-// name "".
+// families sums up each test's subtests, and each package's tests under the name "".
 func (g *goTest) families() map[goKey]family {
 	all := make(map[goKey]family)
 	for key, result := range g.tests {
@@ -219,9 +216,8 @@ func (g *goTest) families() map[goKey]family {
 
 var goPosition = matching.Lazy(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
 
-// goFailure reads the place of a failure from the first line that has one in
-// the workspace: before those of a panic come the runtime's own. go test
-// names files by their base name, within the package.
+// goFailure reads the place of a failure from the first line with one in the workspace: a panic's
+// first are the runtime's. go test names files by their base name in the package.
 func (j *job) goFailure(key goKey, output string) Failure {
 	f := Failure{Name: key.pkg, Message: strings.TrimSpace(dropMarks(output))}
 	if key.test != "" {
@@ -284,7 +280,5 @@ func shorten(text string, r *Report) string {
 		excerpt.TrimStart(tail)
 }
 
-// round gives a percentage with one digit after the point.
+// round rounds a percentage to one decimal.
 func round(percent float64) float64 { return float64(int64(percent*10+0.5)) / 10 }
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// nodeProgram finds a program of the project's packages, in node_modules of
-// the project or of a directory above it, as Node does.
+// nodeProgram finds a program in node_modules of the project or of a directory above it, as Node does.
 func (j *job) nodeProgram(name string) (string, error) {
 	for dir := j.dir; ; dir = path.Dir(dir) {
 		candidate := path.Join(dir, "node_modules", ".bin", name)
@@ -115,8 +114,7 @@ func (jest) read(j *job, ended *proc.Result, r *Report) bool {
 	return true
 }
 
-// istanbulCoverage reads the report json-summary of Istanbul, which jest, nyc
-// and c8 write.
+// istanbulCoverage reads Istanbul's report json-summary, of jest, nyc and c8.
 func (j *job) istanbulCoverage(name string) *Coverage {
 	data, err := j.readScratch(name)
 	var report struct {

@@ -15,9 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// python finds the project's own interpreter in its virtual environment, or
-// the one on PATH. Running a program of the workspace is what running its
-// tests means.
+// python finds the interpreter of the project's virtual environment, or the one on PATH. Running a
+// project's tests implies running its programs.
 func (j *job) python() (string, error) {
 	for _, name := range []string{".venv/bin/python", "venv/bin/python", `.venv/Scripts/python.exe`,
 		`venv/Scripts/python.exe`} {
@@ -117,7 +116,7 @@ func (pytest) read(j *job, ended *proc.Result, r *Report) bool {
 // noTestsCollected is pytest's exit code for that.
 const noTestsCollected = 5
 
-// explainPytest says what usually is missing.
+// explainPytest adds what usually is missing.
 func explainPytest(ended *proc.Result, r *Report) {
 	text := ended.Stderr.String()
 	switch {
@@ -229,8 +228,7 @@ func yes(b bool) string {
 
 var pythonFrame = matching.Lazy(`(?m)^\s*File "(.+)", line (\d+)`)
 
-// blame gives a failure the last place of its traceback that lies in the
-// workspace, as one of a file that cannot be imported has no other.
+// blame sets a failure's last traceback place in the workspace: a file that cannot be imported has no other.
 func (j *job) blame(f *Failure) {
 	for _, frame := range pythonFrame().FindAllStringSubmatch(f.Message, -1) {
 		if file := j.inWorkspace(frame[1]); !filepath.IsAbs(file) {

@@ -1,6 +1,5 @@
-// Package testrun runs the tests of a project with the project's own
-// framework and tells how they went: counts, failures and coverage, read from
-// a report for machines wherever the framework writes one.
+// Package testrun runs the tests of a project with its own framework and reports counts, failures
+// and coverage, from a report for machines if the framework writes one.
 package testrun
 
 import (
@@ -45,12 +44,11 @@ const (
 	eventLogLimit = 256 << 20 // bytes of go test's stream of events
 )
 
-// Request says which tests to run.
+// Request selects the tests to run.
 type Request struct {
 	// Framework is empty to let the project's files say.
 	Framework Framework
-	// Path is a file, a directory, or a pattern in the framework's own form.
-	// Empty means all tests.
+	// Path is a file, a directory, or a pattern in the framework's own form. Empty means all tests.
 	Path string
 	// Verbose keeps the output of tests that pass.
 	Verbose bool
@@ -73,16 +71,13 @@ type Report struct {
 	// TimedOut is set when the run was ended for taking too long.
 	TimedOut bool
 	Failures []Failure
-	// Coverage is nil when it was not asked for or cannot be had; Warnings
-	// then say why.
+	// Coverage is nil if not requested or not available; Warnings then say why.
 	Coverage *Coverage
-	// Output is what the framework printed, with its middle left out when it
-	// is long; OutputPath is then where the whole is.
+	// Output is the framework's text, with its middle cut if long; OutputPath then has all of it.
 	Output     string
 	OutputPath string
 	Truncated  bool
-	// Warnings tell what was asked for and could not be done, and what else
-	// was found.
+	// Warnings are what could not be done as requested, and other findings.
 	Warnings []string
 }
 
@@ -93,8 +88,7 @@ func (r *Report) OK() bool { return r.ExitCode == 0 && r.Failed == 0 && !r.Timed
 type Failure struct {
 	// Name is how the framework calls the test.
 	Name string `json:"name"`
-	// File is where it stands, relative to the workspace where it lies
-	// inside; it may be empty. Line is 0 where it is not known.
+	// File is the place, relative to the workspace if inside; it may be empty. Line is 0 if unknown.
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Message string `json:"message"`
@@ -122,7 +116,7 @@ type Runner struct {
 	options   Options
 }
 
-// New makes a Runner.
+// New returns a Runner.
 func New(ws *workspace.Workspace, options Options) *Runner {
 	if options.Timeout <= 0 {
 		options.Timeout = DefaultTimeout
@@ -132,11 +126,9 @@ func New(ws *workspace.Workspace, options Options) *Runner {
 
 // adapter is what a framework does its own way.
 type adapter interface {
-	// command is what to run in j.dir. Errors: command_not_found where the
-	// framework is not installed.
+	// command is what to run in j.dir. Errors: command_not_found if the framework is not installed.
 	command(j *job) ([]string, error)
-	// read fills in counts and failures from what the run left behind. False
-	// means that there was nothing to read them from.
+	// read fills in counts and failures from what the run left. False means that there was nothing to read.
 	read(j *job, ended *proc.Result, r *Report) bool
 }
 
@@ -145,11 +137,10 @@ type job struct {
 	*Runner
 	Request
 	ctx context.Context
-	// dir is the directory of the project, slash path relative to the
-	// workspace; target is Path relative to it, "" for all tests.
+	// dir is the project's directory, a slash path relative to the workspace; target is Path
+	// relative to it, "" for all tests.
 	dir, target string
-	// exists is set when target is a file or directory, begins when it at
-	// least begins with the name of one.
+	// exists is set if target is a file or directory, begins if it begins with the name of one.
 	exists, isDir, begins bool
 	// scratch is where the framework writes its report, absolute.
 	scratch string
@@ -157,12 +148,10 @@ type job struct {
 	onLine  func(stream, line string)
 }
 
-// Run runs tests. scratch is an absolute directory that commands of the
-// workspace may write to; it is made when it is missing. onLine, which may be
-// nil, is called with lines of output as they come. Tests that fail are no
-// error. Errors: those of the workspace for the path, invalid_argument for an
-// unknown framework, not_found where no tests are recognized,
-// command_not_found where the framework is missing.
+// Run runs tests. scratch is the absolute path of a directory that commands may write to; it is
+// made if missing. onLine, which may be nil, gets lines of output. Failing tests are not an error.
+// Errors: those of the workspace for the path, invalid_argument for an unknown framework, not_found
+// without recognized tests, command_not_found without the framework.
 func (r *Runner) Run(ctx context.Context, request Request, scratch string, onLine func(stream, line string)) (*Report,
 	error) {
 	j := &job{Runner: r, Request: request, ctx: ctx, onLine: onLine, report: new(Report)}
@@ -204,7 +193,7 @@ func (j *job) adapter() (adapter, error) {
 			"say; a Go module is found that way.")
 }
 
-// makeScratch makes a directory of the run's own.
+// makeScratch makes the run's own directory.
 func (j *job) makeScratch(scratch string) error {
 	if err := os.MkdirAll(scratch, 0o755); err != nil {
 		return fmt.Errorf("cannot make a directory for the report: %w", err)
@@ -283,8 +272,7 @@ func (r *Report) fail(f Failure) {
 	r.Failures = append(r.Failures, f)
 }
 
-// readScratch reads a file that the run left. The run chose what lies there,
-// so no link leads out of the directory.
+// readScratch reads a file that the run left, which may have put links there: none leads out of the directory.
 func (j *job) readScratch(name string) ([]byte, error) {
 	root, err := os.OpenRoot(j.scratch)
 	if err != nil {
@@ -303,8 +291,7 @@ func (j *job) readScratch(name string) ([]byte, error) {
 	return root.ReadFile(name)
 }
 
-// inWorkspace names a file that a framework named, relative to the workspace
-// where it lies inside.
+// inWorkspace returns a framework's file name, relative to the workspace if inside.
 func (j *job) inWorkspace(name string) string {
 	if name == "" {
 		return ""

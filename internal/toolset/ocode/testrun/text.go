@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// Text is the report for a reader: the counts, each failure with its place
-// and message, and the output when it says more, because it was asked for or
-// there are no counts.
+// Text is the report for a reader: the counts, each failure with its place and message, and the
+// output if asked for or without counts.
 func (r *Report) Text(verbose bool) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %d passed, %d failed, %d skipped in %s\n", r.Framework, r.Passed, r.Failed, r.Skipped,
-		seconds(r.Duration))
+	fmt.Fprintf(&out, "%s: %d passed, %d failed, %d skipped in %.2f s\n", r.Framework, r.Passed, r.Failed, r.Skipped,
+		r.Duration.Seconds())
 	if r.TimedOut {
 		out.WriteString("The run was ended because it took too long.\n")
 	}

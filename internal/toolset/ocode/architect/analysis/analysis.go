@@ -1,7 +1,6 @@
-// Package analysis reads a source tree and describes its architecture:
-// languages and their sizes, directories, what imports what and where that
-// goes in circles. It links go-enry and scc, whose tables take 20 ms to set
-// up, so only the program toolhost-architect imports it.
+// Package analysis reads a source tree and describes its architecture: languages and their sizes,
+// directories, imports and their cycles. Only the program toolhost-architect imports it, since the
+// tables of go-enry and scc take 20 ms to set up.
 package analysis
 
 import (
@@ -19,8 +18,7 @@ import (
 
 // Limits that bound the time and memory of an analysis.
 const (
-	// MaxFiles is how many files are looked at; more are left out, and the
-	// report says so.
+	// MaxFiles bounds the analyzed files; the report says if there are more.
 	MaxFiles = 200_000
 	// MaxFileSize is how large, in bytes, a file may be to be read.
 	MaxFileSize = 4 << 20
@@ -67,12 +65,10 @@ type Counts struct {
 	Complexity int64 `json:"complexity"`
 }
 
-// programming reports whether the file is written in a programming language,
-// rather than in one for data, markup or prose.
+// programming reports whether the file is in a programming language, not data, markup or prose.
 func (f *File) programming() bool { return f.kind == enry.Programming }
 
-// written reports whether the file counts for shares of languages: data and
-// prose do not.
+// written reports whether the file counts for shares of languages: data and prose do not.
 func (f *File) written() bool { return f.kind == enry.Programming || f.kind == enry.Markup }
 
 func (c *Counts) add(o Counts) {
@@ -100,7 +96,7 @@ func Read(ctx context.Context, ws *workspace.Workspace, dir string) (*Project, e
 	return p, nil
 }
 
-// Summary gives the project's main figures.
+// Summary returns the project's main figures.
 func (p *Project) Summary() architect.Summary {
 	total := p.totals()
 	s := architect.Summary{
@@ -128,13 +124,12 @@ type Language struct {
 	Type  string `json:"type"`
 	Files int    `json:"files"`
 	Counts
-	// Percent is the share among the lines of all programming and markup
-	// languages, rounded to a tenth; 0 for data and prose.
+	// Percent is the share of the lines of all programming and markup languages, rounded to a
+	// tenth; 0 for data and prose.
 	Percent float64 `json:"percent"`
 }
 
-// languages are those of the project, most code first. Vendored and generated
-// files are not the project's own, so they do not count.
+// languages are those of the project's own files, neither vendored nor generated, most code first.
 func (p *Project) languages() []Language {
 	byName := make(map[string]*Language)
 	var code int64

@@ -8,8 +8,8 @@ import (
 	"github.com/boyter/scc/v3/processor"
 )
 
-// counter counts lines and branches with scc, which keeps its tables in
-// package variables: one is made per process.
+// counter counts lines and branches with scc, which keeps its tables in package variables: one is
+// made per process.
 type counter struct {
 	mu sync.Mutex
 	// known are the languages that scc has rules for, true once loaded.
@@ -31,8 +31,7 @@ var newCounter = sync.OnceValue(func() *counter {
 	return c
 })
 
-// count gives the sizes of a text. What scc has no rules for is code, line by
-// line, as far as it is not blank.
+// count returns the sizes of a text. Without rules of scc, all lines that are not blank are code.
 func (c *counter) count(name, language string, data []byte) Counts {
 	job := &processor.FileJob{Filename: path.Base(name), Language: c.language(path.Base(name), language), Content: data,
 		Bytes: int64(len(data))}
@@ -41,8 +40,7 @@ func (c *counter) count(name, language string, data []byte) Counts {
 		Complexity: job.Complexity}
 }
 
-// language gives scc's name of a language: the same one where it has it, and
-// what scc takes the file for otherwise.
+// language returns scc's name of a language, or else its guess by the file.
 func (c *counter) language(name, language string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

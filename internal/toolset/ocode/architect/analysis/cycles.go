@@ -5,11 +5,9 @@ import (
 	"strings"
 )
 
-// Cycle is a group of components each of which needs all others, directly or
-// through them.
+// Cycle is a group of components that all depend on each other, directly or indirectly.
 type Cycle struct {
-	// Path is a shortest way round that goes through the first component of
-	// the group; the last leads back to the first.
+	// Path is a shortest cycle through the group's first component, which is its beginning and end.
 	Path []string `json:"path"`
 	// Members counts the components of the group.
 	Members int `json:"members"`
@@ -20,8 +18,7 @@ func (c Cycle) String() string {
 	return strings.Join(append(slices.Clone(c.Path), c.Path[0]), " -> ")
 }
 
-// cycles finds the strongly connected groups of a graph, in order of their
-// first member.
+// cycles finds the strongly connected groups of a graph, in order of their first member.
 func cycles(g Graph) []Cycle {
 	t := &tarjan{next: make(map[string][]string), index: make(map[string]int), low: make(map[string]int),
 		open: make(map[string]bool)}
@@ -79,8 +76,7 @@ func (t *tarjan) visit(id string) {
 	}
 }
 
-// shortestCycle searches breadth first from the first member of a group back
-// to it.
+// shortestCycle searches breadth first from the first member of a group back to it.
 func shortestCycle(next map[string][]string, group []string) []string {
 	start := group[0]
 	inside := make(map[string]bool, len(group))

@@ -18,7 +18,7 @@ type dependencies struct {
 	Declared []declared `json:"declared"`
 	// Cycles are those of the packages and files themselves.
 	Cycles []Cycle `json:"cycles"`
-	// Omitted tells how many rows of the lists above were left out.
+	// Omitted counts rows left out of the lists above.
 	Omitted omitted `json:"omitted"`
 }
 
@@ -177,7 +177,7 @@ func (d *dependencies) markCycles(out *diagram, ids map[string]string) {
 		for _, member := range c.Path {
 			if id := ids[upTo(member, d.Depth)]; id != "" && !marked[id] {
 				marked[id] = true
-				out.mark(id)
+				out.marks = append(out.marks, id)
 			}
 		}
 	}

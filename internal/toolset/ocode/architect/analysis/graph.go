@@ -7,23 +7,20 @@ import (
 	"strings"
 )
 
-// Graph is what imports what in a project. Tests, vendored files and
-// generated ones of other languages than Go are left out: they say little
-// about how the project is built.
+// Graph has the imports of a project, without tests, vendored files and generated ones of languages
+// other than Go, which say little about its structure.
 type Graph struct {
 	// Nodes are the components, sorted by ID.
 	Nodes []Node
 	// Edges are sorted by From, then To, without doubles.
 	Edges []Edge
-	// External are what is imported from outside the project and its
-	// language's standard library, most used first.
+	// External are imports from outside the project and its language's standard library, most used first.
 	External []External
 	// Cycles are the groups of components that need each other.
 	Cycles []Cycle
 }
 
-// Node is one component: a package of Go and Java, a file of the other
-// languages.
+// Node is a component: a package of Go and Java, a file of other languages.
 type Node struct {
 	// ID is a slash path relative to the project's root.
 	ID       string
@@ -32,7 +29,7 @@ type Node struct {
 	Code     int64
 }
 
-// Edge says that From imports To.
+// Edge is an import of To by From.
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -113,9 +110,8 @@ func (b *graphBuilder) addNode(f *File) {
 
 // resolver finds what an import means.
 type resolver interface {
-	// resolve gives the components that an import of f means, or the name of
-	// the external package; neither for the standard library and for what
-	// cannot be found.
+	// resolve returns the components that an import of f means, or the name of the external
+	// package; neither for the standard library and unknown imports.
 	resolve(f *File, i imported) (components []string, external string)
 }
 
@@ -140,7 +136,7 @@ func (b *graphBuilder) connect(f *File, r resolver) {
 	}
 }
 
-// graph puts what was collected in order.
+// graph sorts what was collected.
 func (b *graphBuilder) graph() Graph {
 	g := Graph{}
 	for _, n := range b.nodes {
@@ -173,8 +169,7 @@ func sortEdges(edges []Edge) {
 	})
 }
 
-// collapse joins the components below each directory that is depth levels
-// down.
+// collapse joins the components below each directory at level depth.
 func (g Graph) collapse(depth int) Graph {
 	joined := make(map[string]*Node)
 	var order []string

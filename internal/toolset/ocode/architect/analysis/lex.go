@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// syntax is what has to be known of a language to tell its code from its
-// comments.
+// syntax is what distinguishes a language's code from its comments.
 type syntax struct {
 	line        string // begins a comment that ends with the line
 	open, close string // around a comment; empty for none
@@ -21,10 +20,8 @@ var (
 	rustSyntax   = syntax{line: "//", open: "/*", close: "*/", quotes: "\"", multiline: "\"", nested: true}
 )
 
-// uncomment replaces comments by a blank. Strings stay, with blank in place
-// of each line end within, so that one statement of the result is one of the
-// code. It is no parser: what looks like a comment in a regular expression is
-// taken for one.
+// uncomment replaces comments by a blank. Line ends within strings become blanks, so that a
+// statement stays one. It is not a parser: a comment sign in a regular expression counts as one.
 func (x syntax) uncomment(data []byte) string {
 	var out strings.Builder
 	out.Grow(len(data))
@@ -79,8 +76,8 @@ func (x syntax) commentLength(data []byte) int {
 	return len(data)
 }
 
-// stringLength is the length of the string that data begins with, quotes
-// included. A string that is not closed ends with its line.
+// stringLength is the length of the string that data begins with, quotes included. An unclosed
+// string ends with its line.
 func (x syntax) stringLength(data []byte) int {
 	quote := data[0]
 	multiline := strings.IndexByte(x.multiline, quote) >= 0

@@ -19,11 +19,11 @@ type Manifest struct {
 	Path string `json:"path"`
 	// Kind is the ecosystem: "Go module", "npm package" and so on.
 	Kind string `json:"kind"`
-	// Name is the declared name, "" for none.
+	// Name is the declared name, may be empty.
 	Name string `json:"name,omitempty"`
 	// Dependencies are the names of what is declared as needed, sorted.
 	Dependencies []string `json:"dependencies"`
-	// Error tells why the file could not be understood.
+	// Error is why the file could not be understood.
 	Error string `json:"error,omitempty"`
 
 	family family
@@ -67,17 +67,12 @@ func (p *Project) manifests(ws *workspace.Workspace) {
 		}
 		m := Manifest{Path: f.Path, Kind: kind.kind, family: kind.family, Dependencies: []string{}}
 		if err := kind.read(&m, data); err != nil {
-			m.Error = firstLine(err.Error())
+			m.Error, _, _ = strings.Cut(err.Error(), "\n")
 		}
 		slices.Sort(m.Dependencies)
 		m.Dependencies = slices.Compact(m.Dependencies)
 		p.Manifests = append(p.Manifests, m)
 	}
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
 
 func readGoMod(m *Manifest, data []byte) error {

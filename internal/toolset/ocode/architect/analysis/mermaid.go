@@ -18,9 +18,8 @@ func newDiagram(kind string) *diagram {
 	return d
 }
 
-// box adds a box, once for each key, and gives its identifier. Names of files
-// are no identifiers in Mermaid, so boxes are numbered. "<br/>" in a label
-// breaks the line.
+// box adds a box, once for each key, and returns its identifier, a number, since file names are not
+// valid. "<br/>" in a label breaks the line.
 func (d *diagram) box(key, label string) string {
 	if id, ok := d.ids[key]; ok {
 		return id
@@ -51,9 +50,6 @@ func (d *diagram) leftOut(n int, what string) {
 	}
 }
 
-// mark colours boxes that are part of a cycle.
-func (d *diagram) mark(id string) { d.marks = append(d.marks, id) }
-
 // String is the whole diagram.
 func (d *diagram) String() string {
 	if len(d.marks) > 0 {
@@ -64,8 +60,7 @@ func (d *diagram) String() string {
 	return d.out.String()
 }
 
-// mermaidText writes a text so that Mermaid shows it as it is, whatever its
-// characters mean in a diagram or in HTML.
+// mermaidText escapes a text for a Mermaid diagram in HTML.
 func mermaidText(s string) string {
 	var out strings.Builder
 	for _, r := range s {

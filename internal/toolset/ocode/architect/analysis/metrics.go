@@ -63,7 +63,7 @@ func (p *Project) metrics(depth int) *metrics {
 	return m
 }
 
-// top gives the files of the highest measure, at most 10, none of measure 0.
+// top returns up to 10 files of the highest measure above 0.
 func top(files []File, measure func(File) int64) []File {
 	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return measure(f) == 0 })
 	slices.SortStableFunc(files, func(a, b File) int { return cmp.Compare(measure(b), measure(a)) })

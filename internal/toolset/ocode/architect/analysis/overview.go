@@ -76,8 +76,7 @@ func (p *Project) entryPoints() []string {
 	return first(slices.Compact(entries), maxJSONRows)
 }
 
-// layout sums up the directories at the top, by path. Files beside them are
-// the area ".".
+// layout sums up the top directories, by path. Files beside them are the area ".".
 func (p *Project) layout() []area {
 	areas := make(map[string]*area)
 	code := make(map[string]map[string]int64)

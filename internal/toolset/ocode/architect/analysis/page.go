@@ -28,10 +28,10 @@ func (w *page) rest(total, shown int) {
 	}
 }
 
-// first gives at most n elements of a list.
+// first returns at most n elements of a list.
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
-// plural gives "1 file" and "2 files".
+// plural returns "1 file" and "2 files".
 func plural[T int | int64](n T, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -22,9 +22,8 @@ type report interface {
 	mermaid() string
 }
 
-// Report writes an analysis of p. Depth is how many levels of directories are
-// told apart, at least 1. Errors: invalid_argument for an unknown kind or
-// format.
+// Report writes an analysis of p. depth is the number of distinguished directory levels, at least
+// 1. Errors: invalid_argument for an unknown kind or format.
 func (p *Project) Report(kind architect.Kind, format architect.Format, depth int) (string, error) {
 	depth = max(1, depth)
 	var r report

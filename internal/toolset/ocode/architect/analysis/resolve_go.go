@@ -62,7 +62,7 @@ func (r *goResolver) module(name string) string {
 	return best
 }
 
-// below gives the part of a slash path below prefix.
+// below returns the part of a slash path below prefix.
 func below(name, prefix string) (rest string, ok bool) {
 	if name == prefix {
 		return "", true

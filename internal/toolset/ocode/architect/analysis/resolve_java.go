@@ -49,9 +49,8 @@ func readJava(s *source, data []byte) {
 	}
 }
 
-// javaPackageOf cuts the class off the name that an import declaration has,
-// and the member too when it is static. Packages are in lower case by
-// convention, so the first segment in upper case is the class.
+// javaPackageOf removes the class, and the member of a static import, from an imported name.
+// Packages are in lower case by convention, so the first capitalized segment is the class.
 func javaPackageOf(name string, static bool) string {
 	name, wildcard := strings.CutSuffix(name, ".*")
 	segments := strings.Split(name, ".")

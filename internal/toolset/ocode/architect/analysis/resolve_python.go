@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// pythonResolver resolves by the files of the tree, from each directory in
-// which packages begin.
+// pythonResolver resolves by the files of the tree, from each directory in which packages begin.
 type pythonResolver struct {
 	files map[string]*File
 	// roots are the directories that hold top-level packages or modules.
@@ -53,8 +52,8 @@ func (r *pythonResolver) resolve(f *File, i imported) ([]string, string) {
 	return nil, first
 }
 
-// find gives the modules below base that an import means: for each member the
-// module of its name, and otherwise the module that it is taken out of.
+// find returns the modules below base that an import means: for each member the module of its name,
+// else the module that has it.
 func (r *pythonResolver) find(base string, i imported) []string {
 	name := path.Join(base, strings.ReplaceAll(i.name, ".", "/"))
 	var found []string
@@ -153,9 +152,8 @@ func firstWord(s string) string {
 	return fields[0]
 }
 
-// pythonStatements are the simple statements that begin a line or follow a
-// semicolon, each on one line with single blanks, without comments and
-// strings.
+// pythonStatements are the simple statements at the beginning of a line or after a semicolon, each
+// on one line with single blanks, without comments and strings.
 func pythonStatements(code string) []string {
 	var statements []string
 	for _, line := range strings.Split(joinPythonLines(code), "\n") {
@@ -168,8 +166,8 @@ func pythonStatements(code string) []string {
 	return statements
 }
 
-// joinPythonLines takes out comments and the contents of strings, and joins
-// the lines of what stands in brackets or ends in a backslash.
+// joinPythonLines removes comments and the contents of strings, and joins lines in brackets or with
+// a trailing backslash.
 func joinPythonLines(code string) string {
 	var out strings.Builder
 	depth := 0

@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// rustResolver resolves paths of modules, each of which is a file, within the
-// crates of the tree.
+// rustResolver resolves paths of modules, each a file, within the crates of the tree.
 type rustResolver struct {
 	files  map[string]*File
 	crates []Manifest // deepest directory first
@@ -64,8 +63,7 @@ func (r *rustResolver) sourceDir(name string) string {
 	return path.Dir(name)
 }
 
-// moduleDir is the directory that holds the children of the module that a
-// file is.
+// moduleDir is the directory of the children of a file's module.
 func moduleDir(name string) string {
 	switch base := path.Base(name); base {
 	case "mod.rs", "lib.rs", "main.rs":
@@ -101,8 +99,7 @@ func (r *rustResolver) relative(source, name string, segments []string) []string
 	return nil
 }
 
-// module resolves a path from a crate's root; what is no module of its own
-// belongs to the root's file.
+// module resolves a path from a crate's root; an item of no module belongs to the root's file.
 func (r *rustResolver) module(source string, segments []string) []string {
 	if found := r.child(source, segments); found != "" {
 		return []string{found}
@@ -157,8 +154,7 @@ func readRust(s *source, name string, data []byte) {
 	}
 }
 
-// expandRust resolves the braces of a use declaration: "a::{b, c::d}" stands
-// for a::b and a::c::d.
+// expandRust resolves the braces of a use declaration: "a::{b, c::d}" stands for a::b and a::c::d.
 func expandRust(prefix, tree string, left *int) []string {
 	tree = strings.TrimSpace(tree)
 	if *left--; *left < 0 {

@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// scriptResolver resolves relative specifiers, and the names of the packages
-// that lie in the tree. Aliases that only a bundler or tsconfig.json knows
-// count as external.
+// scriptResolver resolves relative specifiers, and the names of packages in the tree. Aliases of
+// bundlers or tsconfig.json count as external.
 type scriptResolver struct {
 	files    map[string]*File
 	packages []Manifest
@@ -96,8 +95,8 @@ func nodeModules() []string {
 		timers/promises tls trace_events tty url util util/types v8 vm wasi worker_threads zlib`)
 }
 
-// scriptImport finds the forms in which JavaScript and TypeScript name
-// another module: import and export declarations, require and import().
+// scriptImport matches JavaScript's and TypeScript's references to modules: import and export
+// declarations, require and import().
 var scriptImport = sync.OnceValue(func() *regexp.Regexp {
 	const name = `("[^"\n]*"|'[^'\n]*')`
 	return regexp.MustCompile(`(?:^|[;}\n\s])(?:import|export)\b[^;"'()=]*?\bfrom\s*` + name +

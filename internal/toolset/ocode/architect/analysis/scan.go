@@ -140,8 +140,7 @@ func language(name string, data []byte) string {
 	return enry.GetLanguage(path.Base(name), data[:min(len(data), classified)])
 }
 
-// isTest reports whether a file holds tests, by the names of files and
-// directories that the common frameworks look for.
+// isTest reports whether a file holds tests, by common frameworks' names of files and directories.
 func isTest(name string) bool {
 	return enry.IsTest(name) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
 		return dir == "test" || dir == "tests" || dir == "__tests__"

@@ -2,28 +2,23 @@ package analysis
 
 import "slices"
 
-// source is what a file of a programming language says about its place among
-// the others.
+// source is what a file of a programming language declares and imports.
 type source struct {
-	// family tells languages apart whose files import each other.
+	// family groups languages whose files import each other.
 	family family
-	// unit is the name by which others import the file: a Java package.
-	// Empty where that follows from the path.
+	// unit is the name by which others import the file: a Java package. Empty if it follows from the path.
 	unit string
 	// main is true for a file in which a program starts.
 	main    bool
 	imports []imported
 }
 
-// imported is one import.
 type imported struct {
 	// name is as written: "fmt", "./util", "crate::model::User".
 	name string
-	// level is how many packages up a relative import of Python begins; 0 is
-	// an absolute one.
+	// level is how many packages up a relative Python import begins; 0 for an absolute one.
 	level int
-	// members are what is taken out of a Python module, as each may be a
-	// module of its own.
+	// members are the names imported from a Python module, each of which may be a module.
 	members []string
 }
 
@@ -60,8 +55,7 @@ func familyOf(language string) family {
 	return noFamily
 }
 
-// readSource finds the imports of a file. A file that its language would
-// refuse gives what could be read of it.
+// readSource finds the imports of a file, as far as it can be read.
 func readSource(language, name string, data []byte) source {
 	s := source{family: familyOf(language)}
 	switch s.family {

@@ -24,9 +24,8 @@ func (r *reader) noteAttrs(b *hcl.Block, attrs hcl.Attributes) {
 	}
 }
 
-// At names the place of an attribute for Report, such as "workspace.root",
-// "tool.NAME.command.argv[0]" or "policy.rule NAME.tool"; fallback, a Pos, where
-// the file does not have it.
+// At returns the place of an attribute for Report, such as "workspace.root", "tool.NAME.command.argv[0]" or
+// "policy.rule NAME.tool"; fallback, a Pos, if the file does not have it.
 func (c *Config) At(attribute, fallback string) string {
 	if c.attribute(attribute) != nil {
 		return attribute
@@ -53,9 +52,8 @@ func (c *Config) attribute(name string) *hcl.Range {
 	return &at
 }
 
-// Report makes a diagnostic about something that reading the file does not show,
-// such as a program that is not installed. At is the Pos of what it is about, or
-// what At gives; severity is "error" or "warning".
+// Report makes a diagnostic about something outside of the file, such as a program that is not
+// installed. at is a Pos or a result of At; severity is "error" or "warning".
 func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 	subject := c.attribute(at)
 	if subject == nil {
@@ -77,7 +75,7 @@ func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 	return d
 }
 
-// lineOf gives the line that a Pos names, nil where there is none.
+// lineOf returns the line of a Pos, nil if there is none.
 func (c *Config) lineOf(at string) *hcl.Range {
 	i := strings.LastIndexByte(at, ':')
 	number, err := strconv.Atoi(at[i+1:])

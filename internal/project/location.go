@@ -17,25 +17,24 @@ import (
 	"github.com/toolhost/toolhost/internal/store/approval"
 )
 
-// Place says which agent.hcl is meant, and what its user has said of it.
-type Place struct {
-	// Workspace is the workspace's directory in place of the one that agent.hcl
-	// names; the search begins there. Empty begins in the working directory.
+// Location selects the agent.hcl, with its user's settings.
+type Location struct {
+	// Workspace replaces agent.hcl's workspace directory, and the search begins there. Empty begins
+	// in the working directory.
 	Workspace string
 	// File is the agent.hcl to use. A file that is named counts as approved.
 	File string
-	// Trust has a file that is found count as approved, for one run.
+	// Trust approves a found file for one run.
 	Trust bool
 	// Vars are values of the variables of agent.hcl.
 	Vars map[string]string
 }
 
-// trustVariable is the environment variable by which the user approves a file
-// for one run.
+// trustVariable is the environment variable with which the user approves a file for one run.
 const trustVariable = "TOOLHOST_TRUST"
 
 // Find finds the agent.hcl and how far it counts.
-func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
+func (p Location) Find() (*agentfile.Standing, config.Diagnostics) {
 	options := agentfile.Options{
 		Dir: p.Workspace, File: p.File, All: p.Trust || os.Getenv(trustVariable) == "1", Vars: p.Vars,
 		Usable: func(cfg *config.Config) bool {
@@ -49,9 +48,8 @@ func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
 	return agentfile.Find(options)
 }
 
-// TrustStore is where approvals lie. One that tools could write approves
-// nothing.
-func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
+// TrustStore holds the approvals. A store that tools could write approves nothing.
+func (p Location) TrustStore(cfg *config.Config) (*trust.Store, error) {
 	dir, err := trust.Dir()
 	if err != nil {
 		return nil, err
@@ -67,7 +65,7 @@ func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
 }
 
 // usable refuses what must not be a workspace, and variables without a file.
-func (p Place) usable(s *agentfile.Standing) error {
+func (p Location) usable(s *agentfile.Standing) error {
 	if names := slices.Sorted(maps.Keys(p.Vars)); s.Path == "" && len(names) > 0 {
 		return usage(tool.Errorf(tool.InvalidArgument,
 			"--var %s=%s sets a variable of agent.hcl, and there is none here", names[0], p.Vars[names[0]]).
@@ -85,8 +83,8 @@ func (p Place) usable(s *agentfile.Standing) error {
 	return nil
 }
 
-// Path is the agent.hcl that is meant, "" where there is none.
-func (p Place) Path() string {
+// Path is the selected agent.hcl, "" if there is none.
+func (p Location) Path() string {
 	if p.File != "" {
 		return p.File
 	}
@@ -94,8 +92,7 @@ func (p Place) Path() string {
 	return path
 }
 
-// absent says what to do about a tool that does not exist, where an agent.hcl
-// that is not in force may declare it.
+// absent returns what to do about an unknown tool that an agent.hcl not in force may declare.
 func absent(s *agentfile.Standing) string {
 	if s == nil || s.State == agentfile.Missing {
 		return ""
@@ -103,15 +100,15 @@ func absent(s *agentfile.Standing) string {
 	return s.ForModels()
 }
 
-// howToApprove tells an agent what its user is to do about a call that waits.
-func (p Place) howToApprove(pending approval.Pending, root string) string {
+// howToApprove tells an agent how its user approves a waiting call.
+func (p Location) howToApprove(pending approval.Pending, root string) string {
 	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. "+
 		"A policy rule in agent.hcl would allow it for good.",
 		p.Again("approve "+pending.ID), show.Word(root), approval.Spoken(approval.PendingTime))
 }
 
 // Again is a command line of toolhost with the flags that choose this place.
-func (p Place) Again(command string) string {
+func (p Location) Again(command string) string {
 	line := "toolhost " + command
 	for _, word := range p.flags() {
 		line += " " + show.Word(word)
@@ -120,7 +117,7 @@ func (p Place) Again(command string) string {
 }
 
 // flags choose this place from wherever toolhost runs, and say that its user trusts the file.
-func (p Place) flags() (flags []string) {
+func (p Location) flags() (flags []string) {
 	for _, flag := range []struct{ name, path string }{{"--config", p.File}, {"--workspace", p.Workspace}} {
 		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
 			flags = append(flags, flag.name, absolute)

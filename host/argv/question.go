@@ -9,9 +9,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Ask declares a question that is put before a command runs: a form to the
-// user, or, where they are set, a question to a model or for the client's
-// roots.
+// Ask is a question before a command runs: a form for the user or, if set, a question to a model or
+// for the client's roots.
 type Ask struct {
 	// Key names the question; its answer is used as ask.KEY.FIELD.
 	Key string
@@ -166,8 +165,7 @@ func (f *Field) schema() json.RawMessage {
 	return tool.MustMarshal(s)
 }
 
-// Read takes the values of an answer. An answer that does not fit the form is
-// an invalid_argument error.
+// Read returns the values of an answer. One that does not fit the form is an invalid_argument error.
 func (a *Ask) Read(answer tool.Answer) (map[string]any, error) {
 	content := answer.Content
 	if len(content) == 0 {

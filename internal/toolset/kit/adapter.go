@@ -7,9 +7,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// made is a tool of a toolset. What it is made of is not generic: each type of
-// parameters would have code of its own, for all of it.
-type made struct {
+// toolAdapter is a tool of a toolset. It is not generic: each type of parameters would have its own code.
+type toolAdapter struct {
 	definition *tool.Definition
 	call       func(context.Context, *tool.Call) (*tool.Result, error)
 	plan       func(context.Context, *tool.Call) (*tool.Plan, error)
@@ -19,44 +18,43 @@ type made struct {
 }
 
 // Definition implements tool.Tool.
-func (t *made) Definition() *tool.Definition { return t.definition }
+func (t *toolAdapter) Definition() *tool.Definition { return t.definition }
 
 // Call implements tool.Tool.
-func (t *made) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+func (t *toolAdapter) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	return t.call(ctx, call)
 }
 
-// offered gives the tool with those interfaces that callers look for to decide
-// what to do.
-func (t *made) offered() tool.Tool {
+// withInterfaces returns the tool with the interfaces that it implements.
+func (t *toolAdapter) withInterfaces() tool.Tool {
 	switch {
 	case t.render == nil && t.plan == nil:
 		return t
 	case t.render == nil:
 		return struct {
-			*made
+			*toolAdapter
 			planner
 		}{t, planner{t}}
 	case t.plan == nil && t.command == nil:
 		return struct {
-			*made
+			*toolAdapter
 			renderer
 		}{t, renderer{t}}
 	case t.plan == nil:
 		return struct {
-			*made
+			*toolAdapter
 			renderer
 			commander
 		}{t, renderer{t}, commander{t}}
 	case t.command == nil:
 		return struct {
-			*made
+			*toolAdapter
 			renderer
 			planner
 		}{t, renderer{t}, planner{t}}
 	}
 	return struct {
-		*made
+		*toolAdapter
 		renderer
 		planner
 		commander
@@ -65,9 +63,9 @@ func (t *made) offered() tool.Tool {
 
 // renderer, planner and commander are parts that a tool is made of.
 type (
-	renderer  struct{ tool *made }
-	planner   struct{ tool *made }
-	commander struct{ tool *made }
+	renderer  struct{ tool *toolAdapter }
+	planner   struct{ tool *toolAdapter }
+	commander struct{ tool *toolAdapter }
 )
 
 // RenderError implements tool.ErrorRenderer.

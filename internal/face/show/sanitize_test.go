@@ -19,11 +19,11 @@ func TestSaid(t *testing.T) {
 		{"a\x1b[2Kb\rc", `a\x1b[2Kb\rc`},
 		{"a\u202eb\u200bc\U000e0041", `a\u202eb\u200bc\U000e0041`},
 	} {
-		assert.Equal(t, x.shown, show.Said(x.said, 100))
+		assert.Equal(t, x.shown, show.Sanitize(x.said, 100))
 	}
-	assert.Equal(t, "aaa [... 7 bytes left out]", show.Said(strings.Repeat("a", 10), 3))
-	assert.Equal(t, "ä [... 4 bytes left out]", show.Said("äää", 3))
-	assert.Equal(t, `one\ntwo three`, show.SaidLine("one\ntwo\tthree", 100))
+	assert.Equal(t, "aaa [... 7 bytes left out]", show.Sanitize(strings.Repeat("a", 10), 3))
+	assert.Equal(t, "ä [... 4 bytes left out]", show.Sanitize("äää", 3))
+	assert.Equal(t, `one\ntwo three`, show.SanitizeLine("one\ntwo\tthree", 100))
 }
 
 func TestSchema(t *testing.T) {

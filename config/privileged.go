@@ -16,47 +16,47 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Granting is a block whose processes may do what other confined ones may not,
-// by a grant of network, read or write of its own, or by a secret in its
-// environment. Anyone who changes the files that it runs has the grant.
-type Granting struct {
+// PrivilegedBlock is a block whose processes may do more than other confined ones, by its own network,
+// read or write, or by a secret in its environment. Changing the files that it runs uses the grant.
+type PrivilegedBlock struct {
 	// Block names it for people, `tool "lint"`, and Pos is its place.
 	Block, Pos string
-	// Files are the paths, below the root, of what it names as its program or
-	// arguments: files that exist, and what is written as one is.
+	// Files are the paths below the root of its program and arguments: files that exist, and words
+	// that look like one.
 	Files []string
-	// Dirs are the directories among them, the root too. What is in them is not
-	// compared, and anybody may change it.
+	// Dirs are the directories among them, including the root. Their content is not compared.
 	Dirs []string
 }
 
-// Granting lists the blocks with a grant that name files below root, the
-// absolute path of the workspace.
-func (c *Config) Granting(root string) (blocks []Granting) {
-	c.eachGranted(func(kind, name, pos string, words []string) {
-		if kind == "taskfile" {
-			blocks = append(blocks, Granting{kind, pos, c.taskfiles(root), nil})
+// PrivilegedBlocks lists the blocks with a grant that name files below root, the absolute workspace.
+func (c *Config) PrivilegedBlocks(root string) (blocks []PrivilegedBlock) {
+	c.eachBlock(func(b *rights) {
+		if !c.grants(b.access, b.env) {
 			return
 		}
-		if name != "" {
-			kind += ` "` + name + `"`
+		if b.kind == "taskfile" {
+			blocks = append(blocks, PrivilegedBlock{b.kind, b.pos, c.taskfiles(root), nil})
+			return
 		}
-		files, dirs := filesNamed(root, words), dirsNamed(root, words)
+		block := b.kind
+		if b.name != "" {
+			block += ` "` + b.name + `"`
+		}
+		files, dirs := filesNamed(root, b.words), dirsNamed(root, b.words)
 		if len(files)+len(dirs) > 0 {
-			blocks = append(blocks, Granting{kind, pos, files, dirs})
+			blocks = append(blocks, PrivilegedBlock{block, b.pos, files, dirs})
 		}
 	})
 	return blocks
 }
 
-// ReadOnlyCache is the name that GrantedCaches has for all tools of risk read_only that
-// have nothing else of their own.
+// ReadOnlyCache is the name in GrantedCaches for all tools of risk read_only without a cache of their own.
 const ReadOnlyCache = "read_only"
 
-// GrantedCaches returns a name for each block with a grant, or with less than the sandbox
-// block has, such as "tool-fetch", under which its processes have caches of their own: what
-// a process with fewer rights could write to, another would run with its own. ReadOnlyCache
-// is always among them, so that a first tool of that kind restarts no plugin.
+// GrantedCaches returns a name, such as "tool-fetch", for each block with rights other than the
+// sandbox block's. Its processes have caches of their own under it: what a process with fewer
+// rights wrote, another would run with its own. ReadOnlyCache is always among them, so that a first
+// such tool restarts no plugin.
 func (c *Config) GrantedCaches() []string {
 	names := []string{ReadOnlyCache}
 	c.eachBlock(func(b *rights) {
@@ -81,17 +81,7 @@ func CacheName(kind, name string) string {
 	return kind + "-" + url.PathEscape(name)
 }
 
-// eachGranted calls found for each block with a grant, with the words of its command.
-func (c *Config) eachGranted(found func(kind, name, pos string, words []string)) {
-	c.eachBlock(func(b *rights) {
-		if c.grants(b.access, b.env) {
-			found(b.kind, b.name, b.pos, b.words)
-		}
-	})
-}
-
-// Withheld calls found for each variable that a block sets and its processes do not get
-// as it is set.
+// Withheld calls found for each variable that a block sets but its processes do not get so.
 func (c *Config) Withheld(found func(kind, name, pos, said string)) {
 	c.eachBlock(func(b *rights) {
 		for _, said := range c.withheld(b.access, b.env) {
@@ -108,8 +98,7 @@ func (c *Config) withheld(a Access, env map[string]string) []string {
 	return variables.Withheld(env, a.Write, trees...)
 }
 
-// rights are a block that starts processes, and what they may do. Words are those of its
-// command.
+// rights are those of a block that starts processes. Words are those of its command.
 type rights struct {
 	kind, name, pos string
 	access          Access
@@ -140,11 +129,10 @@ func (c *Config) eachBlock(found func(*rights)) {
 	}
 }
 
-// LentGrants lists, in sentences, the blocks whose grant is that of the one who changes
-// a file in a directory.
-func (c *Config) LentGrants() (lines []string) {
+// DirectoryGrants lists, in sentences, blocks whose grant can be used by changing a file in a directory.
+func (c *Config) DirectoryGrants() (lines []string) {
 	root := realRoot(c.Workspace.Root)
-	for _, block := range c.Granting(root) {
+	for _, block := range c.PrivilegedBlocks(root) {
 		for _, dir := range block.Dirs {
 			if rel, err := filepath.Rel(root, dir); err == nil {
 				lines = append(lines,
@@ -157,8 +145,7 @@ func (c *Config) LentGrants() (lines []string) {
 	return lines
 }
 
-// grants reports whether a block's processes get what those of other blocks
-// do not.
+// grants reports whether a block's processes get what others do not.
 func (c *Config) grants(a Access, env map[string]string) bool {
 	var everywhere Sandbox
 	if c.Sandbox != nil {
@@ -176,17 +163,13 @@ func (c *Config) grants(a Access, env map[string]string) bool {
 	return false
 }
 
-// lacks reports whether a block's processes do not reach all that the sandbox block has
-// others reach.
+// lacks reports whether a block's processes reach less than the sandbox block's.
 func (c *Config) lacks(a Access) bool {
 	if c.Sandbox == nil || a.Network {
 		return false
 	}
 	return c.Sandbox.Network || slices.ContainsFunc(c.Sandbox.Hosts, func(h string) bool { return !slices.Contains(a.Hosts, h) })
 }
-
-// taskfileGrants reports whether the taskfile block has a grant of its own.
-func (c *Config) taskfileGrants() bool { return c.Taskfile != nil && c.grants(c.Taskfile.Access, nil) }
 
 // taskfiles are the paths below root of the Taskfile and all that it includes.
 func (c *Config) taskfiles(root string) (files []string) {
@@ -243,8 +226,8 @@ func filesNamed(root string, words []string) (files []string) {
 		}
 		files = append(files, fileNamed(root, word)...)
 		if strings.ContainsFunc(word, betweenWords) { // a script, as sh -c takes it
-			for _, piece := range strings.FieldsFunc(runBy(word), betweenWords) {
-				files = append(files, fileNamed(root, piece)...)
+			for _, part := range strings.FieldsFunc(runBy(word), betweenWords) {
+				files = append(files, fileNamed(root, part)...)
 			}
 		}
 	}
@@ -252,8 +235,7 @@ func filesNamed(root string, words []string) (files []string) {
 	return slices.Compact(files)
 }
 
-// dirsNamed picks the directories that are root or lie below it, also where Go's
-// "..." stands for all that is below one.
+// dirsNamed returns the directories that are root or below it; Go's "..." names one too.
 func dirsNamed(root string, words []string) (dirs []string) {
 	for _, word := range words {
 		if strings.HasPrefix(word, "-") {
@@ -274,17 +256,17 @@ func dirsNamed(root string, words []string) (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// written is what a script redirects its output to, which it does not run, and printed
-// a command that only prints a file, the last thing on its line.
+// written matches what a script redirects its output to, printed a command that only prints a file,
+// at the end of a line.
 var (
 	written = matching.Lazy(`(^|[^<])>>?\|?[ \t]*([^\s;&|()<>"'=` + "`" + `$]+)`)
 	printed = matching.Lazy(`((?:^|[;&\n])[ \t]*(?:cat|cut|grep|head|tail|wc)(?:[ \t]+-[^\s;&|()<>]*)*[ \t]*<?[ \t]*)` +
 		`([^\s;&|()<>"'=` + "`" + `$-][^\s;&|()<>"'=` + "`" + `$]*)([ \t]*(?:$|[;&\n]))`)
 )
 
-// runBy is a script without what it redirects its output to. Where it also prints such
-// a file, as a tool with a log does, that is left out as well, unless what it prints
-// could go to another program.
+// runBy returns a script without its redirection targets, which it does not run. Where it only
+// prints such a file, as a tool with a log does, that is removed too, unless another program could
+// read the output.
 func runBy(script string) string {
 	if !strings.ContainsAny(script, "|(`{") && !strings.Contains(script, "exec") {
 		var targets []string
@@ -304,8 +286,7 @@ func runBy(script string) string {
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", r) }
 
-// fileNamed gives the path of the file that a word names, if it may name one
-// below root, and where that leads if it is a link.
+// fileNamed returns the path that a word may name below root, and where it leads if it is a link.
 func fileNamed(root, word string) []string {
 	path := word
 	if !filepath.IsAbs(path) {

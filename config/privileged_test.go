@@ -46,7 +46,7 @@ func TestGrantingNamesWhatIsRun(t *testing.T) {
 		cfg, diags := Parse(filepath.Join(root, "agent.hcl"), []byte(src), LoadOptions{})
 		require.False(t, diags.HasErrors(), "%v", diags)
 		var names []string
-		for _, block := range cfg.Granting(root) {
+		for _, block := range cfg.PrivilegedBlocks(root) {
 			for _, file := range block.Files {
 				if rel, err := filepath.Rel(root, file); err == nil {
 					names = append(names, filepath.ToSlash(rel))

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// declares says what a file has, by kind.
+// declares lists what a file has, by kind.
 func declares(cfg *config.Config) string {
 	var parts []string
 	for _, kind := range []struct {

@@ -34,8 +34,7 @@ func (o offering) Resources() []tool.Resource { return o.resources }
 
 func (o offering) Prompts() []tool.Prompt { return o.prompts }
 
-// addOffers puts the selected resources and prompts of a source into the
-// catalog.
+// addOffers adds the selected resources and prompts of a source to the catalog.
 func (c *Catalog) addOffers(source Source) error {
 	from, ok := find[Offerer](source)
 	if !ok {
@@ -82,16 +81,14 @@ func (c *Catalog) resourceOf(uri string) *Entry {
 	return nil
 }
 
-// Resources lists the resources that are offered. The Tool of each entry is a
-// tool.Resource.
+// Resources lists the offered resources. The Tool of each entry is a tool.Resource.
 func (c *Catalog) Resources() []*Entry { return c.resources }
 
-// Prompts lists the prompts that are offered. The Tool of each entry is a
-// tool.Prompt.
+// Prompts lists the offered prompts. The Tool of each entry is a tool.Prompt.
 func (c *Catalog) Prompts() []*Entry { return c.prompts }
 
-// Resource finds what a URI names, and the parameters that are in the URI: one
-// without variables before one with. The error is of code not_found.
+// Resource finds a resource, and the parameters in its URI: those without variables first. The
+// error is of code not_found.
 func (c *Catalog) Resource(uri string) (*Entry, json.RawMessage, error) {
 	for _, template := range []bool{false, true} {
 		for _, e := range c.resources {
@@ -134,8 +131,8 @@ func (c *Catalog) offer(name string) *Entry {
 	return nil
 }
 
-// Read reads the resource whose URI the request's Tool is. It goes the way of
-// a call: policy, approval, record.
+// Read reads the resource with the URI of the request's Tool: policy, approval and record are those
+// of a call.
 func (s *Session) Read(ctx context.Context, request Request) *Outcome {
 	uri := request.Tool
 	entry, params, err := s.host.Catalog().Resource(uri)
@@ -154,8 +151,7 @@ func (s *Session) Read(ctx context.Context, request Request) *Outcome {
 	return outcome
 }
 
-// Prompt gets the messages of the prompt that the request's Tool names. The
-// contents of the result have roles.
+// Prompt returns the messages of the prompt that the request's Tool names. The contents have roles.
 func (s *Session) Prompt(ctx context.Context, request Request) *Outcome {
 	entry, err := s.host.Catalog().Prompt(request.Tool)
 	if err != nil {
@@ -176,8 +172,7 @@ func (s *Session) offered(ctx context.Context, entry *Entry, request Request) *O
 	return c.execute(ctx)
 }
 
-// Complete suggests values for an argument of a prompt, of the resource template
-// with that URI, or of a tool.
+// Complete suggests values for an argument of a prompt, resource template or tool.
 func (h *Host) Complete(ctx context.Context, entry *Entry, wanted tool.Completion) ([]string, error) {
 	completer, ok := entry.Tool.(tool.Completer)
 	if !ok {

@@ -25,8 +25,7 @@ const (
 // asking bounds the programs that run at the same time.
 var asking = proc.NewLimit(4)
 
-// ask runs toolhost in a workspace and gives what it prints. Where it fails, the
-// error is its own.
+// ask runs toolhost in a workspace and returns its output, or its own error.
 func (s *Server) ask(ctx context.Context, found *space, flags []string, stdin []byte, args ...string) ([]byte, int,
 	error) {
 	return s.askWithin(ctx, asking, found, flags, stdin, args...)

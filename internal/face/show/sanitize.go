@@ -18,9 +18,9 @@ const (
 	MostSchema  = 256 << 10
 )
 
-// Said is what a plugin or another server says, for models and people: Text of
-// at most limit bytes of it. What is longer says how much is left out.
-func Said(s string, limit int) string {
+// Sanitize returns at most limit bytes of a text of a plugin or server, for models and users, and says
+// how much is left out.
+func Sanitize(s string, limit int) string {
 	if len(s) > limit {
 		n := limit
 		for n > 0 && !utf8.RuneStart(s[n]) {
@@ -31,18 +31,18 @@ func Said(s string, limit int) string {
 	return Text(usual.Replace(s))
 }
 
-// usual stands for characters that are everywhere in prose and mean nothing:
-// line ends of Windows, a fixed space, the sign that an emoji is in colour.
+// usual are characters that are common in prose and mean nothing: line ends of Windows, a fixed
+// space, the emoji presentation.
 var usual = strings.NewReplacer("\r\n", "\n", "\u00a0", " ", "\ufe0f", "")
 
-// SaidLine is Said in one line.
-func SaidLine(s string, limit int) string {
-	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(Said(s, limit))
+// SanitizeLine is Sanitize in one line.
+func SanitizeLine(s string, limit int) string {
+	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(Sanitize(s, limit))
 }
 
-// SaidSchema is a schema that somebody else wrote, as it can be read; nil for one
-// that is too long, no JSON, or hides something in its names and values.
-func SaidSchema(schema json.RawMessage) json.RawMessage {
+// SanitizeSchema returns a foreign schema in readable form; nil if it is too long, invalid, or hides
+// something in its names and values.
+func SanitizeSchema(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || len(schema) > MostSchema {
 		return nil
 	}
@@ -53,9 +53,8 @@ func SaidSchema(schema json.RawMessage) json.RawMessage {
 	return said
 }
 
-// Schema gives a JSON schema with all titles and descriptions as Said; the rest
-// is as it was written. It reports whether all other texts in it are seen for
-// what they are. What is no JSON gives nil.
+// Schema returns a JSON schema with all titles and descriptions sanitized; the rest is unchanged.
+// clear reports whether all other texts are unmistakable. Invalid JSON returns nil.
 func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool) {
 	if !json.Valid(schema) {
 		return nil, false
@@ -93,7 +92,7 @@ func (w *schemaWriter) value(key string) error {
 		return w.group(t, key)
 	case string:
 		if key == "title" || key == "description" || key == "enumNames" {
-			t = Said(t, w.limit)
+			t = Sanitize(t, w.limit)
 		}
 		w.text(t)
 	default:

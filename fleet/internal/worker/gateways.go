@@ -39,9 +39,8 @@ func (w *Worker) request(ask fleet.Ask) (*fleet.Reply, error) {
 // askTries are the attempts at what a worker has to tell the gateways.
 const askTries = 4
 
-// tell tells the gateways of a pack, or that a session is let go. Telling it again does
-// no harm, and one attempt may fall into a time in which nobody answers. A session that
-// turns out to be another worker's is dropped.
+// tell reports a pack, or that a session is given up, to the gateways, repeatedly: an attempt may
+// fall into a time without an answer. A session that is another worker's is dropped.
 func (w *Worker) tell(ctx context.Context, what fleet.Ask) error {
 	for try := 1; ; try++ {
 		reply, err := w.request(what)
@@ -63,8 +62,8 @@ func (w *Worker) tell(ctx context.Context, what fleet.Ask) error {
 // askPiece bounds the sessions of one question: the gateway reads the record of each.
 const askPiece = 100
 
-// ask asks which sessions are still the worker's, after a time in which it may have
-// lost some, and drops the others.
+// ask asks which sessions are still the worker's, after a time in which it may have lost some, and
+// drops the others.
 func (w *Worker) ask() {
 	if !w.asking.TryLock() {
 		return

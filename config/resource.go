@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// resource reads a resource block.
 func (r *reader) resource(b *hcl.Block) {
 	r.name("resource", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "resource")
@@ -35,8 +34,7 @@ func (r *reader) resource(b *hcl.Block) {
 	r.cfg.Resources = append(r.cfg.Resources, res)
 }
 
-// resourceURI reads the URI, which no other resource may have, and gives its
-// variables.
+// resourceURI reads the unique URI of a resource and returns its variables.
 func (b block) resourceURI(res *argv.Resource) []string {
 	b.require("uri")
 	if !b.text("uri", &res.URI) {
@@ -59,8 +57,7 @@ func (b block) resourceURI(res *argv.Resource) []string {
 	return template.Names()
 }
 
-// variables reads the param blocks of a resource: one for each variable of its
-// URI that something is said about.
+// variables reads the param blocks of a resource, for variables of its URI.
 func (b block) variables(res *argv.Resource, names []string) *params {
 	p := &params{byName: make(map[string]int), used: make(map[string]bool), declare: "Put it into the uri, as {NAME}."}
 	for _, name := range names {
@@ -100,8 +97,8 @@ func (b block) textParam(p *argv.Param) {
 	b.consistent(p)
 }
 
-// suggestions reads the values that are suggested for an argument, one of
-// names: a list, or lists by the values of another argument.
+// suggestions reads an argument's suggested values: a list, or lists by the values of another
+// argument, one of names.
 func (b block) suggestions(name string, names []string, to *map[string]argv.Suggestions) {
 	a := b.attrs["complete"]
 	if a == nil {
@@ -170,7 +167,6 @@ func (b block) resourceCommand(res *argv.Resource, p *params) {
 	}
 }
 
-// prompt reads a prompt block.
 func (r *reader) prompt(b *hcl.Block) {
 	r.name("prompt", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "prompt")
@@ -246,7 +242,7 @@ func (r *reader) message(b *hcl.Block, p *params) argv.Message {
 	blk := r.open(b, "message")
 	m := argv.Message{Role: "user"}
 	blk.oneOf("role", &m.Role, "user", "assistant")
-	m.Content = blk.piece(p, "text", "image", "audio", "resource")
+	m.Content = blk.part(p, "text", "image", "audio", "resource")
 	if m.Printed() {
 		r.fail(b.DefRange, "Message without content", `Add text = "...", or file or data.`,
 			"The message says nothing.")

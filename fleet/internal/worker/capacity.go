@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What new sessions leave free, which each call needs some of: files of as many as
-// the worker may have open, and bytes of the disk where workspaces lie.
+// What new sessions leave for calls: a part of the worker's open files, and bytes of the
+// workspaces' disk.
 const (
 	spareFiles  = 1024
 	sparePart   = 4 // of the limit, where that is less
@@ -17,9 +17,8 @@ const (
 	countEvery  = 4 // heartbeats
 )
 
-// room keeps the worker from taking more sessions than it may have files open and
-// has a disk for.
-type room struct {
+// capacity bounds the worker's sessions by open files and disk.
+type capacity struct {
 	limit  int // 0 for none that is known
 	open   int
 	since  int // sessions that came since open was counted
@@ -27,16 +26,15 @@ type room struct {
 	warned bool
 }
 
-func (r *room) full() bool { return r.noFiles() || r.noDisk }
+func (r *capacity) full() bool { return r.noFiles() || r.noDisk }
 
-func (r *room) noFiles() bool {
+func (r *capacity) noFiles() bool {
 	return r.limit > 0 && r.open+r.since*filesToOpen > r.limit-min(spareFiles, r.limit/sparePart)
 }
 
-// count counts the open files again, and looks what is free on the disk. The caller
-// has the worker's mutex.
+// count counts the open files, and the free disk. The caller has the worker's mutex.
 func (w *Worker) count() {
-	r := &w.room
+	r := &w.capacity
 	r.limit, r.open, r.since = fileLimit(), openFiles(), 0
 	free, size := disk(w.options.Dir)
 	r.noDisk = size > 0 && free < min(spareBytes, size/spareOfDisk)
@@ -52,17 +50,15 @@ func (w *Worker) count() {
 	r.warned = r.full()
 }
 
-// isFull reports whether the worker takes no further session. The caller has its
-// mutex.
+// isFull reports whether the worker takes no further session. The caller has its mutex.
 func (w *Worker) isFull() bool {
-	if w.room.since > 0 && w.room.full() {
+	if w.capacity.since > 0 && w.capacity.full() {
 		w.count()
 	}
-	return len(w.sessions) >= w.options.Sessions || w.room.full()
+	return len(w.sessions) >= w.options.Sessions || w.capacity.full()
 }
 
-// openFiles counts the files that this process has open; 0 where that is not
-// known.
+// openFiles counts this process's open files; 0 if unknown.
 func openFiles() int {
 	for _, name := range []string{"/proc/self/fd", "/dev/fd"} {
 		if dir, err := os.Open(name); err == nil {
@@ -83,8 +79,7 @@ func fileLimit() int {
 	return int(limit.Cur)
 }
 
-// disk is what is free for this user on the disk of a directory, and how much it
-// holds, in bytes; 0, 0 where that is not known.
+// disk returns a disk's space that is free for this user, and its size, in bytes; 0, 0 if unknown.
 func disk(dir string) (free, size uint64) {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil {

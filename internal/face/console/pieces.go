@@ -38,8 +38,7 @@ type large struct {
 	drop  *time.Timer
 }
 
-// get gives a content, and reads it where it is not the one of the last time.
-// One is read at a time.
+// get returns a content, read again unless it is the last one. One is read at a time.
 func (l *large) get(key string, read func() (any, error)) (any, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,8 +61,7 @@ func (l *large) get(key string, read func() (any, error)) (any, error) {
 	return l.value, nil
 }
 
-// part is a part of a list or an object: a short value, or what it is and how
-// large.
+// part is a part of a list or an object: a short value, or its kind and size.
 type part struct {
 	Name  string `json:"name"`
 	Value string `json:"value,omitempty"`
@@ -82,9 +80,8 @@ type piece struct {
 	Parts  []part `json:"parts,omitempty"`
 }
 
-// showPiece gives a piece of a part of what a call was given or gave. The part is
-// named by its places in the lists and objects that it is in, whose names are in
-// order.
+// showPiece serves a piece of a part of a call's parameters or result. The part is named by its
+// indexes in lists and objects, whose names are sorted.
 func (s *Server) showPiece(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -153,7 +150,7 @@ func partAt(v any, n int) (any, bool) {
 	return nil, false
 }
 
-// pieceOf gives the piece of that number, or the nearest that there is.
+// pieceOf returns the piece of that number, or the nearest.
 func pieceOf(v any, n int) piece {
 	text, ok := v.(string)
 	if !ok {
@@ -206,7 +203,7 @@ func partOf(name string, v any) part {
 	return part{Name: name, Kind: kind, Size: size}
 }
 
-// kindOf says what of a value is shown by itself, and how large that is.
+// kindOf returns what of a value is shown by itself, and its size.
 func kindOf(v any) (kind string, size int) {
 	switch v := v.(type) {
 	case string:

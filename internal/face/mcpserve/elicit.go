@@ -26,13 +26,10 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Whether a call may run, and what a tool wants to know, is asked of the
-// user. To clients of the newest revision a question goes out as an
-// input-required result: the client calls again with the answer, and what has
-// been asked and answered so far travels in requestState, signed, so that no
-// answer can be given to a question that was not asked, or moved to another
-// call. Clients of the older revisions are sent an elicitation for every
-// question.
+// Approvals and a tool's questions go to the user. A client of the newest revision gets an
+// input-required result and calls again with the answer; the questions and answers so far travel in
+// requestState, signed, so that no answer serves another question or call. Clients of older
+// revisions get an elicitation for each question.
 
 // asked is a call's questions so far.
 type asked struct {
@@ -43,26 +40,34 @@ type asked struct {
 	Before  map[string]tool.Answer `json:"before,omitempty"`
 	Put     int64                  `json:"put"` // when, in milliseconds
 	Expires int64                  `json:"expires"`
-	// Nonce makes the state one of its own: it lets a call run once.
+	// Nonce lets a call run once.
 	Nonce string `json:"nonce"`
 
 	answers map[string]tool.Answer
 }
 
-// ask gives the questions of an outcome as input requests.
-func (s *Server) ask(link *link, in *requestInfo, request host.Request, outcome *host.Outcome, nonce string) *open {
+// ask returns the questions of an outcome as input requests.
+func (s *Server) ask(conn *conn, in *requestInfo, request host.Request, outcome *host.Outcome, nonce string) *open {
 	next := outcome.Again(request, nil)
 	state := asked{
 		ID: next.ID, Step: next.Step,
-		Call: digest(link, in), Open: make(map[string]tool.Form), Before: next.Answers,
+		Call: digest(conn, in), Open: make(map[string]tool.Form), Before: next.Answers,
 		Put: time.Now().UnixMilli(), Expires: time.Now().Add(s.options.AskTimeout).Unix(), Nonce: nonce,
 	}
 	requests := make(mcp.InputRequestMap)
 	for _, q := range questions(outcome.Input) {
-		requests[q.Key] = s.requestOf(in, outcome, q)
+		switch {
+		case q.Form.Sample != nil:
+			requests[q.Key] = sampling(*q.Form.Sample)
+		case q.Form.Roots:
+			requests[q.Key] = &mcp.ListRootsParams{}
+		default:
+			requests[q.Key] = s.formOf(in, outcome, q)
+		}
 		state.Open[q.Key] = tool.Form{Message: excerpt.Shorten(q.Form.Message, mostNamed), Schema: q.Form.Schema}
 	}
-	return &open{requests, s.sign(state)}
+	body := tool.MustMarshal(state)
+	return &open{requests, base64.RawURLEncoding.EncodeToString(body) + "." + base64.RawURLEncoding.EncodeToString(s.mac(body))}
 }
 
 // mostNamed bounds what a state keeps of a question's text, in bytes.
@@ -73,25 +78,14 @@ func questions(input *tool.InputRequired) []*tool.InputRequired {
 	return append([]*tool.InputRequired{input}, input.Also...)
 }
 
-func (s *Server) requestOf(in *requestInfo, outcome *host.Outcome, q *tool.InputRequired) mcp.InputRequest {
-	switch {
-	case q.Form.Sample != nil:
-		return sampling(*q.Form.Sample)
-	case q.Form.Roots:
-		return &mcp.ListRootsParams{}
-	}
-	return s.formOf(in, outcome, q)
-}
-
-// putNow puts the questions of an outcome to a client of an older revision,
-// one after the other, and waits for the answers.
-func (s *Server) putNow(ctx context.Context, in *requestInfo, outcome *host.Outcome) (map[string]tool.Answer, error) {
+// askEach asks a client of an older revision one question after the other and waits for the answers.
+func (s *Server) askEach(ctx context.Context, in *requestInfo, outcome *host.Outcome) (map[string]tool.Answer, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
 	defer cancel()
 	given := make(map[string]tool.Answer)
 	for _, q := range questions(outcome.Input) {
 		began := time.Now()
-		response, err := s.put(waiting, in, outcome, q)
+		response, err := s.elicit(waiting, in, outcome, q)
 		switch {
 		case ctx.Err() != nil:
 			return nil, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question",
@@ -126,7 +120,7 @@ func (s *Server) askNow(ctx context.Context, in *requestInfo, form tool.Form) (t
 	return answer(host.ApprovalKey, response, time.Since(began)), nil
 }
 
-// unanswered says why a question has no answer.
+// unanswered returns why a question has no answer.
 func (s *Server) unanswered(waiting context.Context, err error) string {
 	switch {
 	case waiting.Err() != nil:
@@ -141,8 +135,8 @@ func (s *Server) tooLate() string {
 	return fmt.Sprintf("the user did not answer within %s", s.options.AskTimeout)
 }
 
-// checkElicited checks what a client answers to a form before the SDK does, whose
-// error names neither the question nor what would be an answer.
+// checkElicited checks the answer to a form before the SDK does, whose error names neither the
+// question nor what would be valid.
 func checkElicited(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)
@@ -167,8 +161,8 @@ func checkElicited(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// unasked is the error for a tool's question that the client answered with an
-// error, or with what does not fit.
+// unasked returns the error for a tool's question that the client answered with an error or
+// invalidly.
 func unasked(q *tool.InputRequired, err error) *tool.Error {
 	if own, ok := errors.AsType[*tool.Error](err); ok {
 		return own
@@ -177,8 +171,7 @@ func unasked(q *tool.InputRequired, err error) *tool.Error {
 		Suggest("Nothing was run. Tell the user what was asked, and call again when the client can ask.")
 }
 
-// askWhy asks a person who has said no what the agent is told; nothing is an
-// answer, too.
+// askWhy asks a user who refused what to tell the agent; "" if nothing.
 func (s *Server) askWhy(ctx context.Context, in *requestInfo, outcome *host.Outcome) string {
 	message := outcome.Question().Headline() + "\nIt will not run. What is the agent told? Cancel to say nothing."
 	response, err := in.session.Elicit(ctx,
@@ -190,8 +183,8 @@ func (s *Server) askWhy(ctx context.Context, in *requestInfo, outcome *host.Outc
 	return reason
 }
 
-// put sends one question to a client that can be sent requests.
-func (s *Server) put(ctx context.Context, in *requestInfo, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse,
+// elicit sends one question to a client that can be sent requests.
+func (s *Server) elicit(ctx context.Context, in *requestInfo, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse,
 	error) {
 	if q.Form.Roots {
 		return in.session.ListRoots(ctx, &mcp.ListRootsParams{})
@@ -223,20 +216,17 @@ func (s *Server) question(outcome *host.Outcome, q *tool.InputRequired) string {
 	return outcome.Question().Text(show.Width, mostShown, s.options.KeepQuestion)
 }
 
-// mostShown bounds a question for approval, in bytes. What is longer is kept in
-// a file.
+// mostShown bounds a question for approval, in bytes; a longer one goes to a file.
 const mostShown = 16 << 10
 
-// resume reads the answers that a request carries. Questions that it leaves
-// open are put again. Without a state there are no questions that it could
-// have answered; what it brings is taken for what a tool is going to ask, but
-// never for an approval.
-func (s *Server) resume(link *link, in *requestInfo) (asked, error) {
+// resume reads the answers that a request carries; open questions are asked again. Answers without
+// a state are kept for what a tool is going to ask, but never count as an approval.
+func (s *Server) resume(conn *conn, in *requestInfo) (asked, error) {
 	if in.state == "" {
 		return asked{answers: answers(in.responses, 0, func(key string) bool { return key != host.ApprovalKey })}, nil
 	}
 	state, ok := s.verify(in.state)
-	if !ok || state.Call != digest(link, in) {
+	if !ok || state.Call != digest(conn, in) {
 		return asked{}, notOpen()
 	}
 	state.answers = make(map[string]tool.Answer)
@@ -275,8 +265,8 @@ func notOpen() *tool.Error {
 		Suggest("Call again without requestState and answer the new question.")
 }
 
-// spent are the states that have brought an approval, until they expire: one
-// approval is good for one run.
+// spent holds the states that have brought an approval, until they expire: an approval is good for
+// one run.
 type spent struct {
 	mu    sync.Mutex
 	until map[string]time.Time
@@ -302,8 +292,7 @@ func (s *spent) spend(nonce string, expires time.Time) bool {
 	return true
 }
 
-// answers reads the responses that count. took is how long ago the question
-// was put.
+// answers reads the responses that count; took is the time since the question was asked.
 func answers(responses mcp.InputResponseMap, took time.Duration, counts func(key string) bool) map[string]tool.Answer {
 	given := make(map[string]tool.Answer)
 	for key, response := range responses {
@@ -321,15 +310,19 @@ func answer(key string, response mcp.InputResponse, took time.Duration) tool.Ans
 		return tool.Answer{Action: "accept",
 			Content: tool.MustMarshal(tool.SampleResponse{Text: textOf(r.Content), Model: r.Model})}
 	case *mcp.ListRootsResult:
-		return tool.Answer{Action: "accept", Content: tool.MustMarshal(rootsOf(r))}
+		roots := tool.Roots{Roots: []tool.Root{}}
+		for _, root := range r.Roots {
+			roots.Roots = append(roots.Roots, tool.Root{URI: root.URI, Name: root.Name})
+		}
+		return tool.Answer{Action: "accept", Content: tool.MustMarshal(roots)}
 	case *mcp.ElicitResult:
 		return elicited(key, r, took)
 	}
 	return tool.Answer{Action: "cancel"}
 }
 
-// reading is the least time in which a person reads a question and answers it.
-// Clients that run without a person decline at once.
+// reading is the least time in which a user reads and answers a question. Clients without a user
+// decline at once.
 const reading = time.Second
 
 func elicited(key string, response *mcp.ElicitResult, took time.Duration) tool.Answer {
@@ -352,8 +345,8 @@ func elicited(key string, response *mcp.ElicitResult, took time.Duration) tool.A
 	return a
 }
 
-// asksForSecret reports whether a form would have the user type a secret
-// into the client, which keeps and shows what is typed there.
+// asksForSecret reports whether a form would have the user type a secret into the client, which
+// shows and keeps it.
 func asksForSecret(input *tool.InputRequired) bool {
 	var form struct {
 		Properties map[string]struct {
@@ -387,25 +380,14 @@ func namesSecret(name string) bool {
 	return plain == "token" || plain == "pin" || plain == "pat"
 }
 
-func secretRefused(outcome *host.Outcome) *tool.Error {
-	return tool.Errorf(tool.Blocked, "%s asks for a secret in a form, which is never shown: %s", outcome.Tool,
-		outcome.Input.Form.Message).
-		Suggest("Give the tool its secret through the environment: env(\"NAME\") in agent.hcl.")
-}
-
 // digest binds a question to its tool, arguments and session.
-func digest(link *link, in *requestInfo) string {
+func digest(conn *conn, in *requestInfo) string {
 	sum := sha256.New()
-	for _, part := range []string{link.session.Name(), in.method, in.name, policy.CanonicalJSON(in.arguments)} {
+	for _, part := range []string{conn.session.Name(), in.method, in.name, policy.CanonicalJSON(in.arguments)} {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
 	}
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
-}
-
-func (s *Server) sign(state asked) string {
-	body := tool.MustMarshal(state)
-	return base64.RawURLEncoding.EncodeToString(body) + "." + base64.RawURLEncoding.EncodeToString(s.mac(body))
 }
 
 func (s *Server) verify(text string) (asked, bool) {

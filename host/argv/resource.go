@@ -22,7 +22,7 @@ type Resource struct {
 	// Command prints the content; nil when Content says what it is.
 	Command *Template
 	Content Content
-	// Watch tells clients when the file of Content changes.
+	// Watch notifies clients of changes of Content's file.
 	Watch       bool
 	Risk        tool.Risk
 	Permissions []tool.Permission
@@ -53,11 +53,11 @@ type Argument struct {
 type Suggestions struct {
 	// Values are suggested always.
 	Values []string
-	// By has those for the values of other arguments, by their names.
+	// By has suggestions by the names and values of other arguments.
 	By map[string]map[string][]string
 }
 
-// For gives the suggestions where other arguments have these values.
+// For returns the suggestions for these values of other arguments.
 func (s Suggestions) For(chosen map[string]string) []string {
 	values := slices.Clone(s.Values)
 	for name, by := range s.By {
@@ -124,7 +124,7 @@ func notInURI(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRun
 // Names are the variables, in order.
 func (t *URITemplate) Names() []string { return t.names }
 
-// Match gives the values of the variables in a URI, percent-decoded.
+// Match returns the values of the variables in a URI, percent-decoded.
 func (t *URITemplate) Match(uri string) (map[string]string, bool) {
 	parts := t.pattern.FindStringSubmatch(uri)
 	if parts == nil {

@@ -16,12 +16,11 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// ErrNoModel says that no language model is configured.
+// ErrNoModel is returned if no language model is configured.
 var ErrNoModel = errors.New("none is configured")
 
-// NeedsDetail is the detail of an error that names what the caller would have
-// to offer for the call to work: "elicitation", "elicitation.url", "sampling"
-// or "roots".
+// NeedsDetail is the detail of an error with what the caller would have to offer: "elicitation",
+// "elicitation.url", "sampling" or "roots".
 const NeedsDetail = "needs"
 
 // asking is what a call knows of the questions that it had.
@@ -35,8 +34,7 @@ type asking struct {
 	connects []string
 }
 
-// Ask answers a question from what the request brings, or from the model of
-// the configuration; else the face has to put it.
+// Ask answers a question from the request or by the configured model; else the face has to ask it.
 func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
 	if answer, ok := s.answered(key); ok {
 		return answer, CheckAnswer(form, answer)
@@ -69,8 +67,7 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 		Suggest("Call it where a user can answer: on a terminal, or from an MCP client with elicitation.").With(NeedsDetail, "elicitation")
 }
 
-// CheckAnswer refuses an answer that its form does not allow, wherever it comes
-// from. The error says what would be one.
+// CheckAnswer refuses an answer that its form does not allow. The error says what would be valid.
 func CheckAnswer(form tool.Form, answer tool.Answer) error {
 	if len(form.Schema) == 0 || !answer.Accepted() {
 		return nil
@@ -152,9 +149,8 @@ func (s *services) put(key string, form tool.Form) error {
 	return question
 }
 
-// question gives what a tool handed up as it was put: on the way through a
-// plugin it loses what the protocol has no place for, and the questions that were
-// put with it.
+// question returns a tool's question as it was asked: a plugin's protocol has no place for parts of
+// it, nor for the questions asked with it.
 func (c *call) question(q *tool.InputRequired) *tool.InputRequired {
 	c.asking.mu.Lock()
 	defer c.asking.mu.Unlock()
@@ -178,8 +174,8 @@ func (c *call) given() map[string]tool.Answer {
 	return maps.Clone(c.asking.given)
 }
 
-// addAnswers puts what was answered beside the parameters that a decision is
-// made on: an approval is for these answers and no others.
+// addAnswers adds the answers to the parameters of the decision: an approval holds for these
+// answers alone.
 func (c *call) addAnswers(ctx context.Context, p *Proposal) error {
 	answerer, ok := c.entry.Tool.(tool.Answerer)
 	if !ok {
@@ -200,8 +196,7 @@ func (c *call) addAnswers(ctx context.Context, p *Proposal) error {
 	return nil
 }
 
-// WithoutAnswers takes the parameters that an approval was made for apart
-// again, into those of the call and the answers.
+// WithoutAnswers splits the parameters of an approval into those of the call and the answers.
 func WithoutAnswers(params json.RawMessage) (json.RawMessage, map[string]tool.Answer) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(params, &all) != nil {
@@ -227,8 +222,7 @@ func WithoutAnswers(params json.RawMessage) (json.RawMessage, map[string]tool.An
 	return tool.MustMarshal(all), answers
 }
 
-// askModel asks a model once in a call, whatever comes of it: a tool's
-// questions are gone through for every step that wants to know the answers.
+// askModel asks a model once in a call, although each step goes through the tool's questions.
 func (s *services) askModel(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
 	a := &s.call.asking
 	a.mu.Lock()
@@ -254,8 +248,8 @@ func (s *services) askModel(ctx context.Context, key string, form tool.Form) (to
 	return a.given[key], nil
 }
 
-// Sample asks the configured model, else the caller's: at once where that is
-// possible, else by a question that the face puts.
+// Sample asks the configured model, else the caller's: at once if possible, else by a question of
+// the face.
 func (s *services) Sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
 	sum := sha256.Sum256(tool.MustMarshal(request))
 	key := "sample-" + base64.RawURLEncoding.EncodeToString(sum[:9])

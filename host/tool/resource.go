@@ -5,24 +5,20 @@ import (
 	"encoding/json"
 )
 
-// Resource is what clients read by its URI. It is a tool that is offered in
-// another way: a call with the values of its URI's variables as parameters
-// gives the contents. The name in its Definition, "resource:NAME", is for
-// policies and the record.
+// Resource is a tool that clients read by its URI: a call with the values of the URI's variables as parameters
+// returns the contents. The name in its Definition, "resource:NAME", is for policies and the record.
 type Resource interface {
 	Tool
 	// Resource describes the resource to clients.
 	Resource() *ResourceDefinition
-	// Match gives the parameters for a URI, and false when the URI is none of
-	// this resource.
+	// Match returns the parameters for a URI, and false for others' URIs.
 	Match(uri string) (params json.RawMessage, ok bool)
 }
 
 // ResourceDefinition is what clients see of a resource.
 type ResourceDefinition struct {
 	Name, Title, Description string
-	// URI names the resource. One with variables is a template of RFC 6570,
-	// and the resource stands for all that match.
+	// URI names the resource, or is a template of RFC 6570 for all that match.
 	URI      string
 	Template bool
 	MIMEType string
@@ -34,9 +30,8 @@ type Watched interface {
 	Watch() []string
 }
 
-// Prompt is a template of messages that users choose. It is a tool that is
-// offered in another way: a call with the arguments as parameters gives the
-// messages as contents with a Role. The name in its Definition is
+// Prompt is a tool that users choose as a template of messages: a call with the arguments as
+// parameters returns the messages as contents with a Role. The name in its Definition is
 // "prompt:NAME".
 type Prompt interface {
 	Tool
@@ -58,8 +53,7 @@ type PromptArgument struct {
 
 // Completer is offered by resources, prompts and tools that can suggest values.
 type Completer interface {
-	// Complete gives the values of an argument that begin with what has been
-	// typed, sorted. An argument that it does not know has none.
+	// Complete returns the values of an argument with the typed prefix, sorted; nil for an unknown argument.
 	Complete(ctx context.Context, wanted Completion) ([]string, error)
 }
 

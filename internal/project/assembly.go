@@ -32,9 +32,8 @@ import (
 	"github.com/toolhost/toolhost/taskfile"
 )
 
-// parts are the sources of a project's tools, made from one state of its
-// agent.hcl.
-type parts struct {
+// assembly are the sources of a project's tools, made from one state of its agent.hcl.
+type assembly struct {
 	sources []host.Source
 	toolset host.Toolset
 	manager *plugins.Manager
@@ -51,7 +50,7 @@ type parts struct {
 	claims   []claim           // to names, of those sources
 }
 
-func (p *parts) close() {
+func (p *assembly) close() {
 	if p.manager != nil {
 		_ = p.manager.Close()
 	}
@@ -66,17 +65,19 @@ func (p *parts) close() {
 	}
 }
 
-// assemble makes the sources that a configuration and a toolset call for.
-func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, error) {
+// assemble makes the sources for a configuration and a toolset.
+func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*assembly, error) {
 	if p.options.Broken && cfg == p.options.Config {
-		return p.brokenParts(cfg)
+		return p.brokenAssembly(cfg)
 	}
 	set, err := SelectToolset(cfg, p.options.Toolset)
 	if err != nil {
 		return nil, err
 	}
 	if !known(set.Name).OwnPermissions {
-		set.Hide = hides(rules)
+		set.Hide = func(name string, def *tool.Definition) bool {
+			return rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
+		}
 	}
 	if cfg.ReadOnly {
 		set.Hide = writes
@@ -84,7 +85,7 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	if !set.Envelope {
 		set.Absent = p.options.Absent
 	}
-	made := &parts{toolset: set}
+	made := &assembly{toolset: set}
 	if err := p.fill(made, cfg); err != nil {
 		made.close()
 		return nil, err
@@ -92,8 +93,8 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	return made, nil
 }
 
-// fill makes what parts are of.
-func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
+// fill makes the parts.
+func (p *Project) fill(made *assembly, cfg *config.Config) (err error) {
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return err
 	}
@@ -109,11 +110,11 @@ func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
 	return p.addSources(made, cfg)
 }
 
-// workspaceFor is the workspace of a configuration: the project's own, or one
-// with the trees and protected paths that a changed agent.hcl names.
-func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
+// workspaceFor is the workspace of a configuration: the project's own, or one with a changed
+// agent.hcl's trees and protected paths.
+func (p *Project) workspaceFor(made *assembly, cfg *config.Config) (*workspace.Workspace, error) {
 	made.protect = p.protectedGlobs(p.Workspace.Root(), cfg)
-	if p.parts == nil {
+	if p.assembly == nil {
 		return p.Workspace, nil
 	}
 	root, err := workspaceRoot(p.options.Workspace, cfg)
@@ -125,17 +126,17 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 			tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
 				Suggest("Restart the server, or take the change back.")
 	}
-	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.parts.protect, made.protect) &&
-		!p.parts.changed {
+	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.assembly.protect, made.protect) &&
+		!p.assembly.changed {
 		return p.Workspace, nil
 	}
 	made.changed = true
 	return p.openTrees(p.Workspace.Root(), cfg)
 }
 
-// standardOnly reports whether only the standard tools are offered: those of the
-// fixed contract "agent", or beside a file that is not approved.
-func (m *parts) standardOnly(cfg *config.Config) bool {
+// standardOnly reports whether only the standard tools are offered: for the contract "agent", or
+// while a file is not approved.
+func (m *assembly) standardOnly(cfg *config.Config) bool {
 	return m.toolset.Name == "agent" || cfg.ReadOnly
 }
 
@@ -145,9 +146,8 @@ func writes(_ string, def *tool.Definition) bool {
 		slices.ContainsFunc(def.Permissions, func(p tool.Permission) bool { return p != tool.FileRead })
 }
 
-// addShipped offers the tools of a plugin that is part of toolhost, without
-// those whose place others take.
-func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
+// addShipped offers a shipped plugin's tools, without those that others replace.
+func (m *assembly) addShipped(spec plugins.Spec, replaced ...string) error {
 	spec.Shipped = true
 	if undo.Optional() {
 		spec.Env = map[string]string{undo.OptionalEnv: os.Getenv(undo.OptionalEnv)}
@@ -159,11 +159,10 @@ func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
 	return nil
 }
 
-// addSources adds, in order of listing: builtins, commands, the files plugin,
-// the Taskfile, the project's plugins and other MCP servers. A tool of
-// agent.hcl takes the place of the standard one of its name, whatever source
-// that is of.
-func (p *Project) addSources(m *parts, cfg *config.Config) error {
+// addSources adds, in order of listing: built-ins, commands, the files plugin, the Taskfile, the
+// project's plugins and other MCP servers. A tool of agent.hcl replaces the standard one of its
+// name, from any source.
+func (p *Project) addSources(m *assembly, cfg *config.Config) error {
 	var own []argv.Spec
 	if !m.standardOnly(cfg) {
 		own = cfg.Tools
@@ -186,8 +185,8 @@ func (p *Project) addSources(m *parts, cfg *config.Config) error {
 		commands,
 		host.Without(host.Tools("taskfile", m.tasks.Tools()...), replaced...),
 	)
-	// The file tools do to files what the builtins do, in the same confines: a
-	// process of their own would cost twice the time and protect nothing.
+	// The file tools have the built-ins' confines: a process of their own would take twice the time
+	// and protect nothing.
 	settings := map[string]any{"confine": p.confineSettings(cfg)}
 	files := plugins.Spec{Name: "files", InProcess: true, Config: tool.MustMarshal(settings)}
 	if err := m.addShipped(files, replaced...); err != nil {
@@ -204,7 +203,7 @@ func (p *Project) addSources(m *parts, cfg *config.Config) error {
 }
 
 // addPlugins adds the plugins that agent.hcl declares.
-func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
+func (p *Project) addPlugins(m *assembly, cfg *config.Config) error {
 	var diags config.Diagnostics
 	if m.lock, diags = pluginlock.For(cfg); diags.HasErrors() {
 		return p.options.Report(diags)
@@ -234,7 +233,7 @@ func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
 	return nil
 }
 
-func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
+func (p *Project) builtins(m *assembly, cfg *config.Config) ([]tool.Tool, error) {
 	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, MaxBytes: cfg.Web.MaxSize,
 		Timeout: cfg.Web.Timeout})
 	if err != nil {
@@ -244,8 +243,8 @@ func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 		nil
 }
 
-// sealKey gives the key for what toolhost writes into the workspace and believes
-// later, nil where there is no safe place for one.
+// sealKey returns the key that authenticates what toolhost writes into the workspace, nil without a
+// safe place for one.
 func (p *Project) sealKey(cfg *config.Config) *seal.Key {
 	dir, err := seal.Dir()
 	if err != nil {
@@ -258,9 +257,8 @@ func (p *Project) sealKey(cfg *config.Config) *seal.Key {
 	return key
 }
 
-// commands are the standard wrappers that no own tool takes the place of, and
-// the own tools.
-func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.Source, error) {
+// commands are the own tools, and the standard wrappers that these do not replace.
+func (p *Project) commands(m *assembly, cfg *config.Config, own []argv.Spec) (host.Source, error) {
 	standards := slices.DeleteFunc(standard.Specs(), func(s argv.Spec) bool {
 		return slices.ContainsFunc(own, func(o argv.Spec) bool { return o.Name == s.Name })
 	})
@@ -306,14 +304,14 @@ func (p *Project) newManager(cfg *config.Config, protect []string) (*plugins.Man
 		Prepare:     prepare,
 		Denied:      denied,
 	}
-	if p.parts != nil {
-		return p.parts.manager.Succeed(options), nil
+	if p.assembly != nil {
+		return p.assembly.manager.Succeed(options), nil
 	}
 	return plugins.NewManager(options), nil
 }
 
-// pluginSpec is a plugin block for the manager. Its configuration is checked
-// against the plugin's own schema when the plugin is asked for it.
+// pluginSpec is a plugin block for the manager. Its configuration is checked when the plugin's own
+// schema is known.
 func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 	settings, diags := c.Config.JSON(nil)
 	if diags.HasErrors() {
@@ -326,9 +324,7 @@ func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 	}, nil
 }
 
-// defaultIdleTimeout is how long a plugin that came from elsewhere may go
-// unused. Those that are part of toolhost may hold what a session needs later,
-// and stay.
+// defaultIdleTimeout ends an unused foreign plugin. Shipped ones may hold a session's state, and stay.
 const defaultIdleTimeout = 15 * time.Minute
 
 // idleTimeout is the value of idle_timeout for the manager.
@@ -342,8 +338,8 @@ func idleTimeout(given time.Duration) time.Duration {
 	return given
 }
 
-// resolveConfig checks a plugin's config block against the schema that the
-// plugin declares, and keeps the mistakes with their lines.
+// resolveConfig checks a plugin's config block against the plugin's schema, and keeps the mistakes
+// with their lines.
 func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
 	return func(declared json.RawMessage) (json.RawMessage, error) {
 		settings, diags := c.Config.JSON(declared)
@@ -359,15 +355,14 @@ func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.Ra
 	}
 }
 
-// ConfigMistakes are the mistakes in the config block of a source that is a
-// plugin, as far as its own schema was seen.
+// ConfigMistakes are the mistakes in a plugin's config block, if its schema was seen.
 func (p *Project) ConfigMistakes(source string) config.Diagnostics {
 	found, _ := p.configMistakes.Load(source)
 	mistakes, _ := found.(config.Diagnostics)
 	return mistakes
 }
 
-func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
+func (p *Project) newTaskfile(m *assembly, cfg *config.Config) *taskfile.Taskfile {
 	policy := p.taskPolicy(cfg)
 	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), CacheDir: userdir.Cache("tasks"),
 		Prepare: func(cmd *exec.Cmd) (map[string]any, error) {

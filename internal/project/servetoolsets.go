@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// Offers are the toolsets that a server offers at paths of their own. Each is
-// a project of its own, opened at its first use.
+// Offers are the toolsets at paths of their own of a server, each a project opened at first use.
 type Offers struct {
 	ctx     context.Context
 	opening *Opening
@@ -23,15 +22,14 @@ type Offers struct {
 	more map[string]*Offer
 }
 
-// Further gives the toolsets beside this one: those that are named, or else
-// those of agent.hcl. They are served until ctx ends. Close the Offers instead
-// of the Offer then.
+// Further returns further toolsets: the named ones, or those of agent.hcl, served until ctx ends.
+// Close the Offers in place of the Offer.
 func (o *Offer) Further(ctx context.Context, serving Serving, named ...string) *Offers {
 	return &Offers{ctx: ctx, opening: o.opening, serving: serving, first: o, named: named,
 		more: make(map[string]*Offer)}
 }
 
-// Get gives the server of a toolset.
+// Get returns the server of a toolset.
 func (o *Offers) Get(_ context.Context, name string) (*mcpserve.Server, error) {
 	known := o.known()
 	if !slices.Contains(known, name) {

@@ -11,18 +11,17 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// FirstList bounds how long the first list of a server waits. Clients are
-// told when more come, and many read only the first list.
+// FirstList bounds the wait of a server's first list. Clients are notified of later tools, but many
+// read only the first list.
 const FirstList = 10 * time.Second
 
-// Serving says how a toolset is served.
+// Serving is how a toolset is served.
 type Serving struct {
 	// Search offers three tools in place of the list, see mcpserve.Options.
 	Search bool
-	// FirstList is how long the first list waits for the tools of MCP servers.
-	// Zero means the constant FirstList.
+	// FirstList bounds the wait for the tools of MCP servers. Zero means the constant.
 	FirstList time.Duration
-	// Broken has an agent.hcl with mistakes not keep the server from starting.
+	// Broken lets the server start with mistakes in agent.hcl.
 	Broken bool
 	// TaskAfter is when a call becomes a task, see mcpserve.Options.
 	TaskAfter time.Duration
@@ -33,8 +32,8 @@ type Serving struct {
 	Middleware mcp.Middleware
 	// NoUndo is that of mcpserve.Options.
 	NoUndo bool
-	// Unwatched leaves it to the caller to call [Offer.Look]: looking at the files of
-	// thousands of servers in one process all the time takes all of a processor.
+	// Unwatched leaves it to the caller to call [Offer.Look]: polling for thousands of servers in
+	// one process takes a whole processor.
 	Unwatched bool
 }
 
@@ -47,18 +46,18 @@ type Offer struct {
 
 	opening   *Opening
 	firstList time.Duration
-	stands    *standing
+	status    *fileStatus
 	looks     []func()
 }
 
-// Offer opens the project for its toolset and follows its changes until ctx
-// ends.
+// Offer opens the project for its toolset and follows its changes until ctx ends.
 func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
-	stands := new(standing)
+	status := new(fileStatus)
 	p, err := o.Open(ctx)
-	stands.found(o.Standing.Load())
+	status.found(o.Standing.Load())
 	if wrong, ok := errors.AsType[*MistakesError](err); ok && serving.Broken {
-		stands.begin(Summarize(wrong))
+		status.refuse(Summarize(wrong))
+		status.broken = true
 		p, err = o.openBroken(ctx)
 	}
 	if err != nil {
@@ -69,12 +68,12 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 	settled := make(chan struct{})
 	server := mcpserve.New(p.Host, mcpserve.Options{
 		Name: cmp.Or(serving.Name, "toolhost"), Version: o.Version, Logger: o.Logger, SessionEnded: p.SessionEnded,
-		Search: serving.Search, Instructions: instructions(p, stands), KeepQuestion: p.KeepQuestion, Settled: settled,
+		Search: serving.Search, Instructions: instructions(p, status), KeepQuestion: p.KeepQuestion, Settled: settled,
 		SessionID: serving.SessionID, Middleware: serving.Middleware,
 		TaskAfter: serving.TaskAfter, Recorded: p.recordedCall, NoUndo: serving.NoUndo,
 	})
 	offer := &Offer{Project: p, Server: server, Settled: settled, opening: o,
-		firstList: cmp.Or(serving.FirstList, FirstList), stands: stands}
+		firstList: cmp.Or(serving.FirstList, FirstList), status: status}
 	go func() {
 		defer close(settled)
 		offer.connectServers(ctx)
@@ -98,17 +97,15 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 	return offer, nil
 }
 
-// Look takes over what has changed in the files of the project since the last
-// look, and tells the clients.
+// Look applies changes of the project's files since the last look, and notifies clients.
 func (o *Offer) Look() {
 	for _, again := range o.looks {
 		again()
 	}
 }
 
-// connectServers starts the MCP servers whose tools are not known yet, and logs
-// which sources give no tools and which tools are left out, for the operator of
-// a server. Other commands say it where it matters to them.
+// connectServers starts MCP servers with unknown tools, and logs missing sources and tools for a
+// server's operator. Other commands report them where relevant.
 func (o *Offer) connectServers(ctx context.Context) {
 	p, logger := o.Project, o.opening.Logger
 	loaded := p.LoadServers(ctx, o.firstList)
@@ -122,17 +119,17 @@ func (o *Offer) connectServers(ctx context.Context) {
 	p.logLeftOut(ctx, logger)
 }
 
-// reload takes over a changed agent.hcl. A broken one changes nothing.
+// reload applies a changed agent.hcl. A broken one changes nothing.
 func (o *Offer) reload(ctx context.Context) {
-	logger, stands := o.opening.Logger, o.stands
+	logger, status := o.opening.Logger, o.status
 	err := o.Project.Reload(ctx)
 	switch {
 	case errors.Is(err, ErrClosed):
 	case err != nil:
 		logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
-		stands.refuse(Summarize(err))
+		status.refuse(Summarize(err))
 	default:
-		stands.found(o.opening.Standing.Load())
+		status.found(o.opening.Standing.Load())
 		o.Server.Refresh()
 		go o.connectServers(ctx)
 		if reason, next := o.opening.Standing.Load().Explain(); reason != "" {
@@ -143,8 +140,7 @@ func (o *Offer) reload(ctx context.Context) {
 	}
 }
 
-// tasksChanged takes note of a Taskfile that is new or was changed. It is read afresh
-// whenever it is used.
+// tasksChanged handles a new or changed Taskfile, which is read again at each use.
 func (o *Offer) tasksChanged(ctx context.Context) {
 	if err := o.Project.CheckTasks(ctx); err != nil {
 		o.opening.Logger.ErrorContext(ctx, "the Taskfile cannot be used; its commands fail until it is fixed", "error", err)

@@ -11,9 +11,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// link ties what comes in over one MCP session to a session of the host. It
-// travels in the context of the connection, where handlers find it.
-type link struct {
+// conn ties an MCP session to a session of the host. It travels in the context of the connection.
+type conn struct {
 	session *host.Session
 	// anonymous is true where the session's name was made up.
 	anonymous bool
@@ -32,33 +31,33 @@ type link struct {
 	over bool
 }
 
-// linkKey is the key of the link in a connection's context.
-type linkKey struct{}
+// connKey is the key of the link in a connection's context.
+type connKey struct{}
 
-// linkOf gives the link of the connection that a request came in on.
-func linkOf(ctx context.Context) *link {
-	l, _ := ctx.Value(linkKey{}).(*link)
+// connOf returns the conn of the connection that a request came in on.
+func connOf(ctx context.Context) *conn {
+	l, _ := ctx.Value(connKey{}).(*conn)
 	return l
 }
 
-// newLink makes a link to the host session of that name, or of a random one.
-func (s *Server) newLink(name string) *link {
+// newConn returns a conn of the host session of that name, or of a random one.
+func (s *Server) newConn(name string) *conn {
 	anonymous := name == ""
 	if anonymous {
 		name = "mcp-" + rand.Text()[:10]
 	}
-	l := &link{anonymous: anonymous, session: s.host.Session(name), slots: make(chan struct{}, callsAtOnce),
+	l := &conn{anonymous: anonymous, session: s.host.Session(name), slots: make(chan struct{}, callsAtOnce),
 		closed: func() { s.options.SessionEnded(name) }}
 	l.ended, l.end = context.WithCancel(context.Background())
 	return l
 }
 
-// callsAtOnce bounds the calls of one session that run at one time, so that
-// no session takes the places of all others. More wait.
+// callsAtOnce bounds the concurrent calls of one session, so that it cannot take the places of all
+// others. More wait.
 const callsAtOnce = 32
 
 // begin starts a call, which ends with the link at the latest.
-func (l *link) begin(ctx context.Context) (context.Context, func(), error) {
+func (l *conn) begin(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case l.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -89,7 +88,7 @@ func errEnded() error {
 }
 
 // close ends the calls that run, waits for them and releases the session.
-func (l *link) close() {
+func (l *conn) close() {
 	l.mu.Lock()
 	first := !l.over
 	l.over = true
@@ -101,9 +100,7 @@ func (l *link) close() {
 	}
 }
 
-// keepSession hands a session that has been initialized to its link. The
-// session is of the revision that was agreed on, which need not be the one that
-// the client asked for.
+// keepSession hands an initialized session, which has the agreed revision, to its conn.
 func keepSession(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)
@@ -113,8 +110,8 @@ func keepSession(next mcp.MethodHandler) mcp.MethodHandler {
 			return result, err
 		}
 		session.InitializeParams().ProtocolVersion = answer.ProtocolVersion
-		if link := linkOf(ctx); link != nil && link.keep != nil {
-			link.keep(session)
+		if conn := connOf(ctx); conn != nil && conn.keep != nil {
+			conn.keep(session)
 		}
 		return result, nil
 	}

@@ -34,8 +34,7 @@ func (b block) asks(p *params) []argv.Ask {
 	return asks
 }
 
-// ask reads one: a form for the user, a question to a model, or one for the
-// client's roots.
+// ask reads an ask block: a form for the user, a question to a model, or one for the client's roots.
 func (b block) ask(nested *hcl.Block, p *params) argv.Ask {
 	blk := b.open(nested, "ask")
 	a := argv.Ask{Key: nested.Labels[0], Pos: pos(nested.DefRange)}
@@ -153,21 +152,16 @@ func (b block) form() json.RawMessage {
 	return raw
 }
 
-// noSecret refuses to ask for secrets: what is typed into a form passes
-// through the client and may be kept there.
+// noSecret refuses to ask for secrets: the client may keep what is typed into a form.
 func (b block) noSecret(at hcl.Range, name, title string) {
+	words := regexp.MustCompile(`(?i)passw(or)?d|passphrase|pass[_ -]?code|secret|token|credential|(api|access|private|ssh)[_ -]?key`)
 	for _, text := range []string{name, title} {
-		if word := secretWord(text); word != "" {
+		if word := strings.ToLower(words.FindString(text)); word != "" {
 			b.fail(at, "Question for a secret", `Take it from the environment: env = { NAME = env("NAME") }.`,
 				"%q looks like a secret (%s), and a form is no place for one.", name, word)
 			return
 		}
 	}
-}
-
-func secretWord(text string) string {
-	words := regexp.MustCompile(`(?i)passw(or)?d|passphrase|pass[_ -]?code|secret|token|credential|(api|access|private|ssh)[_ -]?key`)
-	return strings.ToLower(words.FindString(text))
 }
 
 // answerName compiles ask.KEY.FIELD.
