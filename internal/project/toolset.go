@@ -7,6 +7,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
@@ -27,8 +28,9 @@ func SelectToolset(cfg *config.Config, name string) (host.Toolset, error) {
 				Resources: set.Resources, Prompts: set.Prompts}, nil
 		}
 	}
+	names := ToolsetNames(cfg)
 	return host.Toolset{}, usage(tool.Errorf(tool.InvalidArgument, "there is no toolset %q", name).
-		Suggest("Known toolsets: %s.", strings.Join(ToolsetNames(cfg), ", ")))
+		Suggest("%s", nearest.Hint(name, names, "Known toolsets: "+strings.Join(names, ", ")+".")))
 }
 
 // ToolsetNames are the toolsets that are part of toolhost, then those of

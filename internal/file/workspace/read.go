@@ -93,7 +93,7 @@ func (p *place) openFile() (*os.File, fs.FileInfo, error) {
 func (p *place) regular() error {
 	switch {
 	case p.missing():
-		return notFound(p.given)
+		return p.notThere()
 	case p.info.IsDir():
 		return isDirectory(p.given)
 	case !p.info.Mode().IsRegular():
@@ -213,7 +213,7 @@ func (w *Workspace) openDir(dir string) (*os.Root, string, *tree, error) {
 // openRoot opens a handle of the directory at the place.
 func (p *place) openRoot() (*os.Root, error) {
 	if p.missing() {
-		return nil, notFound(p.given)
+		return nil, p.notThere()
 	}
 	if !p.info.IsDir() {
 		return nil, notDirectory(p.given)
