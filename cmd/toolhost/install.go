@@ -288,6 +288,10 @@ func (a *app) uninstall(id string, flags clientFlags) error {
 	if err := change.Write(); err != nil {
 		return err
 	}
+	if change.After == nil {
+		fmt.Fprintf(a.out, "%s removed %s, which had only the server %s\n", a.painter.green("✓"), file, flags.name)
+		return nil
+	}
 	fmt.Fprintf(a.out, "%s took the server %s out of %s\n", a.painter.green("✓"), flags.name, file)
 	a.tellBackup(backupOf(change))
 	return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -88,7 +89,8 @@ type format interface {
 type Change struct {
 	// File is the path of the file.
 	File string
-	// Before and After are its contents. Before is nil when there is no file.
+	// Before and After are its contents. Before is nil when there is no file, After when
+	// none is to be left.
 	Before, After []byte
 	// Existed is true when there was an entry of that name.
 	Existed bool
@@ -153,8 +155,8 @@ func repairs(entry any, fields []field) (wrong []field) {
 
 // Uninstall works out the change that takes the entry of that name out, and
 // the mappings that hold nothing else, unless they were there without it in
-// original, the file before anything was installed (nil for no file). Nothing
-// is written. The error is a *tool.Error.
+// original, the file before the last change (nil for no file). Of a file that
+// Install made nothing is left. Nothing is written. The error is a *tool.Error.
 func (c *Client) Uninstall(file string, before, original []byte, name string) (*Change, error) {
 	change, data, err := c.read(file, before)
 	if err != nil {
@@ -170,7 +172,25 @@ func (c *Client) Uninstall(file string, before, original []byte, name string) (*
 	if err := c.prune(change, path, original); err != nil {
 		return nil, c.refuse(file, err)
 	}
-	return change, c.verify(change, path, func(_ any, found bool) bool { return !found })
+	err = c.verify(change, path, func(_ any, found bool) bool { return !found })
+	if err == nil && empty(change.After) && (original == nil || c.only(original, path)) {
+		change.After = nil
+	}
+	return change, err
+}
+
+// only reports whether a file has the entry at path and nothing else.
+func (c *Client) only(text []byte, path []string) bool {
+	data, err := c.format.decode(text)
+	_, there := at(data, path)
+	left, isMapping := without(data, path).(map[string]any)
+	return err == nil && there && isMapping && len(left) == 0
+}
+
+// empty reports whether a file holds nothing, not even a comment.
+func empty(text []byte) bool {
+	left := strings.Join(strings.Fields(string(text)), "")
+	return left == "" || left == "{}"
 }
 
 // prune takes out the mappings on the way to an entry that hold nothing any

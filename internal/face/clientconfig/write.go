@@ -51,7 +51,8 @@ func ReadOriginal(file string) ([]byte, error) {
 // Write carries out a change: whole or not at all, through symlinks to the
 // file itself, with the file's permissions. The old file is kept beside it,
 // under its name and BackupSuffix. Nothing is written when the file is no
-// longer as it was. The error is a *tool.Error, of code conflict in that case.
+// longer as it was. The error is a *tool.Error, of code conflict in that case. A file of
+// which nothing is to be left is removed with its copy.
 func (c *Change) Write() error {
 	file, err := target(c.File)
 	if err != nil {
@@ -65,7 +66,7 @@ func (c *Change) Write() error {
 		return failed("write", c.File, err)
 	}
 	takeBack := func(error) {}
-	if c.Before != nil {
+	if c.Before != nil && c.After != nil {
 		if takeBack, err = keep(file, BackupSuffix, c.Before); err != nil {
 			return failed("write", c.File+BackupSuffix, err)
 		}
@@ -74,6 +75,15 @@ func (c *Change) Write() error {
 		takeBack(err)
 		return tool.Errorf(tool.Conflict, "%s has been changed meanwhile", c.File).
 			Suggest("Nothing was written. Close the client if it is running, and try again.")
+	}
+	if c.After == nil {
+		if err := os.Remove(file); err != nil {
+			return failed("remove", c.File, err)
+		}
+		if err := os.Remove(file + BackupSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failed("remove", c.File+BackupSuffix, err)
+		}
+		return nil
 	}
 	if err := atomicfile.Write(file, c.After, mode); err != nil {
 		takeBack(err)
