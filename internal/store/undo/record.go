@@ -40,7 +40,7 @@ func CallOf(ctx context.Context) (Call, bool) {
 
 type lostKey struct{}
 
-// WithLost gives a context in which lost is told of each change whose old content is not kept, with the reason.
+// WithLost gives a context in which lost gets each change whose old content is not kept, with the reason.
 func WithLost(ctx context.Context, lost func(path, why string)) context.Context {
 	return context.WithValue(ctx, lostKey{}, lost)
 }
