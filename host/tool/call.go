@@ -205,7 +205,7 @@ func (c *Call) Emit(ctx context.Context, event string, payload any) error {
 // Ask is Services.Ask; without a host nobody can be asked.
 func (c *Call) Ask(ctx context.Context, key string, form Form) (Answer, error) {
 	if c.Host == nil {
-		return Answer{}, noService("nobody can be asked")
+		return Answer{}, noService("no one is there to ask")
 	}
 	return c.Host.Ask(ctx, key, form)
 }
