@@ -23,9 +23,9 @@ build:
 	$(GO) build -o $(BIN)/ $(PROGRAMS)
 	$(GO) build -C fleet -o ../$(BIN)/ ./cmd/toolhost-hub
 
-# run builds the programs and shows them at work in a small project.
+# run builds what it shows, and shows it at work in a small project.
 run:
-	@$(GO) run ./examples/demo $(MAKE) $(BINARY)
+	@$(GO) run ./examples/demo $(GO) $(BINARY)
 
 # test runs the tests that take minutes on any machine with Go: go test -short.
 # TESTFLAGS are further flags. vet is lint's. Tests wait for a good part of their

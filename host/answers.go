@@ -62,7 +62,7 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 	case s.call.request.CanAsk:
 		return tool.Answer{}, s.put(key, form)
 	}
-	return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s has a question and nobody can be asked: %s",
+	return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s has a question and no one is there to ask: %s",
 		s.call.outcome.Tool, form.Message).
 		Suggest("Call it where a user can answer: on a terminal, or from an MCP client with elicitation.").With(NeedsDetail, "elicitation")
 }
@@ -274,7 +274,7 @@ func (s *services) sample(ctx context.Context, key string, request tool.SampleRe
 		return nil, s.put(key, tool.Form{Message: request.Prompt, Sample: &request})
 	}
 	return nil, tool.Errorf(tool.Unavailable, "there is no language model to ask: %w", ErrNoModel).
-		Suggest(`Have the operator add a model block to agent.hcl (model { url = "...", model = "...", key = `+
+		Suggest(`Have the user add a model block to agent.hcl (model { url = "...", model = "...", key = `+
 			`env("...") }), or use a client that offers sampling.`).
 		With(NeedsDetail, "sampling")
 }

@@ -28,7 +28,7 @@ func (c *call) approveCall(ctx context.Context) error {
 		return c.decidedElsewhere(ctx, v, reason)
 	}
 	if !c.request.CanAsk {
-		return c.wait(ctx, answeredByNobody, "nobody can be asked")
+		return c.wait(ctx, answeredByNobody, "no one is there to ask")
 	}
 	q := c.outcome.Question()
 	return &tool.InputRequired{Key: ApprovalKey,
@@ -89,7 +89,7 @@ func Refused(name, reason string) *tool.Error {
 func (c *call) wait(ctx context.Context, answer, why string) error {
 	how, reason := c.request.HowToApprove, c.outcome.Decision.Reason
 	if how == "" {
-		how = "Ask the operator to allow it with a policy rule in agent.hcl."
+		how = "Ask the user to allow it with a policy rule in agent.hcl."
 	}
 	if said, err := c.file(ctx); err != nil {
 		c.host.logger.WarnContext(ctx, "the call cannot wait for approval", "tool", c.entry.Name, "error", err)

@@ -305,7 +305,7 @@ func (s *Session) unmade(request Request) *call {
 
 func denied(name string, d Decision) *tool.Error {
 	return tool.Errorf(tool.Denied, "the call of %s is denied: %s", name, d.Reason).
-		Suggest("Do it another way, or ask the operator to change the policy.").
+		Suggest("Do it another way, or ask the user to change the policy.").
 		With("rule", d.Rule)
 }
 

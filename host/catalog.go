@@ -150,7 +150,7 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 			return nil, tool.Errorf(tool.Denied, "the tool %q is not offered", name).Suggest("%s", absent)
 		}
 		return nil, tool.Errorf(tool.Denied, "the tool %q is denied by policy", name).
-			Suggest("Do it another way, or ask the operator to change the policy.")
+			Suggest("Do it another way, or ask the user to change the policy.")
 	}
 	for _, left := range c.leftOut {
 		if left.Name == name {
@@ -161,14 +161,15 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 	if absent != "" {
 		return nil, err.Suggest("%s", absent)
 	}
-	if near := nearest.Name(name, c.names()); near != "" {
-		return nil, err.Suggest("Did you mean %q? Run toolhost list to see all tools.", near)
+	const list = "Run toolhost list to see all tools."
+	if hint := nearest.Hint(name, c.names(), list); hint != list {
+		return nil, err.Suggest("%s", hint)
 	}
 	for _, p := range c.problems {
 		return nil, err.Suggest("%s gives no tools now: %s. %s", p.Source, strings.TrimSuffix(p.Err.Message, "."),
 			p.Err.Suggestion)
 	}
-	return nil, err.Suggest("Run toolhost list to see all tools.")
+	return nil, err.Suggest(list)
 }
 
 func (c *Catalog) names() []string {

@@ -188,7 +188,7 @@ func TestJudge(t *testing.T) {
 
 	alone := s.Call(t.Context(), host.Request{Tool: "write", HowToApprove: "Say please."})
 	assert.Equal(t, tool.Denied, alone.Err.Code)
-	assert.Contains(t, alone.Err.Message, "nobody can be asked")
+	assert.Contains(t, alone.Err.Message, "no one is there to ask")
 	assert.Equal(t, "Say please.", alone.Err.Suggestion)
 
 	action = host.Deny

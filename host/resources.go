@@ -115,10 +115,7 @@ func (c *Catalog) Prompt(name string) (*Entry, error) {
 		}
 	}
 	err := tool.Errorf(tool.NotFound, "there is no prompt named %q", name)
-	if near := nearest.Name(name, names); near != "" {
-		return nil, err.Suggest("Did you mean %q?", near)
-	}
-	return nil, err.Suggest("Use one of the listed prompts.")
+	return nil, err.Suggest("%s", nearest.Hint(name, names, "Use one of the listed prompts."))
 }
 
 // offer finds a resource or prompt by the name that policies know it by.

@@ -150,11 +150,7 @@ func (a *app) packText(ctx context.Context, dir, name string, hosts []string) (s
 	all := packs.All()
 	i := slices.IndexFunc(all, func(p *packs.Pack) bool { return p.Name == name })
 	if i < 0 {
-		next := "toolhost add lists all packs."
-		if near := nearest.Name(name, packNames()); near != "" {
-			next = fmt.Sprintf("Did you mean %s? %s", near, next)
-		}
-		return "", usagef(next, "there is no pack %q", name)
+		return "", usagef(nearest.Hint(name, packNames(), "toolhost add lists all packs."), "there is no pack %q", name)
 	}
 	p, project := all[i], os.DirFS(dir)
 	if why := p.Unfit(project); why != "" {

@@ -357,10 +357,7 @@ func (c *checker) toolsetNames(known []string) {
 }
 
 func (c *checker) unknown(severity, at, name string, known []string) {
-	hint := "toolhost list shows the tools."
-	if near := nearest.Name(name, known); near != "" {
-		hint = `Did you mean "` + near + `"? ` + hint
-	}
+	hint := nearest.Hint(name, known, "toolhost list shows the tools.")
 	c.found = append(c.found, c.cfg.Report(severity, at, "Unknown tool", "There is no tool "+strconv.Quote(name), hint))
 }
 

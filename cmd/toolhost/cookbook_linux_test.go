@@ -40,31 +40,6 @@ func (p *exampleProject) standIn(name, script string) {
 	p.env = append(p.env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-func TestCookbookNetwork(t *testing.T) {
-	needsFull(t)
-	const recipe = `variable "packages" { default = "https://packages.example.com" }`
-	installed(t, "curl")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
-		r *http.Request) {
-		fmt.Fprintf(w, "%s\n", r.URL.Path)
-	}))
-	defer server.Close()
-	p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_packages="+server.URL)
-	const list = "  network = [\"packages.example.com\"]\n"
-	recipeText := p.read("agent.hcl")
-	plant(t, p.dir, texts{"agent.hcl": strings.Replace(recipeText, list,
-		fmt.Sprintf("  network = [%q]\n", strings.TrimPrefix(server.URL, "http://")), 1)})
-	p.calls([]projectCall{
-		{[]string{"latest_version", "package=left-pad"}, `^/left-pad/latest\n$`, false},
-		{[]string{"latest_version", "package=../admin"}, `must match the pattern`, true},
-	})
-	withoutGrant := strings.Replace(recipeText, list, "", 1)
-	require.NotEqual(t, recipeText, withoutGrant)
-	plant(t, p.dir, texts{"agent.hcl": withoutGrant})
-	p.calls([]projectCall{{[]string{"latest_version", "package=left-pad"},
-		`network = \["HOST:PORT"\] in tool "latest_version"`, true}})
-}
-
 func TestCookbookDatabases(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	t.Run("file", func(t *testing.T) {

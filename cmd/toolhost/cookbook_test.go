@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,14 +25,6 @@ func recipes(t *testing.T) map[string]string {
 		found[first] = block
 	}
 	return found
-}
-
-// fenced are the code blocks of a language in a page.
-func fenced(page, language string) (blocks []string) {
-	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(page, -1) {
-		blocks = append(blocks, match[1])
-	}
-	return blocks
 }
 
 // installed skips where one of the programs is missing. The test then finds no

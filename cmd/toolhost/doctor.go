@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/project/agentfile"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/source/mcpclient"
@@ -79,20 +80,56 @@ sandbox that is off, and a missing program that few tools need are no faults.
 	return c
 }
 
-// printFindings shows each finding below its mark, wrapped to the terminal.
+// printFindings shows each finding below its mark, wrapped to the terminal. What was
+// checked stands in a column as wide as the longest, and above the finding where it is
+// wider than the column may be.
 func (a *app) printFindings(findings []finding) {
-	const margin = 17
-	width := terminalWidth(a.out)
+	const widest = 24
+	column := 14
+	for _, f := range findings {
+		if n := len(f.Check); n <= widest {
+			column = max(column, n)
+		}
+	}
+	width, margin := terminalWidth(a.out), column+3
 	for _, f := range findings {
 		mark := a.painter.green("✓")
 		if !f.OK {
 			mark = a.painter.yellow("!")
 		}
-		fmt.Fprintf(a.out, "%s %-14s %s\n", mark, f.Check, wrapped(f.Detail, width, margin))
+		check := fmt.Sprintf("%-*s", column, f.Check)
+		if len(f.Check) > widest {
+			check = f.Check + "\n" + strings.Repeat(" ", column+2)
+		}
+		fmt.Fprintf(a.out, "%s %s %s\n", mark, check, wrapped(f.Detail, width, margin))
 		if f.Next != "" {
-			fmt.Fprintf(a.out, "  %-14s %s\n", "", wrapped(f.Next, width, margin))
+			fmt.Fprintf(a.out, "%*s%s\n", margin, "", wrapped(f.Next, width, margin))
 		}
 	}
+}
+
+// firstMistake describes the first error among the mistakes of an agent.hcl.
+func firstMistake(found config.Diagnostics) string {
+	first := found[max(0, slices.IndexFunc(found, func(d config.Diagnostic) bool { return d.Severity == "error" }))]
+	return show.Text(fmt.Sprintf("the first, in line %d: %s: %s", first.Line, first.Summary, first.Detail))
+}
+
+// standingFinding tells of an agent.hcl that is not in force as it is, and whether it could be.
+func (a *app) standingFinding(standing *agentfile.Standing) finding {
+	text, next := standing.Explain()
+	if text == "" {
+		return finding{}
+	}
+	f := finding{Check: "configuration", Warning: true, Detail: text, Next: next}
+	vars, err := a.variables()
+	if err != nil || standing.State == agentfile.Missing {
+		return f
+	}
+	if _, diags := config.Load(standing.Path, config.LoadOptions{Vars: vars}); diags.HasErrors() {
+		f.Detail += " It has mistakes; " + firstMistake(diags)
+		f.Next = "Correct them before you approve it; toolhost validate shows all of them."
+	}
+	return f
 }
 
 // examine looks at the configuration, the plugins and the programs.
@@ -107,11 +144,7 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 			f.Next = e.Suggestion
 		}
 		if wrong, ok := errors.AsType[*project.MistakesError](err); ok {
-			first := wrong.Found[max(0, slices.IndexFunc(wrong.Found, func(d config.Diagnostic) bool {
-				return d.Severity == "error"
-			}))]
-			f.Detail = show.Text(fmt.Sprintf("agent.hcl has mistakes; the first, in line %d: %s: %s", first.Line,
-				first.Summary, first.Detail))
+			f.Detail = "agent.hcl has mistakes; " + firstMistake(wrong.Found)
 			f.Next = "Correct them; toolhost validate shows all of them."
 		}
 		findings = append(findings, f)
@@ -119,8 +152,8 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 		defer p.Close()
 		avoid = p.Workspace.Root()
 		findings = append(findings, finding{Check: "workspace", OK: true, Detail: avoid})
-		if text, next := a.standing.Load().Explain(); text != "" {
-			findings = append(findings, finding{Check: "configuration", Warning: true, Detail: text, Next: next})
+		if f := a.standingFinding(a.standing.Load()); f.Detail != "" {
+			findings = append(findings, f)
 		} else {
 			findings = append(findings,
 				finding{Check: "configuration", OK: true, Detail: cmp.Or(p.Config().Path, "none; the defaults hold")})
@@ -166,12 +199,14 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 			findings = append(findings, finding{Check: "commands", Detail: show.Text(err.Message), Next: err.Suggestion})
 		}
 	}
-	findings = append(findings, gitFindings(ctx)...)
 	for _, program := range optionalPrograms {
 		f := finding{Check: program.name, OK: true}
 		if f.Detail, err = proc.LookPath(program.name, avoid); err != nil {
 			f = finding{Check: program.name, Warning: true, Detail: "is missing; it is needed for " + program.purpose,
 				Next: "Install it if you want that."}
+		} else if program.name == "git" && obeysBareRepositories(ctx, f.Detail) {
+			f = finding{Check: program.name, Warning: true, Detail: f.Detail + ": any directory that looks like a bare repository is used as one",
+				Next: "Set git config --global safe.bareRepository explicit, so that it uses those alone that you name."}
 		}
 		findings = append(findings, f)
 	}
@@ -306,20 +341,13 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	return findings
 }
 
-// gitFindings offers the setting by which the user's git obeys no directory that only
-// looks like a repository.
-func gitFindings(ctx context.Context) []finding {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		return nil
-	}
+// obeysBareRepositories reports whether the user's git obeys a directory that only looks
+// like a repository.
+func obeysBareRepositories(ctx context.Context, git string) bool {
 	cmd := exec.CommandContext(ctx, git, "config", "--global", "safe.bareRepository")
 	cmd.Dir = os.TempDir()
-	if out, _ := cmd.Output(); strings.TrimSpace(string(out)) == "explicit" {
-		return nil
-	}
-	return []finding{{Check: "git", OK: true, Detail: "your git takes any directory that looks like a bare repository for one",
-		Next: "`git config --global safe.bareRepository explicit` has it take those that you name alone."}}
+	out, _ := cmd.Output()
+	return strings.TrimSpace(string(out)) != "explicit"
 }
 
 // undoState says what is wrong with what undo would bring back.

@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // Exit codes. They are part of the interface: scripts rely on them.
@@ -165,10 +166,15 @@ func group(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
 	}
-	c.SuggestionsMinimumDistance = 2
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
 	next := c.CommandPath() + " --help lists what there is."
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		next = "Did you mean " + c.CommandPath() + " " + strings.Join(near, " or ") + "? " + next
+	if near := nearest.Name(args[0], names); near != "" {
+		next = "Did you mean " + c.CommandPath() + " " + near + "? " + next
 	}
 	return usagef(next, "unknown command %q for %q", args[0], c.CommandPath())
 }

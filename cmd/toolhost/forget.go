@@ -14,9 +14,9 @@ import (
 func (a *app) forgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget VALUE",
-		Short: "Take a leaked value out of the record and of what undo keeps",
-		Long: `Take a leaked value, such as a password or token, out of the record and of what
-undo keeps. In the record it is replaced by [redacted]. Of files that held it undo
+		Short: "Remove a leaked value from the record and the undo store",
+		Long: `Remove a leaked value, such as a password or token, from the record and the undo
+store. In the record it is replaced by [redacted]. Of files that held it undo
 keeps no content any more, and what cannot be brought back is named. With - the
 value is read from standard input, which leaves it out of the shell's history.
 

@@ -22,7 +22,7 @@ import (
 )
 
 func (a *app) initCommand() *cobra.Command {
-	var force bool
+	var force, asJSON bool
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write an agent.hcl for this project",
@@ -38,16 +38,17 @@ that installing packages reaches these and no other. Nothing of the project is r
   toolhost init --force`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.initialize(c.Context(), force)
+			return a.initialize(c.Context(), force, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "replace an agent.hcl that exists")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
 }
 
 const elsewhere = "Make the directory writable, or use --workspace DIR."
 
-func (a *app) initialize(ctx context.Context, force bool) error {
+func (a *app) initialize(ctx context.Context, force, asJSON bool) error {
 	path := a.flags.config
 	if path == "" {
 		path = filepath.Join(cmp.Or(a.flags.workspace, "."), config.FileName)
@@ -72,46 +73,79 @@ func (a *app) initialize(ctx context.Context, force bool) error {
 		return notWritten(path, err, elsewhere)
 	}
 	a.approveOwn(path, text)
-	fmt.Fprintf(a.out, "Wrote %s%s\n", path, map[bool]string{true: " with", false: ""}[len(written) > 0])
-	a.tellWritten(written, hosts)
-	a.tellMore(project, others)
-	a.tellNext(written)
 	if absolute, err := filepath.Abs(path); err == nil && above != "" && above != absolute {
 		fmt.Fprintf(a.err, "%s Below here it takes the place of %s.\n", a.painter.yellow("!"), above)
 	}
+	made := initialized{Path: path, Packs: []writtenPack{}, Below: projectsBelow(project), Clients: a.clientsHere()}
+	for _, f := range written {
+		made.Packs = append(made.Packs, writtenPack{f.Name, f.File, f.Tools, hosts[f.Name], missing(f.Needs)})
+	}
+	for _, f := range others {
+		if len(missing(f.Needs)) == 0 {
+			made.More = append(made.More, f.Name)
+		}
+	}
+	made.First, made.Next = linesToType(written)
+	if asJSON {
+		return writeIndented(a.out, made)
+	}
+	a.showInitialized(made)
 	return nil
 }
 
-// tellWritten lists the packs that were written, with their tools and the hosts that they reach.
-func (a *app) tellWritten(written []packs.Found, hosts map[string][]string) {
-	for _, f := range written {
-		tools := strings.Join(f.Tools, ", ")
-		if tools == "" {
-			tools = "list_commands, run_command"
-		}
-		if reach := hosts[f.Name]; len(reach) > 0 {
-			tools += " (network: " + strings.Join(reach, ", ") + ")"
-		}
-		fmt.Fprintf(a.out, "  %s: %s\n", show.Line(f.File), tools)
-		if gone := missing(f.Needs); len(gone) > 0 {
-			fmt.Fprintf(a.out, "    %s is not installed\n", strings.Join(gone, ", "))
-		}
-	}
+// initialized is what init made, and its JSON.
+type initialized struct {
+	Path    string        `json:"path"`
+	Packs   []writtenPack `json:"packs"`
+	More    []string      `json:"more,omitempty"`    // packs that fit besides
+	Below   []string      `json:"below,omitempty"`   // directories with a project of their own
+	Clients []string      `json:"clients,omitempty"` // MCP clients without toolhost
+	First   string        `json:"first,omitempty"`   // what to type in a fresh clone
+	Next    string        `json:"next"`
 }
 
-// tellMore names what else there is to add, and projects in the directories below.
-func (a *app) tellMore(project fs.FS, others []packs.Found) {
-	var names []string
-	for _, f := range others {
-		if len(missing(f.Needs)) == 0 {
-			names = append(names, f.Name)
+// writtenPack is a pack in an agent.hcl that init made.
+type writtenPack struct {
+	Name    string   `json:"name"`
+	File    string   `json:"file"` // why it is there
+	Tools   []string `json:"tools"`
+	Network []string `json:"network,omitempty"`
+	Missing []string `json:"missing,omitempty"` // programs
+}
+
+func (a *app) showInitialized(made initialized) {
+	fmt.Fprintf(a.out, "Wrote %s%s\n", made.Path, map[bool]string{true: " with", false: ""}[len(made.Packs) > 0])
+	for _, pack := range made.Packs {
+		tools := cmp.Or(strings.Join(pack.Tools, ", "), "list_commands, run_command")
+		if len(pack.Network) > 0 {
+			tools += " (network: " + strings.Join(pack.Network, ", ") + ")"
+		}
+		fmt.Fprintf(a.out, "  %s: %s\n", show.Line(pack.File), tools)
+		if len(pack.Missing) > 0 {
+			fmt.Fprintf(a.out, "    %s is not installed\n", strings.Join(pack.Missing, ", "))
 		}
 	}
-	if len(names) > 0 {
-		fmt.Fprintf(a.out, "More that fits: toolhost add %s\n", strings.Join(names, " "))
+	if len(made.More) > 0 {
+		fmt.Fprintf(a.out, "More that fits: toolhost add %s\n", strings.Join(made.More, " "))
 	}
+	if below := made.Below; len(below) > 0 {
+		fmt.Fprintf(a.out, "Projects below, each for a toolhost init of its own: %s\n", strings.Join(below[:min(len(below), 8)], ", "))
+	}
+	if len(made.Clients) > 0 {
+		fmt.Fprintf(a.out, "Connect an agent: toolhost install %s\n", strings.Join(made.Clients, ", or "))
+	}
+	if made.First != "" {
+		fmt.Fprintf(a.out, "In a fresh clone: %s\n", made.First)
+	}
+	fmt.Fprintf(a.out, "Next: %s\n", made.Next)
+}
+
+// maxBelow bounds how many entries of the project's directory are looked into.
+const maxBelow = 200
+
+// projectsBelow names the directories that have a project of their own, and by which file.
+func projectsBelow(project fs.FS) (below []string) {
 	entries, _ := fs.ReadDir(project, ".")
-	var below []string
 	for _, e := range entries[:min(len(entries), maxBelow)] {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" || e.Name() == "vendor" {
 			continue
@@ -122,33 +156,20 @@ func (a *app) tellMore(project fs.FS, others []packs.Found) {
 			}
 		}
 	}
-	if len(below) > 0 {
-		fmt.Fprintf(a.out, "Projects below, each for a toolhost init of its own: %s\n", strings.Join(below[:min(len(below), 8)], ", "))
-	}
+	return below
 }
 
-// maxBelow bounds how many entries of the project's directory are looked into.
-const maxBelow = 200
-
-// tellNext ends with the lines to type next.
-func (a *app) tellNext(written []packs.Found) {
-	clients := a.clientsHere()
-	if len(clients) > 0 {
-		fmt.Fprintf(a.out, "Connect an agent: toolhost install %s\n", strings.Join(clients, ", or "))
-	}
-	next, before := "", ""
+// linesToType are what to type first in a fresh clone, if anything, and next.
+func linesToType(written []packs.Found) (first, next string) {
 	for _, f := range written {
-		if try, first := f.Lines(f.Match); len(missing(f.Needs)) == 0 {
-			before = cmp.Or(before, first)
+		if try, before := f.Lines(f.Match); len(missing(f.Needs)) == 0 {
+			first = cmp.Or(first, before)
 			if next = try; try != "" {
 				break
 			}
 		}
 	}
-	if before != "" {
-		fmt.Fprintf(a.out, "In a fresh clone: %s\n", before)
-	}
-	fmt.Fprintf(a.out, "Next: %s\n", cmp.Or(next, before, "toolhost list"))
+	return first, cmp.Or(next, first, "toolhost list")
 }
 
 // clientsHere lists the MCP clients that have a configuration file of the user and

@@ -26,6 +26,18 @@ type clientFlags struct {
 	link    bool
 	replace bool
 	search  bool
+	json    bool
+}
+
+// installedServer is the JSON of toolhost install.
+type installedServer struct {
+	Client  string   `json:"client"`
+	File    string   `json:"file"`
+	Server  string   `json:"server"`
+	Command []string `json:"command"`
+	Change  string   `json:"change"`           // wrote, repaired or none
+	Backup  string   `json:"backup,omitempty"` // the file as it was
+	After   string   `json:"after,omitempty"`  // what to do in the client
 }
 
 func clientIDs() []string {
@@ -67,7 +79,8 @@ directory.`,
 		"switch off the client's own tools for files and commands too; uninstall switches them on again")
 	c.Flags().BoolVar(&flags.search, "search-tools", false,
 		"offer a search over the tools in place of their list: for many tools, and for clients that read the list once")
-	c.MarkFlagsMutuallyExclusive("print", "link")
+	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
+	c.MarkFlagsMutuallyExclusive("print", "link", "json")
 	a.toolsetFlag(c)
 	return c
 }
@@ -115,6 +128,9 @@ func (a *app) install(id string, flags clientFlags) error {
 	if err != nil {
 		return err
 	}
+	if flags.json && client.Printed() {
+		return usagef("Leave --json out: install prints what to add.", "the file of %s is not edited", client.Title)
+	}
 	if flags.print || flags.link || client.Printed() {
 		return a.showEntry(client, file, server, flags.link)
 	}
@@ -130,25 +146,39 @@ func (a *app) install(id string, flags clientFlags) error {
 			return err
 		}
 	}
-	if !change.Changed() {
+	done := installedServer{Client: client.ID, File: file, Server: flags.name, Change: "none",
+		Command: append([]string{server.Command}, server.Args...)}
+	if change.Changed() {
+		if err := change.Write(); err != nil {
+			return err
+		}
+		done.Change, done.After, done.Backup = "wrote", client.After, backupOf(change)
+		if change.Existed {
+			done.Change = "repaired"
+		}
+	}
+	switch {
+	case flags.json:
+		if err := writeIndented(a.out, done); err != nil {
+			return err
+		}
+	case done.Change == "none":
 		fmt.Fprintf(a.out, "%s has the server %s already, as it should be: %s\n", client.Title, flags.name, file)
+	default:
+		fmt.Fprintf(a.out, "%s %s the server %s in %s: %s\n", a.painter.green("✓"), done.Change, flags.name, file,
+			strings.Join(done.Command, " "))
+		a.tellBackup(done.Backup)
+		fmt.Fprintln(a.out, "  "+done.After)
+	}
+	if done.Change == "none" {
 		return nil
 	}
-	if err := change.Write(); err != nil {
-		return err
-	}
-	done := "wrote"
-	if change.Existed {
-		done = "repaired"
-	}
-	fmt.Fprintf(a.out, "%s %s the server %s in %s: %s\n", a.painter.green("✓"), done, flags.name, file,
-		strings.Join(append([]string{server.Command}, server.Args...), " "))
-	a.tellBackup(change)
-	fmt.Fprintln(a.out, "  "+client.After)
 	if found.standing != nil && len(found.standing.Config.Servers) > 0 {
 		a.fillCache()
 	}
-	a.measureList(context.Background(), flags)
+	if !flags.json {
+		a.measureList(context.Background(), flags)
+	}
 	return nil
 }
 
@@ -258,14 +288,26 @@ func (a *app) uninstall(id string, flags clientFlags) error {
 	if err := change.Write(); err != nil {
 		return err
 	}
+	if change.After == nil {
+		fmt.Fprintf(a.out, "%s removed %s, which had only the server %s\n", a.painter.green("✓"), file, flags.name)
+		return nil
+	}
 	fmt.Fprintf(a.out, "%s took the server %s out of %s\n", a.painter.green("✓"), flags.name, file)
-	a.tellBackup(change)
+	a.tellBackup(backupOf(change))
 	return nil
 }
 
-func (a *app) tellBackup(change *clientconfig.Change) {
-	if change.Before != nil {
-		fmt.Fprintf(a.out, "  The file as it was is %s%s.\n", change.File, clientconfig.BackupSuffix)
+// backupOf is the file as it was before a change, "" where there was none.
+func backupOf(change *clientconfig.Change) string {
+	if change.Before == nil {
+		return ""
+	}
+	return change.File + clientconfig.BackupSuffix
+}
+
+func (a *app) tellBackup(backup string) {
+	if backup != "" {
+		fmt.Fprintf(a.out, "  The file as it was is %s.\n", backup)
 	}
 }
 

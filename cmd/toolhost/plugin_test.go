@@ -383,7 +383,7 @@ func TestLockedPath(t *testing.T) {
 	u.must("plugin", "lock")
 	before := u.read("agent.lock.hcl")
 	u.must("plugin", "verify")
-	u.must("plugin", "lock")
+	assert.Contains(t, u.must("plugin", "lock", "--json"), `"name": "tell"`)
 	assert.Equal(t, before, u.read("agent.lock.hcl"))
 
 	overwrite(t, path, append(program, '\n'))

@@ -179,6 +179,7 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 
 func (a *app) pluginLockCommand() *cobra.Command {
 	var platforms []string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "lock [NAME...]",
 		Short: "Write the versions and checksums of this project's plugins into agent.lock.hcl",
@@ -189,14 +190,22 @@ machines are added, of plugins whose source has them; nothing of these is run.`,
 		Example: `  toolhost plugin lock
   toolhost plugin lock weather --platform darwin_arm64`,
 		ValidArgsFunction: a.completeDeclared(pluginNames),
-		RunE:              func(c *cobra.Command, args []string) error { return a.lock(c.Context(), args, platforms) },
+		RunE:              func(c *cobra.Command, args []string) error { return a.lock(c.Context(), args, platforms, asJSON) },
 	}
 	c.Flags().StringArrayVar(&platforms, "platform", nil,
 		"a further platform: OS_ARCH, such as darwin_arm64 (repeatable)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
 }
 
-func (a *app) lock(ctx context.Context, names, platforms []string) error {
+// lockedPlugin is a plugin in the JSON of toolhost plugin lock, with its checksums by platform.
+type lockedPlugin struct {
+	Name    string            `json:"name"`
+	Version string            `json:"version"`
+	SHA256  map[string]string `json:"sha256"`
+}
+
+func (a *app) lock(ctx context.Context, names, platforms []string, asJSON bool) error {
 	o, err := a.owned()
 	if err != nil {
 		return err
@@ -209,15 +218,25 @@ func (a *app) lock(ctx context.Context, names, platforms []string) error {
 	if err != nil {
 		return err
 	}
+	all := []lockedPlugin{}
 	for _, c := range list {
 		entry, err := o.pin(ctx, in, c, platforms)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "%s %s %s\n", c.Name, entry.Version, entry.SHA256[install.Platform()])
+		all = append(all, lockedPlugin{c.Name, entry.Version, entry.SHA256})
 	}
 	o.lock.Keep(o.cfg.Plugins)
-	return o.lock.Write()
+	if err := o.lock.Write(); err != nil {
+		return err
+	}
+	if asJSON {
+		return writeIndented(a.out, all)
+	}
+	for _, one := range all {
+		fmt.Fprintf(a.out, "%s %s %s\n", one.Name, one.Version, one.SHA256[install.Platform()])
+	}
+	return nil
 }
 
 // pin locks one plugin as it is now, for further platforms too.

@@ -159,7 +159,7 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	var rule policy.Rule
 	var action, risk, permission string
 	var lasts time.Duration
-	var replace bool
+	var replace, asJSON bool
 	c := &cobra.Command{
 		Use:     "add NAME",
 		Short:   "Add a remembered rule",
@@ -183,6 +183,9 @@ func (a *app) rulesAddCommand() *cobra.Command {
 				if err := r.Add(rule); err != nil {
 					return err
 				}
+				if asJSON {
+					return writeIndented(a.out, rule)
+				}
 				fmt.Fprintf(a.err, "Added the rule %q: %s, until %s.\n", rule.Name, rule.Action, lasting(rule.Expires))
 				return nil
 			})
@@ -199,13 +202,15 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	completeFlag(c, "risk", "read_only", "safe_write", "dangerous")
 	f.StringVar(&permission, "permission", "", "file_read, file_write, shell_exec, network, ...")
 	f.StringVar(&rule.Reason, "reason", "", "what those are told whom the rule stops")
-	f.DurationVar(&lasts, "for", 0, "how long the rule lasts; 0 is for good")
+	f.DurationVar(&lasts, "for", 0, "how long the rule lasts; 0 is until it is removed")
 	f.BoolVar(&replace, "replace", false, "take the place of a rule of the same name")
+	f.BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
 }
 
 func (a *app) rulesRemoveCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:               "remove NAME",
 		Short:             "Remove a remembered rule",
 		Example:           `  toolhost rules remove tests`,
@@ -216,9 +221,14 @@ func (a *app) rulesRemoveCommand() *cobra.Command {
 				if err := r.Remove(args[0]); err != nil {
 					return unknownName(true, err)
 				}
+				if asJSON {
+					return writeIndented(a.out, map[string]string{"removed": args[0]})
+				}
 				fmt.Fprintf(a.err, "Removed the rule %q.\n", args[0])
 				return nil
 			})
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	return c
 }

@@ -3,7 +3,7 @@
 // sandbox and the policy refuse, an undo, and a session over MCP. It runs the built
 // program as a person would, and prints each command before what it says, cut short.
 //
-//	go run ./examples/demo make bin/toolhost
+//	go run ./examples/demo go bin/toolhost
 package main
 
 import (
@@ -42,6 +42,11 @@ tool "deploy" {
   command { argv = ["echo", "deployed"] }
 }
 
+mcp "library" {
+  command = ["TOOLHOST", "serve", "--workspace", "src"] # an MCP server, of toolhost itself here
+  prefix  = "library_"
+}
+
 taskfile { path = "Taskfile.yml" }
 
 policy {
@@ -60,6 +65,9 @@ tasks:
     cmds: [echo Hello from the Taskfile]
 `
 
+// nothing is for a step of which the command alone is shown, on one line with the next.
+const nothing = 0
+
 // step is one command, and how many lines of what it says are shown, from the first
 // that has a text on.
 type step struct {
@@ -73,7 +81,7 @@ type step struct {
 
 func steps() []step {
 	return []step{
-		{"a tool of each source: a standard wrapper, a Taskfile, a plugin; below a command", 1, "", false,
+		{"a tool of each source: a standard wrapper, a Taskfile, a plugin", 1, "", false,
 			[]string{"call", "head", "args=-n 1 src/a.txt"}},
 		{"", 1, "", false, []string{"call", "run_command", "command=hello"}},
 		{"", 1, "", false, []string{"call", "--toolset", "agentbench", "list_files", "root=src"}},
@@ -81,7 +89,7 @@ func steps() []step {
 		{"the sandbox: a program cannot write outside the workspace, or reach a host that is not named", 1, ".profile", true,
 			[]string{"call", "escape"}},
 		{"", 1, "refused the network", true, []string{"call", "fetch"}},
-		{"undo, of what a command did", 0, "", false, []string{"call", "rm", "args=-r src"}},
+		{"undo, of what a command did", nothing, "", false, []string{"call", "rm", "args=-r src"}},
 		{"", 1, "", false, []string{"undo"}},
 		{"a call that waits for a person, and the same with the person's yes", 1, "", true, []string{"call", "deploy"}},
 		{"", 1, "", false, []string{"call", "deploy", "--yes"}},
@@ -90,7 +98,7 @@ func steps() []step {
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: demo MAKE PATH_OF_TOOLHOST")
+		fmt.Fprintln(os.Stderr, "usage: demo GO PATH_OF_TOOLHOST")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -99,8 +107,8 @@ func main() {
 	}
 }
 
-func run(maker, binary string) error {
-	if err := build(maker); err != nil {
+func run(goCommand, binary string) error {
+	if err := build(goCommand, filepath.Dir(binary)); err != nil {
 		return err
 	}
 	binary, err := filepath.Abs(binary)
@@ -134,10 +142,10 @@ func run(maker, binary string) error {
 	return nil
 }
 
-// build makes the programs. Of what go says of downloads it shows nothing.
-func build(maker string) error {
+// build makes the programs that are shown. Of what go says of downloads it shows nothing.
+func build(goCommand, dir string) error {
 	fmt.Println("Building toolhost; the first time takes some minutes ...")
-	cmd := exec.Command(maker, "--silent", "build")
+	cmd := exec.Command(goCommand, "build", "-o", dir+string(filepath.Separator), "./cmd/toolhost", "./cmd/toolhost-task")
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -152,7 +160,7 @@ func build(maker string) error {
 		}
 	}
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("make build: %w", err)
+		return fmt.Errorf("go build: %w", err)
 	}
 	return nil
 }
@@ -161,16 +169,17 @@ func build(maker string) error {
 type demo struct {
 	binary, project string
 	env             []string
+	joined          bool // the next command stands on the line of the last
 }
 
 func newDemo(binary, dir string) (*demo, error) {
-	d := &demo{binary, filepath.Join(dir, "project"), os.Environ()}
+	d := &demo{binary: binary, project: filepath.Join(dir, "project"), env: os.Environ()}
 	home := filepath.Join(dir, "home")
 	for _, pair := range [][2]string{{"HOME", ""}, {"XDG_CONFIG_HOME", ".config"}, {"XDG_STATE_HOME", ".state"},
 		{"XDG_CACHE_HOME", ".cache"}, {"XDG_DATA_HOME", ".data"}} {
 		d.env = append(d.env, pair[0]+"="+filepath.Join(home, pair[1]))
 	}
-	for name, text := range map[string]string{"agent.hcl": agentFile, "Taskfile.yml": taskfile,
+	for name, text := range map[string]string{"agent.hcl": strings.Replace(agentFile, "TOOLHOST", binary, 1), "Taskfile.yml": taskfile,
 		"src/a.txt": "Fix teh spelling. TODO\n", "../home/.profile": ""} {
 		path := filepath.Join(d.project, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
@@ -198,7 +207,14 @@ func (d *demo) show(s step) error {
 	for i, arg := range s.args {
 		words[i] = quote(arg)
 	}
-	fmt.Printf("$ toolhost %s\n", strings.Join(words, " "))
+	before, after := "$ ", "\n"
+	if d.joined {
+		before = ""
+	}
+	if d.joined = s.lines == nothing; d.joined {
+		after = " && "
+	}
+	fmt.Printf("%stoolhost %s%s", before, strings.Join(words, " "), after)
 	out, err := d.command(s.args...).CombinedOutput()
 	if (err != nil) != s.fails {
 		return fmt.Errorf("toolhost %s: %v\n%s", strings.Join(s.args, " "), err, out)
@@ -233,7 +249,7 @@ func cut(line string) string {
 
 // session is one session of an MCP client.
 func (d *demo) session() error {
-	fmt.Println("\n# what an MCP client sees: toolhost serve")
+	fmt.Println("\n# what an MCP client sees of toolhost serve: a command of agent.hcl, a tool of another MCP server")
 	cmd := d.command("serve")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -252,6 +268,7 @@ func (d *demo) session() error {
 		`"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}`,
 		`"method":"tools/list"`,
 		`"method":"tools/call","params":{"name":"todos","arguments":{}}`,
+		`"method":"tools/call","params":{"name":"library_read_file","arguments":{"path":"a.txt"}}`,
 	} {
 		if id == 1 {
 			if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
@@ -292,7 +309,7 @@ func (d *demo) answer(answers *bufio.Reader, id int) error {
 		case len(r.Tools) > 0:
 			fmt.Printf("tools/list -> %d tools\n", len(r.Tools))
 		case len(r.Content) > 0:
-			fmt.Println(cut("tools/call todos -> " + strings.TrimSpace(r.Content[0].Text)))
+			fmt.Println(cut("tools/call -> " + strings.TrimSpace(r.Content[0].Text)))
 		default:
 			return fmt.Errorf("toolhost serve answered %s", line)
 		}

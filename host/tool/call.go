@@ -192,7 +192,7 @@ func (c *Call) Emit(ctx context.Context, event string, payload any) error {
 // Ask is Services.Ask, an error without a host.
 func (c *Call) Ask(ctx context.Context, key string, form Form) (Answer, error) {
 	if c.Host == nil {
-		return Answer{}, noService("nobody can be asked")
+		return Answer{}, noService("no one is there to ask")
 	}
 	return c.Host.Ask(ctx, key, form)
 }

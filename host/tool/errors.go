@@ -108,7 +108,7 @@ func AsError(err error) *Error {
 	return &Error{
 		Code:       Internal,
 		Message:    err.Error(),
-		Suggestion: "This is unexpected. Run the call again; if it persists, look into the log.",
+		Suggestion: "Run the call again; if it fails again, look into the log.",
 		cause:      err,
 	}
 }

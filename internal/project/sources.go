@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -46,11 +47,8 @@ func (p *Project) RestartSource(kind sources.Kind, name string) error {
 		}
 	}
 	if !slices.Contains(names, name) {
-		e := tool.Errorf(tool.NotFound, "this project has no %s %q", what, name)
-		if like := nearest.Name(name, names); like != "" {
-			return e.Suggest("Did you mean %s?", like)
-		}
-		return e.Suggest("Name one that toolhost %s list shows.", kind)
+		return tool.Errorf(tool.NotFound, "this project has no %s %q", what, name).
+			Suggest("%s", nearest.Hint(name, names, fmt.Sprintf("Name one that toolhost %s list shows.", kind)))
 	}
 	if p.sources.State == "" {
 		return tool.Errorf(tool.Unavailable, "running sessions cannot be told: this workspace has no state").

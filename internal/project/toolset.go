@@ -7,6 +7,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
@@ -26,8 +27,9 @@ func SelectToolset(cfg *config.Config, name string) (host.Toolset, error) {
 				Resources: set.Resources, Prompts: set.Prompts}, nil
 		}
 	}
+	names := ToolsetNames(cfg)
 	return host.Toolset{}, usage(tool.Errorf(tool.InvalidArgument, "there is no toolset %q", name).
-		Suggest("Known toolsets: %s.", strings.Join(ToolsetNames(cfg), ", ")))
+		Suggest("%s", nearest.Hint(name, names, "Known toolsets: "+strings.Join(names, ", ")+".")))
 }
 
 // ToolsetNames are toolhost's toolsets, then those of agent.hcl.

@@ -25,8 +25,8 @@ func (a *app) consoleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "console --hub URL",
 		Short: "Open a web page with the pending approvals of this machine and of a fleet",
-		Long: `See in a browser what waits for you, in all workspaces of this user and on all
-workers of a fleet, and decide there. It needs the key of an operator.`,
+		Long: `Open a web page with the pending approvals of all workspaces of this user and of all
+workers of a fleet, to decide them there. It needs the key of an operator.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.asOperator(c.Context(), &link, func(ctx context.Context, o *operator.Operator) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -85,7 +86,7 @@ type format interface {
 type Change struct {
 	// File is the path of the file.
 	File string
-	// Before and After are its contents. Before is nil without a file.
+	// Before and After are its contents. Before is nil without a file, After when none is to be left.
 	Before, After []byte
 	// Existed is true when there was an entry of that name.
 	Existed bool
@@ -149,8 +150,8 @@ func repairs(entry any, fields []field) (wrong []field) {
 }
 
 // Uninstall returns the change that removes the entry of that name, and mappings left empty, unless
-// original, the file before any install (nil for no file), had them without it. It writes nothing.
-// The error is a *tool.Error.
+// original, the file before any install (nil for no file), had them without it. A file that Install
+// made is removed. It writes nothing. The error is a *tool.Error.
 func (c *Client) Uninstall(file string, before, original []byte, name string) (*Change, error) {
 	change, data, err := c.read(file, before)
 	if err != nil {
@@ -166,7 +167,25 @@ func (c *Client) Uninstall(file string, before, original []byte, name string) (*
 	if err := c.prune(change, path, original); err != nil {
 		return nil, c.refuse(file, err)
 	}
-	return change, c.verify(change, path, func(_ any, found bool) bool { return !found })
+	err = c.verify(change, path, func(_ any, found bool) bool { return !found })
+	if err == nil && empty(change.After) && (original == nil || c.only(original, path)) {
+		change.After = nil
+	}
+	return change, err
+}
+
+// only reports whether a file has the entry at path and nothing else.
+func (c *Client) only(text []byte, path []string) bool {
+	data, err := c.format.decode(text)
+	_, there := at(data, path)
+	left, isMapping := without(data, path).(map[string]any)
+	return err == nil && there && isMapping && len(left) == 0
+}
+
+// empty reports whether a file holds nothing, not even a comment.
+func empty(text []byte) bool {
+	left := strings.Join(strings.Fields(string(text)), "")
+	return left == "" || left == "{}"
 }
 
 // prune removes empty mappings on the way to an entry.

@@ -138,7 +138,7 @@ func TestRepairs(t *testing.T) {
 // entry, and nothing that was there before.
 func TestUninstallLeavesNothing(t *testing.T) {
 	for name, tc := range map[string]struct{ client, original, want string }{
-		"no file, JSON": {"opencode", "", "{}\n"},
+		"no file, JSON": {"opencode", "", ""},
 		"no file, TOML": {"codex", "", ""},
 		"not there, JSON": {"opencode", "{\n  \"theme\": \"system\" // mine\n}\n",
 			"{\n  \"theme\": \"system\" // mine\n}\n"},
@@ -382,6 +382,54 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "no backup of nothing, no temporary file")
 	require.Equal(t, fresh, clientconfig.Choose([]string{filepath.Join(dir, "none"), fresh}))
+}
+
+// TestUninstallLeavesNothingOfItsOwn removes a file that install has made and its copy, of
+// every client, and no file that was there.
+func TestUninstallLeavesNothingOfItsOwn(t *testing.T) {
+	run := func(t *testing.T, file string, work func(before, original []byte) (*clientconfig.Change, error)) {
+		t.Helper()
+		before, err := clientconfig.Read(file)
+		require.NoError(t, err)
+		original, err := clientconfig.ReadOriginal(file)
+		require.NoError(t, err)
+		change, err := work(before, original)
+		require.NoError(t, err)
+		require.NoError(t, change.Write())
+	}
+	for _, client := range clientconfig.Clients() {
+		if client.Printed() {
+			continue
+		}
+		install := func(s clientconfig.Server, file string) {
+			run(t, file, func(before, _ []byte) (*clientconfig.Change, error) { return client.Install(file, before, s) })
+		}
+		uninstall := func(file string) {
+			run(t, file, func(before, original []byte) (*clientconfig.Change, error) {
+				return client.Uninstall(file, before, original, server.Name)
+			})
+		}
+		t.Run(client.ID, func(t *testing.T) {
+			dir := t.TempDir()
+			fresh := filepath.Join(dir, "config")
+			install(server, fresh)
+			uninstall(fresh)
+			moved := server
+			moved.Command = "/elsewhere/toolhost"
+			install(server, fresh)
+			install(moved, fresh) // with a copy of its own
+			uninstall(fresh)
+			left, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Empty(t, left)
+
+			theirs := filepath.Join(dir, "theirs")
+			require.NoError(t, os.WriteFile(theirs, []byte("\n"), 0o600))
+			install(server, theirs)
+			uninstall(theirs)
+			require.FileExists(t, theirs)
+		})
+	}
 }
 
 // FuzzInstall installs into any file that the client could read. What comes

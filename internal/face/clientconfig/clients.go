@@ -94,8 +94,5 @@ func Find(id string) (*Client, error) {
 		ids = append(ids, c.ID)
 	}
 	err := tool.Errorf(tool.NotFound, "there is no client %q", id)
-	if near := nearest.Name(id, ids); near != "" {
-		return nil, err.Suggest("Did you mean %q? The clients are %s.", near, strings.Join(ids, ", "))
-	}
-	return nil, err.Suggest("The clients are %s.", strings.Join(ids, ", "))
+	return nil, err.Suggest("%s", nearest.Hint(id, ids, "The clients are "+strings.Join(ids, ", ")+"."))
 }

@@ -51,7 +51,7 @@ func TestAClientThatAsksByURLOnlyCannotBeAsked(t *testing.T) {
 	headers := w.initialize("2025-11-25", `{"elicitation":{"url":{}}}`)
 	response := w.post(callMessage(1, "write", "{}"), headers...)
 	assert.Equal(t, http.StatusOK, response.StatusCode)
-	assert.Contains(t, textOf(t, answer(t, response)), "nobody can be asked")
+	assert.Contains(t, textOf(t, answer(t, response)), "no one is there to ask")
 }
 
 func TestHeartbeatsWhileAToolIsSilent(t *testing.T) {

@@ -351,7 +351,7 @@ func TestApprovalByElicitation(t *testing.T) {
 		w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write"}}`)
 		result := w.receive()["result"].(map[string]any)
 		assert.Equal(t, true, result["isError"])
-		assert.Contains(t, fmt.Sprint(result), "needs approval and nobody can be asked")
+		assert.Contains(t, fmt.Sprint(result), "needs approval and no one is there to ask")
 		assert.Zero(t, runs)
 	})
 }

@@ -37,7 +37,7 @@ func (w *Workspace) remove(path string, dir bool) error {
 	defer h.close()
 	switch {
 	case h.missing():
-		return notFound(path)
+		return h.notThere()
 	case dir && !h.info.IsDir():
 		return notDirectory(path)
 	case !dir && h.info.IsDir():
@@ -85,7 +85,7 @@ func (w *Workspace) Rename(from, to string, replace bool) error {
 func (w *Workspace) renamable(source, target *place, replace bool) error {
 	switch {
 	case source.missing():
-		return notFound(source.given)
+		return source.notThere()
 	case len(target.rest) > 0:
 		return missingParent(target)
 	case !target.missing() && os.SameFile(source.info, target.info) && source.path() != target.path():

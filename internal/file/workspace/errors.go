@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"syscall"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
 // fault is a kind of operating system error.
@@ -46,7 +48,7 @@ func faults() []fault {
 		{syscall.EINVAL, tool.InvalidArgument, "the system refuses this path",
 			"Use a plain path; a directory cannot go into itself."},
 		{fs.ErrNotExist, tool.NotFound, "no such file or directory",
-			"Check the spelling, or list the directory to see what is there."},
+			lookThere},
 		{fs.ErrExist, tool.AlreadyExists, "it already exists", "Choose another name, or remove it first."},
 		{fs.ErrPermission, tool.PermissionDenied, "permission denied",
 			"Check the permissions of the path."},
@@ -68,7 +70,7 @@ func classify(err error) (code tool.Code, what, suggestion string) {
 	if errors.As(err, &pathError) {
 		err = pathError.Err
 	}
-	return tool.Internal, err.Error(), "This is unexpected; look at the file system, then try again."
+	return tool.Internal, err.Error(), "Check the file system, then try again."
 }
 
 // fail returns the error for a failed operation at path. doing reads like "write".
@@ -105,13 +107,27 @@ func (c *caused) Unwrap() error { return c.cause }
 
 func outside(path string) *tool.Error {
 	return tool.Errorf(tool.PathOutsideWorkspace, "%s is outside the workspace", path).
-		Suggest("Use a path inside the workspace. The operator can add a directory with workspace.allow in agent.hcl.").
+		Suggest("Use a path inside the workspace. The user can add a directory with workspace.allow in agent.hcl.").
 		With("path", path)
 }
 
+// lookThere is the next step where a path does not exist.
+const lookThere = "Check the spelling, or list the directory to see what is there."
+
 func notFound(path string) *tool.Error {
-	return tool.Errorf(tool.NotFound, "%s does not exist", path).
-		Suggest("Check the spelling, or list the directory to see what is there.").With("path", path)
+	return tool.Errorf(tool.NotFound, "%s does not exist", path).Suggest(lookThere).With("path", path)
+}
+
+// notThere is notFound with what lies beside the place and was probably meant.
+func (p *place) notThere() *tool.Error {
+	items, _ := readNames(p.dir, nearest.MaxNames)
+	var names []string
+	for _, e := range items {
+		if !p.tree.hides(filepath.Join(p.parent(), e.name)) {
+			names = append(names, e.name)
+		}
+	}
+	return notFound(p.given).Suggest("%s", nearest.Hint(p.name, names, lookThere))
 }
 
 func exists(path string) *tool.Error {
@@ -170,6 +186,6 @@ func changing(path string) *tool.Error {
 func linkBlocked(path, link string) *tool.Error {
 	return tool.Errorf(tool.Blocked, "%s leads through the symbolic link %s, and links are not followed here", path,
 		link).
-		Suggest("Use the real path. The operator can have links followed inside the workspace in agent.hcl.").
+		Suggest("Use the real path. The user can have links followed inside the workspace in agent.hcl.").
 		With("path", path).With("reason", "symlink").With("link", link)
 }

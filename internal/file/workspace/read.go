@@ -89,7 +89,7 @@ func (p *place) openFile() (*os.File, fs.FileInfo, error) {
 func (p *place) regular() error {
 	switch {
 	case p.missing():
-		return notFound(p.given)
+		return p.notThere()
 	case p.info.IsDir():
 		return isDirectory(p.given)
 	case !p.info.Mode().IsRegular():
@@ -208,7 +208,7 @@ func (w *Workspace) openDir(dir string) (*os.Root, string, *tree, error) {
 
 func (p *place) openRoot() (*os.Root, error) {
 	if p.missing() {
-		return nil, notFound(p.given)
+		return nil, p.notThere()
 	}
 	if !p.info.IsDir() {
 		return nil, notDirectory(p.given)

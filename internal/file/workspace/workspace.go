@@ -103,6 +103,7 @@ type tree struct {
 	abs   string // absolute, symlinks resolved
 	given string // absolute, as it was named
 	main  bool   // the workspace root itself
+	hides func(abs string) bool
 }
 
 // Open opens the workspace with the given root directory. Errors: not_found,
@@ -166,7 +167,7 @@ func (c *core) addTree(dir string) error {
 	if err != nil {
 		return openError(dir, err)
 	}
-	c.trees = append(c.trees, &tree{root: root, abs: abs, given: given, main: len(c.trees) == 0})
+	c.trees = append(c.trees, &tree{root: root, abs: abs, given: given, main: len(c.trees) == 0, hides: c.Hides})
 	return nil
 }
 

@@ -66,6 +66,27 @@ func requireNoTemp(t testing.TB, dir string) {
 	}))
 }
 
+// TestWhatIsMissingNamesWhatLiesBeside uses a name that is spelled wrong, in each way.
+func TestWhatIsMissingNamesWhatLiesBeside(t *testing.T) {
+	dir := realTemp(t)
+	plant(t, dir, "src/setup.py", "x", "src/secret.txt", "x")
+	w := open(t, dir, workspace.Options{Hidden: []string{filepath.Join(dir, "src/secret.txt")}})
+	for name, do := range map[string]func(path string) error{
+		"read":   func(path string) error { _, _, err := w.ReadFile(path, 0); return err },
+		"list":   func(path string) error { _, err := w.ReadDir(path); return err },
+		"remove": w.Remove,
+		"rename": func(path string) error { return w.Rename(path, "other", false) },
+	} {
+		for path, want := range map[string]string{"src/setpu.py": `Did you mean "setup.py"?`, "scr/setup.py": `Did you mean "src"?`,
+			"src/secrte.txt": "Check the spelling"} {
+			err := do(path)
+			requireCode(t, tool.NotFound, err)
+			assert.Contains(t, tool.AsError(err).Suggestion, want, "%s %s", name, path)
+			assert.NotContains(t, tool.AsError(err).Suggestion, "secret", "%s %s", name, path)
+		}
+	}
+}
+
 func TestReadWriteRemove(t *testing.T) {
 	dir := realTemp(t)
 	w := open(t, dir, workspace.Options{})

@@ -100,12 +100,12 @@ func portOf(u *url.URL) (int, error) {
 
 func refuse(host, why string) *tool.Error {
 	return tool.Errorf(tool.Blocked, "%s %s", host, why).
-		Suggest("Use a public host. The operator can open this one by adding it to web.allow in agent.hcl.").
+		Suggest("Use a public host. The user can open this one by adding it to web.allow in agent.hcl.").
 		With("host", host)
 }
 
 func refusePort(host string, port int) *tool.Error {
 	return tool.Errorf(tool.Blocked, "port %d of %s is not a port of the web", port, host).
-		Suggest("Use the ports 80 and 443. The operator can open the host by adding it to web.allow in agent.hcl.").
+		Suggest("Use the ports 80 and 443. The user can open the host by adding it to web.allow in agent.hcl.").
 		With("host", host).With("port", port)
 }

@@ -28,7 +28,7 @@ func (r Report) fullGaps() []string {
 			"for the user can be read.",
 		"A unix socket that a program outside makes while the command runs, and not below /tmp, /run or the home " +
 			"directory's secrets, can be reached.",
-		"Repositories that the workspace is a linked work tree of can be read and not written: git commit there needs " +
+		"Repositories that the workspace is a linked worktree of can be read and not written: git commit there needs " +
 			"a grant (write) for their .git directory.",
 		othersFiles,
 	}

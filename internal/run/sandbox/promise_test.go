@@ -14,7 +14,7 @@ const promiseHead = `# What a confined process can do
 At the levels ` + "`full` and `landlock`" + `, on Linux and without a grant, for the root user as for any other. ` +
 	"`make probe`" + ` tries
 each act; [SECURITY.md](SECURITY.md) has the rest. Changes in the workspace are watched, to be undone
-([LAUNCHER.md](LAUNCHER.md#what-the-supervisor-does)). A list of hosts in ` + "`network`" + ` needs level ` + "`full`" + `: at ` +
+([how](#what-the-supervisor-does)). A list of hosts in ` + "`network`" + ` needs level ` + "`full`" + `: at ` +
 	"`landlock`" + ` a process whose
 block (` + "`tool`, `resource`, `plugin`, `mcp`, `agent`, `taskfile`, `sandbox`" + `) has one is refused, never run with more.
 

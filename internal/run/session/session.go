@@ -190,7 +190,7 @@ func (n *Session) Write(ctx context.Context, text []byte) error {
 			len(text)).Suggest("Wait until it does, interrupt it, or end it.")
 	}
 	return tool.Errorf(tool.Conflict, "the program reads no input any more").
-		Suggest("Read what it printed, and start it again if need be.")
+		Suggest("Start it again; what it printed may say why.")
 }
 
 // CloseInput ends the input of a program on pipes.

@@ -70,7 +70,7 @@ func (as Agents) Find(role string) (*Agent, error) {
 		return &as[at], nil
 	case role == "" || len(as) == 0:
 		return nil, tool.Errorf(tool.Unavailable, "no agent is configured to work on tasks").
-			Suggest("The operator can name one in agent.hcl, for example one that gets the task on its standard " +
+			Suggest("The user can name one in agent.hcl, for example one that gets the task on its standard " +
 				"input:\nagent {\n  command = [\"claude\", \"-p\"]\n  network = \"allow\"\n}")
 	}
 	return nil, tool.Errorf(tool.NotFound, "there is no agent of the role %q", role).
@@ -141,7 +141,7 @@ func withArgument(argv []string, prompt string) ([]string, error) {
 	case len(prompt) > maxArgument:
 		return nil, tool.Errorf(tool.TooLarge, "the task has %d bytes, and an argument can have %d", len(prompt),
 			maxArgument).
-			Suggest("Put the long part into a file and name it, or have the operator set prompt = \"stdin\" for the agent.")
+			Suggest("Put the long part into a file and name it, or have the user set prompt = \"stdin\" for the agent.")
 	case strings.ContainsRune(prompt, 0):
 		return nil, tool.Errorf(tool.InvalidArgument, "the task contains a NUL byte").Suggest("Give it without.")
 	}

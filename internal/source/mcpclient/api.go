@@ -63,13 +63,10 @@ func (c *Client) find(name string) (*server, error) {
 	}
 	names := c.Names()
 	err := tool.Errorf(tool.NotFound, "there is no MCP server named %q", name)
-	switch near := nearest.Name(name, names); {
-	case near != "":
-		return nil, err.Suggest("Did you mean %q?", near)
-	case len(names) == 0:
+	if len(names) == 0 {
 		return nil, err.Suggest("Declare one in an mcp block of agent.hcl.")
 	}
-	return nil, err.Suggest("The servers are %s.", strings.Join(names, ", "))
+	return nil, err.Suggest("%s", nearest.Hint(name, names, "The servers are "+strings.Join(names, ", ")+"."))
 }
 
 func (c *Client) connected(ctx context.Context, name string) (*conn, error) {

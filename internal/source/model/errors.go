@@ -37,13 +37,13 @@ func parseComplaint(body []byte) complaintError {
 func (c *Client) refused(answer *netguard.Response) *tool.Error {
 	status := answer.StatusCode
 	code, suggestion := tool.Unavailable,
-		c.place("Try again later, or have the operator check the endpoint in the model block")
+		c.place("Try again later, or have the user check the endpoint in the model block")
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		code, suggestion = tool.PermissionDenied,
-			c.place("The operator sets the environment variable that key in the model block reads")
+			c.place("The user sets the environment variable that key in the model block reads")
 	case status == http.StatusNotFound:
-		code, suggestion = tool.NotFound, c.place("The operator corrects url or model in the model block")
+		code, suggestion = tool.NotFound, c.place("The user corrects url or model in the model block")
 	case status == http.StatusTooManyRequests:
 		suggestion = "Wait, then try again."
 		if after := answer.Header.Get("Retry-After"); after != "" {

@@ -219,12 +219,12 @@ func (c *Client) post(ctx context.Context, body chat) (*netguard.Response, error
 	switch e.Code {
 	case tool.Blocked:
 		return nil, failed.Suggest("%s",
-			c.place("If the endpoint is meant to be on a private network, the operator adds private = true to the model block"))
+			c.place("If the endpoint is meant to be on a private network, the user adds private = true to the model block"))
 	case tool.Cancelled, tool.Timeout:
-		return nil, failed.Suggest("%s", c.place("Ask for less, or have the operator raise timeout in the model block"))
+		return nil, failed.Suggest("%s", c.place("Ask for less, or have the user raise timeout in the model block"))
 	}
 	return nil, failed.Suggest("%s",
-		c.place("The operator checks that the endpoint runs, and that url in the model block is its final address: "+
+		c.place("The user checks that the endpoint runs, and that url in the model block is its final address: "+
 			"redirects are not followed"))
 }
 
@@ -255,7 +255,7 @@ func (c *Client) read(body []byte) (*tool.SampleResponse, error) {
 			err = errors.New("it holds no choices")
 		}
 		return nil, tool.Errorf(tool.Unavailable, "%s gave an answer that is no chat completion: %w", c.host, err).
-			Suggest("%s", c.place("The operator checks that url in the model block is the base of an OpenAI-compatible endpoint"))
+			Suggest("%s", c.place("The user checks that url in the model block is the base of an OpenAI-compatible endpoint"))
 	}
 	choice := answer.Choices[0]
 	switch {
@@ -267,7 +267,7 @@ func (c *Client) read(body []byte) (*tool.SampleResponse, error) {
 	case choice.FinishReason == "length":
 		return nil, tool.Errorf(tool.Unavailable, "the model %q used up its tokens before it said anything",
 			c.options.Model).
-			Suggest("%s", c.place("The operator raises max_tokens in the model block"))
+			Suggest("%s", c.place("The user raises max_tokens in the model block"))
 	}
 	if answer.Model == "" {
 		answer.Model = c.options.Model

@@ -4,6 +4,7 @@ package nearest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,9 +14,9 @@ import (
 const (
 	// alike is the least likeness, from 0 to 1, of a suggested name.
 	alike = 0.6
-	// maxLength and maxNames bound the time of a search.
+	// maxLength and MaxNames bound the time of a search. Among more names none is found.
 	maxLength = 64
-	maxNames  = 2000
+	MaxNames  = 2000
 )
 
 // Name returns the name most like given, "" if none is alike.
@@ -24,6 +25,14 @@ func Name(given string, known []string) string {
 		return names[0]
 	}
 	return ""
+}
+
+// Hint returns next, after the question whether the name most like given was meant, if one is alike.
+func Hint(given string, known []string, next string) string {
+	if near := Name(given, known); near != "" {
+		return strings.TrimSpace(fmt.Sprintf("Did you mean %q? %s", near, next))
+	}
+	return next
 }
 
 // Names returns up to limit names that are like given or contain it, the most alike first.
@@ -37,7 +46,7 @@ func Names(given string, known []string, limit int) []string {
 }
 
 func find(given string, known []string, limit int, likeness func(given, name string) float64) []string {
-	if given == "" || len(given) > maxLength || len(known) > maxNames {
+	if given == "" || len(given) > maxLength || len(known) > MaxNames {
 		return nil
 	}
 	type candidate struct {
@@ -58,7 +67,15 @@ func find(given string, known []string, limit int, likeness func(given, name str
 	return names
 }
 
+// likeness is from 0 to 1. The first word of a name is as good as a name, or nearly.
 func likeness(given, name string) float64 {
+	if word := strings.IndexAny(name, "-_."); word > 2 && len(given) > 2 {
+		return max(spelling(given, name), 0.9*spelling(given, name[:word]))
+	}
+	return spelling(given, name)
+}
+
+func spelling(given, name string) float64 {
 	l := levenshtein.Match(given, name, nil)
 	if sorted(given) == sorted(name) {
 		return max(l, 0.8) // letters in another order
@@ -69,7 +86,7 @@ func likeness(given, name string) float64 {
 // Typo returns the name that differs from given in one or two letters, "" if there is none.
 func Typo(given string, known []string) string {
 	best, distance := "", 3
-	if len(given) > maxLength || len(known) > maxNames {
+	if len(given) > maxLength || len(known) > MaxNames {
 		return ""
 	}
 	for _, name := range known {

@@ -17,12 +17,21 @@ func TestName(t *testing.T) {
 		{"dri", "file dir", "dir"},
 		{"c", "a", ""},
 		{"tol", "toolset tool", "tool"},
+		{"cluade", "codex claude-code claude-desktop", "claude-code"},
+		{"setpu.py", "setup.cfg setup.py", "setup.py"},
+		{"is", "is_x", ""},
 		{"xyzzy", "build test", ""},
 		{"", "a build", ""},
 		{strings.Repeat("a", 65), strings.Repeat("a", 64), ""},
 	} {
 		assert.Equal(t, c.want, nearest.Name(c.given, strings.Fields(c.known)), c.given)
 	}
+}
+
+func TestHint(t *testing.T) {
+	assert.Equal(t, `Did you mean "agent"? Run list.`, nearest.Hint("agnt", []string{"agent"}, "Run list."))
+	assert.Equal(t, `Did you mean "agent"?`, nearest.Hint("agnet", []string{"agent"}, ""))
+	assert.Equal(t, "Run list.", nearest.Hint("xyzzy", []string{"agent"}, "Run list."))
 }
 
 func TestNamesAreTheMostAlikeFirst(t *testing.T) {

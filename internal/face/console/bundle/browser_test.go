@@ -262,7 +262,7 @@ func value[T any](t *testing.T, ctx context.Context, script string) T {
 }
 
 // until waits for a condition of the page. One that fails may be asked of a page that is
-// drawn anew, or of one that the browser leaves.
+// drawn again, or of one that the browser leaves.
 func until(condition string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for {

@@ -50,7 +50,7 @@ func TestLogsAndRestart(t *testing.T) {
 	do(t, ctx, until(fmt.Sprintf(`document.querySelector('[aria-label="Log of public"]').innerText.split("began as ").length > %d`, began+1)))
 	c := u.command("mcp", "restart", "pubic")
 	c.Stderr = nil
-	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "Did you mean public?") {
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), `Did you mean "public"?`) {
 		t.Errorf("%v %s", err, out)
 	}
 	if script := axe(t); script != "" {

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // commands are all commands that do something, with those below them.
@@ -26,6 +22,7 @@ func commands(c *cobra.Command) (all []*cobra.Command) {
 // commandTree makes the command tree again, as a run of the program does.
 func commandTree() *cobra.Command {
 	root := new(app).root()
+	root.InitDefaultCompletionCmd()
 	explainUsage(root)
 	return root
 }
@@ -38,31 +35,18 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		t.Run(c.CommandPath(), func(t *testing.T) {
 			require.NotEmpty(t, c.Example)
 			for line := range strings.Lines(c.Example) {
-				words := shellWords(t, line)
-				require.Equal(t, "toolhost", words[0], line)
-				found, rest, err := commandTree().Find(words[1:])
+				calls := toolhostCalls(t, line)
+				require.Len(t, calls, 1, line)
+				words := calls[0]
+				found, _, err := commandTree().Find(words[1:])
 				require.NoError(t, err, line)
 				if c.HasSubCommands() { // its examples are of those
 					require.Contains(t, found.CommandPath()+" ", c.CommandPath()+" ", line)
 				} else {
 					require.Equal(t, c.CommandPath(), found.CommandPath(), line)
 				}
-				require.NoError(t, found.ParseFlags(rest), line)
-				assert.NoError(t, found.ValidateArgs(found.Flags().Args()), line)
+				parsesAsCall(t, words)
 			}
 		})
 	}
-}
-
-// shellWords are the words of a line as a shell gives them to a program.
-func shellWords(t *testing.T, line string) []string {
-	t.Helper()
-	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
-	require.NoError(t, err, line)
-	require.Len(t, file.Stmts, 1, line)
-	call, ok := file.Stmts[0].Cmd.(*syntax.CallExpr)
-	require.True(t, ok, line)
-	words, err := expand.Fields(&expand.Config{Env: expand.ListEnviron(os.Environ()...)}, call.Args...)
-	require.NoError(t, err, line)
-	return words
 }

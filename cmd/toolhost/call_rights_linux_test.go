@@ -188,7 +188,7 @@ func TestNewFilesHeedTheUmask(t *testing.T) {
 // TestAnUndoneRemovalLendsTheGroupNothing has a removed file with an access control list
 // come back: the list is not kept, and its mask does not become the group's rights.
 func TestAnUndoneRemovalLendsTheGroupNothing(t *testing.T) {
-	config := "tool \"swap\" {\n  description = \"Removes, or makes anew. Returns: nothing.\"\n  param \"script\" { type = string }\n" +
+	config := "tool \"swap\" {\n  description = \"Removes, or makes again. Returns: nothing.\"\n  param \"script\" { type = string }\n" +
 		"  command { argv = [\"sh\", \"-c\", param.script] }\n}\n"
 	for name, call := range map[string][]string{
 		"a tool":                 {"delete_file", `{"path":"f.txt"}`},
