@@ -121,6 +121,16 @@ type Result struct {
 	Network *network.Log
 }
 
+// Refused says what the network refused its processes, "" where that is nothing or
+// nobody follows it.
+func (r *Result) Refused() string {
+	if r.Network == nil {
+		return ""
+	}
+	r.Network.Settle()
+	return r.Network.Explain()
+}
+
 // Run runs a command to its end. A command that fails is a Result with an exit
 // code; the error, a *tool.Error, means that it could not be run at all. When
 // ctx ends, everything the command started is ended and the Result holds what
