@@ -307,6 +307,9 @@ type Outcome struct {
 	// Reached are the hosts that the call's processes reached, as a list of agent.hcl
 	// has them, and LookedUp the names that they looked up alone, with Request.Learn.
 	Reached, LookedUp []string
+	// Connections counts those of the call's processes, Refused those of them that were
+	// refused.
+	Connections, Refused int
 	// Params and Argv are what the judge was asked about: the parameters with
 	// their defaults and the answers to the tool's questions, and the command
 	// that the call would run, where the tool can tell. Empty without a judge.
