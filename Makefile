@@ -64,8 +64,10 @@ mutate:
 attack:
 	ATTACK_LEVEL=$(LEVEL) ATTACK_USER=$(AS_USER) $(GO) test ./cmd/toolhost/attack -count=1 -timeout 60m
 
-# attacks runs it, and the probe, at both levels and as both users.
+# attacks runs it, the probe, and what leads around a list of hosts, at both levels
+# and as both users.
 attacks: probe
+	$(GO) test ./internal/run/sandbox -count=1 -run '^TestNoWayLeadsAround$$'
 	for level in full landlock; do for user in '' 65534; do \
 		$(MAKE) attack LEVEL=$$level AS_USER=$$user || exit 1; done; done
 

@@ -284,6 +284,8 @@ type Outcome struct {
 	// Reached are the hosts that the call's processes reached, as agent.hcl lists them, and
 	// LookedUp names that were only looked up; with Request.Learn.
 	Reached, LookedUp []string
+	// Connections counts those of the call's processes, Refused those that were refused.
+	Connections, Refused int
 	// Params and Argv are what the judge was asked about: the parameters with defaults and answers,
 	// and the command, if known. Empty without a judge.
 	Params json.RawMessage

@@ -81,6 +81,13 @@ func (c *call) add(key, said string) {
 func (c *call) connected(log *network.Log, err error) error {
 	log.Settle()
 	c.connections, c.connectionsMissed = log.Connections()
+	c.outcome.Connections = len(c.connections) + c.connectionsMissed
+	for _, made := range c.connections {
+		if made.Refused != "" {
+			c.outcome.Refused += max(made.Times, 1)
+			c.outcome.Connections += max(made.Times, 1) - 1
+		}
+	}
 	if c.request.Learn {
 		c.outcome.Reached, c.outcome.LookedUp = log.Learned()
 	}

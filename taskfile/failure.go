@@ -59,10 +59,10 @@ func (t *Taskfile) reported(name string, done *finished) *tool.Error {
 
 // denied returns the sandbox's part in a failure, before other advice.
 func (t *Taskfile) denied(done *finished) string {
-	if t.options.Denied == nil {
-		return ""
+	said := done.Refused()
+	if said == "" && t.options.Denied != nil {
+		said = t.options.Denied(done.Stderr.String() + "\n" + done.Stdout.String())
 	}
-	said := t.options.Denied(done.Stderr.String() + "\n" + done.Stdout.String())
 	if said != "" {
 		said += " "
 	}

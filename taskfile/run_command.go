@@ -81,7 +81,11 @@ func (t *Taskfile) result(name string, done *finished) (*tool.Result, error) {
 		Command: name, ExitCode: done.exitCode(), DurationMS: done.Duration.Milliseconds(),
 		Stdout: done.Stdout.String(), Stderr: done.Stderr.String(),
 	}
-	result := tool.Text(describeRun(name, out, failure, done.report.Notes))
+	notes := done.report.Notes
+	if said := done.Refused(); failure == nil && said != "" {
+		notes = append(notes, said)
+	}
+	result := tool.Text(describeRun(name, out, failure, notes))
 	result.Structured = tool.MustMarshal(out)
 	result.Artifacts = done.artifacts(t)
 	result.Truncated = done.Stdout.Truncated() || done.Stderr.Truncated()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -238,12 +239,19 @@ func TestViewsReachTheList(t *testing.T) {
 	}
 }
 
-// At level landlock a list cannot be held: nothing of a block that has one runs.
-func TestListsAreRefusedAtLandlock(t *testing.T) {
-	if !sandbox.On(sandbox.Landlock).Works {
+// At the levels landlock and off a list cannot be held: nothing of a block that has one
+// runs.
+func TestListsAreRefusedBelowFull(t *testing.T) {
+	for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Off} {
+		t.Run(string(level), func(t *testing.T) { listsAreRefused(t, level) })
+	}
+}
+
+func listsAreRefused(t *testing.T, level sandbox.Level) {
+	if !sandbox.On(level).Works {
 		testneed.Missing(t, "sandbox level landlock does not work here")
 	}
-	const refused = "list of hosts (network = [...]) cannot be held at sandbox level landlock"
+	refused := "list of hosts (network = [...]) cannot be held at sandbox level " + string(level)
 	const list = "  network = [\"a.example\"]\n"
 	const command = "  command {\n    argv = [\"true\"]\n  }\n"
 	dir := testneed.VisibleDir(t)
@@ -267,21 +275,21 @@ func TestListsAreRefusedAtLandlock(t *testing.T) {
 		plant(t, dir, texts{"agent.hcl": c.agent})
 		var said string
 		if c.args == nil {
-			s := serveCommand(t, withLevel(program(t, dir, "serve")))
+			s := serveCommand(t, withLevel(program(t, dir, "serve"), level))
 			s.hello()
 			m := s.request("resources/read", map[string]string{"uri": "res://x"})
 			require.NotNil(t, m.Error)
 			said = m.Error.Message
 		} else {
-			out, _ := withLevel(program(t, dir, c.args...)).CombinedOutput()
+			out, _ := withLevel(program(t, dir, c.args...), level).CombinedOutput()
 			said = string(out)
 		}
 		assert.Contains(t, strings.Join(strings.Fields(said), " "), refused, name)
 	}
 }
 
-func withLevel(cmd *exec.Cmd) *exec.Cmd {
-	cmd.Env = append(cmd.Env, "TOOLHOST_SANDBOX=landlock")
+func withLevel(cmd *exec.Cmd, level sandbox.Level) *exec.Cmd {
+	cmd.Env = append(cmd.Env, "TOOLHOST_SANDBOX="+string(level))
 	return cmd
 }
 
@@ -323,4 +331,61 @@ func TestToolsetsSayWhatWasRefused(t *testing.T) {
 		said := strings.ReplaceAll(strings.Join(strings.Fields(string(out)), " "), `\"`, `"`)
 		assert.Contains(t, said, `network = ["b.example", "a.example"]`, toolset)
 	}
+}
+
+// A command of the Taskfile says which hosts it was refused, also where it succeeds.
+func TestTasksSayWhatWasRefused(t *testing.T) {
+	needsNames(t)
+	for exit, code := range map[string]int{"exit 0": 0, "exit 3": 1} {
+		dir := t.TempDir()
+		plant(t, dir, texts{"fetch.sh": "(exec 3<>/dev/tcp/a.example/80)\n" + exit + "\n",
+			"agent.hcl":           "taskfile {\n  network = [\"b.example\"]\n}\n",
+			".agent/Taskfile.yml": "version: '3'\ntasks:\n  fetch:\n    desc: Fetches.\n    cmds: [bash fetch.sh]\n"})
+		for _, args := range [][]string{{"run_command", "command=fetch"}, {"task", "args=fetch"}} {
+			stdout, stderr, got := runIn(t, dir, append([]string{"call", "--yes"}, args...)...)
+			assert.Equal(t, code == 0, got == 0, stdout+stderr)
+			assert.Equal(t, 1, strings.Count(strings.Join(strings.Fields(stdout+stderr), " "), "The sandbox refused the network to a.example. "+
+				`The user can allow that in agent.hcl: network = ["b.example", "a.example"].`), "%s %s: %s", exit, args, stdout+stderr)
+		}
+	}
+}
+
+// What a background task is refused is in its output, and what it reaches too in what
+// shows the call that started it.
+func TestBackgroundTasksSayWhatTheyReach(t *testing.T) {
+	needsNames(t)
+	dir := t.TempDir()
+	plant(t, dir, fetching(`"deny"`, "b.example", "a.example"))
+	plant(t, dir, texts{"agent.hcl": "sandbox {\n  level = \"full\"\n  network = [\"b.example\"]\n}\n"})
+	cmd := program(t, dir, "serve", "--toolset", "clemini")
+	cmd.Env = append(cmd.Env, namesLead(t)...)
+	s := serveCommand(t, cmd)
+	s.hello()
+	const params = `{"command":"bash fetch.sh","run_in_background":true,"confirmed":true}`
+	_, failed := s.clemini("bash", params)
+	require.True(t, failed, "it asks first")
+	started, failed := s.clemini("bash", params)
+	require.False(t, failed, "%v", started)
+	ended, _ := s.clemini("task_output", `{"wait":true,"task_id":"`+started["task_id"].(string)+`"}`)
+	assert.Contains(t, ended["stdout"], "b.example says hello")
+	assert.Contains(t, ended["stderr"], `toolhost: The sandbox refused the network to a.example. `+
+		`The user can allow that in agent.hcl: network = ["b.example", "a.example"].`)
+	require.Zero(t, s.end())
+	out := func(args ...string) string {
+		cmd := program(t, dir, args...)
+		cmd.Env = append(cmd.Env, homeOf(s)...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return string(out)
+	}
+	var tasks []struct {
+		Request string `json:"request_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(out("ps", "--all", "--json")), &tasks))
+	require.Len(t, tasks, 1)
+	said := out("show", tasks[0].Request)
+	for _, want := range []string{"b.example at proxy", "a.example refused: the list does not name it"} {
+		assert.Contains(t, said, want)
+	}
+	assert.Contains(t, out("show", tasks[0].Request, "--json"), `"host": "b.example"`)
 }

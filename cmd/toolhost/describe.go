@@ -44,7 +44,10 @@ func (a *app) describeCommand() *cobra.Command {
 				return usage(err)
 			}
 			if asJSON {
-				return writeIndented(a.out, entry.Definition())
+				return writeIndented(a.out, struct {
+					*tool.Definition
+					Reaches string `json:"reaches,omitempty"`
+				}{entry.Definition(), reachOf(p, entry)})
 			}
 			a.describe(entry)
 			a.describeReach(p, entry)
@@ -115,13 +118,23 @@ func (a *app) describe(e *host.Entry) {
 	}
 }
 
-// describeReach prints which hosts the processes of a tool of agent.hcl reach.
+// describeReach prints which hosts the processes of a tool reach.
 func (a *app) describeReach(p *project.Project, e *host.Entry) {
+	if reach := reachOf(p, e); reach != "" {
+		fmt.Fprintf(a.out, "\nReaches: %s\n", show.Line(reach))
+	}
+}
+
+// reachOf is what the processes of a tool reach, by its own block or that of its source;
+// "" where that is nothing.
+func reachOf(p *project.Project, e *host.Entry) string {
+	kind, name, _ := strings.Cut(e.Source, " ")
 	for _, reach := range p.Config().Reaches() {
-		if reach.Block == "tool "+strconv.Quote(e.Name) {
-			fmt.Fprintf(a.out, "\nReaches: %s\n", show.Line(reach.String()))
+		if reach.Block == "tool "+strconv.Quote(e.Name) || name != "" && reach.Block == kind+" "+strconv.Quote(name) {
+			return reach.String()
 		}
 	}
+	return ""
 }
 
 func joinPermissions(permissions []tool.Permission) string {

@@ -219,7 +219,7 @@ func networkFindings(ctx context.Context, p *project.Project) (findings []findin
 	level := p.SandboxLevel()
 	for _, reach := range p.Config().Reaches() {
 		f := finding{Check: "network", OK: true, Detail: show.Line(fmt.Sprintf("%s reaches %s", reach.Block, reach))}
-		if !reach.All && level != sandbox.Off && (level == sandbox.Landlock || !sandbox.Detect(ctx).Full.Works) {
+		if !reach.All && (level == sandbox.Landlock || level == sandbox.Off || !sandbox.Detect(ctx).Full.Works) {
 			f.OK, f.Detail = false, f.Detail+": a list of hosts cannot be held at this sandbox level, so nothing of it runs"
 			f.Next = "It takes the level full, of which the line about the sandbox says more."
 		}

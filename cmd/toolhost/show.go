@@ -93,6 +93,9 @@ func (a *app) show(ctx context.Context, o *showOptions) error {
 	if err != nil {
 		return unknownName(true, err)
 	}
+	if reached := p.Tasks().Reached(d.Session, d.Request, d.Facts["connections"]); reached != nil {
+		d.Facts["connections"] = reached
+	}
 	s := shown{Detail: d}
 	changes, err := p.Undo.Calls(ctx, undo.Filter{Session: d.Session})
 	if err != nil {

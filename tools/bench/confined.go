@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/file/search"
@@ -50,6 +54,88 @@ func (b *suite) confined() (lines []comparison, err error) {
 		})
 	}
 	return lines, nil
+}
+
+// The numbers of what is fetched.
+const (
+	requests = 500
+	download = 200 << 20
+)
+
+// listed compares a confined command that reaches hosts by a list with one that reaches
+// nothing, and what it fetches with the same without a sandbox.
+func (b *suite) listed() ([]comparison, error) {
+	if report := sandbox.Detect(context.Background()); !report.Full.Works {
+		fmt.Printf("sandbox full does not work here: %s\n", report.Full.Reason)
+		return nil, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	b.atEnd = append(b.atEnd, l.Close)
+	go func() {
+		_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			size, _ := strconv.Atoi(r.URL.Path[1:])
+			w.Header().Set("Content-Length", strconv.Itoa(size))
+			for zeros := make([]byte, 1<<20); size > 0; size -= len(zeros) {
+				_, _ = w.Write(zeros[:min(size, len(zeros))])
+			}
+		}))
+	}()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		return nil, err
+	}
+	client := filepath.Join(b.work, "fetch")
+	if err := os.WriteFile(client, program, 0o755); err != nil {
+		return nil, err
+	}
+	host := fmt.Sprintf("localhost:%d", l.Addr().(*net.TCPAddr).Port)
+	confined := func(hosts []string, argv ...string) measure {
+		policy := sandbox.Settings{Level: sandbox.Full, Hosts: hosts}.Policy(b.work).Prepared()
+		return func() error {
+			r, err := proc.Run(context.Background(),
+				proc.Command{Argv: argv, Dir: b.work, Env: proc.Environ(nil), Prepare: policy.Confine})
+			if err == nil && r.ExitCode != 0 {
+				err = fmt.Errorf("exit code %d: %s", r.ExitCode, r.Stderr.String())
+			}
+			return err
+		}
+	}
+	fetch := func(size, times int) []string {
+		return []string{client, "-times", strconv.Itoa(times), "-fetch", fmt.Sprintf("http://%s/%d", host, size)}
+	}
+	many, large := fetch(10, requests), fetch(download, 1)
+	return []comparison{
+		{name: "true with a list of hosts", baseName: "confined true without", aim: "1.1", rounds: 300,
+			base: confined(nil, "true"), ours: confined([]string{"a.example", "*.example.org"}, "true")},
+		{name: "500 requests by a list of hosts", baseName: "without a sandbox", aim: "2", rounds: 20,
+			base: command(b.work, many[0], many[1:]...), ours: confined([]string{host}, many...)},
+		{name: "200 MB by a list of hosts", baseName: "without a sandbox", aim: "1.1", rounds: 20,
+			base: command(b.work, large[0], large[1:]...), ours: confined([]string{host}, large...)},
+	}, nil
+}
+
+// fetch requests a page again and again, each time by a connection of its own.
+func fetch(url string, times int) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for range times {
+		r, err := client.Get(url)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, r.Body)
+		_ = r.Body.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // searches compares package search with rg, on a tree of many

@@ -26,7 +26,16 @@ func main() {
 	file := flag.String("gate", "", "compare processor time with the ratios of this file")
 	above := flag.Float64("above", 15, "how many percent above them are too much")
 	write := flag.Bool("write", false, "write the ratios into that file")
+	url := flag.String("fetch", "", "request this, as many times as -times says, and nothing else: a bench of the network runs it")
+	times := flag.Int("times", 1, "see -fetch")
 	flag.Parse()
+	if *url != "" {
+		if err := fetch(*url, *times); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if flag.NArg() < 1 {
 		fmt.Fprintln(os.Stderr, "usage: bench [-gate FILE [-above PERCENT] [-write]] PATH_OF_TOOLHOST [WORDS]")
 		os.Exit(2)

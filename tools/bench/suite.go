@@ -159,8 +159,8 @@ func (b *suite) comparisons() ([]comparison, error) {
 		{name: fmt.Sprintf("start to tools/list, %d plugins", declaredPlugins), baseName: "no plugin", aim: "1.1",
 			ours: firstList(b.plugins, b.toolhost, "serve"), base: firstList(b.bare, b.toolhost, "serve")},
 	}
-	for _, further := range []func() ([]comparison, error){b.starts, b.singles, b.churns, b.confined, b.watched, b.views, b.searches,
-		b.patches, b.fleet} {
+	for _, further := range []func() ([]comparison, error){b.starts, b.singles, b.churns, b.confined, b.listed, b.watched, b.views,
+		b.searches, b.patches, b.fleet} {
 		more, err := further()
 		if err != nil {
 			return nil, err

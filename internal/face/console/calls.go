@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/policy"
+	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
@@ -193,6 +195,10 @@ func (s *Server) showCall(w http.ResponseWriter, r *http.Request) error {
 		Request: r.FormValue("id")})
 	if err != nil {
 		return err
+	}
+	tasks := background.Open(filepath.Join(found.dir, background.DirName), background.Options{})
+	if reached := tasks.Reached(d.Session, d.Request, d.Facts["connections"]); reached != nil {
+		d.Facts["connections"] = reached
 	}
 	page := callPage{ranCall: ranLine(found, &record.Call{Session: d.Session, Request: d.Request, Tool: d.Tool,
 		Status: d.Status, Began: d.Began}), Facts: shownJSON(tool.MustMarshal(d.Facts)), Pieces: make(map[string]int)}

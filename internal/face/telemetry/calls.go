@@ -98,7 +98,7 @@ func (e *End) addContent(o *host.Outcome, clean func(json.RawMessage) json.RawMe
 func ended(o *host.Outcome) *End {
 	e := &End{
 		Tool: o.Tool, Source: o.Source, Outcome: outcome(o), Duration: o.Duration,
-		Decision: string(o.Decision.Action), Rule: o.Decision.Rule,
+		Decision: string(o.Decision.Action), Rule: o.Decision.Rule, Connections: o.Connections, Refused: o.Refused,
 	}
 	if o.Err != nil {
 		e.Code = string(o.Err.Code)

@@ -47,6 +47,9 @@ type End struct {
 	Decision string        `json:"decision,omitempty"`
 	Rule     string        `json:"rule,omitempty"`
 	Sandbox  string        `json:"sandbox,omitempty"`
+	// Connections counts those of the call's processes, Refused those that were refused.
+	Connections int `json:"connections,omitempty"`
+	Refused     int `json:"refused,omitempty"`
 	// Arguments and Result are sent if the environment asks for them, without secrets.
 	Arguments string `json:"arguments,omitempty"`
 	Result    string `json:"result,omitempty"`

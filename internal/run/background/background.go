@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/store/effects"
@@ -69,6 +70,8 @@ func Open(dir string, o Options) *Store {
 type Spec struct {
 	// Session is the session that the task belongs to.
 	Session string
+	// Call is the ID of the call that starts it.
+	Call string
 	// Kind tells tasks apart in listings, such as "bash".
 	Kind string
 	// Prefix begins the task's id. May be empty.
@@ -129,6 +132,7 @@ const (
 type Task struct {
 	ID      string    `json:"id"`
 	Session string    `json:"session"`
+	Call    string    `json:"request_id,omitempty"` // that has started it
 	Kind    string    `json:"kind,omitempty"`
 	Title   string    `json:"title,omitempty"`
 	Dir     string    `json:"dir,omitempty"`
@@ -148,6 +152,10 @@ type Task struct {
 	// Reason says why a task was ended from outside, or why it failed to
 	// start.
 	Reason string `json:"reason,omitempty"`
+	// Connections are those of an ended task, ConnectionsMissed how many more there
+	// were.
+	Connections       []network.Connection `json:"connections,omitempty"`
+	ConnectionsMissed int                  `json:"connections_missed,omitempty"`
 }
 
 // Done reports whether the task has ended.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/filelock"
 	"github.com/toolhost/toolhost/internal/run/fault"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/watch"
 	"github.com/toolhost/toolhost/internal/store/effects"
@@ -42,7 +44,7 @@ func (s *Store) Start(ctx context.Context, spec Spec) (*Task, error) {
 			len(running)).Suggest("Wait for one to end, or kill one.").With("running", len(running))
 	}
 	t := &Task{
-		ID: newID(spec.Prefix), Session: spec.Session, Kind: spec.Kind, Title: spec.Title, Dir: spec.Dir,
+		ID: newID(spec.Prefix), Session: spec.Session, Kind: spec.Kind, Title: spec.Title, Dir: spec.Dir, Call: spec.Call,
 		Started: time.Now().UTC(), State: Running, Host: os.Getpid(), Parent: os.Getppid(),
 	}
 	if err := s.launch(ctx, dir, t, spec); err != nil {
@@ -88,11 +90,14 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 		r.close()
 		return notMade(err)
 	}
+	r.network = new(network.Log)
+	long := network.With(context.Background(), r.network)
 	if spec.Turns != nil {
-		go r.run(watch.With(context.Background(), spec.Turns), func() {})
+		go r.run(watch.With(long, spec.Turns), func() {})
 	} else {
+		r.network.Tell = r.explain
 		watching := effects.From(ctx).Detach()
-		go r.run(effects.With(context.Background(), watching), func() {
+		go r.run(effects.With(long, watching), func() {
 			if watching != nil {
 				watching.End()
 			}
@@ -108,6 +113,9 @@ type run struct {
 	dir            *os.Root
 	lock           *os.File
 	stdout, stderr *stream
+	network        *network.Log
+	printing       sync.Mutex // to stderr
+	explained      int
 	started        chan error // gets how the start went, once
 }
 
@@ -153,7 +161,9 @@ func (r *run) run(ctx context.Context, watched func()) {
 		if name == "stdout" {
 			r.stdout.write(p)
 		} else {
+			r.printing.Lock()
 			r.stderr.write(p)
+			r.printing.Unlock()
 		}
 		if r.OnOutput != nil {
 			r.OnOutput(name, p)
@@ -186,10 +196,36 @@ func (r *run) run(ctx context.Context, watched func()) {
 			end.State, end.Reason = Killed, context.Cause(ctx).Error()
 		}
 	}
-	if lost := errors.Join(r.stdout.close(), r.stderr.close()); lost != nil && end.Reason == "" {
+	r.network.Settle()
+	end.Connections, end.ConnectionsMissed = r.network.Connections()
+	r.printing.Lock()
+	lost := errors.Join(r.stdout.close(), r.stderr.close())
+	r.printing.Unlock()
+	if lost != nil && end.Reason == "" {
 		end.Reason = "output was lost: " + lost.Error()
 	}
 	_ = writeJSON(r.dir, statusFile, end)
+}
+
+// mostExplained is how many refusals the output of a task explains.
+const mostExplained = 10
+
+// explain adds to what the task prints that the network refused something.
+func (r *run) explain(c network.Connection) {
+	said := r.network.ExplainThose(c)
+	r.printing.Lock()
+	defer r.printing.Unlock()
+	if said == "" || r.stderr.file == nil {
+		return
+	}
+	switch r.explained++; {
+	case r.explained < mostExplained:
+	case r.explained == mostExplained:
+		said += " More are in the record."
+	default:
+		return
+	}
+	r.stderr.write([]byte("toolhost: " + said + "\n"))
 }
 
 // contained is proc.Run, with a panic as an error.

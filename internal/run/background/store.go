@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/filelock"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
@@ -34,6 +35,9 @@ type status struct {
 	ExitCode *int      `json:"exit_code,omitempty"`
 	Signal   string    `json:"signal,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
+
+	Connections       []network.Connection `json:"connections,omitempty"`
+	ConnectionsMissed int                  `json:"connections_missed,omitempty"`
 }
 
 // Dir is the directory that the tasks are kept in, "" for none. A copy of it elsewhere
@@ -213,6 +217,7 @@ func (t *Task) settle(dir *os.Root) bool {
 		return false
 	}
 	t.State, t.ExitCode, t.Signal, t.Reason = end.State, end.ExitCode, end.Signal, end.Reason
+	t.Connections, t.ConnectionsMissed = end.Connections, end.ConnectionsMissed
 	if !end.Ended.IsZero() {
 		t.Ended = &end.Ended
 	}
@@ -247,6 +252,23 @@ func (s *Store) List() ([]Task, error) {
 		return cmp.Or(a.Started.Compare(b.Started), strings.Compare(a.ID, b.ID))
 	})
 	return tasks, nil
+}
+
+// Reached adds to the connections that the record has of a call those of ended tasks that
+// it has started.
+func (s *Store) Reached(session, call string, recorded json.RawMessage) json.RawMessage {
+	var all []network.Connection
+	_ = json.Unmarshal(recorded, &all)
+	tasks, _ := s.List()
+	for _, t := range tasks {
+		if t.Session == session && t.Call == call {
+			all = append(all, t.Connections...)
+		}
+	}
+	if len(all) == 0 {
+		return recorded
+	}
+	return tool.MustMarshal(all)
 }
 
 // Wait waits until the task has ended, or ctx has, and gives it as it is then.

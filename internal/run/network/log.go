@@ -137,6 +137,10 @@ const notNamed = "the list does not name it"
 // they are written in one.
 func (l *Log) Refused() (hosts []string) {
 	list, _ := l.Connections()
+	return notInList(list)
+}
+
+func notInList(list []Connection) (hosts []string) {
 	for _, c := range list {
 		host := asEntry(c.Host, c.Port)
 		if (c.Refused == notNamed || c.undecided) && IsHostName(c.Host) && c.Host[0] != '_' && !slices.Contains(hosts, host) {
@@ -149,8 +153,14 @@ func (l *Log) Refused() (hosts []string) {
 // Explain says which hosts were refused, with the line of agent.hcl that would have
 // them reached, and which could not be reached; "" where there was none.
 func (l *Log) Explain() string {
+	list, _ := l.Connections()
+	return l.ExplainThose(list...)
+}
+
+// ExplainThose is Explain of some connections.
+func (l *Log) ExplainThose(list ...Connection) string {
 	var said []string
-	if hosts := l.Refused(); len(hosts) > 0 {
+	if hosts := notInList(list); len(hosts) > 0 {
 		shown := hosts[:min(len(hosts), mostExplained)]
 		more := ""
 		if n := len(hosts) - len(shown); n > 0 {
@@ -162,7 +172,6 @@ func (l *Log) Explain() string {
 		said = append(said, fmt.Sprintf("The sandbox refused the network to %s%s. The user can allow that in agent.hcl: %s.",
 			strings.Join(shown, ", "), more, line))
 	}
-	list, _ := l.Connections()
 	for _, c := range list {
 		sentence := ""
 		switch {
@@ -192,14 +201,25 @@ func (l *Log) refused(r Connection) {
 		return
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	again := l.again(r)
+	if !again {
+		l.keep(r)
+	}
+	l.mu.Unlock()
+	if !again {
+		l.tell(r)
+	}
+}
+
+// again counts what was refused before.
+func (l *Log) again(r Connection) bool {
 	for i := range l.connections {
 		if c := &l.connections[i]; c.Refused == r.Refused && c.Host == r.Host && c.Port == r.Port {
 			c.Times = max(c.Times, 1) + 1
-			return
+			return true
 		}
 	}
-	l.keep(r)
+	return false
 }
 
 func (l *Log) add(c Connection, began time.Time) {
@@ -208,19 +228,24 @@ func (l *Log) add(c Connection, began time.Time) {
 	}
 	c.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.keep(c)
+	l.mu.Unlock()
+	l.tell(c)
 }
 
 func (l *Log) keep(c Connection) {
-	if l.Tell != nil && (c.Refused != "" || c.Failed != "") {
-		l.Tell(c)
-	}
 	if len(l.connections) == mostKept {
 		l.missed++
 		return
 	}
 	l.connections = append(l.connections, c)
+}
+
+// tell tells of what was refused or failed, when the log can be looked at again.
+func (l *Log) tell(c Connection) {
+	if l.Tell != nil && (c.Refused != "" || c.Failed != "") {
+		l.Tell(c)
+	}
 }
 
 type key struct{}

@@ -13,7 +13,9 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -429,9 +431,16 @@ func TestProxies(t *testing.T) {
 func TestAConnectionIsAskedAbout(t *testing.T) {
 	upstream := listen(t, func(conn net.Conn) { _, _ = conn.Write([]byte("hello")); _ = conn.Close() })
 	s, log := newServer(t, upstream, "named.example:80", "ask")
-	var asked []string
+	var mu sync.Mutex
+	var list []string
+	asked := func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(list) }
 	answer := make(chan error)
-	log.Ask = func(to string) (string, error) { asked = append(asked, to); return "once", <-answer }
+	log.Ask = func(to string) (string, error) {
+		mu.Lock()
+		list = append(list, to)
+		mu.Unlock()
+		return "once", <-answer
+	}
 	read := func(name string, port uint16) (string, error) {
 		conn := connect(t, s, s.addressFor(t, name, port))
 		if conn == nil {
@@ -443,7 +452,7 @@ func TestAConnectionIsAskedAbout(t *testing.T) {
 	got, err := read("named.example", 80)
 	require.NoError(t, err)
 	assert.Equal(t, "hello", got)
-	assert.Empty(t, asked)
+	assert.Empty(t, asked())
 
 	results := make(chan error)
 	for range 20 {
@@ -453,14 +462,14 @@ func TestAConnectionIsAskedAbout(t *testing.T) {
 	for range 20 {
 		assert.NoError(t, testproc.Receive(t, results))
 	}
-	assert.Equal(t, []string{"a.example:443"}, asked)
+	assert.Equal(t, []string{"a.example:443"}, asked())
 
 	go func() { answer <- errors.New("the user refused it") }()
 	_, err = read("a.example", 22)
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
 	_, err = read("a.example", 22)
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
-	assert.Equal(t, []string{"a.example:443", "a.example:22"}, asked, "a refusal holds for the call")
+	assert.Equal(t, []string{"a.example:443", "a.example:22"}, asked(), "a refusal holds for the call")
 	_, err = read("a.example", 5432)
 	assert.ErrorIs(t, err, syscall.ECONNRESET, "the port is none of the entry")
 	assert.Contains(t, log.Explain(), "a.example:22: the user refused it")

@@ -107,6 +107,15 @@ type Result struct {
 	Network *network.Log
 }
 
+// Refused returns what the network refused its processes, "" if nothing or without a list.
+func (r *Result) Refused() string {
+	if r.Network == nil {
+		return ""
+	}
+	r.Network.Settle()
+	return r.Network.Explain()
+}
+
 // Run runs a command to its end. A failing command is a Result with an exit code; the error, a *tool.Error, means
 // that it could not run at all. When ctx ends, the command and its descendants are ended and the Result has the
 // output until then.

@@ -2,18 +2,12 @@ package sandbox_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -101,12 +94,7 @@ func searchMemory(process string, text []byte) (searched int, err error) {
 // value, and whose certificate is in a file that SSL_CERT_FILE names.
 func certified(t *testing.T, header, value string, hosts ...string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: hosts,
-		IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
+	certificate, authority := certifiedFor(t, hosts...)
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(header) != value {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -114,30 +102,13 @@ func certified(t *testing.T, header, value string, hosts ...string) {
 		}
 		_, _ = io.WriteString(w, "welcome")
 	}))
-	web.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	web.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	web.StartTLS()
 	t.Cleanup(web.Close)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		to, err := net.Dial("tcp", web.Listener.Addr().String())
-		if err != nil {
-			return
-		}
-		from, buffered, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			return
-		}
-		_, _ = io.WriteString(from, "HTTP/1.1 200 OK\r\n\r\n")
-		go func() { _, _ = io.Copy(to, buffered); _ = to.Close() }()
-		_, _ = io.Copy(from, to)
-		_ = from.Close()
-	}))
-	t.Cleanup(proxy.Close)
+	namesLead(t, func(string) string { return web.Listener.Addr().String() })
 	file := filepath.Join(t.TempDir(), "trusted.pem")
-	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	for name, value := range map[string]string{"HTTPS_PROXY": proxy.URL, "HTTP_PROXY": proxy.URL, "NO_PROXY": "",
-		"no_proxy": "", "https_proxy": "", "http_proxy": "", "ALL_PROXY": "", "all_proxy": "", "SSL_CERT_FILE": file} {
-		t.Setenv(name, value)
-	}
+	require.NoError(t, os.WriteFile(file, authority, 0o600))
+	t.Setenv("SSL_CERT_FILE", file)
 }
 
 // The host of a credential welcomes the process, which finds the credential nowhere.

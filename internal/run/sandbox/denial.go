@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
@@ -15,16 +16,15 @@ var (
 	networkWords = [...]string{
 		"could not resolve", "couldn't resolve", "unable to resolve", "temporary failure in name resolution",
 		"name or service not known",
-		"no address associated with hostname", "eai_again", "enotfound", "getaddrinfo", "network is unreachable",
-		"enetunreach",
-		"no such host", "network unreachable", "failed to lookup address", "nodename nor servname",
-		"address family not supported",
+		"no address associated with hostname", "eai_again", "enotfound", "getaddrinfo", "no such host",
+		"failed to lookup address", "nodename nor servname", "address family not supported",
 		"server misbehaving", "module lookup disabled by goproxy=off", "socket: operation not permitted", "socket: permission denied",
 	}
-	refusedWords = [...]string{"connection refused", "econnrefused", "failed to connect to"}
-	writeWords   = [...]string{"read-only file system", "erofs", "device or resource busy"}
-	accessWords  = [...]string{"permission denied", "eacces", "operation not permitted", "eperm"}
-	absentWords  = [...]string{"no such file or directory", "enoent"}
+	unreachableWords = [...]string{"network is unreachable", "enetunreach", "network unreachable"}
+	refusedWords     = [...]string{"connection refused", "econnrefused", "failed to connect to", "couldn't connect to"}
+	writeWords       = [...]string{"read-only file system", "erofs", "device or resource busy"}
+	accessWords      = [...]string{"permission denied", "eacces", "operation not permitted", "eperm"}
+	absentWords      = [...]string{"no such file or directory", "enoent"}
 )
 
 // mostPrinted bounds how much of a command's output is examined, and mostPaths how many paths in it.
@@ -58,9 +58,16 @@ func (p Policy) Denied(block, printed string) string {
 		return socket + " " + onlyUser
 	}
 	lower := strings.ToLower(printed)
-	if !p.Network && len(p.Hosts) == 0 {
+	switch {
+	case p.Network:
+	case len(p.Hosts) > 0:
+		if hasWord(lower, refusedWords[:]) || hasWord(lower, unreachableWords[:]) {
+			add("The sandbox lets it reach the hosts and ports of its list alone. If another port or an address is meant: " +
+				network.Suggest(p.Hosts, "HOST:PORT") + " in " + block + " grants it.")
+		}
+	default:
 		switch {
-		case hasWord(lower, networkWords[:]):
+		case hasWord(lower, networkWords[:]), hasWord(lower, unreachableWords[:]):
 			add("There is no network in the sandbox: " + networkGrant(level, "HOST", block))
 		case hasWord(lower, refusedWords[:]):
 			add("The sandbox has no network but its own: servers outside of it cannot be reached. " +

@@ -145,6 +145,17 @@ func TestHintsFitTheLevel(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			need(t, level)
 			p := sandbox.Policy{Level: level, Workspace: t.TempDir(), NoCache: true}
+			listed := p
+			if listed.Hosts = []string{"a.example"}; level == sandbox.Full {
+				for printed, said := range map[string]bool{
+					"curl: (7) Failed to connect to a.example port 22 after 0 ms: Couldn't connect to server": true,
+					"dial tcp 10.1.2.3:5432: connect: network is unreachable":                                 true,
+					"curl: (6) Could not resolve host: b.example":                                             false,
+				} {
+					assert.Equal(t, said, strings.Contains(listed.Denied("the tool", printed), "the hosts and ports of its list alone. If another port "+
+						`or an address is meant: network = ["a.example", "HOST:PORT"] in the tool grants it.`), printed)
+				}
+			}
 			for printed, host := range map[string]string{
 				"curl: (6) Could not resolve host: example.org":        "HOST",
 				"dial tcp 127.0.0.1:5432: connect: connection refused": "HOST:PORT",

@@ -129,17 +129,12 @@ func try(kind, address string) error {
 	return err
 }
 
-// standIn is a proxy that leads every name to one server, as the operator's leads
-// them to theirs.
-func standIn(t *testing.T) (server string) {
+// namesLead leads every name to servers of this machine, by a proxy as the operator's
+// leads them to theirs. lead gives the address of the server for "HOST:PORT".
+func namesLead(t *testing.T, lead func(to string) (address string)) {
 	t.Helper()
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, r.Host)
-	}))
-	t.Cleanup(web.Close)
-	server = strings.TrimPrefix(web.URL, "http://")
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		to, err := net.Dial("tcp", server)
+		to, err := net.Dial("tcp", lead(r.Host))
 		if err != nil {
 			return
 		}
@@ -163,6 +158,17 @@ func standIn(t *testing.T) (server string) {
 	for _, name := range []string{"NO_PROXY", "no_proxy", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, "")
 	}
+}
+
+// standIn leads every name to one server.
+func standIn(t *testing.T) (server string) {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Host)
+	}))
+	t.Cleanup(web.Close)
+	server = strings.TrimPrefix(web.URL, "http://")
+	namesLead(t, func(string) string { return server })
 	return server
 }
 
@@ -201,11 +207,13 @@ func TestHostsAreReached(t *testing.T) {
 }
 
 func TestListsAreHeldAtLevelFullAlone(t *testing.T) {
-	if !sandbox.On(sandbox.Landlock).Works {
-		testneed.Missing(t, "sandbox level landlock does not work here")
+	for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Off} {
+		if !sandbox.On(level).Works {
+			testneed.Missing(t, "sandbox level landlock does not work here")
+		}
+		_, err := sandbox.Apply(exec.Command("/bin/true"), sandbox.Policy{Level: level, Hosts: []string{"a.example"}})
+		require.Error(t, err, level)
+		assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
+		assert.Contains(t, err.Error(), "cannot be held at sandbox level "+string(level))
 	}
-	_, err := sandbox.Apply(exec.Command("/bin/true"), sandbox.Policy{Level: sandbox.Landlock, Hosts: []string{"a.example"}})
-	require.Error(t, err)
-	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
-	assert.Contains(t, err.Error(), "cannot be held")
 }

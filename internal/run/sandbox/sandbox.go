@@ -184,7 +184,7 @@ func (p *Policy) intoView(cmd *exec.Cmd, level Level) error {
 
 // hostsAt refuses a list of hosts where it cannot be enforced.
 func (p *Policy) hostsAt(level Level) error {
-	if len(p.Hosts) == 0 || p.Network || level == Off || level == Full && hostsServed {
+	if len(p.Hosts) == 0 || p.Network || level == Full && hostsServed {
 		return nil
 	}
 	return tool.Errorf(tool.Unavailable, "a list of hosts (network = [...]) cannot be held at sandbox level %s on %s",

@@ -6,8 +6,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -17,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -25,6 +28,9 @@ import (
 func tryWay(way, address string) error {
 	if way == "kernel" {
 		return kernelWays[address]()
+	}
+	if around := aroundWays[way]; around != nil {
+		return around(address)
 	}
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -66,6 +72,9 @@ var kernelWays = map[string]func() error{
 	"generic":      opened(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC),
 	"vsock":        opened(unix.AF_VSOCK, unix.SOCK_STREAM, 0),
 	"alg":          opened(unix.AF_ALG, unix.SOCK_SEQPACKET, 0),
+	"udplite":      opened(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_UDPLITE),
+	"sctp":         opened(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP),
+	"dccp":         opened(unix.AF_INET, unix.SOCK_DCCP, unix.IPPROTO_DCCP),
 	"io_uring": func() error {
 		var params [120]byte
 		fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)), 0)
@@ -88,11 +97,14 @@ func opened(family, kind, protocol int) func() error {
 
 // helloEverywhere serves hello at all addresses of this machine, at one port over TCP and UDP,
 // and by unix sockets.
-func helloEverywhere(t *testing.T) (port int, sockets map[string]string) {
+func helloEverywhere(t *testing.T) (port int, listener string, sockets map[string]string) {
 	t.Helper()
 	l, err := net.Listen("tcp", ":0")
 	require.NoError(t, err)
 	port = l.Addr().(*net.TCPAddr).Port
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	require.NoError(t, err)
+	require.NoError(t, raw.Control(func(fd uintptr) { listener = fmt.Sprintf("%d:%d:%d", os.Getpid(), fd, port) }))
 	dir := t.TempDir()
 	stream, err := net.Listen("unix", filepath.Join(dir, "s"))
 	require.NoError(t, err)
@@ -135,15 +147,15 @@ func helloEverywhere(t *testing.T) (port int, sockets map[string]string) {
 			}
 		}()
 	}
-	return port, map[string]string{"unix": filepath.Join(dir, "s"), "unix abstract": abstract + "unix",
+	return port, listener, map[string]string{"unix": filepath.Join(dir, "s"), "unix abstract": abstract + "unix",
 		"unixpacket": abstract + "unixpacket", "unixgram": abstract + "unixgram"}
 }
 
 // waysOut are the ways to this machine's own servers: by each of its addresses, however
-// written, and each protocol.
+// written, and each protocol, and without any.
 func waysOut(t *testing.T) (ways []string) {
 	t.Helper()
-	port, sockets := helloEverywhere(t)
+	port, listener, sockets := helloEverywhere(t)
 	hosts := []string{"127.0.0.1", "127.0.0.2", "127.1.2.3", "127.255.255.254", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1",
 		"::ffff:127.9.9.9", "::ffff:0.0.0.0", "localhost", "localhost.", "LOCALHOST"}
 	if name, err := os.Hostname(); err == nil {
@@ -171,13 +183,22 @@ func waysOut(t *testing.T) (ways []string) {
 		protocol, _, _ := strings.Cut(kind, " ")
 		ways = append(ways, "way:"+protocol+"="+address)
 	}
-	return ways
+	for _, path := range []string{filepath.Join(t.TempDir(), "rights"), fmt.Sprintf("@rights-%d", time.Now().UnixNano())} {
+		passConnections(t, path, port)
+		ways = append(ways, "way:rights="+path)
+	}
+	return append(ways, fmt.Sprintf("way:fastopen=127.0.0.1:%d", port), fmt.Sprintf("way:fastopen=0.0.0.0:%d", port),
+		"way:descriptor="+listener, "way:namespace=any", "way:unshare=own", "way:bind=/etc/hosts", "way:bind=/etc/resolv.conf")
 }
 
-// Whatever a list grants, no way leads to this machine's own servers but its own entry.
-// Each way is one that works outside of the sandbox.
+// Whatever a list grants, no way leads to this machine's own servers but its own entry,
+// for the root user and for an ordinary one. Each way is one that works outside of the
+// sandbox.
 func TestNoWayLeadsAround(t *testing.T) {
 	testneed.NotShort(t, "needs a level of the sandbox")
+	if testneed.Superuser() {
+		t.Run("as an ordinary user", asOrdinary)
+	}
 	var ways []string
 	groups := make(map[string]int)
 	for _, way := range waysOut(t) {
@@ -187,8 +208,12 @@ func TestNoWayLeadsAround(t *testing.T) {
 			groups[strings.TrimRight(strings.TrimPrefix(kind, "way:"), "46")]++
 		}
 	}
-	for _, group := range []string{"tcp", "udp", "mptcp", "unix", "unixgram", "unixpacket"} {
-		assert.NotZero(t, groups[group], "control: %s works outside", group)
+	for group, least := range map[string]int{"tcp": 1, "udp": 1, "mptcp": 1, "unix": 1, "unixgram": 1, "unixpacket": 1, "rights": 2,
+		"fastopen": 2, "descriptor": 1, "unshare": 1, "bind": 2} {
+		assert.GreaterOrEqual(t, groups[group], least, "control: %s works outside", group)
+	}
+	if testneed.Superuser() {
+		assert.NotZero(t, groups["namespace"], "control: the root user enters namespaces outside")
 	}
 	tried := 0
 	for name, policy := range map[string]sandbox.Policy{
@@ -204,4 +229,23 @@ func TestNoWayLeadsAround(t *testing.T) {
 	}
 	t.Logf("%d ways (%d of the kernel) with %d lists: %d attempts, none through", len(ways), groups["kernel"],
 		tried/max(len(ways), 1), tried)
+}
+
+// asOrdinary runs the test that it is a part of as a user without rights.
+func asOrdinary(t *testing.T) {
+	const uid = 65534
+	base := testneed.VisibleDir(t)
+	self, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	testfile.Program(t, filepath.Join(base, "tests"), string(self))
+	home := filepath.Join(base, "home")
+	require.NoError(t, os.Mkdir(home, 0o700))
+	require.NoError(t, os.Chown(home, uid, uid))
+	name, _, _ := strings.Cut(t.Name(), "/")
+	tests := exec.Command(filepath.Join(base, "tests"), "-test.run=^"+name+"$", "-test.v", "-test.timeout=5m")
+	tests.Dir, tests.Env = home, append(os.Environ(), "HOME="+home, "TMPDIR="+home, "XDG_CACHE_HOME="+home)
+	tests.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	out, err := tests.CombinedOutput()
+	require.NoError(t, err, string(out))
+	t.Log(string(out))
 }

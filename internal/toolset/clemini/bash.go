@@ -103,8 +103,8 @@ func (in bashInput) title() string {
 func (in bashInput) start(ctx context.Context, deps Deps, call *tool.Call) (*outcome, error) {
 	policy := deps.Confine.Policy(deps.Workspace.Root(), deps.Trees...)
 	started, err := deps.Tasks.Start(ctx, background.Spec{
-		Session: call.Session, Kind: "bash", Title: in.title(), Argv: in.argv(), Dir: in.dir, Env: proc.Environ(nil),
-		Confine: &policy,
+		Session: call.Session, Call: call.RequestID, Kind: "bash", Title: in.title(), Argv: in.argv(), Dir: in.dir,
+		Env: proc.Environ(nil), Confine: &policy,
 	})
 	if err != nil {
 		return nil, err

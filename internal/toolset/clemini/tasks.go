@@ -123,7 +123,7 @@ func runTask(ctx context.Context, deps Deps, call *tool.Call, in taskInput) (*ou
 }
 
 func (in taskInput) start(ctx context.Context, deps Deps, call *tool.Call, spec background.Spec) (*outcome, error) {
-	spec.Session, spec.Kind, spec.Prefix, spec.Title = call.Session, "task", "task_",
+	spec.Session, spec.Call, spec.Kind, spec.Prefix, spec.Title = call.Session, call.RequestID, "task", "task_",
 		bashInput{Command: in.Prompt}.title()
 	started, err := deps.Tasks.Start(ctx, spec)
 	if err != nil {

@@ -172,7 +172,7 @@ const titleLimit = 1 << 10
 func (d Deps) Task(call *tool.Call, title, dir string, argv []string) background.Spec {
 	policy := d.Confine.Policy(d.Workspace.Root(), d.Trees...)
 	return background.Spec{
-		Session: call.Session, Kind: call.Tool, Title: title[:min(len(title), titleLimit)], Argv: argv, Dir: dir,
+		Session: call.Session, Call: call.RequestID, Kind: call.Tool, Title: title[:min(len(title), titleLimit)], Argv: argv, Dir: dir,
 		Env: proc.Environ(nil), Confine: &policy,
 	}
 }

@@ -50,11 +50,8 @@ func (o *Outcome) Confining(confine func(*exec.Cmd) (map[string]any, error)) fun
 // Advise returns the sandbox's part in a failure, by refused hosts or by denied on what a command
 // printed, or else next. denied may be nil.
 func Advise(denied func(printed string) string, ended *proc.Result, next string) string {
-	if log := ended.Network; log != nil {
-		log.Settle()
-		if said := log.Explain(); said != "" {
-			return said
-		}
+	if said := ended.Refused(); said != "" {
+		return said
 	}
 	if denied != nil {
 		if said := denied(ended.Stderr.String() + "\n" + ended.Stdout.String()); said != "" {

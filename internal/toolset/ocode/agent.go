@@ -349,7 +349,7 @@ func (a *agentRecord) start(ctx context.Context, deps Deps, call *tool.Call, tex
 	if err != nil {
 		return nil, err
 	}
-	spec.Session, spec.Kind, spec.Prefix, spec.Title = call.Session, agentTaskKind, agentTaskKind,
+	spec.Session, spec.Call, spec.Kind, spec.Prefix, spec.Title = call.Session, call.RequestID, agentTaskKind, agentTaskKind,
 		a.ID+": "+oneLine(text)
 	task, err := deps.Tasks.Start(ctx, spec)
 	if err != nil {

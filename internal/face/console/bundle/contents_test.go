@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -163,4 +164,28 @@ func TestUndoAFileAndSinceACall(t *testing.T) {
 	if got := u.read("d.txt"); got != "mine\n" {
 		t.Errorf("d.txt holds %q", got)
 	}
+}
+
+// A call shows what its processes connected to and what was refused them, and its tool
+// which hosts it may reach.
+func TestConnectionsOfACall(t *testing.T) {
+	u, ctx := newUser(t), browser(t)
+	u.env = append(u.env, "TOOLHOST_TRUST=1", "TOOLHOST_SANDBOX=full")
+	u.write("agent.hcl", `tool "fetch" {
+  description = "Fetches"
+  risk        = "read_only"
+  network     = ["a.example:8443"]
+  command { argv = ["bash", "-c", "(exec 3<>/dev/tcp/b.example/80); (exec 3<>/dev/tcp/b.example/80); echo done"] }
+}
+`)
+	u.connect("one").call("fetch", map[string]any{})
+	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()), until(`document.querySelector("nav")`),
+		chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`), openCall("fetch"),
+		until(`[...document.querySelectorAll("h2")].some(h => h.innerText.startsWith("Network"))`), looks("connections"))
+	got := value[string](t, ctx, `[...document.querySelectorAll("tbody tr")].map(r => r.innerText.replace(/\s+/g, " ")).join("; ")`)
+	if !regexp.MustCompile(`^b\.example refused the list does not name it \(\d+ times\) 0 0 $`).MatchString(got) {
+		t.Errorf("%q is shown", got)
+	}
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`location.hash = "#/tools?tool=fetch"`),
+		until(`document.querySelector("article")?.innerText.includes("reaches a.example:8443")`), looks("reaches"))
 }

@@ -38,6 +38,7 @@ export function Call({ at, back }) {
       {argv && <section class="card"><h2>Command</h2><Command argv={argv} /></section>}
       {facts.files_affected && facts.files_affected.length > 0 &&
         <Effects at={{ space: at.space, session: call.session, id: call.id }} files={facts.files_affected} time={new Date(call.began / 1000).toISOString()} turned={() => setTurn(turn + 1)} />}
+      {facts.connections && <Network of={facts.connections} missed={facts.connections_missed} />}
       {call.result !== undefined && <section class="card"><h2>Result</h2><div class="pad"><Result of={call.result} /></div></section>}
       {call.params && call.params.length > 0 && <section class="card"><h2>Parameters</h2><Parameters of={call.params} /></section>}
       {Object.entries(call.pieces || {}).map(([of, bytes]) => <Pieces key={of} of={of} bytes={bytes}
@@ -67,6 +68,20 @@ const known = { metadata: "Ran with", artifacts: "Artifacts", decided_by: "Decid
 const textOf = (v) => typeof v === "string" ? v : Array.isArray(v) && v[0]?.path ? v.map((a) => `${a.name}: ${a.path} (${a.bytes.toLocaleString()} bytes)`).join(", ")
   : v && v.sandbox ? `sandbox ${v.sandbox}` + Object.entries(v).filter(([n]) => n !== "sandbox").map(([n, x]) => `, ${n} ${JSON.stringify(x)}`).join("") : v && v.action && v.reason ? `${v.action}: ${v.reason}${v.rule ? ` (rule ${v.rule})` : ""}` : Array.isArray(v) && v.every((x) => typeof x === "string") ? v.join(" ")
   : JSON.stringify(v);
+
+// Network shows what the call's processes connected to, and what was refused them.
+function Network({ of, missed }) {
+  const count = (n) => (n || 0).toLocaleString();
+  return (
+    <section class="card"><h2>Network <span class="count">{of.length}</span></h2><div class="pad"><table class="list">
+      <thead><tr><th scope="col">Host</th><th scope="col">What became of it</th><th scope="col">Sent</th><th scope="col">Received</th><th scope="col">Took</th></tr></thead>
+      <tbody>{of.map((c) => <tr><td><code>{c.host}{c.port ? `:${c.port}` : ""}</code></td>
+        <td>{c.refused ? <><Badge kind="red">refused</Badge> {c.refused}</> : c.failed ? <><Badge kind="amber">failed</Badge> {c.failed}</> : <>at {c.address}</>}
+          {c.times > 1 && ` (${c.times} times)`}{c.credential && ` with credential ${c.credential}`}{c.approved && `, approved ${c.approved}`}</td>
+        <td class="num">{count(c.sent)}</td><td class="num">{count(c.received)}</td><td class="num">{c.seconds ? duration(1000 * c.seconds) : ""}</td></tr>)}</tbody>
+    </table>{missed > 0 && <p class="hint">and {missed} more</p>}</div></section>
+  );
+}
 
 // Result shows texts as texts, pictures and sounds as such, and the rest as a tree.
 export function Result({ of }) {

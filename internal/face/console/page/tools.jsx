@@ -90,7 +90,7 @@ function Tool({ space, toolset, name }) {
   return (
     <article class="detail">
       <div class="head"><div><h2>{d.name}{d.title && ` · ${d.title}`}</h2>
-        <div class="sub"><Risk of={d.risk} />{(d.permissions || []).map((p) => <Badge>{p}</Badge>)}{d.category && <span>{d.category}</span>}</div></div></div>
+        <div class="sub"><Risk of={d.risk} />{(d.permissions || []).map((p) => <Badge>{p}</Badge>)}{d.category && <span>{d.category}</span>}{d.reaches && <span>reaches {d.reaches}</span>}</div></div></div>
       <p class="said">{d.description}</p>
       <Filled space={space} toolset={toolset} name={name} told={told} risk={d.risk} />
       <Lately space={space} name={name} />

@@ -107,6 +107,9 @@ func (s *sender) end(line telemetry.Line) {
 		attrs = append(attrs, attribute.String("error.type", e.Code))
 		span.SetStatus(codes.Error, e.Code)
 	}
+	if e.Connections > 0 {
+		attrs = append(attrs, attribute.Int("toolhost.connections", e.Connections), attribute.Int("toolhost.connections.refused", e.Refused))
+	}
 	span.SetAttributes(append(attrs, given("gen_ai.tool.type", telemetry.ToolType(e.Source),
 		"toolhost.decision", e.Decision, "toolhost.rule", e.Rule, "toolhost.sandbox", e.Sandbox,
 		"gen_ai.tool.call.arguments", e.Arguments, "gen_ai.tool.call.result", e.Result)...)...)
