@@ -65,6 +65,9 @@ tasks:
     cmds: [echo Hello from the Taskfile]
 `
 
+// repository is where this file lies, from the project of the demo, which is made below bin.
+const repository = "../../.."
+
 // nothing is for a step of which the command alone is shown, on one line with the next.
 const nothing = 0
 
@@ -81,11 +84,12 @@ type step struct {
 
 func steps() []step {
 	return []step{
-		{"a tool of each source: a standard wrapper, a Taskfile, a plugin", 1, "", false,
-			[]string{"call", "head", "args=-n 1 src/a.txt"}},
+		{"a tool of each source: this repository's agent.hcl, a standard wrapper, a Taskfile, a plugin, and an edit with its diff", 1, "", false,
+			[]string{"call", "--workspace", repository, "--trust", "declaration", "name=Definition", "dir=host/tool"}},
+		{"", 1, "", false, []string{"call", "head", "args=-n 1 src/a.txt"}},
 		{"", 1, "", false, []string{"call", "run_command", "command=hello"}},
 		{"", 1, "", false, []string{"call", "--toolset", "agentbench", "list_files", "root=src"}},
-		{"an edit, and its diff", 2, "-Fix", false, []string{"call", "edit_file", "path=src/a.txt", "old_str=teh", "new_str=the", "--dry-run"}},
+		{"", 2, "-Fix", false, []string{"call", "edit_file", "path=src/a.txt", "old_str=teh", "new_str=the", "--dry-run"}},
 		{"the sandbox: a program cannot write outside the workspace, or reach a host that is not named", 1, ".profile", true,
 			[]string{"call", "escape"}},
 		{"", 1, "refused the network", true, []string{"call", "fetch"}},
