@@ -159,7 +159,7 @@ func networking() []Act {
 		no("vsock_socket", "open a socket to the machine's host", Nobody),
 		no("alg_socket", "open a socket to the kernel's cryptography", Nobody),
 		no("other_socket", "open a socket of any other family", Nobody),
-		no("unix_path", "connect to a unix socket of a process outside", Anyone),
+		no("unix_path", "connect to a unix socket of a process outside, but in the workspace or a place that is granted", Anyone),
 		no("unix_abstract", "connect to an abstract unix socket of a process outside", Anyone),
 	}
 }

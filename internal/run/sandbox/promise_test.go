@@ -15,7 +15,7 @@ At the levels ` + "`full` and `landlock`" + `, on Linux and without a grant, for
 	"`make probe`" + ` tries
 each act; [SECURITY.md](SECURITY.md) has the rest. Changes in the workspace are watched, to be undone
 ([how](#what-the-supervisor-does)). A list of hosts in ` + "`network`" + ` needs level ` + "`full`" + `: at ` +
-	"`landlock`" + ` a process whose
+	"`landlock` and `off`" + ` a process whose
 block (` + "`tool`, `resource`, `plugin`, `mcp`, `agent`, `taskfile`, `sandbox`" + `) has one is refused, never run with more.
 
 `
