@@ -234,7 +234,7 @@ type Request struct {
 	HowToApprove string
 	// Progress receives the tool's progress. May be nil. It must not block.
 	Progress func(tool.Progress)
-	// Sample asks the caller's language model if Options.Sample is nil. May be nil.
+	// Sample asks the caller's language model if Options.Sample is nil or has no model. May be nil.
 	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
 	// Log receives what the tool logs, besides the host's own log. It must not block. May be nil.
 	Log func(level slog.Level, message string)

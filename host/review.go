@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// Bounds limit what a call may change without approval. The zero Bounds have every change approved.
+// Bounds limit what a call may change without approval. With the zero Bounds the user is asked about every change.
 type Bounds struct {
 	// Files bounds the changed paths, Bytes what is written. Zero means no bound.
 	Files int   `json:"files,omitempty"`

@@ -128,9 +128,12 @@ func (a *app) describeReach(p *project.Project, e *host.Entry) {
 // reachOf is what the processes of a tool reach, by its own block or that of its source;
 // "" where that is nothing.
 func reachOf(p *project.Project, e *host.Entry) string {
-	kind, name, _ := strings.Cut(e.Source, " ")
+	block := e.Source
+	if kind, name, found := strings.Cut(e.Source, " "); found {
+		block = kind + " " + strconv.Quote(name)
+	}
 	for _, reach := range p.Config().Reaches() {
-		if reach.Block == "tool "+strconv.Quote(e.Name) || name != "" && reach.Block == kind+" "+strconv.Quote(name) {
+		if reach.Block == "tool "+strconv.Quote(e.Name) || reach.Block == block {
 			return reach.String()
 		}
 	}

@@ -54,7 +54,7 @@ It tries what calls do: it starts the plugins, connects to the MCP servers, and 
 confined process make and remove a directory in the workspace.
 
 The exit code is 1 if something is wrong. An agent.hcl that is not approved, a
-sandbox that is off, and a missing program that few tools need are no faults.
+sandbox that is off (without lists of hosts), and a missing program that few tools need are no faults.
 --verbose also lists the limits of the sandbox.`,
 		Example: `  toolhost doctor
   toolhost doctor --verbose

@@ -78,7 +78,7 @@ func (a *app) initialize(ctx context.Context, force, asJSON bool) error {
 	}
 	made := initialized{Path: path, Packs: []writtenPack{}, Below: projectsBelow(project), Clients: a.clientsHere()}
 	for _, f := range written {
-		made.Packs = append(made.Packs, writtenPack{f.Name, f.File, f.Tools, hosts[f.Name], missing(f.Needs)})
+		made.Packs = append(made.Packs, writtenPack{f.Name, f.File, append([]string{}, f.Tools...), hosts[f.Name], missing(f.Needs)})
 	}
 	for _, f := range others {
 		if len(missing(f.Needs)) == 0 {

@@ -290,9 +290,9 @@ func (a *app) uninstall(id string, flags clientFlags) error {
 	}
 	if change.After == nil {
 		fmt.Fprintf(a.out, "%s removed %s, which had only the server %s\n", a.painter.green("✓"), file, flags.name)
-		return nil
+	} else {
+		fmt.Fprintf(a.out, "%s took the server %s out of %s\n", a.painter.green("✓"), flags.name, file)
 	}
-	fmt.Fprintf(a.out, "%s took the server %s out of %s\n", a.painter.green("✓"), flags.name, file)
 	a.tellBackup(backupOf(change))
 	return nil
 }

@@ -22,17 +22,17 @@ type Content struct {
 	Text *Expr
 	// File is a file of the workspace, read when the part is made.
 	File *Expr
-	// Data is what the piece holds.
+	// Data is what the content holds.
 	Data []byte
 	// Base64 is true when the command prints base64.
 	Base64 bool
 	// URI names a resource, or a link.
 	URI *Expr
-	// Pos is where the piece was declared, for messages.
+	// Pos is where the content was declared, for messages.
 	Pos string
 }
 
-// Printed reports whether the piece is what the command prints.
+// Printed reports whether the content is what the command prints.
 func (c *Content) Printed() bool { return c.Text == nil && c.File == nil && c.Data == nil }
 
 // Text is an expression's value as text, with parameters unchanged. Null is the empty text.

@@ -41,7 +41,7 @@ type assembly struct {
 	model   *model.Client // nil without a model block
 
 	workspace *workspace.Workspace
-	changed   bool // workspace is not the project's own, but of these parts
+	changed   bool // workspace is not the project's own, but of this assembly
 	protect   []string
 
 	upstream *mcpclient.Client // nil without mcp blocks
@@ -93,7 +93,7 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*assembly,
 	return made, nil
 }
 
-// fill makes the parts.
+// fill makes what the assembly consists of.
 func (p *Project) fill(made *assembly, cfg *config.Config) (err error) {
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return err

@@ -101,7 +101,7 @@ type Project struct {
 
 	taskIncludes taskincludes.Reader
 
-	mu       sync.Mutex // guards config and parts against a reload
+	mu       sync.Mutex // guards config and assembly against a reload
 	config   *config.Config
 	assembly *assembly
 
@@ -111,7 +111,7 @@ type Project struct {
 
 	life        context.Context // until Close
 	endLife     context.CancelFunc
-	retiring    sync.WaitGroup // of parts that have been replaced
+	retiring    sync.WaitGroup // of assemblies that have been replaced
 	ignored     atomic.Bool    // by git is what lies in .agent
 	toldRefused atomic.Bool    // doctor was told about a change that is not used
 	undoMissed  atomic.Bool    // the log was told that the undo store is gone

@@ -69,7 +69,7 @@ func (p *Project) reload(ctx context.Context) error {
 	return nil
 }
 
-// swap offers the next parts' tools. What is in use and was changed has to work.
+// swap offers the next assembly's tools. What is in use and was changed has to work.
 func (p *Project) swap(ctx context.Context, next *assembly) error {
 	if err := next.manager.TryChanged(ctx); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (p *Project) swap(ctx context.Context, next *assembly) error {
 // retirement is how long calls may go on with tools that have been replaced.
 const retirement = 15 * time.Minute
 
-// retire closes replaced parts. What the next ones share goes on; other plugins and servers end
+// retire closes a replaced assembly. What the next one shares goes on; other plugins and servers end
 // when no call uses them.
 func (p *Project) retire(old, next *assembly) {
 	ctx, cancel := context.WithTimeout(p.life, retirement)

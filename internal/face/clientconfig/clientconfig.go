@@ -150,8 +150,8 @@ func repairs(entry any, fields []field) (wrong []field) {
 }
 
 // Uninstall returns the change that removes the entry of that name, and mappings left empty, unless
-// original, the file before any install (nil for no file), had them without it. A file that Install
-// made is removed. It writes nothing. The error is a *tool.Error.
+// original, the file before any install (nil for no file), had them without it. A file that then holds
+// nothing is removed, if original held nothing else. It writes nothing. The error is a *tool.Error.
 func (c *Client) Uninstall(file string, before, original []byte, name string) (*Change, error) {
 	change, data, err := c.read(file, before)
 	if err != nil {

@@ -384,9 +384,9 @@ func TestWrite(t *testing.T) {
 	require.Equal(t, fresh, clientconfig.Choose([]string{filepath.Join(dir, "none"), fresh}))
 }
 
-// TestUninstallLeavesNothingOfItsOwn removes a file that install has made and its copy, of
-// every client, and no file that was there.
-func TestUninstallLeavesNothingOfItsOwn(t *testing.T) {
+// TestUninstallRemovesWhatItEmpties removes a file that install has made, of every client,
+// and no file that was there. The last content is kept, since it may have been changed.
+func TestUninstallRemovesWhatItEmpties(t *testing.T) {
 	run := func(t *testing.T, file string, work func(before, original []byte) (*clientconfig.Change, error)) {
 		t.Helper()
 		before, err := clientconfig.Read(file)
@@ -418,10 +418,13 @@ func TestUninstallLeavesNothingOfItsOwn(t *testing.T) {
 			moved.Command = "/elsewhere/toolhost"
 			install(server, fresh)
 			install(moved, fresh) // with a copy of its own
-			uninstall(fresh)
-			left, err := os.ReadDir(dir)
+			last, err := clientconfig.Read(fresh)
 			require.NoError(t, err)
-			require.Empty(t, left)
+			uninstall(fresh)
+			require.NoFileExists(t, fresh)
+			kept, err := clientconfig.Read(fresh + clientconfig.BackupSuffix)
+			require.NoError(t, err)
+			require.Equal(t, string(last), string(kept))
 
 			theirs := filepath.Join(dir, "theirs")
 			require.NoError(t, os.WriteFile(theirs, []byte("\n"), 0o600))

@@ -46,8 +46,8 @@ func ReadOriginal(file string) ([]byte, error) {
 }
 
 // Write writes a change atomically, through symlinks, with the file's permissions. The old file is
-// kept under its name and BackupSuffix; a file that is to be removed goes with that copy. If the file
-// has changed meanwhile, nothing is written and the error is of code conflict. The error is a *tool.Error.
+// kept under its name and BackupSuffix, if it is to be removed too. If the file has changed meanwhile,
+// nothing is written and the error is of code conflict. The error is a *tool.Error.
 func (c *Change) Write() error {
 	file, err := target(c.File)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Change) Write() error {
 		return failed("write", c.File, err)
 	}
 	takeBack := func(error) {}
-	if c.Before != nil && c.After != nil {
+	if c.Before != nil {
 		if takeBack, err = keep(file, BackupSuffix, c.Before); err != nil {
 			return failed("write", c.File+BackupSuffix, err)
 		}
@@ -73,10 +73,8 @@ func (c *Change) Write() error {
 	}
 	if c.After == nil {
 		if err := os.Remove(file); err != nil {
+			takeBack(err)
 			return failed("remove", c.File, err)
-		}
-		if err := os.Remove(file + BackupSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return failed("remove", c.File+BackupSuffix, err)
 		}
 		return nil
 	}

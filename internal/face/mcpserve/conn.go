@@ -31,7 +31,7 @@ type conn struct {
 	over bool
 }
 
-// connKey is the key of the link in a connection's context.
+// connKey is the key of the conn in a connection's context.
 type connKey struct{}
 
 // connOf returns the conn of the connection that a request came in on.
@@ -56,7 +56,7 @@ func (s *Server) newConn(name string) *conn {
 // others. More wait.
 const callsAtOnce = 32
 
-// begin starts a call, which ends with the link at the latest.
+// begin starts a call, which ends with the connection at the latest.
 func (l *conn) begin(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case l.slots <- struct{}{}:

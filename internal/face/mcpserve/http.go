@@ -67,7 +67,7 @@ type Backend interface {
 
 // HTTP serves MCP over streamable HTTP, all protocol revisions at one URL: the older ones with
 // sessions, 2026-07-28 without. Mounted under a pattern with {toolset} it also serves the toolsets
-// handlersOf HTTPOptions.Toolset.
+// of HTTPOptions.Toolset.
 type HTTP struct {
 	server   *Server
 	options  HTTPOptions

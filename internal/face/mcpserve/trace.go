@@ -39,7 +39,7 @@ func headID(r *http.Request) {
 	if json.Unmarshal(bodyOf(r), &message) != nil {
 		return
 	}
-	if len(message.ID) > 0 {
+	if len(message.ID) > 0 && string(message.ID) != "null" {
 		id := string(message.ID)
 		_ = json.Unmarshal(message.ID, &id) // a string loses its quotes
 		r.Header.Set(rpcID, id)

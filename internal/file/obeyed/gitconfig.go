@@ -64,8 +64,9 @@ const (
 		`(?:/|\.{1,2}/|\.{1,2}$)[\pL\pN_.~%/@:+,= -]*`
 )
 
-// harmless are the settings of a repository's configuration that start no program, and read and write no file
-// outside the repository, with their allowed values. Others are the user's to set.
+// harmless are the settings of a repository's configuration that start no program, read no file (but by an address
+// of another repository) and write none outside the repository, with their allowed values. Others are the user's to
+// set.
 var harmless = sync.OnceValue(func() map[string]func() *regexp.Regexp {
 	all := make(map[string]func() *regexp.Regexp)
 	for name, value := range map[string]string{

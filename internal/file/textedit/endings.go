@@ -12,8 +12,7 @@ const (
 	cr   = "\r"
 )
 
-// endings is a text with all its line endings converted to "
-// ".
+// endings is a text with all its line endings converted to "\n".
 type endings struct {
 	alike []byte
 	// dropped holds the offsets in alike, ascending, of the newlines that have two bytes in the text.
@@ -59,8 +58,7 @@ func (e *endings) folds(offset int) int {
 	return offset - sort.Search(len(e.dropped), func(i int) bool { return e.dropped[i]+i >= offset })
 }
 
-// foldEndings converts the line endings of a text to "
-// ".
+// foldEndings converts the line endings of a text to "\n".
 func foldEndings(s string, old bool) string {
 	s = strings.ReplaceAll(s, crlf, lf)
 	if old {
@@ -144,8 +142,7 @@ type nearEnding struct {
 	ending      string
 }
 
-// adapt replaces the "
-// " endings of s by those of list in turn, and then by near.
+// adapt replaces the "\n" endings of s by those of list in turn, and then by near.
 func adapt(s string, list []string, near string) string {
 	if len(list) > 0 {
 		near = list[len(list)-1]

@@ -58,8 +58,7 @@ func (t *Text) findLiteral(old string) []span {
 	splits := old[0] == '\n' && !strings.HasSuffix(old, cr)
 	for _, i := range indexes(t.body, []byte(old)) {
 		s := span{start: i, end: i + len(old)}
-		// An occurrence that begins inside "\r
-		// " includes the whole ending.
+		// An occurrence that begins inside "\r\n" includes the whole ending.
 		if splits && i > 0 && t.body[i-1] == '\r' && (len(spans) == 0 || spans[len(spans)-1].end < i) {
 			s.start, s.folded = i-1, true
 		}

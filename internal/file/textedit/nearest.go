@@ -59,8 +59,7 @@ func Explain(near []Near) string {
 	return b.String()
 }
 
-// splitLines splits text into lines without their "
-// ", or "\r" if that is the line ending, and without an empty one after the last ending.
+// splitLines splits text into lines without their "\n", or "\r" if that is the line ending, and without an empty one after the last ending.
 func splitLines(text []byte, old bool) [][]byte {
 	sep := []byte(lf)
 	if old {

@@ -24,7 +24,7 @@ type Change struct {
 	// Read returns the new content instead of Data. It is called once, perhaps concurrently with those of other
 	// changes.
 	Read func() ([]byte, error)
-	// Mode is the new mode, permission bits only. Zero keeps the old one; for Create it means 0666 less the umask.
+	// Mode is the new mode, permission bits only. Zero keeps the old one; for Create it means 0666. The umask applies to a created file.
 	Mode fs.FileMode
 	// Expect is the Hash that the old content must have, or the target of a removed symlink. Empty means any.
 	Expect string

@@ -90,7 +90,7 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 }
 
 // syncMany syncs many drafts in one go if that is faster, and reports whether it did. They still have to be
-// settled.
+// finished.
 func (c *core) syncMany(drafts []*draft) bool {
 	if len(drafts) < manyDrafts {
 		return false

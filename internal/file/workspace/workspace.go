@@ -40,7 +40,7 @@ const (
 	Write
 	// Remove removes or renames the file at the path with everything below it; a symlink itself, not its target.
 	Remove
-	// RemoveEmpty removes an empty directory.
+	// RemoveEmpty removes an empty directory: nothing in it is looked at.
 	RemoveEmpty
 )
 

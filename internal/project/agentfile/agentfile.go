@@ -187,7 +187,7 @@ func Approve(store *trust.Store, path string, content []byte, vars map[string]st
 	return store.Approve(approval(path, content, vars))
 }
 
-// ApproveAgain approves a change that the user had made to a file. Files approved before stay as
+// ApproveAgain approves a change that toolhost made to a file for the user. Files approved before stay as
 // they were then: the user has not looked at them since.
 func ApproveAgain(store *trust.Store, path string, content []byte, vars map[string]string) error {
 	next := approval(path, content, vars)

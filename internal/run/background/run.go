@@ -221,7 +221,7 @@ func (r *run) explain(c network.Connection) {
 	switch r.explained++; {
 	case r.explained < mostExplained:
 	case r.explained == mostExplained:
-		said += " More are in the record."
+		said += " toolhost show lists more."
 	default:
 		return
 	}

@@ -10,8 +10,11 @@ import (
 	"time"
 )
 
-// mostKept is how many connections a log has. Further ones are counted.
-const mostKept = 1000
+// mostKept is how many connections a log has, and mostText how long they are. Further ones are counted.
+const (
+	mostKept = 1000
+	mostText = 100 << 10 // of their hosts and reasons together, in bytes, as programs choose them
+)
 
 // settlePatience bounds the wait of Settle.
 const settlePatience = time.Second
@@ -71,7 +74,7 @@ func (c Connection) String() string {
 // Log is what the processes of a call did by the network. A nil one keeps nothing.
 type Log struct {
 	// Tell is called with each connection that was refused or failed, once for those
-	// that are alike. May be nil.
+	// that are alike. It may be called by several goroutines at once, and may be nil.
 	Tell func(Connection)
 	// Ask has a person decide on a connection to "HOST:PORT", and says how it was
 	// approved. The error says why it was not; ErrUndecided is in it where nobody has
@@ -87,9 +90,11 @@ type Log struct {
 	asking      sync.Mutex         // one question at a time
 	looked      []string           // names that were looked up, when learning
 	connections []Connection
+	text        int // bytes of hosts and reasons in connections
 	missed      int
 	list        []string // of the last process that had one
-	running     sync.WaitGroup
+	running     int
+	idle        chan struct{} // closed when none is running
 }
 
 // begin says that a process may make connections from now on, done that all have
@@ -99,22 +104,32 @@ func (l *Log) begin(list List) (done func()) {
 		return func() {}
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.list = list.texts()
-	l.mu.Unlock()
-	l.running.Add(1)
-	return l.running.Done
+	if l.running == 0 {
+		l.idle = make(chan struct{})
+	}
+	l.running++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.running--; l.running == 0 {
+			close(l.idle)
+		}
+	}
 }
 
 // Settle waits until the connections of processes that have ended are logged, for
 // a moment at most: a host may take its time to end one.
 func (l *Log) Settle() {
-	settled := make(chan struct{})
-	go func() {
-		l.running.Wait()
-		close(settled)
-	}()
+	l.mu.Lock()
+	running, idle := l.running, l.idle
+	l.mu.Unlock()
+	if running == 0 {
+		return
+	}
 	select {
-	case <-settled:
+	case <-idle:
 	case <-time.After(settlePatience):
 	}
 }
@@ -234,14 +249,16 @@ func (l *Log) add(c Connection, began time.Time) {
 }
 
 func (l *Log) keep(c Connection) {
-	if len(l.connections) == mostKept {
+	length := len(c.Host) + len(c.Refused) + len(c.Failed)
+	if len(l.connections) == mostKept || l.text+length > mostText {
 		l.missed++
 		return
 	}
+	l.text += length
 	l.connections = append(l.connections, c)
 }
 
-// tell tells of what was refused or failed, when the log can be looked at again.
+// tell tells of what was refused or failed, without the lock, since Tell may read the log.
 func (l *Log) tell(c Connection) {
 	if l.Tell != nil && (c.Refused != "" || c.Failed != "") {
 		l.Tell(c)

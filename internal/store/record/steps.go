@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Step counts a call of session and returns its number, from 1. Processes share the count: it is in the state, or
-// beside the copies in a directory of the operator (so that a new one begins again) and without a state. The number
-// is only a name.
+// Step counts a call of session and returns its number, from 1, which is only a name. Processes share the count, in
+// the state. Without a state, or with copies in a directory of the operator, it is beside these.
 func (r *Recorder) Step(_ context.Context, session string) (int, error) {
 	if err := ValidSession(session); err != nil {
 		return 0, err

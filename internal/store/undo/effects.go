@@ -70,7 +70,8 @@ type result struct {
 	Same bool `json:"same,omitempty"`
 }
 
-// Effects records what the processes of a call change. Its methods may be called from any goroutine, one at a time.
+// Effects records what the processes of a call change. Its methods may be called from any goroutine, one at a time. Close
+// it at the end.
 type Effects struct {
 	store         *Store
 	call          Call

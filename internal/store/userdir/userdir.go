@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
-// Dir is the directory name, for what such as "approvals", in the user's configuration. It need not exist. One
+// Dir returns a directory of the user's configuration. what says what it is for, in messages ("approvals"). It need not exist. One
 // written by a newer toolhost is refused.
 func Dir(what, name string) (string, error) {
 	dir, err := configHome()
@@ -79,7 +79,7 @@ func State(root string, trees ...string) (string, error) {
 	return dir, Known("the state of the workspace", dir, StateFormat)
 }
 
-// States are the state directories of all workspaces that exist.
+// States returns the state directories that exist, one of each workspace.
 func States() (dirs []string, err error) {
 	home, err := stateHome()
 	if err != nil {

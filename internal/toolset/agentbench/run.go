@@ -61,7 +61,7 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, in runInput) (*
 	}
 	if deps.Prepare == nil && !deps.Unconfined {
 		return nil, as(typeSandbox, tool.Errorf(tool.Unavailable, "there is no sandbox to run the command in").
-			Suggest("The operator can look at what this machine offers with `toolhost doctor`, or allow commands without a sandbox."))
+			Suggest("The user can look at what this machine offers with `toolhost doctor`, or allow commands without a sandbox."))
 	}
 	timeout := deps.RunTimeout
 	if in.Timeout > 0 {

@@ -41,7 +41,7 @@ func runSearch(ctx context.Context, deps Deps, call *tool.Call, in searchInput) 
 	target, err := url.Parse(deps.SearchURL)
 	if err != nil {
 		return nil, tool.Errorf(tool.InvalidArgument, "the search URL %s is wrong: %w", deps.SearchURL, err).
-			Suggest("The operator can fix it in the web block of agent.hcl.")
+			Suggest("The user can fix it in the web block of agent.hcl.")
 	}
 	values := target.Query()
 	values.Set("q", in.Query)

@@ -20,7 +20,6 @@ type ParseError struct {
 func (e *ParseError) Error() string { return e.err.Error() }
 
 // Unwrap returns the *tool.Error.
-// Unwrap returns the *tool.Error.
 func (e *ParseError) Unwrap() error { return e.err }
 
 const parseHelp = "Give a unified diff: \"--- a/PATH\" and \"+++ b/PATH\", then \"@@ -LINE,COUNT +LINE,COUNT @@\" " +
@@ -61,7 +60,6 @@ type HunkError struct {
 // Error implements error.
 func (e *HunkError) Error() string { return e.err.Error() }
 
-// Unwrap returns the *tool.Error.
 // Unwrap returns the *tool.Error.
 func (e *HunkError) Unwrap() error { return e.err }
 

@@ -127,8 +127,8 @@ const (
 	mostInterrupted = 64
 )
 
-// interrupt keeps an answer to the present call that did not reach the caller, unless that is older than the last
-// call.
+// interrupt keeps the answer to the present call that did not reach the caller, unless the caller was seen to have
+// ended before anything was done (ESRCH).
 func (s *supervisor) interrupt(id uint64, answer interrupted) {
 	if id != s.now.id || answer.errno == syscall.ESRCH {
 		return

@@ -89,7 +89,7 @@ type pathBeneath struct {
 }
 
 // landlock confines the launcher to what the plan grants: by the host's ruleset, or by one made inside, where the
-// view is. A view confines without Landlock too, since it is mounted read-only. It does without Landlock 1, under
+// view is. A view confines without Landlock too, since what it shows read-only is mounted so. It does without Landlock 1, under
 // which nothing may be moved between directories.
 func (p *Plan) landlock(s *script) {
 	if p.Ruleset != 0 {

@@ -178,7 +178,7 @@ func (s *script) put(tree cell, step, path string) {
 }
 
 // hide mounts a tree over path if that exists. A path removed or replaced after it was opened is opened again.
-// (Descriptors of the attempts stay open until the launcher ends, which limits their number.)
+// Attempts are few, since their descriptors stay open until the launcher ends.
 func (s *script) hide(tree cell, path string) {
 	var again, passed label
 	s.here(&again)

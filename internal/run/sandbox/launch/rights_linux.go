@@ -69,8 +69,8 @@ func raiseRights(permitted, effective uint32) error {
 	return unix.Capset(&header, &data[0])
 }
 
-// withRights makes a call and, if permission bits deny it, again with root's rights outside the sandbox: whether
-// the change is allowed was checked before. If that fails too, the first error is returned, so that nothing leaks
+// withRights makes a call and, if permission bits deny it, again with root's rights outside the sandbox: the call
+// itself checks both times whether the change is allowed. If that fails too, the first error is returned, so that nothing leaks
 // about places the program cannot see.
 func (s *supervisor) withRights(call func() syscall.Errno) syscall.Errno {
 	errno := call()

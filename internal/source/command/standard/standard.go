@@ -1,6 +1,6 @@
 // Package standard declares the wrappers of every project: head, tail, wc, cloc, cp, mv, rm, touch and mkdir. Their
 // options are those of GNU coreutils 9 and cloc 1.9x which can neither reach outside the workspace nor run for
-// ever.
+// ever; all others are refused.
 //
 // They are written in standard.hcl. specs.go is its parsed form, since reading HCL would be a third of a start.
 package standard

@@ -101,7 +101,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// redirect follows for requests without secrets only: others go where they were sent and nowhere else.
+// redirect follows only if the request holds no secrets; others go nowhere but where they were sent.
 func (w *web) redirect(request *http.Request, via []*http.Request) error {
 	switch {
 	case via[0].Method != http.MethodGet:

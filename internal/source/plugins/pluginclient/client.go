@@ -24,7 +24,7 @@ var ErrConnection = errors.New("plugin connection failed")
 // ErrHung is wrapped, besides ErrConnection, if a cancelled call did not answer in time.
 var ErrHung = errors.New("plugin does not answer")
 
-// connectionError hides its cause from errors.Is and errors.As.
+// connectionError is its cause, and matches ErrConnection and ErrHung besides.
 type connectionError struct {
 	cause error
 	hung  bool

@@ -7,7 +7,7 @@ import (
 
 // Cycle is a group of components that all depend on each other, directly or indirectly.
 type Cycle struct {
-	// Path is a shortest cycle through the group's first component, which is its beginning and end.
+	// Path is a shortest cycle through the group's first component, with which it begins; its last leads back there.
 	Path []string `json:"path"`
 	// Members counts the components of the group.
 	Members int `json:"members"`
