@@ -187,9 +187,9 @@ func (p *Policy) hostsAt(level Level) error {
 	if len(p.Hosts) == 0 || p.Network || level == Full && hostsServed {
 		return nil
 	}
-	return tool.Errorf(tool.Unavailable, "a list of hosts (network = [...], or --learn) cannot be held at sandbox level %s on %s",
+	return tool.Errorf(tool.Unavailable, "a list of hosts (network = [...]) cannot be held at sandbox level %s on %s",
 		level, runtime.GOOS).
-		Suggest(`It takes the level full on Linux: toolhost doctor says what keeps that from working. ` +
+		Suggest(`It takes the level full on Linux, as --learn does: toolhost doctor says what keeps that from working. ` +
 			`Or choose network = "deny", or "allow" for every host, in agent.hcl.`)
 }
 
