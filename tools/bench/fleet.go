@@ -50,15 +50,16 @@ func (b *suite) overHTTP(name string, args ...string) (*httpClient, error) {
 		return nil, err
 	}
 	b.atEnd = append(b.atEnd, func() error { return errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()) })
-	lines := bufio.NewScanner(said)
+	lines, last := bufio.NewScanner(said), ""
 	for lines.Scan() {
-		if at := servesAt.FindStringSubmatch(lines.Text()); at != nil {
+		last = lines.Text()
+		if at := servesAt.FindStringSubmatch(last); at != nil {
 			go func() { _, _ = io.Copy(io.Discard, said) }()
 			c := &httpClient{url: at[1]}
 			return c, c.open()
 		}
 	}
-	return nil, fmt.Errorf("%s does not serve: %w", name, lines.Err())
+	return nil, fmt.Errorf("%s does not serve, and ends with: %s", name, last)
 }
 
 // httpClient speaks MCP over HTTP.
