@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/file/realpath"
+	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
 // preparedFor is how long the findings for one command are used for the next ones of the same policy.
@@ -17,6 +19,7 @@ type preparation struct {
 	mu       sync.Mutex
 	secrets  []string
 	shown    []shownPlace
+	own      []string               // toolhost's own directories that were there
 	rulesets map[string]keptRuleset // nil when nothing is prepared
 }
 
@@ -26,7 +29,8 @@ type keptRuleset struct {
 	write []string
 }
 
-// places returns secretsFor and shownInHome, up to seconds old.
+// places returns secretsFor and shownInHome, up to seconds old, but never from before one of toolhost's own
+// directories was made: it would not be hidden.
 func (p *preparation) places(home string) (secrets []string, shown []shownPlace) {
 	find := func() ([]string, []shownPlace) {
 		memo := make(realpath.Memo)
@@ -37,9 +41,16 @@ func (p *preparation) places(home string) (secrets []string, shown []shownPlace)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	own := slices.DeleteFunc(userdir.Private(), func(dir string) bool {
+		_, err := os.Lstat(dir)
+		return err != nil
+	})
+	if p.rulesets != nil && !slices.Equal(own, p.own) {
+		p.forget()
+	}
 	if p.rulesets == nil {
 		time.AfterFunc(preparedFor, p.drop)
-		p.rulesets = make(map[string]keptRuleset)
+		p.rulesets, p.own = make(map[string]keptRuleset), own
 		p.secrets, p.shown = find()
 	}
 	return p.secrets, p.shown
@@ -48,6 +59,11 @@ func (p *preparation) places(home string) (secrets []string, shown []shownPlace)
 func (p *preparation) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.forget()
+}
+
+// forget drops it. The lock is held.
+func (p *preparation) forget() {
 	for _, kept := range p.rulesets {
 		_ = kept.file.Close()
 	}
