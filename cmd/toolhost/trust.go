@@ -241,7 +241,8 @@ func approvableOf(store *trust.Store, cfg *config.Config, path string, content [
 		Lent:  append([]string{}, cfg.DirectoryGrants()...),
 		Files: cfg.FileDigests(), Approved: agentfile.Holds(store, cfg)}
 	text := sha256.Sum256([]byte(a.Content))
-	sum := sha256.Sum256(tool.MustMarshal([]any{a.Path, hex.EncodeToString(text[:]), a.Effects, a.Lent, a.Files})) // what has to be seen to approve it
+	// All that has to be seen to approve it.
+	sum := sha256.Sum256(tool.MustMarshal([]any{a.Path, hex.EncodeToString(text[:]), a.Effects, a.Lent, a.Files}))
 	a.Digest = hex.EncodeToString(sum[:])
 	if before, known := store.Get(key); known {
 		name := filepath.Base(key)

@@ -293,7 +293,7 @@ func (s *session) close() {
 }
 
 // release packs an unused session and gives it up: another worker may take it, or this one again.
-// One that cannot be packed stays: if the worker ends then, its client is told of the loss.
+// One that cannot be packed stays: if the worker ends then, its client gets an error that says so.
 func (w *Worker) release(ctx context.Context, s *session) {
 	s.mu.Lock()
 	was := s.closing

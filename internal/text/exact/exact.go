@@ -46,7 +46,7 @@ func Kept(data []byte) bool {
 	for {
 		token, err := dec.Token()
 		if err != nil {
-			return true // what is no JSON is refused by whoever reads it
+			return true // invalid JSON is refused by the decoder
 		}
 		if n, ok := token.(json.Number); ok && !isFloat(n.String()) {
 			return false
