@@ -1,6 +1,9 @@
 package obeyed
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // byName are the files and directories that the user's programs obey in every directory, as globs of the last name
 // or names of a path, each with the reason.
@@ -33,6 +36,8 @@ var names = func() (all []string) {
 	}
 	return all
 }()
+
+var parsedNames = sync.OnceValue(func() []Glob { return ParseGlobs(names) })
 
 // Names lists the globs of the last name or names of a path that editors, direnv, agents and git hooks obey in
 // every directory.

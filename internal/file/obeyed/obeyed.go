@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // dependencies are directories that package managers fill with others' packages, in which users do not work.
@@ -21,9 +22,9 @@ func ByName(parts []string, above ...string) bool {
 		return false
 	}
 	all := slices.Concat(above, parts)
-	for _, name := range names {
+	for _, name := range parsedNames() {
 		for end := len(above); end < len(all); end++ {
-			if Ends(name, all[:end+1]) {
+			if name.Ends(all[:end+1]) {
 				return true
 			}
 		}
@@ -33,32 +34,55 @@ func ByName(parts []string, above ...string) bool {
 
 // HoldsName reports whether a file with one of the names could lie directly below a path.
 func HoldsName(parts []string, above ...string) bool {
-	return !HasAny(parts, dependencies...) && slices.ContainsFunc(names, func(name string) bool {
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			if Ends(dir, slices.Concat(above, parts)) {
-				return true
-			}
-		}
-		return false
-	})
+	all := slices.Concat(above, parts)
+	return !HasAny(parts, dependencies...) &&
+		slices.ContainsFunc(parsedNames(), func(name Glob) bool { return name.EndsAbove(all) })
 }
 
-// Ends reports whether the last names of a path match a glob.
-func Ends(glob string, parts []string) bool {
-	for at := len(parts) - 1; at >= 0; at-- {
-		slash := strings.LastIndexByte(glob, '/')
-		if name := glob[slash+1:]; name != parts[at] {
-			if !strings.ContainsAny(name, `*?[\`) { // most have none, and path.Match is slow
+// Glob is a parsed glob of the last names of a path.
+type Glob []globName
+
+type globName struct {
+	text string
+	wild bool // text has wildcards, as few do: path.Match is slow
+}
+
+// ParseGlobs parses globs of one or more names.
+func ParseGlobs(globs []string) (all []Glob) {
+	for _, glob := range globs {
+		var g Glob
+		for name := range strings.SplitSeq(glob, "/") {
+			g = append(g, globName{name, strings.ContainsAny(name, `*?[\`)})
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// Ends reports whether the last names of a path match.
+func (g Glob) Ends(parts []string) bool {
+	if len(parts) < len(g) {
+		return false
+	}
+	for i, part := range parts[len(parts)-len(g):] {
+		if name := g[i]; name.text != part {
+			if !name.wild {
 				return false
 			}
-			if ok, _ := path.Match(name, parts[at]); !ok {
+			if ok, _ := path.Match(name.text, part); !ok {
 				return false
 			}
 		}
-		if slash < 0 {
+	}
+	return true
+}
+
+// EndsAbove reports whether the last names of a directory match the glob's without its last, or its last few.
+func (g Glob) EndsAbove(parts []string) bool {
+	for end := len(g) - 1; end > 0; end-- {
+		if g[:end].Ends(parts) {
 			return true
 		}
-		glob = glob[:slash]
 	}
 	return false
 }
@@ -75,6 +99,20 @@ type Exists func(path string) bool
 // end in a slash are directories.
 var inRepository = []string{"config", "commondir", "gitdir", "config.worktree", "hooks/", "info/attributes",
 	"objects/info/alternates", "objects/info/http-alternates", "remotes/", "branches/"}
+
+// repositoryFiles are the same, parsed.
+var repositoryFiles = sync.OnceValue(func() (all []repositoryFile) {
+	for _, file := range inRepository {
+		name, isDir := strings.CutSuffix(file, "/")
+		all = append(all, repositoryFile{strings.Split(name, "/"), isDir})
+	}
+	return all
+})
+
+type repositoryFile struct {
+	names []string
+	isDir bool
+}
 
 // Git reports whether git obeys a file at an absolute path: a .git, configuration of the repository around the
 // path, or what would make a directory a repository.
@@ -160,11 +198,10 @@ func obeyedInside(inside []string) bool {
 	if nested && HasAny(inside, "refs", "logs") {
 		return false
 	}
-	for _, place := range inRepository {
-		name := strings.Split(strings.TrimSuffix(place, "/"), "/")
+	for _, file := range repositoryFiles() {
 		for at := range inside {
-			end := min(at+len(name), len(inside))
-			if slices.Equal(inside[at:end], name) && (end == len(inside) || strings.HasSuffix(place, "/") && !sample(inside)) {
+			end := min(at+len(file.names), len(inside))
+			if slices.Equal(inside[at:end], file.names) && (end == len(inside) || file.isDir && !sample(inside)) {
 				return true
 			}
 			if !nested {
@@ -185,8 +222,8 @@ func Pattern() string {
 		}
 		all = append(all, name)
 	}
-	for name := range operations {
-		all = append(all, strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, "[a-z]*"))
+	for _, of := range operations {
+		all = append(all, strings.ReplaceAll(regexp.QuoteMeta(of.dir+"/"+of.file), `\*`, "[a-z]*"))
 	}
 	slices.Sort(all)
 	return `/\.git/((modules|worktrees)/.*/)?(` + strings.Join(all, "|") + `)$`

@@ -72,7 +72,7 @@ func TestByName(t *testing.T) {
 		}
 	}
 	for glob, want := range map[string]bool{"b": true, "a/b": true, "a/?": true, "x/b": false, "*/a/b": true, "*/*/a/b": false, "a": false} {
-		assert.Equal(t, want, Ends(glob, []string{"c", "a", "b"}), glob)
+		assert.Equal(t, want, ParseGlobs([]string{glob})[0].Ends([]string{"c", "a", "b"}), glob)
 	}
 	assert.True(t, HoldsName([]string{"a", ".claude"}))
 	assert.False(t, HoldsName([]string{"a", "claude"}))

@@ -1,6 +1,7 @@
 package obeyed
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -10,21 +11,28 @@ import (
 // operations are the files of a rebase, cherry-pick or am in progress, by the last names of their path, with their
 // allowed content: the user's git takes programs and options from them when it continues. A strategy is a program,
 // unless it is git's default, and other strategies and git apply have options that write files.
-var operations = map[string]Check{
-	"rebase-merge/git-rebase-todo": {Accepts: holding(Harmless)},
-	"rebase-*/strategy":            {InPlace: true, Accepts: holding(allOf(`ort|recursive`))},
-	"rebase-*/strategy_opts":       {InPlace: true, Accepts: holding(allOf(`--[a-z-]+|"[a-z-]+"`))},
-	"rebase-*/gpg_sign_opt":        {InPlace: true, Accepts: holding(func(string) bool { return false })},
-	"rebase-apply/apply-opt":       {InPlace: true, Fixed: "\n"}, // none
-	"sequencer/opts":               {Accepts: holding(harmlessOptions)},
+var operations = []struct {
+	dir, file string // the last names; dir is a glob
+	check     Check
+}{
+	{"rebase-merge", "git-rebase-todo", Check{Accepts: holding(Harmless)}},
+	{"rebase-*", "strategy", Check{InPlace: true, Accepts: holding(allOf(`ort|recursive`))}},
+	{"rebase-*", "strategy_opts", Check{InPlace: true, Accepts: holding(allOf(`--[a-z-]+|"[a-z-]+"`))}},
+	{"rebase-*", "gpg_sign_opt", Check{InPlace: true, Accepts: holding(func(string) bool { return false })}},
+	{"rebase-apply", "apply-opt", Check{InPlace: true, Fixed: "\n"}}, // none
+	{"sequencer", "opts", Check{Accepts: holding(harmlessOptions)}},
 }
 
 // operation returns the allowed content of such a file, nil for others. inside are the names below a repository's
 // directory.
 func operation(inside []string) *Check {
-	for name, check := range operations {
-		if Ends(name, inside) {
-			return &check
+	if len(inside) < 2 {
+		return nil
+	}
+	dir, file := inside[len(inside)-2], inside[len(inside)-1]
+	for _, of := range operations {
+		if matches, _ := path.Match(of.dir, dir); matches && of.file == file {
+			return &of.check
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 // names, and what the user's other programs obey. Hidden paths are included, since the supervisor makes its calls
 // outside the mounts that hide them.
 func (p *Policy) guard(g grants) launch.Guard {
-	k := keeper{writable: g.writable, names: p.Names, cache: g.cache, workspace: resolved(p.Workspace)}
+	k := keeper{writable: g.writable, names: obeyed.ParseGlobs(p.Names), cache: g.cache, workspace: resolved(p.Workspace)}
 	for _, path := range slices.Concat(p.ReadOnly, p.Keep) {
 		k.paths = append(k.paths, wherever(path)...)
 	}
@@ -40,9 +40,10 @@ func wherever(path string) []string {
 }
 
 type keeper struct {
-	writable, paths, names []string
-	workspace              string
-	cache                  string // of toolhost's own, where nobody looks for configuration
+	writable, paths []string
+	names           []obeyed.Glob
+	workspace       string
+	cache           string // of toolhost's own, where nobody looks for configuration
 }
 
 // protected reports whether a path may not be made, changed or removed.
@@ -68,12 +69,13 @@ func (k keeper) kept(path string) bool {
 // named reports whether a path, or a directory above it, has one of the names. Names of several parts are relative
 // to work trees, and do not apply in a repository's directory.
 func (k keeper) named(path string, parts []string) bool {
-	return slices.ContainsFunc(k.names, func(glob string) bool {
-		if strings.Contains(glob, "/") && strings.Contains(path, "/.git/") {
+	inGit := strings.Contains(path, "/.git/")
+	return slices.ContainsFunc(k.names, func(glob obeyed.Glob) bool {
+		if len(glob) > 1 && inGit {
 			return false
 		}
 		for end := range parts {
-			if obeyed.Ends(glob, parts[:end+1]) {
+			if glob.Ends(parts[:end+1]) {
 				return true
 			}
 		}
@@ -91,21 +93,11 @@ func (k keeper) holds(path string, exists obeyed.Exists) bool {
 		return false
 	}
 	for _, name := range k.names {
-		for dir, _, deep := cutLast(name); deep; dir, _, deep = cutLast(dir) {
-			if obeyed.Ends(dir, parts) {
-				return true
-			}
+		if name.EndsAbove(parts) {
+			return true
 		}
 	}
 	return obeyed.HoldsName(parts, k.above(path)...) || obeyed.HoldsGit(path, exists)
-}
-
-func cutLast(path string) (dir, name string, found bool) {
-	at := strings.LastIndexByte(path, '/')
-	if at < 0 {
-		return "", path, false
-	}
-	return path[:at], path[at+1:], true
 }
 
 // checked returns what a file that git obeys may hold, nil if it may not be changed.

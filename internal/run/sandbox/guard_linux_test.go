@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/internal/file/obeyed"
 )
 
 // TestKeeper says which paths the guard keeps.
@@ -11,7 +13,7 @@ func TestKeeper(t *testing.T) {
 	k := keeper{
 		writable: []string{"/ws", "/plain", "/home/u/.claude", "/home/u/.kiro/settings", "/home/u/.vscode/x"}, workspace: "/ws",
 		paths: []string{"/ws/tools/srv.py", "/ws/.vscode"},
-		names: []string{"agent.hcl*", ".agent/Taskfile.yml"}, cache: "/ws/.agent/cache/sandbox",
+		names: obeyed.ParseGlobs([]string{"agent.hcl*", ".agent/Taskfile.yml"}), cache: "/ws/.agent/cache/sandbox",
 	}
 	nothing := func(string) bool { return false }
 	for path, want := range map[string]bool{

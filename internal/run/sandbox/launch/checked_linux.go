@@ -114,7 +114,7 @@ func (s *supervisor) openDraft(c caller, p place, check *obeyed.Check, call open
 		s.drafts[0].close()
 		s.drafts = s.drafts[1:]
 	}
-	d := draft{at: place{name: p.name, path: p.path}, check: check, mode: os.FileMode(call.mode &^ c.umask() & 0o777)}
+	d := draft{at: place{name: p.name, path: p.path}, check: check, mode: os.FileMode(call.mode &^ s.status.umask(c.pid) & 0o777)}
 	var errno syscall.Errno
 	if d.at.dir, errno = duplicate(p.dir); errno != 0 {
 		return -1, errno

@@ -326,7 +326,7 @@ func (s *supervisor) mkdir(c caller, at, path, mode uint64) syscall.Errno {
 		return errno
 	}
 	s.beforePlace(p, watch.Content)
-	wanted := uint32(mode) &^ c.umask() &^ setIDs
+	wanted := uint32(mode) &^ s.status.umask(c.pid) &^ setIDs
 	if err := unix.Mkdirat(p.dir, p.name, wanted); err != nil {
 		return number(err)
 	}
@@ -364,23 +364,36 @@ func (s *supervisor) mknod(c caller, at, path, mode uint64) syscall.Errno {
 		return errno
 	}
 	s.beforePlace(p, watch.Content)
-	wanted := uint32(mode) &^ c.umask()
+	wanted := uint32(mode) &^ s.status.umask(c.pid)
 	if err := unix.Mknodat(p.dir, p.name, wanted, 0); err != nil {
 		return number(err)
 	}
 	return s.withMode(p, wanted)
 }
 
-// umask returns the caller's, or all bits if it has ended. Every file that is made asks for
+// statusFile is the status file of the process that asked last. It stays open: a program often makes many files.
+type statusFile struct {
+	pid  int // 0 for none
+	file int
+}
+
+// umask returns that of a process, or all bits if it has ended. Every file that is made asks for
 // it, so no more is read than the first two lines: a name of at most 64 bytes, and the mask.
-func (c caller) umask() uint32 {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(c.pid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0o777
-	}
-	defer unix.Close(fd)
+func (f *statusFile) umask(pid int) uint32 {
 	var head [128]byte
-	n, _ := unix.Read(fd, head[:])
+	n, err := 0, error(syscall.ESRCH)
+	if f.pid == pid {
+		n, err = unix.Pread(f.file, head[:], 0) // fails if another process has the number now
+	}
+	if err != nil {
+		f.close()
+		file, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return 0o777
+		}
+		f.pid, f.file = pid, file
+		n, _ = unix.Pread(file, head[:], 0)
+	}
 	_, rest, found := bytes.Cut(head[:max(n, 0)], []byte("\nUmask:\t"))
 	value, _, ended := bytes.Cut(rest, []byte("\n"))
 	mask, err := strconv.ParseUint(string(value), 8, 32)
@@ -388,4 +401,11 @@ func (c caller) umask() uint32 {
 		return 0o777
 	}
 	return uint32(mask)
+}
+
+func (f *statusFile) close() {
+	if f.pid != 0 {
+		_ = syscall.Close(f.file)
+	}
+	f.pid = 0
 }

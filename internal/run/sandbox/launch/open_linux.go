@@ -146,7 +146,7 @@ func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errn
 	}
 	s.beforePlace(p, watch.Content)
 	flags := call.flags | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY
-	return s.openNew(p.dir, p.name, flags, call.mode&^c.umask())
+	return s.openNew(p.dir, p.name, flags, call.mode&^s.status.umask(c.pid))
 }
 
 // openNew makes a file and sets its mode, which the host's own umask may have reduced.
@@ -237,7 +237,7 @@ func (s *supervisor) reopen(c caller, file int, call openCall) (int, syscall.Err
 	flags := call.flags&^(unix.O_EXCL|unix.O_CREAT|unix.O_NOFOLLOW) | unix.O_CLOEXEC | unix.O_NOCTTY
 	mode := uint32(0)
 	if call.flags&tmpfileBit != 0 {
-		flags, mode = call.flags|unix.O_CLOEXEC, call.mode&^c.umask()
+		flags, mode = call.flags|unix.O_CLOEXEC, call.mode&^s.status.umask(c.pid)
 	}
 	if errno := s.mayOpen(file, call.flags&(writing&^unix.O_CREAT) != 0); errno != 0 {
 		return -1, errno

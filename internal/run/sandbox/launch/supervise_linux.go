@@ -75,7 +75,8 @@ type supervisor struct {
 	pipes    []waitingPipe
 	drafts   []*draft
 	// umask is the host's own, which the kernel applies to new files.
-	umask uint32
+	umask  uint32
+	status statusFile
 	// mighty is set if the supervisor can override permission bits.
 	mighty bool
 	// raised is set while it has these rights: only writable files are opened then.
@@ -123,7 +124,7 @@ func (s *supervisor) supervise(socket *os.File) {
 	if s.limitRights() != nil {
 		return // an unanswered call fails
 	}
-	s.umask = caller{pid: os.Getpid()}.umask()
+	s.umask = s.status.umask(os.Getpid())
 	raw, err := listener.SyscallConn()
 	if err != nil {
 		return
@@ -140,6 +141,7 @@ func (s *supervisor) supervise(socket *os.File) {
 func (s *supervisor) close() {
 	s.applyDrafts(true)
 	s.forgetInterrupted(time.Time{})
+	s.status.close()
 	if s.root >= 0 {
 		_ = syscall.Close(s.root)
 	}
@@ -467,8 +469,8 @@ func (c caller) read(address uint64, length int) ([]byte, syscall.Errno) {
 func (c caller) text(address uint64, limit int) (string, syscall.Errno) {
 	var text []byte
 	for len(text) < limit {
-		// Not beyond the page: the next may be unmapped.
-		part, errno := c.read(address, min(limit-len(text), 4096-int(address%4096)))
+		// Not beyond the page: the next may be unmapped. Most paths are short.
+		part, errno := c.read(address, min(limit-len(text), max(256, 4*len(text)), 4096-int(address%4096)))
 		if errno != 0 {
 			return "", errno
 		}
