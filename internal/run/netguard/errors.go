@@ -72,7 +72,7 @@ type failure struct {
 func (f *failure) Error() string { return f.reason }
 func (f *failure) Unwrap() error { return f.cause }
 
-// reasonOf is a network error in few words.
+// reasonOf shortens a network error.
 func reasonOf(err error) string {
 	var name *net.DNSError
 	var errno syscall.Errno

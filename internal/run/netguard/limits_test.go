@@ -89,8 +89,7 @@ func TestEndlessBody(t *testing.T) {
 	assert.Equal(t, tool.TooLarge, tool.CodeOf(err))
 }
 
-// hang answers with what begin writes and then says nothing more until the
-// client has gone.
+// hang answers with what begin writes and then sends nothing until the client has gone.
 func hang(t *testing.T, begin func(http.ResponseWriter)) string {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		begin(w)

@@ -11,7 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Check reports whether a fetch of the URL would be refused, without resolving its host. Errors are those of Fetch.
+// Check reports whether a fetch of the URL would be refused, without resolving its host. Errors are those of
+// Fetch.
 func (c *Client) Check(rawURL string) error {
 	_, err := c.parseTarget(rawURL)
 	return err
@@ -38,7 +39,7 @@ func badURL(raw, why string) *tool.Error {
 		Suggest("Give a whole URL such as https://www.example.com/page.")
 }
 
-// checkTarget refuses what the URL alone shows to be forbidden. The address is checked when it is dialled.
+// checkTarget refuses a URL that is forbidden as it stands. The address is checked when it is dialled.
 func (c *Client) checkTarget(u *url.URL) error {
 	if u.User != nil {
 		return tool.Errorf(tool.InvalidArgument, "the URL for host %s holds a user name or password", u.Hostname()).

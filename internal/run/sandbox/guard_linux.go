@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// guard is what the supervisor protects in writable trees, existing or not: the policy's read-only paths, its
-// names, and what the user's other programs obey. Hidden paths are included, since the supervisor makes its calls
+// guard returns what the supervisor protects in writable trees, existing or not: the policy's read-only paths,
+// its names, and what the user's other programs obey. Hidden paths are included: the supervisor makes its calls
 // outside the mounts that hide them.
 func (p *Policy) guard(g grants) launch.Guard {
 	k := keeper{writable: g.writable, names: p.Names, cache: g.cache, workspace: resolved(p.Workspace)}
@@ -42,7 +42,7 @@ func wherever(path string) []string {
 type keeper struct {
 	writable, paths, names []string
 	workspace              string
-	cache                  string // of toolhost's own, where nobody looks for configuration
+	cache                  string // toolhost's own, where programs look for no configuration
 }
 
 // protected reports whether a path may not be made, changed or removed.
@@ -54,7 +54,7 @@ func (k keeper) protected(path string, exists obeyed.Exists) bool {
 	return ours && obeyed.Git(path, exists)
 }
 
-// kept is protected except for what git obeys.
+// kept is protected without what git obeys.
 func (k keeper) kept(path string) bool {
 	for _, kept := range k.paths {
 		if within(path, kept) && !grantedBelow(kept, path, k.writable) {
@@ -65,8 +65,8 @@ func (k keeper) kept(path string) bool {
 	return ours && (k.named(path, parts) || obeyed.ByName(parts, k.above(path)...))
 }
 
-// named reports whether a path, or a directory above it, has one of the names. Names of several parts are relative
-// to work trees, and do not apply in a repository's directory.
+// named reports whether a path, or a directory above it, has one of the names. Names of several parts are
+// relative to work trees, and do not apply in a repository's directory.
 func (k keeper) named(path string, parts []string) bool {
 	return slices.ContainsFunc(k.names, func(glob string) bool {
 		if strings.Contains(glob, "/") && strings.Contains(path, "/.git/") {
@@ -140,7 +140,7 @@ func (k keeper) vital(path string, exists obeyed.Exists) bool {
 	return ours && obeyed.Vital(path, exists)
 }
 
-// parts are the names in a path below its writable tree. Caches and temporary directories do not count.
+// parts returns the elements of a path below its writable tree. Caches and temporary directories do not count.
 func (k keeper) parts(path string) (parts []string, ours bool) {
 	if k.cache != "" && within(path, k.cache) {
 		return nil, false
@@ -149,7 +149,7 @@ func (k keeper) parts(path string) (parts []string, ours bool) {
 	return parts, parts != nil
 }
 
-// above are the names that lead to the tree of a path, if that was granted: in a grant of ~/.claude agents obey
+// above returns the elements of the path of its tree, if that was granted: in a grant of ~/.claude agents obey
 // nothing.
 func (k keeper) above(path string) []string {
 	for _, root := range k.writable {
@@ -160,7 +160,7 @@ func (k keeper) above(path string) []string {
 	return nil
 }
 
-// partsBelow are the names in a path below its tree.
+// partsBelow returns the elements of a path below its tree.
 func partsBelow(roots []string, path string) []string {
 	for _, root := range roots {
 		if within(path, root) {

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestKeeper says which paths the guard keeps.
 func TestKeeper(t *testing.T) {
 	k := keeper{
 		writable: []string{"/ws", "/plain", "/home/u/.claude", "/home/u/.kiro/settings", "/home/u/.vscode/x"}, workspace: "/ws",

@@ -160,8 +160,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestFilterDoesNothingTwice keeps each system call to one rule: of two, it
-// would depend on where the search splits which one counts.
+// TestFilterDoesNothingTwice checks that each system call has one rule: of two, the search would choose any.
 func TestFilterDoesNothingTwice(t *testing.T) {
 	for _, f := range []Filter{{}, {Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}} {
 		seen := make(map[int]bool)
