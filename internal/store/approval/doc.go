@@ -2,6 +2,6 @@
 //
 // A call that needs approval is filed as [Pending] in the state of the workspace, under a short ID. A person
 // examines it and approves or refuses it. The approval is for exactly that call (workspace, toolset, tool,
-// parameters, and a named session), once, and for a short time. It is stored outside the workspace, where no tool
-// can forge one; files in the workspace decide nothing.
+// parameters, and a named session), once, and for a short time. It is stored outside the workspace, where no
+// tool can forge one.
 package approval

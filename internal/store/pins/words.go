@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// Words describes how a changed tool differs, a sentence for each difference; none for an added tool or if the old
-// definition is unknown.
+// Words describes how a changed tool differs, a sentence for each difference; empty for an added tool or if the
+// old definition is unknown.
 func (c Change) Words() (words []string) {
 	before, err1 := exact.Object([]byte(c.Old))
 	now, err2 := exact.Object([]byte(c.New))

@@ -26,7 +26,7 @@ type Call struct {
 	Waited time.Duration
 	// Client is the client's name for itself.
 	Client string
-	// Files is how many it changed.
+	// Files is how many files it changed.
 	Files int
 	// Params are its parameters, with long texts truncated.
 	Params json.RawMessage
@@ -97,7 +97,7 @@ func (c *Call) add(line []byte) {
 	}
 }
 
-// Calls returns the calls selected by the filter, in the order they began.
+// Calls returns the selected calls in the order they began.
 func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
 	v, err := r.view()
 	if v == nil {
@@ -118,8 +118,8 @@ func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
 	return calls, r.failed(err)
 }
 
-// says reports whether a text is in the entries of a call: its parameters, its result, and its error. JSON has a
-// text verbatim, or with non-ASCII characters escaped.
+// says reports whether a text is in the entries of a call: its parameters, its result, and its error. JSON has
+// a text verbatim, or with non-ASCII characters escaped.
 func (r *Recorder) says(lines []entryLine, text string) bool {
 	plain := strings.ToLower(text)
 	ways := []string{plain}
@@ -161,9 +161,8 @@ type Detail struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Plan   json.RawMessage `json:"plan,omitempty"`
 	// Problems says what of it is missing or was changed.
-	Problems []string `json:"problems,omitempty"`
-	// Events are all its events.
-	Events []json.RawMessage `json:"events"`
+	Problems []string          `json:"problems,omitempty"`
+	Events   []json.RawMessage `json:"events"`
 }
 
 // Show returns the last call selected by the filter.

@@ -17,7 +17,6 @@ const (
 	lockFile   = "rotate.lock"
 )
 
-// run is one open directory of copies.
 type run struct {
 	dir  string
 	root *os.Root
@@ -43,7 +42,6 @@ func (r *run) close() error {
 	return errors.Join(errs...)
 }
 
-// step counts one call.
 func (r *run) step() (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

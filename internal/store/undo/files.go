@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// enter opens the directory name in dir, and makes it if asked to.
+// enter opens the directory name in dir, making it if create is set.
 func enter(dir *os.Root, name string, create bool) (*os.Root, error) {
 	next, err := dir.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) && create {
