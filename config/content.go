@@ -50,7 +50,7 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 	}
 }
 
-// alone reports a block of which there may be one.
+// alone reports a second block where only one is allowed.
 func (b block) alone(summary string, first *hcl.Range) {
 	if first.Filename != "" {
 		b.fail(b.at, summary, "Keep one of them.", "There is one at %s already.", pos(*first))
@@ -59,7 +59,7 @@ func (b block) alone(summary string, first *hcl.Range) {
 	*first = b.at
 }
 
-// part reads what a block with partAttrs and type says.
+// part reads the attributes of partAttrs, and type.
 func (b block) part(p *params, types ...string) argv.Content {
 	part := argv.Content{Kind: tool.KindText, Pos: pos(b.at)}
 	kind := "text"
@@ -80,7 +80,6 @@ func (b block) part(p *params, types ...string) argv.Content {
 	return part
 }
 
-// sources reads what a part is made of.
 func (b block) sources(part *argv.Content, p *params) {
 	part.Text, part.File = b.expression("text", p), b.expression("file", p)
 	var data string

@@ -72,8 +72,8 @@ func isList(v cty.Value) bool {
 	return !v.IsNull() && (t.IsTupleType() || t.IsListType() || t.IsSetType())
 }
 
-// concatenation returns the arguments of a call of concat, which is done here so that each item
-// keeps its bytes and stays a secret or not.
+// concatenation returns the arguments of a call of concat, which is done here so that each item keeps its bytes
+// and stays a secret or not.
 func concatenation(e hcl.Expression) ([]hclsyntax.Expression, bool) {
 	c, ok := e.(*hclsyntax.FunctionCallExpr)
 	if !ok || c.Name != "concat" || c.ExpandFinal {
@@ -92,7 +92,7 @@ func (r *reader) concat(args []hclsyntax.Expression) ([]string, bool) {
 	return list, good
 }
 
-// entry is one pair of an object, in the order of the source.
+// entry is a member of an object.
 type entry struct {
 	key   string
 	value string
@@ -124,7 +124,7 @@ func (b block) entries(name string) []entry {
 // keys are the keys of an object with their places.
 type keys map[string]hcl.Range
 
-// fresh notes a key and reports one that is there already.
+// fresh notes a key and reports a duplicate.
 func (r *reader) fresh(seen keys, key string, at hcl.Range) bool {
 	if first, taken := seen[key]; taken {
 		r.fail(at, "Duplicate key", "Remove one of them.", "%q stands at %s already.", key, pos(first))
@@ -191,7 +191,7 @@ func literalText(e hcl.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// listed writes texts as a list of agent.hcl.
+// listed returns texts as a list of agent.hcl.
 func listed(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {

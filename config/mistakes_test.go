@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A file with several mistakes has all of them told.
+// All mistakes of a file are reported.
 func TestSeveralMistakes(t *testing.T) {
 	const src = `workspace {
   root = 5

@@ -81,7 +81,6 @@ func (b block) askModel(nested *hcl.Block, p *params) *argv.AskModel {
 	return m
 }
 
-// field reads a field of a form.
 func (b block) field(nested *hcl.Block, before []argv.Field) argv.Field {
 	name := nested.Labels[0]
 	b.name("field", name, nested.LabelRanges[0])
@@ -124,7 +123,7 @@ func (b block) checkField(f *argv.Field) {
 	}
 }
 
-// form reads a form whose schema is written out.
+// form reads a form written as a schema.
 func (b block) form() json.RawMessage {
 	raw := b.objectSchema("form")
 	if raw == nil {

@@ -169,7 +169,7 @@ func (r *reader) checkURL(s string, at hcl.Range) {
 	}
 }
 
-// risks reads the risks of an upstream server's tools, by globs on their names.
+// risks reads the risks of an MCP server's tools, by globs on their names.
 func (b block) risks(to *map[string]tool.Risk) {
 	for _, e := range b.entries("risk") {
 		risk := tool.Risk(e.value)
