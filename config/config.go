@@ -62,6 +62,7 @@ type Config struct {
 	attrs  map[string]hcl.Expression // of attributes, by At's argument
 }
 
+// Workspace is the workspace block.
 type Workspace struct {
 	// Root is the workspace directory, resolved against the file's directory; by default Dir.
 	Root string
@@ -139,6 +140,7 @@ type Server struct {
 
 // Taskfile is the taskfile block.
 type Taskfile struct {
+	// Path is relative to the workspace.
 	Path    string
 	Timeout time.Duration // of one run; zero is the default
 	Access  Access
@@ -243,7 +245,8 @@ type Rule struct {
 	Permission tool.Permission
 	Risk       tool.Risk
 	Action     Action
-	Limits     Bounds
+	// Limits go with Review.
+	Limits Bounds
 	// Expires is when the rule ceases to match; zero is never.
 	Expires  time.Time
 	Disabled bool

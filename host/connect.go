@@ -102,6 +102,7 @@ func connectVerdict(answer tool.Answer) Verdict {
 	return v
 }
 
+// Connecting is a connection to decide on.
 type Connecting struct {
 	Proposal Proposal
 	// Session is the session that an approval is for, "" for any.

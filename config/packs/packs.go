@@ -39,6 +39,7 @@ const (
 	maxFile  = 1 << 20
 )
 
+// Pack is a pack.
 type Pack struct {
 	Name        string
 	Description string

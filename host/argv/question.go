@@ -35,6 +35,7 @@ type AskModel struct {
 	MaxTokens      int
 }
 
+// Field is a field of a form.
 type Field struct {
 	Param
 	Title string

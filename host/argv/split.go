@@ -16,6 +16,7 @@ const (
 	maxWords = 4096      // after expanding globs
 )
 
+// Word is a word of an args text.
 type Word struct {
 	// Text is the word with its quotes and escapes resolved.
 	Text string

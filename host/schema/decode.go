@@ -303,7 +303,8 @@ func mustMarshal(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Integer is an int in any form that JSON Schema counts as an integer, such as 3.0 or 1e2, clamped to 32 bits.
+// Integer is an int in any form that JSON Schema counts as an integer. Forms such as 3.0 or 1e2 are clamped to
+// 32 bits.
 type Integer int
 
 // UnmarshalJSON implements json.Unmarshaler. A number may be quoted, as on the command line without a schema.

@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
+// allowed is what the client may reach beyond the public web.
 type allowed struct {
 	prefixes []netip.Prefix
 	hosts    map[string]bool

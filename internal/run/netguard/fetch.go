@@ -23,7 +23,8 @@ type Request struct {
 	Method string
 	// Header holds further headers. Accept-Encoding is ignored: the client decompresses.
 	Header http.Header
-	Body   []byte
+	// Body is the request's body.
+	Body []byte
 	// MaxBytes bounds the body after decompression; by default the client's.
 	MaxBytes int64
 	// Truncate truncates a larger body instead of failing with too_large.

@@ -34,7 +34,8 @@ const (
 type Dialer struct {
 	// Resolve looks up a name.
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
-	Dial    func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	// Dial connects to an address.
+	Dial func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 	// Own lists the addresses of this machine.
 	Own func() []netip.Addr
 	// Proxy returns the proxy for a host and port, or nil.

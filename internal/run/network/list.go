@@ -39,7 +39,8 @@ type Entry struct {
 	// Addr is a literal address; for localhost, this machine's.
 	Addr netip.Addr
 	// Ask stands for every other name with public addresses, once a person allows it.
-	Ask   bool
+	Ask bool
+	// Ports are the allowed ports.
 	Ports []uint16
 }
 

@@ -152,6 +152,7 @@ func lastPid() int {
 
 const kernelThread = 0x200000
 
+// relations are a process's parent, group and session.
 type relations [3]int
 
 // relationsOf returns the relations of a living process, except kernel threads.

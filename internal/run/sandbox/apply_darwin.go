@@ -46,6 +46,8 @@ func try(t trial, _ *preparation) Verdict {
 	return Verdict{Works: true}
 }
 
+// watches reports that the levels full and landlock can be watched.
 const watches = false
 
+// views reports that level full has views.
 const views = false

@@ -18,8 +18,10 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
+// watches reports that the levels full and landlock can be watched.
 const watches = true
 
+// views reports that level full has views.
 const views = true
 
 // apply puts the launcher in front of the command.

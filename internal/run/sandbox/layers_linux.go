@@ -59,6 +59,7 @@ func layerOf(v *view.View, tree string) (view.Layer, error) {
 	return layer, err
 }
 
+// overlaid caches the results of overlays, by tree.
 var overlaid sync.Map
 
 // overlays reports whether a layer can be mounted over its tree.

@@ -95,7 +95,8 @@ type Policy struct {
 	// Scratch is a temporary directory below one of ReadOnly, made if missing. It is for level landlock, which
 	// has no private /tmp, and programs that change nothing else.
 	Scratch string
-	Limits  Limits
+	// Limits bound its resources.
+	Limits Limits
 
 	prepared *preparation
 	trial    bool // supervised without a workspace, to find out whether that works

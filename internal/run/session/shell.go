@@ -30,6 +30,7 @@ func NewShell(sessions *Sessions, spec func() background.Spec) *Shell {
 	return &Shell{sessions: sessions, spec: spec}
 }
 
+// Ran is the outcome of a command.
 type Ran struct {
 	Output
 	// ExitCode is the command's, -1 if there is none: the shell has ended, or was ended after the time limit.

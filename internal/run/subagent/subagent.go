@@ -33,9 +33,10 @@ const maxArgument = 128<<10 - 1
 // Agent is a program that works on a task.
 type Agent struct {
 	// Role names it; empty is the one for tasks without a role.
-	Role        string   `json:"role,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Command     []string `json:"command"`
+	Role        string `json:"role,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Command is the program and its arguments.
+	Command []string `json:"command"`
 	// Prompt is Stdin or Argument; by default Stdin.
 	Prompt string            `json:"prompt,omitempty"`
 	Env    map[string]string `json:"env,omitempty"`

@@ -39,8 +39,9 @@ type Layer struct {
 	// Upper holds the changes in the form of overlayfs, or a full copy.
 	Upper string `json:"upper"`
 	// Work is the kernel's work directory; a copy has none.
-	Work   string `json:"-"`
-	Copied bool   `json:"copied,omitempty"`
+	Work string `json:"-"`
+	// Copied is set for a copy.
+	Copied bool `json:"copied,omitempty"`
 }
 
 // New makes a view with its changes in dir, which is created and must be where no process of the view can

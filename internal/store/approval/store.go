@@ -133,6 +133,8 @@ const StateDir = "approvals"
 // Dir is the default directory of approvals, in the user's configuration.
 func Dir() (string, error) { return userdir.Dir("approvals", "approvals") }
 
+// Open returns the store of the workspace at the absolute path workspace: pending calls in state, approvals below
+// dir. It makes nothing. A dir inside the workspace is refused, because a tool could approve calls there.
 func Open(state tool.State, dir, workspace string, trees ...string) (*Store, error) {
 	if !filepath.IsAbs(dir) || !filepath.IsAbs(workspace) {
 		return nil, tool.Errorf(tool.InvalidArgument, "approvals need absolute paths, not %q and %q", dir, workspace).

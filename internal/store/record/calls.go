@@ -161,8 +161,9 @@ type Detail struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Plan   json.RawMessage `json:"plan,omitempty"`
 	// Problems says what of it is missing or was changed.
-	Problems []string          `json:"problems,omitempty"`
-	Events   []json.RawMessage `json:"events"`
+	Problems []string `json:"problems,omitempty"`
+	// Events are all its events.
+	Events []json.RawMessage `json:"events"`
 }
 
 // Show returns the last call selected by the filter.

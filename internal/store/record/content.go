@@ -90,6 +90,7 @@ func (l *eventLog) store(segment int64, p *packed) (int64, error) {
 	return int64(len(p.data)), nil
 }
 
+// unpack returns at most size bytes of content.
 func unpack(data []byte, size int64) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

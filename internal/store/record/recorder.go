@@ -87,6 +87,7 @@ func New(o Options) (*Recorder, error) {
 	return r, nil
 }
 
+// Bound changes the limits of the record.
 func (r *Recorder) Bound(limits Limits) {
 	if r.log == nil {
 		return

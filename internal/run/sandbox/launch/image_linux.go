@@ -104,6 +104,7 @@ func writeParts(file *os.File, parts [][]byte) error {
 	return nil
 }
 
+// executableOnDisk makes the file in the user's cache or the temporary directory.
 func executableOnDisk(image [][]byte) (file *os.File, err error) {
 	dirs := []string{os.TempDir()}
 	if cache, err := os.UserCacheDir(); err == nil {

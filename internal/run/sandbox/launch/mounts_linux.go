@@ -93,6 +93,7 @@ func (p *Plan) makeDev(s *script, nodes [len(devices)]cell) {
 	s.restrict(unix.AT_FDCWD, "/dev", unix.MOUNT_ATTR_RDONLY, 0)
 }
 
+// change makes one change. A missing path needs no hiding.
 func (p *Plan) change(s *script, change Change, tree cell) {
 	switch change.Kind {
 	case Scratch:

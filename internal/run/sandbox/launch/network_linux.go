@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// backlog is how many connections may wait to be accepted.
 const backlog = 1024
 
 // loopbackIndex is the number of the loopback interface, the first of every network namespace.
