@@ -45,7 +45,6 @@ func (r *reader) workspace(blocks hcl.Blocks) {
 	})
 }
 
-// globs reads a list of globs and checks their syntax.
 func (b block) globs(name string, to *[]string) {
 	b.texts(name, to)
 	for _, g := range *to {
@@ -134,7 +133,6 @@ func (r *reader) web(b *hcl.Block) {
 	}
 }
 
-// isHost reports whether s is an address, a CIDR or a host name.
 func isHost(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil {
 		return true
@@ -145,7 +143,6 @@ func isHost(s string) bool {
 	return s != "" && len(s) <= 253 && !strings.ContainsAny(s, ":/@?#\\ \t\r\n*") && !strings.Contains(s, "..")
 }
 
-// builtin reads the options of a built-in tool.
 func (r *reader) builtin(b *hcl.Block) {
 	switch name := b.Labels[0]; name {
 	case "edit_file":
@@ -201,7 +198,6 @@ func (r *reader) toolset(b *hcl.Block) {
 	r.cfg.Toolsets = append(r.cfg.Toolsets, t)
 }
 
-// toolNames reads the tools of a toolset with their places.
 func (b block) toolNames(t *Toolset) []hcl.Range {
 	if b.texts("tools", &t.Tools) && len(t.Tools) == 0 {
 		b.fail(b.where("tools"), "Empty toolset", "Name at least one tool.", "The toolset %q has no tools.", t.Name)

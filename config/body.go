@@ -56,7 +56,6 @@ func fitting(body *hclsyntax.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	return content, true
 }
 
-// names lists the attributes and block types of a schema.
 func names(s *hcl.BodySchema) (attrs, blocks []string) {
 	for _, a := range s.Attributes {
 		attrs = append(attrs, a.Name)

@@ -56,7 +56,6 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 	return t
 }
 
-// unused warns of unused parameters.
 func (r *reader) unused(p *params) {
 	for i, name := range p.names() {
 		if !p.used[name] && !p.misspelt && p.at[i].Filename != "" {
@@ -66,7 +65,6 @@ func (r *reader) unused(p *params) {
 	}
 }
 
-// use notes the parameters that an expression refers to.
 func (c compiler) use(e hcl.Expression) {
 	for _, t := range e.Variables() {
 		if t.RootName() != "param" {
@@ -303,7 +301,6 @@ func (c compiler) template(e *hclsyntax.TemplateExpr) (argv.Expr, bool) {
 	return argv.Expr{Concat: parts}, good
 }
 
-// plainText reports whether an expression is literal text.
 func plainText(e argv.Expr) bool {
 	return e.Param == "" && e.Concat == nil && e.When == nil && !e.Null
 }

@@ -15,7 +15,6 @@ import (
 // partAttrs are the attributes of content: an output of a tool, a message of a prompt, a resource.
 const partAttrs = "mime text file data uri"
 
-// outputs reads the output blocks of a tool.
 func (b block) outputs(spec *argv.Spec, p *params) {
 	printed, structured := hcl.Range{}, hcl.Range{}
 	for _, nested := range b.blocks {
@@ -108,7 +107,6 @@ func (b block) sources(part *argv.Content, p *params) {
 	}
 }
 
-// mediaType reads mime and checks that it fits.
 func (b block) mediaType(part *argv.Content) {
 	b.text("mime", &part.MIME)
 	if b.has("mime") {

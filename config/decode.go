@@ -173,7 +173,6 @@ func plainLiteral(e hcl.Expression) string {
 	return text
 }
 
-// integers sets a list of whole numbers.
 func (b block) integers(name string, to *[]int) {
 	a := b.attrs[name]
 	if a == nil {
@@ -224,7 +223,6 @@ func (b block) oneOf(name string, to *string, values ...string) bool {
 	return false
 }
 
-// duration sets a duration such as "30s" or "5m".
 func (b block) duration(name string, to *time.Duration) {
 	var s string
 	if given := b.bare(name); given != "" {
@@ -247,7 +245,6 @@ func (b block) duration(name string, to *time.Duration) {
 // mostDays bounds an age, to calculate with it.
 const mostDays = 36500
 
-// age sets a time such as "30d" or "12h".
 func (b block) age(name string, to *time.Duration) {
 	var s string
 	if b.attrs[name] == nil || !b.text(name, &s) {
@@ -267,7 +264,6 @@ func (b block) age(name string, to *time.Duration) {
 	*to = d
 }
 
-// size sets a number of bytes such as "64KiB".
 func (b block) size(name string, to *int64) {
 	var s string
 	if given := b.bare(name); given != "" {
@@ -307,7 +303,6 @@ func parseSize(s string) (int64, bool) {
 	return 0, false
 }
 
-// pattern sets a regular expression.
 func (b block) pattern(name string, to *string) {
 	var s string
 	if !b.text(name, &s) {

@@ -136,7 +136,6 @@ func (d Diagnostic) quotable(i int) bool {
 	return d.Snippet != "" && (len(d.file.Bytes) <= maxQuotedFile || i < 10)
 }
 
-// snippet returns the source lines of the diagnostic.
 func (d Diagnostic) snippet() string {
 	if d.file == nil || d.diag.Subject == nil {
 		return ""

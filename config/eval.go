@@ -19,7 +19,6 @@ type binding struct {
 	value cty.Value
 }
 
-// States of a binding.
 const (
 	unresolved = iota
 	resolving
@@ -326,7 +325,6 @@ func (r *reader) env(name string, fallback *string, at hcl.Range) (string, bool)
 	return "", false
 }
 
-// secret notes a value that must not be shown.
 func (r *reader) secret(value string) {
 	if value != "" && !slices.Contains(r.cfg.Secrets, value) {
 		r.cfg.Secrets = append(r.cfg.Secrets, value)
@@ -360,7 +358,6 @@ func typeName(v cty.Value) string {
 	return "something else"
 }
 
-// condition evaluates a condition that is known at load time.
 func (r *reader) condition(e hclsyntax.Expression) (on, ok bool) {
 	v, ok := r.value(e)
 	if !ok {

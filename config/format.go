@@ -23,7 +23,6 @@ func Format(src []byte) ([]byte, Diagnostics) {
 	return out, nil
 }
 
-// sameTokens reports whether two sources have the same tokens.
 func sameTokens(a, b []byte) bool {
 	left, _ := hclsyntax.LexConfig(a, FileName, hcl.InitialPos)
 	right, _ := hclsyntax.LexConfig(b, FileName, hcl.InitialPos)

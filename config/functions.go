@@ -29,7 +29,6 @@ var (
 	errTooLarge = errors.New("a number is too large")
 )
 
-// pure are the functions on values, without side effects.
 func pure() map[string]function.Function {
 	return map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc,
@@ -170,7 +169,6 @@ func (r *reader) envFunction() function.Function {
 	})
 }
 
-// sizeOf estimates the size of a value in memory.
 func sizeOf(v cty.Value) int {
 	v, _ = v.Unmark()
 	if v.IsNull() || !v.IsKnown() {
@@ -193,7 +191,6 @@ func sizeOf(v cty.Value) int {
 	return size
 }
 
-// toText converts a value to text.
 func toText(v cty.Value) (string, bool) {
 	v, _ = v.UnmarkDeep()
 	converted, err := convert.Convert(v, cty.String)

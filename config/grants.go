@@ -76,7 +76,6 @@ func (c *Config) Grants() (lines []string) {
 	return lines
 }
 
-// granted returns what the sandbox grants.
 func granted(a Access) (parts []string) {
 	if a.Network {
 		parts = append(parts, "with network")
@@ -134,7 +133,6 @@ func ran(wrapper *argv.Wrapper, command *argv.Template) string {
 	return wordList(all)
 }
 
-// exprText returns an expression as text for people.
 func exprText(e *argv.Expr) string {
 	switch {
 	case e.Param != "":

@@ -9,7 +9,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// texts sets a list of texts.
 func (b block) texts(name string, to *[]string) bool {
 	a := b.attrs[name]
 	if a == nil {
@@ -38,7 +37,6 @@ func (r *reader) list(e hcl.Expression) ([]string, bool) {
 	return list, good
 }
 
-// listValue evaluates an expression that must be a list of texts.
 func (r *reader) listValue(e hcl.Expression) ([]string, bool) {
 	v, ok := r.value(e)
 	if !ok {
@@ -99,7 +97,6 @@ type entry struct {
 	at    hcl.Range
 }
 
-// entries reads an object of texts.
 func (b block) entries(name string) []entry {
 	a := b.attrs[name]
 	if a == nil {
@@ -181,7 +178,6 @@ func (b block) textMap(name string, to *map[string]string) {
 	}
 }
 
-// literalText returns a quoted text without templates.
 func literalText(e hcl.Expression) (string, bool) {
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() {
@@ -191,7 +187,6 @@ func literalText(e hcl.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// listed returns texts as a list of agent.hcl.
 func listed(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {

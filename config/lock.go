@@ -220,7 +220,6 @@ func (l *Lock) Bytes() []byte {
 	return out.Bytes()
 }
 
-// writeSums writes the end of a block.
 func writeSums(out *bytes.Buffer, sums map[string]string, key func(string) string) {
 	out.WriteString("  sha256 = {\n")
 	width := 0

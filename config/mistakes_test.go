@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// All mistakes of a file are reported.
 func TestSeveralMistakes(t *testing.T) {
 	const src = `workspace {
   root = 5

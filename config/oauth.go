@@ -35,7 +35,6 @@ type OAuth struct {
 	Pos     string
 }
 
-// oauth reads the oauth block of an mcp block.
 func (b block) oauth(s *Server) {
 	for _, nested := range b.blocks {
 		if s.OAuth != nil {

@@ -51,7 +51,6 @@ func (p *params) names() []string {
 	return names
 }
 
-// params reads the param blocks of a tool.
 func (b block) params() *params {
 	all := &params{byName: make(map[string]int), used: make(map[string]bool)}
 	for _, nested := range b.blocks {

@@ -167,7 +167,6 @@ func writeList(w *objectWriter, blocks []configBlock, s *shape) Diagnostics {
 	return diags
 }
 
-// byLabel writes labelled blocks as nested objects, a label each.
 func (c PluginConfig) byLabel(w *objectWriter, blocks []configBlock, depth int, s *shape) Diagnostics {
 	var diags Diagnostics
 	inner := objectWriter{}

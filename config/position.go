@@ -33,7 +33,6 @@ func (c *Config) At(attribute, fallback string) string {
 	return fallback
 }
 
-// item returns the name of a list's item for At.
 func item(attribute string, i int) string { return attribute + "[" + strconv.Itoa(i) + "]" }
 
 // attribute returns the range of an attribute's value, or of a list's item.
@@ -75,7 +74,6 @@ func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 	return d
 }
 
-// lineOf returns the line of a Pos, or nil.
 func (c *Config) lineOf(at string) *hcl.Range {
 	i := strings.LastIndexByte(at, ':')
 	number, err := strconv.Atoi(at[i+1:])

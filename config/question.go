@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 )
 
-// asks reads the ask blocks of a tool or prompt.
 func (b block) asks(p *params) []argv.Ask {
 	var asks []argv.Ask
 	seen := make(map[string]hcl.Range)
@@ -163,7 +162,6 @@ func (b block) noSecret(at hcl.Range, name, title string) {
 	}
 }
 
-// answerName compiles ask.KEY.FIELD.
 func (c compiler) answerName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
 	key, ok := second(e.Traversal)
 	i := slices.IndexFunc(c.params.asks, func(a argv.Ask) bool { return a.Key == key })

@@ -71,7 +71,6 @@ func (b block) toolParams(spec *argv.Spec) *params {
 	return p
 }
 
-// annotate reads a param block beside a params_schema.
 func (b block) annotate(nested *hcl.Block, p *params) {
 	param := p.find(nested.Labels[0])
 	if param == nil {

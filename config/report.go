@@ -45,7 +45,6 @@ func (r *reader) once(kind, name string, at hcl.Range) bool {
 	return true
 }
 
-// single reports a second block that may exist once.
 func (r *reader) single(b *hcl.Block) bool {
 	if first, ok := r.seen[b.Type]; ok {
 		hint := "Put everything into one."

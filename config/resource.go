@@ -86,7 +86,6 @@ func (b block) variables(res *argv.Resource, names []string) *params {
 	return p
 }
 
-// textParam reads the attributes of a text parameter.
 func (b block) textParam(p *argv.Param) {
 	p.Type, p.Pos = argv.TypeString, pos(b.at)
 	b.text("description", &p.Description)

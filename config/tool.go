@@ -77,7 +77,6 @@ func (b block) body(spec *argv.Spec) {
 	}
 }
 
-// risk reads a risk, by default fallback.
 func (b block) risk(name string, fallback tool.Risk) tool.Risk {
 	s := string(fallback)
 	b.oneOf(name, &s, risks()...)
@@ -135,7 +134,6 @@ func (r *reader) example(b *hcl.Block, spec *argv.Spec) argv.Example {
 	return e
 }
 
-// passthrough reads the grammar of a wrapped program.
 func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	body, options := splitOptions(b.Body)
 	rest := *b
@@ -224,14 +222,14 @@ func (r *reader) option(b *hcl.Block, seen map[string]hcl.Range) argv.Option {
 	return o
 }
 
-// kinds reads the kinds of values of an option with several.
+// style reads how options carry their values.
 func (b block) style(name string) argv.Style {
 	var s string
 	b.oneOf(name, &s, string(argv.Equals), string(argv.Separate), string(argv.AsWritten))
 	return argv.Style(s)
 }
 
-// kinds reads what the values of an option are that takes several.
+// kinds reads the kinds of values of an option with several.
 func (b block) kinds(name string) []argv.Kind {
 	var texts []string
 	if !b.texts(name, &texts) {

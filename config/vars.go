@@ -149,7 +149,6 @@ func leaves(v cty.Value) []string {
 	return all
 }
 
-// markedTexts returns the secret texts in a value.
 func markedTexts(v cty.Value) []string {
 	switch {
 	case v.IsMarked():
@@ -187,7 +186,6 @@ func (r *reader) resolveLocals() {
 	}
 }
 
-// inOrder returns attributes in the order of the source.
 func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
 	return slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
 		if a.NameRange.Start.Byte != b.NameRange.Start.Byte {

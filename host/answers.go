@@ -23,7 +23,6 @@ var ErrNoModel = errors.New("none is configured")
 // "elicitation.url", "sampling" or "roots".
 const NeedsDetail = "needs"
 
-// asking has the questions of a call.
 type asking struct {
 	mu      sync.Mutex
 	given   map[string]tool.Answer         // by a model, during this call
@@ -90,7 +89,6 @@ func CheckAnswer(form tool.Form, answer tool.Answer) error {
 	return nil
 }
 
-// fieldsOf describes the fields of a form.
 func fieldsOf(form json.RawMessage) string {
 	var shape struct {
 		Properties map[string]struct {

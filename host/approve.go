@@ -35,7 +35,6 @@ func (c *call) approveCall(ctx context.Context) error {
 		Form: tool.Form{Message: q.Headline() + "\n" + q.Why(), Schema: approvalForm}}
 }
 
-// decidedElsewhere applies a person's decision from another place.
 func (c *call) decidedElsewhere(ctx context.Context, v Verdict, reason string) error {
 	if v == Refuse {
 		c.decided(ctx, "refused elsewhere")
@@ -50,7 +49,6 @@ const askedAlready = "asked already"
 // AskedAlready answers a question for approval that is not asked, since the user sees that of an equal call.
 func AskedAlready() tool.Answer { return tool.Answer{Action: askedAlready} }
 
-// answeredApproval applies the person's answer, if any.
 func (c *call) answeredApproval(ctx context.Context, answer tool.Answer) error {
 	if answer.Action == askedAlready {
 		c.decided(ctx, answeredNothing)

@@ -104,7 +104,6 @@ func cut(text string, limit int) string {
 	return fmt.Sprintf("%s[... %d bytes left out]", head, len(text)-len(head))
 }
 
-// cutValue keeps the beginning of a detail.
 func cutValue(value any) any {
 	data, err := json.Marshal(value)
 	if err != nil || len(data) <= maxDetail {

@@ -34,7 +34,6 @@ func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) 
 	return &c.outcome
 }
 
-// execute takes a call through all its steps.
 func (c *call) execute(ctx context.Context) *Outcome {
 	c.running = c.host.running.enter()
 	defer c.host.running.leave(c.running)
@@ -85,7 +84,6 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// call is the state of one call on its way through the pipeline.
 type call struct {
 	host       *Host
 	session    *Session

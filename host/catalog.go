@@ -235,7 +235,6 @@ func gather(ctx context.Context, sources []Source) ([][]tool.Tool, []error) {
 	return lists, errs
 }
 
-// add adds a selected tool to the catalog.
 func (c *Catalog) add(from Source, t tool.Tool) error {
 	source, def := from.Name(), t.Definition()
 	own := prefixOf(from) + def.Name

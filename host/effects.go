@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/change"
 )
 
-// affected adds the changes by a call's processes to its result or error.
 func (c *call) affected(ended func() (files []string, note string, undo bool), err error) error {
 	files, note, undo := ended()
 	if len(files) == 0 && note == "" || errors.Is(err, tool.ErrInputRequired) {

@@ -75,7 +75,6 @@ type startedFacts struct {
 	Transport string `json:"transport,omitempty"`
 }
 
-// startedLine is a started event without its parameters.
 type startedLine struct {
 	RequestID string `json:"request_id"`
 	Tool      string `json:"tool"`

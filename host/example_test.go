@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// hello is a whole tool.
 type hello struct{}
 
 func (hello) Definition() *tool.Definition {

@@ -284,7 +284,6 @@ type Outcome struct {
 	foreign bool // see Foreign
 }
 
-// countingRecorder counts steps and keeps nothing.
 type countingRecorder struct {
 	mu    sync.Mutex
 	steps map[string]int

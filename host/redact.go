@@ -34,7 +34,6 @@ func (h *Host) Redact(values []string) {
 // redactor removes given values from what leaves the host. The rest, such as files' content, is unchanged.
 type redactor struct{ *redact.Redactor }
 
-// newRedactor returns nil without secrets.
 func newRedactor(secrets []string) *redactor {
 	if r := redact.New(secrets); r != nil {
 		return &redactor{r}

@@ -43,7 +43,6 @@ func (c *call) failure() *tool.Result {
 	return ErrorResult(c.outcome.Err)
 }
 
-// redact removes the configured secrets from what callers see.
 func (c *call) redact() {
 	d, o := c.host.redact.redactor.Load(), &c.outcome
 	o.Result, o.Err, o.Plan, o.Input = d.result(o.Result), d.error(o.Err), d.plan(o.Plan), d.input(o.Input)

@@ -34,7 +34,6 @@ func (o offering) Resources() []tool.Resource { return o.resources }
 
 func (o offering) Prompts() []tool.Prompt { return o.prompts }
 
-// addOffers adds the selected resources and prompts of a source to the catalog.
 func (c *Catalog) addOffers(source Source) error {
 	from, ok := find[Offerer](source)
 	if !ok {
@@ -162,7 +161,6 @@ func notOffered(request Request, err error) *Outcome {
 	return &Outcome{Tool: request.Tool, Err: e, Result: ErrorResult(e)}
 }
 
-// offered runs a call of a resource or prompt.
 func (s *Session) offered(ctx context.Context, entry *Entry, request Request) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now(), entry: entry}
 	return c.execute(ctx)

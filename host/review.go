@@ -303,7 +303,6 @@ func (c *call) approveReview(ctx context.Context) error {
 	return err
 }
 
-// commit applies a view's changes to the workspace.
 func (c *call) commit(ctx context.Context) (err error) {
 	w := c.reviewed
 	keep := false

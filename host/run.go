@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// run calls the tool itself, under its time limit.
 func (c *call) run(ctx context.Context) (err error) {
 	if c.reviewed != nil {
 		return c.commit(ctx)
@@ -120,7 +119,6 @@ func (h *Host) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// guard turns a panic into an error.
 func guard[T any](name string, fn func() (T, error)) (value T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -14,7 +14,6 @@ import (
 // maxDepth bounds the nesting of tools that call tools.
 const maxDepth = 8
 
-// services is what the host does for a tool during one call.
 type services struct{ call *call }
 
 var _ tool.Services = (*services)(nil)

@@ -18,7 +18,6 @@ type running struct {
 	ended  chan struct{}
 }
 
-// enter notes a call until it leaves.
 func (f *inFlight) enter() *running {
 	r := &running{ended: make(chan struct{})}
 	f.mu.Lock()

@@ -111,7 +111,6 @@ func (c *call) try(ctx context.Context) (*Changes, error) {
 	return changes, err
 }
 
-// runIn runs the tool in a view, under its time limit.
 func (c *call) runIn(ctx context.Context, view View) (*tool.Result, error) {
 	def := c.entry.Tool.Definition()
 	timeout := def.Timeout + def.Grace
@@ -157,7 +156,6 @@ func (ch *Changes) paths() []string {
 	return paths
 }
 
-// told describes the changes to a person.
 func (ch *Changes) told() string {
 	var b strings.Builder
 	if ch.Failed != "" {

@@ -136,7 +136,6 @@ func parse(name string, data []byte) (*Pack, error) {
 	return p, p.read(head.Body)
 }
 
-// read reads a block pack.
 func (p *Pack) read(body *hclsyntax.Body) error {
 	r := values{body.Attributes, nil}
 	p.Description, p.Needs = r.text("description"), r.texts("needs")
@@ -336,7 +335,6 @@ func there(dir fs.FS, name string) bool {
 	return err == nil
 }
 
-// inLines returns the names of commands in lines, each once, in order.
 func (p *Pack) inLines(text string) (found []string) {
 	section := ""
 	for line := range strings.Lines(text) {

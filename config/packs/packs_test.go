@@ -28,7 +28,6 @@ func (inside) Glob(string) ([]string, error)  { return nil, nil }
 func (inside) IsDir(string) bool              { return false }
 func (inside) CheckTree(string, string) error { return nil }
 
-// project returns a directory that a pack is for.
 func project(p *Pack) fstest.MapFS {
 	dir := fstest.MapFS{}
 	file := func(name, text string) { dir[name] = &fstest.MapFile{Data: []byte(text)} }

@@ -88,5 +88,4 @@ func CheckPaths(params []Param, values map[string]any, paths Paths) error {
 	return nil
 }
 
-// compact returns a value as compact JSON, for parameters that are objects.
 func compact(value any) string { return string(tool.MustMarshal(value)) }

@@ -75,7 +75,6 @@ func (o Operands) kind(i, n int) (kind Kind, last bool) {
 	return o.Type, false
 }
 
-// arePaths reports whether any operand is a path.
 func (o Operands) arePaths() bool {
 	return o.Type == "" || o.Type.IsPath() || o.First.IsPath() || o.Last.IsPath()
 }
@@ -145,7 +144,6 @@ func (p *parse) trees(sources []string, place func(source string) string) error 
 	return nil
 }
 
-// refusedOperand refuses operands by their text.
 func (p *parse) refusedOperand() error {
 	o := p.wrapper.Operands
 	if o.Refuse == "" || len(p.operands) == 0 {

@@ -69,7 +69,6 @@ func (p *parse) long(text string, rest []Word) ([]Word, error) {
 	return rest, p.apart(full, option.Value, value)
 }
 
-// several handles an option with several values.
 func (p *parse) several(name string, kinds []Kind, rest []Word) ([]Word, error) {
 	p.run.Argv = append(p.run.Argv, name)
 	for i, kind := range kinds {
@@ -287,7 +286,6 @@ func (w *Wrapper) takes() string {
 	return "Options, and no others:" + all.String() + "."
 }
 
-// placeholder returns what stands for the values of an option.
 func (o *Option) placeholder() string {
 	words := map[Kind]string{String: "TEXT", Number: "NUMBER", Read: "PATH", Write: "PATH", Remove: "PATH"}
 	switch {

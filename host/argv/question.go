@@ -129,13 +129,11 @@ func (a *Ask) Schema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties.String() + `}` + list + `}`)
 }
 
-// choice is a value of an enumeration and its title.
 type choice struct {
 	Const string `json:"const"`
 	Title string `json:"title"`
 }
 
-// fieldJSON fixes the order of a field's keywords.
 type fieldJSON struct {
 	paramJSON
 	Title  string   `json:"title,omitempty"`

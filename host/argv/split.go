@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Bounds of an args text.
 const (
 	maxArgs  = 128 << 10 // bytes
 	maxWords = 4096      // after expanding globs
@@ -231,7 +230,6 @@ func quoted(value string, text, pattern *strings.Builder) {
 	}
 }
 
-// unescape resolves the escapes of double quotes.
 func unescape(value, special string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {

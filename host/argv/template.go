@@ -88,7 +88,6 @@ func (t *Template) Resolve(params []Param, values map[string]any, paths Paths) (
 	return f.run, f.noNUL()
 }
 
-// fill is a template being filled.
 type fill struct {
 	values   map[string]any
 	params   map[string]*Param

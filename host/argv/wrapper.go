@@ -189,7 +189,6 @@ func (p *parse) take(operands ...string) error {
 	return nil
 }
 
-// path checks a path and notes its use.
 func (p *parse) path(path string, use Kind) error {
 	if path == "" {
 		return tool.Errorf(tool.InvalidArgument, "an argument of %s is an empty path", p.wrapper.Command).

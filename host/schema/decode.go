@@ -251,7 +251,6 @@ func parseArray(dec *json.Decoder, path string, depth int) (any, error) {
 	return array, err
 }
 
-// describe locates the fault in broken JSON.
 func describe(err error, raw []byte) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		before := raw[:min(int(syntax.Offset), len(raw))]
@@ -264,7 +263,6 @@ func describe(err error, raw []byte) error {
 	return err
 }
 
-// keys returns the keys of a JSON object in written order.
 func keys(raw json.RawMessage) []string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.Token(); err != nil {

@@ -35,7 +35,6 @@ func Mistake(losses []Loss) error {
 	return nil
 }
 
-// mostLosses bounds how many losses are named.
 const mostLosses = 5
 
 // Told joins losses to one text.

@@ -47,7 +47,6 @@ func (a *adapter) end() {
 	}
 }
 
-// copied returns the copy of a schema in $defs.
 func (a *adapter) copied(target *object) *object {
 	if a.copies[target] == nil {
 		a.copies[target], _ = a.clone(target).(*object)

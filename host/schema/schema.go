@@ -187,7 +187,6 @@ func (l *linker) link(n *node, path string) error {
 	return n.eachChild(func(name string, c *node) error { return l.link(c, join(path, name)) })
 }
 
-// property returns the schemas of a property.
 func (n *node) property(name string) []*node {
 	var found []*node
 	if p := n.Properties[name]; p != nil {

@@ -209,7 +209,6 @@ func (w *hider) matches(pattern, name string) bool {
 	return re == nil || re.MatchString(name)
 }
 
-// itemSchemas returns the schemas of an item of a list.
 func itemSchemas(all []*object, i int) (schemas []any) {
 	for _, o := range all {
 		value, _ := o.get("prefixItems")

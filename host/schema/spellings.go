@@ -176,7 +176,6 @@ func (a *adapter) definitions(o *object) {
 	}
 }
 
-// unusedKey returns a key that an object does not have.
 func unusedKey(o *object, key string) string {
 	for o.index(key) >= 0 {
 		key += "_"

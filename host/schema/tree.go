@@ -67,7 +67,6 @@ func parseTree(raw []byte) (any, bool) {
 	return parseTreeValue(dec), true
 }
 
-// parseTreeValue decodes valid JSON.
 func parseTreeValue(dec *json.Decoder) any {
 	token, _ := dec.Token()
 	switch token {

@@ -82,7 +82,6 @@ func isType(name string, value any) bool {
 	return actual == name
 }
 
-// typeName returns the JSON Schema type of a decoded value.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:

@@ -74,7 +74,6 @@ func notMade(err error) *tool.Error {
 		Suggest("See that the directory that is named, in the user's state, can be written.")
 }
 
-// launch makes the task's directory and starts the command.
 func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) error {
 	if err := dir.Mkdir(t.ID, 0o700); err != nil {
 		return notMade(err)
@@ -104,7 +103,6 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 	return <-r.started
 }
 
-// run is a running task.
 type run struct {
 	Spec
 	id             string

@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// The files of a task.
 const (
 	recordFile = "task.json"   // written before the start
 	statusFile = "status.json" // written at the end
@@ -28,7 +27,6 @@ const (
 	maxRecord  = 1 << 20
 )
 
-// status is how a task ended.
 type status struct {
 	State    State     `json:"state"`
 	Ended    time.Time `json:"ended"`

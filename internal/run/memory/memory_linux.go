@@ -90,7 +90,6 @@ func (w *watcher) look() {
 // pauseAfter returns the time until the next check, given how long the last one took.
 func pauseAfter(look time.Duration) time.Duration { return min(max(pause, share*look), longest) }
 
-// process is an entry of /proc.
 type process struct {
 	parent, group, session int
 	began                  uint64

@@ -23,7 +23,6 @@ func tooLarge(response *Response, limit int64) *tool.Error {
 		Suggest("Fetch a smaller page or a part of it.").With("limit", limit)
 }
 
-// explain converts an error for the caller.
 func explain(ctx context.Context, host string, limit time.Duration, err error) error {
 	var refused refusal
 	if errors.As(err, &refused) {

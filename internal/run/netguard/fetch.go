@@ -150,7 +150,6 @@ func (c *Client) exchange(req *http.Request, request Request, cancel context.Can
 	return response, c.readBody(response, answer.Body, request, cancel)
 }
 
-// redirects returns the statuses of the responses that led to req.
 func redirects(req *http.Request) []int {
 	var statuses []int
 	for req.Response != nil {

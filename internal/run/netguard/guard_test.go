@@ -41,7 +41,6 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// canary is a server that must not be reached.
 func canary(t *testing.T) (server *httptest.Server, hits *atomic.Int32) {
 	hits = new(atomic.Int32)
 	server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

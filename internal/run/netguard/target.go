@@ -18,7 +18,6 @@ func (c *Client) Check(rawURL string) error {
 	return err
 }
 
-// parseTarget parses a caller's URL.
 func (c *Client) parseTarget(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -69,7 +68,6 @@ func (c *Client) checkTarget(u *url.URL) error {
 	return nil
 }
 
-// checkAddr decides whether the client may connect to addr.
 func (c *Client) checkAddr(addr netip.Addr, port int) error {
 	if c.allow.addr(addr) {
 		return nil

@@ -20,7 +20,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// logged waits until the log has n connections.
 func logged(t *testing.T, log *Log, n int) []Connection {
 	t.Helper()
 	require.Eventually(t, func() bool { list, _ := log.Connections(); return len(list) == n }, time.Minute, time.Millisecond)
@@ -53,7 +52,6 @@ func TestManyConnectionsAtOnce(t *testing.T) {
 	}
 }
 
-// A gibibyte arrives whole, and is counted.
 func TestAGibibytePasses(t *testing.T) {
 	testneed.NotShort(t, "passes a gibibyte")
 	const size = 1 << 30

@@ -149,7 +149,6 @@ func (a *authority) certify(host string) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// gateOf returns the gate for a name and port, or nil.
 func (s *Server) gateOf(name string, port uint16) *gate {
 	if name == "" {
 		return nil

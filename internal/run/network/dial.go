@@ -245,7 +245,6 @@ func failed(err error) error {
 	return err
 }
 
-// dialVia connects through a proxy.
 func (d *Dialer) dialVia(ctx context.Context, via *url.URL, host string, port uint16) (net.Conn, error) {
 	to := net.JoinHostPort(host, strconv.Itoa(int(port)))
 	var conn net.Conn
@@ -277,7 +276,6 @@ func throughSOCKS(ctx context.Context, via *url.URL, to string) (net.Conn, error
 	return contextual.DialContext(ctx, "tcp", to)
 }
 
-// connectVia connects through an HTTP proxy.
 func connectVia(ctx context.Context, via *url.URL, to string) (net.Conn, error) {
 	port := via.Port()
 	if port == "" {

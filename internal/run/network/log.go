@@ -16,7 +16,6 @@ const (
 	mostText = 100 << 10 // bytes of hosts and reasons, which programs choose
 )
 
-// settlePatience bounds the wait of Settle.
 const settlePatience = time.Second
 
 // mostExplained is how many hosts an explanation names.

@@ -97,7 +97,6 @@ func absolute(name, avoid string) (string, error) {
 	return path, nil
 }
 
-// inside reports whether path lies in dir, with symlinks of both resolved.
 func inside(path, dir string) bool {
 	if dir == "" {
 		return false

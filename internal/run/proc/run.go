@@ -34,7 +34,6 @@ const (
 	readPatience = 5 * time.Second
 )
 
-// run is a Command in progress.
 type run struct {
 	Command
 	cmd            *exec.Cmd

@@ -70,7 +70,6 @@ func (s *statusPipe) read() {
 // clean reports whether the launcher reported that no process is left.
 func (s *statusPipe) clean() bool { return s != nil && s.kind == "ended" }
 
-// failure returns the error in the report, if any.
 func (s *statusPipe) failure() error {
 	if s == nil || s.kind != "error" || len(s.fields) != 3 {
 		return nil

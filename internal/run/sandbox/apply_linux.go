@@ -80,7 +80,6 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 	return unconfinable(plan.Apply(cmd, marks))
 }
 
-// unconfinable returns the error if a launcher could not be made.
 func unconfinable(err error) error {
 	if err == nil {
 		return nil

@@ -65,7 +65,6 @@ func search(backwards string) error {
 	return nil
 }
 
-// searchMemory looks for a text in the memory of a process.
 func searchMemory(process string, text []byte) (searched int, err error) {
 	maps, err := os.ReadFile(filepath.Join(process, "maps"))
 	if err != nil {

@@ -315,7 +315,6 @@ func BenchmarkWrites(b *testing.B) {
 	}
 }
 
-// cpuTime returns the processor time of this process and its children.
 func cpuTime(b *testing.B) (sum time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var used syscall.Rusage

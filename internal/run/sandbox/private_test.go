@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// privateHome is a home directory without toolhost's directories.
 func privateHome(t *testing.T) (home string, own []string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())

@@ -138,7 +138,6 @@ func probeBase(t *testing.T) string {
 	return base
 }
 
-// probeAs runs this test binary as the host of another user.
 func probeAs(t *testing.T, base string, uid int) matrix {
 	t.Helper()
 	dir := filepath.Join(base, fmt.Sprint("user-", uid))
@@ -204,7 +203,6 @@ func probe(t *testing.T, program string, s scene, level sandbox.Level) map[strin
 	return lines
 }
 
-// scene is the probe's Scene.
 type scene struct {
 	Workspace, Outside string
 	Secret, Masked     string

@@ -78,7 +78,6 @@ func TestProgramsReachTheList(t *testing.T) {
 	}
 }
 
-// ranProgram is the outcome of a program.
 type ranProgram struct{ code, printed string }
 
 // runPrograms runs all of the programs in a sandbox, for both hosts, and returns their outcomes by name and
@@ -172,7 +171,6 @@ func certifiedFor(t *testing.T, hosts ...string) (certificate tls.Certificate, a
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// registries serves one package to each package manager, and a repository.
 func registries(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()

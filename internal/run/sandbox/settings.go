@@ -182,7 +182,6 @@ func Weaker(level Level, unwatched bool) string {
 	return p.weaker(level)
 }
 
-// weaker is Weaker for a policy and its level.
 func (p *Policy) weaker(level Level) string {
 	if level != Landlock || p.Level != Auto && p.Level != "" {
 		return ""

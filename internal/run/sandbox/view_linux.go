@@ -141,7 +141,6 @@ func (v *places) coveredBut(path string, open []string) bool {
 	return nearest(v.hidden) > nearest(open)
 }
 
-// show makes a hidden file visible.
 func (v *places) show(path string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

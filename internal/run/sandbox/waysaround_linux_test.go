@@ -43,7 +43,6 @@ func fastOpen(address string) error {
 	return greeted(fd)
 }
 
-// greeted reads hello from a connected socket.
 func greeted(fd int) error {
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 2}); err != nil {
 		return err

@@ -43,7 +43,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// arena is a workspace with sessions at a level of confinement.
 type arena struct {
 	t     *testing.T
 	root  string

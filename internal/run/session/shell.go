@@ -96,7 +96,6 @@ func (s *Shell) end(now *Session) {
 	}
 }
 
-// running returns the running shell, or starts one.
 func (s *Shell) running(ctx context.Context) (*Session, error) {
 	if s.now != nil && !s.now.Ended() {
 		return s.now, nil

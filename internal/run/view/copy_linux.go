@@ -148,7 +148,6 @@ func (c *copier) file(name, to string, info fs.FileInfo) (err error) {
 	return err
 }
 
-// original identifies a path of a copy in its original state.
 type original struct {
 	Inode   uint64        `json:"inode"`
 	Changed unix.Timespec `json:"changed"`

@@ -292,7 +292,6 @@ func (s *Store) holds(data []byte, digest string) *Word {
 	return &g.Word
 }
 
-// formatOf returns the format of a file, 0 without one.
 func formatOf(data []byte) int {
 	var g struct {
 		Version int `json:"version"`
@@ -301,7 +300,6 @@ func formatOf(data []byte) int {
 	return g.Version
 }
 
-// sweep removes expired approvals.
 func (s *Store) sweep() {
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json"))
 	for _, path := range files {

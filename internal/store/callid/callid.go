@@ -11,7 +11,6 @@ import (
 	"sync"
 )
 
-// file is the file whose size counts the names.
 const file = "calls"
 
 // Names makes the names of a workspace's calls. It is safe for concurrent use.

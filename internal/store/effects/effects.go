@@ -97,7 +97,6 @@ type Call struct {
 	unlocking sync.Mutex // held while modes are opened to read
 }
 
-// kept is the recorded state of a path.
 type kept struct {
 	id    string
 	state undo.State

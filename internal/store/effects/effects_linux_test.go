@@ -26,7 +26,6 @@ var (
 	redo = undo.Selection{Redo: true}
 )
 
-// arena is a workspace whose commands are watched.
 type arena struct {
 	t     *testing.T
 	root  string
@@ -72,7 +71,6 @@ func each(t *testing.T, test func(*arena)) {
 	}
 }
 
-// sh runs a script as a call and returns its report.
 func (a *arena) sh(script string) *effects.Report {
 	a.t.Helper()
 	return a.run([]string{"/bin/sh", "-c", script})
@@ -95,7 +93,6 @@ func (a *arena) run(argv []string) *effects.Report {
 	return call.End()
 }
 
-// undo takes the last call back, redo the last undo.
 func (a *arena) undo() {
 	a.t.Helper()
 	_, err := a.store.Undo(context.Background(), a.ws, last)
@@ -182,7 +179,6 @@ func (a *arena) thereAndBack(prepare, script string, files ...string) {
 	require.Equal(a.t, after, a.tree(), "after redo of: %s", script)
 }
 
-// outside runs a script unwatched.
 func (a *arena) outside(script string) {
 	a.t.Helper()
 	ended, err := proc.Run(context.Background(), proc.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: a.root,

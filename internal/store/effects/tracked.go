@@ -127,7 +127,6 @@ func trackedDirs(index []byte) map[string]bool {
 	return dirs
 }
 
-// offsetVarint decodes git's variable-length numbers.
 func offsetVarint(data []byte) (value, size int) {
 	for i, b := range data[:min(len(data), 9)] {
 		if i > 0 {

@@ -67,7 +67,6 @@ func (a *arena) status() string {
 	return string(out)
 }
 
-// A file that is filled from a pipe by splice.
 func TestSplice(t *testing.T) {
 	each(t, func(a *arena) {
 		a.python(some, `

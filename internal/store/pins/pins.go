@@ -65,12 +65,10 @@ type record struct {
 	dirty bool
 }
 
-// stamp identifies a state of a file.
 type stamp struct {
 	size, changed int64
 }
 
-// file is a record on disk.
 type file struct {
 	Source string            `json:"source"`
 	Tools  map[string]string `json:"tools"`

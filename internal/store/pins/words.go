@@ -37,7 +37,6 @@ func (c Change) Words() (words []string) {
 	return words
 }
 
-// permissionWords compares two lists of permissions.
 func permissionWords(from, to any) (words []string) {
 	before, _ := from.([]any)
 	now, _ := to.([]any)

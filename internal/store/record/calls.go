@@ -37,7 +37,6 @@ type Call struct {
 	paths   []string
 }
 
-// facts are the fields of an entry about its call.
 type facts struct {
 	RequestID string   `json:"request_id"`
 	Tool      string   `json:"tool"`

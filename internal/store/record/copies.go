@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Names of the files in a run directory.
 const (
 	eventsFile = "events.jsonl"
 	olderFile  = "events.1.jsonl"

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// entry is one line of a segment.
 type entry struct {
 	N         int64           `json:"n"`
 	Workspace string          `json:"workspace,omitempty"` // only in a segment's first entry

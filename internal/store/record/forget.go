@@ -101,7 +101,6 @@ func (l *eventLog) forgetIn(n int64, redactor *redact.Redactor, f *Forgotten) er
 	return err
 }
 
-// forgetEntry redacts an entry and its content.
 func (l *eventLog) forgetEntry(segment int64, e *entry, redactor *redact.Redactor, f *Forgotten) (changed bool, err error) {
 	for _, part := range []*json.RawMessage{&e.Body, &e.More, &e.Content} {
 		clean := redactor.JSON(*part)

@@ -316,7 +316,6 @@ func lastEntry(file *os.File) (last entry, size int64, err error) {
 	}
 }
 
-// segments returns the numbers of the existing segments.
 func (l *eventLog) segments() ([]int64, error) {
 	entries, err := os.ReadDir(l.dir)
 	if errors.Is(err, fs.ErrNotExist) {

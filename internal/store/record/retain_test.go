@@ -37,7 +37,6 @@ func (f finished) Kept() (call string, event, more any, name string, content any
 	return f.RequestID, f, nil, "result", map[string]string{"text": f.Result}
 }
 
-// callOf records a whole call.
 func callOf(t testing.TB, r *record.Recorder, session, id, result string) {
 	t.Helper()
 	require.NoError(t, r.Event(t.Context(), session, "tool_call_started",

@@ -18,7 +18,6 @@ type Copies struct {
 	Left           int64
 }
 
-// copied is a file in a run directory.
 type copied struct {
 	path    string // below the directory of run directories
 	changed time.Time

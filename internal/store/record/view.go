@@ -23,7 +23,6 @@ type viewed struct {
 	sum    *summary
 }
 
-// place is a position in the log.
 type place struct {
 	segment int64
 	n       int64 // of the last entry before it

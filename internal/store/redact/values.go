@@ -97,7 +97,6 @@ func (v *values) next(data []byte) (match, bool) {
 	return match{}, false
 }
 
-// at returns the match that begins at start.
 func (v *values) at(data []byte, start int) (m match, ok bool) {
 	m.start, m.end = start, start
 	for _, secret := range v.secrets {

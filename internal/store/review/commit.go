@@ -80,7 +80,6 @@ type commit struct {
 	done bool
 }
 
-// retyped reports whether the file type changes.
 func (c *Change) retyped() bool {
 	return c.Before.Exists && c.After.Exists && c.Before.Mode.Type() != c.After.Mode.Type()
 }

@@ -178,7 +178,6 @@ func has(path, attribute string) bool {
 	return err == nil
 }
 
-// gone adds a removed name.
 func (r *reader) gone(name string) error {
 	was, err := r.stat(name)
 	if err != nil || !was.Exists {
@@ -222,7 +221,6 @@ type snapshot struct {
 	raced bool        // changed since the view was made
 }
 
-// stat returns the lower tree's state of a name.
 func (r *reader) stat(name string) (was snapshot, err error) {
 	was.info, err = r.lower.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {

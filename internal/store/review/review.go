@@ -156,7 +156,6 @@ func (c *Changes) shortFirst() (list []*Change) {
 	return list
 }
 
-// isText reports whether lines of data can be shown.
 func isText(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 }
 
 // objectPath matches the paths of git's objects and their directories.
@@ -228,7 +227,6 @@ func kind(mode fs.FileMode) string {
 	return "special file"
 }
 
-// diff returns the change of a content.
 func (c *Change) diff() string {
 	if !holds(c.Before) && !holds(c.After) || c.Before.Hash == c.After.Hash {
 		return ""
@@ -270,7 +268,6 @@ func (c *Change) unshown(why string) string {
 	return fmt.Sprintf("(no diff of %s, %s: %s become %s)\n", shown(c.Path), why, name(c.Before), name(c.After))
 }
 
-// holds reports whether a state has content.
 func holds(s undo.State) bool {
 	return s.Exists && (s.Mode.IsRegular() || s.Mode&fs.ModeSymlink != 0)
 }

@@ -31,7 +31,6 @@ import (
 // SequencesEnv is how many sequences are made.
 const SequencesEnv = "TOOLHOST_TEST_SEQUENCES"
 
-// arena is a workspace whose commands run in views.
 type arena struct {
 	t            *testing.T
 	root, state  string
@@ -109,14 +108,12 @@ func (a *arena) commit(changes *review.Changes) ([]string, error) {
 	return left, err
 }
 
-// undo takes the last commit back.
 func (a *arena) undo() {
 	a.t.Helper()
 	_, err := a.store.Undo(context.Background(), a.links, undo.Selection{})
 	require.NoError(a.t, err)
 }
 
-// outside runs a script unconfined.
 func (a *arena) outside(script string) {
 	a.t.Helper()
 	ended, err := proc.Run(context.Background(), proc.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: a.root,

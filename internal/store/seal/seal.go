@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// keySize is the size of a key, in bytes.
 const keySize = sha256.Size
 
 // Key makes and checks seals. It is safe for concurrent use by several processes.

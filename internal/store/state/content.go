@@ -70,7 +70,6 @@ func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' && c != '
 
 var errNoValue = errors.New("a value is neither json, text nor base64")
 
-// parse decodes a file.
 func parse(data []byte) (content, error) {
 	var all map[string]map[string]stored
 	if err := json.Unmarshal(data, &all); err != nil {

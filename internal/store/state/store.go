@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Names in the state directory.
 const (
 	sessionsDir  = "sessions"
 	memoriesFile = "memories.json"

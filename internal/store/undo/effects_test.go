@@ -20,7 +20,6 @@ type process struct {
 	id      string
 }
 
-// begin begins a call that will change a.txt.
 func (f *fixture) begin(call string) *process {
 	f.Helper()
 	p := &process{f: f, effects: f.store.Effects(undo.Call{Session: "s", ID: call})}

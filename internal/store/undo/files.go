@@ -43,5 +43,4 @@ func replaceFile(dir *os.Root, name string, data []byte, durable bool) error {
 	return err
 }
 
-// names lists a directory of the store, sorted.
 func names(dir *os.Root) ([]fs.DirEntry, error) { return fs.ReadDir(dir.FS(), ".") }

@@ -75,7 +75,6 @@ func (f Filter) takes(l *line) bool {
 		(f.Path == "" || string(l.Path) == f.Path || string(l.To) == f.Path)
 }
 
-// history is the parsed journal.
 type history struct {
 	lines   []*line // oldest first within a session
 	notKept []*line

@@ -112,7 +112,6 @@ func (v *storeDir) get(hash string) ([]byte, error) {
 	return verified(f, hash)
 }
 
-// verified decodes an object and checks its hash.
 func verified(f io.Reader, hash string) ([]byte, error) {
 	data, err := decode(f)
 	if err != nil || workspace.Hash(data) != hash {

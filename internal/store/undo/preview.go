@@ -120,7 +120,6 @@ func (p *planner) conflictError() error {
 	return e
 }
 
-// reasons are why paths cannot be undone.
 type reasons struct {
 	order []string
 	of    map[string][]string // paths, by reason

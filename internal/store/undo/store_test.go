@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
-// fixture is a workspace whose changes can be undone.
 type fixture struct {
 	testing.TB
 	dir   string
@@ -91,7 +90,6 @@ func (f *fixture) refused(code tool.Code, sel undo.Selection) *tool.Error {
 	return tool.AsError(err)
 }
 
-// tree describes all files except the store's.
 func (f *fixture) tree() string {
 	f.Helper()
 	var b strings.Builder

@@ -89,7 +89,6 @@ type entry struct {
 	link       bool
 }
 
-// move is a planned rename.
 type move struct{ from, to string }
 
 // view is the planned workspace.

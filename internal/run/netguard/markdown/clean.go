@@ -12,7 +12,6 @@ import (
 // could become a huge text.
 const maxQuotes = 20
 
-// cleaner prepares a document for the converter.
 type cleaner struct {
 	drop map[string]bool
 }

@@ -130,7 +130,6 @@ func flatten(table *html.Node) {
 	}
 }
 
-// collect collects the parts of a table, without those of nested tables.
 func collect(n *html.Node, parts map[string]bool, into *[]*html.Node) {
 	for child := range n.ChildNodes() {
 		if child.Type != html.ElementNode || child.Data == "table" {

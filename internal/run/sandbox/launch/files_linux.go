@@ -133,7 +133,6 @@ func (s *supervisor) straight(path string) bool {
 	return ok && name == path
 }
 
-// readPath returns the content of a regular file at an absolute path.
 func (s *supervisor) readPath(path string) (content string, ok bool) {
 	dir, errno := walk(s.root, s.root, filepath.Dir(path), true)
 	if errno != 0 {

@@ -16,7 +16,6 @@ const (
 	sysLandlockRestrictSelf  = 446
 )
 
-// Landlock's rights to files.
 const (
 	fsExecute    = 1 << 0
 	fsWriteFile  = 1 << 1
@@ -128,7 +127,6 @@ func (s *script) addRule(ruleset cell, g grant) {
 	s.here(&next)
 }
 
-// grant is access below a path.
 type grant struct {
 	path   string
 	access uint64

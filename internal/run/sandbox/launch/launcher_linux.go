@@ -142,7 +142,6 @@ func (s *script) enterNamespaces(network bool, outside *label) (first cell) {
 // onlyID is the map of a user namespace with a single user under the same number.
 func onlyID(id int) string { return strconv.Itoa(id) + " " + strconv.Itoa(id) + " 1" }
 
-// write writes to an existing file.
 func (s *script) write(path, text string) {
 	fd := s.cell()
 	s.call("open "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path, unix.O_WRONLY|unix.O_CLOEXEC).into(fd)
@@ -170,7 +169,6 @@ func (s *script) forkFirst(outside *label) (first cell) {
 	return first
 }
 
-// fail ends the launcher when a step fails.
 func (p *Plan) fail(s *script) {
 	const what, next = Failure,
 		"Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl."

@@ -23,7 +23,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the listings")
 
-// callNames are the names of operations.
 var callNames = map[int]string{
 	opValue: "value", opNumber: "number", opExitCode: "exitcode",
 	unix.SYS_CAPSET: "capset", unix.SYS_CHDIR: "chdir", unix.SYS_CLONE: "clone", unix.SYS_CLOSE: "close",

@@ -101,7 +101,6 @@ func (s *script) leaveTerminal() {
 	s.here(&none)
 }
 
-// loopbackUp brings up 127.0.0.1 in a new network namespace.
 func (s *script) loopbackUp() {
 	request := struct {
 		name  [16]byte
@@ -126,7 +125,6 @@ func (f failed) Unwrap() error { return f.errno }
 
 func failure(step string, err error) error { return failed{step, err} }
 
-// number returns the errno of an error.
 func number(err error) syscall.Errno {
 	if err == nil {
 		return 0

@@ -108,7 +108,6 @@ func (s *script) try(nr int, args ...any) *op {
 	return o
 }
 
-// into stores the result.
 func (o *op) into(c cell) *op {
 	o.result = c
 	return o
@@ -140,7 +139,6 @@ func (o *op) failing(elsewhere *label) *op {
 	return o
 }
 
-// here makes l the place of the next operation.
 func (s *script) here(l *label) { l.op = len(s.ops) }
 
 func (s *script) goTo(l *label) { s.call("", opValue).equal = l }

@@ -232,7 +232,6 @@ func (s *supervisor) serve() {
 	}
 }
 
-// make makes a call for the program and answers it.
 func (s *supervisor) make(n *notification) {
 	defer fault.Contain("made a call for a command", func(err error) {
 		s.watch.Missed(err.Error())

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWalk compares walk with openat2.
 func TestWalk(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -80,7 +80,6 @@ func passed(err error, harmless ...error) error {
 	return err
 }
 
-// call makes a raw system call.
 func call(nr uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)
