@@ -116,7 +116,7 @@ type Plugin struct {
 // Server is an mcp block: another MCP server, whose tools are offered too.
 type Server struct {
 	Name string
-	// Either Command or URL is set.
+	// Exactly one of Command and URL is set.
 	Command []string
 	Env     map[string]string
 	URL     string

@@ -22,7 +22,7 @@ func (c *Config) FileDigests() map[string]string {
 }
 
 // ApprovedFiles returns the approved files that the words of a command line name: those below root, the
-// absolute workspace, and those below the configuration's if root is another directory.
+// absolute workspace, and those below the configuration's own root.
 func (c *Config) ApprovedFiles(root string, words []string) digest.Files {
 	if len(c.Digests) == 0 {
 		return nil

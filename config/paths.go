@@ -43,8 +43,8 @@ func (c *Config) Verify(paths ...string) error {
 	return nil
 }
 
-// Judged returns where paths of the file led when it was judged: the grant is for that place, not for one
-// behind a later symlink.
+// Judged returns where paths of the file led when it was judged: the grant is not for a place behind a later
+// symlink.
 func (c *Config) Judged(paths ...string) []string {
 	judged := make([]string, 0, len(paths))
 	for _, path := range paths {

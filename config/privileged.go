@@ -55,7 +55,7 @@ const ReadOnlyCache = "read_only"
 
 // GrantedCaches returns a name, such as "tool-fetch", for each block with rights other than the sandbox
 // block's. Its processes have their own caches under it: what a process with fewer rights wrote, another would
-// run with its own. ReadOnlyCache is always among them, so that a first such tool restarts no plugin.
+// run with its own. ReadOnlyCache is always among them, so that the first such tool restarts no plugin.
 func (c *Config) GrantedCaches() []string {
 	names := []string{ReadOnlyCache}
 	c.eachBlock(func(b *rights) {
@@ -263,8 +263,8 @@ var (
 		`([^\s;&|()<>"'=` + "`" + `$-][^\s;&|()<>"'=` + "`" + `$]*)([ \t]*(?:$|[;&\n]))`)
 )
 
-// runBy returns a script without its redirection targets, which it does not run. If it only prints such a file,
-// as a tool with a log does, that is removed too, unless another program could read the output.
+// runBy returns a script without its redirection targets, which it does not run. Commands that only print such
+// a file, as a tool with a log does, are removed too, unless another program could read the output.
 func runBy(script string) string {
 	if !strings.ContainsAny(script, "|(`{") && !strings.Contains(script, "exec") {
 		var targets []string

@@ -28,7 +28,7 @@ type asking struct {
 	given   map[string]tool.Answer         // by a model, during this call
 	pending map[string]*tool.InputRequired // as they were asked
 	order   []string                       // of their keys
-	failed  map[string]error               // no answer from a model
+	failed  map[string]error               // errors of models that did not answer
 	// connects are connections that the user is asked about after the call.
 	connects []string
 }

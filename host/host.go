@@ -57,7 +57,7 @@ type Options struct {
 	// Ready returns why no call can be made now, before anything is done or recorded. May be nil.
 	Ready func() error
 	// Effects is called before a tool runs, with CallContext's context. ended returns the files that the tool's
-	// processes changed, a note for the caller, which may be "", and whether it can be undone. May be nil.
+	// processes changed, a note for the caller, perhaps "", and whether it can be undone. May be nil.
 	Effects func(ctx context.Context) (ended func() (files []string, note string, undo bool))
 	// BeforeRun is called right before a tool runs; an error prevents it. repeatable is set if repeating the
 	// call does no harm. May be nil.
@@ -198,7 +198,7 @@ type Request struct {
 	// DryRun stops before the tool acts: the outcome has the plan and the decision.
 	DryRun bool
 	// InView makes a dry run perform the call in a copy-on-write view of the workspace if the tool can, so that
-	// the plan has its changes. It does not ask: it is for callers who may approve the call themselves.
+	// the plan has its changes. It does not ask: callers must be allowed to approve the call themselves.
 	InView bool
 	// Shown is the digest of changes of a waiting call that a dry run shows.
 	Shown string
@@ -216,8 +216,8 @@ type Request struct {
 	CanVisit bool
 	// ApproveLater is set if the caller can repeat the call after an approval elsewhere.
 	ApproveLater bool
-	// Anonymous is set if the session's name was made up for one connection: an approval elsewhere then holds
-	// in any session, since this one may have ended by then.
+	// Anonymous is set if the session's name was made up for one connection, and may have ended: an approval
+	// elsewhere then holds in any session.
 	Anonymous bool
 	// CanSample and CanRoots are set if the face can ask the client's model, and the client for its roots.
 	CanSample, CanRoots bool

@@ -69,7 +69,7 @@ type Recorder interface {
 // Approvals lets the user approve a call elsewhere. It is safe for concurrent use.
 type Approvals interface {
 	// Take consumes the decision on exactly this call in that session; the verdict is empty if there is none.
-	// An empty session is for callers without one: the decision then holds for the call from anywhere.
+	// An empty session is for callers without one: the decision is then for the call from anywhere.
 	Take(ctx context.Context, session string, p Proposal) (v Verdict, reason string, err error)
 	// File makes the call wait for approval. It returns a sentence on how the user approves it.
 	File(ctx context.Context, session string, p Proposal, d Decision) (how string, err error)

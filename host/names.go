@@ -15,7 +15,7 @@ const maxName = 64
 func PortableName(name string) string { return tool.PortableName(name, maxName) }
 
 // MaxForeignName leaves room for the prefixes of clients: the longest, "mcp__toolhost__", has 15 characters,
-// and model APIs refuse a whole request for one name that is too long.
+// and model APIs refuse a request for one name that is too long.
 const MaxForeignName = 48
 
 // foreignName is PortableName for a tool that agent.hcl does not name itself.

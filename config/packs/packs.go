@@ -1,6 +1,6 @@
 // Package packs has ready-made blocks of agent.hcl for common programs. A pack is a file of HCL: a block `pack`
 // with its purpose and how it recognizes its projects, and below it the text that `toolhost add` and `toolhost
-// init` write. What is written belongs to the user and does not refer to the pack.
+// init` write, which then belongs to the user.
 //
 // In the text, pack.NAME stands for what is found in a project: pack.file (the recognized file), pack.names and
 // pack.name (its commands, and the one to try), pack.hosts (hosts in the user's settings), and the words of

@@ -46,7 +46,7 @@ type Spec struct {
 	Permissions              []tool.Permission
 	// AsTask is tool.Definition.AsTask.
 	AsTask bool
-	// Either Passthrough or Command is set.
+	// Exactly one of Passthrough and Command is set.
 	Passthrough *Wrapper
 	Command     *Template
 	// Params are the parameters of Command.

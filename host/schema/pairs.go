@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// FromPairs builds a parameter object from key=value texts of a command line. The schema decides: strings are
-// taken as written; numbers, booleans, objects and null are parsed as JSON; an array is parsed as JSON if it
-// begins with '[', otherwise each pair of that key adds an item. key:=JSON sets any value. The object must
-// still be checked by Decode. The zero Schema takes every value as text.
+// FromPairs builds a parameter object from key=value texts of a command line, by the schema: strings are taken
+// as written; numbers, booleans, objects and null are parsed as JSON; an array is parsed as JSON if it begins
+// with '[', otherwise each pair of that key adds an item. key:=JSON sets any value. The object must still be
+// checked by Decode. The zero Schema takes every value as text.
 func (s *Schema) FromPairs(pairs []string) (json.RawMessage, []Violation) {
 	object := make(map[string]any)
 	var found []Violation

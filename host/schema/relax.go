@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Relax converts texts where the schema allows no text to the only value that they can be: "5" for an integer,
+// Relax converts a text where the schema allows no text to the only value that it can be: "5" for an integer,
 // "true" for a boolean, "[1,2]" for an array, as small models write. Decode checks the result.
 func (s *Schema) Relax(raw json.RawMessage) (relaxed json.RawMessage, changed bool) {
 	value, err := parse(raw)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// PortableName returns the name itself if it has at most most bytes of A-Z a-z 0-9 _ and -, which every model
-// API accepts. Otherwise it is truncated, with _ for other characters, and ends with 8 hexadecimal digits
+// PortableName returns the name itself if it has at most so many bytes of A-Z a-z 0-9 _ and -, which every
+// model API accepts. Otherwise it is truncated, with _ for other characters, and ends with 8 hexadecimal digits
 // derived from the whole name: the same whatever else is offered.
 func PortableName(name string, most int) string {
 	plain := strings.Map(func(r rune) rune {

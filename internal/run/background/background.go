@@ -1,12 +1,11 @@
 // Package background runs commands that continue after the call that started them.
 //
-// A task is a child of the program that started it, confined as its Spec says, and ends with that program at
-// the latest: toolhost ends it with all that it started. If toolhost is killed, the kernel does (on Linux; at
-// sandbox levels off and landlock it ends the command alone, and the rest is ended when the tasks are next
-// looked at).
+// A task is a child of the program that started it, confined by its Spec, and ends, with all that it started, with
+// that program at the latest. If toolhost is killed, the kernel ends the task (on Linux; at sandbox levels off and
+// landlock only the command, the rest when the tasks are next looked at).
 //
 // A task has a directory where no tool can write: what was started, how it ended, and a bounded part of its
-// output. So other programs can list, read and end it. To end it they leave a file, which the program that runs
+// output. So other programs can list, read and end it: to end it they leave a file, which the program that runs
 // the task looks for.
 package background
 
@@ -29,7 +28,7 @@ const (
 	DefaultKeep       = 100
 )
 
-// DirName is the name of the tasks' directory in the host's state of a workspace.
+// DirName is the name of the tasks' directory in a workspace's state.
 const DirName = "tasks"
 
 // Options configure a Store. Zero values mean the defaults.
@@ -42,14 +41,14 @@ type Options struct {
 	Keep int
 }
 
-// Store is the tasks of a workspace. It is safe for use by several goroutines and processes.
+// Store is the tasks of a workspace. It is safe for concurrent use, also by several processes.
 type Store struct {
 	dir     string
 	options Options
 }
 
-// Open returns the tasks kept in dir, an absolute path where no tool can write. Nothing is made or read. If dir
-// is empty, no task starts.
+// Open returns the tasks kept in dir, an absolute path where no tool can write. It accesses nothing. If dir is
+// empty, no task starts.
 func Open(dir string, o Options) *Store {
 	if o.MaxRunning <= 0 {
 		o.MaxRunning = DefaultMaxRunning
@@ -83,8 +82,8 @@ type Spec struct {
 	Timeout, Grace time.Duration
 	// Confine is how the command is confined; nil means not.
 	Confine *sandbox.Policy
-	// Terminal, Input, OnStart and OnOutput are those of [proc.Command]; the output is kept too. OnEnd is
-	// called when the task has ended.
+	// Terminal, Input, OnStart and OnOutput are those of [proc.Command]. OnEnd is called when the task has
+	// ended.
 	Terminal *proc.Terminal
 	Input    *os.File
 	OnStart  func(pid int)
@@ -153,7 +152,7 @@ type Task struct {
 // Done reports whether the task has ended.
 func (t *Task) Done() bool { return t.State != Running }
 
-// Ours reports whether the task was started by this process or a child of it, such as a plugin.
+// Ours reports whether this process or a child of it, such as a plugin, started the task.
 func (t *Task) Ours() bool { return t.Host == os.Getpid() || t.Parent == os.Getpid() }
 
 // Output is what a task has printed so far.

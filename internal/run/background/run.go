@@ -53,7 +53,7 @@ func (s *Store) Start(ctx context.Context, spec Spec) (*Task, error) {
 	return s.Get(t.ID)
 }
 
-// lockStore lets one process at a time start a task, so that the bound on running ones holds.
+// lockStore lets one process at a time start a task, to enforce the bound on running ones.
 func lockStore(ctx context.Context, dir *os.Root) (unlock func(), err error) {
 	f, err := dir.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

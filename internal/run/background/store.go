@@ -38,8 +38,7 @@ type status struct {
 	ConnectionsMissed int                  `json:"connections_missed,omitempty"`
 }
 
-// Dir returns the directory of the tasks, "" for none. In a copy of it, tasks that ran when it was copied are
-// lost.
+// Dir returns the directory of the tasks, or "". In a copy of it, tasks that were running are lost.
 func (s *Store) Dir() string { return s.dir }
 
 // Running returns the running tasks that of selects.
@@ -48,8 +47,7 @@ func (s *Store) Running(of func(*Task) bool) ([]Task, error) {
 	return slices.DeleteFunc(tasks, func(t Task) bool { return t.Done() || !of(&t) }), err
 }
 
-// EndAll ends the tasks that of selects, all at the same time, and returns how many there were. The reason is
-// kept.
+// EndAll ends the tasks that of selects, concurrently, and returns their number. The reason is kept.
 func (s *Store) EndAll(ctx context.Context, of func(*Task) bool, reason string) (int, error) {
 	running, err := s.Running(of)
 	results := make(chan error)
@@ -68,8 +66,8 @@ func (s *Store) EndAll(ctx context.Context, of func(*Task) bool, reason string) 
 // killed is the reason of a task that was ended by Kill.
 const killed = "killed"
 
-// Kill ends a task with all its processes, and returns it afterwards. already is set if it had ended before.
-// The error is a *tool.Error of code not_found for an unknown task, and unavailable if it does not end.
+// Kill ends a task with all its processes and returns it. already is set if it had ended before. The error is a
+// *tool.Error of code not_found for an unknown task, and unavailable if it does not end.
 func (s *Store) Kill(ctx context.Context, id string) (t *Task, already bool, err error) {
 	return s.end(ctx, id, killed)
 }
@@ -169,7 +167,7 @@ func (s *Store) Get(id string) (*Task, error) {
 	return load(dir, id)
 }
 
-// load reads a task's files. If the task's program is gone it looks for the status again: it may just have been
+// load reads a task's files. If the task's program is gone it reads the status again: it may just have been
 // written.
 func load(dir *os.Root, id string) (*Task, error) {
 	t := &Task{ID: id}
@@ -249,7 +247,7 @@ func (s *Store) List() ([]Task, error) {
 	return tasks, nil
 }
 
-// Reached adds to the recorded connections of a call those of ended tasks that it started.
+// Reached adds to a call's recorded connections those of ended tasks that it started.
 func (s *Store) Reached(session, call string, recorded json.RawMessage) json.RawMessage {
 	var all []network.Connection
 	_ = json.Unmarshal(recorded, &all)

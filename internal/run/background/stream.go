@@ -17,8 +17,8 @@ import (
 // newlines, and the size of each half.
 const headerSize = 24
 
-// stream keeps a task's output to one stream in a file of bounded size: a header, the first half of what is
-// kept, and a ring with the last half. The file is locked while it is written and read.
+// stream keeps a task's output to one stream in a file of bounded size: a header, the first half, and a ring
+// with the last half. The file is locked while it is written and read.
 type stream struct {
 	file               *os.File
 	half, bytes, lines int64
@@ -30,7 +30,7 @@ func newStream(dir *os.Root, name string, most int) (*stream, error) {
 	return &stream{file: file, half: int64(max(1, most/2))}, err
 }
 
-// write never fails for its caller: output that cannot be kept must not break the command.
+// write never fails: output that cannot be kept must not break the command.
 func (s *stream) write(p []byte) {
 	_ = filelock.Wait(s.file, true)
 	defer filelock.Unlock(s.file)

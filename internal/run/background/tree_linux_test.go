@@ -109,7 +109,7 @@ func TestDeathOfTheServer(t *testing.T) {
 	}
 }
 
-// TestFlood prints a gigabyte: what is kept and returned is bounded, and counts it all.
+// TestFlood prints a gigabyte: what is kept is bounded, and counts it all.
 func TestFlood(t *testing.T) {
 	testneed.NotShort(t, "writes much output")
 	s, root := open(t, Options{})

@@ -1,7 +1,7 @@
 // Package memory bounds the memory of a process with its descendants. The kernel's limits do not serve: that of
 // the address space breaks programs that reserve more than they use, such as those of Go, Java and Node; each
 // counts one process alone; and users can seldom make a control group. So the processes are checked a few times
-// a second, and killed if they exceed the bound.
+// a second and killed beyond the bound.
 package memory
 
 import (

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pause is the time between checks; they take at most one part in share of the time. longest is the longest
+// pause is the time between checks, which take at most one part in share of the time. longest is the longest
 // pause: on a busy machine a check takes long though it does little, and a process can take 100 MiB in 100 ms.
 const (
 	pause   = 200 * time.Millisecond
@@ -39,7 +39,7 @@ type entry struct {
 }
 
 // Watch kills a process, which leads its own group, and its descendants once they exceed the bound together,
-// and calls over. No process is killed after stop.
+// and calls over. After stop no process is killed.
 func Watch(pid int, bound int64, over func()) (stop func()) {
 	if bound <= 0 {
 		return func() {}
@@ -87,7 +87,7 @@ func (w *watcher) look() {
 	time.AfterFunc(pauseAfter(time.Since(began)), w.look)
 }
 
-// pauseAfter returns the time until the next check, given how long the last one took.
+// pauseAfter returns the time until the next check, by the duration of the last.
 func pauseAfter(look time.Duration) time.Duration { return min(max(pause, share*look), longest) }
 
 type process struct {
@@ -187,8 +187,8 @@ func processOf(pid int) (p process, alive bool) {
 	return p, true
 }
 
-// own returns a process's memory, including its part of what it shares, and excluding what can be read again
-// from files.
+// own returns a process's memory, including its share of shared memory, without what can be read again from
+// files.
 func own(pid int) (bytes int64, ok bool) {
 	values := table("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	anonymous, ok := values["Pss_Anon"]

@@ -80,7 +80,7 @@ type Client struct {
 }
 
 // New returns a client. It does not connect. The error is invalid_argument for an entry of opts.Allow that is
-// neither an address nor a range nor a host name.
+// not an address, a range or a host name.
 func New(opts Options) (*Client, error) {
 	allow := &allowed{hosts: make(map[string]bool)}
 	for _, entry := range opts.Allow {

@@ -160,7 +160,7 @@ func TestNameThatLeadsInside(t *testing.T) {
 }
 
 // TestRebinding has a name answer with an allowed address first and a forbidden one afterwards. The server
-// closes its connection, so that the redirect to the same name connects again.
+// closes its connection, so that the redirect connects again.
 func TestRebinding(t *testing.T) {
 	testneed.OnlyOn(t, "linux", "only Linux answers on all of 127.0.0.0/8 by itself")
 	secret, hits := canary(t)

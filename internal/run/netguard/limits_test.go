@@ -158,7 +158,7 @@ func TestUnreachable(t *testing.T) {
 	c, err := net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)
 	defer c.Close()
-	address := c.LocalAddr().String() // where nobody listens, and nobody else can meanwhile
+	address := c.LocalAddr().String() // without a listener, and taken by c
 	_, err = fetch(t, local(t), "http://"+address)
 	require.Error(t, err)
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))

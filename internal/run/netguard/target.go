@@ -38,7 +38,7 @@ func badURL(raw, why string) *tool.Error {
 		Suggest("Give a whole URL such as https://www.example.com/page.")
 }
 
-// checkTarget refuses a URL that is forbidden as it stands. The address is checked when it is dialled.
+// checkTarget refuses a URL that is forbidden as written. The address is checked when dialled.
 func (c *Client) checkTarget(u *url.URL) error {
 	if u.User != nil {
 		return tool.Errorf(tool.InvalidArgument, "the URL for host %s holds a user name or password", u.Hostname()).

@@ -13,7 +13,7 @@ import (
 var ErrUndecided = errors.New("nobody was there to allow it")
 
 const (
-	// mostAsked bounds the hosts that the processes of a call may have a person asked about.
+	// mostAsked bounds the hosts that a person is asked about for a call.
 	mostAsked = 50
 	// undecidedFor is how long an undecided question is not repeated.
 	undecidedFor = 5 * time.Second
@@ -81,8 +81,7 @@ func (l *Log) learns() bool { return l != nil && l.Learn }
 // Learns reports whether a person is asked about what a command's list does not name.
 func Learns(cmd any) bool { return Of(cmd).learns() }
 
-// Offline reports whether a command's processes in a view reach nothing; so it is if no log follows their
-// connections.
+// Offline reports whether a command's processes in a view reach nothing, as without a log.
 func Offline(cmd any) bool {
 	l := Of(cmd)
 	return l == nil || l.Offline
@@ -100,8 +99,7 @@ func (l *Log) lookedUp(name string) {
 	}
 }
 
-// Learned returns what processes reached, as entries of a list, and the names they looked up without
-// connecting.
+// Learned returns what processes reached, as entries of a list, and names only looked up.
 func (l *Log) Learned() (entries, lookedUp []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,8 +21,8 @@ var bundles = []string{
 }
 
 // Trusting returns the files in which programs look for certificates to trust, each with one more, and the
-// variables of programs that read no such file. The system's own files also get what SSL_CERT_FILE names: some
-// programs read another variable in its place. The map is empty if there is no file.
+// variables of programs that read none of them. The system's files also get those of SSL_CERT_FILE: some
+// programs read another variable in its place. The map is empty without such files.
 func Trusting(certificate []byte) (files, env map[string]string) {
 	files, env = make(map[string]string), make(map[string]string)
 	own, _ := os.ReadFile(os.Getenv("SSL_CERT_FILE"))

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// Credential is a header that toolhost adds to processes' requests to one host. The processes never have it.
+// Credential is a header that toolhost adds to requests to one host. Processes never have it.
 type Credential struct {
 	Name string
 	// Host is a name as returned by HostName.
@@ -68,8 +68,8 @@ type gateKey struct {
 	port uint16
 }
 
-// Credentials adds those whose host the list names itself. It returns the certificate that processes have to
-// trust for them, nil if there are none.
+// Credentials adds those whose host the list names itself. It returns the certificate that processes must trust
+// for them, nil if there are none.
 func (s *Server) Credentials(all []Credential) (certificate []byte, err error) {
 	var hosts []string
 	for _, c := range all {
@@ -102,8 +102,7 @@ func (s *Server) Credentials(all []Credential) (certificate []byte, err error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.certificate.Raw}), nil
 }
 
-// authority signs certificates for the hosts of one server's credentials, and can sign for no others. Its key
-// stays in memory.
+// authority signs certificates for the hosts of one server's credentials only. Its key stays in memory.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey

@@ -106,8 +106,8 @@ type refusal struct{ why string }
 
 func (r *refusal) Error() string { return r.why }
 
-// connect connects to what an entry of the list allows: a name, or else an address. It returns the address
-// connected to, "proxy" if a proxy connects.
+// connect connects to what an entry of the list allows, a name or else an address. It returns the address
+// connected to, "proxy" for a proxy.
 func (d *Dialer) connect(ctx context.Context, entry *Entry, name string, addr netip.Addr, port uint16) (
 	net.Conn, string, error) {
 	if name == "" {

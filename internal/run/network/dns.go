@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// ttl is how long a program may keep an answer. Addresses do not change while the process runs.
+	// ttl is how long a program may keep an answer. Addresses do not change meanwhile.
 	ttl = 60
 	// mostDNS bounds a question, over UDP and TCP.
 	mostDNS = 4 << 10
@@ -20,7 +20,7 @@ const (
 	queryIdle = 30 * time.Second
 )
 
-// answer answers a DNS message without asking another server; nil if there is nothing to answer.
+// answer answers a DNS message without asking another server; nil means no answer.
 func (s *Server) answer(question []byte) []byte {
 	var p dnsmessage.Parser
 	header, err := p.Start(question)
@@ -78,8 +78,8 @@ func built(h dnsmessage.Header, questions []dnsmessage.Question, answers []dnsme
 	return packed
 }
 
-// look finds the records of a question. A name that is not on the list does not exist: programs report that at
-// once, but ask again after a refusal.
+// look finds the records of a question. A name that is not on the list does not exist: after a refusal programs
+// would ask again.
 func (s *Server) look(q dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
 	asked := q.Name.String()
 	header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: dnsmessage.ClassINET, TTL: ttl}

@@ -12,7 +12,7 @@ import (
 // MostEntries is how many entries a list may have.
 const MostEntries = 100
 
-// names is the range of the addresses of names. It is reserved for tests of networks and used on none.
+// names is the range of the addresses of names, reserved for tests of networks.
 var names = netip.MustParsePrefix("198.18.0.0/15")
 
 // webPorts are the ports of an entry that names none, askPorts those of AskEntry.
@@ -21,8 +21,7 @@ var (
 	askPorts = []uint16{22, 80, 443}
 )
 
-// AskEntry is the entry for asking a person about each host that the list does not name. With a port it is for
-// that one.
+// AskEntry is the entry for asking a person about each unlisted host, with a port only for that one.
 const AskEntry = "ask"
 
 // List is what a process may reach by the network.
@@ -32,7 +31,7 @@ type List struct{ entries []Entry }
 type Entry struct {
 	// Text is the entry as it was written.
 	Text string
-	// Name is a host name in lower case, without a final dot. With Below, it stands for all names below it, not
+	// Name is a host name in lower case, without a final dot. With Below, it means all names below it, not
 	// itself.
 	Name  string
 	Below bool
@@ -190,8 +189,8 @@ func (l List) texts() (texts []string) {
 	return texts
 }
 
-// find returns the entry that allows a name at a port, or nil. An exact name precedes names below one, and both
-// precede any name.
+// find returns the entry that allows a name at a port, or nil. Exact names precede names below one, and these
+// any name.
 func (l List) find(name string, port uint16) (found *Entry) {
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -249,8 +248,8 @@ func Names(texts []string, host string, port uint16) bool {
 	return e != nil && !e.Below && !e.Ask
 }
 
-// Suggest returns the line of agent.hcl that allows hosts besides those of a list. A host that is added with
-// the ports of the web replaces its entry with a port.
+// Suggest returns the line of agent.hcl that allows hosts besides those of a list. A host added with the ports
+// of the web replaces its entry with a port.
 func Suggest(list []string, hosts ...string) string {
 	all := make([]string, 0, len(list)+len(hosts))
 	for _, entry := range append(slices.Clone(list), hosts...) {

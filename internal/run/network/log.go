@@ -23,7 +23,7 @@ const mostExplained = 10
 
 // Connection is one connection of a process, made or refused.
 type Connection struct {
-	// Host is the requested name or address. Port is 0 for a name that was only looked up.
+	// Host is the requested name or address. Port is 0 for a name only looked up.
 	Host string `json:"host"`
 	Port uint16 `json:"port,omitempty"`
 	// Address is the address connected to, or "proxy".
@@ -71,11 +71,11 @@ func (c Connection) String() string {
 
 // Log has the connections of a call's processes. A nil Log keeps nothing.
 type Log struct {
-	// Tell, unless nil, is called with each refused or failed connection, once for equal ones. It may be called
+	// Tell, unless nil, is called with each refused or failed connection, once for equal ones, perhaps
 	// concurrently.
 	Tell func(Connection)
-	// Ask, unless nil, asks a person about a connection to "HOST:PORT" and returns how it was approved. The
-	// error is why it was not; it wraps ErrUndecided if there was no decision.
+	// Ask, unless nil, asks a person about a connection to "HOST:PORT" and returns how it was approved, or why
+	// not; the error wraps ErrUndecided without a decision.
 	Ask func(to string) (approved string, err error)
 	// Learn makes each process's list ask about what it does not name.
 	Learn bool
@@ -115,8 +115,8 @@ func (l *Log) begin(list List) (done func()) {
 	}
 }
 
-// Settle waits until the connections of ended processes are logged, at most for settlePatience: a host may take
-// long to end one.
+// Settle waits until the connections of ended processes are logged, at most settlePatience: a host may be slow
+// to end one.
 func (l *Log) Settle() {
 	l.mu.Lock()
 	running, idle := l.running, l.idle
@@ -130,7 +130,7 @@ func (l *Log) Settle() {
 	}
 }
 
-// Connections returns the connections in the order in which they ended, and how many more there were.
+// Connections returns the connections in the order in which they ended, and the number of further ones.
 func (l *Log) Connections() (list []Connection, missed int) {
 	if l == nil {
 		return nil, 0
@@ -143,8 +143,7 @@ func (l *Log) Connections() (list []Connection, missed int) {
 // notNamed is why a host is refused that the list does not name.
 const notNamed = "the list does not name it"
 
-// Refused returns the hosts that were refused because the list does not name them, as they are written in a
-// list.
+// Refused returns the hosts refused because the list does not name them, as written in a list.
 func (l *Log) Refused() (hosts []string) {
 	list, _ := l.Connections()
 	return notInList(list)
@@ -273,8 +272,7 @@ func From(ctx context.Context) *Log {
 
 var attached sync.Map // of *Log, by *exec.Cmd
 
-// Attach logs the connections of a command, an *exec.Cmd (this package starts nothing). Call detach once it has
-// been started or given up.
+// Attach logs the connections of a command, an *exec.Cmd. Call detach once it has been started or given up.
 func Attach(cmd any, l *Log) (detach func()) {
 	if l == nil {
 		return func() {}

@@ -19,7 +19,7 @@ type relay struct {
 	over    <-chan struct{}
 }
 
-// run copies both ways until both have ended, and counts. refused is why the connection was refused.
+// run copies both ways until both have ended, and counts. refused is why it was refused.
 func (r *relay) run() (sent, received int64, refused error) {
 	var back sync.WaitGroup
 	back.Go(func() {
@@ -66,8 +66,7 @@ func (r *relay) forward() (sent int64, refused, err error) {
 	return sent + n, nil, err
 }
 
-// greeting reads what the process sends first. If that begins TLS, its server name must be the one that was
-// looked up.
+// greeting reads what the process sends first. If that is TLS, its server name must be the one looked up.
 func (r *relay) greeting() (first []byte, refused, err error) {
 	buffer := make([]byte, 4<<10)
 	n, err := r.inside.Read(buffer)
@@ -98,7 +97,7 @@ const namesAnother = "the TLS greeting names another host: %q"
 // tlsHandshake is the type of the first TLS record.
 const tlsHandshake = 0x16
 
-// helloReader is a connection from which only a greeting is read, and to which nothing is written.
+// helloReader is a connection for reading only a greeting.
 type helloReader struct {
 	net.Conn
 	first io.Reader

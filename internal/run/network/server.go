@@ -1,8 +1,8 @@
 // Package network lets confined processes reach hosts by name, and no others. In their network namespace
 // 198.18.0.0/15 is the machine itself: the launcher opens sockets there and hands them out, and a Server
 // answers at them from outside. A name of the list gets an address of that range; a connection to it is decided
-// and made outside. Nothing else in the namespace has a route, so every program is confined, whether it
-// supports proxies or not.
+// and made outside. Nothing else in the namespace has a route, so every program is confined, with or without
+// support for proxies.
 package network
 
 import (
@@ -78,8 +78,8 @@ func (s *Server) Interface() []netip.Prefix {
 	return all
 }
 
-// Sockets returns what the launcher opens. A program can use the same port itself unless it is open at all
-// addresses: ports that it has no right to, and ports of names below a domain.
+// Sockets returns what the launcher opens. A program can use the same port unless it is open at all addresses:
+// ports that it has no right to, and ports of names below a domain.
 func (s *Server) Sockets() []Socket {
 	any := netip.IPv4Unspecified()
 	all := []Socket{{true, netip.AddrPortFrom(any, 53)}, {false, netip.AddrPortFrom(any, 53)}}

@@ -18,8 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// Names similar to those of the list are refused without a lookup; the name beside each, the control, has an
-// address.
+// Names similar to those of the list are refused without a lookup; the control, beside each, has an address.
 func TestNamesAroundTheList(t *testing.T) {
 	parsed, err := Parse([]string{"*.example.org", "exact.example.com", "db"})
 	require.NoError(t, err)

@@ -43,8 +43,8 @@ func KillMarked(entry string) {
 	}
 }
 
-// killIfMarked kills a process only if it is still the one that was checked. unsure is set for one in the
-// middle of an exec.
+// killIfMarked kills a process if it still is the one that was checked. unsure is set for one in the middle of
+// an exec.
 func killIfMarked(pid int, mark []byte) (killed, unsure bool) {
 	if pid == os.Getpid() {
 		return false, false

@@ -12,8 +12,8 @@ const closeGrace = 500 * time.Millisecond
 
 // Process is a command that runs while its caller talks to it.
 type Process struct {
-	// Stdin is the writing end of its standard input, Stdout the reading end of its standard output. The caller
-	// closes them. Stdin also ends when the host dies.
+	// Stdin is the writing end of its standard input, Stdout the reading end of its standard output; the caller
+	// closes both. Stdin also ends when the host dies.
 	Stdin, Stdout *os.File
 
 	run    *run
@@ -24,7 +24,7 @@ type Process struct {
 }
 
 // Open starts a command whose standard input and output the caller handles; Stdin, Stdout, SpillDir and Limit
-// of c are ignored, and OnLine gets the lines of standard error. Confinement and cleanup are as in Run, once
+// of c are ignored, and OnLine gets the lines of standard error. It is confined and cleaned up as in Run, once
 // the process ends, is stopped, or ctx ends. The error, a *tool.Error, means that it could not be started.
 func Open(ctx context.Context, c Command) (*Process, error) {
 	c.SpillDir, c.Limit = "", nil
@@ -95,14 +95,13 @@ func (p *Process) PID() int { return p.run.cmd.Process.Pid }
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Result waits for the end of the process and returns its outcome, with standard error only. The error, a
-// *tool.Error, means that the command never ran, because its confinement failed.
+// *tool.Error, means that the command never ran because its confinement failed.
 func (p *Process) Result() (*Result, error) {
 	<-p.done
 	return p.result, p.err
 }
 
-// Stop ends the process and its descendants: it closes the input, and soon after sends the signals of Run. It
-// returns when all have ended.
+// Stop closes the input, soon after sends the signals of Run, and returns when all processes have ended.
 func (p *Process) Stop() {
 	_ = p.Stdin.Close()
 	timer := time.NewTimer(closeGrace)

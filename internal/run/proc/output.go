@@ -31,7 +31,7 @@ type Output struct {
 func (o Output) Truncated() bool { return o.Omitted > 0 }
 
 // String returns the whole output, or its head and tail around a line that says how much is missing and where
-// the whole is. The last line repeats that: clients cut the middle out of a long result once more.
+// the whole is. The last line repeats that: clients cut the middle out of a long result.
 func (o Output) String() string {
 	if o.Omitted == 0 {
 		return string(o.Head)

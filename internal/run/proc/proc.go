@@ -44,7 +44,7 @@ type Command struct {
 	// Stdin is the standard input; nil means empty.
 	Stdin []byte
 	// Input, unless nil, is the standard input instead; Terminal is all standard streams and the controlling
-	// terminal, and its output is called "stdout". Both belong to the run.
+	// terminal, with its output called "stdout". Both belong to the run.
 	Input    *os.File
 	Terminal *Terminal
 	// Stdout, unless nil, is the file for standard output, which is then neither captured nor bounded.
@@ -81,8 +81,8 @@ type Command struct {
 	Limit *Limit
 }
 
-// Spill keeps long output whole among the artifacts of a call, as the logs of its step; with artifacts "" it
-// does not. root is writable for commands, but their symlinks cannot lead the files out.
+// Spill keeps long output whole among the artifacts of a call, as the logs of its step, unless artifacts is "".
+// root is writable for commands, but their symlinks cannot lead the files out.
 func (c *Command) Spill(root, artifacts string, step int) {
 	if artifacts == "" {
 		return
@@ -117,8 +117,8 @@ func (r *Result) Refused() string {
 }
 
 // Run runs a command to its end. A failing command is a Result with an exit code; the error, a *tool.Error,
-// means that it could not run at all. When ctx ends, the command and its descendants are ended and the Result
-// has the output until then.
+// means that it could not run. When ctx ends, the command and its descendants are ended and the Result has the
+// output until then.
 func Run(ctx context.Context, c Command) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		late := errors.Is(err, context.DeadlineExceeded)

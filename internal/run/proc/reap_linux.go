@@ -62,7 +62,7 @@ func (r *run) signal(pid int, sig syscall.Signal) bool {
 	return unix.PidfdSendSignal(fd, unix.Signal(sig), nil, 0) == nil
 }
 
-// left returns the living processes of the run besides the command. A process in the middle of an exec has no
+// left returns the living processes of the run besides the command. One in the middle of an exec has no
 // environment for a moment; it gets more tries.
 func (r *run) left() []int {
 	for range 5 {

@@ -249,8 +249,8 @@ func (r *run) wait(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// endRemaining waits for what the command has left behind, and kills it if it does not end. The command has
-// ended but is not reaped yet, so that its group's number is not reused.
+// endRemaining waits for what the command left behind, and kills it if it does not end. The command has ended
+// but is not reaped, so that its group's number is not reused.
 func (r *run) endRemaining() {
 	deadline, stopped := r.stopper.deadline()
 	if !stopped {
@@ -286,8 +286,8 @@ func (r *run) awaitDrain(patience time.Duration) {
 	}
 }
 
-// reap collects the command's exit status and ends the reading of its output. Earlier output is read
-// completely, however slowly.
+// reap collects the exit status and ends the reading of output. Earlier output is read completely, however
+// slowly.
 func (r *run) reap() {
 	_ = r.cmd.Wait()
 	for end := time.Now().Add(readPatience); slices.ContainsFunc(r.outputs, unread) && time.Now().Before(end); {

@@ -51,8 +51,8 @@ func SiblingDirs() []string {
 	return append(libexecOf(dir), dir)
 }
 
-// Libexec returns the existing directories that belong to the running program alone: a package has programs in
-// bin and internal ones in libexec/toolhost, or libexec lies beside the program.
+// Libexec returns the existing directories of the running program alone: a package has programs in bin and
+// internal ones in libexec/toolhost, or libexec lies beside the program.
 func Libexec() []string {
 	if dir := ownDir(); dir != "" {
 		return libexecOf(dir)

@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// program returns the absolute path of the program, so that a missing one is reported even if a launcher starts
-// it.
+// program returns the absolute path of the program, to report a missing one even if a launcher starts it.
 func program(argv []string, dir string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return "", tool.Errorf(tool.InvalidArgument, "no program is given").

@@ -21,8 +21,8 @@ import (
 //	error NUL code NUL message NUL suggestion NUL errno
 //	ended NUL status
 //
-// The first says that the command could not run; it becomes Run's error. The second, with the status of wait(2),
-// that the command has ended and nothing of it is left. A launcher that is killed reports nothing.
+// The first says that the command could not run; it becomes Run's error. The second, with the status of
+// wait(2), says that the command has ended with all its processes. A killed launcher reports nothing.
 const StatusEnv = "TOOLHOST_STATUS_FD"
 
 // statusPipe is our end of the pipe for a launcher's report; may be nil.

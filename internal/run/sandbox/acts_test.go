@@ -29,7 +29,7 @@ type Act struct {
 	// Name is short and unique; What describes it.
 	Name, What     string
 	Full, Landlock Outcome
-	// Unconfined is who can do it at level off, so that a refusal at other levels is known to be theirs.
+	// Unconfined is who can do it at level off, to attribute refusals to the other levels.
 	Unconfined Who
 }
 
@@ -187,7 +187,7 @@ func kernel() []Act {
 }
 
 // PromiseTable returns Promises as Markdown: a table of the acts that a level allows, and a list of those that
-// both deny, by topic.
+// both deny.
 func PromiseTable() string {
 	var b strings.Builder
 	b.WriteString("| act | full | landlock |\n|---|---|---|\n")

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// confinedAlready reports whether the running program's system calls are filtered and it can gain no rights,
-// which no process can revert.
+// confinedAlready reports whether the running program has system call filters and no_new_privs, which are
+// irrevocable.
 var confinedAlready = sync.OnceValue(func() bool {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil || mode != unix.SECCOMP_MODE_FILTER {

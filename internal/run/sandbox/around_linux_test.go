@@ -23,8 +23,8 @@ type inner struct {
 	Next   string                   // the proposed remedy at level auto
 }
 
-// TestHostInASandbox confines commands of a host that is confined itself: it cannot, since the kernel takes
-// only one supervisor, and says so.
+// TestHostInASandbox confines commands of a confined host: it cannot, since the kernel takes only one
+// supervisor.
 func TestHostInASandbox(t *testing.T) {
 	eachLevel(t, func(t *testing.T, outer sandbox.Level) {
 		got := runInner(t, outer, t.TempDir())

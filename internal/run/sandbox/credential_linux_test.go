@@ -24,7 +24,7 @@ import (
 )
 
 // search looks for a text, given backwards, in the environments, memories and files that a process sees. The
-// error says where it is.
+// error is where it is.
 func search(backwards string) error {
 	text := []byte(backwards)
 	slices.Reverse(text)
@@ -90,7 +90,7 @@ func searchMemory(process string, text []byte) (searched int, err error) {
 }
 
 // certified leads every name to one HTTPS server, which welcomes requests with a value, and whose certificate
-// is in a file that SSL_CERT_FILE names.
+// is in SSL_CERT_FILE.
 func certified(t *testing.T, header, value string, hosts ...string) {
 	t.Helper()
 	certificate, authority := certifiedFor(t, hosts...)

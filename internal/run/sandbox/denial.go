@@ -35,10 +35,10 @@ const (
 // absolutePath matches a path at the start of a word: not the end of a relative one, nor of fork/exec.
 var absolutePath = matching.Lazy(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` + "`" + `:,;()\[\]<>]+)`)
 
-// Denied explains how the sandbox has caused a failure, by the command's output and the policy's grants, and
-// what would grant it; "" if nothing shows that it has. The block is where the grant belongs, for people: `tool
-// "fetch" (agent.hcl:12)`. The command chooses its output: write access to what it names is never proposed, nor
-// are secrets.
+// Denied explains how the sandbox caused a failure, by the command's output and the policy's grants, and what
+// would grant it; "" if nothing shows that it did. block is where the grant belongs, for people: `tool "fetch"
+// (agent.hcl:12)`. The command chooses its output: write access to what it names is never proposed, nor are
+// secrets.
 func (p Policy) Denied(block, printed string) string {
 	level, err := p.choose()
 	if err != nil || level == Off {
@@ -96,8 +96,8 @@ func hasWord(text string, words []string) bool {
 	return false
 }
 
-// deniedSocket explains a unix socket in the text. A network grant does not help with it, and reading the
-// directory does not show it: a program outside listens there.
+// deniedSocket explains a unix socket in the text. A program outside listens there: a network grant does not
+// help, and reading the directory does not show it.
 func (p Policy) deniedSocket(printed string) string {
 	g, err := p.grants()
 	if err != nil {

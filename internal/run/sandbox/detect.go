@@ -15,7 +15,7 @@ type Report struct {
 	// Strongest is the level of Auto, empty if none works.
 	Strongest Level
 	// Around is the sandbox around the running program: Full or Landlock for toolhost's own, Other for one that
-	// filters system calls, empty if there is none. It is for people: levels are tried inside it.
+	// filters system calls, empty for none. It is for people: levels are tried inside it.
 	Around Level
 	// LandlockABI is the version of the kernel's Landlock, 0 without Landlock.
 	LandlockABI int
@@ -88,8 +88,8 @@ type trial struct {
 	supervised bool
 }
 
-// belief is a verdict. A positive one holds for the life of the process; a negative one expires after a while,
-// and at once if a limit was exhausted.
+// belief is a verdict. A positive one holds for the life of the process; a negative one expires, and at once if
+// a limit was exhausted.
 type belief struct {
 	Verdict
 	until time.Time

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Variables of package proc: the mark of a run's processes, which the launcher carries too, and the descriptor
-// for its report, which the program must not have.
+// Variables of package proc: the mark of a run's processes, also of the launcher, and the descriptor for its
+// report, not for the program.
 const (
 	callMark   = "TOOLHOST_CALL"
 	statusName = "TOOLHOST_STATUS_FD"
@@ -117,7 +117,7 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 		return
 	}
 	caches := []string{users}
-	if p.CacheDir == "" { // a block with grants uses no other block's files
+	if p.CacheDir == "" { // a block with grants uses nothing from another
 		granted, _ := filepath.Glob(GrantedCache(matching.Literal(p.Workspace), "*") + "/go-mod")
 		caches = append(caches, granted...)
 	}

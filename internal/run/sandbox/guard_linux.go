@@ -9,9 +9,9 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// guard returns what the supervisor protects in writable trees, existing or not: the policy's read-only paths,
-// its names, and what the user's other programs obey. Hidden paths are included: the supervisor makes its calls
-// outside the mounts that hide them.
+// guard returns what the supervisor protects in writable trees, existing or not: read-only paths, names, and
+// what the user's other programs obey. Hidden paths are included: the supervisor makes its calls outside the
+// mounts that hide them.
 func (p *Policy) guard(g grants) launch.Guard {
 	k := keeper{writable: g.writable, names: p.Names, cache: g.cache, workspace: resolved(p.Workspace)}
 	for _, path := range slices.Concat(p.ReadOnly, p.Keep) {
@@ -66,7 +66,7 @@ func (k keeper) kept(path string) bool {
 }
 
 // named reports whether a path, or a directory above it, has one of the names. Names of several parts are
-// relative to work trees, and do not apply in a repository's directory.
+// relative to work trees, and do not apply in repository directories.
 func (k keeper) named(path string, parts []string) bool {
 	return slices.ContainsFunc(k.names, func(glob string) bool {
 		if strings.Contains(glob, "/") && strings.Contains(path, "/.git/") {

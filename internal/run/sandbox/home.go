@@ -11,8 +11,8 @@ import (
 
 // homePlaces is all that a confined process sees of the user's home directory besides the workspace and
 // agent.hcl's grants: toolchains and settings for building and testing a project. A path is relative to the
-// home directory, or begins with an environment variable for another location. No place may hold keys, tokens
-// or histories; exceptions are in secretsInHome, which hides them.
+// home directory, or begins with an environment variable for another location. None may hold keys, tokens or
+// histories; secretsInHome hides exceptions.
 var homePlaces = [...]struct {
 	program, reason string
 	paths           []string
@@ -105,8 +105,7 @@ func namedIn(home, path string) (paths []string) {
 	return paths
 }
 
-// hiddenHome returns home, "" if it is not hidden as a whole: if a granted tree contains it, only known places
-// of secrets are hidden.
+// hiddenHome returns home, "" if a granted tree contains it: then only known places of secrets are hidden.
 func hiddenHome(home string, granted []string) string {
 	if home == "" || home == "/" || withinAny(home, granted) {
 		return ""

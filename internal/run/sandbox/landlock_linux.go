@@ -18,8 +18,7 @@ var devicesOpen = [...]string{
 }
 
 // landlock plans level landlock. Landlock can only grant, and grants include everything below; to leave out
-// secrets, the directories around them are granted entry by entry. The many rules are kept for the next
-// command.
+// secrets, directories around them are granted entry by entry. The many rules are kept for the next command.
 func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
 	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets,

@@ -123,8 +123,8 @@ func TestSupervisedAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// Go's runtime sends signals to threads. One that reaches a supervisor while it opens a file for a program must
-// not give the program another file.
+// Go's runtime sends signals to threads. One that reaches a supervisor opening a file for a program must not
+// give the program another file.
 func TestSupervisedAmongSignals(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	need(t, sandbox.Landlock)

@@ -13,7 +13,7 @@ import (
 )
 
 // What a command of root may change of other users' files in writable places lets it read nothing outside of
-// them that only its owner may read, however it opens it.
+// them that only its owner may read.
 func TestFilesOfOthersAreNotRead(t *testing.T) {
 	if !testneed.Superuser() {
 		testneed.Missing(t, "only root has rights to files of others")

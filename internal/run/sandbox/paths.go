@@ -169,7 +169,7 @@ func MakeCache(root, dir string) error {
 var cacheNames = [...]string{"go-build", "go-mod", "npm", "xdg", "tmp"}
 
 // cache makes the cache directory, without following symlinks out of the workspace, and returns its path, "" if
-// there is no place for it.
+// it has no place.
 func (p *Policy) cache(writable []string) (string, error) {
 	if p.NoCache {
 		return "", nil

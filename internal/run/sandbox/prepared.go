@@ -13,8 +13,8 @@ import (
 // preparedFor is how long the findings for one command are reused for the same policy.
 const preparedFor = 3 * time.Second
 
-// preparation has the slow findings that commands of one policy share: where secrets are, and Landlock
-// rulesets. A timer drops them and closes the rulesets. A nil preparation keeps nothing.
+// preparation has slow findings that commands of one policy share: where secrets are, and Landlock rulesets. A
+// timer drops them and closes the rulesets. A nil preparation keeps nothing.
 type preparation struct {
 	mu       sync.Mutex
 	secrets  []string

@@ -30,8 +30,8 @@ import (
 // matrix is the output of the probe: by level and act, "allowed", "denied WHY" or "absent".
 type matrix map[sandbox.Level]map[string]string
 
-// probeLevels names the only level to probe, where the kernel or a filter allows no other; unconfined acts need
-// not succeed then.
+// probeLevels names the only level to probe, if the kernel or a filter allows no other; unconfined acts may
+// then fail.
 const probeLevels = "PROBE_LEVEL"
 
 func probed() []sandbox.Level {
@@ -59,8 +59,8 @@ func TestProbeElsewhere(t *testing.T) {
 	}
 }
 
-// TestProbe runs the probe at every level, as the user of the test and, if that is root, as an ordinary user
-// too, and compares with the promise.
+// TestProbe runs the probe at every level, as the user of the test and, if that is root, also as an ordinary
+// user, and compares with the promise.
 func TestProbe(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	for _, level := range probed() {

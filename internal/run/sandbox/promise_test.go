@@ -21,7 +21,7 @@ block (` + "`tool`, `resource`, `plugin`, `mcp`, `agent`, `taskfile`, `sandbox`"
 `
 
 // TestPromiseIsDocumented compares docs/SANDBOX.md with what TestProbe tries and what is shown of the home
-// directory. Its text on programs is written by hand.
+// directory.
 func TestPromiseIsDocumented(t *testing.T) {
 	const file = "../../../docs/SANDBOX.md"
 	want := promiseHead + PromiseTable() + homeSection()

@@ -83,9 +83,9 @@ type Policy struct {
 	// Credentials are added to requests to the hosts that they name.
 	Credentials []network.Credential
 	trusting    map[string]string // variables for their certificates
-	// UnixSockets allows unix sockets at level landlock, as needed to serve a plugin. The process then also
-	// reaches other programs' sockets that the user may write to, unless Landlock confines them (Linux 7.1). At
-	// level full they are not visible.
+	// UnixSockets allows unix sockets at level landlock, as needed to serve a plugin. Other programs' sockets
+	// that the user may write to become reachable, unless Landlock confines them (Linux 7.1). At level full
+	// they are not visible.
 	UnixSockets bool
 	// CacheDir is the absolute path of the build tools' caches, in a writable place; by default
 	// .agent/cache/sandbox in the workspace.
@@ -103,7 +103,7 @@ type Policy struct {
 }
 
 // Prepared returns the policy with a memory: findings for one command, such as where secrets are, are reused
-// for others for a few seconds. All copies share it.
+// for a few seconds. All copies share it.
 func (p Policy) Prepared() Policy {
 	p.prepared = new(preparation)
 	return p
@@ -133,7 +133,7 @@ func (l Limits) tmp() uint64 {
 
 // Apply rewrites cmd, which has not been started, so that it runs confined, and returns its level. It fits
 // proc.Command.Prepare; other callers close the files that Apply added to cmd.ExtraFiles after the start. The
-// error is a *tool.Error, of code unavailable if the level does not work on this machine.
+// error is a *tool.Error, of code unavailable if the level does not work here.
 func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	if err := p.check(); err != nil {
 		return "", err

@@ -13,7 +13,7 @@ import (
 )
 
 // secretsInHome are files and directories with keys, tokens, passwords or histories. They are hidden where the
-// home directory as a whole is not: from file tools, and from processes in a workspace that contains it.
+// whole home directory is not: from file tools, and from processes in a workspace that contains it.
 var secretsInHome = [...]string{
 	".ssh", ".aws", ".azure", ".gnupg", ".config", ".docker", ".kube", ".netrc", "_netrc", ".git-credentials", ".npmrc",
 	".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".terraform.d", ".terraformrc",
@@ -84,8 +84,8 @@ func secretsFor(home string, memo realpath.Memo) []string {
 	return s.found
 }
 
-// otherHomes returns the user's home directories besides home. One that belongs to the user is hidden from
-// commands except for grants; another may be a directory of the system, as for some accounts.
+// otherHomes returns the user's home directories besides home. One that belongs to the user is hidden except
+// for grants; another may be a directory of the system.
 func otherHomes(home string) (others []string) {
 	for _, other := range homedir.All() {
 		if other = resolved(other); other != home && other != "/" {
@@ -125,8 +125,8 @@ func HoldsSecrets(path string) bool {
 		func(secret string) bool { return realpath.Below(path, secret) })
 }
 
-// secretPlaces collects places. Every confined process pays for the search, so nothing is asked of the file
-// system twice.
+// secretPlaces collects places. Every confined process pays for the search, so the file system is asked only
+// once.
 type secretPlaces struct {
 	found []string
 	memo  realpath.Memo

@@ -49,7 +49,7 @@ type Settings struct {
 }
 
 // WithCache returns the settings for a block with its own cache of that name in the workspace at root: no other
-// process may write to it, nor it to others'. A block with the rights of the sandbox block has none.
+// process may write to it, nor it to others'. A block with the sandbox block's rights has none.
 func (s Settings) WithCache(root, name string) Settings {
 	if dir := GrantedCache(root, name); slices.Contains(s.Keep, dir) {
 		s.Cache = dir

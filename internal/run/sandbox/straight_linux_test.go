@@ -31,8 +31,8 @@ func swapped(t *testing.T) (ws, outside string, swap func()) {
 	}
 }
 
-// A grant is for what it named when it was checked, even if a link is put on the way before the command is
-// confined, or between that and its start.
+// A grant is for what it named when checked, even if a link is put on the way before the command is confined or
+// started.
 func TestAGrantedPathIsNotFollowed(t *testing.T) {
 	const script = "echo owned > build/out/owned; cat build/out/secret"
 	grants := map[string]func(s *sandbox.Settings, path string){

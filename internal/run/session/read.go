@@ -21,7 +21,7 @@ type Output struct {
 }
 
 // Read returns the output since the last read. It waits for text, unless empty, until the time is over, or the
-// session or the context has ended. With an empty text it waits the whole time.
+// session or ctx has ended. With an empty text it waits the whole time.
 func (n *Session) Read(ctx context.Context, wait time.Duration, text string) Output {
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()

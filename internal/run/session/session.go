@@ -1,9 +1,9 @@
-// Package session runs programs that calls interact with, on a terminal or on pipes. Each is a background task
-// of its own kind: it is confined as its command says, ends with the program that started it at the latest, and
-// is listed among the tasks.
+// Package session runs programs that calls interact with, on a terminal or on pipes. Each is a background task:
+// it is confined by its command, ends with the program that started it at the latest, and is listed among the
+// tasks.
 //
-// One call at a time has a session (see [Session.Enter]). Changes by its programs belong to that call, also
-// after it, until the next one.
+// One call at a time has a session (see [Session.Enter]). Changes by its programs belong to that call, until
+// the next one.
 package session
 
 import (

@@ -39,7 +39,7 @@ type Ran struct {
 }
 
 // Run runs a command line to its end, with an empty standard input. If it exceeds the limit, or ctx ends, the
-// shell is ended with it, and the next command has a new one.
+// shell ends with it, and the next command gets a new one.
 func (s *Shell) Run(ctx context.Context, command string, limit time.Duration) (*Ran, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -99,8 +99,8 @@ type Place struct {
 
 // Spec returns a run of the agent on a task, for background.Store.Start or, by [background.Spec.Command],
 // proc.Run. The caller sets session, kind, title and prefix. The error is a *tool.Error of code
-// command_not_found if the program is not installed or lies in the workspace, and too_large for a task that is
-// too long for an argument.
+// command_not_found if the program is not installed or lies in the workspace, and too_large if the task is too
+// long for an argument.
 func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
 	if err := a.Files.Verify(); err != nil {
 		return background.Spec{}, err

@@ -1,6 +1,5 @@
 // Package view makes processes change a copy-on-write view of directories. A view is requested in the context
-// of a call, and attached to the command about to be started. The command's sandbox makes it; package review
-// reads its changes.
+// of a call and attached to a command, whose sandbox makes it; package review reads its changes.
 package view
 
 import (

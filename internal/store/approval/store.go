@@ -86,7 +86,7 @@ func (p Pending) Public() Pending {
 }
 
 // Always returns the rule that "always" adds. It is an error for a call with secret parameters, which the rule
-// would store for good.
+// would store.
 func (c Call) Always() (policy.Rule, error) {
 	switch {
 	case c.Connect != "":
@@ -111,7 +111,7 @@ func (c Call) Line() string {
 type Pending struct {
 	ID string `json:"id"`
 	Call
-	// Pending is a call that waits for its approval.
+	// Reason is why it needs approval.
 	Reason string `json:"reason,omitempty"`
 	// Root is the workspace.
 	Root    string    `json:"root,omitempty"`
@@ -148,7 +148,7 @@ func Open(state tool.State, dir, workspace string, trees ...string) (*Store, err
 		now: time.Now}, nil
 }
 
-// File adds a waiting call. One that already waits is returned with its time renewed.
+// File adds a waiting call, or renews the time of an equal one.
 func (s *Store) File(ctx context.Context, call Call, reason string) (Pending, error) {
 	waiting, err := s.List(ctx)
 	if err != nil {
@@ -331,7 +331,7 @@ func Denied(name string) string {
 		Spoken(GrantTime))
 }
 
-// NotApproved returns the error of a command that was to approve a call of the named tool when it was denied.
+// NotApproved returns the error of a command for approving a call of the named tool when it was denied.
 func NotApproved(name string) error {
 	return tool.Errorf(tool.Denied, "the call of %s is not approved", show.Line(name)).
 		Suggest("It will not run. The agent is told when it makes the call again.")

@@ -21,8 +21,8 @@ type Names struct {
 	file *os.File
 }
 
-// In returns the names of the workspace with the state directory dir. They are random if dir is empty or cannot
-// be written.
+// In returns the names of the workspace with the state directory dir; random ones if dir is empty or cannot be
+// written.
 func In(dir string) *Names {
 	if dir == "" {
 		return new(Names)
@@ -54,7 +54,7 @@ func (c *Names) Close() error {
 }
 
 // count appends a byte to the file and returns the position after it. The kernel moves an appending file's
-// offset under the same lock as it writes, so that each process gets its own.
+// offset under the same lock as it writes, so each process gets its own.
 func (c *Names) count() (int64, error) {
 	if c.path == "" {
 		return 0, fs.ErrNotExist
@@ -83,8 +83,7 @@ const (
 // plain is how many names have four characters.
 const plain = int64(len(letters) * 32 * 32 * 32)
 
-// name returns the name of the call n. Consecutive ones differ in several characters, so that a typo does not
-// name another call.
+// name returns the name of the call n. Consecutive ones differ in several characters, against typos.
 func name(n int64) string {
 	const step, start = 445513, 577945 // step has no factor in common with plain
 	at := (n%plain*step + start) % plain

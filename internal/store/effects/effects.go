@@ -1,6 +1,6 @@
 // Package effects records what the processes of a call change, so that it can be listed and undone like changes
-// by tools. The sandbox's supervisor reports every change to a [Call] before it happens, and at the end of the
-// call the paths are examined again.
+// by tools. The sandbox's supervisor reports every change to a [Call] before it happens; at the end of the call
+// the paths are examined again.
 package effects
 
 import (
@@ -35,8 +35,8 @@ const patience = 5 * time.Second
 type Trees struct {
 	Root  string
 	Allow []string
-	// Ignore are patterns, as in a .gitignore file, of what is only counted, besides the defaults. One that
-	// begins with ! is recorded.
+	// Ignore are further patterns, as in a .gitignore file, of what is only counted. One that begins with ! is
+	// recorded.
 	Ignore []string
 }
 
@@ -88,7 +88,7 @@ type Call struct {
 	beyond   int               // paths past a bound
 	ignored  map[string]int    // changes, by what they were ignored for
 	objects  map[string]bool   // git's objects that the call made
-	lost     map[string]string // content of what file tools changed, with the reason
+	lost     map[string]string // why old content is not kept, by path
 	missed   []string
 	ended    bool
 	late     *Call // for processes that outlive the call; may be nil

@@ -61,8 +61,8 @@ func TestSpecialBits(t *testing.T) {
 	})
 }
 
-// On a full disk the command continues. What could not be kept is reported; each file is restored whole or
-// stays as the command left it.
+// On a full disk the command continues. What could not be kept is reported; each file is restored or stays as
+// the command left it.
 func TestAFullDiskWhileKeeping(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t
@@ -157,8 +157,8 @@ const serving = `until test -e stop; do
 	sleep 0.02
 done`
 
-// Changes by a process that serves many calls belong to the single call in progress; between calls, or during
-// two, to a call of its own.
+// Changes by a process that serves many calls belong to the only call in progress, or else to a call of its
+// own.
 func TestLife(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t

@@ -40,8 +40,8 @@ func newRules(trees Trees) *rules {
 	return r
 }
 
-// ignore returns the directory because of which changes below a path are not kept, or the path itself if it is
-// named; "" for a path that is kept. Patterns apply from the top of each tree.
+// ignore returns the directory because of which changes below a path are not kept, or the path itself if named,
+// or "". Patterns apply from the top of each tree.
 func (r *rules) ignore(name string) string {
 	in := r.tops[slices.IndexFunc(r.tops, func(t top) bool { return strings.HasPrefix(name, t.prefix) })]
 	for i := len(in.prefix) + 1; i < len(name); i++ {
@@ -71,8 +71,8 @@ func (r *rules) dir(in top, dir string) bool {
 	return ignored
 }
 
-// repository returns the repository directory of an object's path, "" for other paths. Objects are named by
-// their content: those that a call adds may stay, and those that it removes are kept like other files.
+// repository returns the repository directory of an object's path, or "". Objects are named by their content:
+// those that a call adds may stay, those that it removes are kept like other files.
 func repository(name string) string {
 	parts := strings.Split(name, "/")
 	for i := 1; i < len(parts)-1; i++ {

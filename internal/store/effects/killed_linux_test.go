@@ -122,8 +122,7 @@ func (a *arena) killed(what, state string, patience time.Duration) time.Duration
 	return took
 }
 
-// still waits until the tree no longer changes: the processes of a killed host are killed with it, which takes
-// a moment.
+// still waits until the tree no longer changes: the processes of a killed host end a moment later.
 func (a *arena) still() {
 	a.t.Helper()
 	require.Eventually(a.t, func() bool {
@@ -135,8 +134,8 @@ func (a *arena) still() {
 	}, 10*time.Minute, 5*time.Millisecond)
 }
 
-// TestKilledHosts kills the host at random points while it keeps what a command changes, undoes it and redoes
-// it: after the next undo or redo the tree is as before or after the command, and the record verifies.
+// TestKilledHosts kills the host at random points while it records, undoes or redoes a command's changes: after
+// the next undo or redo the tree is as before or after the command, and the record verifies.
 func TestKilledHosts(t *testing.T) {
 	testproc.Unchanged(t)
 	rounds := 6

@@ -94,7 +94,8 @@ func TestALockedDirectoryThatWasMoved(t *testing.T) {
 	})
 }
 
-// The content of a directory is restored although a pipe or socket took its place, also in a locked directory.
+// A directory is restored with its content although a pipe or socket took its place, also in a locked
+// directory.
 func TestUndoWithAPipeInPlaceOfADirectory(t *testing.T) {
 	each(t, func(a *arena) {
 		for _, c := range []struct {

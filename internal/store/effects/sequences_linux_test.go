@@ -131,8 +131,8 @@ func (a *arena) same(want map[string]string, said string) {
 	}
 }
 
-// withoutObjects returns the tree without git's objects, which may stay, directories that contain nothing else,
-// and what programs fill by themselves.
+// withoutObjects returns the tree without git's objects, which may stay, directories of nothing else, and what
+// programs fill by themselves.
 func (a *arena) withoutObjects() map[string]string {
 	tree := a.tree()
 	for path := range tree {

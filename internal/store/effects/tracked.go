@@ -17,9 +17,9 @@ import (
 // mostOfIndex bounds the index of a repository, in bytes.
 const mostOfIndex = 256 << 20
 
-// tracked are the directories of build output in which git tracks files: those are the project's own, whatever
-// a later ignore rule says. The index is opened before a call begins and read when needed, so that a git
-// command of the call changes nothing here.
+// tracked are the directories of build output in which git tracks files: they are the project's, whatever a
+// later ignore rule says. The index is opened before a call begins and read when needed, so that a git command
+// of the call changes nothing here.
 type tracked struct {
 	index *os.File // nil without a repository, or err
 	err   error

@@ -8,7 +8,7 @@ import (
 )
 
 // Turns watches a process that calls use in turns, such as a persistent shell. Its changes belong to the call
-// whose turn it is, and between two turns to the first of them. It implements watch.Watcher.
+// whose turn it is, or was last. It implements watch.Watcher.
 type Turns struct {
 	held func() []string
 
@@ -21,8 +21,8 @@ type Turns struct {
 	missed  []string
 }
 
-// NewTurns returns the watcher of such a process. held returns the files that it currently has open for
-// writing: later writes to them are not announced.
+// NewTurns returns the watcher of such a process. held returns the files that it has open for writing: later
+// writes to them are not announced.
 func NewTurns(held func() []string) *Turns { return &Turns{held: held} }
 
 // Enter gives the turn to the call of a context; leave ends it.

@@ -56,8 +56,8 @@ func (a *arena) unlock() {
 	})
 }
 
-// wild runs one sequence and undoes it. It returns whether a path differs from before, all of which must have
-// been reported, and whether something was reported as not kept.
+// wild runs one sequence and undoes it. It returns whether a path differs from before, which must have been
+// reported, and whether something was reported as not kept.
 func (a *arena) wild(seed uint64) (differs, unkept bool) {
 	t := a.t
 	t.Helper()

@@ -72,8 +72,8 @@ func cutTexts(content json.RawMessage) []byte {
 	return data
 }
 
-// payloadFields returns the members of an object payload without its braces, and any other payload as the one
-// member "payload". A payload with a member named like the event's own is nested too.
+// payloadFields returns the members of an object payload without its braces, and any other payload as the
+// member "payload", also one with a member named like the event's own.
 func payloadFields(data []byte) []byte {
 	if bytes.Equal(data, []byte("null")) || bytes.Equal(data, []byte("{}")) {
 		return nil

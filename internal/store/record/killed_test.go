@@ -40,7 +40,7 @@ func recordUntilKilled(root string) int {
 }
 
 // A process killed at any point leaves a record of whole lines, with every call that it had recorded, while
-// others continue to write; its last call is lost.
+// others continue to write. The call that it was in is lost.
 func TestKilledWriters(t *testing.T) {
 	testneed.NotShort(t, "starts writers that are killed")
 	testproc.Unchanged(t)

@@ -116,8 +116,8 @@ func (r *Recorder) Redact(values []string) {
 	r.redactor.Store(redact.WithShapes(r.options.Secrets))
 }
 
-// ArtifactDir returns the absolute path of session's directory of copies, for files that calls leave; it may
-// not exist yet. It is empty for an invalid session name.
+// ArtifactDir returns the absolute path of session's directory of copies, for files that calls leave; it need
+// not exist. It is empty for an invalid session name.
 func (r *Recorder) ArtifactDir(session string) string {
 	if ValidSession(session) != nil {
 		return ""
@@ -247,8 +247,8 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 // Taskfile.
 const agentIgnored = "/.gitignore\n/cache/\n/runs/\n/tasks/\n/undo/\n"
 
-// IgnoreInGit writes .agent/.gitignore for toolhost's own files in a workspace, and reports whether the file
-// exists. An existing one stays; without .agent, or if it cannot be written, nothing is done.
+// IgnoreInGit writes .agent/.gitignore for toolhost's own files unless it exists, and reports whether it does.
+// Without .agent, or if it cannot be written, nothing is done.
 func IgnoreInGit(workspace *os.Root) bool { return ignoreInGit(workspace, ".agent", agentIgnored) }
 
 // ignoreInGit writes a .gitignore with patterns to dir unless there is one. A failure does not prevent the
@@ -263,8 +263,8 @@ func ignoreInGit(root *os.Root, dir, patterns string) (there bool) {
 	return err == nil
 }
 
-// ValidSession refuses a session name that is not a plain file name on every platform: letters, digits, '.', '_'
-// and '-', beginning with a letter or digit, at most 100 characters.
+// ValidSession refuses a session name that is not a plain file name on every platform: letters, digits, '.',
+// '_' and '-', beginning with a letter or digit, at most 100 characters.
 func ValidSession(name string) error {
 	if name != "" && len(name) <= 100 && !strings.ContainsFunc(name, notInName) && plainFile(name) {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Copies is the result of pruning run directories: files removed, bytes left, and how many of the files were
-// spared only because they had just changed.
+// Copies is the result of pruning run directories: files removed, bytes left, and how many files were spared
+// only because they had just changed.
 type Copies struct {
 	Removed, Fresh int
 	Left           int64
@@ -41,8 +41,8 @@ func (r *Recorder) openRuns() (*os.Root, error) {
 	return runs, failure("open", r.options.Dir, err)
 }
 
-// pruneCopies removes the oldest files of the run directories beyond the limits, also those of running
-// sessions, but none that is being written to.
+// pruneCopies removes the oldest files of the run directories beyond the limits, also of running sessions, but
+// none being written to.
 func (r *Recorder) pruneCopies(limits Limits) (done Copies, err error) {
 	runs, err := r.openRuns()
 	if runs == nil {

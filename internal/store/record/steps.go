@@ -8,7 +8,7 @@ import (
 )
 
 // Step counts a call of session and returns its number, from 1, which is only a name. Processes share the
-// count, in the state. Without a state, or with copies in a directory of the operator, it is beside the copies.
+// count, in the state, or beside the copies without a state or with an operator's directory.
 func (r *Recorder) Step(_ context.Context, session string) (int, error) {
 	if err := ValidSession(session); err != nil {
 		return 0, err
@@ -49,7 +49,7 @@ func (r *Recorder) stepsOf(session string) (*os.File, error) {
 const stepsFlags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 
 // appendByte appends a byte and returns the position after it. The kernel moves an appending file's offset
-// under the same lock as it writes, so every writer gets its own position.
+// under the same lock as it writes, so every writer gets its own.
 func appendByte(file *os.File) (int64, error) {
 	if _, err := file.Write([]byte{'.'}); err != nil {
 		return 0, err

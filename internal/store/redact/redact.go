@@ -164,8 +164,8 @@ func (r *Redactor) literal(written []byte, limit int, whole bool) []byte {
 	return tool.MustMarshal(clean)
 }
 
-// seen returns the part of a text to search if only limit bytes of it are kept: all of it takes seconds for a
-// patch of some megabytes.
+// seen returns the part of a text to search if only limit bytes of it are kept: all of it would take seconds
+// for some megabytes.
 func (r *Redactor) seen(text string, limit int) string {
 	end := limit + r.beyond()
 	if limit == 0 || len(text) <= end {
@@ -174,8 +174,8 @@ func (r *Redactor) seen(text string, limit int) string {
 	return text[:end]
 }
 
-// beyond returns how far after a cut a text is searched. A secret cut off there lies in these bytes only, which
-// are dropped.
+// beyond returns how far after a cut a text is searched. A secret cut off there lies in these dropped bytes
+// only.
 func (r *Redactor) beyond() int {
 	if r == nil || r.values == nil {
 		return minMargin
@@ -183,7 +183,7 @@ func (r *Redactor) beyond() int {
 	return minMargin + maxEscape*r.values.longest
 }
 
-// cut keeps the first part of s, in whole characters, and says how much is missing of it and of the more bytes
+// cut keeps the first part of s, in whole characters, and says how much is missing, including the more bytes
 // that followed.
 func cut(s string, limit, more int) string {
 	for limit > 0 && !utf8.RuneStart(s[limit]) {

@@ -1,6 +1,6 @@
 package redact
 
-// Stream redacts values in a text that comes in chunks. It holds back only what may be the beginning of one. A
+// Stream redacts values in a text that comes in chunks, holding back only what may be the beginning of one. A
 // nil Stream passes everything.
 type Stream struct {
 	values *values

@@ -23,7 +23,7 @@ const (
 //
 // If a path no longer holds what the view saw, nothing is done and the error is a conflict. left are
 // directories that stay because others have added files. done reports whether anything was changed before an
-// error: it is recorded, and can be undone.
+// error: it can be undone.
 func (c *Changes) Commit(ctx context.Context, ws *workspace.Workspace) (left []string, done bool, err error) {
 	if err := c.verify(); err != nil {
 		return nil, false, err

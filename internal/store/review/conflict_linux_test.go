@@ -66,8 +66,8 @@ func TestAFileInWhatGoes(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(a.root, "d/y"))
 }
 
-// TestRaces commits while another process saves the same file repeatedly: what it saved last is in the file in
-// the end, or it was there before the commit and the undo store has it.
+// TestRaces commits while another process saves the same file repeatedly: its last save is in the file, or the
+// undo store has it.
 func TestRaces(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	count, limit := 200, 3*time.Second

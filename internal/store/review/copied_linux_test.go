@@ -30,8 +30,8 @@ func TestOpaqueDirectories(t *testing.T) {
 
 var kinds = []string{"overlay", "copy"}
 
-// TestCopiedConflicts has others change a workspace while a command changes a copy: what both have changed is a
-// conflict, what the command left alone is not.
+// TestCopiedConflicts has others change a workspace while a command changes a copy: only what both changed is a
+// conflict.
 func TestCopiedConflicts(t *testing.T) {
 	a := newArena(t)
 	a.copies = true

@@ -97,8 +97,8 @@ func TestKilledCommits(t *testing.T) {
 	require.NoError(t, err, "control: the next call")
 }
 
-// kill has another process commit a change of everything, and kills it after a time, 0 for never. It returns
-// how long the commit took, negative if it was killed when something was done, and undoes that.
+// kill has another process commit a change of everything, kills it after a time, 0 for never, and undoes that.
+// It returns how long the commit took, negative if it was killed when something was done.
 func (a *arena) kill(before map[string]string, call string, after time.Duration) time.Duration {
 	a.t.Helper()
 	v := a.view(changesAll)

@@ -162,8 +162,8 @@ func isText(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data,
 var objectPath = matching.Lazy(`(?:^|/)\.git/objects/(?:pack|[0-9a-f]{2}(?:/[0-9a-f]{38,62})?|` +
 	`pack/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev|bitmap))$`)
 
-// object reports whether the change only makes or removes an object of git, whose name says what it holds.
-// Anything a shell could run is not.
+// object reports whether the change only makes or removes an object of git, whose name says what it holds, and
+// nothing that a shell could run.
 func (c *Change) object() bool {
 	if !objectPath().MatchString(c.Path) || c.Before.Exists && c.After.Exists {
 		return false

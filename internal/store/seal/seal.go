@@ -1,6 +1,5 @@
-// Package seal distinguishes files that toolhost wrote from forged ones. A repository, or a command that runs
-// in it, can write any file of a workspace; a seal takes a key of the user's configuration, which confined
-// commands cannot read.
+// Package seal distinguishes files that toolhost wrote from forged ones. A command can write any file of a
+// workspace, but a seal takes a key of the user's configuration, which confined commands cannot read.
 package seal
 
 import (
@@ -30,8 +29,8 @@ type Key struct {
 // Dir returns the default directory of the key, in the user's configuration.
 func Dir() (string, error) { return userdir.Dir("a key", "") }
 
-// Open returns the key in dir, an absolute path. The first seal makes it. A dir in one of the trees that tools
-// may use is refused, because a tool could read the key.
+// Open returns the key in dir, an absolute path. The first seal makes it. A dir in one of the trees of tools is
+// refused, because a tool could read the key.
 func Open(dir string, trees ...string) (*Key, error) {
 	if err := userdir.Outside("a key", dir, trees...); err != nil {
 		return nil, err
@@ -39,8 +38,8 @@ func Open(dir string, trees ...string) (*Key, error) {
 	return &Key{path: filepath.Join(dir, "seal.key")}, nil
 }
 
-// Seal returns the seal of data for a purpose, in hex. It is not valid for another purpose. The error is a
-// *tool.Error if the key can be neither read nor made.
+// Seal returns the seal of data for one purpose, in hex. The error is a *tool.Error if the key can be neither
+// read nor made.
 func (k *Key) Seal(purpose string, data []byte) (string, error) {
 	key, err := k.load(true)
 	if err != nil {

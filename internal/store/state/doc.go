@@ -6,6 +6,6 @@
 //	memories.json        values of the workspace
 //	approvals/ID.json    a call that waits for approval, one file each
 //
-// A change is made under a lock and replaces the file, so that readers need no lock, and a killed process
-// leaves the file as it was. Reading makes no file.
+// A change replaces the file under a lock, so that readers need no lock, and a killed process leaves the file
+// as it was. Reading makes no file.
 package state

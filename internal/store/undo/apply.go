@@ -39,8 +39,7 @@ const maxBatch = 256 << 20
 // Outcome is what an undo did.
 type Outcome struct {
 	Plan
-	// Call names the undo itself: undoing that call is the redo. It is empty if there was nothing to do, which
-	// is not recorded.
+	// Call names the undo itself: undoing that call is the redo. It is empty if there was nothing to do.
 	Call string `json:"call,omitempty"`
 	// Left are directories that stay because they contain other files.
 	Left []string `json:"left,omitempty"`
@@ -49,9 +48,9 @@ type Outcome struct {
 // Undo takes back the selected changes. ws must be a workspace on the store's root, opened with a recorder of
 // the store, so that the undo can be undone.
 //
-// All is done or nothing: files in one batch where renames, links and modes do not come between; if a later
-// step fails, the earlier ones are taken back like any undo. After a kill between two steps, what was done is
-// recorded and can be undone.
+// All is done or nothing: files in one batch unless renames, links and modes come between; if a later step
+// fails, the earlier ones are taken back. After a kill between two steps, what was done is recorded and can be
+// undone.
 //
 // Errors: not_found if nothing is recorded, no_change if it is undone already, conflict if a file is no longer
 // what the change left (the message names it and shows a diff, which is also the detail "diff"), unavailable if

@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// A process may have made a file while nothing prevented it, for example in a repository that the user has made
-// again since. Files that decide what runs are not restored with the rest of a call.
+// A process may have made a file while nothing prevented it, for example in a repository made again since.
+// Files that decide what runs are not restored with the rest of a call.
 
 // holds refuses or leaves out a change whose undo would restore a held path that was not named.
 func (p *planner) holds(l *line) bool {

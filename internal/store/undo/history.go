@@ -128,7 +128,7 @@ func newHistory(lines []*line) *history {
 }
 
 // note processes one undo: what an undone undo had undone stands again. A killed one counts as having undone
-// nothing, whatever it changed: the next one does the rest, and is undone with it.
+// nothing: the next one does the rest, and is undone with it.
 func (h *history) note(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
 	if !ended {
@@ -310,8 +310,8 @@ func (s *Store) load(ctx context.Context) (*storeDir, *history, error) {
 
 // Selection is what to undo. The zero value is the last call of the session that changed something last.
 type Selection struct {
-	// Session is the session; by default the one with the last change, or with the named call; if several have
-	// that, it is an error.
+	// Session is the session; by default the one with the last change, or with the named call, of which there
+	// must be only one.
 	Session string
 	// Call is the call; by default the last one that stands and is not an undo.
 	Call string

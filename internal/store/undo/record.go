@@ -51,9 +51,9 @@ func tellLost(ctx context.Context, path, why string) {
 	}
 }
 
-// Recorder returns the recorder to open a workspace with. Changes belong to the call in their context, see
-// WithCall, else to the given one. An empty session is "default"; an empty call stands for all changes of this
-// process outside of calls. It is nil if nothing is kept.
+// Recorder returns the recorder to open a workspace with, nil if nothing is kept. Changes belong to the call in
+// their context, see WithCall, else to the given one. An empty session is "default"; an empty call stands for
+// all changes of this process outside of calls.
 func (s *Store) Recorder(session, call string, step int) workspace.Recorder {
 	if s.why != nil {
 		return nil

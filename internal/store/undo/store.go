@@ -54,8 +54,8 @@ const OptionalEnv = "TOOLHOST_UNDO"
 // Optional reports whether the operator allows that, for Options.BestEffort.
 func Optional() bool { return os.Getenv(OptionalEnv) == "optional" }
 
-// Store keeps what changes replaced. It is safe for concurrent use by any number of processes. Nothing is
-// opened before the first use, and nothing stays open except by Present.
+// Store keeps what changes replaced. It is safe for concurrent use, also by several processes. Nothing is
+// opened before the first use, and only Present keeps anything open.
 type Store struct {
 	dir     string // "" keeps nothing
 	why     error  // why nothing is kept
@@ -117,8 +117,8 @@ func (s *Store) Kept() error { return s.why }
 // Dir returns the absolute path of the store's directory, which may not exist yet; "" if nothing is kept.
 func (s *Store) Dir() string { return s.dir }
 
-// Present returns an error if the store is not the one this process has seen before, or cannot be used. It is
-// nil if there is no store yet.
+// Present returns an error if the store is not the one this process has seen before, or cannot be used; nil if
+// there is no store yet.
 func (s *Store) Present() error {
 	if s.why != nil {
 		return nil

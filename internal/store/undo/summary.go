@@ -111,8 +111,8 @@ func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string
 	return all.String(), summary
 }
 
-// text returns the content of a state, from the store or from the file that still has it. since is set if
-// neither has it, because the file has changed or is gone.
+// text returns the content of a state, from the store or from the file that still has it. since is set if the
+// file has changed or is gone.
 func (c *comparer) text(path string, s state) (data []byte, ok, since bool) {
 	switch {
 	case !s.exists:

@@ -12,8 +12,7 @@ import (
 )
 
 // The newest formats that this program reads, for each directory. A change that an older toolhost would misread
-// raises the number, which is first written into the file "format" of the directory. A directory without that
-// file has format 1.
+// raises the number, which is first written into the directory's file "format"; without that file it is 1.
 const (
 	ConfigFormat  = 1 // approvals, rules, pins, logins and keys of the user
 	StateFormat   = 1 // the record, undo, tasks and state of a workspace

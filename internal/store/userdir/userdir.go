@@ -53,9 +53,9 @@ func outside(what, dir, variable string, trees []string) error {
 }
 
 // State returns the host's state directory of the workspace at root. It need not exist: writers make it,
-// private to the user. It is refused if it lies in the workspace or in one of the further trees of tools, if
-// others can write to it, or if it cannot be made. A tree that contains the whole home directory cannot come
-// with a repository, and what is Private in it is out of tools' reach.
+// private to the user. It is refused if it lies in the workspace or another tree of tools, if others can write
+// to it, or if it cannot be made. A tree that contains the whole home directory cannot come with a repository,
+// and what is Private in it is out of tools' reach.
 func State(root string, trees ...string) (string, error) {
 	const what = "the state of the workspace"
 	home, err := stateHome()
@@ -207,7 +207,7 @@ func Console() (string, error) {
 }
 
 // Private returns toolhost's directories in the user's configuration, state and cache, of all workspaces, which
-// no tool and no confined command may read or change.
+// no tool or confined command may read or change.
 func Private() (dirs []string) {
 	if dir := Cache(""); dir != "" {
 		dirs = append(dirs, dir)

@@ -89,8 +89,7 @@ func (c *cleaner) element(n *html.Node, quotes int) {
 
 func rename(n *html.Node, name string) { n.Data, n.DataAtom, n.Attr = name, 0, nil }
 
-// tidyLink removes a link to nowhere, a script or embedded data, keeping its text, and a link without text,
-// such as around a picture.
+// tidyLink removes a link to nowhere, a script or embedded data, keeping its text, and a link without text.
 func tidyLink(n *html.Node) {
 	if isEmpty(n) {
 		n.Parent.RemoveChild(n)

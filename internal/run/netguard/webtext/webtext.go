@@ -89,7 +89,7 @@ func byXML(data []byte) (encoding.Encoding, string) {
 	}
 	enc, name := charset.Lookup(string(label))
 	if strings.HasPrefix(name, "utf-16") {
-		return unicode.UTF8, "utf-8" // otherwise it could not be read as ASCII
+		return unicode.UTF8, "utf-8" // a UTF-16 document could not be read as ASCII
 	}
 	return enc, name
 }

@@ -77,7 +77,7 @@ type addFile struct {
 }
 
 // hand gives the program a copy of a descriptor as the result of its call. The kernel can do both at once, but
-// if a signal reaches this thread meanwhile, as Go's runtime sends them, the call returns descriptor 0.
+// if a signal reaches this thread meanwhile, as from Go's runtime, the call returns descriptor 0.
 func (s *supervisor) hand(id uint64, fd, flags int) {
 	add := addFile{id: id, source: uint32(fd), closes: uint32(flags & unix.O_CLOEXEC)}
 	for {
@@ -108,11 +108,11 @@ func (s *supervisor) answer(id uint64, errno syscall.Errno) {
 	}
 }
 
-// interrupted is an answer that did not reach its caller because of a signal: the caller at once repeats the
-// call, which has been made already. It happens before Linux 6.0, see listenerFlags, and rarely before 6.18.
+// interrupted is an answer that did not reach its caller because of a signal: the caller repeats the call,
+// which has been made already. It happens before Linux 6.0, see listenerFlags, and rarely before 6.18.
 //
-// Between the moment when the caller sees the signal and the one when it takes the filter's lock, these kernels
-// lose an answer silently. Such a call is made twice; the documentation says so.
+// Between the caller's seeing the signal and taking the filter's lock, these kernels lose an answer silently.
+// Such a call is made twice; the documentation says so.
 type interrupted struct {
 	nr        int32
 	args      [6]uint64

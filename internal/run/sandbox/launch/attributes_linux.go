@@ -72,8 +72,7 @@ func (c caller) parseTimes(nr int, a [6]uint64) (found change, ok bool, errno sy
 	return found, true, errno
 }
 
-// times reads two times, with fractions in units of so many nanoseconds; unit 0 means whole seconds. Nil means
-// now.
+// times reads two times, with fractions in unit nanoseconds; 0 means whole seconds. Nil means now.
 func (c caller) times(address uint64, unit int64) (*[4]int64, syscall.Errno) {
 	if address == 0 {
 		return nil, 0

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// Some files that git obeys may be made if their content is harmless. The program never writes to such a file:
-// its draft elsewhere is read, and a copy of what was read is put there.
+// Some files that git obeys may be made if their content is harmless. The program writes a draft elsewhere, and
+// a copy of what was read from it is put there.
 
 // mostChecked bounds how much of a file is read, mostDrafts how many are open at once.
 const (
@@ -167,8 +167,8 @@ func (s *supervisor) put(d *draft, content string) syscall.Errno {
 	return errno
 }
 
-// applyDrafts puts complete drafts in place. It is called before each call that a program makes, and at the
-// end: what is still refused then is reported.
+// applyDrafts puts complete drafts in place, before each call that a program makes and at the end: what is
+// still refused then is reported.
 func (s *supervisor) applyDrafts(end bool) {
 	for _, d := range s.drafts {
 		content := d.content()

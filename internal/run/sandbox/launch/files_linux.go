@@ -84,7 +84,7 @@ func (s *supervisor) mayAdd(p place) syscall.Errno {
 	return s.mayMake(p)
 }
 
-// mayReplace checks whether anything, also a directory or symlink, may be added or removed at a place: other
+// mayReplace checks whether anything may be added or removed at a place, also a directory or symlink: other
 // files below it would then be the protected ones.
 func (s *supervisor) mayReplace(p place) syscall.Errno {
 	if errno := s.mayMake(p); errno != 0 {

@@ -49,7 +49,7 @@ func LandlockABI() int {
 }
 
 // LandlockMissing returns why the kernel offers no Landlock: ENOSYS if it lacks it, EOPNOTSUPP if it was not
-// enabled at boot, another error, mostly EPERM, if a filter around this process refuses it. It is 0 if there is
+// enabled at boot, another error, mostly EPERM, if a filter around this process refuses it, 0 if there is
 // Landlock.
 func LandlockMissing() syscall.Errno {
 	_, errno := landlockVersion()
@@ -88,8 +88,8 @@ type pathBeneath struct {
 }
 
 // landlock confines the launcher to what the plan grants: by the host's ruleset, or by one made inside, where
-// the view is. A view confines without Landlock too: what it shows read-only is mounted so. A view does without
-// Landlock 1, under which nothing may be moved between directories.
+// the view is. A view confines without Landlock too, by read-only mounts, and does without Landlock 1, under
+// which nothing may be moved between directories.
 func (p *Plan) landlock(s *script) {
 	if p.Ruleset != 0 {
 		s.call("landlock_restrict_self", sysLandlockRestrictSelf, p.Ruleset, 0)

@@ -21,7 +21,7 @@ const (
 const exitFailed = 125
 
 // Apply puts a launcher in front of a command that has not been started, with environment env. It adds a file
-// to cmd.ExtraFiles, which the caller closes once the command has been started or given up.
+// to cmd.ExtraFiles, to be closed once the command has been started or given up.
 func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
 	s, err := p.script()
 	if err != nil {

@@ -40,9 +40,9 @@ var callNames = map[int]string{
 	unix.SYS_WAIT4: "wait4", unix.SYS_WRITE: "write", unix.SYS_WRITEV: "writev",
 }
 
-// list decodes the bytes of a script as the machine reads them: one line for each operation, with its number,
-// arguments, where its result goes, and where it continues if not at the next line. Lines that differ only in
-// numbers are shown once.
+// list decodes a script as the machine reads it: one line for each operation, with its number, arguments, where
+// its result goes, and where it continues if not at the next line. Lines that differ only in numbers are shown
+// once.
 func list(t *testing.T, s *script) string {
 	t.Helper()
 	texts := make(map[address]string, len(s.strings))

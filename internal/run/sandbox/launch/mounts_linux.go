@@ -176,7 +176,7 @@ func (s *script) put(tree cell, step, path string) {
 	s.close(tree)
 }
 
-// hide mounts a tree over path if that exists. A path removed or replaced after it was opened is opened again,
+// hide mounts a tree over an existing path. A path removed or replaced after it was opened is opened again,
 // only a few times: the descriptors stay open until the launcher ends.
 func (s *script) hide(tree cell, path string) {
 	var again, passed label

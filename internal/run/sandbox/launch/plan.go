@@ -1,10 +1,10 @@
 // Package launch makes the launcher, the program that confines a process from the inside. It confines itself,
-// starts its program and stays behind to reap orphans. What is confined is up to package sandbox.
+// starts its program and stays behind to reap orphans. Package sandbox decides what is confined.
 //
 // A launcher is made for one command: a list of system calls written by the host (see Plan.script), and sixty
 // instructions that make them in order (see machine), in an executable file in memory. Every confined command
-// pays for it, so it initialises nothing and leaves all decisions to the host. It has a single thread:
-// otherwise the kernel makes no user namespace.
+// pays for it, so it initialises nothing and decides nothing. It has a single thread: otherwise the kernel
+// makes no user namespace.
 package launch
 
 import "net/netip"
@@ -80,8 +80,7 @@ type Kind byte
 
 // The kinds of change. Overlay is a directory whose changes go elsewhere, Again a writable place as left by
 // earlier changes. Scratch is an empty temporary place that all may write; Hidden an empty directory in which
-// later changes may make something appear; Blank an empty directory, Void an empty file, and Text a file with
-// its own content.
+// later changes may appear; Blank an empty directory, Void an empty file, and Text a file with its own content.
 const (
 	Writable Kind = 'w'
 	Overlay  Kind = 'o'

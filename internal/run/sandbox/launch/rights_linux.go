@@ -43,11 +43,10 @@ func (s *script) dropRights() {
 	s.call("no_new_privs", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 }
 
-// limitRights drops the capabilities of the calling host thread except byPass, which become inactive. The
-// bounding set may stay: the thread starts no program, and secure bits and no_new_privs would deny them.
+// byPass are root's capabilities to change files of others despite permission bits and ownership.
 const byPass = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 
-// limitRights drops the capabilities of the calling host thread, except those of byPass, which are laid aside. The
+// limitRights drops the capabilities of the calling host thread except byPass, which become inactive. The
 // bounding set may stay: the thread starts no program, and secure bits and no_new_privs would deny them.
 func (s *supervisor) limitRights() error {
 	_ = unix.Prctl(unix.PR_SET_SECUREBITS, secureAllLocked, 0, 0, 0) // fails where there is nothing to drop

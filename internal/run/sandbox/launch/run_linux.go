@@ -85,8 +85,8 @@ func (p *Plan) refuse(s *script, code, message, next string) {
 	s.goTo(&s.quit)
 }
 
-// ignoreSignals leaves signals to the whole group to the program. It must come after the program's start, which
-// would inherit it.
+// ignoreSignals leaves signals to the whole group to the program. It must come after its start, which would
+// inherit it.
 func (s *script) ignoreSignals() {
 	action := s.words(1, 0, 0, 0) // SIG_IGN
 	for _, signal := range []syscall.Signal{
@@ -115,8 +115,8 @@ func (s *script) reap(none *label) {
 	s.try(unix.SYS_WAIT4, -1, 0, unix.WNOHANG).otherwise(&again).failing(none)
 }
 
-// killOthers kills the remaining children one by one, and theirs, which become ours as their parents end. It
-// branches to unclean if the kernel does not list them.
+// killOthers kills the remaining children, and theirs, which become ours as their parents end. It branches to
+// unclean if the kernel does not list them.
 func (s *script) killOthers(none, unclean *label) {
 	var again label
 	list, length, child, text := s.cell(), s.cell(), s.cell(), s.buffer(make([]byte, 16))

@@ -9,7 +9,7 @@ import (
 )
 
 // script is a launcher's list of system calls. The host writes it for one command, all decisions made; the
-// launcher makes the calls, passes results on to later ones, and branches on errors.
+// launcher makes the calls, passes results on, and branches on errors.
 type script struct {
 	ops      []op
 	constant []byte // read-only data of the operations
@@ -88,7 +88,7 @@ func newScript() *script {
 }
 
 // call adds an operation, which can be changed until the next one is added. Its step is named when it fails. An
-// argument is a number, an address, a cell, or a string, passed as its address.
+// argument is a number, an address, a cell, or a string, passed by address.
 func (s *script) call(step string, nr int, args ...any) *op {
 	o := op{in: s, step: step, nr: nr, fail: &s.failure, expected: s.operand(0)}
 	for i := range o.args {

@@ -159,7 +159,7 @@ func (p *rules) refuseMachine() {
 		sysFanotifyInit, sysLookupDcookie, sysUselib, sysUstat, sysNfsservctl, sysModifyLdt, sysSysctl)
 }
 
-// refuseProcesses refuses what reaches into other processes, makes namespaces, or opens large and rarely needed
+// refuseProcesses refuses what reaches into other processes, makes namespaces, or opens large, rarely needed
 // parts of the kernel. After ENOSYS the C library uses an older call whose arguments a filter can see.
 func (p *rules) refuseProcesses() {
 	p.refuse(syscall.EPERM,
@@ -290,7 +290,7 @@ func (p program) bytes() []byte {
 	return data
 }
 
-// CallsRepeat reports whether the kernel may lose an answer of the supervisor on a signal, so that the program
+// CallsRepeat reports whether the kernel may lose an answer of the supervisor on a signal: the program then
 // repeats its call.
 func CallsRepeat() bool { return listenerFlags()&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV == 0 }
 

@@ -17,9 +17,9 @@ import (
 )
 
 // A system call filter cannot see what a path means. So it hands calls that change a path to a supervisor, a
-// thread of the host with only the user's rights, which resolves the file from the caller's own root and
-// directories, checks whether it may be changed, notifies the watcher, and makes the call for the program. The
-// arguments are read once, and the call is made on the descriptors that were checked. A call that cannot be
+// thread of the host with only the user's rights. It resolves the file from the caller's own root and
+// directories, checks whether it may be changed, notifies the watcher, and makes the call for the program.
+// Arguments are read once, and the call is made on the descriptors that were checked. A call that cannot be
 // followed fails.
 //
 // At level landlock, which does not cover owners, times and extended attributes, calls that change those are
@@ -87,7 +87,7 @@ type supervisor struct {
 }
 
 // Supervise waits for a launcher's listener and answers its calls until the command and its descendants have
-// ended. w may be nil. It returns the launcher's end of the socket, for Plan.Supervisor.
+// ended. w may be nil. It returns the launcher's end, for Plan.Supervisor.
 func Supervise(access Access, w watch.Watcher) (theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -14,8 +14,8 @@ const (
 )
 
 // walk opens a path from a directory with O_PATH where the kernel cannot at once: paths that lead up from the
-// directory, and where openat2 is missing, as in a sandbox around this one. It opens one component from the
-// last, follows no link of /proc, and does not leave root.
+// directory, and without openat2, as in a sandbox around this one. It opens one component after the other,
+// follows no link of /proc, and does not leave root.
 func walk(root, at int, path string, noFollow bool) (int, syscall.Errno) {
 	here, errno := start(root, at, path)
 	for links := 0; errno == 0 && path != ""; {

@@ -1,6 +1,5 @@
-// Command probe tries what a confined process must not be able to do, and what it must, and prints one line for
-// each act: its name, whether it was allowed or denied, and the error. Its argument is a Scene as JSON, made by
-// package sandbox's test.
+// Command probe tries what a confined process must not be able to do, and what it must, and prints a line for
+// each act: its name, whether it was allowed or denied, and the error. Its argument is a Scene as JSON.
 package main
 
 import (
