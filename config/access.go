@@ -50,7 +50,6 @@ func (b block) network(all *bool, hosts *[]string) {
 	}
 }
 
-// isList reports whether an expression is a list.
 func (b block) isList(e hcl.Expression) bool {
 	if _, ok := concatenation(e); ok {
 		return true
@@ -66,7 +65,6 @@ func (b block) isList(e hcl.Expression) bool {
 	return ok && isList(v)
 }
 
-// hosts checks a list of hosts.
 func (b block) hosts(e hcl.Expression, list []string) bool {
 	_, err := network.Parse(list)
 	items, diags := hcl.ExprList(e)
@@ -80,7 +78,6 @@ func (b block) hosts(e hcl.Expression, list []string) bool {
 	return err == nil
 }
 
-// paths reads a list of paths and resolves each.
 func (b block) paths(name string) []string {
 	var list []string
 	b.texts(name, &list)
@@ -108,7 +105,6 @@ func (r *reader) path(p string, at hcl.Range) string {
 	return filepath.Join(r.cfg.Dir, p)
 }
 
-// envName checks the name of an environment variable.
 func (r *reader) envName(name string, at hcl.Range) bool {
 	if name != "" && !strings.ContainsAny(name, "=\x00 ") {
 		return true

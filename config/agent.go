@@ -10,9 +10,9 @@ import (
 
 // Agent is an agent block: a program that gets its task as a text, for tools that delegate.
 type Agent struct {
-	// Role names it. Empty is the agent that is taken where no role is named.
+	// Role names it; empty is the agent for tasks without a role.
 	Role string
-	// Description says, for the model that has to choose, what it is good at.
+	// Description says, for the model that must choose, what it is good at.
 	Description string
 	// Command is the program and its arguments.
 	Command []string
@@ -32,7 +32,7 @@ const PromptWord = "{prompt}"
 // defaultRole is the label of an agent block without one.
 const defaultRole = "default"
 
-// labelAgents labels agent blocks without a label.
+// labelAgents gives unlabelled agent blocks a label.
 func (r *reader) labelAgents() {
 	body := r.file.Body.(*hclsyntax.Body)
 	for _, b := range body.Blocks {

@@ -23,7 +23,7 @@ func TestAgents(t *testing.T) {
 	}, second)
 }
 
-// The label "default" is the same as none.
+// The label "default" equals no label.
 func TestDefaultAgent(t *testing.T) {
 	cfg := parse(t, "agent.hcl", `agent "default" { command = ["worker"] }`, LoadOptions{})
 	require.Len(t, cfg.Agents, 1)

@@ -22,7 +22,6 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkParseSmall reads a small file without functions.
 func BenchmarkParseSmall(b *testing.B) {
 	src := []byte(`workspace { root = "." }
 		tool "x" {
@@ -35,7 +34,6 @@ func BenchmarkParseSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkParsePlugins reads a file that declares fifty plugins.
 func BenchmarkParsePlugins(b *testing.B) {
 	var src []byte
 	for i := range 50 {

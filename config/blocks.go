@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
-// MaxInstructions bounds the instructions, in characters: clients cut long ones, and toolhost has
-// its own to add.
+// MaxInstructions bounds the instructions, in characters: clients truncate long ones, and toolhost adds its
+// own.
 const MaxInstructions = 1000
 
 func (r *reader) instructions(top block) {
@@ -45,7 +45,6 @@ func (r *reader) workspace(blocks hcl.Blocks) {
 	})
 }
 
-// globs reads a list of globs and checks their syntax.
 func (b block) globs(name string, to *[]string) {
 	b.texts(name, to)
 	for _, g := range *to {
@@ -80,7 +79,7 @@ func (r *reader) taskfile(b *hcl.Block) {
 	blk.duration("timeout", &t.Timeout)
 	r.cfg.Taskfile = t
 	if local := path.Clean(filepath.ToSlash(t.Path)); local != usual && filepath.IsLocal(local) {
-		// Anyone who could change the commands could run any.
+		// A tool that can change the commands could run any.
 		r.cfg.Workspace.Protect = append(r.cfg.Workspace.Protect, matching.Literal(local))
 	}
 }
@@ -94,7 +93,7 @@ func (r *reader) limits(b *hcl.Block) {
 	blk.count("processes", &l.Processes)
 }
 
-// leastRecord is what the record cannot do without: it is dropped in pieces.
+// leastRecord is the minimum size of the record, which is dropped in segments.
 const leastRecord = 1 << 20
 
 func (r *reader) record(b *hcl.Block) {
@@ -134,7 +133,6 @@ func (r *reader) web(b *hcl.Block) {
 	}
 }
 
-// isHost accepts an address, a CIDR or a host name.
 func isHost(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil {
 		return true
@@ -145,7 +143,6 @@ func isHost(s string) bool {
 	return s != "" && len(s) <= 253 && !strings.ContainsAny(s, ":/@?#\\ \t\r\n*") && !strings.Contains(s, "..")
 }
 
-// builtin reads the options of a built-in tool that has some.
 func (r *reader) builtin(b *hcl.Block) {
 	switch name := b.Labels[0]; name {
 	case "edit_file":
@@ -160,8 +157,8 @@ func (r *reader) builtin(b *hcl.Block) {
 	}
 }
 
-// toolset reads a toolset block. Its tools come from sources that are unknown here, so only the
-// block itself is checked.
+// toolset reads a toolset block. Its tools come from sources that are unknown here, so only the block itself is
+// checked.
 func (r *reader) toolset(b *hcl.Block) {
 	r.name("toolset", b.Labels[0], b.LabelRanges[0])
 	if ours, ok := toolset.Find(b.Labels[0]); ok {
@@ -201,7 +198,6 @@ func (r *reader) toolset(b *hcl.Block) {
 	r.cfg.Toolsets = append(r.cfg.Toolsets, t)
 }
 
-// toolNames reads the tools of a toolset with their places.
 func (b block) toolNames(t *Toolset) []hcl.Range {
 	if b.texts("tools", &t.Tools) && len(t.Tools) == 0 {
 		b.fail(b.where("tools"), "Empty toolset", "Name at least one tool.", "The toolset %q has no tools.", t.Name)

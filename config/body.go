@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// content takes what a form of the grammar lists out of a body and reports all else. where names
-// the body in messages.
+// content returns what of a body is in a form of the grammar, and reports the rest. where names the body in
+// messages.
 func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
 	s := grammar()[form]
 	native := body.(*hclsyntax.Body)
@@ -35,7 +35,7 @@ func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
 	return content
 }
 
-// fitting returns the content of a body without anything but what a schema lists.
+// fitting returns the content of a body if it has only what a schema lists.
 func fitting(body *hclsyntax.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	content := &hcl.BodyContent{Attributes: make(hcl.Attributes, len(body.Attributes)),
 		MissingItemRange: body.MissingItemRange()}
@@ -56,7 +56,6 @@ func fitting(body *hclsyntax.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	return content, true
 }
 
-// names lists the attributes and block types of a schema.
 func names(s *hcl.BodySchema) (attrs, blocks []string) {
 	for _, a := range s.Attributes {
 		attrs = append(attrs, a.Name)

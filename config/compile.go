@@ -18,7 +18,7 @@ type compiler struct {
 	params *params
 	// dynamic are the parts of expressions that refer to a parameter.
 	dynamic map[hclsyntax.Expression]bool
-	// whole is true where param alone stands for all parameters.
+	// whole is set where param alone stands for all parameters.
 	whole bool
 }
 
@@ -56,7 +56,6 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 	return t
 }
 
-// unused warns of parameters that nothing refers to.
 func (r *reader) unused(p *params) {
 	for i, name := range p.names() {
 		if !p.used[name] && !p.misspelt && p.at[i].Filename != "" {
@@ -66,7 +65,6 @@ func (r *reader) unused(p *params) {
 	}
 }
 
-// use notes the parameters that an expression refers to.
 func (c compiler) use(e hcl.Expression) {
 	for _, t := range e.Variables() {
 		if t.RootName() != "param" {
@@ -82,7 +80,7 @@ func (c compiler) use(e hcl.Expression) {
 	}
 }
 
-// second is the name after the first dot of a reference.
+// second returns the name after the first dot of a reference.
 func second(t hcl.Traversal) (string, bool) {
 	if len(t) < 2 {
 		return "", false
@@ -91,8 +89,8 @@ func second(t hcl.Traversal) (string, bool) {
 	return attr.Name, ok
 }
 
-// program checks that the file, and not a caller, names the program. whole is false if the list has
-// reported mistakes.
+// program checks that the file, and not a caller, names the program. whole is false if the list has reported
+// mistakes.
 func (c compiler) program(list []argv.Expr, whole bool, at hcl.Range) {
 	switch {
 	case len(list) > 0 && len(list[0].Params()) > 0:
@@ -158,7 +156,7 @@ func (c compiler) isListRef(e hcl.Expression) bool {
 	return isList(v)
 }
 
-// splice compiles an expression that gives a list at load time.
+// splice compiles an expression that is a list at load time.
 func (c compiler) splice(e hcl.Expression) ([]argv.Expr, bool) {
 	if slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return atCall(t.RootName()) }) {
 		if one, ok := c.expr(e); ok {
@@ -202,8 +200,8 @@ func (c compiler) env(e hcl.Expression) map[string]argv.Expr {
 // atCall reports whether names under a root have a value only in a call.
 func atCall(root string) bool { return root == "param" || root == "ask" }
 
-// finder finds which parts of an expression refer to a parameter, in one walk: one for each part
-// would take quadratic time.
+// finder finds which parts of an expression refer to a parameter, in one walk: one for each part would take
+// quadratic time.
 type finder struct {
 	open    []bool
 	dynamic map[hclsyntax.Expression]bool
@@ -263,7 +261,7 @@ func (c compiler) node(n hclsyntax.Expression) (argv.Expr, bool) {
 	return argv.Expr{}, false
 }
 
-// constant compiles what is known at load time. A null leaves the argument out.
+// constant compiles what is known at load time. A null omits the argument.
 func (c compiler) constant(n hclsyntax.Expression) (argv.Expr, bool) {
 	if lit, ok := n.(*hclsyntax.LiteralValueExpr); ok && lit.Val.IsNull() {
 		return argv.Expr{Null: true}, true
@@ -303,7 +301,6 @@ func (c compiler) template(e *hclsyntax.TemplateExpr) (argv.Expr, bool) {
 	return argv.Expr{Concat: parts}, good
 }
 
-// plainText reports whether an expression is literal text.
 func plainText(e argv.Expr) bool {
 	return e.Param == "" && e.Concat == nil && e.When == nil && !e.Null
 }
@@ -345,7 +342,7 @@ func (c compiler) conditional(e *hclsyntax.ConditionalExpr) (argv.Expr, bool) {
 		if !ok {
 			return argv.Expr{}, false
 		}
-		// Both are compiled, so that mistakes in either are told.
+		// Both are compiled, to report mistakes in either.
 		then, thenOK := c.node(e.TrueResult)
 		other, otherOK := c.node(e.FalseResult)
 		if on {

@@ -17,7 +17,7 @@ type Config struct {
 	// SHA256 is the hash of the file's content, in lower-case hex.
 	SHA256 string
 
-	// Instructions are for clients' models, beside toolhost's own on the project.
+	// Instructions are for clients' models, beside toolhost's own.
 	Instructions string
 
 	Workspace Workspace
@@ -27,45 +27,44 @@ type Config struct {
 	Plugins  []Plugin
 	Servers  []Server
 	Agents   []Agent
-	Taskfile *Taskfile // nil when the file has no such block
+	Taskfile *Taskfile // nil without such a block
 	Toolsets []Toolset
 	Builtins Builtins
 	Limits   Limits
 	Web      Web
 	Record   Record
-	// Resources and Prompts are offered to MCP clients beside the tools.
+	// Resources and Prompts are offered to MCP clients.
 	Resources   []argv.Resource
 	Prompts     []argv.Prompt
 	Credentials []Credential
-	Model       *Model  // nil when the file has no such block
-	Policy      *Policy // nil when the file has no such block
-	// Granted are the permissions of the permissions block; nil, all, without one.
+	Model       *Model  // nil without such a block
+	Policy      *Policy // nil without such a block
+	// Granted are the permissions of the permissions block; nil, meaning all, without one.
 	Granted []tool.Permission
 	Sandbox *Sandbox
-	// ReadOnly offers only the standard tools that read, while a file awaits approval. A file
-	// cannot set it.
+	// ReadOnly offers only the standard tools that read, while a file awaits approval. A file cannot set it.
 	ReadOnly bool
-	// Digests are the hashes of the files that blocks with a grant name, as of the approval; see
-	// ApprovedFiles. Nil if it was not approved for good.
+	// Digests are the hashes of the files that blocks with a grant name, as approved; see ApprovedFiles. Nil if
+	// the file was not approved permanently.
 	Digests map[string]string
 
 	// Leads maps the file's paths to where symlinks led when it was judged, see Judge.
 	Leads map[string]string
 
-	// Secrets are values from the environment and of sensitive variables, and those derived,
-	// longest first: never to be shown.
+	// Secrets are values from the environment and of sensitive variables, and derived ones, longest first:
+	// never to be shown.
 	Secrets []string
 	// EnvNames are the environment variables that the file reads.
 	EnvNames []string
 
 	file   *hcl.File
 	places map[string]hcl.Range      // of examples, by their Pos
-	attrs  map[string]hcl.Expression // of attributes, by what At takes
+	attrs  map[string]hcl.Expression // of attributes, by At's argument
 }
 
 // Workspace is the workspace block.
 type Workspace struct {
-	// Root is the workspace directory, resolved against the file's directory; Dir by default.
+	// Root is the workspace directory, resolved against the file's directory; by default Dir.
 	Root string
 	// Allow are further trees that tools may use, resolved like Root.
 	Allow []string
@@ -74,10 +73,10 @@ type Workspace struct {
 	Pos     string
 }
 
-// Variable is a variable block with the value it has in this load.
+// Variable is a variable block with its value in this load.
 type Variable struct {
 	Name, Description string
-	// Value is the value as JSON. It is nil for a sensitive variable.
+	// Value is the value as JSON; nil for a sensitive variable.
 	Value     json.RawMessage
 	Sensitive bool
 	// From is "default", "command line" or "environment".
@@ -91,24 +90,24 @@ type Access = argv.Access
 // Plugin is a plugin block.
 type Plugin struct {
 	Name string
-	// Source is what to run: a path that begins with a dot, resolved against the file's directory,
-	// or an installed plugin's name.
+	// Source is what to run: a path that begins with a dot, resolved against the file's directory, or an
+	// installed plugin's name.
 	Source string
 	// Version constrains the version of an installed plugin, such as "~> 1.2"; may be empty.
 	Version string
-	// SHA256 pins the binary, in lower-case hex; it may be empty.
+	// SHA256 pins the binary, in lower-case hex; may be empty.
 	SHA256 string
 	// Config is the undecoded config block.
 	Config PluginConfig
-	// Prefix goes before the names of its tools.
+	// Prefix precedes the names of its tools.
 	Prefix string
 	Args   []string
 	Env    map[string]string
 	// Timeout bounds one call, StartTimeout the start; zero is the default.
 	Timeout, StartTimeout time.Duration
-	// IdleTimeout ends an unused one: zero means the default, negative never.
+	// IdleTimeout ends an unused plugin: zero means the default, negative never.
 	IdleTimeout time.Duration
-	// Permissions are what it is granted. Nil is all that its tools ask for.
+	// Permissions are what it is granted; nil means all that its tools ask for.
 	Permissions []tool.Permission
 	Access      Access
 	Pos         string
@@ -117,13 +116,13 @@ type Plugin struct {
 // Server is an mcp block: another MCP server, whose tools are offered too.
 type Server struct {
 	Name string
-	// Command or URL is set, and only one of them.
+	// Exactly one of Command and URL is set.
 	Command []string
 	Env     map[string]string
 	URL     string
 	Headers map[string]string
-	OAuth   *OAuth // nil when the block has none
-	// Prefix goes before the names of its tools.
+	OAuth   *OAuth // nil without such a block
+	// Prefix precedes the names of its tools.
 	Prefix string
 	// Include and Exclude are globs on the server's tool names. An empty Include takes all.
 	Include, Exclude []string
@@ -141,7 +140,7 @@ type Server struct {
 
 // Taskfile is the taskfile block.
 type Taskfile struct {
-	// Path is the Taskfile, relative to the workspace.
+	// Path is relative to the workspace.
 	Path    string
 	Timeout time.Duration // of one run; zero is the default
 	Access  Access
@@ -151,7 +150,7 @@ type Taskfile struct {
 // Toolset is a toolset block.
 type Toolset struct {
 	Name string
-	// Tools are the names of the tools, as their sources call them.
+	// Tools are the names of the tools, as in their sources.
 	Tools []string
 	// Rename maps names of tools to their names in this set.
 	Rename map[string]string
@@ -174,7 +173,7 @@ type Builtins struct {
 type Limits struct {
 	Output    int64         // bytes of a result, and of each stream of a command
 	Timeout   time.Duration // of one call
-	Processes int           // child processes at a time
+	Processes int           // concurrent child processes
 	Pos       string
 }
 
@@ -195,12 +194,12 @@ type Web struct {
 	Allow   []string
 	Timeout time.Duration
 	MaxSize int64 // bytes of a response
-	// Search is the URL that web_search asks, empty for the default.
+	// Search is the URL that web_search asks; empty means the default.
 	Search string
 	Pos    string
 }
 
-// Action is what a policy says of a call: "allow", "review", "ask" or "deny".
+// Action is a policy's decision on a call: "allow", "review", "ask" or "deny".
 type Action string
 
 // The actions.
@@ -219,16 +218,16 @@ type Policy struct {
 	Pos         string
 }
 
-// Bounds are what the changes of a call under review may be without anybody's word.
+// Bounds limit the changes of a call under review that need no person's approval.
 type Bounds struct {
 	// Files bounds the paths, Bytes what is written; zero means no bound.
 	Files int
 	Bytes int64
-	// Paths are globs of what may change; empty for all.
+	// Paths are globs of what may change; empty means all.
 	Paths []string
-	// Deletes lets things be removed.
+	// Deletes allows removals.
 	Deletes bool
-	// Deny refuses a call that goes beyond, instead of asking the user.
+	// Deny refuses a call beyond the bounds, instead of asking the user.
 	Deny bool
 }
 
@@ -269,8 +268,8 @@ type Sandbox struct {
 	Mask []string
 	// Unwatched turns off the record of children's changes.
 	Unwatched bool
-	// Memory bounds the memory of a child's processes together, in bytes; zero means a quarter of
-	// the machine's.
+	// Memory bounds the memory of a child's processes together, in bytes; zero means a quarter of the
+	// machine's.
 	Memory int64
 	Pos    string
 }

@@ -15,7 +15,6 @@ import (
 // partAttrs are the attributes of content: an output of a tool, a message of a prompt, a resource.
 const partAttrs = "mime text file data uri"
 
-// outputs reads the output blocks of a tool.
 func (b block) outputs(spec *argv.Spec, p *params) {
 	printed, structured := hcl.Range{}, hcl.Range{}
 	for _, nested := range b.blocks {
@@ -50,7 +49,7 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 	}
 }
 
-// alone reports a block of which there may be one.
+// alone reports a second block where only one is allowed.
 func (b block) alone(summary string, first *hcl.Range) {
 	if first.Filename != "" {
 		b.fail(b.at, summary, "Keep one of them.", "There is one at %s already.", pos(*first))
@@ -59,7 +58,7 @@ func (b block) alone(summary string, first *hcl.Range) {
 	*first = b.at
 }
 
-// part reads what a block with partAttrs and type says.
+// part reads the attributes of partAttrs, and type.
 func (b block) part(p *params, types ...string) argv.Content {
 	part := argv.Content{Kind: tool.KindText, Pos: pos(b.at)}
 	kind := "text"
@@ -80,7 +79,6 @@ func (b block) part(p *params, types ...string) argv.Content {
 	return part
 }
 
-// sources reads what a part is made of.
 func (b block) sources(part *argv.Content, p *params) {
 	part.Text, part.File = b.expression("text", p), b.expression("file", p)
 	var data string
@@ -109,7 +107,6 @@ func (b block) sources(part *argv.Content, p *params) {
 	}
 }
 
-// mediaType reads mime and checks that it fits.
 func (b block) mediaType(part *argv.Content) {
 	b.text("mime", &part.MIME)
 	if b.has("mime") {

@@ -12,14 +12,14 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// Credential is a credential block: a header added to requests to one host, which the requesting
-// processes never have.
+// Credential is a credential block: a header added to requests to one host, which the requesting processes
+// never have.
 type Credential struct {
 	Name string
-	// Host is a name, and Port 443 unless the block says another.
+	// Host is a name; Port is 443 unless the block has another.
 	Host string
 	Port uint16
-	// Header and Value are what is added. The value is among the Secrets.
+	// Header and Value are added. Value is among the Secrets.
 	Header, Value string
 	Pos           string
 }
@@ -76,8 +76,8 @@ func (b block) credentialValue(c *Credential) {
 	}
 }
 
-// secretIn reports whether a value has a secret. One that is written in the file is refused;
-// without one, such as an unset variable, no header is added.
+// secretIn reports whether a value has a secret. One written in the file is refused; without one, such as an
+// unset variable, no header is added.
 func (b block) secretIn(name, value string) bool {
 	if _, written := literalText(b.attrs[name].Expr); written {
 		b.fromOutside(name, value)

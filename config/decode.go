@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// block is a block being read. Its methods set what they are given to an attribute's value, report
-// mistakes, and leave it as it is if the attribute is missing.
+// block is a block being read. Its methods set their argument to an attribute's value, report mistakes, and
+// leave it unchanged if the attribute is missing.
 type block struct {
 	*reader
 	attrs  hcl.Attributes
@@ -21,7 +21,7 @@ type block struct {
 	at     hcl.Range // its header
 }
 
-// schema lists a block's attributes, and blocks with their labels ("param name").
+// schema returns a schema of attributes, and blocks with their labels ("param name").
 func schema(attrs string, blocks ...string) *hcl.BodySchema {
 	s := new(hcl.BodySchema)
 	for name := range strings.FieldsSeq(attrs) {
@@ -43,7 +43,7 @@ func (r *reader) open(b *hcl.Block, form string) block {
 
 func (b block) has(name string) bool { return b.attrs[name] != nil }
 
-// where is the place of an attribute's value.
+// where returns the place of an attribute's value.
 func (b block) where(name string) hcl.Range {
 	if a := b.attrs[name]; a != nil {
 		return a.Expr.Range()
@@ -69,7 +69,7 @@ func (r *reader) text(e hcl.Expression) (string, bool) {
 	return r.strictText(e)
 }
 
-// written is text, where a number or truth value is written out.
+// written is text, but converts numbers and truth values.
 func (r *reader) written(e hcl.Expression) (string, bool) {
 	v, ok := r.value(e)
 	if !ok {
@@ -123,7 +123,7 @@ func (b block) number(name string, to *float64) bool {
 	return b.typed(name, cty.Number, "a number", func(v cty.Value) { *to, _ = v.AsBigFloat().Float64() })
 }
 
-// count sets a whole number that is not negative.
+// count sets a non-negative whole number.
 func (b block) count(name string, to *int) bool {
 	var n float64
 	if !b.number(name, &n) {
@@ -173,7 +173,6 @@ func plainLiteral(e hcl.Expression) string {
 	return text
 }
 
-// integers sets a list of whole numbers.
 func (b block) integers(name string, to *[]int) {
 	a := b.attrs[name]
 	if a == nil {
@@ -224,7 +223,6 @@ func (b block) oneOf(name string, to *string, values ...string) bool {
 	return false
 }
 
-// duration sets a duration such as "30s" or "5m".
 func (b block) duration(name string, to *time.Duration) {
 	var s string
 	if given := b.bare(name); given != "" {
@@ -244,10 +242,9 @@ func (b block) duration(name string, to *time.Duration) {
 	*to = d
 }
 
-// mostDays bounds an age, so that it can be calculated with.
+// mostDays bounds an age, to calculate with it.
 const mostDays = 36500
 
-// age sets a time such as "30d" or "12h".
 func (b block) age(name string, to *time.Duration) {
 	var s string
 	if b.attrs[name] == nil || !b.text(name, &s) {
@@ -267,7 +264,6 @@ func (b block) age(name string, to *time.Duration) {
 	*to = d
 }
 
-// size sets a number of bytes such as "64KiB".
 func (b block) size(name string, to *int64) {
 	var s string
 	if given := b.bare(name); given != "" {
@@ -307,7 +303,6 @@ func parseSize(s string) (int64, bool) {
 	return 0, false
 }
 
-// pattern sets a regular expression.
 func (b block) pattern(name string, to *string) {
 	var s string
 	if !b.text(name, &s) {

@@ -23,7 +23,7 @@ import (
 // maxDiagnostics bounds what is reported of one file.
 const maxDiagnostics = 100
 
-// Bounds on the source that is quoted with a diagnostic.
+// Bounds on the quoted source of a diagnostic.
 const (
 	maxQuoted     = 2000     // bytes of lines
 	maxQuotedFile = 64 << 10 // bytes of a file in which every diagnostic is quoted
@@ -36,16 +36,16 @@ type Diagnostics []Diagnostic
 type Diagnostic struct {
 	// Severity is "error" or "warning". Only errors keep the file from being used.
 	Severity string `json:"severity"`
-	// File, Line and Column are the place, counted from 1, or 0 without one.
+	// File, Line and Column are the place, counted from 1; 0 without one.
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	// EndLine and EndColumn are the place behind the last character.
+	// EndLine and EndColumn are the place after the last character.
 	EndLine   int `json:"end_line"`
 	EndColumn int `json:"end_column"`
 	// Snippet are the source lines from Line to EndLine; empty if they are very long.
 	Snippet string `json:"snippet,omitempty"`
-	// Summary names the mistake, Detail says what is wrong, Suggestion what to do.
+	// Summary names the mistake, Detail explains it, Suggestion is what to do.
 	Summary    string `json:"summary"`
 	Detail     string `json:"detail"`
 	Suggestion string `json:"suggestion,omitempty"`
@@ -54,12 +54,10 @@ type Diagnostic struct {
 	file *hcl.File
 }
 
-// note is the Extra of our diagnostics.
 type note struct {
 	suggestion string // the end of Detail that says what to do
 }
 
-// noteOf returns the note of a diagnostic, empty without one.
 func noteOf(diag *hcl.Diagnostic) note {
 	if n, ok := diag.Extra.(*note); ok {
 		return *n
@@ -72,7 +70,7 @@ func (d Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(d, func(d Diagnostic) bool { return d.Severity == "error" })
 }
 
-// Write writes the diagnostics for users, with source lines, and colours if asked.
+// Write writes the diagnostics for users, with source lines, and in colour if color is set.
 func (d Diagnostics) Write(w io.Writer, color bool) error {
 	for i, one := range d {
 		var files map[string]*hcl.File
@@ -117,8 +115,8 @@ func harmless(source []byte) []byte {
 	return made
 }
 
-// QuotedFrom removes the source from diagnostics if the file is a link to elsewhere, which may not
-// be a configuration.
+// QuotedFrom removes the source from diagnostics if the file is a link to elsewhere, which may not be a
+// configuration.
 func (d Diagnostics) QuotedFrom(path string) Diagnostics {
 	if realpath.Within(path, filepath.Dir(path)) {
 		return d
@@ -129,8 +127,8 @@ func (d Diagnostics) QuotedFrom(path string) Diagnostics {
 	return d
 }
 
-// quotable reports whether the source of the i-th diagnostic is shown: in a large file, which the
-// writer reads from its start for each, a few times only, and never a very long line.
+// quotable reports whether the source of the i-th diagnostic is shown: never a very long line, and in a large
+// file, which the writer reads from its start for each, only a few.
 func (d Diagnostic) quotable(i int) bool {
 	if d.file == nil || d.diag.Subject == nil {
 		return true
@@ -138,7 +136,6 @@ func (d Diagnostic) quotable(i int) bool {
 	return d.Snippet != "" && (len(d.file.Bytes) <= maxQuotedFile || i < 10)
 }
 
-// snippet is the source of the lines that the diagnostic is about.
 func (d Diagnostic) snippet() string {
 	if d.file == nil || d.diag.Subject == nil {
 		return ""
@@ -168,7 +165,7 @@ func (d Diagnostics) WriteJSON(w io.Writer) error {
 	return enc.Encode(d)
 }
 
-// Err joins the errors to one, a line each; nil without errors.
+// Err joins the errors, a line each; nil without errors.
 func (d Diagnostics) Err() error {
 	var lines []string
 	for _, one := range d {
@@ -206,7 +203,6 @@ func (d Diagnostics) Redacted(clean func(string) string) Diagnostics {
 	return d
 }
 
-// diagnostic converts a diagnostic to its public form.
 func diagnostic(diag *hcl.Diagnostic, file *hcl.File) Diagnostic {
 	p := Diagnostic{Severity: "error", Summary: diag.Summary, Detail: diag.Detail, diag: diag, file: file}
 	if diag.Severity == hcl.DiagWarning {
@@ -226,7 +222,7 @@ func diagnostic(diag *hcl.Diagnostic, file *hcl.File) Diagnostic {
 	return p
 }
 
-// finish sorts, bounds and cleans what was found in a file.
+// finish sorts, bounds and cleans the diagnostics of a file.
 func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics {
 	var done Diagnostics
 	slices.SortStableFunc(list, byPlace)
@@ -239,7 +235,7 @@ func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics 
 	}
 	for _, diag := range list {
 		reword(diag)
-		// The text writer would show the values of variables otherwise.
+		// Otherwise the text writer would show the values of variables.
 		diag.Expression, diag.EvalContext = nil, nil
 		diag.Detail = redact.New(secrets).String(diag.Detail)
 		if hint := noteOf(diag).suggestion; hint != "" {

@@ -16,7 +16,7 @@ import (
 
 const hostile = "root:\x1b[2J\u202esecret\u0085:0\nkey = \u200b\x07 secret\n"
 
-// What is quoted moves no cursor and hides nothing, and keeps its place.
+// Quoted source moves no cursor, hides nothing, and keeps its place.
 func TestQuotedSourceIsHarmless(t *testing.T) {
 	_, diags := config.Parse("agent.hcl", []byte(hostile), config.LoadOptions{})
 	var text bytes.Buffer

@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/digest"
 )
 
-// FileDigests returns the hashes of the files that blocks with a grant name, for an approval.
-// Changing such a file uses the grant, and a confined command can create one that is missing.
+// FileDigests returns the hashes of the files that blocks with a grant name, for an approval. Changing such a
+// file uses the grant, and a confined command can create a missing one.
 func (c *Config) FileDigests() map[string]string {
 	digests := make(map[string]string)
 	for _, block := range c.PrivilegedBlocks(realRoot(c.Workspace.Root)) {
@@ -21,8 +21,8 @@ func (c *Config) FileDigests() map[string]string {
 	return digests
 }
 
-// ApprovedFiles returns the approved files that the words of a command line name: those below root,
-// the absolute workspace, and those below the configuration's if root is another directory.
+// ApprovedFiles returns the approved files that the words of a command line name: those below root, the
+// absolute workspace, and those below the configuration's own root.
 func (c *Config) ApprovedFiles(root string, words []string) digest.Files {
 	if len(c.Digests) == 0 {
 		return nil
@@ -42,8 +42,8 @@ func (c *Config) ApprovedFiles(root string, words []string) digest.Files {
 	return files
 }
 
-// approvedAs returns the hash under which a file was approved, by its path or, below root, by the
-// corresponding path in the configuration's own root.
+// approvedAs returns the hash under which a file was approved, by its path or, below root, by the corresponding
+// path in the configuration's own root.
 func (c *Config) approvedAs(file, root, own string) (sum string, known bool) {
 	if sum, known = c.Digests[file]; known {
 		return sum, true
@@ -54,8 +54,8 @@ func (c *Config) approvedAs(file, root, own string) (sum string, known bool) {
 	return sum, known
 }
 
-// ApprovedTasks is ApprovedFiles for the commands of a Taskfile with a grant: files included only
-// since must not be there.
+// ApprovedTasks is ApprovedFiles for the commands of a Taskfile with a grant: files included only since then
+// must not exist.
 func (c *Config) ApprovedTasks(root string) digest.Files {
 	if c.Digests == nil || c.Taskfile == nil || !c.grants(c.Taskfile.Access, nil) {
 		return nil

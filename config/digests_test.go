@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An approval of a file is for its content, also where the workspace is another
-// directory or a copy.
+// An approval of a file is for its content, also if the workspace is another directory or a copy.
 func TestApprovedFilesOfAnotherWorkspace(t *testing.T) {
 	own, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

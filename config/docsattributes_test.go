@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheDocsNameEverything demands that docs/CONFIG.md shows every block and
-// attribute that the grammar has.
+// TestTheDocsNameEverything requires docs/CONFIG.md to show every block and attribute of the grammar.
 func TestTheDocsNameEverything(t *testing.T) {
 	page, err := os.ReadFile("../docs/CONFIG.md")
 	require.NoError(t, err)

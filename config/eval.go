@@ -19,7 +19,6 @@ type binding struct {
 	value cty.Value
 }
 
-// States of a binding.
 const (
 	unresolved = iota
 	resolving
@@ -27,7 +26,7 @@ const (
 	failed
 )
 
-// spend counts what expressions produce and reports whether the budget lasts.
+// spend counts what expressions produce and reports whether the budget suffices.
 func (r *reader) spend(n int) bool {
 	r.produced += n
 	return r.produced <= maxProduced
@@ -42,7 +41,7 @@ func (r *reader) spendAt(n int, at hcl.Range) bool {
 	return false
 }
 
-// value evaluates an expression at load time, and returns false after reporting a mistake.
+// value evaluates an expression at load time. It reports a mistake and returns false.
 func (r *reader) value(e hcl.Expression) (cty.Value, bool) {
 	traversals := e.Variables()
 	scope := make(map[string]map[string]cty.Value)
@@ -65,8 +64,8 @@ func (r *reader) value(e hcl.Expression) (cty.Value, bool) {
 	return r.evaluate(e, r.context(e, scope))
 }
 
-// plainArithmetic refuses arithmetic beside what writes numbers out: a number is checked before it
-// becomes text, see huge.
+// plainArithmetic refuses arithmetic beside what converts numbers to text: a number is checked before that, see
+// huge.
 func (r *reader) plainArithmetic(e hcl.Expression) bool {
 	arithmetic, writes := false, false
 	for _, n := range nodes(e) {
@@ -118,7 +117,7 @@ func (r *reader) context(e hcl.Expression, scope map[string]map[string]cty.Value
 	return ctx
 }
 
-// nodes lists the parts of an expression in native syntax.
+// nodes returns the parts of an expression in native syntax.
 func nodes(e hcl.Expression) []hclsyntax.Node {
 	native, ok := e.(hclsyntax.Expression)
 	if !ok {
@@ -145,7 +144,7 @@ func (r *reader) payForLoops(e hcl.Expression, scope map[string]map[string]cty.V
 		}
 		list, _ = list.Unmark()
 		if list.IsNull() || !list.CanIterateElements() {
-			continue // evaluation reports it
+			continue // reported by evaluation
 		}
 		body := e.Range().End.Byte - e.Range().Start.Byte
 		if !r.spendAt(list.LengthInt()*(size+body), loop.Range()) {
@@ -242,7 +241,7 @@ func known(root string) bool {
 	return false
 }
 
-// names lists what there is under a root.
+// names returns the names under a root.
 func (r *reader) names(root string) []string {
 	if b := r.bindings(root); b != nil {
 		if len(b) > maxSuggestions {
@@ -326,21 +325,20 @@ func (r *reader) env(name string, fallback *string, at hcl.Range) (string, bool)
 	return "", false
 }
 
-// secret notes a value that must not be shown.
 func (r *reader) secret(value string) {
 	if value != "" && !slices.Contains(r.cfg.Secrets, value) {
 		r.cfg.Secrets = append(r.cfg.Secrets, value)
 	}
 }
 
-// derived notes a text that was made from secrets and no longer shows them.
+// derived notes a text that was made from secrets and no longer contains them.
 func (r *reader) derived(text string) {
 	if !slices.ContainsFunc(r.cfg.Secrets, func(s string) bool { return strings.Contains(text, s) }) {
 		r.secret(text)
 	}
 }
 
-// typeName names the type of a value for people.
+// typeName returns the type of a value, for people.
 func typeName(v cty.Value) string {
 	if v.IsNull() {
 		return "null"
@@ -360,7 +358,6 @@ func typeName(v cty.Value) string {
 	return "something else"
 }
 
-// condition evaluates a condition that is known at load time.
 func (r *reader) condition(e hclsyntax.Expression) (on, ok bool) {
 	v, ok := r.value(e)
 	if !ok {

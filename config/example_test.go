@@ -7,8 +7,8 @@ import (
 	"github.com/toolhost/toolhost/config"
 )
 
-// All mistakes of a file are reported at once, for people with Write and for
-// programs with WriteJSON. What could be read is there all the same.
+// All mistakes of a file are reported at once, for people with Write and for programs with WriteJSON. What
+// could be read is returned as well.
 func ExampleParse() {
 	cfg, mistakes := config.Parse("agent.hcl", []byte(`
 tool "count" {

@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 		"repo/a/b": "", // not beyond the root of the repository
 		"repo":     "",
 		"worktree": "",
-		"dir":      "agent.hcl", // a directory of that name is none
+		"dir":      "agent.hcl", // a directory of that name does not count
 	}
 	for dir, want := range cases {
 		got, ok := Find(filepath.Join(root, dir))
@@ -141,7 +141,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// inside refuses paths that lead out of the workspace, by their names.
+// inside refuses paths that lead out of the workspace by their names.
 type inside struct{}
 
 func (inside) Check(p string, _ argv.Kind) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
-// Format returns src in the canonical layout: indentation, spaces, alignment. Comments and texts
-// stay. Source with mistakes of syntax is returned unchanged with diagnostics.
+// Format returns src in the canonical layout: indentation, spaces, alignment. Comments and texts stay. Source
+// with mistakes of syntax is returned unchanged with diagnostics.
 func Format(src []byte) ([]byte, Diagnostics) {
 	r := &reader{filename: FileName, cfg: new(Config)}
 	if !r.parse(src) || r.diags.HasErrors() {
@@ -23,7 +23,6 @@ func Format(src []byte) ([]byte, Diagnostics) {
 	return out, nil
 }
 
-// sameTokens reports whether two sources say the same.
 func sameTokens(a, b []byte) bool {
 	left, _ := hclsyntax.LexConfig(a, FileName, hcl.InitialPos)
 	right, _ := hclsyntax.LexConfig(b, FileName, hcl.InitialPos)

@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Bounds of what expressions produce, so that a file cannot exhaust the machine by doubling or
-// padding a text.
+// Bounds of what expressions produce, so that a file cannot exhaust the machine by doubling or padding a text.
 const (
 	maxProduced = 16 << 20 // bytes over all expressions of a file
 	maxProduct  = 16 << 20 // sizes of a function's arguments, multiplied
@@ -30,7 +29,6 @@ var (
 	errTooLarge = errors.New("a number is too large")
 )
 
-// pure are the functions on values, without side effects.
 func pure() map[string]function.Function {
 	return map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc,
@@ -50,7 +48,7 @@ func pure() map[string]function.Function {
 	}
 }
 
-// functions is the function table, made when an expression first needs one.
+// functions returns the function table, made when an expression first needs it.
 func (r *reader) functions() map[string]function.Function {
 	if r.table == nil {
 		r.table = pure()
@@ -84,7 +82,7 @@ func (r *reader) bounded(name string, f function.Function) function.Function {
 	})
 }
 
-// checkArgs refuses what could produce far more than it is given.
+// checkArgs refuses what could produce far more than its input.
 func checkArgs(name string, args []cty.Value) error {
 	for _, arg := range args { // a text may be taken for a number
 		if arg.Type() == cty.String && len(arg.AsString()) < maxDigits && exponent().MatchString(arg.AsString()) &&
@@ -113,7 +111,7 @@ func checkArgs(name string, args []cty.Value) error {
 // number matches a text that counts as a number.
 var number = matching.Lazy(`^[+-]?[0-9.]+[eE][+-]?[0-9]+$`)
 
-// huge reports whether a value holds a number of more than maxDigits digits.
+// huge reports whether a value contains a number of more than maxDigits digits.
 func huge(v cty.Value) bool {
 	found := false
 	plain, _ := v.UnmarkDeep()
@@ -127,7 +125,7 @@ func huge(v cty.Value) bool {
 	return found
 }
 
-// padsWidely reports whether a format holds a long number after a percent.
+// padsWidely reports whether a format contains a long number after a percent.
 func padsWidely(format string) bool {
 	inVerb, digits := false, 0
 	for _, c := range []byte(format) {
@@ -147,7 +145,7 @@ func padsWidely(format string) bool {
 	return false
 }
 
-// envFunction is env where it is part of a larger expression.
+// envFunction is env as part of a larger expression.
 func (r *reader) envFunction() function.Function {
 	return function.New(&function.Spec{
 		Params:   []function.Parameter{{Name: "name", Type: cty.String}},
@@ -171,7 +169,6 @@ func (r *reader) envFunction() function.Function {
 	})
 }
 
-// sizeOf estimates what a value takes in memory.
 func sizeOf(v cty.Value) int {
 	v, _ = v.Unmark()
 	if v.IsNull() || !v.IsKnown() {
@@ -194,7 +191,6 @@ func sizeOf(v cty.Value) int {
 	return size
 }
 
-// toText converts a value to text.
 func toText(v cty.Value) (string, bool) {
 	v, _ = v.UnmarkDeep()
 	converted, err := convert.Convert(v, cty.String)

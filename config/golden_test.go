@@ -13,12 +13,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// noEnv is an empty environment.
 func noEnv(string) (string, bool) { return "", false }
 
-// TestBroken compares what is said about broken files with golden files. When
-// one changes, read it as a user would: is the place right, and does it say
-// what to do?
+// TestBroken compares the messages for broken files with golden files. When one changes, read it as a user
+// would: is the place right, and does it say what to do?
 func TestBroken(t *testing.T) {
 	files, err := filepath.Glob("testdata/broken/*")
 	require.NoError(t, err)

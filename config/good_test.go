@@ -233,7 +233,7 @@ func TestPolicy(t *testing.T) {
 	}, p.Rules)
 }
 
-// A sandbox that has network grants it to every block that does not refuse it.
+// A sandbox with network grants it to every block that does not refuse it.
 func TestNetworkDefault(t *testing.T) {
 	cfg := parse(t, "agent.hcl", `
 		tool "a" {

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// grammar lists what each block may hold, by its type. fileForm is the file; a type with words
-// behind it is a variant in another place.
+// grammar has what each block may contain, by its type. fileForm is the file; a type with further words is a
+// variant in another place.
 var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 	return map[string]*hcl.BodySchema{
 		fileForm: schema("instructions", "workspace", "variable name", "locals", "tool name", "resource name",
@@ -67,7 +67,7 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 	}
 })
 
-// fileForm is what stands in agent.hcl outside of all blocks.
+// fileForm is the form of agent.hcl outside of all blocks.
 const fileForm = "agent.hcl itself"
 
 // holds reports whether a block of a form may have an attribute or block of that name.
@@ -80,13 +80,13 @@ func holds(form, name string) bool {
 	return slices.Contains(attrs, name) || slices.Contains(blocks, name)
 }
 
-// nested lists the blocks in a block of a form that may hold name.
+// nested returns the blocks in a block of a form that may contain name.
 func nested(form, name string) []string {
 	_, blocks := names(grammar()[form])
 	return slices.DeleteFunc(blocks, func(b string) bool { return !holds(b, name) })
 }
 
-// around lists the block types that may hold both a block of this type and name.
+// around returns the block types that may contain both a block of this type and name.
 func around(kind, name string) (all []string) {
 	for _, form := range forms() {
 		if _, blocks := names(grammar()[form]); slices.Contains(blocks, kind) && holds(form, name) {
@@ -96,7 +96,7 @@ func around(kind, name string) (all []string) {
 	return all
 }
 
-// forms lists the types of blocks, and the file itself, without variants.
+// forms returns the types of blocks, and the file itself, without variants.
 func forms() []string {
 	all := slices.Sorted(maps.Keys(grammar()))
 	return slices.DeleteFunc(all, func(form string) bool { return form != fileForm && strings.Contains(form, " ") })
@@ -133,5 +133,4 @@ func elsewhere(name string) string {
 	return ""
 }
 
-// either lists one or two types.
 func either(kinds []string) string { return strings.Join(kinds, " or ") }

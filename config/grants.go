@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Grants summarizes what an approval lets the file run, reach, read and write: a line for each
-// block, without secrets.
+// Grants summarizes what an approval lets the file run, reach, read and write: a line for each block, without
+// secrets.
 func (c *Config) Grants() (lines []string) {
 	secret := redact.New(c.Secrets)
 	add := func(pos, block string, parts ...string) {
@@ -76,7 +76,6 @@ func (c *Config) Grants() (lines []string) {
 	return lines
 }
 
-// granted lists what the sandbox grants.
 func granted(a Access) (parts []string) {
 	if a.Network {
 		parts = append(parts, "with network")
@@ -107,7 +106,7 @@ func opened(doing, path string, write bool) []string {
 	return nil
 }
 
-// hostList lists the hosts that are reached.
+// hostList returns a list of hosts as text.
 func hostList(hosts []string) string {
 	named := slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return h == network.AskEntry })
 	switch {
@@ -119,7 +118,7 @@ func hostList(hosts []string) string {
 	return wordList(named) + ", and what you allow when asked"
 }
 
-// ran writes out the command of a block, {NAME} for what a caller gives.
+// ran returns the command of a block, with {NAME} for what a caller gives.
 func ran(wrapper *argv.Wrapper, command *argv.Template) string {
 	if wrapper != nil {
 		return wordList(append([]string{wrapper.Command}, wrapper.Prepend...)) + " ARGS"
@@ -134,7 +133,6 @@ func ran(wrapper *argv.Wrapper, command *argv.Template) string {
 	return wordList(all)
 }
 
-// exprText writes an expression for people.
 func exprText(e *argv.Expr) string {
 	switch {
 	case e.Param != "":
@@ -166,7 +164,7 @@ func wordList(all []string) string {
 	return strings.Join(shown, " ")
 }
 
-// word shows a text: as it is if it is one visible word, else quoted.
+// word quotes a text unless it is one visible word.
 func word(s string) string {
 	plain := s != "" && s == show.Line(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(`"'`+"`\\", r)

@@ -10,24 +10,23 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Bounds of a file. Parser and evaluator are recursive and join texts in quadratic time, so the
-// tokens are checked before parsing.
+// Bounds of a file. Parser and evaluator are recursive and join texts in quadratic time, so the tokens are
+// checked before parsing.
 const (
 	maxSize      = 256 << 10
 	maxDepth     = 100    // brackets, templates, heredocs
 	maxOperators = 10_000 // each may deepen the syntax tree by one
 )
 
-// guard follows the tokens of one file.
 type guard struct {
 	open      []frame
-	loops     int // template for directives that are open
+	loops     int // open template for directives
 	operators int
 	previous  hclsyntax.TokenType
 	diag      *hcl.Diagnostic
 }
 
-// frame is an open bracket; loop is true when it began with "for".
+// frame is an open bracket; loop is set if it began with "for".
 type frame struct{ loop bool }
 
 // checkTokens returns a diagnostic for tokens whose parsing or evaluation could exhaust the machine.
@@ -70,7 +69,7 @@ func (g *guard) token(t *hclsyntax.Token) {
 	}
 }
 
-// deepens reports tokens that can make a tree deep without a closing bracket.
+// deepens reports whether tokens of a type can make a tree deep without a closing bracket.
 func deepens(t hclsyntax.TokenType) bool {
 	switch t {
 	case hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl,
@@ -107,7 +106,8 @@ func (g *guard) ident(t *hclsyntax.Token) {
 	}
 }
 
-// exponent matches exponents of more than two digits, which could take all memory and time when written out.
+// exponent matches exponents of more than two digits, which could take all memory and time when converted to
+// text.
 var exponent = matching.Lazy(`[eE][+-]?0*[0-9]{3,}`)
 
 func (g *guard) refuse(t *hclsyntax.Token, summary, format string, args ...any) {
@@ -116,7 +116,6 @@ func (g *guard) refuse(t *hclsyntax.Token, summary, format string, args ...any) 
 	}
 }
 
-// checkSize refuses a file beyond the size cap.
 func checkSize(filename string, src []byte) *hcl.Diagnostic {
 	if len(src) <= maxSize {
 		return nil

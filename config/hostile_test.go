@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// hostile are files that would exhaust the machine if they were simply parsed
-// and evaluated. Each must be refused.
+// hostile are files that would exhaust the machine if simply parsed and evaluated. Each must be refused.
 func hostile() map[string]string {
 	deep := func(open, middle, shut string, n int) string {
 		return "locals {\n  a = " + strings.Repeat(open, n) + middle + strings.Repeat(shut, n) + "\n}\n"
@@ -82,7 +81,6 @@ func hostile() map[string]string {
 	}
 }
 
-// powers squares a number n times.
 func powers(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -98,8 +96,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// refused parses src, which must be refused, in bounded time and with few and
-// short words.
+// refused parses src, which must be refused, in bounded time and with few and short words.
 func refused(t *testing.T, name, src string) {
 	t.Helper()
 	start := time.Now()
@@ -112,7 +109,7 @@ func refused(t *testing.T, name, src string) {
 	t.Log(elapsed, len(src), diags[0].Summary)
 }
 
-// What is large but honest passes.
+// A large valid file passes.
 func TestLarge(t *testing.T) {
 	var b strings.Builder
 	for i := range 300 {

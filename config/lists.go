@@ -9,7 +9,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// texts sets a list of texts.
 func (b block) texts(name string, to *[]string) bool {
 	a := b.attrs[name]
 	if a == nil {
@@ -38,7 +37,6 @@ func (r *reader) list(e hcl.Expression) ([]string, bool) {
 	return list, good
 }
 
-// listValue evaluates an expression that must be a list of texts.
 func (r *reader) listValue(e hcl.Expression) ([]string, bool) {
 	v, ok := r.value(e)
 	if !ok {
@@ -72,8 +70,8 @@ func isList(v cty.Value) bool {
 	return !v.IsNull() && (t.IsTupleType() || t.IsListType() || t.IsSetType())
 }
 
-// concatenation returns the arguments of a call of concat, which is done here so that each item
-// keeps its bytes and stays a secret or not.
+// concatenation returns the arguments of a call of concat, which is done here so that each item keeps its bytes
+// and stays a secret or not.
 func concatenation(e hcl.Expression) ([]hclsyntax.Expression, bool) {
 	c, ok := e.(*hclsyntax.FunctionCallExpr)
 	if !ok || c.Name != "concat" || c.ExpandFinal {
@@ -92,14 +90,13 @@ func (r *reader) concat(args []hclsyntax.Expression) ([]string, bool) {
 	return list, good
 }
 
-// entry is one pair of an object, in the order of the source.
+// entry is a member of an object.
 type entry struct {
 	key   string
 	value string
 	at    hcl.Range
 }
 
-// entries reads an object of texts.
 func (b block) entries(name string) []entry {
 	a := b.attrs[name]
 	if a == nil {
@@ -124,7 +121,7 @@ func (b block) entries(name string) []entry {
 // keys are the keys of an object with their places.
 type keys map[string]hcl.Range
 
-// fresh notes a key and reports one that is there already.
+// fresh notes a key and reports a duplicate.
 func (r *reader) fresh(seen keys, key string, at hcl.Range) bool {
 	if first, taken := seen[key]; taken {
 		r.fail(at, "Duplicate key", "Remove one of them.", "%q stands at %s already.", key, pos(first))
@@ -181,7 +178,6 @@ func (b block) textMap(name string, to *map[string]string) {
 	}
 }
 
-// literalText returns a quoted text without templates.
 func literalText(e hcl.Expression) (string, bool) {
 	t, ok := e.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() {
@@ -191,7 +187,6 @@ func literalText(e hcl.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// listed writes texts as a list of agent.hcl.
 func listed(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {

@@ -18,18 +18,17 @@ import (
 	"github.com/toolhost/toolhost/internal/file/homedir"
 )
 
-// FileName is the name under which the file is looked for.
+// FileName is the name of the file.
 const FileName = "agent.hcl"
 
-// LoadOptions are what a load takes besides the file.
+// LoadOptions are the inputs of a load besides the file.
 type LoadOptions struct {
 	// Vars sets variables, as --var does.
 	Vars map[string]string
-	// Env looks up an environment variable. Nil means os.LookupEnv.
+	// Env looks up an environment variable; nil means os.LookupEnv.
 	Env func(string) (string, bool)
 }
 
-// reader reads one file.
 type reader struct {
 	cfg      *Config
 	opts     LoadOptions
@@ -39,7 +38,7 @@ type reader struct {
 	seen     map[string]hcl.Range
 	vars     map[string]*binding
 	locals   map[string]*binding
-	// resolving are the locals that are being evaluated, each for the one before it.
+	// resolving are the locals being evaluated, each for the one before it.
 	resolving []string
 	table     map[string]function.Function
 	at        hcl.Range // what is being evaluated
@@ -47,14 +46,14 @@ type reader struct {
 	scope     scope
 }
 
-// scope is the block of the file that is being read: its name in cfg.attrs.
+// scope is the block of the file being read: its name in cfg.attrs.
 type scope struct {
 	key string
 	at  hcl.Range
 }
 
-// Find looks for an agent.hcl in dir and upwards, to the root of its repository, the home directory
-// or the root of the file system.
+// Find looks for an agent.hcl in dir and upwards, to the root of its repository, the home directory or the root
+// of the file system.
 func Find(dir string) (path string, ok bool) {
 	for _, dir := range Dirs(dir) {
 		path := filepath.Join(dir, FileName)
@@ -65,7 +64,7 @@ func Find(dir string) (path string, ok bool) {
 	return "", false
 }
 
-// Dirs lists the directories where Find looks, the nearest first.
+// Dirs returns the directories where Find looks, nearest first.
 func Dirs(dir string) (dirs []string) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -82,7 +81,7 @@ func Dirs(dir string) (dirs []string) {
 	}
 }
 
-// Load reads the file at path. With errors, the Config has what could be read and serves messages alone.
+// Load reads the file at path. With errors, the Config has what could be read and is for messages only.
 func Load(path string, opts LoadOptions) (*Config, Diagnostics) {
 	src, err := readFile(path)
 	if err != nil {
@@ -98,7 +97,7 @@ func LoadText(path string, src []byte, opts LoadOptions) (*Config, Diagnostics) 
 	return cfg, diags.QuotedFrom(path)
 }
 
-// display is the name of a file in messages: relative if below the working directory.
+// display returns the name of a file for messages: relative if below the working directory.
 func display(path string) string {
 	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
 		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
@@ -142,7 +141,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSize+1))
 }
 
-// Parse reads src as the file of that name. The file itself is not touched.
+// Parse reads src as the file of that name. It does not access the file.
 func Parse(filename string, src []byte, opts LoadOptions) (*Config, Diagnostics) {
 	if opts.Env == nil {
 		opts.Env = os.LookupEnv
@@ -194,7 +193,7 @@ func (r *reader) parse(src []byte) bool {
 	return !diags.HasErrors()
 }
 
-// read goes through the blocks: first what others refer to.
+// read reads the blocks, first those that others refer to.
 func (r *reader) read() {
 	r.labelAgents()
 	content := r.content(r.file.Body, fileForm, "agent.hcl")

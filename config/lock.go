@@ -21,7 +21,7 @@ import (
 // LockName is the file beside agent.hcl that pins its plugins.
 const LockName = "agent.lock.hcl"
 
-// Lock is what an agent.lock.hcl says.
+// Lock is the content of an agent.lock.hcl.
 type Lock struct {
 	// Plugins are sorted by name.
 	Plugins []LockedPlugin
@@ -51,8 +51,8 @@ func (l *Lock) Pin(source, name, sum string) {
 // LockedPlugin pins a plugin.
 type LockedPlugin struct {
 	Name string
-	// Version is the one in use, Constraint agent.hcl's when it was locked. Both are empty for a
-	// plugin that is run from a path.
+	// Version is the one in use, Constraint agent.hcl's when it was locked. Both are empty for a plugin that is
+	// run from a path.
 	Version, Constraint string
 	// From is the plugin's origin: an https URL, or a path, relative to the file if possible.
 	From string
@@ -63,7 +63,7 @@ type LockedPlugin struct {
 	Pos    string
 }
 
-// Find returns the entry of a plugin, nil if there is none.
+// Find returns the entry of a plugin, or nil.
 func (l *Lock) Find(name string) *LockedPlugin {
 	if l == nil {
 		return nil
@@ -87,15 +87,15 @@ func (l *Lock) Remove(name string) {
 	l.Plugins = slices.DeleteFunc(l.Plugins, func(p LockedPlugin) bool { return p.Name == name })
 }
 
-// Unpin forgets what the tools of a source said.
+// Unpin removes the checksums of a source's tools.
 func (l *Lock) Unpin(source string) {
 	l.Tools = slices.DeleteFunc(l.Tools, func(t LockedTools) bool { return t.Source == source })
 }
 
-// LockPath is the lock file that belongs to an agent.hcl.
+// LockPath returns the lock file of an agent.hcl.
 func LockPath(config string) string { return filepath.Join(filepath.Dir(config), LockName) }
 
-// ReadLock reads a lock file. One that does not exist locks nothing.
+// ReadLock reads a lock file. A missing one locks nothing.
 func ReadLock(path string) (*Lock, Diagnostics) {
 	src, err := readFile(path)
 	switch {
@@ -220,7 +220,6 @@ func (l *Lock) Bytes() []byte {
 	return out.Bytes()
 }
 
-// writeSums writes the end of a block.
 func writeSums(out *bytes.Buffer, sums map[string]string, key func(string) string) {
 	out.WriteString("  sha256 = {\n")
 	width := 0
@@ -233,7 +232,7 @@ func writeSums(out *bytes.Buffer, sums map[string]string, key func(string) strin
 	out.WriteString("  }\n}\n")
 }
 
-// quote writes text for HCL, in which ${ and %{ begin templates.
+// quote quotes text for HCL, in which ${ and %{ begin templates.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A file with several mistakes has all of them told.
 func TestSeveralMistakes(t *testing.T) {
 	const src = `workspace {
   root = 5

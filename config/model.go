@@ -16,12 +16,12 @@ import (
 type Model struct {
 	// URL is the base of an OpenAI-compatible endpoint.
 	URL string
-	// Name is the model's name there.
+	// Name is the model's name at the endpoint.
 	Name string
 	// Key is the bearer token; it is among the Secrets.
 	Key     string
 	Headers map[string]string
-	// Private is true if the host of URL may have an address that is not public.
+	// Private is set if the host of URL may have an address that is not public.
 	Private bool
 	// Timeout bounds a question, MaxTokens an answer; zero is the default.
 	Timeout   time.Duration
@@ -64,7 +64,7 @@ func (b block) encrypted(m *Model) {
 		"The key and the prompts would travel to %s readable to everybody on the way.", u.Hostname())
 }
 
-// fromOutside refuses a secret that is written into the file.
+// fromOutside refuses a secret that is written in the file.
 func (b block) fromOutside(name, secret string) {
 	if secret == "" || slices.ContainsFunc(b.cfg.Secrets, func(s string) bool { return strings.Contains(secret, s) }) {
 		return

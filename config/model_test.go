@@ -19,7 +19,7 @@ func TestModel(t *testing.T) {
 	assert.Contains(t, cfg.Secrets, "tok-secret")
 }
 
-// A model of one's own machine needs neither a key nor encryption.
+// A model on the own machine needs neither a key nor encryption.
 func TestLocalModel(t *testing.T) {
 	for _, host := range []string{"127.0.0.1:11434", "localhost:8080", "[::1]:80", "192.168.1.7"} {
 		cfg := parse(t, "agent.hcl", `model {
@@ -30,7 +30,7 @@ func TestLocalModel(t *testing.T) {
 	}
 }
 
-// A key in a sensitive variable is as good as one of the environment.
+// A key may be in a sensitive variable instead of the environment.
 func TestModelKeyOfVariable(t *testing.T) {
 	cfg := parse(t, "agent.hcl", `
 		variable "key" { sensitive = true }

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What stays just below the bounds takes bounded time and stack too.
+// What stays just below the bounds takes bounded time and stack.
 func TestNearBounds(t *testing.T) {
 	testneed.NotShort(t, "tries hostile inputs of many sizes")
 	tool := func(params, item string) string {

@@ -12,30 +12,29 @@ import (
 
 // OAuth is an mcp block's oauth block, for servers that do not let clients register themselves.
 type OAuth struct {
-	// Grant is "authorization_code" (the default), for which the user logs in, "client_credentials"
-	// or "jwt_bearer".
+	// Grant is "authorization_code" (the default), for which the user logs in, "client_credentials" or
+	// "jwt_bearer".
 	Grant string
-	// ClientID is that of a client that was registered by hand.
+	// ClientID is the ID of a client that was registered by hand.
 	ClientID string
-	// ClientSecret is among the Secrets; ClientSecretFile and PrivateKeyFile are paths of files
-	// with one or a key. At most one of them is set.
+	// ClientSecret is among the Secrets; ClientSecretFile and PrivateKeyFile are paths of files with one or a
+	// key. At most one of them is set.
 	ClientSecret, ClientSecretFile, PrivateKeyFile string
-	// AssertionFile is the path of what is sent for jwt_bearer.
+	// AssertionFile is the path of the assertion for jwt_bearer.
 	AssertionFile string
-	// ClientMetadataURL is where a client ID metadata document lies.
+	// ClientMetadataURL is the URL of a client ID metadata document.
 	ClientMetadataURL string
-	// Issuer is the only accepted authorization server, empty for that of the MCP server.
+	// Issuer is the only accepted authorization server; empty means the MCP server's.
 	Issuer string
-	// Scopes are asked for in place of those that the server names.
+	// Scopes are requested in place of those that the server names.
 	Scopes []string
 	// RedirectPort is the local port for the login's redirect; zero means any free one.
 	RedirectPort int
-	// Private is true if the authorization server may have an address that is not public.
+	// Private is set if the authorization server may have an address that is not public.
 	Private bool
 	Pos     string
 }
 
-// oauth reads the oauth block of an mcp block.
 func (b block) oauth(s *Server) {
 	for _, nested := range b.blocks {
 		if s.OAuth != nil {
@@ -95,7 +94,7 @@ func (r *reader) oauthBlock(b *hcl.Block) *OAuth {
 	return o
 }
 
-// secureURL sets a URL to or from which nothing goes unencrypted.
+// secureURL sets a URL that is only used encrypted.
 func (b block) secureURL(name string, to *string) {
 	if !b.text(name, to) {
 		return
@@ -106,8 +105,8 @@ func (b block) secureURL(name string, to *string) {
 	}
 }
 
-// oauthSecret reads the secret of a client, for one authorization server, so that the MCP server
-// cannot have it sent to another.
+// oauthSecret reads the secret of a client, for one authorization server, so that the MCP server cannot have it
+// sent to another.
 func (b block) oauthSecret(o *OAuth) {
 	if b.text("client_secret", &o.ClientSecret) {
 		b.fromOutside("client_secret", o.ClientSecret)
@@ -142,7 +141,6 @@ func (b block) oauthSecret(o *OAuth) {
 	}
 }
 
-// file sets the path of a file.
 func (b block) file(name string, to *string) {
 	if b.text(name, to) {
 		*to = b.path(*to, b.where(name))

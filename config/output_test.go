@@ -58,8 +58,7 @@ func TestAskAndOutput(t *testing.T) {
 	assert.JSONEq(t, `{"type":"object","properties":{"n":{"type":"integer"}}}`, string(facts.Returns))
 }
 
-// The form is what MCP's elicitation asks for: a flat object whose choices
-// have titles by oneOf and anyOf.
+// The form is what MCP's elicitation requires: a flat object whose choices have titles by oneOf and anyOf.
 func TestForm(t *testing.T) {
 	asks := outputs(t)[0].Asks
 	require.Len(t, asks, 4)
@@ -79,7 +78,7 @@ func TestForm(t *testing.T) {
 		string(asks[3].Question(nil).Schema))
 }
 
-// Text that arrives with a call keeps its bytes on every way.
+// Text that arrives with a call keeps its bytes in every use.
 func TestCallTextKeepsItsBytes(t *testing.T) {
 	chart := outputs(t)[0]
 	decomposed := "e\u0301"

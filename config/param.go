@@ -18,7 +18,7 @@ type params struct {
 	byName map[string]int
 	used   map[string]bool
 	asks   []argv.Ask
-	// misspelt is true after a reference to an unknown parameter: one that seems unused may have been meant.
+	// misspelt is set after a reference to an unknown parameter: one that seems unused may have been meant.
 	misspelt bool
 	// declare is how to declare one, if not by a param block.
 	declare string
@@ -51,7 +51,6 @@ func (p *params) names() []string {
 	return names
 }
 
-// params reads the param blocks of a tool.
 func (b block) params() *params {
 	all := &params{byName: make(map[string]int), used: make(map[string]bool)}
 	for _, nested := range b.blocks {
@@ -90,7 +89,7 @@ func (b block) param(nested *hcl.Block) (argv.Param, bool) {
 	return p, good
 }
 
-// choices sets a list of texts to choose from: each once, and one at least.
+// choices sets a non-empty list of texts to choose from, each once.
 func (b block) choices(name string, to *[]string) {
 	if !b.texts(name, to) {
 		return
@@ -114,7 +113,7 @@ func (b block) bound(name string) *float64 {
 	return &n
 }
 
-// paramType reads a type: a bare word, or list of one.
+// paramType reads a type: a bare word, or a list of one.
 func (b block) paramType() (t, item argv.Type) {
 	a := b.attrs["type"]
 	if a == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
-// Unknown is where a path leads that cannot be followed.
+// Unknown is the target of a path that cannot be followed.
 const Unknown = "?"
 
 // Judge stores where symlinks in the file's paths lead now, for Verify.
@@ -43,8 +43,8 @@ func (c *Config) Verify(paths ...string) error {
 	return nil
 }
 
-// Judged returns where paths of the file led when it was judged: the grant is for that place, and
-// not for one behind a later symlink.
+// Judged returns where paths of the file led when it was judged: the grant is not for a place behind a later
+// symlink.
 func (c *Config) Judged(paths ...string) []string {
 	judged := make([]string, 0, len(paths))
 	for _, path := range paths {
@@ -57,7 +57,7 @@ func (c *Config) Judged(paths ...string) []string {
 	return judged
 }
 
-// leads returns the name of a path, below the real directory of the file if it is in it, and where it leads.
+// leads returns the name of a path, relative to the real directory of the file if in it, and where it leads.
 func (c *Config) leads(path string) (name, real string) {
 	name = path
 	if dir, err := realpath.Of(c.Dir); err == nil && c.Dir != "" && realpath.Below(path, c.Dir) {
@@ -71,7 +71,7 @@ func (c *Config) leads(path string) (name, real string) {
 	return name, real
 }
 
-// paths are those used outside of calls: the workspace, and the sandbox's grants.
+// paths returns those used outside of calls: the workspace, and the sandbox's grants.
 func (c *Config) paths() []string {
 	all := append([]string{c.Workspace.Root}, c.Workspace.Allow...)
 	grant := func(a Access) { all = append(append(all, a.Read...), a.Write...) }
@@ -101,8 +101,8 @@ func (c *Config) paths() []string {
 	return slices.Compact(all)
 }
 
-// CheckTrees checks the directories of the workspace block. A missing root is an error; without a
-// further directory the rest works, so that is a warning.
+// CheckTrees checks the directories of the workspace block. A missing root is an error; a missing further
+// directory is a warning, since the rest works.
 func (c *Config) CheckTrees() Diagnostics {
 	var diags Diagnostics
 	w := c.Workspace

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// PluginConfig is a plugin's config block: values, whose blocks take their JSON shape from the
-// plugin's schema.
+// PluginConfig is a plugin's config block: values, and blocks that take their JSON shape from the plugin's
+// schema.
 type PluginConfig struct {
 	attrs  []configAttr
 	blocks []configBlock
@@ -33,7 +33,7 @@ type configBlock struct {
 	body   PluginConfig
 }
 
-// pluginConfig reads the body of a config block, of which nothing is known.
+// pluginConfig reads the body of a config block with any content.
 func (r *reader) pluginConfig(body hcl.Body, at hcl.Range) PluginConfig {
 	c := PluginConfig{at: at, file: r.file}
 	attrs := make(hcl.Attributes)
@@ -53,7 +53,7 @@ func (r *reader) pluginConfig(body hcl.Body, at hcl.Range) PluginConfig {
 	return c
 }
 
-// shape is what is looked at in a JSON Schema to give blocks their form.
+// shape is the part of a JSON Schema that determines the form of blocks.
 type shape struct {
 	Type       any               `json:"type"`
 	Properties map[string]*shape `json:"properties"`
@@ -67,9 +67,9 @@ func (s *shape) property(name string) *shape {
 	return s.Properties[name]
 }
 
-// JSON returns the config as a JSON object with the defaults of the plugin's JSON Schema and checks
-// it. A block becomes an object, an object by label if it has labels, or a list of objects if the
-// schema has a list. Without a schema nothing is checked, and repeated blocks are a list.
+// JSON returns the config as a JSON object with the defaults of the plugin's JSON Schema and checks it. A block
+// becomes an object, an object by label if it has labels, or a list of objects if the schema has a list.
+// Without a schema nothing is checked, and repeated blocks are a list.
 func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnostics) {
 	if len(declared) == 0 {
 		object, _ := c.object(nil)
@@ -87,7 +87,7 @@ func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnosti
 			"Report it to the plugin's author.")
 	}
 	s := new(shape)
-	_ = json.Unmarshal(declared, s) // what is not of this form gives blocks none
+	_ = json.Unmarshal(declared, s) // otherwise blocks have no form
 	object, diags := c.object(s)
 	normalized, _, violations := compiled.Decode(object)
 	for _, v := range violations {
@@ -119,7 +119,7 @@ func (c PluginConfig) object(s *shape) (json.RawMessage, Diagnostics) {
 	return w.Bytes(), diags
 }
 
-// grouped sorts blocks by a key, in the order in which the keys come.
+// grouped groups blocks by a key, in the order of the keys' first use.
 func grouped(blocks []configBlock, key func(configBlock) string) (groups map[string][]configBlock, order []string) {
 	groups = make(map[string][]configBlock)
 	for _, b := range blocks {
@@ -132,7 +132,6 @@ func grouped(blocks []configBlock, key func(configBlock) string) (groups map[str
 	return groups, order
 }
 
-// group writes all blocks of one type.
 func (c PluginConfig) group(w *objectWriter, blocks []configBlock, s *shape) Diagnostics {
 	switch {
 	case s != nil && s.Type == "array" || s == nil && len(blocks) > 1 && len(blocks[0].labels) == 0:
@@ -168,7 +167,6 @@ func writeList(w *objectWriter, blocks []configBlock, s *shape) Diagnostics {
 	return diags
 }
 
-// byLabel writes labelled blocks as objects in each other, a label each.
 func (c PluginConfig) byLabel(w *objectWriter, blocks []configBlock, depth int, s *shape) Diagnostics {
 	var diags Diagnostics
 	inner := objectWriter{}
@@ -199,7 +197,7 @@ func (c PluginConfig) byLabel(w *objectWriter, blocks []configBlock, depth int, 
 	return diags
 }
 
-// place finds what a violation is about by the first part of its path.
+// place returns the place of a violation by the first part of its path.
 func (c PluginConfig) place(path string) hcl.Range {
 	name := path
 	if i := strings.IndexAny(name, ".["); i >= 0 {
@@ -227,7 +225,6 @@ func (c PluginConfig) problem(at hcl.Range, summary, detail, hint string) Diagno
 	return Diagnostics{diagnostic(diag, c.file)}
 }
 
-// objectWriter writes a JSON object.
 type objectWriter struct {
 	bytes.Buffer
 	keys int

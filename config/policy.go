@@ -76,7 +76,7 @@ func (r *reader) rule(b *hcl.Block) Rule {
 	return rule
 }
 
-// bounds reads the limits of a call under review, or of others the paths that they name.
+// bounds reads the limits of a call under review, or for others the paths that they name.
 func (b block) bounds(rule *Rule) {
 	for _, name := range []string{"files", "deletes", "bytes", "beyond"} {
 		if b.has(name) && rule.Action != Review {

@@ -10,10 +10,10 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// noteAttrs keeps where the attributes of a block stand, for At.
+// noteAttrs keeps the places of a block's attributes, for At.
 func (r *reader) noteAttrs(b *hcl.Block, attrs hcl.Attributes) {
 	if r.cfg.attrs == nil {
-		return // a lock file: nothing more is said about it later
+		return // a lock file, about which nothing is reported later
 	}
 	key := r.scope.key + "."
 	if b.DefRange != r.scope.at {
@@ -33,10 +33,9 @@ func (c *Config) At(attribute, fallback string) string {
 	return fallback
 }
 
-// item names an item of a list for At.
 func item(attribute string, i int) string { return attribute + "[" + strconv.Itoa(i) + "]" }
 
-// attribute is the range of an attribute's value, or of an item of a list.
+// attribute returns the range of an attribute's value, or of a list's item.
 func (c *Config) attribute(name string) *hcl.Range {
 	base, index, item := strings.Cut(name, "[")
 	expr, ok := c.attrs[base]
@@ -52,8 +51,8 @@ func (c *Config) attribute(name string) *hcl.Range {
 	return &at
 }
 
-// Report makes a diagnostic about something outside of the file, such as a program that is not
-// installed. at is a Pos or a result of At; severity is "error" or "warning".
+// Report returns a diagnostic about something outside of the file, such as a program that is not installed. at
+// is a Pos or a result of At; severity is "error" or "warning".
 func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 	subject := c.attribute(at)
 	if subject == nil {
@@ -75,7 +74,6 @@ func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 	return d
 }
 
-// lineOf returns the line of a Pos, nil if there is none.
 func (c *Config) lineOf(at string) *hcl.Range {
 	i := strings.LastIndexByte(at, ':')
 	number, err := strconv.Atoi(at[i+1:])

@@ -16,19 +16,19 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// PrivilegedBlock is a block whose processes may do more than other confined ones, by its own network,
-// read or write, or by a secret in its environment. Changing the files that it runs uses the grant.
+// PrivilegedBlock is a block whose processes may do more than other confined ones, by its own network, read or
+// write, or by a secret in its environment. Changing the files that it runs uses the grant.
 type PrivilegedBlock struct {
-	// Block names it for people, `tool "lint"`, and Pos is its place.
+	// Block is its name for people, `tool "lint"`, Pos its place.
 	Block, Pos string
-	// Files are the paths below the root of its program and arguments: files that exist, and words
-	// that look like one.
+	// Files are the paths below the root of its program and arguments: existing files, and words that look like
+	// one.
 	Files []string
 	// Dirs are the directories among them, including the root. Their content is not compared.
 	Dirs []string
 }
 
-// PrivilegedBlocks lists the blocks with a grant that name files below root, the absolute workspace.
+// PrivilegedBlocks returns the blocks with a grant that name files below root, the absolute workspace.
 func (c *Config) PrivilegedBlocks(root string) (blocks []PrivilegedBlock) {
 	c.eachBlock(func(b *rights) {
 		if !c.grants(b.access, b.env) {
@@ -53,10 +53,9 @@ func (c *Config) PrivilegedBlocks(root string) (blocks []PrivilegedBlock) {
 // ReadOnlyCache is the name in GrantedCaches for all tools of risk read_only without a cache of their own.
 const ReadOnlyCache = "read_only"
 
-// GrantedCaches returns a name, such as "tool-fetch", for each block with rights other than the
-// sandbox block's. Its processes have caches of their own under it: what a process with fewer
-// rights wrote, another would run with its own. ReadOnlyCache is always among them, so that a first
-// such tool restarts no plugin.
+// GrantedCaches returns a name, such as "tool-fetch", for each block with rights other than the sandbox
+// block's. Its processes have their own caches under it: what a process with fewer rights wrote, another would
+// run with its own. ReadOnlyCache is always among them, so that the first such tool restarts no plugin.
 func (c *Config) GrantedCaches() []string {
 	names := []string{ReadOnlyCache}
 	c.eachBlock(func(b *rights) {
@@ -73,7 +72,7 @@ func (c *Config) ReadsOnly() bool {
 		slices.ContainsFunc(c.Resources, func(r argv.Resource) bool { return r.Risk == tool.ReadOnly })
 }
 
-// CacheName returns the name that GrantedCaches has for a block.
+// CacheName returns the name of a block in GrantedCaches.
 func CacheName(kind, name string) string {
 	if name == "" {
 		return kind
@@ -81,7 +80,7 @@ func CacheName(kind, name string) string {
 	return kind + "-" + url.PathEscape(name)
 }
 
-// Withheld calls found for each variable that a block sets but its processes do not get so.
+// Withheld calls found for each variable that a block sets but its processes get differently or not at all.
 func (c *Config) Withheld(found func(kind, name, pos, said string)) {
 	c.eachBlock(func(b *rights) {
 		for _, said := range c.withheld(b.access, b.env) {
@@ -98,7 +97,7 @@ func (c *Config) withheld(a Access, env map[string]string) []string {
 	return variables.Withheld(env, a.Write, trees...)
 }
 
-// rights are those of a block that starts processes. Words are those of its command.
+// rights are the rights of a block that starts processes. Words are its command's.
 type rights struct {
 	kind, name, pos string
 	access          Access
@@ -129,7 +128,7 @@ func (c *Config) eachBlock(found func(*rights)) {
 	}
 }
 
-// DirectoryGrants lists, in sentences, blocks whose grant can be used by changing a file in a directory.
+// DirectoryGrants returns, as sentences, blocks whose grant can be used by changing a file in a directory.
 func (c *Config) DirectoryGrants() (lines []string) {
 	root := realRoot(c.Workspace.Root)
 	for _, block := range c.PrivilegedBlocks(root) {
@@ -171,7 +170,7 @@ func (c *Config) lacks(a Access) bool {
 	return c.Sandbox.Network || slices.ContainsFunc(c.Sandbox.Hosts, func(h string) bool { return !slices.Contains(a.Hosts, h) })
 }
 
-// taskfiles are the paths below root of the Taskfile and all that it includes.
+// taskfiles returns the paths below root of the Taskfile and all that it includes.
 func (c *Config) taskfiles(root string) (files []string) {
 	name := taskincludes.DefaultPath
 	if c.Taskfile != nil && c.Taskfile.Path != "" {
@@ -193,7 +192,7 @@ func literalWords(s *argv.Spec) (words []string) {
 		return append(words, s.Passthrough.Prepend...)
 	case s.Command != nil:
 		for i := range s.Command.Argv {
-			words = append(words, s.Command.Argv[i].Literal) // empty where parameters are
+			words = append(words, s.Command.Argv[i].Literal) // empty for parameters
 		}
 	}
 	return words
@@ -213,7 +212,7 @@ func literalEnv(t *argv.Template) map[string]string {
 	return env
 }
 
-// filesNamed picks the files below root out of the words of a command line.
+// filesNamed returns the files below root among the words of a command line.
 func filesNamed(root string, words []string) (files []string) {
 	for i, word := range words {
 		if strings.HasPrefix(word, "-") {
@@ -225,7 +224,7 @@ func filesNamed(root string, words []string) (files []string) {
 			word = module + "/__main__.py"
 		}
 		files = append(files, fileNamed(root, word)...)
-		if strings.ContainsFunc(word, betweenWords) { // a script, as sh -c takes it
+		if strings.ContainsFunc(word, betweenWords) { // a script, as for sh -c
 			for _, part := range strings.FieldsFunc(runBy(word), betweenWords) {
 				files = append(files, fileNamed(root, part)...)
 			}
@@ -256,17 +255,16 @@ func dirsNamed(root string, words []string) (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// written matches what a script redirects its output to, printed a command that only prints a file,
-// at the end of a line.
+// written matches what a script redirects its output to, printed a command that only prints a file, at the end
+// of a line.
 var (
 	written = matching.Lazy(`(^|[^<])>>?\|?[ \t]*([^\s;&|()<>"'=` + "`" + `$]+)`)
 	printed = matching.Lazy(`((?:^|[;&\n])[ \t]*(?:cat|cut|grep|head|tail|wc)(?:[ \t]+-[^\s;&|()<>]*)*[ \t]*<?[ \t]*)` +
 		`([^\s;&|()<>"'=` + "`" + `$-][^\s;&|()<>"'=` + "`" + `$]*)([ \t]*(?:$|[;&\n]))`)
 )
 
-// runBy returns a script without its redirection targets, which it does not run. Where it only
-// prints such a file, as a tool with a log does, that is removed too, unless another program could
-// read the output.
+// runBy returns a script without its redirection targets, which it does not run. Commands that only print such
+// a file, as a tool with a log does, are removed too, unless another program could read the output.
 func runBy(script string) string {
 	if !strings.ContainsAny(script, "|(`{") && !strings.Contains(script, "exec") {
 		var targets []string
@@ -286,7 +284,7 @@ func runBy(script string) string {
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", r) }
 
-// fileNamed returns the path that a word may name below root, and where it leads if it is a link.
+// fileNamed returns the path that a word may name below root, and its target if it is a link.
 func fileNamed(root, word string) []string {
 	path := word
 	if !filepath.IsAbs(path) {

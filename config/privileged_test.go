@@ -59,7 +59,7 @@ func TestGrantingNamesWhatIsRun(t *testing.T) {
 	}
 }
 
-// Each set of rights has its caches.
+// Each set of rights has its own caches.
 func TestGrantedCaches(t *testing.T) {
 	const run = "command { argv = [\"true\"] }\n}\n"
 	for src, want := range map[string][]string{

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 )
 
-// asks reads the ask blocks of a tool or prompt.
 func (b block) asks(p *params) []argv.Ask {
 	var asks []argv.Ask
 	seen := make(map[string]hcl.Range)
@@ -81,7 +80,6 @@ func (b block) askModel(nested *hcl.Block, p *params) *argv.AskModel {
 	return m
 }
 
-// field reads a field of a form.
 func (b block) field(nested *hcl.Block, before []argv.Field) argv.Field {
 	name := nested.Labels[0]
 	b.name("field", name, nested.LabelRanges[0])
@@ -124,7 +122,7 @@ func (b block) checkField(f *argv.Field) {
 	}
 }
 
-// form reads a form whose schema is written out.
+// form reads a form written as a schema.
 func (b block) form() json.RawMessage {
 	raw := b.objectSchema("form")
 	if raw == nil {
@@ -164,7 +162,6 @@ func (b block) noSecret(at hcl.Range, name, title string) {
 	}
 }
 
-// answerName compiles ask.KEY.FIELD.
 func (c compiler) answerName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
 	key, ok := second(e.Traversal)
 	i := slices.IndexFunc(c.params.asks, func(a argv.Ask) bool { return a.Key == key })

@@ -10,8 +10,8 @@ import (
 	hostschema "github.com/toolhost/toolhost/host/schema"
 )
 
-// objectSchema reads a JSON Schema of an object: JSON as text, kept as written, or an object of the
-// expression language.
+// objectSchema reads a JSON Schema of an object: JSON as text, kept as written, or an object of the expression
+// language.
 func (b block) objectSchema(name string) json.RawMessage {
 	raw := b.json(name)
 	if raw == nil {
@@ -49,7 +49,7 @@ func (b block) objectSchema(name string) json.RawMessage {
 	return raw
 }
 
-// toolParams reads the parameters of a tool: its param blocks, or a schema that is kept as it is.
+// toolParams reads the parameters of a tool: its param blocks, or a schema that is kept as written.
 func (b block) toolParams(spec *argv.Spec) *params {
 	if !b.has("params_schema") {
 		p := b.params()
@@ -71,7 +71,6 @@ func (b block) toolParams(spec *argv.Spec) *params {
 	return p
 }
 
-// annotate reads a param block beside a params_schema: how a property is used.
 func (b block) annotate(nested *hcl.Block, p *params) {
 	param := p.find(nested.Labels[0])
 	if param == nil {

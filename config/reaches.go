@@ -4,9 +4,9 @@ import "strconv"
 
 // Reach is what the processes of one block reach by the network.
 type Reach struct {
-	// Block names it for people, `tool "lint"`, and Pos is its place.
+	// Block is its name for people, `tool "lint"`, Pos its place.
 	Block, Pos string
-	// All is everything; else Hosts says what.
+	// All means everything; otherwise Hosts.
 	All   bool
 	Hosts []string
 }
@@ -22,7 +22,7 @@ func (r Reach) String() string {
 	return "no host"
 }
 
-// Reaches lists the blocks whose processes reach the network, with the sandbox block for the defaults.
+// Reaches returns the blocks whose processes reach the network, with the sandbox block for the defaults.
 func (c *Config) Reaches() (all []Reach) {
 	add := func(kind, name, pos string, a Access) {
 		if name != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// fail reports an error: what it is, what to do about it, and the details.
+// fail reports an error: summary, hint on what to do, and details.
 func (r *reader) fail(at hcl.Range, summary, hint, format string, args ...any) {
 	r.report(hcl.DiagError, at, summary, hint, fmt.Sprintf(format, args...))
 }
@@ -33,7 +33,7 @@ func (r *reader) report(severity hcl.DiagnosticSeverity, at hcl.Range, summary, 
 	r.diags = append(r.diags, diag)
 }
 
-// once reports a name of a kind that is already there, with both places.
+// once reports a second use of a name of a kind, with both places.
 func (r *reader) once(kind, name string, at hcl.Range) bool {
 	key := kind + "\x00" + name
 	if first, ok := r.seen[key]; ok {
@@ -45,7 +45,6 @@ func (r *reader) once(kind, name string, at hcl.Range) bool {
 	return true
 }
 
-// single reports a block that may stand once and is there already.
 func (r *reader) single(b *hcl.Block) bool {
 	if first, ok := r.seen[b.Type]; ok {
 		hint := "Put everything into one."
@@ -89,7 +88,7 @@ func didYouMean(given string, known []string) string {
 	return ""
 }
 
-// sentence ends a message with a full stop where it has no end.
+// sentence ends a message with a full stop if it has no end.
 func sentence(s string) string {
 	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ".") {
 		return s
@@ -97,7 +96,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// oneOf lists the values that something may have.
+// oneOf returns a list of values for messages.
 func oneOf(values []string) string {
 	quoted := make([]string, len(values))
 	for i, v := range values {
@@ -109,7 +108,7 @@ func oneOf(values []string) string {
 	return strings.Join(quoted, "")
 }
 
-// mustBe suggests a value among the only ones.
+// mustBe suggests one of the only allowed values.
 func mustBe(given string, values []string) string {
 	hint := "Use " + oneOf(values) + "."
 	if near := nearest.Typo(given, values); near != "" && !slices.Contains(values, given) {

@@ -86,7 +86,6 @@ func (b block) variables(res *argv.Resource, names []string) *params {
 	return p
 }
 
-// textParam reads what can be said of a parameter that is a text.
 func (b block) textParam(p *argv.Param) {
 	p.Type, p.Pos = argv.TypeString, pos(b.at)
 	b.text("description", &p.Description)
@@ -97,8 +96,8 @@ func (b block) textParam(p *argv.Param) {
 	b.consistent(p)
 }
 
-// suggestions reads an argument's suggested values: a list, or lists by the values of another
-// argument, one of names.
+// suggestions reads an argument's suggested values: a list, or lists by the values of another argument, one of
+// names.
 func (b block) suggestions(name string, names []string, to *map[string]argv.Suggestions) {
 	a := b.attrs["complete"]
 	if a == nil {
@@ -128,7 +127,6 @@ func (b block) suggestions(name string, names []string, to *map[string]argv.Sugg
 	(*to)[name] = made
 }
 
-// listsBy reads an object of lists of texts.
 func (r *reader) listsBy(e hcl.Expression) map[string][]string {
 	pairs, diags := hcl.ExprMap(e)
 	if diags.HasErrors() {
@@ -194,7 +192,7 @@ func (r *reader) prompt(b *hcl.Block) {
 	r.cfg.Prompts = append(r.cfg.Prompts, made)
 }
 
-// labels are the first labels of the blocks of a type.
+// labels returns the first labels of the blocks of a type.
 func (b block) labels(kind string) (all []string) {
 	for _, nested := range b.blocks {
 		if nested.Type == kind {
@@ -250,7 +248,7 @@ func (r *reader) message(b *hcl.Block, p *params) argv.Message {
 	return m
 }
 
-// offers reads the names of resources or prompts that a toolset has.
+// offers reads the names of a toolset's resources or prompts.
 func (b block) offers(name string) []string {
 	known := []string{}
 	if name == "resources" {

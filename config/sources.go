@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
-// words splits labels at blanks.
 func words(labels []string) []string {
 	var all []string
 	for _, label := range labels {
@@ -58,7 +57,6 @@ func (r *reader) plugin(b *hcl.Block) {
 	r.cfg.Plugins = append(r.cfg.Plugins, p)
 }
 
-// version reads the constraint on an installed plugin.
 func (b block) version(p *Plugin) {
 	if !b.text("version", &p.Version) {
 		return
@@ -108,14 +106,12 @@ func (b block) idleTimeout(to *time.Duration) {
 	b.duration(name, to)
 }
 
-// prefix reads a prefix for the names of tools.
 func (b block) prefix(to *string) {
 	if b.text("prefix", to) && *to != "" {
 		b.name("prefix", *to, b.where("prefix"))
 	}
 }
 
-// server reads an mcp block.
 func (r *reader) server(b *hcl.Block) {
 	r.name("server", b.Labels[0], b.LabelRanges[0])
 	blk := r.open(b, "mcp")
@@ -169,7 +165,7 @@ func (r *reader) checkURL(s string, at hcl.Range) {
 	}
 }
 
-// risks reads the risks of an upstream server's tools, by globs on their names.
+// risks reads the risks of an MCP server's tools, by globs on their names.
 func (b block) risks(to *map[string]tool.Risk) {
 	for _, e := range b.entries("risk") {
 		risk := tool.Risk(e.value)

@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/command/standard"
 )
 
-// TestStandardSource: the tools that are there without an agent.hcl are those
-// that the text of the standard wrappers declares.
+// TestStandardSource checks that the tools without an agent.hcl are those declared by the text of the standard
+// wrappers.
 func TestStandardSource(t *testing.T) {
 	cfg, diags := Parse("agent.hcl", standard.Source(), LoadOptions{})
 	require.Empty(t, diags)
@@ -46,7 +46,7 @@ func TestStandardSource(t *testing.T) {
 	assert.Equal(t, cfg.Tools, standard.Specs(), "go test ./config -run TestStandardSource -update")
 }
 
-// literal is a value as Go has it, without the fields that have their zero value.
+// literal returns a value in Go's syntax, without zero fields.
 func literal(v reflect.Value) string {
 	var parts []string
 	switch v.Kind() {
@@ -59,7 +59,7 @@ func literal(v reflect.Value) string {
 			}
 		}
 	case reflect.Slice:
-		for i := range v.Len() { // the slice says of what type
+		for i := range v.Len() { // the slice has the type
 			parts = append(parts, strings.TrimPrefix(literal(v.Index(i)), v.Type().Elem().String()))
 		}
 	default:

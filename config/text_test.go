@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A secret is kept out of texts as it was given, too: HCL normalizes it.
+// A secret is also kept out of texts as it was given: HCL normalizes it.
 func TestSecretOfTwoForms(t *testing.T) {
 	const given = "cafe\u0301-s3cret"
 	cfg := parse(t, "agent.hcl", `
@@ -49,7 +49,7 @@ func TestSecrets(t *testing.T) {
 	assert.Nil(t, cfg.Variables[0].Value)
 }
 
-// A secret shows up neither in the text nor in the JSON of a diagnostic.
+// A secret appears neither in the text nor in the JSON of a diagnostic.
 func TestSecretsInDiagnostics(t *testing.T) {
 	src := `
 		locals { token = env("TOKEN") }

@@ -39,7 +39,7 @@ func (r *reader) tool(b *hcl.Block) {
 	r.cfg.Tools = append(r.cfg.Tools, spec)
 }
 
-// body reads params and the one of passthrough and command that a tool has.
+// body reads a tool's params, and its passthrough or command.
 func (b block) body(spec *argv.Spec) {
 	params := b.toolParams(spec)
 	params.asks = b.asks(params)
@@ -77,7 +77,6 @@ func (b block) body(spec *argv.Spec) {
 	}
 }
 
-// risk reads a risk; fallback is for a missing one.
 func (b block) risk(name string, fallback tool.Risk) tool.Risk {
 	s := string(fallback)
 	b.oneOf(name, &s, risks()...)
@@ -88,8 +87,8 @@ func risks() []string {
 	return []string{string(tool.ReadOnly), string(tool.SafeWrite), string(tool.Dangerous)}
 }
 
-// permissions reads a list of permissions. Tools may name their own: an unknown one is refused only
-// if it resembles a known one.
+// permissions reads a list of permissions. Tools may name their own: an unknown one is refused only if it
+// resembles a known one.
 func (b block) permissions(name string) []tool.Permission {
 	var list []string
 	if !b.texts(name, &list) {
@@ -135,7 +134,6 @@ func (r *reader) example(b *hcl.Block, spec *argv.Spec) argv.Example {
 	return e
 }
 
-// passthrough reads the grammar of a wrapped program.
 func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	body, options := splitOptions(b.Body)
 	rest := *b
@@ -231,7 +229,7 @@ func (b block) style(name string) argv.Style {
 	return argv.Style(s)
 }
 
-// kinds reads what the values of an option are that takes several.
+// kinds reads the kinds of values of an option with several.
 func (b block) kinds(name string) []argv.Kind {
 	var texts []string
 	if !b.texts(name, &texts) {
@@ -265,7 +263,6 @@ func (b block) kind(name string, kinds ...argv.Kind) argv.Kind {
 	return argv.Kind(s)
 }
 
-// operands reads the operands block of a passthrough.
 func (b block) operands(w *argv.Wrapper) {
 	var first *hcl.Block
 	for _, nested := range b.blocks {
@@ -302,8 +299,8 @@ func (b block) operands(w *argv.Wrapper) {
 	}
 }
 
-// CheckExamples checks every tool's examples, which must be accepted, and rejects, which must be
-// refused, with paths. Nothing is run.
+// CheckExamples checks with paths that every tool's examples are accepted and its rejects refused. Nothing is
+// run.
 func CheckExamples(cfg *Config, paths argv.Paths) Diagnostics {
 	var diags Diagnostics
 	for i := range cfg.Tools {

@@ -49,7 +49,7 @@ func (r *reader) variable(b *hcl.Block) {
 	r.cfg.Variables = append(r.cfg.Variables, v)
 }
 
-// defaultValue evaluates the default, NilVal without one.
+// defaultValue evaluates the default; NilVal without one.
 func (b block) defaultValue() (cty.Value, bool) {
 	a := b.attrs["default"]
 	if a == nil {
@@ -73,7 +73,7 @@ func (r *reader) override(v *Variable, bind *binding, fallback cty.Value) bool {
 	}
 	if ok {
 		if v.Sensitive {
-			r.secret(text) // as it was given; a text of HCL is normalized
+			r.secret(text) // unchanged; a text of HCL is normalized
 		}
 		return r.given(v.Name, text, bind, fallback)
 	}
@@ -88,7 +88,7 @@ func (r *reader) override(v *Variable, bind *binding, fallback cty.Value) bool {
 	return true
 }
 
-// given reads a value that was given as text, as the type of the default.
+// given converts a value given as text to the type of the default.
 func (r *reader) given(name, text string, bind *binding, fallback cty.Value) bool {
 	plain := fallback
 	if plain != cty.NilVal {
@@ -112,7 +112,7 @@ func (r *reader) given(name, text string, bind *binding, fallback cty.Value) boo
 	return false
 }
 
-// sameKind compares types as far as a value given from outside must agree.
+// sameKind compares types as far as a value from outside must agree.
 func sameKind(a, b cty.Type) bool {
 	list := func(t cty.Type) bool { return t.IsTupleType() || t.IsListType() || t.IsSetType() }
 	object := func(t cty.Type) bool { return t.IsObjectType() || t.IsMapType() }
@@ -136,7 +136,7 @@ func (r *reader) recordValue(v *Variable, bind *binding) {
 	bind.value = bind.value.Mark(sensitive)
 }
 
-// leaves lists the texts in a value.
+// leaves returns the texts in a value.
 func leaves(v cty.Value) []string {
 	v, _ = v.UnmarkDeep()
 	var all []string
@@ -149,7 +149,6 @@ func leaves(v cty.Value) []string {
 	return all
 }
 
-// markedTexts lists the texts in a value that are secret.
 func markedTexts(v cty.Value) []string {
 	switch {
 	case v.IsMarked():
@@ -187,7 +186,6 @@ func (r *reader) resolveLocals() {
 	}
 }
 
-// inOrder returns attributes in the order of the source.
 func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
 	return slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
 		if a.NameRange.Start.Byte != b.NameRange.Start.Byte {

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// A path is used only where it leads as it did when the file was judged.
+// A path is used only if it leads where it did when the file was judged.
 func TestPathsAreVerified(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

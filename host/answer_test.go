@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// What somebody else's tool says is cut where the operator allows no more; the
-// operator's own tools have their own limits.
+// A foreign tool's result is truncated to the operator's bound; the operator's own tools have their own limits.
 func TestForeignResultsAreBounded(t *testing.T) {
 	const most = 1 << 20
 	long := strings.Repeat("é", 2<<20)
@@ -58,12 +57,11 @@ func TestForeignResultsAreBounded(t *testing.T) {
 		"the operator's own")
 }
 
-// fixedPrompt is a prompt of a source.
 type fixedPrompt struct{ tool.Tool }
 
 func (fixedPrompt) Prompt() *tool.PromptDefinition { return &tool.PromptDefinition{Name: "ask"} }
 
-// Whatever wraps a source, in whichever order, what the others say of it holds.
+// Wrappers of a source, in any order, keep each other's properties.
 func TestWrappersKeepWhatTheyWrap(t *testing.T) {
 	own := list{name: "own", tools: []tool.Tool{echo("echo")}}
 	prompts := []tool.Prompt{fixedPrompt{echo("ask")}}

@@ -23,18 +23,17 @@ var ErrNoModel = errors.New("none is configured")
 // "elicitation.url", "sampling" or "roots".
 const NeedsDetail = "needs"
 
-// asking is what a call knows of the questions that it had.
 type asking struct {
 	mu      sync.Mutex
 	given   map[string]tool.Answer         // by a model, during this call
-	pending map[string]*tool.InputRequired // as they were put
+	pending map[string]*tool.InputRequired // as they were asked
 	order   []string                       // of their keys
-	failed  map[string]error               // for lack of an answer from a model
+	failed  map[string]error               // errors of models that did not answer
 	// connects are connections that the user is asked about after the call.
 	connects []string
 }
 
-// Ask answers a question from the request or by the configured model; else the face has to ask it.
+// Ask answers a question from the request or by the configured model; otherwise the face must ask it.
 func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
 	if answer, ok := s.answered(key); ok {
 		return answer, CheckAnswer(form, answer)
@@ -90,7 +89,6 @@ func CheckAnswer(form tool.Form, answer tool.Answer) error {
 	return nil
 }
 
-// fieldsOf lists the fields of a form in words.
 func fieldsOf(form json.RawMessage) string {
 	var shape struct {
 		Properties map[string]struct {
@@ -134,7 +132,7 @@ func (s *services) answered(key string) (tool.Answer, bool) {
 	return answer, ok
 }
 
-// put notes a question and gives the error that hands it up.
+// put notes a question and returns the error that passes it to the face.
 func (s *services) put(key string, form tool.Form) error {
 	question := &tool.InputRequired{Key: key, Form: form}
 	s.call.asking.mu.Lock()
@@ -149,8 +147,8 @@ func (s *services) put(key string, form tool.Form) error {
 	return question
 }
 
-// question returns a tool's question as it was asked: a plugin's protocol has no place for parts of
-// it, nor for the questions asked with it.
+// question returns a tool's question as it was asked: a plugin's protocol omits parts of it, and the questions
+// asked with it.
 func (c *call) question(q *tool.InputRequired) *tool.InputRequired {
 	c.asking.mu.Lock()
 	defer c.asking.mu.Unlock()
@@ -167,15 +165,14 @@ func (c *call) question(q *tool.InputRequired) *tool.InputRequired {
 	return &all
 }
 
-// given are the answers of the configured model.
+// given returns the answers of the configured model.
 func (c *call) given() map[string]tool.Answer {
 	c.asking.mu.Lock()
 	defer c.asking.mu.Unlock()
 	return maps.Clone(c.asking.given)
 }
 
-// addAnswers adds the answers to the parameters of the decision: an approval holds for these
-// answers alone.
+// addAnswers adds the answers to the parameters of the decision: an approval is for these answers only.
 func (c *call) addAnswers(ctx context.Context, p *Proposal) error {
 	answerer, ok := c.entry.Tool.(tool.Answerer)
 	if !ok {
@@ -222,7 +219,7 @@ func WithoutAnswers(params json.RawMessage) (json.RawMessage, map[string]tool.An
 	return tool.MustMarshal(all), answers
 }
 
-// askModel asks a model once in a call, although each step goes through the tool's questions.
+// askModel asks a model once in a call, although each step repeats the tool's questions.
 func (s *services) askModel(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
 	a := &s.call.asking
 	a.mu.Lock()
@@ -248,8 +245,8 @@ func (s *services) askModel(ctx context.Context, key string, form tool.Form) (to
 	return a.given[key], nil
 }
 
-// Sample asks the configured model, else the caller's: at once if possible, else by a question of
-// the face.
+// Sample asks the configured model, or else the caller's: at once if possible, otherwise by a question of the
+// face.
 func (s *services) Sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
 	sum := sha256.Sum256(tool.MustMarshal(request))
 	key := "sample-" + base64.RawURLEncoding.EncodeToString(sum[:9])
@@ -279,7 +276,7 @@ func (s *services) sample(ctx context.Context, key string, request tool.SampleRe
 		With(NeedsDetail, "sampling")
 }
 
-// readSample reads a model's answer that came by way of the face.
+// readSample parses a model's answer that came through the face.
 func readSample(answer tool.Answer) (*tool.SampleResponse, error) {
 	var response tool.SampleResponse
 	if !answer.Accepted() {

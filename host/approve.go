@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// approve demands the answer that the judge asked for.
+// approve requires the answer that the judge asked for.
 func (c *call) approve(ctx context.Context) error {
 	switch {
 	case c.reviewed != nil:
@@ -19,7 +19,7 @@ func (c *call) approve(ctx context.Context) error {
 	return c.approveCall(ctx)
 }
 
-// approveCall asks for the answer, or does what was answered.
+// approveCall asks for the answer, or applies it.
 func (c *call) approveCall(ctx context.Context) error {
 	if answer, given := c.request.Answers[ApprovalKey]; given {
 		return c.answeredApproval(ctx, answer)
@@ -35,7 +35,6 @@ func (c *call) approveCall(ctx context.Context) error {
 		Form: tool.Form{Message: q.Headline() + "\n" + q.Why(), Schema: approvalForm}}
 }
 
-// decidedElsewhere does what a person has said at another place.
 func (c *call) decidedElsewhere(ctx context.Context, v Verdict, reason string) error {
 	if v == Refuse {
 		c.decided(ctx, "refused elsewhere")
@@ -47,11 +46,9 @@ func (c *call) decidedElsewhere(ctx context.Context, v Verdict, reason string) e
 
 const askedAlready = "asked already"
 
-// AskedAlready answers a question for approval that is not asked, since the user sees that of an
-// equal call.
+// AskedAlready answers a question for approval that is not asked, since the user sees that of an equal call.
 func AskedAlready() tool.Answer { return tool.Answer{Action: askedAlready} }
 
-// answeredApproval does what the person said, if one has said anything.
 func (c *call) answeredApproval(ctx context.Context, answer tool.Answer) error {
 	if answer.Action == askedAlready {
 		c.decided(ctx, answeredNothing)
@@ -73,8 +70,7 @@ func (c *call) answeredApproval(ctx context.Context, answer tool.Answer) error {
 	return c.wait(ctx, answeredNothing, cmp.Or(reason, "the question was closed without an answer"))
 }
 
-// Refused is the error of a call that the user has refused, with the reason, which may be empty,
-// for the agent.
+// Refused returns the error of a call that the user refused, with the reason for the agent, which may be empty.
 func Refused(name, reason string) *tool.Error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -85,7 +81,7 @@ func Refused(name, reason string) *tool.Error {
 		Suggest("Do not repeat the call; do what the user says instead.").With("reason", reason)
 }
 
-// wait ends an undecided call. Where possible, it waits for the user to approve it in a terminal.
+// wait ends an undecided call. If possible, it waits for the user to approve it in a terminal.
 func (c *call) wait(ctx context.Context, answer, why string) error {
 	how, reason := c.request.HowToApprove, c.outcome.Decision.Reason
 	if how == "" {
@@ -107,7 +103,7 @@ func (c *call) wait(ctx context.Context, answer, why string) error {
 		Suggest("%s", how).With("rule", c.outcome.Decision.Rule)
 }
 
-// approver is where calls wait, nil where this one cannot.
+// approver returns where calls wait, nil if this one cannot.
 func (c *call) approver() Approvals {
 	if !c.request.ApproveLater {
 		return nil
@@ -115,7 +111,7 @@ func (c *call) approver() Approvals {
 	return c.host.options.Approvals
 }
 
-// binding is the session that an approval is for, "" for any.
+// binding returns the session that an approval is for, "" for any.
 func (c *call) binding() string {
 	if c.request.Anonymous {
 		return ""
@@ -123,7 +119,7 @@ func (c *call) binding() string {
 	return c.session.name
 }
 
-// saidElsewhere takes the user's decision in a terminal, which is good for one call.
+// saidElsewhere consumes the user's decision in a terminal, which is for one call.
 func (c *call) saidElsewhere(ctx context.Context) (v Verdict, reason string) {
 	approvals := c.approver()
 	if approvals == nil {
@@ -140,7 +136,7 @@ func (c *call) saidElsewhere(ctx context.Context) (v Verdict, reason string) {
 	return v, reason
 }
 
-// watched takes the decision of a user who looks at the waiting calls.
+// watched returns the decision of a user who watches the waiting calls.
 func (c *call) watched(ctx context.Context) (v Verdict, reason string) {
 	approvals, ok := c.approver().(Watched)
 	if !ok {
@@ -157,7 +153,7 @@ func (c *call) watched(ctx context.Context) (v Verdict, reason string) {
 	return v, reason
 }
 
-// file makes the call wait for approval, and returns how the user gives it.
+// file makes the call wait for approval, and returns how the user approves it.
 func (c *call) file(ctx context.Context) (how string, err error) {
 	approvals := c.approver()
 	if approvals == nil {
@@ -171,8 +167,8 @@ func (c *call) file(ctx context.Context) (how string, err error) {
 	return approvals.File(ctx, c.binding(), *proposal, c.outcome.Decision)
 }
 
-// remember stores a lasting approval and returns what to record of the answer. A failure does not
-// stop the call.
+// remember stores a lasting approval and returns what to record of the answer. A failure does not stop the
+// call.
 func (c *call) remember(ctx context.Context) string {
 	if c.host.options.Remember == nil {
 		return "approved"

@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// placed returns the result with its artifacts named for callers: in order, and relative to the
-// workspace if they are in it. r itself is not changed: a tool may keep it.
+// placed returns the result with its artifacts named for callers: in order, and relative to the workspace if
+// inside it. r itself is not changed: a tool may keep it.
 func placed(r *tool.Result, root string) *tool.Result {
 	if r == nil || len(r.Artifacts) == 0 {
 		return r

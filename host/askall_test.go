@@ -12,9 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// What a tool asks one after the other before it gives up is asked at once, also
-// where the error that it hands up names the first alone, as on the way through
-// a plugin.
+// A tool's questions are all asked at once, even if the tool's error names only the first, as through a plugin.
 func TestAskAll(t *testing.T) {
 	for name, forget := range map[string]bool{"as it is": false, "through a plugin": true} {
 		t.Run(name, func(t *testing.T) {

@@ -11,20 +11,19 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Bounds of an error. A call's error is sent twice, as text and as data, and escaped: far below a
-// mebibyte.
+// Bounds of an error. A call's error is sent twice, as text and as data, and escaped: far below a mebibyte.
 const (
 	maxMessage = 64 << 10 // bytes of a message, and of a suggestion
 	maxDetails = 128 << 10
-	maxDetail  = 8 << 10 // bytes of one text, where there is too much
-	maxItems   = 100     // of one list, where there is too much
+	maxDetail  = 8 << 10 // bytes of one text, if there is too much
+	maxItems   = 100     // of one list, if there is too much
 )
 
 // mostAnswer is the default bound of a foreign tool's answer, in bytes.
 const mostAnswer = 1 << 20
 
-// boundedResult cuts the text of a foreign tool beyond most bytes. Data cannot be cut and is an
-// error; images and the like stay as they are.
+// boundedResult truncates the text of a foreign tool to most bytes. Data cannot be truncated and is an error;
+// images and the like stay.
 func boundedResult(r *tool.Result, most int64) *tool.Result {
 	const next = "Ask for less in one call, or raise output in the limits block of agent.hcl."
 	var size int64
@@ -93,7 +92,7 @@ func bounded(e *tool.Error) *tool.Error {
 	return &short
 }
 
-// isOutput reports a command's output, which the configured limit already bounds.
+// isOutput reports whether a detail is a command's output, which the configured limit already bounds.
 func isOutput(key string) bool { return key == "stdout" || key == "stderr" }
 
 // cut keeps the beginning of a text and says how much is missing.
@@ -105,7 +104,6 @@ func cut(text string, limit int) string {
 	return fmt.Sprintf("%s[... %d bytes left out]", head, len(text)-len(head))
 }
 
-// cutValue keeps the beginning of a detail.
 func cutValue(value any) any {
 	data, err := json.Marshal(value)
 	if err != nil || len(data) <= maxDetail {

@@ -12,14 +12,13 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// Call runs one call of a tool, from its name to its result, for every face. Failures are part of
-// the outcome.
+// Call runs one call of a tool, from its name to its result, for every face. Failures are part of the outcome.
 func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
 	return c.execute(ctx)
 }
 
-// Refuse records a call that the face refuses as failed with the error why. Nothing is run.
+// Refuse records as failed, with the error why, a call that the face refuses. Nothing is run.
 func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
 	c.running = c.host.running.enter()
@@ -35,7 +34,6 @@ func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) 
 	return &c.outcome
 }
 
-// execute takes a call through all its steps.
 func (c *call) execute(ctx context.Context) *Outcome {
 	c.running = c.host.running.enter()
 	defer c.host.running.leave(c.running)
@@ -45,22 +43,22 @@ func (c *call) execute(ctx context.Context) *Outcome {
 	ctx, done := c.begin(ctx) // count the step
 	defer done()
 	err := inOrder(ctx,
-		c.requireRecorded, // recorded, where it has to be
+		c.requireRecorded, // recorded, if required
 		c.resolve,         // name -> tool
 		c.decode,          // params against the schema, all violations at once
 		c.judge,           // allow, ask or deny
-		c.plan,            // what would happen, where somebody wants to see it
-		c.review,          // what does happen, in a view, where the judge said so
-		c.approve,         // the user's word, where the judge said ask
+		c.plan,            // what would happen, if requested
+		c.review,          // what does happen, in a view, if the judge requires it
+		c.approve,         // the user's decision, if the judge requires it
 		c.run,             // the tool itself, under deadline and recover
 	)
-	c.render(ctx, err) // the result in the toolset's own shape
+	c.render(ctx, err) // the result in the toolset's own form
 	c.redact()
 	c.record(ctx)
 	return &c.outcome
 }
 
-// unready answers a call that cannot be made now, and reports that it did.
+// unready answers a call that cannot be made now, and reports whether it did.
 func (c *call) unready(ctx context.Context) bool {
 	if c.host.options.Ready == nil {
 		return false
@@ -86,7 +84,6 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// call is the state of one call on its way through the pipeline.
 type call struct {
 	host       *Host
 	session    *Session
@@ -100,19 +97,19 @@ type call struct {
 	secrets    []string       // those values
 	unrecorded error          // of its beginning
 	changed    []string       // by the processes of a call that failed
-	told       map[string]any // metadata about the same
+	told       map[string]any // metadata about changed
 	// connections are those of the call's processes.
 	connections       []network.Connection
 	connectionsMissed int
 	origin            Origin
-	answer            string // that decided, where somebody was asked
+	answer            string // that decided, if someone was asked
 	running           *running
 	reviewed          *reviewed // made in a view; reviewing is its name
 	reviewing         string
 	filed             bool // it waits for approval
 }
 
-// begin counts the step. The returned context carries the call; call done at the end.
+// begin counts the step. The returned context has the call; done must be called at the end.
 func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 	step := c.request.Step
 	if step == 0 {
@@ -154,7 +151,7 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 	return ctx, done
 }
 
-// requireRecorded refuses a call that has to be in the record and is not.
+// requireRecorded refuses a call that must be in the record and is not.
 func (c *call) requireRecorded(context.Context) error {
 	required, err := c.recordNeeded()
 	if !required || err == nil {
@@ -210,7 +207,7 @@ func (c *call) decode(context.Context) error {
 	}
 	given := params
 	params, _, violations := accepts.Decode(given)
-	if len(violations) > 0 && !c.host.Catalog().Toolset().Envelope { // contracts have such calls fail
+	if len(violations) > 0 && !c.host.Catalog().Toolset().Envelope { // contracts fail such calls
 		if relaxed, changed := accepts.Relax(given); changed {
 			params, _, violations = accepts.Decode(relaxed)
 		}
@@ -245,7 +242,7 @@ func (c *call) judge(ctx context.Context) error {
 	return nil
 }
 
-// proposal is the call as judges see it.
+// proposal returns the call as judges see it.
 func (c *call) proposal(ctx context.Context) (*Proposal, error) {
 	p := &Proposal{Tool: c.entry.Name, Source: c.entry.Source, Definition: c.entry.Definition(), Params: c.tool.Params,
 		Client: c.request.Client}
@@ -276,7 +273,7 @@ func (s *Session) Propose(ctx context.Context, request Request) (*Proposal, erro
 	return c.proposal(ctx)
 }
 
-// Preview is a dry run of a call without a record. With an error, the outcome is as far as it came.
+// Preview is a dry run of a call without a record. With an error, the outcome is as far as it got.
 func (s *Session) Preview(ctx context.Context, request Request) (*Outcome, error) {
 	request.DryRun = true
 	c := s.unmade(request)
@@ -294,7 +291,7 @@ func (s *Session) Preview(ctx context.Context, request Request) (*Outcome, error
 	return &c.outcome, nil
 }
 
-// unmade is a call that is only looked at.
+// unmade returns a call that is not made.
 func (s *Session) unmade(request Request) *call {
 	c := &call{host: s.host, session: s, request: request, running: new(running), started: time.Now()}
 	c.outcome.Tool = request.Tool
@@ -309,7 +306,7 @@ func denied(name string, d Decision) *tool.Error {
 		With("rule", d.Rule)
 }
 
-// plan runs for a dry run and before an approval alone: a plain call pays nothing for it.
+// plan does nothing unless for a dry run or before an approval: a plain call pays nothing for it.
 func (c *call) plan(ctx context.Context) error {
 	if a := c.outcome.Decision.Action; !c.request.DryRun && a != Ask && a != Review {
 		return nil

@@ -13,27 +13,26 @@ import (
 
 // Toolset is a selection of tools that is offered to a caller as one set.
 type Toolset struct {
-	// Name is what the caller asked for; for messages.
+	// Name is what the caller requested, for messages.
 	Name string
-	// Tools are the names to offer, in this order. Nil offers all.
+	// Tools are the names to offer, in this order; nil means all.
 	Tools []string
-	// Resources and Prompts are the names of those to offer. Nil offers all.
+	// Resources and Prompts are the names to offer; nil means all.
 	Resources, Prompts []string
 	// Rename maps names of tools to their names in this set.
 	Rename map[string]string
-	// Hide reports tools to leave out, such as those that a policy always denies, by their name in
-	// the set. May be nil.
+	// Hide reports whether to leave out a tool, such as one that a policy always denies, by its name in the
+	// set. May be nil.
 	Hide func(name string, def *tool.Definition) bool
-	// Absent suggests what to do about an unknown tool, "" for no more than similar names. May be
-	// nil.
+	// Absent suggests what to do about an unknown tool; with "" only similar names are suggested. May be nil.
 	Absent func(name string) string
 	// Envelope is set for contracts whose tools answer with the contract's own result object.
 	Envelope bool
-	// Search has faces offer models a search of the tools in place of the list.
+	// Search makes faces offer models a search of the tools instead of the list.
 	Search bool
 }
 
-// rename returns the name in this set of a tool that has these names.
+// rename returns the name in this set of a tool with these names.
 func (t *Toolset) rename(own, portable string) string {
 	for _, name := range []string{own, portable} {
 		if renamed, ok := t.Rename[name]; ok {
@@ -50,7 +49,7 @@ type Entry struct {
 	Source string
 	Tool   tool.Tool
 
-	foreign bool // somebody else's, see Foreign
+	foreign bool // see Foreign
 
 	compiling sync.Once
 	schema    *schema.Schema
@@ -64,7 +63,7 @@ type Entry struct {
 	invalidReturns   error
 }
 
-// Definition is the tool's definition under the name it has here.
+// Definition returns the tool's definition under its name here.
 func (e *Entry) Definition() *tool.Definition {
 	def := e.Tool.Definition()
 	if def.Name == e.Name {
@@ -75,22 +74,22 @@ func (e *Entry) Definition() *tool.Definition {
 	return &renamed
 }
 
-// Foreign reports whether the tool is somebody else's, see the function Foreign.
+// Foreign reports whether the tool is foreign, see the function Foreign.
 func (e *Entry) Foreign() bool { return e.foreign }
 
-// Schema is the compiled schema of the parameters.
+// Schema returns the compiled schema of the parameters.
 func (e *Entry) Schema() (*schema.Schema, error) {
 	e.compiling.Do(func() { e.schema, e.invalid = schema.Compile(e.Tool.Definition().Parameters) })
 	return e.schema, e.invalid
 }
 
-// secretParameters are what the parameters' schema marks as writeOnly, nil if nothing.
+// secretParameters returns what the parameters' schema marks as writeOnly, nil if nothing.
 func (e *Entry) secretParameters() *schema.Secrets {
 	e.findingSecrets.Do(func() { e.secrets = schema.SecretsOf(e.Tool.Definition().Parameters) })
 	return e.secrets
 }
 
-// Returns is the compiled schema of structured results; nil if there is none.
+// Returns returns the compiled schema of structured results; may be nil.
 func (e *Entry) Returns() (*schema.Schema, error) {
 	e.compilingReturns.Do(func() {
 		if returns := e.Tool.Definition().Returns; len(returns) > 0 {
@@ -100,7 +99,7 @@ func (e *Entry) Returns() (*schema.Schema, error) {
 	return e.returns, e.invalidReturns
 }
 
-// Problem is a source that could not give its tools.
+// Problem is a source that could not provide its tools.
 type Problem struct {
 	Source string
 	Err    *tool.Error
@@ -115,28 +114,29 @@ type Catalog struct {
 	leftOut  []LeftOut
 	warnings []LeftOut
 	hidden   []string
-	withheld map[string]*Entry // not offered; the record still has to know their secrets
+	withheld map[string]*Entry // not offered; the record must still know their secrets
 
 	resources []*Entry
 	prompts   []*Entry
 }
 
-// Entries lists the tools in the order of the toolset, or of the sources. Do not change the slice.
+// Entries returns the tools in the order of the toolset, or of the sources. The caller must not change the
+// slice.
 func (c *Catalog) Entries() []*Entry { return c.entries }
 
-// Problems lists the sources that gave no tools.
+// Problems returns the sources that provided no tools.
 func (c *Catalog) Problems() []Problem { return c.problems }
 
-// LeftOut lists what a source declares or a toolset names but is not offered.
+// LeftOut returns what a source declares or a toolset names but is not offered.
 func (c *Catalog) LeftOut() []LeftOut { return c.leftOut }
 
-// Hidden lists the names of the tools that the toolset hides.
+// Hidden returns the names of the tools that the toolset hides.
 func (c *Catalog) Hidden() []string { return slices.Clone(c.hidden) }
 
-// Toolset is the selection that the catalog was built for.
+// Toolset returns the selection that the catalog was built for.
 func (c *Catalog) Toolset() Toolset { return c.toolset }
 
-// Lookup finds a tool by its name. The error is a *tool.Error of code not_found with similar names.
+// Lookup returns a tool by its name. The error is a *tool.Error of code not_found with similar names.
 func (c *Catalog) Lookup(name string) (*Entry, error) {
 	if e, ok := c.byName[name]; ok {
 		return e, nil
@@ -180,7 +180,7 @@ func (c *Catalog) names() []string {
 	return names
 }
 
-// buildCatalog asks every source for its tools, at the same time, and selects.
+// buildCatalog asks all sources for their tools concurrently, and selects.
 func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Catalog, error) {
 	sources = slices.SortedStableFunc(slices.Values(sources), ownFirst)
 	lists, errs := gather(ctx, sources)
@@ -206,8 +206,8 @@ func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Cata
 	return c, c.arrange(slices.ContainsFunc(sources, isForeign))
 }
 
-// Known is implemented by sources that may know their tools without waiting: those are listed in
-// turn, and only the others at the same time.
+// Known is implemented by sources that may know their tools without waiting: those are listed one by one, the
+// others concurrently.
 type Known interface {
 	// KnownTools returns what Tools would, and false if Tools may have to wait.
 	KnownTools() (tools []tool.Tool, ok bool)
@@ -235,7 +235,6 @@ func gather(ctx context.Context, sources []Source) ([][]tool.Tool, []error) {
 	return lists, errs
 }
 
-// add adds a selected tool to the catalog.
 func (c *Catalog) add(from Source, t tool.Tool) error {
 	source, def := from.Name(), t.Definition()
 	own := prefixOf(from) + def.Name
@@ -275,8 +274,8 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	return nil
 }
 
-// arrange orders the entries as the toolset does. An unknown name is an error unless some tools are
-// foreign: a server that stops offering one must not stop the others.
+// arrange orders the entries as the toolset does. An unknown name is an error unless some tools are foreign: a
+// server that stops offering one must not stop the others.
 func (c *Catalog) arrange(foreign bool) error {
 	if c.toolset.Tools == nil {
 		return nil
@@ -308,7 +307,7 @@ func (c *Catalog) arrange(foreign bool) error {
 	return nil
 }
 
-// Tools is a source of the given tools, for built-ins and embedding programs.
+// Tools returns a source of the given tools, for built-ins and embedding programs.
 func Tools(name string, tools ...tool.Tool) Source { return given{name, tools} }
 
 type given struct {

@@ -10,24 +10,24 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// approveSession lets what is asked about be reached until the session ends.
+// approveSession allows the connection until the session ends.
 const approveSession Verdict = "session"
 
-// connectForm asks about a connection. There is no default, and the first choice, which some
-// clients preselect, refuses.
+// connectForm asks about a connection. There is no default, and the first choice, which some clients preselect,
+// refuses.
 var connectForm = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision",` +
 	`"oneOf":[{"const":"deny","title":"no"},{"const":"once","title":"for this call"},` +
 	`{"const":"session","title":"for this session"},{"const":"always","title":"always"}]}},"required":["decision"]}`)
 
-// reachKey is what a person has allowed for a session.
+// reachKey is a connection that a person has allowed for a session.
 type reachKey struct{ session, tool, to string }
 
-// networkLog keeps what the call's processes do by the network.
+// networkLog returns a log of the connections of the call's processes.
 func (c *call) networkLog(ctx context.Context) *network.Log {
 	return &network.Log{Learn: c.request.Learn, Ask: func(to string) (string, error) { return c.reach(ctx, to) }}
 }
 
-// reach has the user decide on a connection that a process of the call wants to make.
+// reach asks the user about a connection that a process of the call wants to make.
 func (c *call) reach(ctx context.Context, to string) (approved string, err error) {
 	key := reachKey{c.session.name, c.entry.Name, to}
 	if _, allowed := c.host.reached.Load(key); allowed {
@@ -62,7 +62,7 @@ func (c *call) reach(ctx context.Context, to string) (approved string, err error
 	return c.host.Connect(ctx, question)
 }
 
-// connectKey begins the key of the user's answer about a connection in a request.
+// connectKey is the prefix of the key of the user's answer about a connection in a request.
 const connectKey = "toolhost.connect "
 
 var errAskedAfter = errors.New("the user is asked when the call has ended")
@@ -74,8 +74,8 @@ func (c *call) connectQuestion(to, why string) tool.Form {
 	return tool.Form{Message: q.Headline() + "\n" + q.Why(), Schema: connectForm}
 }
 
-// askAfter asks about the refused connections of a failed call, if the face could not ask while it
-// ran. With the answers it runs again.
+// askAfter asks about the refused connections of a failed call, if the face could not ask while it ran. With
+// the answers it runs again.
 func (c *call) askAfter(err error) error {
 	c.asking.mu.Lock()
 	defer c.asking.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *call) askAfter(err error) error {
 	return &first
 }
 
-// connectVerdict reads the answer to a question about a connection.
+// connectVerdict parses the answer to a question about a connection.
 func connectVerdict(answer tool.Answer) Verdict {
 	var content approvalContent
 	if json.Unmarshal(answer.Content, &content) == nil && answer.Accepted() && content.Decision == approveSession {
@@ -102,12 +102,12 @@ func connectVerdict(answer tool.Answer) Verdict {
 	return v
 }
 
-// Connecting is a connection that a person decides on.
+// Connecting is a connection to decide on.
 type Connecting struct {
 	Proposal Proposal
 	// Session is the session that an approval is for, "" for any.
 	Session string
-	// Approvals is where it waits, nil where it cannot.
+	// Approvals is where the connection waits; nil if it cannot.
 	Approvals Approvals
 	// AskNow asks the user at once. May be nil.
 	AskNow func(context.Context) (Verdict, error)
@@ -115,8 +115,8 @@ type Connecting struct {
 	Remember func(ctx context.Context, p Proposal) error
 }
 
-// Connect has the user decide on a connection: by a rule, an earlier decision, an answer now, or
-// one given elsewhere while the user looks. It returns how it was approved, or why not.
+// Connect decides on a connection: by a rule, an earlier decision, the user's answer now, or one given
+// elsewhere while the user watches. It returns how it was approved, or why not.
 func (h *Host) Connect(ctx context.Context, q Connecting) (approved string, err error) {
 	d := Decision{Action: Ask, Reason: "a process of " + q.Proposal.Tool + " wants to reach " + q.Proposal.Connect}
 	if judge := h.options.Judge; judge != nil {
@@ -155,7 +155,7 @@ func (h *Host) Connect(ctx context.Context, q Connecting) (approved string, err 
 	return h.connectLater(ctx, q, d)
 }
 
-// connectLater has a connection wait for a decision elsewhere.
+// connectLater makes a connection wait for a decision elsewhere.
 func (h *Host) connectLater(ctx context.Context, q Connecting, d Decision) (approved string, err error) {
 	if q.Approvals == nil {
 		return "", network.ErrUndecided
@@ -173,7 +173,7 @@ func (h *Host) connectLater(ctx context.Context, q Connecting, d Decision) (appr
 	return "", fmt.Errorf("%w. %s", network.ErrUndecided, how)
 }
 
-// connectSaid is what a person said, as the record has it.
+// connectSaid returns a person's decision in the record's terms.
 func connectSaid(v Verdict, reason string) (approved string, err error) {
 	switch v {
 	case ApproveOnce:

@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/change"
 )
 
-// affected adds what the processes of a call have changed to its result or error.
 func (c *call) affected(ended func() (files []string, note string, undo bool), err error) error {
 	files, note, undo := ended()
 	if len(files) == 0 && note == "" || errors.Is(err, tool.ErrInputRequired) {
@@ -51,7 +50,7 @@ func (c *call) affected(ended func() (files []string, note string, undo bool), e
 	return nil
 }
 
-// with adds the host's metadata, which takes precedence, to that of a result.
+// with adds the host's metadata, which takes precedence, to a result's.
 func with(metadata, extra map[string]any) map[string]any {
 	all := maps.Clone(metadata)
 	if all == nil {

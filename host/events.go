@@ -31,8 +31,7 @@ func (c *call) record(ctx context.Context) {
 	o.Unrecorded = c.event(ctx, "tool_call_finished", finished)
 }
 
-// decided records the user's answer, and a decision other than allow, which the end of the call
-// has.
+// decided records the user's answer, and a decision other than allow, which is in the event of the call's end.
 func (c *call) decided(ctx context.Context, answer string) {
 	o := &c.outcome
 	c.answer = answer
@@ -68,7 +67,7 @@ type startedFacts struct {
 	Client  string `json:"client,omitempty"`
 	Toolset string `json:"toolset,omitempty"`
 	Config  string `json:"config,omitempty"`
-	// What is known of the MCP request that asked for the call.
+	// What is known of the MCP request for the call.
 	Method    string `json:"mcp_method,omitempty"`
 	RPC       string `json:"rpc_id,omitempty"`
 	Session   string `json:"mcp_session,omitempty"`
@@ -76,7 +75,6 @@ type startedFacts struct {
 	Transport string `json:"transport,omitempty"`
 }
 
-// startedLine is a started event without its parameters.
 type startedLine struct {
 	RequestID string `json:"request_id"`
 	Tool      string `json:"tool"`
@@ -98,7 +96,7 @@ type decidedEvent struct {
 	Answer string `json:"answer,omitempty"`
 }
 
-// Kept names the call for the record.
+// Kept returns the call for the record.
 func (e decidedEvent) Kept() (call string, event, more any, name string, content any) {
 	return e.RequestID, e, nil, "", nil
 }
@@ -109,12 +107,12 @@ type inputEvent struct {
 	Question  string `json:"question"`
 }
 
-// Kept names the call for the record.
+// Kept returns the call for the record.
 func (e inputEvent) Kept() (call string, event, more any, name string, content any) {
 	return e.RequestID, e, nil, "", nil
 }
 
-// emitted is what a tool has recorded of its call.
+// emitted is an event that a tool added to its call's record.
 type emitted struct {
 	call    string
 	payload any
@@ -129,7 +127,7 @@ func (e emitted) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Kept names the call for the record.
+// Kept returns the call for the record.
 func (e emitted) Kept() (call string, event, more any, name string, content any) {
 	return e.call, e, nil, "", nil
 }
@@ -164,7 +162,7 @@ type finishedFacts struct {
 	Answers map[string]tool.Answer `json:"answers,omitempty"`
 }
 
-// keptResult is what the caller was given.
+// keptResult is what the caller got.
 type keptResult struct {
 	Contents   []tool.Content  `json:"contents,omitempty"`
 	Structured json.RawMessage `json:"structured,omitempty"`
@@ -187,7 +185,7 @@ func (e finishedEvent) Kept() (call string, event, more any, name string, conten
 	return e.RequestID, e, facts, "", nil
 }
 
-// heard are the answers to what the tool asked.
+// heard returns the answers to the tool's questions.
 func (c *call) heard() map[string]tool.Answer {
 	all := c.given()
 	for key, answer := range c.request.Answers {
@@ -202,7 +200,7 @@ func (c *call) heard() map[string]tool.Answer {
 	return all
 }
 
-// decidedBy returns who made the decision, "" if there was none.
+// decidedBy returns who made the decision, or "".
 func (c *call) decidedBy() string {
 	switch {
 	case c.outcome.Decision.Action == "":

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// hello is a whole tool.
 type hello struct{}
 
 func (hello) Definition() *tool.Definition {
@@ -28,7 +27,7 @@ func (hello) Call(_ context.Context, call *tool.Call) (*tool.Result, error) {
 	return tool.Textf("Hello, %s!", in.Name), nil
 }
 
-// A program of one's own embeds a host with the tools it wants to offer.
+// A program can embed a host with the tools it wants to offer.
 func Example() {
 	dir, _ := os.Getwd()
 	h, err := host.New(context.Background(), host.Options{

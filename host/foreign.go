@@ -8,15 +8,14 @@ import (
 
 // LeftOut is a tool, resource or prompt that is not offered, or not as declared, and why.
 type LeftOut struct {
-	// Name is the one that it would have.
+	// Name is the name that it would have.
 	Name   string
 	Source string
 	Err    *tool.Error
 }
 
-// Foreign marks the source of others: a plugin or another MCP server, which may change its tools at
-// any time. A foreign tool whose name is taken is left out and reported; two others of one name are
-// an error.
+// Foreign marks the source of others: a plugin or another MCP server, which may change its tools at any time. A
+// foreign tool whose name is taken is left out and reported; two other tools of the same name are an error.
 //
 // A tool that admit returns an error for is left out. Nil admits all.
 func Foreign(source Source, admit func(tool.Tool) *tool.Error) Source { return foreign{source, admit} }
@@ -26,7 +25,7 @@ type foreign struct {
 	admit func(tool.Tool) *tool.Error
 }
 
-// refusal is why a tool of source is not offered, nil where it is.
+// refusal returns why a tool of source is not offered, or nil.
 func refusal(source Source, t tool.Tool) *tool.Error {
 	if f, ok := find[foreign](source); ok && f.admit != nil {
 		return f.admit(t)
@@ -41,7 +40,7 @@ func isForeign(source Source) bool {
 	return ok
 }
 
-// wrapper is a source that changes something about another one.
+// wrapper is a source that changes another one.
 type wrapper interface{ wrapped() Source }
 
 func (f foreign) wrapped() Source  { return f.Source }
@@ -62,7 +61,7 @@ func find[T any](source Source) (found T, ok bool) {
 	}
 }
 
-// prefixOf is what all that a source wraps puts before names.
+// prefixOf returns the prefixes that a source and those that it wraps put before names.
 func prefixOf(source Source) string {
 	p, ok := find[prefixed](source)
 	if !ok {
@@ -86,7 +85,7 @@ func (c *Catalog) leaveOut(name string, from Source, why *tool.Error) {
 	c.leftOut = append(c.leftOut, LeftOut{name, from.Name(), why})
 }
 
-// Warnings lists what is to be known of tools that are offered.
+// Warnings returns what is to be known of offered tools.
 func (c *Catalog) Warnings() []LeftOut { return c.warnings }
 
 func (c *Catalog) isLeftOut(name string) bool {

@@ -49,7 +49,6 @@ func echo(name string) *fake {
 	return f
 }
 
-// list is a source of given tools.
 type list struct {
 	name  string
 	tools []tool.Tool
@@ -349,7 +348,7 @@ func TestCatalog(t *testing.T) {
 	assert.Contains(t, out.Err.Suggestion, "plugin dead gives no tools now: it does not start. Fix it.")
 }
 
-// knowing is a source that may know its tools without being waited for.
+// knowing is a source that may know its tools without waiting.
 type knowing struct {
 	list
 	knows bool
@@ -357,8 +356,8 @@ type knowing struct {
 
 func (k knowing) KnownTools() ([]tool.Tool, bool) { return k.tools, k.knows }
 
-// Sources that know their tools are not asked another way, prefixed or with
-// offers; the others are, at the same time.
+// Sources that know their tools are not asked in another way, prefixed or with offers; the others are asked
+// concurrently.
 func TestCatalogOfKnownTools(t *testing.T) {
 	asked := tool.Errorf(tool.Internal, "it was asked")
 	known := knowing{list{name: "known", tools: []tool.Tool{echo("a")}, err: asked}, true}
@@ -494,7 +493,7 @@ func TestSecretsAreTakenOutOfAllThatIsSaid(t *testing.T) {
 		return nil, err
 	})
 	h := newHost(t, host.Options{}, tell, asks)
-	h.Redact([]string{secret}) // as a changed agent.hcl brings one
+	h.Redact([]string{secret}) // as a changed agent.hcl adds one
 	var progress []string
 	for _, request := range []host.Request{
 		{Tool: "tell", Progress: func(p tool.Progress) { progress = append(progress, p.Message) }},
@@ -582,7 +581,7 @@ func TestForeignToolsLose(t *testing.T) {
 	assert.ErrorContains(t, err, "does not exist", "where all are the operator's own it is a mistake")
 }
 
-// A question shows no value that the schema marks as writeOnly, wherever it stands.
+// A question shows no value that the schema marks as writeOnly, at any depth.
 func TestQuestionsHideSecrets(t *testing.T) {
 	o := host.Outcome{Tool: "pay", Params: json.RawMessage(`{"pin":"123","note":"to bob","auth":{"token":"hush-hush"}}`),
 		Argv: []string{"pay", "123", "--auth=hush-hush", "1234"}, Plan: &tool.Plan{Preview: "$ pay --auth=hush-hush"},

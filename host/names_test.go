@@ -52,8 +52,7 @@ func TestToolsWithLongNamesAreOfferedAndCalled(t *testing.T) {
 	}
 }
 
-// Names that come from elsewhere stay short enough for what clients put before
-// them; those of agent.hcl stay as they were written.
+// Foreign names stay short enough for clients' prefixes; those of agent.hcl stay as written.
 func TestNamesBehindAClientsPrefix(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	up := list{name: "up", tools: []tool.Tool{echo(long)}}

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// Again repeats the outcome's request with further answers: the call goes on where it stopped.
+// Again repeats the outcome's request with further answers: the call continues where it stopped.
 func (o *Outcome) Again(r Request, given map[string]tool.Answer) Request {
 	answers := make(map[string]tool.Answer)
 	maps.Copy(answers, r.Answers)
@@ -24,7 +24,7 @@ func (o *Outcome) Again(r Request, given map[string]tool.Answer) Request {
 	return r
 }
 
-// Question is what a person is shown of a call before deciding on it.
+// Question returns what a person is shown of a call before deciding on it.
 func (o *Outcome) Question() show.Question {
 	q := show.Question{Tool: o.Tool, Title: words(o.Tool), Rule: o.Decision.Rule, Reason: o.Decision.Reason,
 		Argv: o.Argv}
@@ -60,7 +60,7 @@ func (o *Outcome) Question() show.Question {
 	return q
 }
 
-// words is a tool's name as people write it.
+// words returns a tool's name as people write it.
 func words(name string) string {
 	text := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	if text == "" {
@@ -77,13 +77,13 @@ func declaredOrder(params map[string]json.RawMessage, def *tool.Definition) []st
 	}
 	place := make(map[string]int)
 	for i, name := range propertyNames(def.Parameters) {
-		place[name] = i - len(def.Parameters) // before any that is not declared
+		place[name] = i - len(def.Parameters) // before any undeclared one
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 	return names
 }
 
-// propertyNames lists the properties of an object schema as they are written.
+// propertyNames returns the properties of an object schema in written order.
 func propertyNames(schema json.RawMessage) []string {
 	var outer struct {
 		Properties json.RawMessage `json:"properties"`

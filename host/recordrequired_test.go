@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// A call that has to be recorded and cannot be fails before it runs, whether the
-// disk is full or there is no record.
+// A call that must be recorded and cannot be fails before it runs, whether the disk is full or there is no
+// record.
 func TestCallsThatMustBeRecorded(t *testing.T) {
 	for _, c := range []struct {
 		name     string

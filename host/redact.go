@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// secrets is what is to be taken out, now.
+// secrets are the current values to remove.
 type secrets struct {
 	mu       sync.Mutex
 	values   []string
@@ -31,11 +31,9 @@ func (h *Host) Redact(values []string) {
 	s.redactor.Store(newRedactor(s.values))
 }
 
-// redactor removes given values from what leaves the host. All else, such as files' content, is
-// unchanged.
+// redactor removes given values from what leaves the host. The rest, such as files' content, is unchanged.
 type redactor struct{ *redact.Redactor }
 
-// newRedactor returns nil without secrets.
 func newRedactor(secrets []string) *redactor {
 	if r := redact.New(secrets); r != nil {
 		return &redactor{r}

@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// A number as text is taken where it can be nothing else, but for the fixed
-// contracts, which have such a call fail.
+// A number as text is accepted if it can be nothing else, except in fixed contracts, which fail such a call.
 func TestNumbersAsText(t *testing.T) {
 	for _, envelope := range []bool{false, true} {
 		h := newHost(t, host.Options{Toolset: host.Toolset{Envelope: envelope}}, echo("echo"))

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// render brings what happened into the shape that the toolset's callers know.
+// render converts the outcome to the form of the toolset's callers.
 func (c *call) render(ctx context.Context, err error) {
 	c.outcome.Duration = time.Since(c.started)
 	c.outcome.Envelope = c.host.Catalog().Toolset().Envelope
@@ -31,7 +31,7 @@ func (c *call) render(ctx context.Context, err error) {
 	}
 }
 
-// failure is the error of the call as a result, in the tool's own form where it has one.
+// failure returns the error of the call as a result, in the tool's own form if it has one.
 func (c *call) failure() *tool.Result {
 	if r := c.errorRenderer(); r != nil {
 		result, err := guard(c.outcome.Tool,
@@ -43,7 +43,6 @@ func (c *call) failure() *tool.Result {
 	return ErrorResult(c.outcome.Err)
 }
 
-// redact removes the configured secrets from what callers see.
 func (c *call) redact() {
 	d, o := c.host.redact.redactor.Load(), &c.outcome
 	o.Result, o.Err, o.Plan, o.Input = d.result(o.Result), d.error(o.Err), d.plan(o.Plan), d.input(o.Input)
@@ -85,7 +84,7 @@ func (c *call) errorRenderer() tool.ErrorRenderer {
 	return nil
 }
 
-// ErrorResult is an error as a result: message and next step as text.
+// ErrorResult returns an error as a result: message and next step as text.
 func ErrorResult(err *tool.Error) *tool.Result {
 	text := err.Message
 	if err.Suggestion != "" {

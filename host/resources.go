@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// Offerer is implemented by sources that have resources and prompts too.
+// Offerer is implemented by sources with resources and prompts.
 type Offerer interface {
 	Resources() []tool.Resource
 	Prompts() []tool.Prompt
@@ -34,7 +34,6 @@ func (o offering) Resources() []tool.Resource { return o.resources }
 
 func (o offering) Prompts() []tool.Prompt { return o.prompts }
 
-// addOffers adds the selected resources and prompts of a source to the catalog.
 func (c *Catalog) addOffers(source Source) error {
 	from, ok := find[Offerer](source)
 	if !ok {
@@ -81,14 +80,14 @@ func (c *Catalog) resourceOf(uri string) *Entry {
 	return nil
 }
 
-// Resources lists the offered resources. The Tool of each entry is a tool.Resource.
+// Resources returns the offered resources. The Tool of each entry is a tool.Resource.
 func (c *Catalog) Resources() []*Entry { return c.resources }
 
-// Prompts lists the offered prompts. The Tool of each entry is a tool.Prompt.
+// Prompts returns the offered prompts. The Tool of each entry is a tool.Prompt.
 func (c *Catalog) Prompts() []*Entry { return c.prompts }
 
-// Resource finds a resource, and the parameters in its URI: those without variables first. The
-// error is of code not_found.
+// Resource returns a resource, and the parameters in its URI; resources without variables precede. The error is
+// of code not_found.
 func (c *Catalog) Resource(uri string) (*Entry, json.RawMessage, error) {
 	for _, template := range []bool{false, true} {
 		for _, e := range c.resources {
@@ -105,7 +104,7 @@ func (c *Catalog) Resource(uri string) (*Entry, json.RawMessage, error) {
 		Suggest("Use one of the listed resources, or a URI that fits one of the templates.")
 }
 
-// Prompt finds a prompt by its name. The error is of code not_found.
+// Prompt returns a prompt by its name. The error is of code not_found.
 func (c *Catalog) Prompt(name string) (*Entry, error) {
 	names := make([]string, len(c.prompts))
 	for i, e := range c.prompts {
@@ -118,7 +117,7 @@ func (c *Catalog) Prompt(name string) (*Entry, error) {
 	return nil, err.Suggest("%s", nearest.Hint(name, names, "Use one of the listed prompts."))
 }
 
-// offer finds a resource or prompt by the name that policies know it by.
+// offer returns a resource or prompt by its name in policies.
 func (c *Catalog) offer(name string) *Entry {
 	for _, e := range slices.Concat(c.resources, c.prompts) {
 		if e.Name == name {
@@ -128,8 +127,7 @@ func (c *Catalog) offer(name string) *Entry {
 	return nil
 }
 
-// Read reads the resource with the URI of the request's Tool: policy, approval and record are those
-// of a call.
+// Read reads the resource with the URI of the request's Tool, with policy, approval and record as for a call.
 func (s *Session) Read(ctx context.Context, request Request) *Outcome {
 	uri := request.Tool
 	entry, params, err := s.host.Catalog().Resource(uri)
@@ -163,7 +161,6 @@ func notOffered(request Request, err error) *Outcome {
 	return &Outcome{Tool: request.Tool, Err: e, Result: ErrorResult(e)}
 }
 
-// offered runs a call of what stands in another list than the tools.
 func (s *Session) offered(ctx context.Context, entry *Entry, request Request) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now(), entry: entry}
 	return c.execute(ctx)
@@ -182,7 +179,7 @@ func (h *Host) Complete(ctx context.Context, entry *Entry, wanted tool.Completio
 	return values, nil
 }
 
-// Template finds the entry of a resource template by the template itself.
+// Template returns the entry of a resource template by the template itself.
 func (c *Catalog) Template(uri string) (*Entry, bool) {
 	e := c.resourceOf(uri)
 	return e, e != nil

@@ -20,23 +20,23 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// Bounds limit what a call may change without approval. With the zero Bounds the user is asked about every change.
+// Bounds limit what a call may change without approval. With the zero Bounds the user is asked about every
+// change.
 type Bounds struct {
-	// Files bounds the changed paths, Bytes what is written. Zero means no bound.
+	// Files bounds the changed paths, Bytes what is written; zero means no bound.
 	Files int   `json:"files,omitempty"`
 	Bytes int64 `json:"bytes,omitempty"`
-	// Paths are globs of what may change; empty for all.
+	// Paths are globs of what may change; empty means all.
 	Paths []string `json:"paths,omitempty"`
-	// Deletes is whether anything may be removed.
+	// Deletes allows removals.
 	Deletes bool `json:"deletes,omitempty"`
-	// Deny refuses a call that goes beyond; else the user is asked.
+	// Deny refuses a call beyond the bounds; otherwise the user is asked.
 	Deny bool `json:"deny,omitempty"`
 }
 
-// bounded reports whether there is a bound.
 func (l *Bounds) bounded() bool { return l.Files > 0 || l.Bytes > 0 || len(l.Paths) > 0 }
 
-// beyond returns which changes exceed the limits, "" if within.
+// beyond returns which changes exceed the limits, or "".
 func (l *Bounds) beyond(ch *Changes) string {
 	if !l.bounded() {
 		return "every change is shown first"
@@ -80,19 +80,19 @@ type reviewed struct {
 	connectionsMissed int
 }
 
-// Bounds of the calls that wait.
+// Bounds of the waiting calls.
 const (
 	reviewTime  = time.Hour
 	mostReviews = 20
 )
 
-// reviews are the calls of a host that wait, by what they are.
+// reviews are the waiting calls of a host, by their names.
 type reviews struct {
 	mu      sync.Mutex
 	waiting map[string]*reviewed
 }
 
-// take removes and returns the waiting call of that name, nil if unknown.
+// take removes and returns the waiting call of that name, or nil.
 func (r *reviews) take(ctx context.Context, name string) *reviewed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *reviews) take(ctx context.Context, name string) *reviewed {
 	return w
 }
 
-// put has a call wait. Expired ones are dropped, and the oldest make room.
+// put makes a call wait. Expired ones are dropped, and the oldest make room.
 func (r *reviews) put(ctx context.Context, name string, w *reviewed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,10 +143,10 @@ func (h *Host) DropReviews(ctx context.Context) {
 	}
 }
 
-// reviewKey is the key of the digest of the shown changes in a request that brings an approval.
+// reviewKey is the key of the digest of the shown changes in a request with an approval.
 const reviewKey = "toolhost.review"
 
-// bind has the answer to a question for approval name the changes that it is for.
+// bind makes the answer to a question for approval name the changes that it is for.
 func (c *call) bind(q *tool.InputRequired) {
 	if c.reviewed == nil || !IsApproval(q) {
 		return
@@ -157,7 +157,7 @@ func (c *call) bind(q *tool.InputRequired) {
 	c.outcome.Answers[reviewKey] = tool.Answer{Action: "accept", Content: tool.MustMarshal(c.reviewed.changes.Digest)}
 }
 
-// reviewName names a call for a caller who makes it again.
+// reviewName names a call for a caller who repeats it.
 func (c *call) reviewName(ctx context.Context) (string, error) {
 	p, err := c.proposal(ctx)
 	if err != nil {
@@ -167,15 +167,14 @@ func (c *call) reviewName(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// shown is the digest of the changes that the request's approval is for, "" if none were shown.
+// shown returns the digest of the changes that the request's approval is for, "" if none were shown.
 func (c *call) shown() string {
 	var digest string
 	_ = json.Unmarshal(c.request.Answers[reviewKey].Content, &digest)
 	return digest
 }
 
-// review makes the call in a view if the judge requires it. Its changes are applied at the end, or
-// dropped.
+// review makes the call in a view if the judge requires it. Its changes are applied at the end, or dropped.
 func (c *call) review(ctx context.Context) error {
 	if c.outcome.Decision.Action != Review || c.request.DryRun {
 		return nil
@@ -207,8 +206,8 @@ func (c *call) review(ctx context.Context) error {
 	return nil
 }
 
-// shownBefore returns the call made in a view before, nil if there is none and nothing was shown.
-// Changes other than those shown are refused.
+// shownBefore returns the call made in a view before, nil if there is none and nothing was shown. Changes other
+// than those shown are refused.
 func (c *call) shownBefore(ctx context.Context, name, want string) (*reviewed, error) {
 	w := c.host.reviews.take(ctx, name)
 	if w == nil && want == "" {
@@ -258,7 +257,7 @@ func (c *call) inReview(ctx context.Context) (*reviewed, error) {
 	return nil, &failed
 }
 
-// settleReview decides on the changes of a call: by the rules' limits, else by the user.
+// settleReview decides on the changes of a call: by the rules' limits, or else by the user.
 func (c *call) settleReview(ctx context.Context) error {
 	ch, d := c.reviewed.changes, &c.outcome.Decision
 	if len(ch.Files) == 0 {
@@ -286,7 +285,7 @@ func (c *call) settleReview(ctx context.Context) error {
 	return c.approveCall(ctx)
 }
 
-// approveReview is approve for a call in a view: what waits for a word is kept.
+// approveReview is approve for a call in a view, which is kept while it waits for a decision.
 func (c *call) approveReview(ctx context.Context) error {
 	err := c.settleReview(ctx)
 	if err == nil {
@@ -304,7 +303,6 @@ func (c *call) approveReview(ctx context.Context) error {
 	return err
 }
 
-// commit applies a view's changes to the workspace.
 func (c *call) commit(ctx context.Context) (err error) {
 	w := c.reviewed
 	keep := false
@@ -332,7 +330,7 @@ func (c *call) commit(ctx context.Context) (err error) {
 	return nil
 }
 
-// previewKept shows in a dry run what a call that waits has changed in its view.
+// previewKept shows in a dry run what a waiting call has changed in its view.
 func (c *call) previewKept(ctx context.Context) (bool, error) {
 	if c.request.Shown == "" || c.host.options.Views == nil {
 		return false, nil

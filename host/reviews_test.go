@@ -16,7 +16,7 @@ type counted struct {
 
 func (v *counted) Close(context.Context) { v.closed++ }
 
-// A view that nobody has answered in time is closed when the next call waits.
+// An unanswered view is closed when it has expired and the next call waits.
 func TestReviewsThatExpire(t *testing.T) {
 	var r reviews
 	views := map[string]*counted{"expired": {}, "waits": {}, "again": {}, "last": {}}

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// run calls the tool itself, under its time limit.
 func (c *call) run(ctx context.Context) (err error) {
 	if c.reviewed != nil {
 		return c.commit(ctx)
@@ -106,8 +105,8 @@ func (c *call) connected(log *network.Log, err error) error {
 	return nil
 }
 
-// slot waits for one of the places for running calls. A tool's own call runs in its caller's place:
-// waiting could deadlock.
+// slot waits for one of the places for running calls. A tool's own call runs in its caller's place: waiting
+// could deadlock.
 func (h *Host) slot(ctx context.Context) (release func(), err error) {
 	if nested, _ := ctx.Value(nestedKey{}).(bool); nested {
 		return func() {}, nil
@@ -120,7 +119,6 @@ func (h *Host) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// guard turns a panic into an error.
 func guard[T any](name string, fn func() (T, error)) (value T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -132,8 +130,7 @@ func guard[T any](name string, fn func() (T, error)) (value T, err error) {
 	return fn()
 }
 
-// timeoutOrCancel makes the end of a call's context a timeout or cancelled error, unless the tool
-// has its own.
+// timeoutOrCancel makes the end of a call's context a timeout or cancelled error, unless the tool has its own.
 func timeoutOrCancel(ctx context.Context, err error, name string, timeout time.Duration) error {
 	if _, own := errors.AsType[*tool.Error](err); own || ctx.Err() == nil || errors.Is(err, tool.ErrInputRequired) {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// TestWhichModelIsAsked: the operator's own comes before the caller's.
+// The operator's own model is asked before the caller's.
 func TestWhichModelIsAsked(t *testing.T) {
 	type sampler = func(context.Context, tool.SampleRequest) (*tool.SampleResponse, error)
 	says := func(text string) sampler {
@@ -53,7 +53,6 @@ func TestWhichModelIsAsked(t *testing.T) {
 	}
 }
 
-// A model that does not answer is not asked again in the same call.
 func TestAModelIsAskedOnceInACall(t *testing.T) {
 	asked := 0
 	asks := newFake("asks", func(ctx context.Context, c *tool.Call) (*tool.Result, error) {

@@ -11,10 +11,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxDepth bounds how deep tools may call tools that call tools.
+// maxDepth bounds the nesting of tools that call tools.
 const maxDepth = 8
 
-// services is what the host does for a tool during one call.
 type services struct{ call *call }
 
 var _ tool.Services = (*services)(nil)
@@ -70,7 +69,7 @@ type memoryState struct {
 	values map[string][]byte
 }
 
-// scope is the part of the store for one source.
+// scope returns the part of the store for one source.
 func (m *memoryState) scope(source string, scope tool.Scope, session string) tool.State {
 	prefix := source + "\x00" + string(scope) + "\x00"
 	if scope == tool.SessionScope {

@@ -7,19 +7,17 @@ import (
 	"sync/atomic"
 )
 
-// inFlight are the calls that run now.
+// inFlight are the running calls.
 type inFlight struct {
 	mu    sync.Mutex
 	calls map[*running]struct{}
 }
 
-// running is a call that runs now.
 type running struct {
-	source atomic.Pointer[string] // of its tool; nil while that is not known
+	source atomic.Pointer[string] // of its tool; nil while unknown
 	ended  chan struct{}
 }
 
-// enter notes a call until it leaves.
 func (f *inFlight) enter() *running {
 	r := &running{ended: make(chan struct{})}
 	f.mu.Lock()
@@ -38,7 +36,7 @@ func (f *inFlight) leave(r *running) {
 	delete(f.calls, r)
 }
 
-// of lists the calls of tools of the sources; a call whose tool is unknown yet may be one.
+// of returns the calls of tools of the sources; a call whose tool is unknown yet may be one.
 func (f *inFlight) of(sources []string) []*running {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,8 +49,8 @@ func (f *inFlight) of(sources []string) []*running {
 	return found
 }
 
-// Settle waits until the running calls of tools of these sources have ended: after a Reload nothing
-// uses the sources' earlier tools. It gives up when ctx ends.
+// Settle waits until the running calls of tools of these sources have ended: after a Reload nothing uses the
+// sources' earlier tools. It gives up when ctx ends.
 func (h *Host) Settle(ctx context.Context, sources ...string) error {
 	for _, r := range h.running.of(sources) {
 		select {

@@ -8,9 +8,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// checked fails a result whose structured part is missing, invalid or not as its schema promises,
-// which strict clients would lose whole: "If an output schema is provided, servers MUST provide
-// structured results that conform to this schema" (MCP, server/tools).
+// checked fails a result whose structured part is missing, invalid or not as its schema promises, which strict
+// clients would lose whole: "If an output schema is provided, servers MUST provide structured results that
+// conform to this schema" (MCP, server/tools).
 func checked(entry *Entry, result *tool.Result) *tool.Result {
 	if !utf8.Valid(result.Structured) {
 		clean := *result

@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// A structured result that is not what the tool promised is an error: strict
-// clients would lose the text with it.
+// A structured result other than the tool promised is an error: strict clients would lose the text with it.
 func TestStructuredResultsAreWhatWasPromised(t *testing.T) {
 	tests := map[string]struct{ returns, structured, want, wrong string }{
 		"as promised":     {`{"type":"object","required":["a"]}`, `{"a":1}`, `{"a":1}`, ""},

@@ -21,11 +21,10 @@ func (c *call) trace(ctx context.Context, part string) (_ context.Context, done 
 
 // Origin is where a call comes from, for its trace.
 type Origin struct {
-	// TraceParent, TraceState and Baggage are the caller's, as the headers of W3C Trace Context and
-	// Baggage.
+	// TraceParent, TraceState and Baggage are the caller's, as in the headers of W3C Trace Context and Baggage.
 	TraceParent, TraceState, Baggage string
-	// Method is that of the MCP request, RequestID its id, Session the MCP session's id, Revision
-	// the protocol's version, and Transport "pipe" or "tcp".
+	// Method is the MCP request's, RequestID its id, Session the MCP session's id, Revision the protocol's
+	// version, and Transport "pipe" or "tcp".
 	Method, RequestID, Session, Revision, Transport string
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// fullDisk is a record that can be written or not.
+// fullDisk is a record that may be unwritable.
 type fullDisk struct{ full atomic.Bool }
 
 func (d *fullDisk) Step(context.Context, string) (int, error) { return 1, nil }
@@ -29,8 +29,8 @@ func (d *fullDisk) Event(context.Context, string, string, any) error {
 
 func (d *fullDisk) ArtifactDir(string) string { return "" }
 
-// A record that cannot be written is told once, and again when it could be
-// written in between; the calls work all the same.
+// A record that cannot be written is reported once, and again if it could be written in between; the calls
+// succeed.
 func TestRecordThatCannotBeWrittenIsToldOnce(t *testing.T) {
 	var log bytes.Buffer
 	disk := new(fullDisk)

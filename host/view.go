@@ -18,30 +18,30 @@ type Views interface {
 
 // View is a copy-on-write view of the workspace.
 type View interface {
-	// Context is that of a call whose processes change the view alone.
+	// Context returns the context of a call whose processes change only the view.
 	Context(ctx context.Context) context.Context
-	// Changes returns what was changed in it, once all processes have ended.
+	// Changes returns the changes in the view, once all processes have ended.
 	Changes(ctx context.Context) (*Changes, error)
 	// Keep stores the view under the digest of its changes.
 	Keep(ctx context.Context, digest string) error
-	// Commit applies the changes of that digest to the workspace, in the context of a call. The
-	// error is a conflict if the workspace has changed meanwhile.
+	// Commit applies the changes with that digest to the workspace, in the context of a call. The error is a
+	// conflict if the workspace has changed meanwhile.
 	Commit(ctx context.Context, digest string) error
-	// Place is where the view lies, for a person.
+	// Place returns where the view lies, for a person.
 	Place() string
-	// Close drops the view with what is in it.
+	// Close drops the view with its changes.
 	Close(ctx context.Context)
 }
 
-// Changes are what a call has changed in a view.
+// Changes are the changes of a call in a view.
 type Changes struct {
 	Files []FileChange `json:"files"`
-	// Digest names exactly these changes.
+	// Digest identifies exactly these changes.
 	Digest string `json:"digest"`
 	// Failed is how the call failed in the view, if it did, and View why the view may be the cause.
 	Failed string `json:"failed,omitempty"`
 	View   string `json:"view,omitempty"`
-	// Diff shows them to a person.
+	// Diff is for people.
 	Diff string `json:"-"`
 }
 
@@ -50,20 +50,19 @@ type FileChange struct {
 	Path string `json:"path"`
 	// Change is create, modify, delete, replace (one kind of file by another) or mode.
 	Change string `json:"change"`
-	// Kind is that of what is there now, or was: file, directory, symlink.
+	// Kind is the kind of what is there now, or was: file, directory, symlink.
 	Kind string `json:"kind"`
 	// Bytes and SHA256 are those of the new content.
 	Bytes  int64  `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
-	// Linked is set for a file with further names (hard links), which a real call would change too;
-	// a view's change makes it a file of its own.
+	// Linked is set for a file with further names (hard links), which a real call would change too; a view's
+	// change makes it a separate file.
 	Linked bool `json:"linked,omitempty"`
 }
 
-// inView is implemented by tools whose changes are all made by processes of the call.
+// inView is implemented by tools all of whose changes are made by processes of the call.
 type inView interface{ InView() bool }
 
-// viewable reports whether the tool can run in a view.
 func (c *call) viewable() bool {
 	t, ok := c.entry.Tool.(inView)
 	return ok && t.InView() && !c.entry.foreign
@@ -94,7 +93,7 @@ func (c *call) preview(ctx context.Context) error {
 	return nil
 }
 
-// try runs the call in a view, which is dropped.
+// try runs the call in a view, which is then dropped.
 func (c *call) try(ctx context.Context) (*Changes, error) {
 	view, err := c.host.options.Views.Open(ctx)
 	if err != nil {
@@ -112,7 +111,6 @@ func (c *call) try(ctx context.Context) (*Changes, error) {
 	return changes, err
 }
 
-// runIn runs the tool in a view, under its time limit.
 func (c *call) runIn(ctx context.Context, view View) (*tool.Result, error) {
 	def := c.entry.Tool.Definition()
 	timeout := def.Timeout + def.Grace
@@ -133,11 +131,11 @@ func (c *call) runIn(ctx context.Context, view View) (*tool.Result, error) {
 	if result == nil {
 		result = new(tool.Result)
 	}
-	result.FilesAffected = nil // what it names is not what it has changed
+	result.FilesAffected = nil // what it names is not what it changed
 	return result, nil
 }
 
-// further is a plan with more to show; plan may be nil.
+// further returns a plan with more to show; plan may be nil.
 func further(plan *tool.Plan, text string) *tool.Plan {
 	if plan == nil {
 		return &tool.Plan{Preview: text}
@@ -158,7 +156,6 @@ func (ch *Changes) paths() []string {
 	return paths
 }
 
-// told shows the changes to a person.
 func (ch *Changes) told() string {
 	var b strings.Builder
 	if ch.Failed != "" {
@@ -172,7 +169,7 @@ func (ch *Changes) told() string {
 	return b.String()
 }
 
-// viewFailures are what programs print where a view differs from the workspace.
+// viewFailures are messages of programs where a view differs from the workspace.
 var viewFailures = []struct {
 	prints []string
 	why    string
@@ -189,7 +186,7 @@ var viewFailures = []struct {
 		"what is only looked at reaches no network, and nothing in a view does by network = \"allow\": it takes a list of hosts"},
 }
 
-// ownDoing returns why the view may have caused a failure, "" if unknown.
+// ownDoing returns why the view may have caused a failure, or "".
 func ownDoing(printed string) string {
 	printed = strings.ToLower(printed)
 	for _, f := range viewFailures {

@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Without leaves the tools with these names out of a source, for others that replace them.
+// Without removes the tools with these names from a source, for others that replace them.
 func Without(source Source, names ...string) Source {
 	if len(names) == 0 {
 		return source

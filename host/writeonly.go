@@ -38,7 +38,7 @@ func (c *call) withoutSecrets(argv []string) []string {
 	return hidingWords(argv, c.secrets, c.hidden)
 }
 
-// hidingWords hides a word that is a secret, however short, and what a redactor finds.
+// hidingWords hides each word that is a secret, however short, and what a redactor finds.
 func hidingWords(argv, secrets []string, redactor *redactor) []string {
 	clean := make([]string, len(argv))
 	for i, word := range argv {
@@ -49,8 +49,7 @@ func hidingWords(argv, secrets []string, redactor *redactor) []string {
 	return clean
 }
 
-// withoutWriteOnly hides the secrets in params and returns them. Unreadable parameters are hidden
-// whole.
+// withoutWriteOnly hides the secrets in params and returns them. Unreadable parameters are hidden whole.
 func withoutWriteOnly(secrets *schema.Secrets, params json.RawMessage) (clean json.RawMessage, hidden []string) {
 	clean, err := secrets.Hide(params, func(secret any) any {
 		hidden = append(hidden, schema.TextsIn(secret)...)

@@ -1,10 +1,10 @@
 // Package packs has ready-made blocks of agent.hcl for common programs. A pack is a file of HCL: a block `pack`
 // with its purpose and how it recognizes its projects, and below it the text that `toolhost add` and `toolhost
-// init` write. What is written belongs to the user and does not refer to the pack.
+// init` write, which then belongs to the user.
 //
-// In the text, pack.NAME stands for what is found in a project: pack.file (the recognized file),
-// pack.names and pack.name (its commands, and the one to try), pack.hosts (hosts in the user's
-// settings), and the words of pick blocks.
+// In the text, pack.NAME stands for what is found in a project: pack.file (the recognized file), pack.names and
+// pack.name (its commands, and the one to try), pack.hosts (hosts in the user's settings), and the words of
+// pick blocks.
 package packs
 
 import (
@@ -34,13 +34,12 @@ var frame string
 
 const mark = "# PROJECT\n\n"
 
-// maxNames and maxFile bound what is taken from a project's files.
 const (
 	maxNames = 40
 	maxFile  = 1 << 20
 )
 
-// Pack is one pack.
+// Pack is a pack.
 type Pack struct {
 	Name        string
 	Description string
@@ -48,49 +47,49 @@ type Pack struct {
 	Needs []string
 	// Tools are the names of the tools that it declares.
 	Tools []string
-	// Init orders what `toolhost init` writes; 0 is for a pack that it only names.
+	// Init orders what `toolhost init` writes; it only names a pack with 0.
 	Init int
-	// Try is a command line to begin with, and First what has to run once before it.
+	// Try is a command line to begin with, First one to run once before it.
 	Try, First string
-	// Settings are where the hosts stand that its tools reach.
+	// Settings name the hosts that its tools reach.
 	Settings []Setting
 
 	// detect are globs; the first file that one matches is the pack's.
 	detect []string
-	// contains has to match in that file.
+	// contains must match in that file.
 	contains *regexp.Regexp
-	// unless are files of projects that the pack is not for; one of those in beside is required too.
+	// unless are files of projects that the pack is not for; one of the files beside is required.
 	unless, beside []string
-	// names and keys find commands in the file: a regular expression for a line, after the line
-	// section, or the keys of a JSON object.
+	// names and keys find commands in the file: a regular expression for a line, after the line section, or the
+	// keys of a JSON object.
 	names   *regexp.Regexp
 	section string
 	keys    string
 	// skip are names that are left out.
 	skip *regexp.Regexp
-	// note is what to write if no host is known.
+	// note is the text if no host is known.
 	note  string
 	hosts []string
 	picks []pick
 	text  string
 }
 
-// Setting is where a program's settings name hosts: a command's output, or a file, in the user's
-// home if it begins with ~/, else in the project.
+// Setting is where a program's settings name hosts: a command's output, or a file, in the user's home if it
+// begins with ~/, else in the project.
 type Setting struct {
 	Command []string
 	File    string
 	pattern *regexp.Regexp
-	port    string // of hosts that are named without one
+	port    string // of hosts named without a port
 }
 
-// pick is words of which the first whose file exists count.
+// pick is a choice of words: those of the first whose file exists.
 type pick struct {
 	name, file string
 	words      []string
 }
 
-// Match is how a project has what a pack is for.
+// Match is what a project has of a pack.
 type Match struct {
 	File  string
 	Names []string
@@ -118,7 +117,6 @@ func All() []*Pack {
 	return all
 }
 
-// parse reads the file of a pack.
 func parse(name string, data []byte) (*Pack, error) {
 	file, diags := hclsyntax.ParseConfig(data, name+".hcl", hcl.InitialPos)
 	if diags.HasErrors() {
@@ -138,7 +136,6 @@ func parse(name string, data []byte) (*Pack, error) {
 	return p, p.read(head.Body)
 }
 
-// read reads what a block pack says.
 func (p *Pack) read(body *hclsyntax.Body) error {
 	r := values{body.Attributes, nil}
 	p.Description, p.Needs = r.text("description"), r.texts("needs")
@@ -176,7 +173,7 @@ func (p *Pack) read(body *hclsyntax.Body) error {
 	return nil
 }
 
-// values are the attributes of a block; bad is what is wrong with them.
+// values are the attributes of a block; bad is a mistake in them.
 type values struct {
 	attrs hclsyntax.Attributes
 	bad   error
@@ -226,7 +223,7 @@ func (v *values) pattern(name string) *regexp.Regexp {
 	return re
 }
 
-// unread is an error for attributes that nothing has read.
+// unread returns an error for attributes that were not read.
 func (v *values) unread(pack string) error {
 	if v.bad != nil {
 		return fmt.Errorf("%s.hcl: %w", pack, v.bad)
@@ -237,14 +234,14 @@ func (v *values) unread(pack string) error {
 	return nil
 }
 
-// Found is a pack that a project has a use for.
+// Found is a pack that fits a project.
 type Found struct {
 	*Pack
 	Match
 }
 
-// Detect looks at the top directory of a project. It returns the packs for its agent.hcl, in order,
-// and others that fit. It runs nothing.
+// Detect looks at the top directory of a project. It returns the packs for its agent.hcl, in order, and others
+// that fit. It runs nothing.
 func Detect(dir fs.FS) (written, others []Found) {
 	var declared []string
 	all := All()
@@ -273,8 +270,8 @@ func File(texts []string) []byte {
 	return []byte(strings.Replace(frame, mark, inner, 1))
 }
 
-// In returns what of the pack a project has, and false if it is not for it. It runs nothing.
-// Unreadable files count as missing.
+// In returns what of the pack a project has, and false if the pack is not for it. It runs nothing. Unreadable
+// files count as missing.
 func (p *Pack) In(dir fs.FS) (Match, bool) {
 	var m Match
 	isThere := func(name string) bool { return there(dir, name) }
@@ -338,7 +335,6 @@ func there(dir fs.FS, name string) bool {
 	return err == nil
 }
 
-// inLines finds the names of commands in lines, each once, in their order.
 func (p *Pack) inLines(text string) (found []string) {
 	section := ""
 	for line := range strings.Lines(text) {
@@ -391,7 +387,7 @@ func (p *Pack) Lines(m Match) (try, first string) {
 	return strings.ReplaceAll(p.Try, "NAME", m.name()), p.First
 }
 
-// name is the command to try.
+// name returns the command to try.
 func (m Match) name() string {
 	switch {
 	case slices.Contains(m.Names, "test"):
@@ -402,7 +398,7 @@ func (m Match) name() string {
 	return ""
 }
 
-// value is what a placeholder stands for.
+// value returns what a placeholder stands for.
 func (p *Pack) value(dir fs.FS, m Match, name string) (string, bool) {
 	switch name {
 	case "file":
@@ -421,7 +417,7 @@ func (p *Pack) value(dir fs.FS, m Match, name string) (string, bool) {
 	return "", false
 }
 
-// withHosts fills in the hosts, or what to write if none is known.
+// withHosts inserts the hosts, or the note if none is known.
 func (p *Pack) withHosts(hosts []string) string {
 	slices.Sort(hosts)
 	hosts = slices.Compact(hosts)
@@ -434,7 +430,7 @@ func (p *Pack) withHosts(hosts []string) string {
 	})
 }
 
-// Hosts returns the hosts in a setting's text, as agent.hcl lists them.
+// Hosts returns the hosts in a setting's text, as written in agent.hcl.
 func (s Setting) Hosts(text string) (hosts []string) {
 	for _, groups := range s.pattern.FindAllStringSubmatch(text, -1) {
 		scheme, host := "", groups[1]
@@ -471,7 +467,6 @@ func placeholder() *regexp.Regexp { return regexp.MustCompile(`\bpack\.[a-z]+`) 
 
 func hostLine() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*network\s*=.*pack\.hosts.*$`) }
 
-// quoted is a string as HCL writes it.
 func quoted(text string) string { return tokens(cty.StringVal(text)) }
 
 func quotedList(texts []string) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// inside refuses paths that lead out of the workspace, by their names.
+// inside refuses paths that lead out of the workspace by their names.
 type inside struct{}
 
 func (inside) Check(p string, _ argv.Kind) error {
@@ -28,7 +28,6 @@ func (inside) Glob(string) ([]string, error)  { return nil, nil }
 func (inside) IsDir(string) bool              { return false }
 func (inside) CheckTree(string, string) error { return nil }
 
-// project is a directory that has what a pack is for.
 func project(p *Pack) fstest.MapFS {
 	dir := fstest.MapFS{}
 	file := func(name, text string) { dir[name] = &fstest.MapFile{Data: []byte(text)} }
@@ -51,8 +50,8 @@ func project(p *Pack) fstest.MapFS {
 	return dir
 }
 
-// TestPacks holds what every pack has to have: a text that is valid without a
-// warning, laid out, with and without hosts, and examples and rejects that hold.
+// TestPacks checks that every pack has a text that is valid without a warning, formatted, with and without
+// hosts, and examples and rejects that hold.
 func TestPacks(t *testing.T) {
 	all := All()
 	assert.GreaterOrEqual(t, len(all), 40)
@@ -92,7 +91,7 @@ func TestPacks(t *testing.T) {
 	}
 }
 
-// TestDetect has what is written for a project, in order, and what fits besides.
+// TestDetect checks what is written for a project, in order, and what else fits.
 func TestDetect(t *testing.T) {
 	for name, c := range map[string]struct {
 		files   map[string]string
@@ -165,7 +164,7 @@ func namesOf(found []Found) (names []string) {
 	return names
 }
 
-// TestHosts takes hosts out of what programs say of their settings.
+// TestHosts finds hosts in programs' settings.
 func TestHosts(t *testing.T) {
 	setting := func(pack string, i int) Setting {
 		for _, p := range All() {

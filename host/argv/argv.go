@@ -1,5 +1,5 @@
-// Package argv makes the argument list of a program: from an args text by a wrapper's grammar, or
-// from typed parameters by a template. It checks and runs nothing, without a shell.
+// Package argv makes the argument list of a program: from an args text by a wrapper's grammar, or from typed
+// parameters by a template. It checks and runs nothing, without a shell.
 package argv
 
 import (
@@ -14,19 +14,19 @@ type Kind string
 
 // The kinds. Paths are checked against the workspace.
 const (
-	None    Kind = "none"    // there is none
+	None    Kind = "none"    // without a value
 	String  Kind = "string"  // any text
 	Number  Kind = "number"  // a number, perhaps with sign and unit: -5, +10, 4K
 	Read    Kind = "read"    // a path that is read
 	Write   Kind = "write"   // a path that is written in place or made
-	Replace Kind = "replace" // a path that is taken by a file moved there; not declared, but told to Paths
+	Replace Kind = "replace" // a path that a moved file replaces; not declared, but passed to Paths
 	Remove  Kind = "remove"  // a path that is removed or moved away
 )
 
 // IsPath reports whether values of the kind are paths.
 func (k Kind) IsPath() bool { return k == Read || k == Write || k == Replace || k == Remove }
 
-// Paths checks paths and expands globs; a workspace does that.
+// Paths checks paths and expands globs, as a workspace does.
 type Paths interface {
 	// Check refuses a path that may not be used in the given way.
 	Check(path string, use Kind) error
@@ -34,8 +34,8 @@ type Paths interface {
 	Glob(pattern string) ([]string, error)
 	// IsDir reports whether path is a directory.
 	IsDir(path string) bool
-	// CheckTree refuses to copy or move the directory source to target if one of its files would
-	// get to a protected place, or one that a symlink leads to.
+	// CheckTree refuses to copy or move the directory source to target if one of its files would get to a
+	// protected place, or one that a symlink leads to.
 	CheckTree(source, target string) error
 }
 
@@ -46,23 +46,23 @@ type Spec struct {
 	Permissions              []tool.Permission
 	// AsTask is tool.Definition.AsTask.
 	AsTask bool
-	// Passthrough or Command is set, and only one of them.
+	// Exactly one of Passthrough and Command is set.
 	Passthrough *Wrapper
 	Command     *Template
 	// Params are the parameters of Command.
 	Params []Param
-	// Raw is the parameters' JSON Schema as written; Params then only say how some properties are
-	// used. Nil means the schema made of Params.
+	// Raw is the parameters' JSON Schema as written; Params then only describe how some properties are used.
+	// Nil means the schema made of Params.
 	Raw json.RawMessage
-	// Asks are questions that are put before the command runs.
+	// Asks are asked before the command runs.
 	Asks []Ask
-	// Outputs are the parts of the result; empty for the command's printed text.
+	// Outputs are the parts of the result; empty means the command's output.
 	Outputs []Content
 	// Returns is the JSON Schema of the structured result. May be nil.
 	Returns json.RawMessage
 	// Examples must be accepted, Rejects refused.
 	Examples, Rejects []Example
-	// Pos is where the spec was written, "agent.hcl:12", for messages.
+	// Pos is where the spec was declared, "agent.hcl:12", for messages.
 	Pos string
 	// Access is what the sandbox grants the tool's process.
 	Access Access
@@ -70,7 +70,7 @@ type Spec struct {
 
 // Access is what a tool's process may reach beyond the workspace.
 type Access struct {
-	// Network allows every host, else Hosts: "example.com", "*.example.com:8443".
+	// Network allows every host, otherwise Hosts: "example.com", "*.example.com:8443".
 	Network     bool
 	Hosts       []string
 	Read, Write []string // further absolute paths
@@ -93,19 +93,19 @@ type Run struct {
 	Reads, Writes, Removes []string
 }
 
-// Settings are what a wrapper and a template have in common.
+// Settings are common to wrappers and templates.
 type Settings struct {
 	Timeout time.Duration
-	// Success are the exit codes of success; empty for 0 alone.
+	// Success are the exit codes of success; empty means 0 only.
 	Success []int
-	// Report is the prefix of lines on standard error with progress or log; empty for none.
+	// Report is the prefix of lines on standard error with progress or log; may be empty.
 	Report string
 }
 
-// Timeout is that of the spec's process, zero if unset.
+// Timeout returns the timeout of the spec's process, zero if unset.
 func (s *Spec) Timeout() time.Duration { return s.settings().Timeout }
 
-// Report is the prefix of lines on standard error with the process's progress, "" for none.
+// Report returns the prefix of lines on standard error with the process's progress, or "".
 func (s *Spec) Report() string { return s.settings().Report }
 
 // Succeeded reports whether an exit code counts as success.
@@ -141,7 +141,7 @@ func (s *Spec) Resolve(params map[string]any, paths Paths) (*Run, error) {
 	return s.Command.Resolve(declared, params, paths)
 }
 
-// Schema is the JSON Schema of the spec's parameters.
+// Schema returns the JSON Schema of the spec's parameters.
 func (s *Spec) Schema() json.RawMessage {
 	if s.Passthrough != nil {
 		text := "The arguments, written as for a POSIX shell: quotes and file globs work; pipes, redirections and " +

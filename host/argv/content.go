@@ -7,14 +7,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Content declares a part of a result, a prompt or a resource. At most one of Text, File and Data
-// is set; without them it is the command's output.
+// Content declares a part of a result, a prompt or a resource. At most one of Text, File and Data is set;
+// without them it is the command's output.
 type Content struct {
 	Kind tool.ContentKind
-	// JSON is true for a text that is JSON and the structured result as well.
+	// JSON is set for a text that is JSON and also the structured result.
 	JSON bool
-	// Empty is the JSON for blank output, as of a program that found nothing. If unset, blank
-	// output is an error.
+	// Empty is the JSON for blank output, as of a program that found nothing. If unset, blank output is an
+	// error.
 	Empty string
 	// MIME is the media type of an image, a sound or a resource.
 	MIME string
@@ -22,9 +22,9 @@ type Content struct {
 	Text *Expr
 	// File is a file of the workspace, read when the part is made.
 	File *Expr
-	// Data is what the content holds.
+	// Data is the literal content.
 	Data []byte
-	// Base64 is true when the command prints base64.
+	// Base64 is set if the command prints base64.
 	Base64 bool
 	// URI names a resource, or a link.
 	URI *Expr
@@ -32,10 +32,10 @@ type Content struct {
 	Pos string
 }
 
-// Printed reports whether the content is what the command prints.
+// Printed reports whether the content is the command's output.
 func (c *Content) Printed() bool { return c.Text == nil && c.File == nil && c.Data == nil }
 
-// Text is an expression's value as text, with parameters unchanged. Null is the empty text.
+// Text returns an expression's value as text, with parameters unchanged. Null is the empty text.
 func (e *Expr) Text(values map[string]any) string {
 	f := fill{values: values}
 	text, _ := f.text(*e)
@@ -88,5 +88,4 @@ func CheckPaths(params []Param, values map[string]any, paths Paths) error {
 	return nil
 }
 
-// compact returns a value as compact JSON, for parameters that are objects.
 func compact(value any) string { return string(tool.MustMarshal(value)) }

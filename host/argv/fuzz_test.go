@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 )
 
-// FuzzURITemplate: what a template is filled with comes back from the URI.
+// FuzzURITemplate checks that the values of a template are read back from the URI.
 func FuzzURITemplate(f *testing.F) {
 	f.Add("note://{id}", "a b/c")
 	f.Add("x://{+path}", "a/b")
@@ -35,8 +35,7 @@ func FuzzURITemplate(f *testing.F) {
 	})
 }
 
-// FuzzWithoutSeparator: whatever the args, what begins with a dash in the
-// argument list is a declared option, or the value that one has.
+// FuzzWithoutSeparator checks that each argument with a leading dash is a declared option, or the value of one.
 func FuzzWithoutSeparator(f *testing.F) {
 	f.Add("-r --arg k v . a.go -- -x")
 	f.Add("-json -separator=-cmd a.db 'select 1'")
@@ -55,8 +54,7 @@ func FuzzWithoutSeparator(f *testing.F) {
 	})
 }
 
-// declaredValues gives how many words belong to an option, and fails the test
-// for one that is not declared.
+// declaredValues returns how many words belong to an option, and fails the test for an undeclared one.
 func declaredValues(t *testing.T, w *argv.Wrapper, word string) int {
 	t.Helper()
 	if !strings.HasPrefix(word, "-") {

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// checkOperands checks number and kind of the operands.
 func (p *parse) checkOperands() error {
 	o := p.wrapper.Operands
 	if o.Type == None && o.First == "" && len(p.operands) > 0 {
@@ -39,7 +38,7 @@ func (p *parse) checkOperand(i int) error {
 	kind, last := o.kind(i, len(p.operands))
 	switch {
 	case o.Type == Remove || kind == Remove:
-		// With a slash behind it, a symlink would stand for its target.
+		// With a trailing slash, a symlink would stand for its target.
 		operand = trimSlash(operand)
 	case operand == "-" && (o.Type == Write || kind == Write):
 		operand = "./-" // touch takes a bare dash for its output
@@ -63,7 +62,7 @@ func (p *parse) checkOperand(i int) error {
 	return nil
 }
 
-// kind is that of the i-th of n operands, and whether it is the one that Last describes.
+// kind returns the kind of the i-th of n operands, and whether it is the one that Last describes.
 func (o Operands) kind(i, n int) (kind Kind, last bool) {
 	switch {
 	case i == 0 && o.First != "":
@@ -76,7 +75,6 @@ func (o Operands) kind(i, n int) (kind Kind, last bool) {
 	return o.Type, false
 }
 
-// arePaths reports whether any operand is a path.
 func (o Operands) arePaths() bool {
 	return o.Type == "" || o.Type.IsPath() || o.First.IsPath() || o.Last.IsPath()
 }
@@ -88,7 +86,8 @@ func operands(n int) string {
 	return strconv.Itoa(n) + " operands"
 }
 
-// last checks the last operand. If it is a directory that receives the others, the places inside it are written.
+// last checks the last operand. If it is a directory that receives the others, the places inside it are
+// written.
 func (p *parse) last(target string, others []string) error {
 	o := p.wrapper.Operands
 	if !o.Into || len(others) == 0 || p.paths == nil || !p.paths.IsDir(target) {
@@ -112,7 +111,7 @@ func (p *parse) last(target string, others []string) error {
 	return p.trees(others, func(other string) string { return inside(target, other) })
 }
 
-// lastKind is how the last operand is used: a move replaces what is there and does not write into it.
+// lastKind is how the last operand is used: a move replaces what is there instead of writing into it.
 func (o Operands) lastKind() Kind {
 	if o.Last == Write && o.Type == Remove {
 		return Replace
@@ -120,12 +119,12 @@ func (o Operands) lastKind() Kind {
 	return o.Last
 }
 
-// inside is the place in the directory target that receives source.
+// inside returns the place in the directory target that receives source.
 func inside(target, source string) string {
 	return strings.TrimRight(target, "/") + "/" + path.Base(strings.TrimRight(source, "/"))
 }
 
-// trees checks where the files of directories come to.
+// trees checks where the files of directories are put.
 func (p *parse) trees(sources []string, place func(source string) string) error {
 	if p.paths == nil {
 		return nil
@@ -145,7 +144,6 @@ func (p *parse) trees(sources []string, place func(source string) string) error 
 	return nil
 }
 
-// refusedOperand refuses operands by their text.
 func (p *parse) refusedOperand() error {
 	o := p.wrapper.Operands
 	if o.Refuse == "" || len(p.operands) == 0 {
@@ -167,7 +165,6 @@ func (p *parse) refusedOperand() error {
 	return nil
 }
 
-// checkCount checks the number of operands.
 func (p *parse) checkCount() error {
 	switch o, n := p.wrapper.Operands, len(p.operands); {
 	case n < o.Min:
@@ -180,7 +177,7 @@ func (p *parse) checkCount() error {
 	return nil
 }
 
-// sample is how the fewest operands that are taken are written.
+// sample returns the smallest valid operands, for messages.
 func (o *Operands) sample() string {
 	word := map[bool]string{true: "WORD", false: "PATH"}[o.Type == String]
 	words := slices.Repeat([]string{word}, o.Min)
@@ -238,8 +235,8 @@ func (p *parse) openly(words []Word) (*Run, error) {
 	return p.run, p.refusedOperand()
 }
 
-// openOption refuses forbidden options, also abbreviated or in a cluster, and checks a value that
-// looks like a path.
+// openOption refuses forbidden options, also abbreviated or in a cluster, and checks a value that looks like a
+// path.
 func (p *parse) openOption(text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	for _, forbidden := range p.wrapper.Forbid {
@@ -296,13 +293,13 @@ func (p *parse) openOperand(text string) error {
 	return nil
 }
 
-// leadsOut reports a text that does not look like a path but may not be used: a plain name can be a
-// symlink that leads out.
+// leadsOut reports whether a text that does not look like a path may not be used: a plain name can be a symlink
+// that leads out.
 func (p *parse) leadsOut(text string) bool {
 	return text != "" && p.paths != nil && p.paths.Check(text, p.openKind()) != nil
 }
 
-// openKind is how an undeclared path is taken to be used.
+// openKind returns the assumed use of an undeclared path.
 func (p *parse) openKind() Kind {
 	if t := p.wrapper.Operands.Type; t.IsPath() {
 		return t
@@ -310,7 +307,7 @@ func (p *parse) openKind() Kind {
 	return Read
 }
 
-// looksLikePath is true for anything that could lead out of the directory.
+// looksLikePath reports whether a text could lead out of the directory.
 func looksLikePath(s string) bool {
 	return strings.HasPrefix(s, "/") || s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/..") ||
 		strings.Contains(s, "/")

@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// dashed takes a word that begins with a dash. A glob's match is always an operand: a file named
-// -rf is not an option.
+// dashed handles a word that begins with a dash. A glob's match is always an operand: a file named -rf is not
+// an option.
 func (p *parse) dashed(word Word, rest []Word) ([]Word, error) {
 	matches, err := p.matches(word)
 	if err != nil {
@@ -29,14 +29,14 @@ func (p *parse) dashed(word Word, rest []Word) ([]Word, error) {
 	}
 }
 
-// isLong reports a declared option of one dash and several letters, such as sqlite3's -json.
+// isLong reports whether text is a declared option of one dash and several letters, such as sqlite3's -json.
 func (w *Wrapper) isLong(text string) bool {
 	name, _, _ := strings.Cut(text, "=")
 	return len(name) > 2 && (slices.Contains(w.names(), name) || slices.Contains(w.Forbid, name))
 }
 
-// long takes --name, --name=value or --name value. As with getopt_long, an unambiguous prefix will
-// do; the full name is passed on.
+// long handles --name, --name=value or --name value. As with getopt_long, an unambiguous prefix suffices; the
+// full name is passed on.
 func (p *parse) long(text string, rest []Word) ([]Word, error) {
 	name, value, attached := strings.Cut(text, "=")
 	option, full, err := p.wrapper.findLong(name)
@@ -69,7 +69,6 @@ func (p *parse) long(text string, rest []Word) ([]Word, error) {
 	return rest, p.apart(full, option.Value, value)
 }
 
-// several takes an option with several values.
 func (p *parse) several(name string, kinds []Kind, rest []Word) ([]Word, error) {
 	p.run.Argv = append(p.run.Argv, name)
 	for i, kind := range kinds {
@@ -90,13 +89,14 @@ func (p *parse) several(name string, kinds []Kind, rest []Word) ([]Word, error) 
 	return rest, nil
 }
 
-// apart passes an option on with its value as a word of its own.
+// apart passes on an option and its value as two words.
 func (p *parse) apart(name string, kind Kind, value string) error {
 	p.run.Argv = append(p.run.Argv, name, value)
 	return p.bare(name, kind, value)
 }
 
-// bare refuses a separate value that the program could take as an option, if it reads options in an unknown way.
+// bare refuses a separate value that the program could take as an option, if it parses options in an unknown
+// way.
 func (p *parse) bare(name string, kind Kind, value string) error {
 	if !strings.HasPrefix(value, "-") || kind == Number {
 		return nil
@@ -109,7 +109,7 @@ func (o *Option) isSwitch() bool {
 	return len(o.Values) == 0 && (o.Value == "" || o.Value == None)
 }
 
-// cluster takes -x, -xyz, -nVALUE or -n VALUE.
+// cluster handles -x, -xyz, -nVALUE or -n VALUE.
 func (p *parse) cluster(text string, rest []Word) ([]Word, error) {
 	letters := []rune(text[1:])
 	for i, letter := range letters {
@@ -154,8 +154,7 @@ func (p *parse) cluster(text string, rest []Word) ([]Word, error) {
 	return rest, nil
 }
 
-// next takes the next word as an option's value. A glob is expanded only for paths: rg itself has
-// to see -g *.go.
+// next takes the next word as an option's value. A glob is expanded only for paths: rg itself must see -g *.go.
 func (p *parse) next(name string, kind Kind, rest []Word) (string, []Word, error) {
 	if len(rest) == 0 {
 		return "", nil, p.wrapper.optionError(name, "needs a value")
@@ -204,7 +203,7 @@ func (w *Wrapper) find(name string) (Option, error) {
 	return Option{}, w.optionError(name, what)
 }
 
-// findLong finds a long option by its name or the beginning of it.
+// findLong finds a long option by its name or a prefix of it.
 func (w *Wrapper) findLong(name string) (Option, string, error) {
 	full := []string{}
 	for _, known := range append(w.names(), w.Forbid...) {
@@ -235,7 +234,7 @@ func (w *Wrapper) names() []string {
 	return names
 }
 
-// usable are the names of the options that are not refused.
+// usable returns the names of the options that are not refused.
 func (w *Wrapper) usable() []string {
 	var names []string
 	for _, o := range w.Options {
@@ -246,7 +245,6 @@ func (w *Wrapper) usable() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(w.Forbid, name) })
 }
 
-// help names the options that may be used.
 func (w *Wrapper) help() string {
 	var names []string
 	for _, o := range w.Options {
@@ -260,10 +258,10 @@ func (w *Wrapper) help() string {
 	return "Options that may be used: " + strings.Join(names, " ") + "."
 }
 
-// maxTold bounds what a description says of options.
+// maxTold bounds a description of options.
 const maxTold = 600
 
-// takes says, for the model that writes the arguments, which options there are.
+// takes describes the options, for the model that writes the arguments.
 func (w *Wrapper) takes() string {
 	if w.Open() {
 		if len(w.Forbid) > 0 {
@@ -288,7 +286,6 @@ func (w *Wrapper) takes() string {
 	return "Options, and no others:" + all.String() + "."
 }
 
-// placeholder is what stands for the values of an option.
 func (o *Option) placeholder() string {
 	words := map[Kind]string{String: "TEXT", Number: "NUMBER", Read: "PATH", Write: "PATH", Remove: "PATH"}
 	switch {
@@ -306,7 +303,6 @@ func (o *Option) placeholder() string {
 	return " " + words[o.Value]
 }
 
-// value checks the value of an option.
 func (p *parse) value(name string, kind Kind, value string) error {
 	switch {
 	case kind.IsPath():

@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 )
 
-// jq, sqlite3 and tsc read their arguments as getopt does not: they know no --,
-// take a value as the next word, and jq takes two for one option.
+// jq, sqlite3 and tsc parse their arguments differently from getopt: they have no --, take a value as the next
+// word, and jq takes two for one option.
 func jq() *argv.Wrapper {
 	return &argv.Wrapper{
 		Command: "jq", NoSeparator: true, Style: argv.Separate,
@@ -154,8 +154,7 @@ func TestFirstOperand(t *testing.T) {
 	})
 }
 
-// A program that ignores -- would take what stands behind it for an
-// option after all.
+// A program that ignores -- would take what follows it for an option.
 func TestOpenWithoutSeparator(t *testing.T) {
 	w := &argv.Wrapper{Command: "jq", NoSeparator: true, Forbid: []string{"-f"}}
 	_, err := w.Resolve("-- -f prog.jq", world)

@@ -26,19 +26,19 @@ type Param struct {
 	Type              Type
 	// Item is the type of a list's items.
 	Item Type
-	// Enum lists the only values, as texts, of a string or of list items.
+	// Enum are the only values, as texts, of a string or of list items.
 	Enum []string
 	// Pattern is a regular expression (RE2) that a string must match.
 	Pattern string
-	// Min and Max bound a number, the characters of a string and the items of a list.
+	// Min and Max bound a number, the characters of a string or the items of a list.
 	Min, Max *float64
 	// Default is used without a value; null omits its argument. Nil makes the parameter required.
 	Default json.RawMessage
-	// Path is Read, Write or Remove for a path, else empty.
+	// Path is Read, Write or Remove for a path, otherwise empty.
 	Path Kind
 	// Dash allows a leading dash where the program would take the value as an option.
 	Dash bool
-	// Pos is where the parameter was written, for messages.
+	// Pos is where the parameter was declared, for messages.
 	Pos string
 }
 

@@ -9,19 +9,19 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Ask is a question before a command runs: a form for the user or, if set, a question to a model or
-// for the client's roots.
+// Ask is a question before a command runs: a form for the user or, if set, a question to a model or for the
+// client's roots.
 type Ask struct {
 	// Key names the question; its answer is used as ask.KEY.FIELD.
 	Key string
 	// Message is what the user reads.
 	Message Expr
-	// Fields make the form, unless Form is set: its schema as it was written.
+	// Fields make the form, unless Form is set: its schema as written.
 	Fields []Field
 	Form   json.RawMessage
 	// Model asks a language model.
 	Model *AskModel
-	// Roots asks the client for the directories that it works in.
+	// Roots asks the client for its working directories.
 	Roots bool
 	// Optional lets the command run without an answer.
 	Optional bool
@@ -39,18 +39,18 @@ type AskModel struct {
 type Field struct {
 	Param
 	Title string
-	// Titles are what people read in place of the values of Enum.
+	// Titles are shown to people in place of the values of Enum.
 	Titles []string
-	// Format is "email", "uri", "date" or "date-time"; it may be empty.
+	// Format is "email", "uri", "date" or "date-time"; may be empty.
 	Format string
 	// Required is false for a field that may be left empty.
 	Required bool
 }
 
-// Ref is the name by which expressions refer to a part of an answer.
+// Ref returns the name of a part of an answer in expressions.
 func Ref(key, field string) string { return "ask." + key + "." + field }
 
-// Names are the parts of the answer that expressions may use.
+// Names returns the parts of the answer that expressions may use.
 func (a *Ask) Names() []string {
 	switch {
 	case a.Model != nil:
@@ -71,7 +71,7 @@ func (a *Ask) Names() []string {
 	return names
 }
 
-// Params are the parts of the answer as parameters.
+// Params returns the parts of the answer as parameters.
 func (a *Ask) Params() []Param {
 	var params []Param
 	switch {
@@ -91,7 +91,7 @@ func (a *Ask) Params() []Param {
 	return params
 }
 
-// Question is the form of the question, filled with the values of parameters.
+// Question returns the form of the question, filled with the values of parameters.
 func (a *Ask) Question(values map[string]any) tool.Form {
 	form := tool.Form{Message: a.Message.Text(values)}
 	switch {
@@ -106,7 +106,7 @@ func (a *Ask) Question(values map[string]any) tool.Form {
 	return form
 }
 
-// Schema is the flat JSON Schema of the form.
+// Schema returns the flat JSON Schema of the form.
 func (a *Ask) Schema() json.RawMessage {
 	if a.Form != nil {
 		return a.Form
@@ -129,13 +129,11 @@ func (a *Ask) Schema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties.String() + `}` + list + `}`)
 }
 
-// choice is a value of an enumeration and what people read for it.
 type choice struct {
 	Const string `json:"const"`
 	Title string `json:"title"`
 }
 
-// fieldJSON fixes the order of a field's keywords.
 type fieldJSON struct {
 	paramJSON
 	Title  string   `json:"title,omitempty"`
@@ -165,7 +163,7 @@ func (f *Field) schema() json.RawMessage {
 	return tool.MustMarshal(s)
 }
 
-// Read returns the values of an answer. One that does not fit the form is an invalid_argument error.
+// Read returns the values of an answer. If it does not fit the form, the error is of code invalid_argument.
 func (a *Ask) Read(answer tool.Answer) (map[string]any, error) {
 	content := answer.Content
 	if len(content) == 0 {

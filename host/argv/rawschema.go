@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SchemaParams are the properties of an object schema as parameters for expressions, sorted by
-// name. Values other than text, number, bool or lists of them become compact JSON.
+// SchemaParams returns the properties of an object schema as parameters for expressions, sorted by name. Values
+// other than text, number, bool or lists of them become compact JSON.
 func SchemaParams(raw json.RawMessage) []Param {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`

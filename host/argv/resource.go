@@ -19,7 +19,7 @@ type Resource struct {
 	Params []Param
 	// Complete suggests values for them.
 	Complete map[string]Suggestions
-	// Command prints the content; nil when Content says what it is.
+	// Command prints the content; nil if Content has it.
 	Command *Template
 	Content Content
 	// Watch notifies clients of changes of Content's file.
@@ -49,9 +49,9 @@ type Argument struct {
 	Title string
 }
 
-// Suggestions are values that are suggested for an argument.
+// Suggestions are suggested values for an argument.
 type Suggestions struct {
-	// Values are suggested always.
+	// Values are always suggested.
 	Values []string
 	// By has suggestions by the names and values of other arguments.
 	By map[string]map[string][]string
@@ -73,13 +73,13 @@ type Message struct {
 	Content
 }
 
-// URITemplate is a URI with variables, ready to be matched.
+// URITemplate is a parsed URI with variables.
 type URITemplate struct {
 	names   []string
 	pattern *regexp.Regexp
 }
 
-// ParseURITemplate reads a URI with {name} and {+name}.
+// ParseURITemplate parses a URI with {name} and {+name}.
 func ParseURITemplate(text string) (*URITemplate, error) {
 	t := new(URITemplate)
 	var pattern strings.Builder
@@ -121,7 +121,7 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 
 func notInURI(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'<>\\^`|", r) }
 
-// Names are the variables, in order.
+// Names returns the variables, in order.
 func (t *URITemplate) Names() []string { return t.names }
 
 // Match returns the values of the variables in a URI, percent-decoded.

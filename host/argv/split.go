@@ -10,19 +10,18 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Bounds of an args text.
 const (
 	maxArgs  = 128 << 10 // bytes
-	maxWords = 4096      // after globs are expanded
+	maxWords = 4096      // after expanding globs
 )
 
-// Word is one word of an args text.
+// Word is a word of an args text.
 type Word struct {
 	// Text is the word with its quotes and escapes resolved.
 	Text string
-	// Pattern is the glob of a word with unquoted glob characters, with quoted ones escaped by a backslash.
+	// Pattern is the glob of a word with unquoted glob characters; quoted ones are escaped by a backslash.
 	Pattern string
-	// Braces is the column of an unquoted {a,b} or {1..3}, plain characters to a POSIX shell, or 0.
+	// Braces is the column of an unquoted {a,b} or {1..3}, plain characters to a POSIX shell; or 0.
 	Braces int
 }
 
@@ -30,7 +29,7 @@ type Word struct {
 const prefix = "x "
 
 // Split splits a text into words as a POSIX shell does: it resolves quotes and escapes and recognizes unquoted
-// globs. Whatever would need a shell is refused with a *tool.Error of code invalid_argument that names it:
+// globs. What would need a shell is refused with a *tool.Error of code invalid_argument that names it:
 // operators, redirections, expansions, substitutions, comments, a tilde.
 func Split(args string) ([]Word, error) {
 	if len(args) > maxArgs {
@@ -63,7 +62,7 @@ func Split(args string) ([]Word, error) {
 	return words, nil
 }
 
-// column is a position in the args, from 1.
+// column returns a position in the args, from 1.
 func column(pos syntax.Pos) int { return max(1, int(pos.Offset())-len(prefix)+1) }
 
 func refused(what string, column int, suggestion string) *tool.Error {
@@ -84,7 +83,7 @@ func parseError(err error) error {
 		Suggest("Write them as for a POSIX shell, without operators.")
 }
 
-// plainCall returns the one simple command that the text must be.
+// plainCall returns the only simple command of the text, which must have no other.
 func plainCall(file *syntax.File) (*syntax.CallExpr, error) {
 	if comment := firstComment(file); comment != nil {
 		return nil, refused("a comment (#)", column(comment.Hash), quoteIt)
@@ -131,7 +130,6 @@ func firstComment(file *syntax.File) *syntax.Comment {
 	return found
 }
 
-// readWord resolves the quotes of one word.
 func readWord(w *syntax.Word) (Word, error) {
 	var text, pattern strings.Builder
 	glob := false
@@ -171,9 +169,9 @@ func readWord(w *syntax.Word) (Word, error) {
 	return word, nil
 }
 
-// bare adds unquoted text, with backslash escapes, and reports glob characters.
+// bare adds unquoted text, with backslash escapes, and reports whether it has glob characters.
 func bare(value string, text, pattern *strings.Builder) (glob bool) {
-	set := -1 // where the set began that is open
+	set := -1 // start of the open set
 	for i := 0; i < len(value); i++ {
 		c := value[i]
 		switch {
@@ -213,7 +211,7 @@ var classes = map[string]string{
 	"[:graph:]": `\!-~`, "[:print:]": " -~", "[:punct:]": "\\!-/:-@\\[-`{-~",
 }
 
-// class returns the class that a text begins with, "" if none.
+// class returns the class that a text begins with, or "".
 func class(text string) string {
 	if end := strings.Index(text, ":]"); end > 0 && classes[text[:end+2]] != "" {
 		return text[:end+2]
@@ -221,7 +219,7 @@ func class(text string) string {
 	return ""
 }
 
-// quoted adds text that stands for itself.
+// quoted adds literal text.
 func quoted(value string, text, pattern *strings.Builder) {
 	text.WriteString(value)
 	for i := 0; i < len(value); i++ {
@@ -232,7 +230,6 @@ func quoted(value string, text, pattern *strings.Builder) {
 	}
 }
 
-// unescape resolves the escapes of double quotes.
 func unescape(value, special string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {

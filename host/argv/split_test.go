@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// accepted are texts that Split takes. The shell says what their words are.
+// accepted are texts that Split accepts. The shell says what their words are.
 var accepted = []string{
 	"", "  ", "a b  c", "-n 20 README.md", `'a b' "c d"`, `a\ b`, `"it's"`, `'say "hi"'`, `a'b'"c"d`,
 	`"\$HOME \"q\" \\ \n \` + "`" + `"`, `''`, `"" x`, `-e 'a|b;c&d<e>f'`, `"a|b"`, `a\|b`, `a\;b`, `\$HOME`, `'$HOME'`,
@@ -28,7 +28,7 @@ func TestSplitAsAShell(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			words, err := argv.Split(args)
 			require.NoError(t, err)
-			// set -f: globs are a matter of their own.
+			// set -f: globs are tested elsewhere.
 			out, err := exec.Command(sh, "-c",
 				`set -f; for w in "$@"; do :; done; eval "set -- $1"; for w in "$@"; do printf '%s\0' "$w"; done`, "sh",
 				args).Output()

@@ -18,12 +18,13 @@ type Template struct {
 	Settings
 }
 
-// Expr is a text with places for parameter values, which are filled in byte for byte: not
-// normalized, quoted or expanded. Exactly one field is set; the zero Expr is the empty text.
+// Expr is a text with places for parameter values, which are filled in byte for byte: not normalized, quoted or
+// expanded. Exactly one field is set; the zero Expr is the empty text.
 type Expr struct {
 	// Literal is plain text.
 	Literal string
-	// Param names a parameter. As a whole argument, a list makes an argument for each item and null none.
+	// Param names a parameter. As a whole argument, a list makes an argument for each item, and null makes
+	// none.
 	Param string
 	// Concat joins expressions. A null among them makes the whole null.
 	Concat []Expr
@@ -31,7 +32,7 @@ type Expr struct {
 	When *When
 	// All stands for all parameters, as a compact JSON object.
 	All bool
-	// Null leaves out the argument.
+	// Null omits the argument.
 	Null bool
 }
 
@@ -41,7 +42,7 @@ type When struct {
 	Then, Else Expr
 }
 
-// Params lists the parameters that an expression names, in order.
+// Params returns the parameters that an expression names, in order.
 func (e *Expr) Params() []string {
 	switch {
 	case e.Param != "":
@@ -87,12 +88,11 @@ func (t *Template) Resolve(params []Param, values map[string]any, paths Paths) (
 	return f.run, f.noNUL()
 }
 
-// fill is a template being filled.
 type fill struct {
 	values   map[string]any
 	params   map[string]*Param
 	run      *Run
-	operands bool // a literal -- has been passed
+	operands bool // a literal -- has passed
 }
 
 func (f *fill) checkPaths(p *Param, paths Paths) error {
@@ -114,7 +114,7 @@ func (f *fill) checkPaths(p *Param, paths Paths) error {
 	return nil
 }
 
-// argument adds what an expression stands for to the argument list.
+// argument adds an expression's arguments to the argument list.
 func (f *fill) argument(e Expr) error {
 	if e.When != nil {
 		return f.argument(f.choose(e.When))
@@ -135,8 +135,8 @@ func (f *fill) argument(e Expr) error {
 	return nil
 }
 
-// add adds an argument whose first byte comes from the parameter from, or from the template if "".
-// A value must not become an option that the template's author did not write.
+// add adds an argument whose first byte comes from the parameter from, or from the template if "". A value must
+// not become an option that the template's author did not write.
 func (f *fill) add(text, from string) error {
 	param := f.params[from]
 	numeric := param != nil && (param.Type == TypeInteger || param.Type == TypeNumber)
@@ -152,7 +152,7 @@ func (f *fill) add(text, from string) error {
 	return nil
 }
 
-// first names the parameter of an expression's first byte, "" for a literal.
+// first returns the parameter of an expression's first byte, "" for a literal.
 func (f *fill) first(e Expr) string {
 	switch {
 	case e.When != nil:
@@ -175,7 +175,7 @@ func (f *fill) choose(w *When) Expr {
 	return w.Else
 }
 
-// text is what an expression stands for as one text, and false for null.
+// text returns an expression as one text, and false for null.
 func (f *fill) text(e Expr) (string, bool) {
 	switch {
 	case e.Null:
@@ -201,7 +201,7 @@ func (f *fill) text(e Expr) (string, bool) {
 	return b.String(), true
 }
 
-// given are the values of the parameters themselves, without answers.
+// given returns the values of the parameters themselves, without answers.
 func (f *fill) given() map[string]any {
 	given := make(map[string]any, len(f.values))
 	for name, value := range f.values {
@@ -233,7 +233,7 @@ func texts(value any) []string {
 	return []string{compact(value)}
 }
 
-// noNUL refuses what no argument list and no environment can hold.
+// noNUL refuses what no argument list or environment can contain.
 func (f *fill) noNUL() error {
 	all := slices.Concat(f.run.Argv, slices.Collect(maps.Values(f.run.Env)))
 	for _, arg := range all {

@@ -86,8 +86,8 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TestNoOptionFromAValue: what a template puts together must not begin with a
-// dash that the template's author did not write.
+// TestNoOptionFromAValue checks that no argument from a template begins with a dash that the template's author
+// did not write.
 func TestNoOptionFromAValue(t *testing.T) {
 	text := argv.Param{Name: "p", Type: argv.TypeString}
 	path := argv.Param{Name: "p", Type: argv.TypeString, Path: argv.Read}

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 )
 
-// What a caller gives is one part of a URI, and does not begin another.
+// A parameter is one part of a URI, and does not begin another.
 func TestURIOfParameters(t *testing.T) {
 	within := argv.Expr{Concat: []argv.Expr{{Literal: "note://"}, {Param: "id"}, {Literal: "?v="}, {Param: "v"}}}
 	whole := argv.Expr{Param: "id"}

@@ -7,16 +7,15 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 )
 
-// Problem is something wrong with a spec.
+// Problem is a mistake in a spec.
 type Problem struct {
-	// Pos is where it stands, "agent.hcl:12"; it may be empty.
+	// Pos is the place, "agent.hcl:12"; may be empty.
 	Pos string
 	// Message says what is wrong, Suggestion what to do.
 	Message, Suggestion string
 }
 
-// CheckExamples checks the spec's examples, which must be accepted, and rejects, which must be
-// refused. Nothing is run.
+// CheckExamples checks that the spec's examples are accepted and its rejects refused. Nothing is run.
 func (s *Spec) CheckExamples(paths Paths) []Problem {
 	var problems []Problem
 	for _, e := range s.Examples {

@@ -50,7 +50,7 @@ type Wrapper struct {
 	Number  bool
 	// NoSeparator is for programs without --: operands and values with a leading dash are refused.
 	NoSeparator bool
-	// Style is how long options carry their values; empty is Equals.
+	// Style is how long options are passed their values; empty means Equals.
 	Style    Style
 	Operands Operands
 	Settings
@@ -63,7 +63,7 @@ type Style string
 const (
 	Equals    Style = "equals"     // --name=value
 	Separate  Style = "separate"   // --name value, two words
-	AsWritten Style = "as_written" // whichever the agent wrote
+	AsWritten Style = "as_written" // as the agent wrote it
 )
 
 // Option declares an option of a wrapped program.
@@ -76,18 +76,18 @@ type Option struct {
 	Values []Kind
 	// Optional values count only when attached: --backup=numbered, -bX.
 	Optional bool
-	// Refuse, when set, is why the option may not be used.
+	// Refuse, unless empty, is why the option may not be used.
 	Refuse string
 }
 
 // Operands declare the arguments that are not options.
 type Operands struct {
-	// Type is their kind. Empty means Read if options are declared, otherwise any text, checked if
-	// it looks like a path.
+	// Type is their kind. Empty means Read if options are declared, otherwise any text, checked if it looks
+	// like a path.
 	Type Kind
 	// First and Last are the kinds of the first and the last one, if different. A single operand is the first.
 	First, Last Kind
-	// Into is true if the last may be a directory that receives the others.
+	// Into is set if the last may be a directory that receives the others.
 	Into bool
 	// Min and Max bound their number; Max 0 means no bound.
 	Min, Max int
@@ -108,12 +108,12 @@ func (w *Wrapper) Resolve(args string, paths Paths) (*Run, error) {
 	return p.strictly(words)
 }
 
-// Open reports whether options that are not declared may pass.
+// Open reports whether undeclared options may pass.
 func (w *Wrapper) Open() bool {
 	return w.Unknown == "allow" || w.Unknown == "" && len(w.Options) == 0
 }
 
-// parse is one args text on its way to an argument list.
+// parse is an args text being converted to an argument list.
 type parse struct {
 	wrapper  *Wrapper
 	paths    Paths
@@ -129,8 +129,8 @@ func (p *parse) matches(word Word) ([]string, error) {
 	return p.paths.Glob(word.Pattern)
 }
 
-// strictly takes declared options only. The result has one form, full names of options, --,
-// operands, so that the program reads it just as it was checked.
+// strictly accepts declared options only. The result has one form, full names of options, --, operands, so that
+// the program reads it exactly as it was checked.
 func (p *parse) strictly(words []Word) (*Run, error) {
 	for len(words) > 0 {
 		word := words[0]
@@ -163,13 +163,13 @@ func (p *parse) strictly(words []Word) (*Run, error) {
 	return p.run, nil
 }
 
-// operand takes a word, or its glob's matches: without any it stays as written, as in a shell.
+// operand takes a word, or its glob's matches: without matches it stays as written, as in a shell.
 func (p *parse) operand(word Word) error {
 	if word.Braces > 0 && p.wrapper.Operands.arePaths() {
 		return refused("a brace expansion ({a,b})", word.Braces, "Write each name out. "+quoteIt)
 	}
 	if first := p.wrapper.Operands.First; first != "" && !first.IsPath() && len(p.operands) == 0 {
-		return p.take(word.Text) // the program has to see the * of a filter or a pattern
+		return p.take(word.Text) // the program must see the * of a filter or a pattern
 	}
 	matches, err := p.matches(word)
 	if err != nil {
@@ -189,7 +189,6 @@ func (p *parse) take(operands ...string) error {
 	return nil
 }
 
-// path checks a path and notes its use.
 func (p *parse) path(path string, use Kind) error {
 	if path == "" {
 		return tool.Errorf(tool.InvalidArgument, "an argument of %s is an empty path", p.wrapper.Command).

@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// paths is a workspace of made-up files: everything relative that stays
-// inside may be used, .git may not be written.
+// paths is a workspace of imaginary files: relative paths that stay inside may be used, .git may not be
+// written.
 type paths struct {
 	files []string
 	dirs  []string
@@ -42,7 +42,7 @@ func (w paths) Glob(pattern string) ([]string, error) {
 	return found, nil
 }
 
-// CheckTree knows one file in each directory: x.
+// CheckTree has one file in each directory: x.
 func (w paths) CheckTree(source, target string) error {
 	if !w.IsDir(source) {
 		return nil
@@ -260,8 +260,8 @@ func TestOpenWrapper(t *testing.T) {
 	}
 }
 
-// FuzzStrictWrapper: whatever passes is in the one form that was checked:
-// declared options under their full names, then --, then paths.
+// FuzzStrictWrapper checks that accepted args have the form that was checked: declared options under their full
+// names, then --, then paths.
 func FuzzStrictWrapper(f *testing.F) {
 	for _, s := range []string{"-n 5 a", "-qvn5 a b", "--li=3 -- -x", "-5", "--backup=x *", "--files-from ../x",
 		"-\xff", "'' -"} {

@@ -12,7 +12,7 @@ import (
 // protected is the schema of unknown parameters, which may all be secret.
 const protected = `{"type":"object","properties":{},"writeOnly":true}`
 
-// Unseen stands for parameters that cannot be shown. Some may be secret, so all are.
+// Unseen stands for parameters that cannot be shown. All count as secret.
 const Unseen = `{"type":"object","properties":{},"writeOnly":true,` +
 	`"$comment":"The tool's own schema is too long, or holds characters that cannot be seen."}`
 
@@ -43,10 +43,9 @@ func Parameters(raw json.RawMessage) (json.RawMessage, []Loss) {
 	return a.adapt(raw)
 }
 
-// Adapt converts a schema of any draft to one of 2020-12 that Compile takes. Older spellings are
-// replaced. A keyword that cannot be understood is removed and reported; if a mark of writeOnly
-// stood below it, the schema that it was part of is marked. A schema that needs none of this is
-// returned byte for byte.
+// Adapt converts a schema of any draft to one of 2020-12 that Compile accepts. Older spellings are replaced. A
+// keyword that cannot be understood is removed and reported; if a writeOnly mark was below it, the schema that
+// it was part of is marked. A schema that needs none of this is returned byte for byte.
 func Adapt(raw json.RawMessage) (json.RawMessage, []Loss) {
 	value, _ := parseTree(raw)
 	root, ok := value.(*object)
@@ -56,14 +55,13 @@ func Adapt(raw json.RawMessage) (json.RawMessage, []Loss) {
 	return newAdapter(root).adapt(raw)
 }
 
-// adapter changes a schema in place.
 type adapter struct {
 	root      *object
-	targets   map[*object]any     // where references lead to, as the schema was written
-	places    map[*object]string  // JSON pointers of schemas, as they are now
-	copies    map[*object]*object // of schemas that stood where no keyword holds any
+	targets   map[*object]any     // targets of references, in the schema as written
+	places    map[*object]string  // present JSON pointers of schemas
+	copies    map[*object]*object // of schemas that were not below a keyword
 	referring []*object           // schemas with a $ref
-	secrets   bool                // there is a writeOnly
+	secrets   bool                // the schema has a writeOnly
 	judging   bool                // each keyword is tried alone
 	known     bool                // all others are left out
 	changed   bool
@@ -87,7 +85,7 @@ func newAdapter(root *object) *adapter {
 	return a
 }
 
-// marked reports whether a schema itself is writeOnly. What is not false counts.
+// marked reports whether a schema itself is writeOnly. Any value but false counts.
 func marked(o *object) bool {
 	return slices.ContainsFunc(o.members, func(m member) bool {
 		_, isSchema := m.value.(*object) // of a property of that name
@@ -123,7 +121,7 @@ func (a *adapter) lose(at, keyword, why string, valid bool) {
 	a.losses = append(a.losses, Loss{"#" + at, keyword, why, valid})
 }
 
-// drop leaves a keyword out. What it may have protected is protected as a whole.
+// drop removes a keyword. What it may have protected is protected as a whole.
 func (a *adapter) drop(o *object, at, keyword, why string, valid bool) {
 	value, _ := o.get(keyword)
 	o.remove(keyword)
@@ -131,7 +129,7 @@ func (a *adapter) drop(o *object, at, keyword, why string, valid bool) {
 	a.protect(o, value)
 }
 
-// protect marks what goes without a value that may have held a mark.
+// protect marks what is left without a value that may have had a mark.
 func (a *adapter) protect(o *object, without any) {
 	if a.secrets && a.hides(without) {
 		o.set("writeOnly", true)
@@ -150,7 +148,7 @@ func (a *adapter) hides(value any) bool {
 	return false
 }
 
-// How keywords hold schemas.
+// How keywords contain schemas.
 const (
 	oneSchema = iota + 1
 	listOfSchemas
@@ -166,7 +164,7 @@ var holders = map[string]int{
 	"definitions": namedSchemas, "dependentSchemas": namedSchemas,
 }
 
-// schema adapts one schema, which stands at a JSON pointer.
+// schema adapts one schema at a JSON pointer.
 func (a *adapter) schema(value any, at string) any {
 	if _, isBool := value.(bool); isBool {
 		return value
@@ -206,7 +204,7 @@ func (a *adapter) schema(value any, at string) any {
 	return o
 }
 
-// inner adapts the schemas that a keyword holds.
+// inner adapts the schemas of a keyword.
 func (a *adapter) inner(o *object, m member, at string) {
 	at, here := at+"/"+escape(m.key), at
 	switch holders[m.key] {

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestAdaptSpellings has what each draft says of a keyword: what it means in
-// 2020-12, and which keywords at which places are lost.
+// TestAdaptSpellings has each draft's spelling of a keyword, its meaning in 2020-12, and which keywords are
+// lost where.
 func TestAdaptSpellings(t *testing.T) {
 	const uri = "https://json-schema.org/draft/2020-12/schema"
 	for name, test := range map[string]struct {
@@ -133,7 +133,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestChecksOfConverted has values for what older spellings mean.
+// TestChecksOfConverted has values for the meaning of older spellings.
 func TestChecksOfConverted(t *testing.T) {
 	for name, test := range map[string]struct{ schema, good, bad string }{
 		"exclusive":   {`{"properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, `{"a":2}`, `{"a":1}`},
@@ -158,8 +158,8 @@ func TestChecksOfConverted(t *testing.T) {
 	}
 }
 
-// FuzzAdapt has every schema come out as one that can be compiled, and a second
-// time as it is. Marks of writeOnly do not get lost.
+// FuzzAdapt checks that every schema is converted to one that can be compiled, and that a second conversion
+// changes nothing. No writeOnly mark gets lost.
 func FuzzAdapt(f *testing.F) {
 	for _, g := range generated(f) {
 		f.Add(g.In)
@@ -238,8 +238,7 @@ func TestAdaptRandom(t *testing.T) {
 	}
 }
 
-// TestEndlessReferences has schemas that never end for one value: checking with
-// them would end the program.
+// TestEndlessReferences has schemas that never end for one value: checking with them would end the program.
 func TestEndlessReferences(t *testing.T) {
 	for _, in := range []string{`{"if":{"$ref":"#"}}`, `{"dependentSchemas":{"a":{"$ref":"#"}}}`, `{"multipleOf":2,"$ref":"#"}`,
 		`{"then":{"$ref":"#/$defs/a"},"if":true,"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`} {

@@ -16,9 +16,9 @@ import (
 // maxDepth bounds the nesting of parameters.
 const maxDepth = 200
 
-// Violation is one thing that is wrong with the parameters.
+// Violation is one mistake in the parameters.
 type Violation struct {
-	// Path names the place, "edits[1].old_string"; empty is the whole object.
+	// Path names the place, "edits[1].old_string"; empty means the whole object.
 	Path string `json:"path"`
 	// Message is what is wrong and what is wanted.
 	Message string `json:"message"`
@@ -40,10 +40,10 @@ func Join(violations []Violation) string {
 	return strings.Join(texts, "; ")
 }
 
-// Decode reads a parameter object, adds defaults and checks it, at every depth. Null is the same as
-// missing for an optional property that may not be null. An integer written as 3.0 or 3e0, which
-// JSON Schema allows, becomes 3. It returns the object as JSON and decoded (numbers as
-// json.Number), or all violations. Empty raw and null count as {}.
+// Decode decodes a parameter object, adds defaults and checks it, at every depth. Null is the same as missing
+// for an optional property that may not be null. An integer written as 3.0 or 3e0, which JSON Schema allows,
+// becomes 3. It returns the object as JSON and decoded (numbers as json.Number), or all violations. Empty raw
+// and null count as {}.
 func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, []Violation) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -76,7 +76,7 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 	return raw, args, nil
 }
 
-// Check returns all that is wrong with a value of any kind.
+// Check returns all violations of a value of any kind.
 func (s *Schema) Check(raw json.RawMessage) []Violation {
 	value, err := parse(raw)
 	if err != nil {
@@ -90,8 +90,8 @@ func (s *Schema) Check(raw json.RawMessage) []Violation {
 	return v.found
 }
 
-// dropNulls removes optional properties, at every depth, that are null and may not be: models whose
-// schemas require every property write null for one that they do not set.
+// dropNulls removes optional properties, at every depth, that are null and may not be: models whose schemas
+// require every property write null for one that they do not set.
 func dropNulls(n *node, value any) (dropped bool) {
 	if object, ok := value.(map[string]any); ok {
 		required, properties := make(map[string]bool), make(map[string][]*node)
@@ -122,8 +122,8 @@ func all(nodes []*node, holds func(*node) bool) bool {
 	return !slices.ContainsFunc(nodes, func(n *node) bool { return !holds(n) })
 }
 
-// fillDefaults adds the defaults of missing properties to args, and returns raw with them.
-// Top-level ones are spliced in, so that large values are not rewritten.
+// fillDefaults adds the defaults of missing properties to args, and returns raw with them. Top-level ones are
+// spliced in, so that large values are not rewritten.
 func (s *Schema) fillDefaults(raw json.RawMessage, args map[string]any) json.RawMessage {
 	added := fill(s.root, args)
 	nested := false
@@ -144,8 +144,8 @@ func (s *Schema) fillDefaults(raw json.RawMessage, args map[string]any) json.Raw
 	return slices.Concat(body, json.RawMessage(added), json.RawMessage("}"))
 }
 
-// fill adds the defaults of an object itself, and returns them as JSON, each after a comma. A null
-// default counts only if the property may be null.
+// fill adds the defaults of an object itself, and returns them as JSON, each after a comma. A null default
+// counts only if the property may be null.
 func fill(n *node, object map[string]any) string {
 	var added strings.Builder
 	n.facets(object, func(f *node) {
@@ -186,8 +186,8 @@ func (n *node) resolved() *node {
 	return n
 }
 
-// parse decodes one JSON value and refuses what encoding/json accepts: duplicate keys, trailing
-// text, deep nesting.
+// parse decodes one JSON value and refuses what encoding/json accepts: duplicate keys, trailing text, deep
+// nesting.
 func parse(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -251,7 +251,6 @@ func parseArray(dec *json.Decoder, path string, depth int) (any, error) {
 	return array, err
 }
 
-// describe locates the fault in broken JSON.
 func describe(err error, raw []byte) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		before := raw[:min(int(syntax.Offset), len(raw))]
@@ -264,7 +263,6 @@ func describe(err error, raw []byte) error {
 	return err
 }
 
-// keys returns the keys of a JSON object in written order.
 func keys(raw json.RawMessage) []string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.Token(); err != nil {
@@ -303,12 +301,11 @@ func mustMarshal(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Integer is an int in any form that JSON Schema counts as an integer, such as 3.0 or 1e2, cut to
+// Integer is an int in any form that JSON Schema counts as an integer. Forms such as 3.0 or 1e2 are clamped to
 // 32 bits.
 type Integer int
 
-// UnmarshalJSON implements json.Unmarshaler. A number may be quoted, as on the command line without
-// a schema.
+// UnmarshalJSON implements json.Unmarshaler. A number may be quoted, as on the command line without a schema.
 func (n *Integer) UnmarshalJSON(data []byte) error {
 	text := strings.Trim(string(data), `"`)
 	if i, err := strconv.Atoi(text); err == nil {
@@ -323,8 +320,7 @@ func (n *Integer) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// plainIntegers rewrites integers with fraction or exponent, which encoding/json does not read into
-// an int.
+// plainIntegers rewrites integers with fraction or exponent, which encoding/json does not decode into an int.
 func plainIntegers(n *node, value any) (plain any, changed bool) {
 	if number, ok := value.(json.Number); ok {
 		if slices.Contains(n.kinds(0), "integer") && strings.ContainsAny(string(number), ".eE") {

@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// Leniency looks at values through these, so that it holds everywhere: in properties and items,
-// behind references, in maps, and in unambiguous alternatives, such as pydantic's Optional.
+// Leniency uses these, so that it applies everywhere: in properties and items, behind references, in maps, and
+// in unambiguous alternatives, such as pydantic's Optional.
 
 // mostCombined bounds how deep alternatives within alternatives are followed.
 const mostCombined = 6
 
-// facets calls do with the schemas of a value: n, those of allOf, and the one alternative whose
-// types allow it.
+// facets calls do with the schemas of a value: n, those of allOf, and the one alternative whose types allow it.
 func (n *node) facets(value any, do func(*node)) { n.facetsAt(value, 0, do) }
 
 func (n *node) facetsAt(value any, depth int, do func(*node)) {
@@ -65,7 +64,7 @@ func (n *node) inner(value any, do func(child *node, inner any) any) {
 	}
 }
 
-// kinds are the types that a value may have; empty if the schema does not say.
+// kinds returns the types that a value may have; empty if the schema does not say.
 func (n *node) kinds(depth int) (kinds []string) {
 	n = n.resolved()
 	if len(n.Type) > 0 || depth == mostCombined {

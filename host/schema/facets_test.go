@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 )
 
-// places are schemas in which X stands at a place, and values with what is there.
+// places are schemas with X at a place, and values with what is there.
 var places = map[string]struct{ schema, value string }{
 	"a property":       {`{"type":"object","properties":{"p":X}}`, `{"p":V}`},
 	"below a property": {`{"type":"object","properties":{"o":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
@@ -29,7 +29,7 @@ var places = map[string]struct{ schema, value string }{
 		`,"$defs":{"d":{"type":"object","properties":{"p":X}}}}`, `{"o":{"p":V}}`},
 }
 
-// A leniency holds wherever the value stands.
+// A leniency applies at every depth.
 func TestLenienciesHoldAtEveryDepth(t *testing.T) {
 	for place, at := range places {
 		for _, c := range []struct{ name, x, given, want string }{
@@ -58,7 +58,7 @@ func TestLenienciesHoldAtEveryDepth(t *testing.T) {
 	}
 }
 
-// What has to be given is not taken out.
+// A required value is not removed.
 func TestNullOfWhatIsRequiredIsSaid(t *testing.T) {
 	s, err := schema.Compile(json.RawMessage(`{"type":"object","properties":{"l":{"type":"array","items":` +
 		`{"type":"object","properties":{"p":{"type":"integer"}},"required":["p"]}}}}`))
@@ -67,7 +67,7 @@ func TestNullOfWhatIsRequiredIsSaid(t *testing.T) {
 	assert.Equal(t, "l[0].p: must be an integer, not null", schema.Join(violations))
 }
 
-// Pairs of a command line are read as the alternatives say.
+// Pairs of a command line are read by the alternatives' types.
 func TestPairsOfAlternatives(t *testing.T) {
 	s, err := schema.Compile(json.RawMessage(`{"type":"object","properties":{"n":{"anyOf":[{"type":"integer"},{"type":"null"}]},
 		"l":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"null"}]},

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 )
 
-// generated are schemas as libraries write them. Cut is the text that is lost, ""
-// for none; swap pairs what is spelled otherwise in 2020-12.
+// generated are schemas as libraries write them. Cut is the text that is lost, may be ""; swap pairs what is
+// spelled differently in 2020-12.
 func generated(t testing.TB) (all []struct {
 	Name, In, Cut string
 	Swap          []string
@@ -26,8 +26,7 @@ func generated(t testing.TB) (all []struct {
 	return all
 }
 
-// TestGeneratedSchemas has nothing but what cannot be understood be lost, down to
-// the order.
+// TestGeneratedSchemas checks that only what cannot be understood is lost, down to the order.
 func TestGeneratedSchemas(t *testing.T) {
 	for _, g := range generated(t) {
 		t.Run(g.Name, func(t *testing.T) {

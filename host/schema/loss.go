@@ -13,7 +13,7 @@ type Loss struct {
 	// Keyword is empty if the whole schema at that place was invalid.
 	Keyword string
 	Why     string
-	// Valid is true where JSON Schema allows what stood there.
+	// Valid is set if JSON Schema allows what was there.
 	Valid bool
 }
 
@@ -25,8 +25,7 @@ func (l Loss) String() string {
 	return fmt.Sprintf("%s at %s %s", l.Keyword, l.Place, l.Why)
 }
 
-// Mistake returns the first loss that no draft of JSON Schema allows, nil if none: for authors of
-// schemas.
+// Mistake returns the first loss that no draft of JSON Schema allows, or nil: for authors of schemas.
 func Mistake(losses []Loss) error {
 	for _, l := range losses {
 		if !l.Valid {
@@ -36,7 +35,6 @@ func Mistake(losses []Loss) error {
 	return nil
 }
 
-// mostLosses is how many losses are named.
 const mostLosses = 5
 
 // Told joins losses to one text.

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// FromPairs builds a parameter object from key=value texts of a command line. The schema decides:
-// strings are taken as they are; numbers, booleans, objects and null are read as JSON; an array is
-// read as JSON if it begins with '[', else each pair of that key adds an item. key:=JSON sets any
-// value. Decode still has to check the object. The zero Schema takes every value as text.
+// FromPairs builds a parameter object from key=value texts of a command line, by the schema: strings are taken
+// as written; numbers, booleans, objects and null are parsed as JSON; an array is parsed as JSON if it begins
+// with '[', otherwise each pair of that key adds an item. key:=JSON sets any value. The object must still be
+// checked by Decode. The zero Schema takes every value as text.
 func (s *Schema) FromPairs(pairs []string) (json.RawMessage, []Violation) {
 	object := make(map[string]any)
 	var found []Violation
@@ -60,8 +60,8 @@ func (s *Schema) setPair(object map[string]any, key, text string) error {
 	return setOnce(object, name, scalar(property, text))
 }
 
-// takesItems reports whether pairs of n's key are items: it has type array, or alternatives with
-// arrays and no text.
+// takesItems reports whether pairs of n's key are items: it has type array, or alternatives with arrays and no
+// text.
 func (n *node) takesItems() bool {
 	kinds := n.kinds(0)
 	return slices.Contains(n.Type, "array") || slices.Contains(kinds, "array") && !slices.Contains(kinds, "string")
@@ -75,7 +75,7 @@ func setOnce(object map[string]any, name string, value any) error {
 	return nil
 }
 
-// scalar reads text as the type of n. Text of another type stays text, for Decode to report.
+// scalar parses text as the type of n. Text of another type stays text, for Decode to report.
 func scalar(n *node, text string) any {
 	if n == nil {
 		return text

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// refer writes references as JSON pointers from the root. A referenced schema outside of schema
-// keywords is copied to $defs.
+// refer writes references as JSON pointers from the root. A referenced schema outside of schema keywords is
+// copied to $defs.
 func (a *adapter) refer() {
 	for i := 0; i < len(a.referring); i++ {
 		o := a.referring[i]
@@ -35,7 +35,7 @@ func (a *adapter) refer() {
 	}
 }
 
-// end leaves out the references that never end.
+// end removes the references that never end.
 func (a *adapter) end() {
 	refs := newReferences(a.root)
 	for _, o := range a.referring {
@@ -47,7 +47,6 @@ func (a *adapter) end() {
 	}
 }
 
-// copied returns the copy of a schema in $defs.
 func (a *adapter) copied(target *object) *object {
 	if a.copies[target] == nil {
 		a.copies[target], _ = a.clone(target).(*object)

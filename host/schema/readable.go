@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// judge tries a keyword alone and removes it if it cannot be read.
+// judge tries a keyword alone and removes it if unreadable.
 func (a *adapter) judge(o *object, m member, at string) {
 	if m.key == "$ref" || m.key == "$dynamicRef" {
 		return
@@ -50,7 +50,7 @@ func foreignPattern(err error) bool {
 		syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrInvalidNamedCapture, syntax.ErrLarge}, bad.Code)
 }
 
-// readable tries a keyword alone, with schemas in it that take anything.
+// readable tries a keyword alone, with schemas in it that accept anything.
 func readable(m member) error {
 	value := m.value
 	switch inner := value.(type) {
@@ -78,8 +78,7 @@ func readable(m member) error {
 	return err
 }
 
-// patterns removes names that cannot be read. Their properties are taken, and protected, as any
-// other.
+// patterns removes unreadable names. Their properties are handled, and protected, as any other.
 func (a *adapter) patterns(o, byPattern *object, at string) {
 	rest, given := o.get("additionalProperties")
 	if !given {

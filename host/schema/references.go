@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// references resolve those of a schema of any draft: JSON pointers, anchors, and the $id of a part.
+// references resolves those of a schema of any draft: JSON pointers, anchors, and the $id of a part.
 type references struct {
 	root    *object
 	uris    map[*object]*url.URL           // of the root, and of parts with an $id
 	parts   map[string]*object             // by these
 	anchors map[*object]map[string]*object // names within a part
-	within  map[*object]*object            // the part that an object is in
+	within  map[*object]*object            // the part that contains an object
 }
 
 func newReferences(root *object) *references {
@@ -40,7 +40,7 @@ func (r *references) note(value any, part *object) {
 	}
 }
 
-// name notes what an object is called, and gives the part that it is in.
+// name notes the names of an object, and returns the part that contains it.
 func (r *references) name(o, part *object) *object {
 	for _, key := range []string{"$id", "id", "$anchor", "$dynamicAnchor"} {
 		value, _ := o.get(key)
@@ -71,7 +71,7 @@ func (r *references) target(from *object, ref string) (target any, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	parts := []*object{r.within[from], r.root} // some write id and mean nothing by it
+	parts := []*object{r.within[from], r.root} // some write id without meaning
 	if address != "" {
 		uri, err := r.uris[r.within[from]].Parse(address)
 		if err != nil || r.parts[uri.String()] == nil {
@@ -93,7 +93,7 @@ func (r *references) target(from *object, ref string) (target any, ok bool) {
 	return nil, false
 }
 
-// forItself are the keywords whose schemas hold for the same value.
+// forItself are the keywords whose schemas apply to the same value.
 var forItself = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
 
 // next returns the schemas that apply where o does.
@@ -124,8 +124,7 @@ func elements(value any) []any {
 	return []any{value}
 }
 
-// endless reports whether a schema refers, for the same value, to itself, so that no check would
-// end.
+// endless reports whether a schema refers, for the same value, to itself, so that no check would end.
 func (r *references) endless(o *object) bool {
 	queue, _ := r.next(o)
 	seen := make(map[*object]bool)
@@ -144,7 +143,7 @@ func (r *references) endless(o *object) bool {
 	return false
 }
 
-// endlessRef returns a reference of a schema that never ends, "" if none.
+// endlessRef returns a reference of a schema that never ends, or "".
 func endlessRef(raw json.RawMessage) string {
 	if !bytes.Contains(raw, []byte(`Ref"`)) && !bytes.Contains(raw, []byte(`$ref"`)) {
 		return ""
@@ -165,10 +164,9 @@ func endlessRef(raw json.RawMessage) string {
 	return ""
 }
 
-// refKeywords are those that refer.
 var refKeywords = []string{"$ref", "$dynamicRef", "$recursiveRef"}
 
-// inRoot is what a reference leads to that is a JSON pointer from the root.
+// inRoot returns the target of a reference that is a JSON pointer from the root.
 func inRoot(root any, ref string) (any, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(fragment)

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Relax reads texts where the schema takes no text as the value they can only be: "5" for an
-// integer, "true" for a boolean, "[1,2]" for an array, as small models write. Decode checks the
-// result.
+// Relax converts a text where the schema allows no text to the only value that it can be: "5" for an integer,
+// "true" for a boolean, "[1,2]" for an array, as small models write. Decode checks the result.
 func (s *Schema) Relax(raw json.RawMessage) (relaxed json.RawMessage, changed bool) {
 	value, err := parse(raw)
 	if err != nil {
@@ -36,7 +35,7 @@ func relax(n *node, value any) (_ any, changed bool) {
 	return value, changed
 }
 
-// only reads a text as JSON if n names its types and string is not among them.
+// only parses a text as JSON if n names its types and string is not among them.
 func (n *node) only(text string) (value any, ok bool) {
 	kinds := n.kinds(0)
 	if len(kinds) == 0 || slices.Contains(kinds, "string") {

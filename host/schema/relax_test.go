@@ -24,7 +24,7 @@ func TestRelax(t *testing.T) {
 		`{"object":"{\"n\":1}"}`: `{"object":{"n":1}}`,
 		`{"object":{"n":"1"}}`:   `{"object":{"n":1}}`,
 		`{"maybe":"7"}`:          `{"maybe":7}`,
-		// No reading, or more than one.
+		// No reading, or several.
 		`{"n":"5.5"}`:         ``,
 		`{"n":"five"}`:        ``,
 		`{"n":"007"}`:         ``,

@@ -1,8 +1,8 @@
 // Package schema checks parameters against a JSON Schema and reports all violations at once.
 //
-// It checks what tools use: types, properties, items, enumerations, ranges, lengths, patterns,
-// combinations and local references. Other keywords of 2020-12 are checked by
-// github.com/google/jsonschema-go in addition, which stops at its first finding.
+// It checks what tools use: types, properties, items, enumerations, ranges, lengths, patterns, combinations and
+// local references. Other keywords of 2020-12 are also checked, by github.com/google/jsonschema-go, which stops
+// at its first finding.
 package schema
 
 import (
@@ -23,7 +23,7 @@ import (
 // Schema is a compiled JSON Schema. It may be used by several goroutines.
 type Schema struct {
 	root *node
-	full *jsonschema.Resolved // nil when this package checks every keyword
+	full *jsonschema.Resolved // nil if this package checks every keyword
 }
 
 // node is one schema object. Pointers distinguish absent from zero.
@@ -75,7 +75,7 @@ var known = map[string]bool{
 	"definitions": true,
 }
 
-// Compile reads a schema. Empty raw is an object with no properties, for a tool without parameters.
+// Compile compiles a schema. Empty raw is an object without properties, for a tool without parameters.
 func Compile(raw json.RawMessage) (*Schema, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage(`{"type":"object","additionalProperties":false}`)
@@ -108,7 +108,7 @@ func resolve(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(raw, &js); err != nil {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
 	}
-	js.Schema = "" // the library refuses drafts that it does not know, whatever the schema says
+	js.Schema = "" // the library refuses drafts that it does not know
 	full, err := js.Resolve(nil)
 	if err != nil {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
@@ -116,7 +116,7 @@ func resolve(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	return full, nil
 }
 
-// UnmarshalJSON also takes boolean schemas, and keeps the order of properties.
+// UnmarshalJSON also accepts boolean schemas, and keeps the order of properties.
 func (n *node) UnmarshalJSON(data []byte) error {
 	switch strings.TrimSpace(string(data)) {
 	case "true":
@@ -142,16 +142,14 @@ func (n *node) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// linker compiles the nodes of a schema.
 type linker struct {
 	root  *node
 	raw   json.RawMessage
 	tree  any              // of raw, once a reference needs it
-	found map[string]*node // what references lead to
+	found map[string]*node // targets of references
 }
 
-// link checks keywords, compiles patterns and numbers and resolves references. path is n's place in
-// the schema.
+// link checks keywords, compiles patterns and numbers and resolves references. path is n's place in the schema.
 func (l *linker) link(n *node, path string) error {
 	if n == nil {
 		return nil
@@ -189,7 +187,6 @@ func (l *linker) link(n *node, path string) error {
 	return n.eachChild(func(name string, c *node) error { return l.link(c, join(path, name)) })
 }
 
-// property returns the schemas of a property.
 func (n *node) property(name string) []*node {
 	var found []*node
 	if p := n.Properties[name]; p != nil {
@@ -206,7 +203,7 @@ func (n *node) property(name string) []*node {
 	return found
 }
 
-// item is the schema of an item of a list, nil for any value.
+// item returns the schema of an item of a list, nil for any value.
 func (n *node) item(i int) *node {
 	if i < len(n.PrefixItems) {
 		return n.PrefixItems[i]
@@ -240,7 +237,6 @@ func (l *linker) find(ref string) (*node, error) {
 	return n, l.link(n, ref)
 }
 
-// typeNames are the types of JSON Schema.
 var typeNames = []string{"string", "integer", "number", "boolean", "array", "object", "null"}
 
 // checkKeywords refuses invalid values: model APIs refuse all tools for one such schema.
@@ -269,7 +265,7 @@ func (n *node) checkKeywords() error {
 	return nil
 }
 
-// at names a place in a schema before what is said of it.
+// at returns a place in a schema as the beginning of a message.
 func at(path string) string {
 	if path == "" {
 		return ""
@@ -277,7 +273,7 @@ func at(path string) string {
 	return path + ": "
 }
 
-// parseLimits reads the numeric bounds once.
+// parseLimits parses the numeric bounds once.
 func (n *node) parseLimits() error {
 	for _, limit := range []*bound{n.Minimum, n.Maximum, n.ExclusiveMinimum, n.ExclusiveMaximum} {
 		if limit == nil {
@@ -323,7 +319,7 @@ func (n *node) eachChild(fn func(path string, child *node) error) error {
 	return failed
 }
 
-// bound is a number as it was written. A json.Number would take one in quotes.
+// bound is a number as written. A json.Number would accept one in quotes.
 type bound string
 
 func (b *bound) UnmarshalJSON(data []byte) error {

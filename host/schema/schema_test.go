@@ -178,7 +178,7 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// A null that a schema allows is a value like any other.
+// A null that a schema allows is kept.
 func TestDecodeKeepsNullWhereItIsAllowed(t *testing.T) {
 	s := compile(t, `{"properties":{"a":{"type":["string","null"],"default":"x"},"b":{},"c":{"enum":[1,null]}}}`)
 	raw, _, violations := s.Decode(json.RawMessage(`{"a":null,"b":null,"c":null}`))
@@ -186,7 +186,7 @@ func TestDecodeKeepsNullWhereItIsAllowed(t *testing.T) {
 	assert.JSONEq(t, `{"a":null,"b":null,"c":null}`, string(raw))
 }
 
-// Choices written as constants are told all together.
+// Choices written as constants are listed together.
 func TestChoiceOfConstants(t *testing.T) {
 	s := compile(t, `{"properties":{"c":{"type":"string","oneOf":[{"const":"red","title":"Red"},{"const":"green","title":"Green"}]}}}`)
 	_, _, violations := s.Decode(json.RawMessage(`{"c":"gren"}`))

@@ -10,7 +10,7 @@ import (
 type Secrets struct {
 	root  any
 	refs  *references
-	names map[string]*regexp.Regexp // of patternProperties, nil for what cannot be read
+	names map[string]*regexp.Regexp // of patternProperties; nil for unreadable patterns
 }
 
 // SecretsOf returns nil for a schema without marks. With invalid JSON all is secret.
@@ -40,9 +40,9 @@ func SecretsOf(raw json.RawMessage) *Secrets {
 	return s
 }
 
-// Hide replaces secrets in a value by the result of hide. A value of another form than the schema
-// expects is a secret as a whole, and so is an unknown property beside secret ones: it may be one
-// of them misspelled. The error is that of invalid JSON.
+// Hide replaces secrets in a value by the result of hide. A value of another form than the schema expects is a
+// secret as a whole, and so is an unknown property beside secret ones: it may be one of them misspelled. The
+// error is for invalid JSON.
 func (s *Secrets) Hide(raw json.RawMessage, hide func(secret any) any) (json.RawMessage, error) {
 	value, err := parse(raw)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Secrets) Hide(raw json.RawMessage, hide func(secret any) any) (json.Raw
 	return mustMarshal(value), nil
 }
 
-// Texts returns the marked texts of a value that is known to fit the schema.
+// Texts returns the marked texts of a value that fits the schema.
 func (s *Secrets) Texts(raw json.RawMessage) (found []string) {
 	value, err := parse(raw)
 	if err != nil {
@@ -72,12 +72,12 @@ func (s *Secrets) Texts(raw json.RawMessage) (found []string) {
 
 type hider struct {
 	*Secrets
-	fits    bool // no doubt is to be had about the value
+	fits    bool // the value is known to fit
 	hide    func(secret any) any
 	changed bool
 }
 
-// value hides what is secret in a value for which schemas hold.
+// value hides secrets in a value to which schemas apply.
 func (w *hider) value(schemas []any, value any) any {
 	all, secret := w.inPlace(schemas)
 	switch v := value.(type) {
@@ -117,15 +117,14 @@ func isContainer(value any) bool {
 	return false
 }
 
-// The keywords behind which schemas hold for parts of a value, by its kind.
+// The keywords with schemas for parts of a value, by its kind.
 var (
 	forProperties = []string{"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"}
 	forItems      = []string{"prefixItems", "items", "additionalItems", "unevaluatedItems", "contains"}
 	forText       = []string{"contentSchema"}
 )
 
-// inPlace returns all schemas that apply to a value, and whether one of them marks it or cannot be
-// found.
+// inPlace returns all schemas that apply to a value, and whether one of them marks it or cannot be found.
 func (w *hider) inPlace(schemas []any) (all []*object, secret bool) {
 	queue := slices.Clone(schemas)
 	for i := 0; i < len(queue); i++ {
@@ -141,7 +140,7 @@ func (w *hider) inPlace(schemas []any) (all []*object, secret bool) {
 	return all, secret
 }
 
-// below reports whether there may be a secret behind these keywords, for values that may not fit.
+// below reports whether there may be a secret below these keywords, for values that may not fit.
 func (w *hider) below(all []*object, keywords []string) bool {
 	return !w.fits && slices.ContainsFunc(all, func(o *object) bool {
 		return slices.ContainsFunc(o.members, func(m member) bool {
@@ -167,7 +166,7 @@ func (w *hider) holds(value any, seen map[*object]bool) bool {
 	return false
 }
 
-// property hides what is secret in a property.
+// property hides secrets in a property.
 func (w *hider) property(all []*object, name string, value any) any {
 	var schemas []any
 	declared := false
@@ -204,19 +203,18 @@ func membersOf(o *object) []member {
 	return o.members
 }
 
-// matches is true for a pattern that cannot be read.
+// matches returns true for an unreadable pattern.
 func (w *hider) matches(pattern, name string) bool {
 	re := w.names[pattern]
 	return re == nil || re.MatchString(name)
 }
 
-// itemSchemas are those of an item of a list.
 func itemSchemas(all []*object, i int) (schemas []any) {
 	for _, o := range all {
 		value, _ := o.get("prefixItems")
 		first, _ := value.([]any)
 		items, _ := o.get("items")
-		if list, isList := items.([]any); isList { // as older drafts have it
+		if list, isList := items.([]any); isList { // as in older drafts
 			first = list
 			items, _ = o.get("additionalItems")
 		}
@@ -233,7 +231,7 @@ func itemSchemas(all []*object, i int) (schemas []any) {
 	return schemas
 }
 
-// TextsIn are the texts in a decoded value.
+// TextsIn returns the texts in a decoded value.
 func TextsIn(value any) (found []string) {
 	switch value := value.(type) {
 	case string:

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 )
 
-// hidden is a value without what a schema marks.
+// hidden returns a value without what a schema marks.
 func hidden(t *testing.T, raw, value string) string {
 	t.Helper()
 	secrets := schema.SecretsOf(json.RawMessage(raw))
@@ -23,8 +23,8 @@ func hidden(t *testing.T, raw, value string) string {
 	return string(clean)
 }
 
-// TestWriteOnlyAtEveryDepth has W for a schema that marks a text, S for one that is
-// secret, and R for what stands in its place. Without the mark the value is shown.
+// TestWriteOnlyAtEveryDepth has W for a schema that marks a text, S for a secret one, and R for its
+// replacement. Without the mark the value is shown.
 func TestWriteOnlyAtEveryDepth(t *testing.T) {
 	for name, test := range map[string]struct{ schema, value, want string }{
 		"top":     {`{"properties":{"pin":W,"a":{}}}`, `{"pin":S,"a":1}`, `{"pin":R,"a":1}`},

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// counts are the keywords whose value is a number of things.
+// counts are the keywords whose value is a count.
 var counts = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties",
 	"minContains", "maxContains"}
 
-// vocabulary are the keywords of 2020-12, and what older drafts say otherwise.
+// vocabulary are the keywords of 2020-12, and older drafts' other ones.
 var vocabulary = func() map[string]bool {
 	all := maps.Clone(known)
 	for _, k := range slices.Concat(counts, slices.Collect(maps.Keys(holders)), []string{"multipleOf", "dependentRequired",
@@ -24,7 +24,7 @@ var vocabulary = func() map[string]bool {
 	return all
 }()
 
-// keyword is the keyword that readers who do not look at the case take a name for.
+// keyword returns the keyword that case-insensitive readers take a name for.
 func keyword(name string) string {
 	if vocabulary[name] {
 		return name
@@ -37,8 +37,7 @@ func keyword(name string) string {
 	return ""
 }
 
-// names removes keys that encoding/json would read as a keyword despite their case, and keywords
-// that are null.
+// names removes keys that encoding/json would read as a keyword despite their case, and keywords that are null.
 func (a *adapter) names(o *object, at string) {
 	for _, m := range slices.Clone(o.members) {
 		k := keyword(m.key)
@@ -58,7 +57,7 @@ func (a *adapter) names(o *object, at string) {
 	}
 }
 
-// spelling replaces what older drafts write otherwise.
+// spelling replaces what older drafts write differently.
 func (a *adapter) spelling(o *object, at string) {
 	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		flag, _ := o.get(exclusive)
@@ -134,7 +133,7 @@ func (a *adapter) types(o *object) {
 	}
 }
 
-// dependencies become the two keywords that they were divided into.
+// dependencies replaces the keyword by the two that it was divided into.
 func (a *adapter) dependencies(o *object) {
 	value, _ := o.get("dependencies")
 	all, ok := value.(*object)
@@ -161,7 +160,7 @@ func (a *adapter) dependencies(o *object) {
 	}
 }
 
-// definitions beside $defs are put there: the library takes one of them.
+// definitions moves definitions beside $defs there: the library reads only one of them.
 func (a *adapter) definitions(o *object) {
 	old, _ := o.get("definitions")
 	now, _ := o.get("$defs")
@@ -177,7 +176,6 @@ func (a *adapter) definitions(o *object) {
 	}
 }
 
-// unusedKey is a key that an object has not.
 func unusedKey(o *object, key string) string {
 	for o.index(key) >= 0 {
 		key += "_"

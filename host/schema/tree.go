@@ -35,7 +35,6 @@ func (o *object) set(key string, value any) {
 	o.members = append(o.members, member{key, value})
 }
 
-// rename replaces a keyword by another.
 func (o *object) rename(old, key string, value any) {
 	if i := o.index(old); i >= 0 {
 		o.members[i] = member{key, value}
@@ -58,7 +57,7 @@ func (o *object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// parseTree decodes JSON in written order. Of duplicate keys the last holds, as in encoding/json.
+// parseTree decodes JSON in written order. The last of duplicate keys counts, as in encoding/json.
 func parseTree(raw []byte) (any, bool) {
 	if !json.Valid(raw) {
 		return nil, false
@@ -68,7 +67,6 @@ func parseTree(raw []byte) (any, bool) {
 	return parseTreeValue(dec), true
 }
 
-// parseTreeValue reads what is known to be valid.
 func parseTreeValue(dec *json.Decoder) any {
 	token, _ := dec.Token()
 	switch token {
@@ -121,7 +119,7 @@ func pointed(value any, pointer string) (any, bool) {
 	return value, true
 }
 
-// listIndex is the index that a step of a pointer names in a list.
+// listIndex returns the list index that a step of a pointer names.
 func listIndex(step string, length int) (int, bool) {
 	i, err := strconv.Atoi(step)
 	return i, err == nil && i >= 0 && i < length && strconv.Itoa(i) == step

@@ -17,14 +17,13 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// validator gathers violations.
 type validator struct {
 	found    []Violation
 	depth    int
 	patterns *matching.Budget
 }
 
-// patternTime is what the patterns of a schema may take for one value.
+// patternTime bounds what the patterns of a schema may take for one value.
 const patternTime = 2 * time.Second
 
 func newValidator() validator { return validator{patterns: matching.NewBudget(patternTime)} }
@@ -33,7 +32,7 @@ func (v *validator) add(path, format string, args ...any) {
 	v.found = append(v.found, Violation{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// check adds what is wrong with value at path.
+// check adds the violations of value at path.
 func (v *validator) check(n *node, value any, path string) {
 	if v.depth++; v.depth > 4*maxDepth {
 		v.add(path, "is nested too deeply")
@@ -83,7 +82,6 @@ func isType(name string, value any) bool {
 	return actual == name
 }
 
-// typeName returns the JSON Schema type of a decoded value.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:
@@ -125,7 +123,7 @@ func (v *validator) checkObject(n *node, object map[string]any, path string) {
 	}
 }
 
-// suggest returns the property that was probably meant, or all there are.
+// suggest returns the property that was probably meant, or all.
 func (n *node) suggest(name string) string {
 	if near := nearest.Name(name, n.order); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
@@ -219,8 +217,8 @@ func (v *validator) checkNumber(n *node, number json.Number, path string) {
 	}
 }
 
-// parseNumber reads a JSON number without losing digits of an integer. Huge exponents, which would
-// cost memory without bound, are refused.
+// parseNumber parses a JSON number without losing digits of an integer. Huge exponents, which would cost
+// unbounded memory, are refused.
 func parseNumber(s string) (*big.Float, bool) {
 	if len(s) > 400 {
 		return nil, false
@@ -267,7 +265,7 @@ func (v *validator) matching(schemas []*node, value any) int {
 	return matched
 }
 
-// closest adds what keeps value from the form that it fits best.
+// closest adds the violations of value in the form that it fits best.
 func (v *validator) closest(schemas []*node, value any, path string) {
 	if consts := constants(schemas); consts != nil {
 		v.add(path, "must be one of %s, not %s%s", list(consts), show(value), nearestOf(consts, value))
@@ -284,8 +282,8 @@ func (v *validator) closest(schemas []*node, value any, path string) {
 	v.found = append(v.found, best...)
 }
 
-// constants returns the values of schemas that allow one each, as choices with titles are written;
-// nil if any allows more.
+// constants returns the values of schemas that allow one each, as choices with titles are written; nil if any
+// allows more.
 func constants(schemas []*node) []json.RawMessage {
 	values := make([]json.RawMessage, len(schemas))
 	for i, s := range schemas {
@@ -297,7 +295,7 @@ func constants(schemas []*node) []json.RawMessage {
 	return values
 }
 
-// checkFull asks the library that knows every keyword.
+// checkFull checks with the library that knows every keyword.
 func (v *validator) checkFull(full *jsonschema.Resolved, raw json.RawMessage) {
 	var plain any
 	if err := json.Unmarshal(raw, &plain); err != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// WrapKey is the property that holds a value which is not an object itself.
+// WrapKey is the property for a value that is not an object.
 const WrapKey = "result"
 
-// IsObject reports whether a schema's root allows objects alone.
+// IsObject reports whether a schema's root allows only objects.
 func IsObject(raw json.RawMessage) bool {
 	var root struct {
 		Type json.RawMessage `json:"type"`
@@ -17,8 +17,7 @@ func IsObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &root) == nil && string(root.Type) == `"object"`
 }
 
-// Wrap returns the schema of an object whose property WrapKey has the schema raw, with its
-// references adjusted.
+// Wrap returns the schema of an object whose property WrapKey has the schema raw, with its references adjusted.
 func Wrap(raw json.RawMessage) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -31,11 +30,11 @@ func Wrap(raw json.RawMessage) (json.RawMessage, error) {
 	}), nil
 }
 
-// dataKeywords hold values: there a key is no keyword.
+// dataKeywords have values whose keys are no keywords.
 var dataKeywords = map[string]bool{"const": true, "enum": true, "default": true, "examples": true}
 
-// moved adjusts references to the schema's new place. names is true for an object of schemas by
-// name. A schema with $id keeps its own.
+// moved adjusts references to the schema's new place. names is set for an object of schemas by name. A schema
+// with $id keeps its own.
 func moved(value any, names bool) any {
 	switch value := value.(type) {
 	case []any:

@@ -24,8 +24,8 @@ func TestIsObject(t *testing.T) {
 	}
 }
 
-// A wrapped schema takes the wrapped values of those that it took before, as a
-// library that knows all of JSON Schema sees it.
+// A wrapped schema accepts the wrapped values of those that it accepted before, by a library that knows all of
+// JSON Schema.
 func TestWrap(t *testing.T) {
 	tests := map[string]struct{ schema, good, bad string }{
 		"array":    {`{"type":"array","items":{"type":"integer"}}`, `[1,2]`, `["x"]`},

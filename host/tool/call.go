@@ -10,7 +10,7 @@ import (
 
 // Call is one call of a tool.
 type Call struct {
-	// Tool is the name by which the caller knows the tool.
+	// Tool is the caller's name for the tool.
 	Tool string
 	// Session names an MCP connection, or is the command line's --session.
 	Session string
@@ -18,7 +18,7 @@ type Call struct {
 	RequestID string
 	// Step counts the calls of a session from 1.
 	Step int
-	// Params is the parameter object as JSON, valid and with defaults. Never nil: "{}" without parameters.
+	// Params is the parameter object as JSON, valid and with defaults; "{}" without parameters, never nil.
 	Params json.RawMessage
 	// Workspace is the absolute path of the workspace root.
 	Workspace string
@@ -29,8 +29,8 @@ type Call struct {
 	Host Services
 }
 
-// Decode stores the parameters in v, a pointer to a struct. Params are valid already, so an error
-// means that the schema and v disagree.
+// Decode stores the parameters in v, a pointer to a struct. Params are valid already, so an error means that
+// the schema and v disagree.
 func (c *Call) Decode(v any) error {
 	if err := json.Unmarshal(c.Params, v); err != nil {
 		return Errorf(InvalidArgument, "cannot read the parameters of %s: %v", c.Tool, err).
@@ -39,8 +39,8 @@ func (c *Call) Decode(v any) error {
 	return nil
 }
 
-// Services is what the host does for a tool during a call. All methods are safe for concurrent use
-// until the call has returned.
+// Services is what the host does for a tool during a call. All methods are safe for concurrent use until the
+// call has returned.
 type Services interface {
 	// Progress reports how far the call is. It never blocks and never fails.
 	Progress(ctx context.Context, p Progress)
@@ -48,14 +48,14 @@ type Services interface {
 	Log(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr)
 	// Emit adds an event to the session's record.
 	Emit(ctx context.Context, event string, payload any) error
-	// Ask asks the user. It returns this call's answer for key; without one, an error that
-	// errors.Is ErrInputRequired, which the tool returns at once, unchanged: the host then repeats
-	// the call with the answer. So a tool asks before it acts. If the user cannot be asked, the
-	// error is an *Error with code unavailable.
+	// Ask asks the user. It returns this call's answer for key; without one, an error that errors.Is
+	// ErrInputRequired, which the tool returns at once, unchanged: the host then repeats the call with the
+	// answer. So a tool asks before it acts. If the user cannot be asked, the error is an *Error with code
+	// unavailable.
 	Ask(ctx context.Context, key string, form Form) (Answer, error)
-	// Sample asks a language model. Without one the error is an *Error with code unavailable. A
-	// client's model may only be reached as in Ask; so a tool samples before it changes anything,
-	// and returns the error unchanged.
+	// Sample asks a language model. Without one the error is an *Error with code unavailable. A client's model
+	// may only be reachable as in Ask; so a tool samples before it changes anything, and returns the error
+	// unchanged.
 	Sample(ctx context.Context, request SampleRequest) (*SampleResponse, error)
 	// State returns the store of the given scope, private to the tool's source.
 	State(scope Scope) State
@@ -73,8 +73,7 @@ type Progress struct {
 // Scope is how long stored state lives.
 type Scope string
 
-// SessionScope ends with the session; PersistentScope lasts as long as the
-// workspace.
+// SessionScope ends with the session; PersistentScope lasts as long as the workspace.
 const (
 	SessionScope    Scope = "session"
 	PersistentScope Scope = "persistent"
@@ -86,12 +85,12 @@ type State interface {
 	Get(ctx context.Context, key string) (value []byte, ok bool, err error)
 	// Set stores value under key.
 	Set(ctx context.Context, key string, value []byte) error
-	// Update replaces the value of key by change's result for the old one (nil without one),
-	// atomically among all processes. Returning nil deletes the key; an error leaves it as it was.
+	// Update replaces the value of key by change's result for the old one (nil without one), atomically among
+	// all processes. Returning nil deletes the key; an error leaves it unchanged.
 	Update(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
 	// Delete removes key; a missing key is not an error.
 	Delete(ctx context.Context, key string) error
-	// Keys lists the keys that begin with prefix, sorted.
+	// Keys returns the keys that begin with prefix, sorted.
 	Keys(ctx context.Context, prefix string) ([]string, error)
 }
 
@@ -104,19 +103,18 @@ type Form struct {
 	// Sample asks a language model instead; the answer's content is a SampleResponse. A plugin uses
 	// Services.Sample.
 	Sample *SampleRequest `json:"sample,omitempty"`
-	// URL asks the user to visit a page, which is not opened otherwise; the answer has no content.
-	// A plugin cannot ask this.
-	URL string `json:"url,omitempty"`
-	// Roots asks for the client's working directories; the answer's content is Roots. A plugin
+	// URL asks the user to visit a page, which is not opened otherwise; the answer has no content. A plugin
 	// cannot ask this.
+	URL string `json:"url,omitempty"`
+	// Roots asks for the client's working directories; the answer's content is Roots. A plugin cannot ask this.
 	Roots bool `json:"roots,omitempty"`
 }
 
-// Answer is what the user, or another approver, said.
+// Answer is the answer of the user, or of another approver.
 type Answer struct {
 	// Action is "accept", "decline" or "cancel".
 	Action string `json:"action"`
-	// Content holds the form's fields when the action is accept.
+	// Content has the form's fields if the action is accept.
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
@@ -125,7 +123,7 @@ type Roots struct {
 	Roots []Root `json:"roots"`
 }
 
-// Root is one of them.
+// Root is a directory that a client works in.
 type Root struct {
 	URI  string `json:"uri"`
 	Name string `json:"name,omitempty"`
@@ -138,8 +136,8 @@ func (a Answer) Accepted() bool { return a.Action == "accept" }
 type SampleRequest struct {
 	System string `json:"system,omitempty"`
 	Prompt string `json:"prompt"`
-	// Messages go before Prompt, in order: texts, images and audio, each with a Role. Not every
-	// model takes all. A plugin cannot send any.
+	// Messages precede Prompt, in order: texts, images and audio, each with a Role. Not every model accepts
+	// all. A plugin cannot send any.
 	Messages  []Content `json:"messages,omitempty"`
 	MaxTokens int       `json:"max_tokens,omitempty"`
 }
@@ -150,21 +148,21 @@ type SampleResponse struct {
 	Model string `json:"model,omitempty"`
 }
 
-// ErrInputRequired is returned by Services.Ask if the user has to be asked first.
+// ErrInputRequired is returned by Services.Ask if the user must be asked first.
 var ErrInputRequired = errors.New("input required")
 
 // InputRequired carries the question; it errors.Is ErrInputRequired.
 type InputRequired struct {
 	Key  string
 	Form Form
-	// Also are further questions for the same time. Unanswered ones are asked again.
+	// Also are further questions to ask at the same time. Unanswered ones are asked again.
 	Also []*InputRequired
 }
 
 // Error names the question.
 func (e *InputRequired) Error() string { return fmt.Sprintf("input required: %s", e.Form.Message) }
 
-// Is makes errors.Is(err, ErrInputRequired) hold.
+// Is reports whether target is ErrInputRequired.
 func (e *InputRequired) Is(target error) bool { return target == ErrInputRequired }
 
 // Progress is Services.Progress, doing nothing without a host.
@@ -199,13 +197,13 @@ func (c *Call) Ask(ctx context.Context, key string, form Form) (Answer, error) {
 
 // Question is one of several that are asked at once.
 type Question struct {
-	// Key names the question in the call, as that of Ask.
+	// Key names the question in the call, as in Ask.
 	Key  string
 	Form Form
 }
 
-// AskAll is Ask for several questions at once. It returns the answers by key. While any is open,
-// the error errors.Is ErrInputRequired and carries all that are; the tool returns it unchanged.
+// AskAll is Ask for several questions at once. It returns the answers by key. While any is open, the error
+// errors.Is ErrInputRequired and has all open ones; the tool returns it unchanged.
 func (c *Call) AskAll(ctx context.Context, questions ...Question) (map[string]Answer, error) {
 	answers := make(map[string]Answer, len(questions))
 	var open *InputRequired

@@ -15,8 +15,7 @@ const (
 	ReadOnly Risk = "read_only"
 	// SafeWrite tools change files visibly and reversibly, such as creating a new file.
 	SafeWrite Risk = "safe_write"
-	// Dangerous tools can destroy work or reach outside: they overwrite, delete, run commands or
-	// use a network.
+	// Dangerous tools can destroy work or reach outside: they overwrite, delete, run commands or use a network.
 	Dangerous Risk = "dangerous"
 )
 
@@ -36,7 +35,7 @@ const (
 	EnvWrite  Permission = "env_write"
 )
 
-// Definition is everything a tool says about itself before it is called.
+// Definition is a tool's description of itself.
 type Definition struct {
 	// Name is what callers use: letters, digits, '_' and '-', at most 64.
 	Name string `json:"name"`
@@ -44,29 +43,29 @@ type Definition struct {
 	Title string `json:"title,omitempty"`
 	// Description is what the tool does, for a model to choose by. It ends in a "Returns:" clause.
 	Description string `json:"description"`
-	// Category groups tools in listings ("file", "web"). May be empty.
+	// Category groups tools in listings ("file", "web"); may be empty.
 	Category string `json:"category,omitempty"`
 	// Parameters is the JSON Schema of the parameters, an object. Empty means no parameters.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// Returns is the JSON Schema of Result.Structured. Empty for contents only.
+	// Returns is the JSON Schema of Result.Structured; empty for contents only.
 	Returns json.RawMessage `json:"returns,omitempty"`
 	Risk    Risk            `json:"risk"`
-	// Permissions lists what the tool needs to do its work.
+	// Permissions are what the tool needs to do its work.
 	Permissions []Permission `json:"permissions,omitempty"`
 	// Timeout bounds one call. Zero means the host's default.
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// Grace is the time after Timeout for a tool that ends by itself, so that its result so far is kept.
 	Grace time.Duration `json:"-"`
-	// AsTask is true if calls take too long to wait for: over MCP they are made as tasks, and
-	// refused to clients without.
+	// AsTask is set if calls take too long to wait for: over MCP they are made as tasks, and refused to clients
+	// without tasks.
 	AsTask bool `json:"as_task,omitempty"`
-	// Idempotent is true when a repeated identical call changes nothing more.
+	// Idempotent is set if a repeated identical call changes nothing more.
 	Idempotent bool `json:"idempotent,omitempty"`
 	// Examples are calls that work, shown by describe.
 	Examples []Example `json:"examples,omitempty"`
 }
 
-// Example is one call of a tool, with what it is for.
+// Example is one call of a tool, with its purpose.
 type Example struct {
 	Description string          `json:"description,omitempty"`
 	Params      json.RawMessage `json:"params"`
@@ -74,18 +73,19 @@ type Example struct {
 
 // Tool is one callable tool. Calls may run concurrently.
 type Tool interface {
-	// Definition describes the tool. It is cheap, without side effects and constant. Do not change the result.
+	// Definition describes the tool. It is cheap, constant and without side effects. The caller must not change
+	// the result.
 	Definition() *Definition
-	// Call does the work. An expected failure is an *Error; other errors get code internal. When
-	// ctx ends, the tool stops what it started and returns. A failure with a result (a contract's
-	// own envelope) is a Result with Failed set, and no error.
+	// Call does the work. An expected failure is an *Error; other errors get code internal. When ctx ends, the
+	// tool stops what it started and returns. A failure with a result (a contract's own envelope) is a Result
+	// with Failed set, and no error.
 	Call(ctx context.Context, call *Call) (*Result, error)
 }
 
-// Planner is offered by tools that can say beforehand what a call would do.
+// Planner is implemented by tools that can say beforehand what a call would do.
 type Planner interface {
-	// Plan checks the call as Call would and returns what it would change, without changing
-	// anything. Errors are those of Call.
+	// Plan checks the call as Call would and returns what it would change, without changing anything. Errors
+	// are those of Call.
 	Plan(ctx context.Context, call *Call) (*Plan, error)
 }
 
@@ -97,29 +97,29 @@ type Plan struct {
 	Preview string `json:"preview,omitempty"`
 }
 
-// ErrorRenderer is implemented by tools of a fixed contract: it renders a host's error (unknown
-// parameter, denied, timeout) as the contract's own result object.
+// ErrorRenderer is implemented by tools of a fixed contract: it renders a host's error (unknown parameter,
+// denied, timeout) as the contract's own result object.
 type ErrorRenderer interface {
 	RenderError(call *Call, err *Error) *Result
 }
 
 // Normalizer is implemented by tools that accept more than their schema, such as aliases of parameters.
 type Normalizer interface {
-	// Normalize rewrites parameters, before they are validated, to the schema's form. What it does
-	// not understand it returns unchanged.
+	// Normalize rewrites parameters to the schema's form, before they are validated. What it does not
+	// understand it returns unchanged.
 	Normalize(params json.RawMessage) json.RawMessage
 }
 
 // Answerer is implemented by tools whose questions are answered before decisions about the call.
 type Answerer interface {
-	// Answers returns the answers as "ask.QUESTION.FIELD", for decisions as on parameters. An error
-	// is that of the call.
+	// Answers returns the answers as "ask.QUESTION.FIELD", for decisions as on parameters. An error is the
+	// call's.
 	Answers(ctx context.Context, call *Call) (map[string]any, error)
 }
 
 // Commander is implemented by tools that run a program, for policy rules about commands.
 type Commander interface {
-	// CommandLine is the argument list that the call would run. It runs nothing. An error means
-	// that the call would fail.
+	// CommandLine returns the argument list that the call would run. It runs nothing. An error means that the
+	// call would fail.
 	CommandLine(ctx context.Context, call *Call) ([]string, error)
 }

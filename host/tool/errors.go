@@ -44,7 +44,7 @@ type Error struct {
 	Message string `json:"message"`
 	// Suggestion is what to do next.
 	Suggestion string `json:"suggestion,omitempty"`
-	// Details holds facts for programs: paths, lines, exit codes.
+	// Details has facts for programs: paths, lines, exit codes.
 	Details map[string]any `json:"details,omitempty"`
 
 	cause error
@@ -87,8 +87,8 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Message == "" && t.Code == e.Code
 }
 
-// AsError returns err as an *Error: the one that it is or wraps, timeout or cancelled for the end
-// of a context, else internal; nil for nil.
+// AsError returns err as an *Error: the one that it is or wraps, timeout or cancelled for the end of a context,
+// else internal; nil for nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil

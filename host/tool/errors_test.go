@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// An error says what happened and what to do next. Its cause is found by
-// errors.Is, and so is its code.
+// An error says what happened and what to do next. errors.Is finds its cause and its code.
 func ExampleErrorf() {
 	err := tool.Errorf(tool.NotFound, "%s cannot be read: %w", "a.txt", fs.ErrNotExist).
 		Suggest("Look with list_files for the file that was meant.").

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// PortableName is the name itself if it has at most so many bytes of A-Z a-z 0-9 _ and -, which
-// every model API takes. Otherwise it is cut, with _ for other characters, and ends with 8
-// hexadecimal digits derived from the whole name: the same whatever else is offered.
+// PortableName returns the name itself if it has at most so many bytes of A-Z a-z 0-9 _ and -, which every
+// model API accepts. Otherwise it is truncated, with _ for other characters, and ends with 8 hexadecimal digits
+// derived from the whole name: the same whatever else is offered.
 func PortableName(name string, most int) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {

@@ -24,15 +24,14 @@ type ResourceDefinition struct {
 	MIMEType string
 }
 
-// Watched is offered by resources whose content changes with files.
+// Watched is implemented by resources whose content changes with files.
 type Watched interface {
-	// Watch lists the absolute paths of the files.
+	// Watch returns the absolute paths of the files.
 	Watch() []string
 }
 
-// Prompt is a tool that users choose as a template of messages: a call with the arguments as
-// parameters returns the messages as contents with a Role. The name in its Definition is
-// "prompt:NAME".
+// Prompt is a tool that users choose as a template of messages: a call with the arguments as parameters returns
+// the messages as contents with a Role. The name in its Definition is "prompt:NAME".
 type Prompt interface {
 	Tool
 	// Prompt describes the prompt to clients.
@@ -51,16 +50,16 @@ type PromptArgument struct {
 	Required                 bool
 }
 
-// Completer is offered by resources, prompts and tools that can suggest values.
+// Completer is implemented by resources, prompts and tools that can suggest values.
 type Completer interface {
 	// Complete returns the values of an argument with the typed prefix, sorted; nil for an unknown argument.
 	Complete(ctx context.Context, wanted Completion) ([]string, error)
 }
 
-// Completion is what a user has come to in filling in arguments.
+// Completion is a user's present input of arguments.
 type Completion struct {
-	// Argument is the name of the one being typed, Typed what there is of it.
+	// Argument is the name of the one being typed, Typed its beginning.
 	Argument, Typed string
-	// Chosen are the values of other arguments, as far as the client tells.
+	// Chosen are the values of other arguments, as far as the client sends them.
 	Chosen map[string]string
 }

@@ -6,28 +6,27 @@ import (
 	"strings"
 )
 
-// Result is what a call gives back.
+// Result is the result of a call.
 type Result struct {
 	// Contents is what the caller reads, in order.
 	Contents []Content `json:"contents,omitempty"`
-	// Structured is the result as data, valid against Definition.Returns. May be nil.
+	// Structured is the result as data, valid against Definition.Returns; may be nil.
 	Structured json.RawMessage `json:"structured,omitempty"`
-	// FilesAffected are the files that the call created, changed or removed, relative to the
-	// workspace, sorted.
+	// FilesAffected are the files that the call created, changed or removed, relative to the workspace, sorted.
 	FilesAffected []string `json:"files_affected,omitempty"`
 	// Artifacts are files that the call left for the reader.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
-	// Truncated is true if Contents is cut: it then says how much is missing and where the whole is.
+	// Truncated is set if Contents is truncated: it then says how much is missing and where the whole is.
 	Truncated bool `json:"truncated,omitempty"`
-	// Failed is the error of a call that failed with a result: a contract's envelope, or the output
-	// of a failed command. Nil means success.
+	// Failed is the error of a call that failed with a result: a contract's envelope, or the output of a failed
+	// command. Nil means success.
 	Failed *Error `json:"failed,omitempty"`
-	// Metadata is about the call, such as its sandbox level. Never shown to a model.
+	// Metadata is about the call, such as its sandbox level. It is never shown to a model.
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// Keys of a result's metadata: SandboxLevel confined the call's processes, SandboxWeaker is a
-// sentence why it is not the strongest.
+// Keys of a result's metadata: SandboxLevel confined the call's processes; SandboxWeaker is why it is not the
+// strongest.
 const (
 	SandboxLevel  = "sandbox"
 	SandboxWeaker = "sandbox_weaker"
@@ -40,16 +39,16 @@ type Content struct {
 	Text string `json:"text,omitempty"`
 	// Data is the content of an image, audio or binary resource.
 	Data []byte `json:"data,omitempty"`
-	// MIMEType belongs to Data, or to the resource.
+	// MIMEType is the type of Data, or of the resource.
 	MIMEType string `json:"mime_type,omitempty"`
 	// URI names a resource or link.
 	URI string `json:"uri,omitempty"`
-	// Role is who says it, "user" or "assistant", in a prompt.
+	// Role is the speaker, "user" or "assistant", in a prompt.
 	Role string `json:"role,omitempty"`
 	// Name labels a link.
 	Name string `json:"name,omitempty"`
-	// MCP is a JSON object of the content's further members in MCP, from an upstream server:
-	// annotations, _meta, a link's. Faces of MCP pass them on.
+	// MCP is a JSON object of the content's further members in MCP, from an MCP server: annotations, _meta, a
+	// link's. Faces of MCP pass them on.
 	MCP json.RawMessage `json:"mcp,omitempty"`
 }
 
@@ -67,9 +66,9 @@ const (
 
 // Artifact is a file that a call left for the reader.
 type Artifact struct {
-	// Name is that of the artifact in its call: "stdout", "patch".
+	// Name is the artifact's name in its call: "stdout", "patch".
 	Name string `json:"name"`
-	// Path is relative to the workspace where it lies inside, else absolute.
+	// Path is relative to the workspace if inside it, otherwise absolute.
 	Path string `json:"path"`
 	// Bytes is the file's size.
 	Bytes int64 `json:"bytes"`
@@ -83,8 +82,8 @@ func Text(s string) *Result {
 // Textf returns a result of one formatted text.
 func Textf(format string, args ...any) *Result { return Text(fmt.Sprintf(format, args...)) }
 
-// JSON returns a result of data: v as Structured and, as text, its compact JSON without HTML
-// escapes. It panics if v cannot be marshalled.
+// JSON returns a result of data: v as Structured and, as text, its compact JSON without HTML escapes. It panics
+// if v cannot be marshalled.
 func JSON(v any) *Result {
 	data := MustMarshal(v)
 	return &Result{Contents: []Content{{Kind: KindText, Text: string(data)}}, Structured: data}

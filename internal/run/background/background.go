@@ -1,13 +1,12 @@
-// Package background runs commands that go on after the call that started them.
+// Package background runs commands that continue after the call that started them.
 //
-// A task is a child of the program that started it, confined as the task says, and ends with that program at the
-// latest: toolhost ends it, and the kernel does where toolhost is killed (on Linux; at sandbox levels off and landlock
-// that reaches the command alone, and what it left is ended when the tasks are looked at next). What a task started is
-// ended with it.
+// A task is a child of the program that started it, confined by its Spec, and ends, with all that it started, with
+// that program at the latest. If toolhost is killed, the kernel ends the task (on Linux; at sandbox levels off and
+// landlock only the command, the rest when the tasks are next looked at).
 //
-// A task has a directory where no tool can write: what was started, how it ended, and a bounded part of what it
-// printed. So other programs can list, read and end it. One that asks for the end leaves a file; the program that runs
-// the task looks for it.
+// A task has a directory where no tool can write: what was started, how it ended, and a bounded part of its
+// output. So other programs can list, read and end it: to end it they leave a file, which the program that runs
+// the task looks for.
 package background
 
 import (
@@ -29,30 +28,27 @@ const (
 	DefaultKeep       = 100
 )
 
-// DirName is the name of the directory of tasks among what the host keeps of a
-// workspace.
+// DirName is the name of the tasks' directory in a workspace's state.
 const DirName = "tasks"
 
-// Options shape a Store. Zero values mean the defaults.
+// Options configure a Store. Zero values mean the defaults.
 type Options struct {
-	// MaxRunning bounds the tasks of a session that run at one time.
+	// MaxRunning bounds the concurrent tasks of a session.
 	MaxRunning int
-	// OutputCap is how many bytes of each stream are kept: the first half and the last half of what is longer.
+	// OutputCap bounds what is kept of each stream, in bytes: the first and the last half of a longer one.
 	OutputCap int
 	// Keep is how many ended tasks are kept; the oldest go first.
 	Keep int
 }
 
-// Store is the tasks of a workspace. It is safe for use by several goroutines
-// and processes.
+// Store is the tasks of a workspace. It is safe for concurrent use, also by several processes.
 type Store struct {
 	dir     string
 	options Options
 }
 
-// Open gives the tasks that are kept in dir, an absolute path where no tool can
-// write. Nothing is made or read. Where dir is empty there is no place for tasks,
-// and none starts.
+// Open returns the tasks kept in dir, an absolute path where no tool can write. It accesses nothing. If dir is
+// empty, no task starts.
 func Open(dir string, o Options) *Store {
 	if o.MaxRunning <= 0 {
 		o.MaxRunning = DefaultMaxRunning
@@ -66,7 +62,7 @@ func Open(dir string, o Options) *Store {
 	return &Store{dir: dir, options: o}
 }
 
-// Spec says what to run.
+// Spec is a task to start.
 type Spec struct {
 	// Session is the session that the task belongs to.
 	Session string
@@ -74,7 +70,7 @@ type Spec struct {
 	Call string
 	// Kind tells tasks apart in listings, such as "bash".
 	Kind string
-	// Prefix begins the task's id. May be empty.
+	// Prefix begins the task's id; may be empty.
 	Prefix string
 	// Title is what listings show, such as the command line.
 	Title string
@@ -84,22 +80,20 @@ type Spec struct {
 	Env            []string
 	Stdin          []byte
 	Timeout, Grace time.Duration
-	// Confine is how the command is confined. Nil does not confine it.
+	// Confine is how the command is confined; nil means not.
 	Confine *sandbox.Policy
-	// Terminal, Input and OnStart are those of [proc.Command], and OnOutput too:
-	// the output is kept besides. OnEnd is called when the task has ended.
+	// Terminal, Input, OnStart and OnOutput are those of [proc.Command]. OnEnd is called when the task has
+	// ended.
 	Terminal *proc.Terminal
 	Input    *os.File
 	OnStart  func(pid int)
 	OnOutput func(stream string, p []byte)
 	OnEnd    func()
-	// Turns, when not nil, keep what the command changes, and not the call that
-	// starts it.
+	// Turns, unless nil, keep what the command changes, in place of the call that starts it.
 	Turns *effects.Turns
 }
 
-// Command is the same run for [proc.Run]: in the foreground, and with the
-// caller.
+// Command returns the same run for [proc.Run]: in the foreground, ending with the caller.
 func (s *Spec) Command() proc.Command {
 	c := proc.Command{
 		Argv: s.Argv, Dir: s.Dir, Env: s.Env, Stdin: s.Stdin, Timeout: s.Timeout, Grace: s.Grace,
@@ -115,10 +109,10 @@ func (s *Spec) Command() proc.Command {
 	return c
 }
 
-// State is where a task is.
+// State is the state of a task.
 type State string
 
-// The states. Lost means that the program that ran the task was killed, or the machine went down.
+// Lost means that the program that ran the task was killed, or the machine went down.
 const (
 	Running   State = "running"
 	Completed State = "completed"
@@ -132,28 +126,25 @@ const (
 type Task struct {
 	ID      string    `json:"id"`
 	Session string    `json:"session"`
-	Call    string    `json:"request_id,omitempty"` // that has started it
+	Call    string    `json:"request_id,omitempty"` // that started it
 	Kind    string    `json:"kind,omitempty"`
 	Title   string    `json:"title,omitempty"`
 	Dir     string    `json:"dir,omitempty"`
 	Started time.Time `json:"started"`
 	State   State     `json:"state"`
-	// Host is the process that runs the task, Parent the parent of that one.
+	// Host is the process that runs the task, Parent that process's parent.
 	Host   int `json:"host,omitempty"`
 	Parent int `json:"parent,omitempty"`
-	// Ended is when the task ended, nil while it runs and when that is not
-	// known.
+	// Ended is when the task ended, nil while it runs or if unknown.
 	Ended *time.Time `json:"ended,omitempty"`
-	// ExitCode is the command's, 128 plus the number of the signal that ended
-	// it. Nil while it runs, and when it could not be started or was lost.
+	// ExitCode is the command's, or 128 plus the number of the signal that ended it. Nil while it runs, and if
+	// it could not be started or was lost.
 	ExitCode *int `json:"exit_code,omitempty"`
-	// Signal names the signal that ended the command, "" for none.
+	// Signal names the signal that ended the command; may be empty.
 	Signal string `json:"signal,omitempty"`
-	// Reason says why a task was ended from outside, or why it failed to
-	// start.
+	// Reason is why a task was ended from outside, or failed to start.
 	Reason string `json:"reason,omitempty"`
-	// Connections are those of an ended task, ConnectionsMissed how many more there
-	// were.
+	// Connections are those of an ended task; ConnectionsMissed is how many more there were.
 	Connections       []network.Connection `json:"connections,omitempty"`
 	ConnectionsMissed int                  `json:"connections_missed,omitempty"`
 }
@@ -161,7 +152,7 @@ type Task struct {
 // Done reports whether the task has ended.
 func (t *Task) Done() bool { return t.State != Running }
 
-// Ours reports whether the task was started by this process, or by a child of it, such as a plugin.
+// Ours reports whether this process or a child of it, such as a plugin, started the task.
 func (t *Task) Ours() bool { return t.Host == os.Getpid() || t.Parent == os.Getpid() }
 
 // Output is what a task has printed so far.

@@ -21,7 +21,7 @@ import (
 
 const patience = time.Minute
 
-// TestMain is also the program of another process: one that starts a task, and runs until it is killed.
+// TestMain is also another program, which starts a task and runs until it is killed.
 func TestMain(m *testing.M) {
 	if root := os.Getenv("BACKGROUND_TEST_ROOT"); root != "" {
 		spec := shell(root, os.Getenv("BACKGROUND_TEST_LINE"))
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// other runs this program as another process that starts a task, and gives the task's id.
+// other runs this program as another process that starts a task, and returns the task's id.
 func other(t *testing.T, root string, level sandbox.Level, line string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -60,8 +60,7 @@ func shell(root, line string) Spec {
 // openIn opens the store of the workspace at root, which lies beside it.
 func openIn(root string, o Options) *Store { return Open(root+"-tasks", o) }
 
-// open makes a store in a workspace of its own, in which no task survives the
-// test.
+// open makes a store in a new workspace. No task survives the test.
 func open(t *testing.T, o Options) (s *Store, root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -136,7 +135,7 @@ func TestTaskIsReadWhileItRuns(t *testing.T) {
 	assert.Equal(t, Running, waited.State)
 }
 
-// Another program lists, reads and ends what this one runs.
+// Another program lists, reads and ends this one's tasks.
 func TestATaskOfAnotherProgram(t *testing.T) {
 	s, root := open(t, Options{})
 	_, id := other(t, root, sandbox.Off, "echo begun; "+string(testproc.Sleep(t)))

@@ -17,12 +17,11 @@ import (
 	"github.com/toolhost/toolhost/internal/store/effects"
 )
 
-// mark is the environment variable by which the processes of a task are known.
+// mark is the environment variable that marks the processes of a task.
 func mark(id string) string { return "TOOLHOST_TASK=" + id }
 
-// Start starts a task. The error is a *tool.Error: of code unavailable when
-// too many run already, otherwise those of [proc.Run] for a command that
-// cannot be started.
+// Start starts a task. The error is a *tool.Error: of code unavailable if too many run already, otherwise those
+// of [proc.Run] for a command that cannot be started.
 func (s *Store) Start(ctx context.Context, spec Spec) (*Task, error) {
 	dir, err := s.open(true)
 	if err != nil {
@@ -54,8 +53,7 @@ func (s *Store) Start(ctx context.Context, spec Spec) (*Task, error) {
 	return s.Get(t.ID)
 }
 
-// lockStore lets one process at a time start a task, so that the bound on
-// running ones holds.
+// lockStore lets one process at a time start a task, to enforce the bound on running ones.
 func lockStore(ctx context.Context, dir *os.Root) (unlock func(), err error) {
 	f, err := dir.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -76,7 +74,6 @@ func notMade(err error) *tool.Error {
 		Suggest("See that the directory that is named, in the user's state, can be written.")
 }
 
-// launch makes the task's directory and starts the command.
 func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) error {
 	if err := dir.Mkdir(t.ID, 0o700); err != nil {
 		return notMade(err)
@@ -106,7 +103,6 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 	return <-r.started
 }
 
-// run is a task that runs.
 type run struct {
 	Spec
 	id             string
@@ -116,10 +112,9 @@ type run struct {
 	network        *network.Log
 	printing       sync.Mutex // to stderr
 	explained      int
-	started        chan error // gets how the start went, once
+	started        chan error // gets the outcome of the start, once
 }
 
-// prepare makes the task's files.
 func (r *run) prepare(t *Task, outputCap int) (err error) {
 	const flags = os.O_RDWR | os.O_CREATE | os.O_EXCL
 	if r.lock, err = r.dir.OpenFile(lockFile, flags, 0o600); err != nil {
@@ -134,7 +129,7 @@ func (r *run) prepare(t *Task, outputCap int) (err error) {
 	return cmp.Or(filelock.Try(r.lock, true), writeJSON(r.dir, recordFile, t))
 }
 
-// close gives up the task's files. From then on the task does not run.
+// close closes the task's files. From then on the task does not run.
 func (r *run) close() {
 	_, _ = r.stdout.close(), r.stderr.close()
 	if r.lock != nil {
@@ -143,8 +138,7 @@ func (r *run) close() {
 	_ = r.dir.Close()
 }
 
-// run runs the command to its end and writes down how it ended. The watcher is in the context, and learns of
-// the end.
+// run runs the command to its end and stores the outcome. watched is called at the end, for the watcher in ctx.
 func (r *run) run(ctx context.Context, watched func()) {
 	defer func() {
 		r.close()
@@ -156,7 +150,7 @@ func (r *run) run(ctx context.Context, watched func()) {
 	defer cancel(nil)
 	command := r.Command()
 	command.Env = append(append([]string{}, r.Env...), mark(r.id))
-	command.Cap = 1 // it is kept here
+	command.Cap = 1 // the output is kept by r
 	command.OnOutput = func(name string, p []byte) {
 		if name == "stdout" {
 			r.stdout.write(p)
@@ -210,7 +204,7 @@ func (r *run) run(ctx context.Context, watched func()) {
 // mostExplained is how many refusals the output of a task explains.
 const mostExplained = 10
 
-// explain adds to what the task prints that the network refused something.
+// explain adds to the task's output that the network refused something.
 func (r *run) explain(c network.Connection) {
 	said := r.network.ExplainThose(c)
 	r.printing.Lock()
@@ -234,10 +228,10 @@ func contained(ctx context.Context, command proc.Command) (result *proc.Result, 
 	return proc.Run(ctx, command)
 }
 
-// stopEvery is how often a task that runs looks whether it is to end.
+// stopEvery is the pause between checks whether the task is to end.
 const stopEvery = 50 * time.Millisecond
 
-// awaitStop ends the task when that is asked for.
+// awaitStop ends the task when requested.
 func (r *run) awaitStop(ctx context.Context, end context.CancelCauseFunc) {
 	ticks := time.NewTicker(stopEvery)
 	defer ticks.Stop()

@@ -19,16 +19,14 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// The files of a task.
 const (
 	recordFile = "task.json"   // written before the start
 	statusFile = "status.json" // written at the end
 	lockFile   = "lock"        // locked while the task runs, by the program that runs it
-	stopFile   = "stop"        // asks for the end of the task, and says why
+	stopFile   = "stop"        // asks for the end of the task, and why
 	maxRecord  = 1 << 20
 )
 
-// status is how a task ended.
 type status struct {
 	State    State     `json:"state"`
 	Ended    time.Time `json:"ended"`
@@ -40,17 +38,16 @@ type status struct {
 	ConnectionsMissed int                  `json:"connections_missed,omitempty"`
 }
 
-// Dir is the directory that the tasks are kept in, "" for none. A copy of it elsewhere
-// has the tasks as they were: those that ran there then are lost.
+// Dir returns the directory of the tasks, or "". In a copy of it, tasks that were running are lost.
 func (s *Store) Dir() string { return s.dir }
 
-// Running gives the tasks that run, of those that of chooses.
+// Running returns the running tasks that of selects.
 func (s *Store) Running(of func(*Task) bool) ([]Task, error) {
 	tasks, err := s.List()
 	return slices.DeleteFunc(tasks, func(t Task) bool { return t.Done() || !of(&t) }), err
 }
 
-// EndAll ends those tasks, all at the same time, and gives how many there were. The reason is kept.
+// EndAll ends the tasks that of selects, concurrently, and returns their number. The reason is kept.
 func (s *Store) EndAll(ctx context.Context, of func(*Task) bool, reason string) (int, error) {
 	running, err := s.Running(of)
 	results := make(chan error)
@@ -66,17 +63,16 @@ func (s *Store) EndAll(ctx context.Context, of func(*Task) bool, reason string) 
 	return len(running), err
 }
 
-// killed is the reason of a task that was ended by its id.
+// killed is the reason of a task that was ended by Kill.
 const killed = "killed"
 
-// Kill ends a task and everything it started, and returns it as it is then. already is true for one that had ended
-// before. The error is a *tool.Error of code not_found when there is no such task, and of code unavailable when it
-// does not end.
+// Kill ends a task with all its processes and returns it. already is set if it had ended before. The error is a
+// *tool.Error of code not_found for an unknown task, and unavailable if it does not end.
 func (s *Store) Kill(ctx context.Context, id string) (t *Task, already bool, err error) {
 	return s.end(ctx, id, killed)
 }
 
-// killPatience is how long a task may take to end, beyond the grace that it has.
+// killPatience is how long a task may take to end beyond its grace period.
 const killPatience = 10 * time.Second
 
 func (s *Store) end(ctx context.Context, id, reason string) (t *Task, already bool, err error) {
@@ -98,7 +94,7 @@ func (s *Store) end(ctx context.Context, id, reason string) (t *Task, already bo
 	return t, t.State == Completed, nil
 }
 
-// askForEnd has the program that runs the task end it. The first reason stays.
+// askForEnd asks the program that runs the task to end it. The first reason stays.
 func (s *Store) askForEnd(id, reason string) error {
 	dir, err := s.openTask(id)
 	if err != nil {
@@ -111,7 +107,7 @@ func (s *Store) askForEnd(id, reason string) error {
 	return writeJSON(dir, stopFile, reason)
 }
 
-// open opens the directory of tasks. With make it is made if it is missing.
+// open opens the directory of tasks; with create, it makes a missing one.
 func (s *Store) open(create bool) (*os.Root, error) {
 	if s.dir == "" && create {
 		return nil, errNoPlace
@@ -127,12 +123,10 @@ func (s *Store) open(create bool) (*os.Root, error) {
 	return os.OpenRoot(s.dir)
 }
 
-// errNoPlace says why no task starts.
 var errNoPlace = tool.Errorf(tool.Unavailable,
 	"there is no place for background tasks: toolhost has no directory for its state").
 	Suggest("Run the command in the foreground; toolhost doctor tells the user what is wrong with the directory.")
 
-// openTask opens the directory of a task.
 func (s *Store) openTask(id string) (*os.Root, error) {
 	if !validID(id) {
 		return nil, notFound(id)
@@ -156,15 +150,14 @@ func unreadable(err error) error {
 		Suggest("Look at the directory that is named, in the user's state.")
 }
 
-// validID reports whether id may be one of ours: it names a directory.
+// validID reports whether id can be a task's: it names a directory.
 func validID(id string) bool {
 	return id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()[:10]) }
 
-// Get gives a task. The error is a *tool.Error of code not_found when there is
-// none of that id.
+// Get returns a task. The error is a *tool.Error of code not_found for an unknown id.
 func (s *Store) Get(id string) (*Task, error) {
 	dir, err := s.openTask(id)
 	if err != nil {
@@ -174,8 +167,8 @@ func (s *Store) Get(id string) (*Task, error) {
 	return load(dir, id)
 }
 
-// load reads a task's files. The status is looked for again when the task's program is gone: it may have been written
-// a moment ago.
+// load reads a task's files. If the task's program is gone it reads the status again: it may just have been
+// written.
 func load(dir *os.Root, id string) (*Task, error) {
 	t := &Task{ID: id}
 	if err := readJSON(dir, recordFile, t); err != nil {
@@ -200,7 +193,7 @@ func load(dir *os.Root, id string) (*Task, error) {
 	return t, nil
 }
 
-// runs reports whether the program that runs the task lives.
+// runs reports whether the program that runs the task is alive.
 func runs(dir *os.Root) bool {
 	f, err := dir.Open(lockFile)
 	if err != nil {
@@ -210,7 +203,7 @@ func runs(dir *os.Root) bool {
 	return errors.Is(filelock.Try(f, false), filelock.ErrLocked)
 }
 
-// settle takes over how the task ended, if that is known.
+// settle takes over how the task ended, if known.
 func (t *Task) settle(dir *os.Root) bool {
 	var end status
 	if readJSON(dir, statusFile, &end) != nil {
@@ -224,7 +217,7 @@ func (t *Task) settle(dir *os.Root) bool {
 	return true
 }
 
-// List gives the tasks of the workspace, the oldest first.
+// List returns the tasks of the workspace, oldest first.
 func (s *Store) List() ([]Task, error) {
 	dir, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -243,7 +236,7 @@ func (s *Store) List() ([]Task, error) {
 		if !entry.IsDir() || !validID(entry.Name()) {
 			continue
 		}
-		// One that cannot be read is being made, or removed.
+		// A task that cannot be read is being made or removed.
 		if t, err := s.Get(entry.Name()); err == nil {
 			tasks = append(tasks, *t)
 		}
@@ -254,8 +247,7 @@ func (s *Store) List() ([]Task, error) {
 	return tasks, nil
 }
 
-// Reached adds to the connections that the record has of a call those of ended tasks that
-// it has started.
+// Reached adds to a call's recorded connections those of ended tasks that it started.
 func (s *Store) Reached(session, call string, recorded json.RawMessage) json.RawMessage {
 	var all []network.Connection
 	_ = json.Unmarshal(recorded, &all)
@@ -271,8 +263,7 @@ func (s *Store) Reached(session, call string, recorded json.RawMessage) json.Raw
 	return tool.MustMarshal(all)
 }
 
-// Wait waits until the task has ended, or ctx has, and gives it as it is then.
-// The end of ctx is no error.
+// Wait waits until the task or ctx has ended, and returns the task. The end of ctx is no error.
 func (s *Store) Wait(ctx context.Context, id string) (*Task, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(pause*3/2, 100*time.Millisecond) {
 		t, err := s.Get(id)
@@ -287,7 +278,7 @@ func (s *Store) Wait(ctx context.Context, id string) (*Task, error) {
 	}
 }
 
-// prune removes the oldest of the ended tasks when there are too many.
+// prune removes the oldest ended tasks when there are too many.
 func (s *Store) prune(dir *os.Root) {
 	tasks, err := s.List()
 	if err != nil {
@@ -312,7 +303,7 @@ func readJSON(dir *os.Root, name string, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// writeJSON writes a file as a whole.
+// writeJSON replaces a file atomically.
 func writeJSON(dir *os.Root, name string, v any) error {
 	temp := name + ".new"
 	_ = dir.Remove(temp)

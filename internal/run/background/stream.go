@@ -13,12 +13,12 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// headerSize is the size of a stream file's header: three little-endian numbers, the bytes and the newlines that were
-// printed, and the size of each half.
+// headerSize is the size of a stream file's header: three little-endian numbers, the printed bytes and
+// newlines, and the size of each half.
 const headerSize = 24
 
-// stream keeps what a task prints to one stream in a file of bounded size: a header, the first half of what is kept,
-// and a ring with the last half. The file is locked while it is written and read.
+// stream keeps a task's output to one stream in a file of bounded size: a header, the first half, and a ring
+// with the last half. The file is locked while it is written and read.
 type stream struct {
 	file               *os.File
 	half, bytes, lines int64
@@ -30,8 +30,7 @@ func newStream(dir *os.Root, name string, most int) (*stream, error) {
 	return &stream{file: file, half: int64(max(1, most/2))}, err
 }
 
-// write never fails for its caller: output that cannot be kept must not break
-// the command that prints it.
+// write never fails: output that cannot be kept must not break the command.
 func (s *stream) write(p []byte) {
 	_ = filelock.Wait(s.file, true)
 	defer filelock.Unlock(s.file)
@@ -59,14 +58,14 @@ func (s *stream) write(p []byte) {
 	s.writeAt(header, -headerSize)
 }
 
-// writeAt writes at a position behind the header.
+// writeAt writes at a position after the header.
 func (s *stream) writeAt(p []byte, at int64) {
 	if _, err := s.file.WriteAt(p, headerSize+at); err != nil && s.err == nil {
 		s.err = err
 	}
 }
 
-// close closes the file, and gives the first error of all writing.
+// close closes the file and returns the first error of all writing.
 func (s *stream) close() error {
 	if s == nil || s.file == nil {
 		return nil
@@ -76,7 +75,7 @@ func (s *stream) close() error {
 	return err
 }
 
-// Output gives what a task has printed so far.
+// Output returns what a task has printed so far.
 func (s *Store) Output(id string) (*Output, error) {
 	dir, err := s.openTask(id)
 	if err != nil {
@@ -92,7 +91,6 @@ func (s *Store) Output(id string) (*Output, error) {
 	return &o, nil
 }
 
-// readStream reads the head and the tail of a stream.
 func readStream(dir *os.Root, name string) (o proc.Output, err error) {
 	file, err := dir.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStream writes streams of many lengths in pieces of many sizes, and
-// compares with the text itself.
+// TestStream writes streams of many lengths in parts of many sizes.
 func TestStream(t *testing.T) {
 	const most = 1000
 	var text strings.Builder

@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// stubborn are commands whose processes do not want to end. SLEEP marks them;
-// each prints "ready" when all are there.
+// stubborn are commands whose processes resist ending. SLEEP marks them; each prints "ready" when all have
+// started.
 var stubborn = map[string]string{
 	"ignores SIGTERM":    `trap "" TERM INT HUP; echo ready; while :; do sleep 0.1; done # SLEEP`,
 	"double fork":        `( ( trap "" TERM; exec SLEEP ) & ) ; echo ready; exec SLEEP`,
@@ -28,14 +28,13 @@ var stubborn = map[string]string{
 // hider clears its environment, leaves the session and loses its parent.
 const hider = "hides with double fork"
 
-// TestKillLeavesNothing kills tasks at every level of confinement.
 func TestKillLeavesNothing(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	testneed.Program(t, "setsid")
 	for _, level := range []sandbox.Level{sandbox.Off, sandbox.Landlock, sandbox.Full} {
 		for name, line := range stubborn {
 			if level == sandbox.Off && name == hider {
-				continue // out of reach there, as package proc says
+				continue // not found there, see package proc
 			}
 			t.Run(string(level)+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -77,8 +76,8 @@ func needLevel(t *testing.T, level sandbox.Level) {
 	}
 }
 
-// TestDeathOfTheServer kills the program that runs a task. Without a PID namespace what the command has left is ended
-// when the task is looked at next.
+// TestDeathOfTheServer kills the program that runs a task. Without a PID namespace the command's remaining
+// processes are ended when the task is next looked at.
 func TestDeathOfTheServer(t *testing.T) {
 	testneed.Program(t, "setsid")
 	for _, level := range []sandbox.Level{sandbox.Off, sandbox.Landlock, sandbox.Full} {
@@ -110,8 +109,7 @@ func TestDeathOfTheServer(t *testing.T) {
 	}
 }
 
-// TestFlood has a task print a gigabyte: what is kept on disk and given out
-// stays within bounds, and says how much there was.
+// TestFlood prints a gigabyte: what is kept is bounded, and counts it all.
 func TestFlood(t *testing.T) {
 	testneed.NotShort(t, "writes much output")
 	s, root := open(t, Options{})
@@ -138,8 +136,7 @@ func TestFlood(t *testing.T) {
 	assert.Less(t, size, int64(DefaultOutputCap+64<<10))
 }
 
-// TestOwnRecordsAreOutOfReach has a confined task try to change what is
-// written about it.
+// TestOwnRecordsAreOutOfReach has a confined task try to change its own record.
 func TestOwnRecordsAreOutOfReach(t *testing.T) {
 	needLevel(t, sandbox.Full)
 	s, root := open(t, Options{})

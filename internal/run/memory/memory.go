@@ -1,7 +1,7 @@
-// Package memory bounds the memory of a process with its descendants. The kernel's own limits do not serve: that of
-// the address space breaks programs that reserve more than they use, as those of Go, Java and Node do, each counts
-// one process alone, and users can seldom make a control group. So the processes are checked a few times a second,
-// and killed if they exceed the bound.
+// Package memory bounds the memory of a process with its descendants. The kernel's limits do not serve: that of
+// the address space breaks programs that reserve more than they use, such as those of Go, Java and Node; each
+// counts one process alone; and users can seldom make a control group. So the processes are checked a few times
+// a second and killed beyond the bound.
 package memory
 
 import (
@@ -16,7 +16,7 @@ import (
 // Bound is the limit of a command and its descendants, in bytes. Zero means Default.
 type Bound struct{ bytes atomic.Int64 }
 
-// Bytes is the bound.
+// Bytes returns the bound.
 func (b *Bound) Bytes() int64 {
 	if b != nil {
 		if n := b.bytes.Load(); n > 0 {
@@ -43,7 +43,7 @@ func Set(cmd *exec.Cmd, bytes int64) {
 	}
 }
 
-// Default is a quarter of the machine's memory, or of the limit of this process's control group if less.
+// Default returns a quarter of the machine's memory, or of this process's control group limit if less.
 var Default = sync.OnceValue(func() int64 { return total() / 4 })
 
 // Text explains to an agent and its user why a command was killed.

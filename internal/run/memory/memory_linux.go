@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pause is the time between checks, and share limits their time: to one in so many. longest is the longest pause:
-// on a busy machine a check takes long though it does little, and a process can take 100 MiB in 100 ms.
+// pause is the time between checks, which take at most one part in share of the time. longest is the longest
+// pause: on a busy machine a check takes long though it does little, and a process can take 100 MiB in 100 ms.
 const (
 	pause   = 200 * time.Millisecond
 	share   = 50
@@ -31,16 +31,15 @@ type watcher struct {
 	looking bool
 }
 
-// entry is a command.
 type entry struct {
 	pid   int
 	bound int64
 	over  func()
-	known map[int]uint64 // its processes, with when each began
+	known map[int]uint64 // its processes, with their start times
 }
 
-// Watch kills a process and its descendants once they exceed the bound together, and calls over. The process leads
-// its own group. stop ends the watch: no process is killed after that.
+// Watch kills a process, which leads its own group, and its descendants once they exceed the bound together,
+// and calls over. After stop no process is killed.
 func Watch(pid int, bound int64, over func()) (stop func()) {
 	if bound <= 0 {
 		return func() {}
@@ -88,24 +87,23 @@ func (w *watcher) look() {
 	time.AfterFunc(pauseAfter(time.Since(began)), w.look)
 }
 
-// pauseAfter is the time until the next check, after one that took so long.
+// pauseAfter returns the time until the next check, by the duration of the last.
 func pauseAfter(look time.Duration) time.Duration { return min(max(pause, share*look), longest) }
 
-// process is an entry of /proc.
 type process struct {
 	parent, group, session int
 	began                  uint64
 	resident               int64
 }
 
-// exceeds reports whether the command exceeded its bound, and was killed for it.
+// exceeds reports whether the command exceeded its bound and was killed for it.
 func (e *entry) exceeds(all map[int]process) bool {
 	e.learn(all)
 	var most int64
 	for pid := range e.known {
 		most += all[pid].resident
 	}
-	if most <= e.bound { // with what several of them share counted several times
+	if most <= e.bound { // counts shared memory several times
 		return false
 	}
 	var taken int64
@@ -146,7 +144,7 @@ func (e *entry) learn(all map[int]process) {
 	}
 }
 
-// end kills a process, if it still is the one that began then.
+// end kills a process if it still is the one that began then.
 func end(pid int, began uint64) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -178,7 +176,7 @@ func processes() map[int]process {
 
 func processOf(pid int) (p process, alive bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	// The program's name, in parentheses, may hold anything.
+	// The program's name, in parentheses, may contain anything.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if err != nil || len(fields) < 22 || fields[0] == "Z" || fields[0] == "X" {
 		return p, false
@@ -189,14 +187,15 @@ func processOf(pid int) (p process, alive bool) {
 	return p, true
 }
 
-// own is a process's memory, including its part of what it shares, and excluding what can be read again from files.
+// own returns a process's memory, including its share of shared memory, without what can be read again from
+// files.
 func own(pid int) (bytes int64, ok bool) {
 	values := table("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	anonymous, ok := values["Pss_Anon"]
 	return anonymous + values["Pss_Shmem"] + values["SwapPss"], ok
 }
 
-// used is how much of the machine's memory is used.
+// used returns how much of the machine's memory is used.
 func used() int64 {
 	m := table("/proc/meminfo")
 	return m["MemTotal"] - m["MemAvailable"] + m["SwapTotal"] - m["SwapFree"]
@@ -216,7 +215,7 @@ func table(path string) map[string]int64 {
 	return values
 }
 
-// total is the machine's memory, or the limit of this process's control groups if less.
+// total returns the machine's memory, or the limit of this process's control groups if less.
 func total() int64 {
 	all := table("/proc/meminfo")["MemTotal"]
 	data, _ := os.ReadFile("/proc/self/cgroup")

@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// takes has the test's own program take that many bytes, and start another that does where it is told twice.
+// takes makes the test's own program take that many bytes; with twice it starts another that does.
 const takes, twice = "TOOLHOST_TEST_TAKES", "TOOLHOST_TEST_TWICE"
 
 func TestMain(m *testing.M) {
@@ -70,7 +70,7 @@ func TestWatch(t *testing.T) {
 			stop := memory.Watch(cmd.Process.Pid, bound, func() { close(over) })
 			defer stop()
 			if !c.ended {
-				_, err := out.Read(make([]byte, 5)) // it has what it takes
+				_, err := out.Read(make([]byte, 5)) // it has taken its memory
 				require.NoError(t, err)
 				select {
 				case <-over:

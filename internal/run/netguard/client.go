@@ -20,8 +20,8 @@ const (
 
 // Options are the limits of a Client. A zero field means its default.
 type Options struct {
-	// Allow allows what would be refused: addresses, address ranges in CIDR form, and host names. A host name
-	// matches exactly, whatever its address; every entry allows all ports.
+	// Allow exempts addresses, address ranges in CIDR form, and host names from checks. A host name matches
+	// exactly, whatever its address; every entry allows all ports.
 	Allow []string
 	// Ports are the ports allowed without Allow; 80 and 443.
 	Ports []int
@@ -79,8 +79,8 @@ type Client struct {
 	client    *http.Client
 }
 
-// New returns a client without connecting. The error is invalid_argument for an entry of opts.Allow that is neither
-// an address nor a range nor a host name.
+// New returns a client. It does not connect. The error is invalid_argument for an entry of opts.Allow that is
+// not an address, a range or a host name.
 func New(opts Options) (*Client, error) {
 	allow := &allowed{hosts: make(map[string]bool)}
 	for _, entry := range opts.Allow {
@@ -104,11 +104,10 @@ func New(opts Options) (*Client, error) {
 	return c, nil
 }
 
-// Close closes idle connections. The client still works afterwards.
+// Close closes idle connections. The client can still be used.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// DialContext connects to addr as the client's requests do, and refuses what it would refuse. It is for other
-// transports.
+// DialContext connects to addr with the checks of the client's requests, for other transports.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -23,7 +23,6 @@ func tooLarge(response *Response, limit int64) *tool.Error {
 		Suggest("Fetch a smaller page or a part of it.").With("limit", limit)
 }
 
-// explain converts an error for the caller.
 func explain(ctx context.Context, host string, limit time.Duration, err error) error {
 	var refused refusal
 	if errors.As(err, &refused) {
@@ -72,7 +71,7 @@ type failure struct {
 func (f *failure) Error() string { return f.reason }
 func (f *failure) Unwrap() error { return f.cause }
 
-// reasonOf is a network error in few words.
+// reasonOf shortens a network error.
 func reasonOf(err error) string {
 	var name *net.DNSError
 	var errno syscall.Errno

@@ -17,28 +17,28 @@ import (
 
 // Request is one fetch.
 type Request struct {
-	// URL is what to fetch: http or https, without credentials.
+	// URL is http or https, without credentials.
 	URL string
-	// Method is the HTTP method; GET.
+	// Method is the HTTP method; by default GET.
 	Method string
 	// Header holds further headers. Accept-Encoding is ignored: the client decompresses.
 	Header http.Header
 	// Body is the request's body.
 	Body []byte
-	// MaxBytes bounds the body after decompression; the client's when 0.
+	// MaxBytes bounds the body after decompression; by default the client's.
 	MaxBytes int64
-	// Truncate truncates a larger body, instead of the error too_large.
+	// Truncate truncates a larger body instead of failing with too_large.
 	Truncate bool
-	// Timeout bounds the whole fetch; the client's when 0.
+	// Timeout bounds the whole fetch; by default the client's.
 	Timeout time.Duration
-	// Check, unless nil, checks the status and the headers before the body is read. Its error ends the fetch and is
+	// Check, unless nil, checks the status and headers before the body is read. Its error ends the fetch and is
 	// returned unchanged.
 	Check func(*Response) error
 }
 
 // Response is a server's response.
 type Response struct {
-	// URL is that of the response, after redirects.
+	// URL is the response's, after redirects.
 	URL string
 	// Redirects are the statuses of the redirects followed.
 	Redirects  []int
@@ -66,8 +66,8 @@ func (r *Response) MediaType() string {
 	return mediaType
 }
 
-// Text is the body as UTF-8, decoded by the charset of the headers, a byte order mark or the document itself.
-// Invalid bytes become U+FFFD. It may be up to three times as large as Body.
+// Text returns the body as UTF-8, decoded by the charset of the headers, a byte order mark or the document
+// itself. Invalid bytes become U+FFFD. It may be up to three times as large as Body.
 func (r *Response) Text() string {
 	text, _ := webtext.Decode(r.Body, r.Header.Get("Content-Type"))
 	if r.Truncated {
@@ -82,9 +82,9 @@ var (
 	errIdle    = errors.New("the server fell silent")
 )
 
-// Fetch sends the request, follows redirects and reads the body. A response of any status is not an error. Errors:
-// invalid_argument (the URL), blocked (the address, port or redirect), timeout, cancelled, too_large, unsupported
-// (an unrequested compression) or unavailable (with the reason in the detail "reason").
+// Fetch sends the request, follows redirects and reads the body. A response of any status is not an error.
+// Errors: invalid_argument (the URL), blocked (the address, port or redirect), timeout, cancelled, too_large,
+// unsupported (an unrequested compression) or unavailable (with the reason in the detail "reason").
 func (c *Client) Fetch(ctx context.Context, request Request) (*Response, error) {
 	target, err := c.parseTarget(request.URL)
 	if err != nil {
@@ -150,7 +150,6 @@ func (c *Client) exchange(req *http.Request, request Request, cancel context.Can
 	return response, c.readBody(response, answer.Body, request, cancel)
 }
 
-// redirects returns the statuses of the responses that led to req.
 func redirects(req *http.Request) []int {
 	var statuses []int
 	for req.Response != nil {

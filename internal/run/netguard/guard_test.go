@@ -29,7 +29,7 @@ func newClient(t *testing.T, opts netguard.Options) *netguard.Client {
 	return c
 }
 
-// local may reach the test servers, which listen on 127.0.0.1.
+// local returns a client that may reach the test servers, which listen on 127.0.0.1.
 func local(t *testing.T) *netguard.Client {
 	return newClient(t, netguard.Options{Allow: []string{"127.0.0.1"}})
 }
@@ -41,7 +41,6 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// canary is a server that must not be reached.
 func canary(t *testing.T) (server *httptest.Server, hits *atomic.Int32) {
 	hits = new(atomic.Int32)
 	server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -98,7 +97,7 @@ func TestRefusedTargets(t *testing.T) {
 	assert.NotZero(t, hits.Load())
 }
 
-// Whatever the system takes such a name for, it is not asked.
+// The system is not asked about such a name, whatever it means to it.
 func TestUnusualSpellingsAreNotLookedUp(t *testing.T) {
 	c := newClient(t, netguard.Options{})
 	for _, host := range []string{"127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1",
@@ -160,9 +159,8 @@ func TestNameThatLeadsInside(t *testing.T) {
 	assert.Zero(t, hits.Load())
 }
 
-// TestRebinding has a name answer with an allowed address first and with a
-// forbidden one from then on. The server closes its connection, so the
-// redirect to the same name has to connect again.
+// TestRebinding has a name answer with an allowed address first and a forbidden one afterwards. The server
+// closes its connection, so that the redirect connects again.
 func TestRebinding(t *testing.T) {
 	testneed.OnlyOn(t, "linux", "only Linux answers on all of 127.0.0.0/8 by itself")
 	secret, hits := canary(t)
@@ -188,8 +186,7 @@ func TestRebinding(t *testing.T) {
 	assert.NotZero(t, hits.Load())
 }
 
-// resolver asks a name server that gives the answers one after the other, the
-// last one for ever, whatever the name.
+// resolver asks a name server that returns the answers in turn, the last one forever, for any name.
 func resolver(t *testing.T, answers ...string) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -89,8 +89,7 @@ func TestEndlessBody(t *testing.T) {
 	assert.Equal(t, tool.TooLarge, tool.CodeOf(err))
 }
 
-// hang answers with what begin writes and then says nothing more until the
-// client has gone.
+// hang answers with what begin writes and then sends nothing until the client has gone.
 func hang(t *testing.T, begin func(http.ResponseWriter)) string {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		begin(w)
@@ -159,7 +158,7 @@ func TestUnreachable(t *testing.T) {
 	c, err := net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)
 	defer c.Close()
-	address := c.LocalAddr().String() // where nobody listens, and nobody else can meanwhile
+	address := c.LocalAddr().String() // without a listener, and taken by c
 	_, err = fetch(t, local(t), "http://"+address)
 	require.Error(t, err)
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))

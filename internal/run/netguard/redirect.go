@@ -38,8 +38,7 @@ func redirected(err error, from *url.URL) error {
 	return r
 }
 
-// leftOrigin reports whether any hop went to another scheme, host or port. What was dropped then stays dropped,
-// even if a later hop returns.
+// leftOrigin reports whether any hop went to another scheme, host or port. Headers dropped then stay dropped.
 func leftOrigin(req *http.Request, via []*http.Request) bool {
 	first := origin(via[0].URL)
 	for _, hop := range via[1:] {

@@ -11,13 +11,13 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Check reports whether a fetch of the URL would be refused, without resolving its host. Errors are those of Fetch.
+// Check reports whether a fetch of the URL would be refused, without resolving its host. Errors are those of
+// Fetch.
 func (c *Client) Check(rawURL string) error {
 	_, err := c.parseTarget(rawURL)
 	return err
 }
 
-// parseTarget parses a caller's URL.
 func (c *Client) parseTarget(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -38,7 +38,7 @@ func badURL(raw, why string) *tool.Error {
 		Suggest("Give a whole URL such as https://www.example.com/page.")
 }
 
-// checkTarget refuses what the URL alone shows to be forbidden. The address is checked when it is dialled.
+// checkTarget refuses a URL that is forbidden as written. The address is checked when dialled.
 func (c *Client) checkTarget(u *url.URL) error {
 	if u.User != nil {
 		return tool.Errorf(tool.InvalidArgument, "the URL for host %s holds a user name or password", u.Hostname()).
@@ -68,7 +68,6 @@ func (c *Client) checkTarget(u *url.URL) error {
 	return nil
 }
 
-// checkAddr decides whether the client may connect to addr.
 func (c *Client) checkAddr(addr netip.Addr, port int) error {
 	if c.allow.addr(addr) {
 		return nil

@@ -8,15 +8,14 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// block is a range of addresses that are not public, and what it is.
+// block is a range of addresses that are not public.
 type block struct {
 	prefix string
 	reason string
 }
 
-// blocks lists the ranges that are refused, narrow ones first. What follows
-// IANA's special-purpose registries; the last IPv4 entry is the address at
-// which one cloud serves its machines' metadata, public though it looks.
+// blocks returns the refused ranges, narrow ones first, by IANA's special-purpose registries; the last IPv4
+// entry is a cloud's metadata address, public though it looks.
 func blocks() []block {
 	return []block{
 		{"127.0.0.0/8", "loopback"},
@@ -71,8 +70,8 @@ var refusedRanges = sync.OnceValue(func() (ranges []refusedRange) {
 	return ranges
 })
 
-// NotPublic says why an address is not public, "" when it is. Of IPv6 only global
-// unicast, 2000::/3, is public.
+// NotPublic returns why an address is not public, "" if it is. Of IPv6 only global unicast, 2000::/3, is
+// public.
 func NotPublic(addr netip.Addr) string {
 	addr = addr.WithZone("")
 	for _, r := range refusedRanges() {
@@ -86,7 +85,7 @@ func NotPublic(addr netip.Addr) string {
 	return ""
 }
 
-// HostName is host as it is looked up: lower case, punycode, no final dot.
+// HostName returns host as it is looked up: lower case, punycode, no final dot.
 func HostName(host string) (string, error) {
 	host = strings.TrimSuffix(host, ".")
 	for i := range len(host) {
@@ -97,7 +96,7 @@ func HostName(host string) (string, error) {
 	return strings.ToLower(host), nil
 }
 
-// IsHostName reports whether host is made of the characters of host names.
+// IsHostName reports whether host consists of the characters of host names.
 func IsHostName(host string) bool {
 	if host == "" || len(host) > 253 {
 		return false
@@ -110,8 +109,8 @@ func IsHostName(host string) bool {
 	return true
 }
 
-// EndsInNumber reports whether a reader of URLs would take host for an IPv4
-// address in one of its many spellings: 2130706433, 0x7f.1, 0177.0.0.1.
+// EndsInNumber reports whether URL parsers would take host for an IPv4 address in one of its many spellings:
+// 2130706433, 0x7f.1, 0177.0.0.1.
 func EndsInNumber(host string) bool {
 	label := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {

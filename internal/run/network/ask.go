@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// ErrUndecided says that nobody has decided on a connection.
+// ErrUndecided means that no person decided on a connection.
 var ErrUndecided = errors.New("nobody was there to allow it")
 
 const (
-	// mostAsked is how many hosts the processes of a call may have a person asked
-	// about.
+	// mostAsked bounds the hosts that a person is asked about for a call.
 	mostAsked = 50
-	// undecidedFor is how long a question that nobody decided is not put again.
+	// undecidedFor is how long an undecided question is not repeated.
 	undecidedFor = 5 * time.Second
 )
 
-// answer is what was said of one host and port, once done is closed.
+// answer is the decision on one host and port, once done is closed.
 type answer struct {
 	done     chan struct{}
 	approved string
@@ -28,8 +27,8 @@ type answer struct {
 	at       time.Time
 }
 
-// ask has a person decide on a connection. Those to the same host and port wait for
-// one answer, which holds for the call.
+// ask asks a person about a connection. Those to the same host and port wait for one answer, which holds for
+// the call.
 func (l *Log) ask(ctx context.Context, host string, port uint16) (approved string, err error) {
 	if l == nil || l.Ask == nil {
 		return "", ErrUndecided
@@ -67,7 +66,7 @@ func (l *Log) put(to string, a *answer) {
 	close(a.done)
 }
 
-// old reports whether the question is to be put again.
+// old reports whether the question may be repeated.
 func (a *answer) old() bool {
 	select {
 	case <-a.done:
@@ -79,12 +78,10 @@ func (a *answer) old() bool {
 
 func (l *Log) learns() bool { return l != nil && l.Learn }
 
-// Learns reports whether a command's processes are to have a person asked about what
-// their list does not name.
+// Learns reports whether a person is asked about what a command's list does not name.
 func Learns(cmd any) bool { return Of(cmd).learns() }
 
-// Offline reports whether a command's processes in a view are to reach nothing; so it
-// is where nobody follows what they reach.
+// Offline reports whether a command's processes in a view reach nothing, as without a log.
 func Offline(cmd any) bool {
 	l := Of(cmd)
 	return l == nil || l.Offline
@@ -102,8 +99,7 @@ func (l *Log) lookedUp(name string) {
 	}
 }
 
-// Learned is what processes reached, as entries of a list, and which names they
-// looked up to which no connection came.
+// Learned returns what processes reached, as entries of a list, and names only looked up.
 func (l *Log) Learned() (entries, lookedUp []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// logged waits until the log has n connections.
 func logged(t *testing.T, log *Log, n int) []Connection {
 	t.Helper()
 	require.Eventually(t, func() bool { list, _ := log.Connections(); return len(list) == n }, time.Minute, time.Millisecond)
@@ -53,7 +52,6 @@ func TestManyConnectionsAtOnce(t *testing.T) {
 	}
 }
 
-// A gibibyte arrives whole, and is counted.
 func TestAGibibytePasses(t *testing.T) {
 	testneed.NotShort(t, "passes a gibibyte")
 	const size = 1 << 30
@@ -76,7 +74,7 @@ func TestAGibibytePasses(t *testing.T) {
 	assert.EqualValues(t, size, logged(t, log, 1)[0].Received)
 }
 
-// Who does not read is waited for, and is over when it goes.
+// A process that does not read is waited for until it ends.
 func TestWhoNeverReads(t *testing.T) {
 	ended := make(chan error, 1)
 	upstream := listen(t, func(conn net.Conn) {
@@ -99,7 +97,6 @@ func TestWhoNeverReads(t *testing.T) {
 	assert.Less(t, logged(t, log, 1)[0].Received, int64(64<<20), "what nobody reads is not read on")
 }
 
-// One direction ends before the other.
 func TestHalfClosedConnections(t *testing.T) {
 	got := make(chan string, 1)
 	upstream := listen(t, func(conn net.Conn) {
@@ -138,7 +135,6 @@ func TestAResetInsideIsPassedOut(t *testing.T) {
 	assert.ErrorIs(t, testproc.Receive(t, ended), syscall.ECONNRESET)
 }
 
-// The connections of a process that has ended end.
 func TestConnectionsEndWithTheProcess(t *testing.T) {
 	ended := make(chan struct{})
 	upstream := listen(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn); close(ended); _ = conn.Close() })
@@ -152,7 +148,7 @@ func TestConnectionsEndWithTheProcess(t *testing.T) {
 	logged(t, log, 1)
 }
 
-// A host that is down is an end at once, and is said.
+// A host that is down is reported at once.
 func TestAHostThatIsDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		dial    func(context.Context, netip.AddrPort) (net.Conn, error)
@@ -222,7 +218,7 @@ func TestDNSOverTCP(t *testing.T) {
 	}
 }
 
-// Ten thousand refused names lead to no lookup, and to no address.
+// Ten thousand refused names cause no lookup and get no address.
 func TestTenThousandNames(t *testing.T) {
 	parsed, err := Parse([]string{"*.example.org"})
 	require.NoError(t, err)

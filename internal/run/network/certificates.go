@@ -6,24 +6,23 @@ import (
 	"slices"
 )
 
-// CertificateVariables are those by which programs are told whom to trust in TLS.
-// Where a company looks into TLS, nothing works without them.
+// CertificateVariables name the certificates that programs trust in TLS. Where a company inspects TLS, nothing
+// works without them.
 var CertificateVariables = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NIX_SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "HTTPLIB2_CA_CERTS",
 	"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "DENO_CERT",
 }
 
-// bundles are where systems keep the certificates that programs trust.
+// bundles are the files of systems with the certificates that programs trust.
 var bundles = []string{
 	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 	"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/pki/tls/cacert.pem", "/etc/ssl/cert.pem",
 }
 
-// Trusting returns the files in which programs look for certificates to trust, with one
-// more in each, and the variables of programs that read no such file. The system's own
-// files get what SSL_CERT_FILE names, too, in place of which some programs read a
-// variable of their own. The map is empty where there is no file.
+// Trusting returns the files in which programs look for certificates to trust, each with one more, and the
+// variables of programs that read none of them. The system's files also get those of SSL_CERT_FILE: some
+// programs read another variable in its place. The map is empty without such files.
 func Trusting(certificate []byte) (files, env map[string]string) {
 	files, env = make(map[string]string), make(map[string]string)
 	own, _ := os.ReadFile(os.Getenv("SSL_CERT_FILE"))
@@ -49,10 +48,10 @@ func Trusting(certificate []byte) (files, env map[string]string) {
 	return files, env
 }
 
-// directories are variables that name one, and not a file.
+// directories are variables that name a directory.
 var directories = []string{"SSL_CERT_DIR", "GIT_SSL_CAPATH"}
 
-// CertificateFiles lists what the variables of the host name.
+// CertificateFiles returns what the variables of the host name.
 func CertificateFiles() (paths []string) {
 	for _, name := range CertificateVariables {
 		if path := os.Getenv(name); path != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The settings of the user name files that programs see, and that have a sandbox's own
-// certificate where there is one. What the user has set stays as it is.
+// The user's settings name files that programs see, with a sandbox's certificate added if there is one. What
+// the user has set stays.
 func TestCertificateSettings(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -25,19 +25,18 @@ import (
 	"time"
 )
 
-// Credential is a header that toolhost adds to the requests which processes make to
-// one host. They never have it.
+// Credential is a header that toolhost adds to requests to one host. Processes never have it.
 type Credential struct {
 	Name string
-	// Host is a name as HostName has it.
+	// Host is a name as returned by HostName.
 	Host string
 	Port uint16
-	// Header and Value are what is added.
+	// Header and Value are added to each request.
 	Header, Value string
 }
 
-// CredentialHost reads the host of a credential: a name, with a port unless it is 443.
-// The error is a *Mistake.
+// CredentialHost parses the host of a credential: a name, with a port unless it is 443. The error is a
+// *Mistake.
 func CredentialHost(text string) (host string, port uint16, err error) {
 	e, what, fix := parseEntry(text)
 	if what == "" && (e.Name == "" || e.Below) {
@@ -52,8 +51,7 @@ func CredentialHost(text string) (host string, port uint16, err error) {
 	return e.Name, 443, nil
 }
 
-// gate ends TLS for the host of a credential, adds the header to each request and
-// passes it on.
+// gate terminates TLS for the host of a credential, adds the header to each request and passes it on.
 type gate struct {
 	Credential
 	server *Server
@@ -61,7 +59,7 @@ type gate struct {
 	http   *http.Server
 	start  sync.Once
 	config *tls.Config
-	// address is what was connected to last.
+	// address is the last address connected to.
 	address atomic.Pointer[string]
 }
 
@@ -70,8 +68,8 @@ type gateKey struct {
 	port uint16
 }
 
-// Credentials adds those whose host the list names itself. It gives the certificate
-// that processes have to trust for them, nil where there are none.
+// Credentials adds those whose host the list names itself. It returns the certificate that processes must trust
+// for them, nil if there are none.
 func (s *Server) Credentials(all []Credential) (certificate []byte, err error) {
 	var hosts []string
 	for _, c := range all {
@@ -104,14 +102,13 @@ func (s *Server) Credentials(all []Credential) (certificate []byte, err error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.certificate.Raw}), nil
 }
 
-// authority signs the certificates of hosts for the processes of one server, and can
-// sign none for others. Its key is nowhere but in memory.
+// authority signs certificates for the hosts of one server's credentials only. Its key stays in memory.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// certifiedFor is how long certificates hold: as long as a server runs.
+// certifiedFor is how long certificates are valid: longer than a server runs.
 const certifiedFor = 365 * 24 * time.Hour
 
 func newAuthority(hosts []string) (*authority, error) {
@@ -151,7 +148,6 @@ func (a *authority) certify(host string) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// gateOf gives the gate for a name and port, nil where there is none.
 func (s *Server) gateOf(name string, port uint16) *gate {
 	if name == "" {
 		return nil
@@ -159,7 +155,7 @@ func (s *Server) gateOf(name string, port uint16) *gate {
 	return s.gates[gateKey{name, port}]
 }
 
-// serve serves one connection, until it or the process has ended.
+// serve serves one connection until it or the process has ended.
 func (g *gate) serve(inside net.Conn) {
 	g.start.Do(g.listen)
 	began := time.Now()
@@ -186,7 +182,7 @@ func (g *gate) serve(inside net.Conn) {
 	}
 }
 
-// listen serves what serve hands over.
+// listen serves the connections of serve.
 func (g *gate) listen() {
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -220,7 +216,7 @@ func (g *gate) listen() {
 	context.AfterFunc(g.server.ctx, transport.CloseIdleConnections)
 }
 
-// refuses says why a request is not passed on.
+// refuses returns why a request is not passed on, or "".
 func (g *gate) refuses(r *http.Request) string {
 	host, port := r.Host, ""
 	if h, p, err := net.SplitHostPort(r.Host); err == nil {
@@ -245,7 +241,7 @@ func (g *gate) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Set(g.Header, g.Value)
 }
 
-// clean drops headers of an answer that say the credential.
+// clean drops headers of a response that contain the credential.
 func (g *gate) clean(r *http.Response) error {
 	for name, values := range r.Header {
 		for _, value := range values {
@@ -257,7 +253,6 @@ func (g *gate) clean(r *http.Response) error {
 	return nil
 }
 
-// failed answers a request that could not be passed on.
 func (g *gate) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *refusal
 	switch {
@@ -269,7 +264,7 @@ func (g *gate) failed(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, fmt.Sprintf("toolhost could not reach %s: %v", g.Host, failed(err)), http.StatusBadGateway)
 }
 
-// handover is the listener of what serve hands over.
+// handover is the listener for the connections of serve.
 type handover struct{ *gate }
 
 func (h handover) Accept() (net.Conn, error) {
@@ -284,7 +279,7 @@ func (h handover) Accept() (net.Conn, error) {
 func (handover) Close() error   { return nil }
 func (handover) Addr() net.Addr { return &net.TCPAddr{} }
 
-// gateLog reads from what the HTTP server complains of why a program had no answer.
+// gateLog takes from the HTTP server's log why a program got no response.
 type gateLog struct{ *gate }
 
 func (l gateLog) Write(line []byte) (int, error) {
@@ -300,7 +295,7 @@ func (l gateLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// countedConn counts bytes, and says when it is closed.
+// countedConn counts bytes and signals when it is closed.
 type countedConn struct {
 	net.Conn
 	read, written atomic.Int64

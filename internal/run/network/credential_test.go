@@ -25,7 +25,7 @@ import (
 
 const planted = "planted-5f2c1e"
 
-// guarded is a server with a credential for an HTTPS host, which answers by echo.
+// guarded is a server with a credential for an HTTPS host, which echoes.
 type guarded struct {
 	*Server
 	log  *Log
@@ -88,7 +88,7 @@ func newGuarded(t *testing.T, list ...string) *guarded {
 	return g
 }
 
-// flushing writes at once.
+// flushing flushes each write.
 type flushing struct{ http.ResponseWriter }
 
 func (f flushing) Write(p []byte) (int, error) {
@@ -162,7 +162,7 @@ func TestACredentialIsAdded(t *testing.T) {
 	}
 }
 
-// What is sent piece by piece arrives piece by piece, both ways.
+// What is sent in parts arrives in parts, both ways.
 func TestRequestsAreStreamed(t *testing.T) {
 	g := newGuarded(t, "example.com")
 	body, feed := io.Pipe()
@@ -199,7 +199,7 @@ func TestWebSocketsPass(t *testing.T) {
 	assert.Equal(t, "ping", string(got))
 }
 
-// No request has the credential go elsewhere, or come back.
+// No request makes the credential go elsewhere or come back.
 func TestACredentialGoesNowhereElse(t *testing.T) {
 	g := newGuarded(t, "example.com", "*.example.com", "b.example")
 	attempts := map[string]string{
@@ -249,7 +249,7 @@ func TestACredentialGoesNowhereElse(t *testing.T) {
 		answer, _ := io.ReadAll(conn)
 		assert.NotContains(t, string(answer), planted)
 	}
-	// A host that the list reaches by a * alone gets none, though there is one for it.
+	// A host that the list allows only by a * gets no credential, though there is one for it.
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://www.example.com/echo", nil)
 	require.NoError(t, err)
 	client := g.client(t, false)
@@ -263,14 +263,14 @@ func TestACredentialGoesNowhereElse(t *testing.T) {
 	assert.Contains(t, said, "the request names another host")
 	assert.Contains(t, said, "the TLS greeting names another host")
 
-	// The control: the same client gets through with what it may ask.
+	// The control: the same client can make an allowed request.
 	response, err = g.client(t, false).Get("https://example.com/echo")
 	require.NoError(t, err)
 	_ = response.Body.Close()
 	assert.Equal(t, "Bearer "+planted, testproc.Receive(t, g.seen).Get("Authorization"))
 }
 
-// The host's own certificate is verified, and its addresses are checked, as ever.
+// The host's own certificate and addresses are still checked.
 func TestTheHostOfACredentialIsVerified(t *testing.T) {
 	g := newGuarded(t, "example.com")
 	g.dial.Roots = x509.NewCertPool()
@@ -292,7 +292,7 @@ func TestTheHostOfACredentialIsVerified(t *testing.T) {
 	assert.Contains(t, g.log.Explain(), "link-local")
 }
 
-// Its certificate vouches for the hosts of credentials alone.
+// The certificate is valid for hosts of credentials only.
 func TestTheAuthorityIsBounded(t *testing.T) {
 	a, err := newAuthority([]string{"example.com"})
 	require.NoError(t, err)

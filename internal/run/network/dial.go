@@ -22,32 +22,29 @@ import (
 )
 
 const (
-	// dialTimeout bounds making a connection, lookup and proxy included.
+	// dialTimeout bounds making a connection, including lookup and proxy.
 	dialTimeout = 30 * time.Second
-	// nextAddress is how long one address of a name is tried before the next, as
-	// RFC 8305 recommends.
+	// nextAddress is how long one address of a name is tried before the next, as RFC 8305 recommends.
 	nextAddress = 250 * time.Millisecond
 	// mostAddresses is how many addresses of a name are tried.
 	mostAddresses = 32
 )
 
-// Dialer makes connections outside.
+// Dialer makes connections outside of the sandbox.
 type Dialer struct {
-	// Resolve looks a name up.
+	// Resolve looks up a name.
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Dial connects to an address.
 	Dial func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 	// Own lists the addresses of this machine.
 	Own func() []netip.Addr
-	// Proxy gives the proxy for a host and port, nil for none.
+	// Proxy returns the proxy for a host and port, or nil.
 	Proxy func(host string, port uint16) *url.URL
-	// Roots are those whom the hosts of credentials have to be certified by, nil for
-	// those that the machine trusts.
+	// Roots must certify the hosts of credentials; nil means the machine's.
 	Roots *x509.CertPool
 }
 
-// SystemDialer uses the machine's resolver, and the proxies that the operator's
-// environment names.
+// SystemDialer uses the machine's resolver and the proxies of the operator's environment.
 func SystemDialer() *Dialer {
 	var dialer net.Dialer
 	return &Dialer{
@@ -72,12 +69,12 @@ func ownAddresses() (own []netip.Addr) {
 	return own
 }
 
-// ProxyVariables are those by which the operator names proxies.
+// ProxyVariables are the variables that name proxies.
 var ProxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy",
 	"NO_PROXY", "no_proxy"}
 
-// environmentProxy gives the proxies of HTTP_PROXY for port 80, HTTPS_PROXY for
-// others, and ALL_PROXY for both, but for the hosts of NO_PROXY.
+// environmentProxy uses HTTP_PROXY for port 80, HTTPS_PROXY for other ports, and ALL_PROXY for both, except for
+// hosts of NO_PROXY.
 func environmentProxy() func(host string, port uint16) *url.URL {
 	config := httpproxy.FromEnvironment()
 	all := os.Getenv("ALL_PROXY")
@@ -109,9 +106,8 @@ type refusal struct{ why string }
 
 func (r *refusal) Error() string { return r.why }
 
-// connect connects to what an entry of the list has let a process reach: a name,
-// or else an address. It gives the address that was connected to, "proxy" for one
-// that a proxy connects to.
+// connect connects to what an entry of the list allows, a name or else an address. It returns the address
+// connected to, "proxy" for a proxy.
 func (d *Dialer) connect(ctx context.Context, entry *Entry, name string, addr netip.Addr, port uint16) (
 	net.Conn, string, error) {
 	if name == "" {
@@ -152,14 +148,13 @@ func (d *Dialer) proxyFor(host string, port uint16) *url.URL {
 	return d.Proxy(host, port)
 }
 
-// metadata are addresses at which clouds serve what their machines are trusted
-// with. Others are link-local.
+// metadata are the metadata addresses of clouds, which serve what their machines are trusted with. Others are
+// link-local.
 var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("fd00:ec2::254"),
 	netip.MustParseAddr("fd20:ce::254")}
 
-// check refuses an address of a name. An exact name may lead into a private network,
-// in which some use the addresses of documentation, another only to public
-// addresses, and none to this machine.
+// check refuses an address of a name. An exact name may lead into a private network (some use the addresses of
+// documentation), another only to public addresses, and none to this machine.
 func (d *Dialer) check(entry *Entry, addr netip.Addr) error {
 	reason := NotPublic(addr)
 	if !entry.Below && !entry.Ask {
@@ -183,8 +178,7 @@ func (d *Dialer) check(entry *Entry, addr netip.Addr) error {
 	return &refusal{fmt.Sprintf("it leads to %s, %s (%s)", addr, what, reason)}
 }
 
-// dialFirst connects to the first address that answers. Each gets a moment before
-// the next is tried beside it.
+// dialFirst connects to the first address that answers. Each gets a moment before the next is tried beside it.
 func (d *Dialer) dialFirst(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, string, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -234,7 +228,7 @@ func (d *Dialer) dialFirst(ctx context.Context, addrs []netip.Addr, port uint16)
 	return nil, first.at, failed(first.err)
 }
 
-// failed shortens an error of the network to its cause.
+// failed shortens a network error to its cause.
 func failed(err error) error {
 	var lookup *net.DNSError
 	var op *net.OpError
@@ -251,7 +245,6 @@ func failed(err error) error {
 	return err
 }
 
-// dialVia connects by a proxy.
 func (d *Dialer) dialVia(ctx context.Context, via *url.URL, host string, port uint16) (net.Conn, error) {
 	to := net.JoinHostPort(host, strconv.Itoa(int(port)))
 	var conn net.Conn
@@ -283,7 +276,6 @@ func throughSOCKS(ctx context.Context, via *url.URL, to string) (net.Conn, error
 	return contextual.DialContext(ctx, "tcp", to)
 }
 
-// connectVia has an HTTP proxy connect.
 func connectVia(ctx context.Context, via *url.URL, to string) (net.Conn, error) {
 	port := via.Port()
 	if port == "" {
@@ -311,7 +303,7 @@ func connectVia(ctx context.Context, via *url.URL, to string) (net.Conn, error) 
 	return made, nil
 }
 
-// requestTunnel asks a proxy to connect. It gives the connection to read from then.
+// requestTunnel asks a proxy to connect. It returns the connection to read from afterwards.
 func requestTunnel(conn net.Conn, via *url.URL, to string) (net.Conn, error) {
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: to}, Host: to, Header: make(http.Header)}
 	if via.User != nil {
@@ -336,7 +328,7 @@ func requestTunnel(conn net.Conn, via *url.URL, to string) (net.Conn, error) {
 	return conn, nil
 }
 
-// read is a connection of which something has been read already.
+// read is a connection of which something was already read.
 type read struct {
 	net.Conn
 	rest *bufio.Reader
@@ -344,7 +336,7 @@ type read struct {
 
 func (r *read) Read(p []byte) (int, error) { return r.rest.Read(p) }
 
-// CloseWrite ends what is sent.
+// CloseWrite closes the sending direction.
 func (r *read) CloseWrite() error {
 	closeWrite(r.Conn)
 	return nil

@@ -12,17 +12,15 @@ import (
 )
 
 const (
-	// ttl is how long a program may keep an answer. Addresses stay as they are
-	// while the process runs.
+	// ttl is how long a program may keep an answer. Addresses do not change meanwhile.
 	ttl = 60
-	// mostDNS bounds a question, over UDP as over TCP.
+	// mostDNS bounds a question, over UDP and TCP.
 	mostDNS = 4 << 10
 	// queryIdle bounds the wait for a question over TCP.
 	queryIdle = 30 * time.Second
 )
 
-// answer answers one DNS message; nil where there is nothing to answer. It asks
-// no other server.
+// answer answers a DNS message without asking another server; nil means no answer.
 func (s *Server) answer(question []byte) []byte {
 	var p dnsmessage.Parser
 	header, err := p.Start(question)
@@ -45,7 +43,7 @@ func (s *Server) answer(question []byte) []byte {
 	return built(reply, questions, records, hasEDNS(&p))
 }
 
-// hasEDNS reports whether a question has an OPT record, which the answer then has.
+// hasEDNS reports whether a question has an OPT record, which the answer must then have.
 func hasEDNS(p *dnsmessage.Parser) bool {
 	if p.SkipAllAnswers() != nil || p.SkipAllAuthorities() != nil {
 		return false
@@ -80,8 +78,8 @@ func built(h dnsmessage.Header, questions []dnsmessage.Question, answers []dnsme
 	return packed
 }
 
-// look finds the records of a question. A name that is not of the list does not
-// exist: programs say so at once, where a refusal has them ask again.
+// look finds the records of a question. A name that is not on the list does not exist: after a refusal programs
+// would ask again.
 func (s *Server) look(q dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
 	asked := q.Name.String()
 	header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: dnsmessage.ClassINET, TTL: ttl}
@@ -117,7 +115,7 @@ func (s *Server) look(q dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.
 		dnsmessage.RCodeSuccess
 }
 
-// reverse reads the address in a name below in-addr.arpa.
+// reverse parses the address in a name below in-addr.arpa.
 func reverse(name string) (netip.Addr, bool) {
 	digits, ok := strings.CutSuffix(strings.ToLower(name), ".in-addr.arpa.")
 	if !ok {
@@ -131,7 +129,7 @@ func reverse(name string) (netip.Addr, bool) {
 	return addr, err == nil
 }
 
-// serveUDP answers what comes by a socket, from the address that was asked.
+// serveUDP answers questions from a socket, from the address that was asked.
 func (s *Server) serveUDP(conn *net.UDPConn) {
 	data, oob := make([]byte, mostDNS), make([]byte, 256)
 	for {
@@ -145,7 +143,6 @@ func (s *Server) serveUDP(conn *net.UDPConn) {
 	}
 }
 
-// serveDNS answers questions over TCP.
 func (s *Server) serveDNS(conn net.Conn) {
 	defer conn.Close()
 	for {

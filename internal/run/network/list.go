@@ -12,8 +12,7 @@ import (
 // MostEntries is how many entries a list may have.
 const MostEntries = 100
 
-// names is the range from which names get their addresses. It is for tests of
-// networks, and not used on any.
+// names is the range of the addresses of names, reserved for tests of networks.
 var names = netip.MustParsePrefix("198.18.0.0/15")
 
 // webPorts are the ports of an entry that names none, askPorts those of AskEntry.
@@ -22,32 +21,31 @@ var (
 	askPorts = []uint16{22, 80, 443}
 )
 
-// AskEntry is the entry with which a person decides on each host that the list does
-// not name. With a port it is for that one.
+// AskEntry is the entry for asking a person about each unlisted host, with a port only for that one.
 const AskEntry = "ask"
 
 // List is what a process may reach by the network.
 type List struct{ entries []Entry }
 
-// Entry is one entry of a list. It has a name or an address.
+// Entry is an entry of a list: a name or an address.
 type Entry struct {
 	// Text is the entry as it was written.
 	Text string
-	// Name is a host name in lower case, without a final dot. With Below, it is
-	// one below which all names are meant, and not itself.
+	// Name is a host name in lower case, without a final dot. With Below, it means all names below it, not
+	// itself.
 	Name  string
 	Below bool
-	// Addr is a literal address, that of this machine for localhost.
+	// Addr is a literal address; for localhost, this machine's.
 	Addr netip.Addr
-	// Ask is for every other name, of public addresses, once a person allows it.
+	// Ask stands for every other name with public addresses, once a person allows it.
 	Ask bool
-	// Ports are those that may be connected to.
+	// Ports are the allowed ports.
 	Ports []uint16
 }
 
 // Mistake is what is wrong with an entry.
 type Mistake struct {
-	// Index is that of the entry, -1 for the list as a whole.
+	// Index is the entry's, -1 for the list as a whole.
 	Index int
 	// What is wrong, and what to write instead.
 	What, Fix string
@@ -55,7 +53,7 @@ type Mistake struct {
 
 func (m *Mistake) Error() string { return m.What + ". " + m.Fix }
 
-// Parse reads a list. The error joins a *Mistake for each entry that is wrong.
+// Parse parses a list. The error joins a *Mistake for each wrong entry.
 func Parse(texts []string) (List, error) {
 	var list List
 	switch {
@@ -92,7 +90,7 @@ func Mistakes(err error) (found []*Mistake) {
 	return found
 }
 
-// parseEntry reads one entry, or says what is wrong with it.
+// parseEntry parses an entry, or returns what is wrong with it.
 func parseEntry(text string) (e Entry, what, fix string) {
 	e.Text, e.Ports = text, webPorts
 	host, port, what, fix := splitPort(text)
@@ -136,7 +134,7 @@ func parseEntry(text string) (e Entry, what, fix string) {
 	return e, "", ""
 }
 
-// splitPort takes the port off an entry; 0 where it has none.
+// splitPort splits the port off an entry; 0 if there is none.
 func splitPort(text string) (host string, port uint16, what, fix string) {
 	switch {
 	case text == "":
@@ -171,7 +169,7 @@ func splitPort(text string) (host string, port uint16, what, fix string) {
 	return host, port, "", ""
 }
 
-// checkLiteral says why an address cannot be an entry.
+// checkLiteral returns why an address cannot be an entry.
 func checkLiteral(addr netip.Addr) (what, fix string) {
 	switch {
 	case addr.Zone() != "":
@@ -184,7 +182,6 @@ func checkLiteral(addr netip.Addr) (what, fix string) {
 	return "", ""
 }
 
-// texts are the entries as they were written.
 func (l List) texts() (texts []string) {
 	for _, e := range l.entries {
 		texts = append(texts, e.Text)
@@ -192,8 +189,8 @@ func (l List) texts() (texts []string) {
 	return texts
 }
 
-// find gives the entry that lets a name be reached at a port, nil for none. An
-// exact name goes before the names below one, and both before any name.
+// find returns the entry that allows a name at a port, or nil. Exact names precede names below one, and these
+// any name.
 func (l List) find(name string, port uint16) (found *Entry) {
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -231,7 +228,7 @@ func (e *Entry) rank() int {
 	return 0
 }
 
-// literal gives the entry of an address and a port.
+// literal returns the entry of an address and port.
 func (l List) literal(addr netip.Addr, port uint16) *Entry {
 	for i := range l.entries {
 		if e := &l.entries[i]; e.Addr == addr && slices.Contains(e.Ports, port) {
@@ -241,7 +238,7 @@ func (l List) literal(addr netip.Addr, port uint16) *Entry {
 	return nil
 }
 
-// Names reports whether a list names a host itself, at that port.
+// Names reports whether a list names a host at that port itself.
 func Names(texts []string, host string, port uint16) bool {
 	list, err := Parse(texts)
 	if err != nil {
@@ -251,8 +248,8 @@ func Names(texts []string, host string, port uint16) bool {
 	return e != nil && !e.Below && !e.Ask
 }
 
-// Suggest returns the line of agent.hcl that lets hosts be reached, beside those of a
-// list. An entry of a port goes where its host is added with the ports of the web.
+// Suggest returns the line of agent.hcl that allows hosts besides those of a list. A host added with the ports
+// of the web replaces its entry with a port.
 func Suggest(list []string, hosts ...string) string {
 	all := make([]string, 0, len(list)+len(hosts))
 	for _, entry := range append(slices.Clone(list), hosts...) {
@@ -265,7 +262,7 @@ func Suggest(list []string, hosts ...string) string {
 	return "network = [" + strings.Join(all, ", ") + "]"
 }
 
-// asEntry is a host and a port as they are written in a list.
+// asEntry returns a host and port as written in a list.
 func asEntry(host string, port uint16) string {
 	if port == 0 || slices.Contains(webPorts, port) {
 		return host

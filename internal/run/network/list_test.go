@@ -111,7 +111,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A program may listen itself at a port that only one other address has.
+// A program may listen at a port that only one other address has.
 func TestSockets(t *testing.T) {
 	for name, c := range map[string]struct {
 		list []string

@@ -10,45 +10,43 @@ import (
 	"time"
 )
 
-// mostKept is how many connections a log has, and mostText how long they are. Further ones are counted.
+// mostKept is how many connections a log has, mostText the size of their text. Further ones are counted.
 const (
 	mostKept = 1000
-	mostText = 100 << 10 // of their hosts and reasons together, in bytes, as programs choose them
+	mostText = 100 << 10 // bytes of hosts and reasons, which programs choose
 )
 
-// settlePatience bounds the wait of Settle.
 const settlePatience = time.Second
 
 // mostExplained is how many hosts an explanation names.
 const mostExplained = 10
 
-// Connection is one connection of a process, or one that was refused.
+// Connection is one connection of a process, made or refused.
 type Connection struct {
-	// Host is the name or address that was meant, and Port is 0 for a name that was
-	// only looked up.
+	// Host is the requested name or address. Port is 0 for a name only looked up.
 	Host string `json:"host"`
 	Port uint16 `json:"port,omitempty"`
-	// Address is what was connected to, or "proxy".
+	// Address is the address connected to, or "proxy".
 	Address string `json:"address,omitempty"`
-	// Sent and Received count bytes, as the process sees it.
+	// Sent and Received count bytes, from the process's view.
 	Sent     int64 `json:"sent,omitempty"`
 	Received int64 `json:"received,omitempty"`
-	// Seconds is how long it lasted.
+	// Seconds is the duration.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Credential names the one that was added to its requests.
 	Credential string `json:"credential,omitempty"`
-	// Approved says how a person allowed a connection that was asked about.
+	// Approved is how a person allowed a connection that was asked about.
 	Approved string `json:"approved,omitempty"`
-	// Refused says why it was refused, Failed why it could not be made.
+	// Refused is why it was refused, Failed why it could not be made.
 	Refused string `json:"refused,omitempty"`
 	Failed  string `json:"failed,omitempty"`
-	// Times is how often the same was refused, where that is more than once.
+	// Times is how often the same was refused, if more than once.
 	Times int `json:"times,omitempty"`
 
 	undecided bool // a person could still allow it
 }
 
-// String says it in one line.
+// String returns a line about the connection.
 func (c Connection) String() string {
 	host := asEntry(c.Host, c.Port)
 	times := ""
@@ -71,34 +69,32 @@ func (c Connection) String() string {
 	return said
 }
 
-// Log is what the processes of a call did by the network. A nil one keeps nothing.
+// Log has the connections of a call's processes. A nil Log keeps nothing.
 type Log struct {
-	// Tell is called with each connection that was refused or failed, once for those
-	// that are alike. It may be called by several goroutines at once, and may be nil.
+	// Tell, unless nil, is called with each refused or failed connection, once for equal ones, perhaps
+	// concurrently.
 	Tell func(Connection)
-	// Ask has a person decide on a connection to "HOST:PORT", and says how it was
-	// approved. The error says why it was not; ErrUndecided is in it where nobody has
-	// decided. Nil is where nobody can be asked.
+	// Ask, unless nil, asks a person about a connection to "HOST:PORT" and returns how it was approved, or why
+	// not; the error wraps ErrUndecided without a decision.
 	Ask func(to string) (approved string, err error)
-	// Learn has the list of each process ask about what it does not name.
+	// Learn makes each process's list ask about what it does not name.
 	Learn bool
 	// Offline is for processes in a view that is only looked at: they reach nothing.
 	Offline bool
 
 	mu          sync.Mutex
-	answers     map[string]*answer // by what was asked
+	answers     map[string]*answer // by HOST:PORT
 	asking      sync.Mutex         // one question at a time
-	looked      []string           // names that were looked up, when learning
+	looked      []string           // names looked up, when learning
 	connections []Connection
 	text        int // bytes of hosts and reasons in connections
 	missed      int
 	list        []string // of the last process that had one
 	running     int
-	idle        chan struct{} // closed when none is running
+	idle        chan struct{} // closed when no process runs
 }
 
-// begin says that a process may make connections from now on, done that all have
-// ended.
+// begin is called before a process makes connections, done when all have ended.
 func (l *Log) begin(list List) (done func()) {
 	if l == nil {
 		return func() {}
@@ -119,8 +115,8 @@ func (l *Log) begin(list List) (done func()) {
 	}
 }
 
-// Settle waits until the connections of processes that have ended are logged, for
-// a moment at most: a host may take its time to end one.
+// Settle waits until the connections of ended processes are logged, at most settlePatience: a host may be slow
+// to end one.
 func (l *Log) Settle() {
 	l.mu.Lock()
 	running, idle := l.running, l.idle
@@ -134,8 +130,7 @@ func (l *Log) Settle() {
 	}
 }
 
-// Connections lists them, in the order in which they ended, and says how many
-// more there were than the log keeps.
+// Connections returns the connections in the order in which they ended, and the number of further ones.
 func (l *Log) Connections() (list []Connection, missed int) {
 	if l == nil {
 		return nil, 0
@@ -148,8 +143,7 @@ func (l *Log) Connections() (list []Connection, missed int) {
 // notNamed is why a host is refused that the list does not name.
 const notNamed = "the list does not name it"
 
-// Refused lists the hosts that were refused since the list does not name them, as
-// they are written in one.
+// Refused returns the hosts refused because the list does not name them, as written in a list.
 func (l *Log) Refused() (hosts []string) {
 	list, _ := l.Connections()
 	return notInList(list)
@@ -165,14 +159,14 @@ func notInList(list []Connection) (hosts []string) {
 	return hosts
 }
 
-// Explain says which hosts were refused, with the line of agent.hcl that would have
-// them reached, and which could not be reached; "" where there was none.
+// Explain says which hosts were refused, with the line of agent.hcl that would allow them, and which could not
+// be reached; "" if none.
 func (l *Log) Explain() string {
 	list, _ := l.Connections()
 	return l.ExplainThose(list...)
 }
 
-// ExplainThose is Explain of some connections.
+// ExplainThose is Explain for some connections.
 func (l *Log) ExplainThose(list ...Connection) string {
 	var said []string
 	if hosts := notInList(list); len(hosts) > 0 {
@@ -226,7 +220,7 @@ func (l *Log) refused(r Connection) {
 	}
 }
 
-// again counts what was refused before.
+// again counts a connection that was refused before.
 func (l *Log) again(r Connection) bool {
 	for i := range l.connections {
 		if c := &l.connections[i]; c.Refused == r.Refused && c.Host == r.Host && c.Port == r.Port {
@@ -258,7 +252,7 @@ func (l *Log) keep(c Connection) {
 	l.connections = append(l.connections, c)
 }
 
-// tell tells of what was refused or failed, without the lock, since Tell may read the log.
+// tell calls Tell for a refused or failed connection. The lock must not be held, since Tell may read the log.
 func (l *Log) tell(c Connection) {
 	if l.Tell != nil && (c.Refused != "" || c.Failed != "") {
 		l.Tell(c)
@@ -267,10 +261,10 @@ func (l *Log) tell(c Connection) {
 
 type key struct{}
 
-// With gives a context whose processes' connections are logged.
+// With returns a context whose processes' connections are logged.
 func With(ctx context.Context, l *Log) context.Context { return context.WithValue(ctx, key{}, l) }
 
-// From gives the log of a context, nil when there is none.
+// From returns the log of a context, or nil.
 func From(ctx context.Context) *Log {
 	l, _ := ctx.Value(key{}).(*Log)
 	return l
@@ -278,9 +272,7 @@ func From(ctx context.Context) *Log {
 
 var attached sync.Map // of *Log, by *exec.Cmd
 
-// Attach has the connections of a command logged, an *exec.Cmd: this package, which
-// reads lists for others, starts nothing. detach is for when it has been started, or
-// will not be.
+// Attach logs the connections of a command, an *exec.Cmd. Call detach once it has been started or given up.
 func Attach(cmd any, l *Log) (detach func()) {
 	if l == nil {
 		return func() {}
@@ -289,7 +281,7 @@ func Attach(cmd any, l *Log) (detach func()) {
 	return func() { attached.Delete(cmd) }
 }
 
-// Of gives the log of a command, nil when there is none.
+// Of returns the log of a command, or nil.
 func Of(cmd any) *Log {
 	l, _ := attached.Load(cmd)
 	log, _ := l.(*Log)

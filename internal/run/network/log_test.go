@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each refusal is told once, and who is told may look at the log.
+// Tell is called once for each refusal, and may read the log.
 func TestRefusalsAreTold(t *testing.T) {
 	parsed, err := Parse([]string{"b.example"})
 	require.NoError(t, err)

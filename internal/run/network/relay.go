@@ -11,17 +11,15 @@ import (
 	"time"
 )
 
-// relay copies between a connection of the process and the one that was made for
-// it outside.
+// relay copies between a connection of the process and the one made for it outside.
 type relay struct {
 	inside  *net.TCPConn
 	outside net.Conn
-	name    string // of the host; "" where an address was meant
+	name    string // of the host; "" for an address
 	over    <-chan struct{}
 }
 
-// run copies both ways until both have ended, and counts. Its error says why the
-// connection was refused.
+// run copies both ways until both have ended, and counts. refused is why it was refused.
 func (r *relay) run() (sent, received int64, refused error) {
 	var back sync.WaitGroup
 	back.Go(func() {
@@ -50,7 +48,7 @@ func (r *relay) run() (sent, received int64, refused error) {
 	return sent, received, refused
 }
 
-// forward copies from the process, when what it sends first has been looked at.
+// forward copies from the process, after checking what it sends first.
 func (r *relay) forward() (sent int64, refused, err error) {
 	var first []byte
 	if r.name != "" {
@@ -68,8 +66,7 @@ func (r *relay) forward() (sent int64, refused, err error) {
 	return sent + n, nil, err
 }
 
-// greeting reads what the process sends first. Where that begins TLS, the server's
-// name in it must be the one that was looked up.
+// greeting reads what the process sends first. If that is TLS, its server name must be the one looked up.
 func (r *relay) greeting() (first []byte, refused, err error) {
 	buffer := make([]byte, 4<<10)
 	n, err := r.inside.Read(buffer)
@@ -97,11 +94,10 @@ func (r *relay) greeting() (first []byte, refused, err error) {
 
 const namesAnother = "the TLS greeting names another host: %q"
 
-// tlsHandshake is the type of the first record of TLS.
+// tlsHandshake is the type of the first TLS record.
 const tlsHandshake = 0x16
 
-// helloReader is a connection of which no more than a greeting is read, and
-// nothing is written.
+// helloReader is a connection for reading only a greeting.
 type helloReader struct {
 	net.Conn
 	first io.Reader
@@ -110,7 +106,7 @@ type helloReader struct {
 
 var errRead = errors.New("the greeting has been read")
 
-// serverName reads a greeting and gives the server's name in it.
+// serverName reads a greeting and returns its server name.
 func (h *helloReader) serverName() (name string, err error) {
 	config := &tls.Config{GetConfigForClient: func(info *tls.ClientHelloInfo) (*tls.Config, error) {
 		name = info.ServerName
@@ -137,8 +133,7 @@ func (*helloReader) SetDeadline(time.Time) error      { return nil }
 func (*helloReader) SetReadDeadline(time.Time) error  { return nil }
 func (*helloReader) SetWriteDeadline(time.Time) error { return nil }
 
-// endWith ends what is still to come from outside when the process ends, which
-// has said all that it had to say.
+// endWith ends what still comes from outside once the process has ended: it needs no more.
 func (r *relay) endWith(done <-chan struct{}) {
 	go func() {
 		select {

@@ -12,11 +12,11 @@ import (
 	"github.com/toolhost/toolhost/internal/run/fault"
 )
 
-// mostSockets is how many descriptors one message carries.
+// mostSockets is how many descriptors one message can carry.
 const mostSockets = 253
 
-// Start serves at what the launcher hands over, until its end of the socket is
-// closed. It gives that end.
+// Start serves at the sockets that the launcher hands over, until its end of the socket pair is closed. It
+// returns that end.
 func (s *Server) Start() (theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) serveAt(control *net.UnixConn) {
 	defer control.Close()
 	dns, listeners, err := receive(control, s.Sockets())
 	if err != nil {
-		return // the launcher has ended before
+		return // the launcher ended before
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -52,8 +52,7 @@ func (s *Server) serveAt(control *net.UnixConn) {
 	s.Serve(dns, listeners, ended)
 }
 
-// Serve serves at the sockets, in the order of Sockets, until ended is closed. It
-// closes them.
+// Serve serves at the sockets, in the order of Sockets, until ended is closed. It closes them.
 func (s *Server) Serve(dns *net.UDPConn, listeners []net.Listener, ended <-chan struct{}) {
 	var all sync.WaitGroup
 	all.Go(func() { s.serveUDP(dns) })
@@ -93,7 +92,6 @@ func (s *Server) accept(l net.Listener, all *sync.WaitGroup) {
 	}
 }
 
-// take serves a connection beside others.
 func (s *Server) take(conn net.Conn, all *sync.WaitGroup) {
 	inside, ok := conn.(*net.TCPConn)
 	if !ok {
@@ -116,8 +114,7 @@ func (s *Server) take(conn net.Conn, all *sync.WaitGroup) {
 	}
 }
 
-// waiting gives the connections that were made before the process ended and are not
-// accepted yet.
+// waiting returns the connections made before the process ended but not accepted yet.
 func waiting(l net.Listener) (conns []net.Conn) {
 	raw, err := l.(*net.TCPListener).SyscallConn()
 	if err != nil {
@@ -139,7 +136,6 @@ func waiting(l net.Listener) (conns []net.Conn) {
 	return conns
 }
 
-// receive takes the sockets from the launcher.
 func receive(control *net.UnixConn, sockets []Socket) (dns *net.UDPConn, listeners []net.Listener, err error) {
 	content, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*mostSockets))
 	_, n, _, _, err := control.ReadMsgUnix(content, rights)
@@ -183,8 +179,7 @@ func receive(control *net.UnixConn, sockets []Socket) (dns *net.UDPConn, listene
 	return dns, listeners, nil
 }
 
-// tellAsked has the kernel say which address a question came to: the answer has to
-// come from there.
+// tellAsked makes the kernel report the address that a question was sent to: the answer must come from it.
 func tellAsked(dns *net.UDPConn) error {
 	raw, err := dns.SyscallConn()
 	if err != nil {

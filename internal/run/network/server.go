@@ -1,9 +1,8 @@
-// Package network lets confined processes reach hosts by name, and no other. In
-// their network namespace 198.18.0.0/15 is the machine itself: the launcher opens
-// sockets there and hands them out, and a Server answers at them from outside. A
-// name of the list gets an address of that range, and a connection to it is made
-// outside, where it is decided. Nothing else in the namespace has a route, so that
-// every program obeys, whatever it knows of proxies.
+// Package network lets confined processes reach hosts by name, and no others. In their network namespace
+// 198.18.0.0/15 is the machine itself: the launcher opens sockets there and hands them out, and a Server
+// answers at them from outside. A name of the list gets an address of that range; a connection to it is decided
+// and made outside. Nothing else in the namespace has a route, so every program is confined, with or without
+// support for proxies.
 package network
 
 import (
@@ -17,11 +16,10 @@ import (
 )
 
 const (
-	// mostNames bounds the names that get addresses, mostConnections the
-	// connections of a process at a time.
+	// mostNames bounds the names that get addresses, mostConnections a process's concurrent connections.
 	mostNames       = 4096
 	mostConnections = 1024
-	// lastBytes is how long connections may go on when the process has ended.
+	// lastBytes is how long connections may continue after the process's end.
 	lastBytes = 10 * time.Second
 )
 
@@ -45,12 +43,12 @@ type Server struct {
 
 // Socket is one that the launcher opens.
 type Socket struct {
-	// Datagram is for UDP, else it is a listening one for TCP.
+	// Datagram is for UDP; otherwise the socket listens for TCP.
 	Datagram bool
 	At       netip.AddrPort
 }
 
-// NewServer makes the server of a process.
+// NewServer returns the server of a process.
 func NewServer(list List, log *Log, dial *Dialer) *Server {
 	ctx, end := context.WithCancel(context.Background())
 	s := &Server{list: list, log: log, dial: dial, over: ctx.Done(), ctx: ctx, end: end,
@@ -64,11 +62,11 @@ func NewServer(list List, log *Log, dial *Dialer) *Server {
 	return s
 }
 
-// Resolver is where the resolver of programs finds the server.
+// Resolver is the address of the server for programs' resolvers.
 func Resolver() netip.Addr { return names.Addr().Next() }
 
-// Interface gives the addresses that the loopback interface gets beside its own.
-// The first makes all that stands for names this machine.
+// Interface returns the addresses of the loopback interface besides its own. The first makes the range of names
+// this machine.
 func (s *Server) Interface() []netip.Prefix {
 	all := []netip.Prefix{netip.PrefixFrom(Resolver(), names.Bits())}
 	for _, e := range s.list.entries {
@@ -80,9 +78,8 @@ func (s *Server) Interface() []netip.Prefix {
 	return all
 }
 
-// Sockets lists what the launcher opens. A program may use a port itself where it
-// is not one of all addresses: those are ports that it has no right to, and those
-// that names below a domain may be reached at.
+// Sockets returns what the launcher opens. A program can use the same port unless it is open at all addresses:
+// ports that it has no right to, and ports of names below a domain.
 func (s *Server) Sockets() []Socket {
 	any := netip.IPv4Unspecified()
 	all := []Socket{{true, netip.AddrPortFrom(any, 53)}, {false, netip.AddrPortFrom(any, 53)}}
@@ -116,7 +113,7 @@ func (s *Server) Sockets() []Socket {
 
 var errTooManyNames = errors.New("the process has asked for too many names")
 
-// addressOf gives a name the address that stands for it.
+// addressOf returns the address that stands for a name.
 func (s *Server) addressOf(name string) (netip.Addr, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,14 +128,14 @@ func (s *Server) addressOf(name string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// nameOf gives the name that an address stands for, "" for none.
+// nameOf returns the name that an address stands for, or "".
 func (s *Server) nameOf(addr netip.Addr) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hosts[addr]
 }
 
-// reset closes a connection so that the other side sees that it is no end.
+// reset closes a connection so that the other side sees an error instead of its end.
 func reset(conn net.Conn) {
 	if t, ok := conn.(interface{ SetLinger(sec int) error }); ok {
 		_ = t.SetLinger(0)
@@ -146,13 +143,13 @@ func reset(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// at is what a connection was made to.
+// at returns the address that a connection was made to.
 func at(conn *net.TCPConn) netip.AddrPort {
 	addr, _ := conn.LocalAddr().(*net.TCPAddr)
 	return addr.AddrPort()
 }
 
-// handle serves one connection, which was made to an address inside.
+// handle serves a connection made to an address inside.
 func (s *Server) handle(inside *net.TCPConn, to netip.AddrPort) {
 	addr, port := to.Addr().Unmap(), to.Port()
 	if port == 53 && (addr == Resolver() || addr.IsLoopback()) && s.list.literal(addr, port) == nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// newServer is a server whose names all lead to a server on this machine.
+// newServer returns a server whose names all lead to a server on this machine.
 func newServer(t *testing.T, upstream string, list ...string) (*Server, *Log) {
 	t.Helper()
 	parsed, err := Parse(list)
@@ -44,7 +44,6 @@ func newServer(t *testing.T, upstream string, list ...string) (*Server, *Log) {
 	}), log
 }
 
-// listen serves each connection by a function.
 func listen(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -62,8 +61,7 @@ func listen(t *testing.T, serve func(net.Conn)) (address string) {
 	return l.Addr().String()
 }
 
-// connect gives a connection that the server takes for one to an address inside,
-// nil where it is reset at once.
+// connect returns a connection that the server takes for one to an address inside, nil if it is reset at once.
 func connect(t *testing.T, s *Server, to netip.AddrPort) *net.TCPConn {
 	t.Helper()
 	address := listen(t, func(conn net.Conn) { s.handle(conn.(*net.TCPConn), to) })
@@ -155,7 +153,7 @@ func TestManyNames(t *testing.T) {
 	assert.Contains(t, log.Explain(), "and 980 more")
 }
 
-// No message has the server panic or fall silent for good.
+// A message must not make the server panic or stop answering.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("\x00\x07\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\x01a\x00\x00\x01\x00\x01" +
 		"\x00\x00\x29\x10\x00\x00\x00\x00\x00\x00\x00"))
@@ -185,7 +183,7 @@ func TestEDNSIsAnswered(t *testing.T) {
 }
 
 func TestConnectionsAreRelayed(t *testing.T) {
-	upstream := listen(t, func(conn net.Conn) { // answers when all has been read
+	upstream := listen(t, func(conn net.Conn) { // answers once it has read everything
 		data, _ := io.ReadAll(conn)
 		_, _ = conn.Write([]byte(strings.ToUpper(string(data))))
 		_ = conn.Close()
@@ -312,7 +310,7 @@ func TestTLSNamesTheHost(t *testing.T) {
 	})
 }
 
-// Exact names may lead into a private network, others to public addresses alone.
+// Exact names may lead into a private network, others only to public addresses.
 func TestAddressesAreChecked(t *testing.T) {
 	own := netip.MustParseAddr("9.9.9.9")
 	d := &Dialer{Own: func() []netip.Addr { return []netip.Addr{own} }}
@@ -364,7 +362,7 @@ func TestDeadAddressesArePassedBy(t *testing.T) {
 	}
 	d := &Dialer{Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 		switch to.Addr() {
-		case addrs[0]: // answers nothing
+		case addrs[0]: // does not answer
 			<-ctx.Done()
 			return nil, ctx.Err()
 		case addrs[29]:
@@ -380,7 +378,7 @@ func TestDeadAddressesArePassedBy(t *testing.T) {
 	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// A proxy gets the name. What leads into a private network is reached without.
+// A proxy gets the name. What leads into a private network is reached directly.
 func TestProxies(t *testing.T) {
 	var asked []string
 	proxy := listen(t, func(conn net.Conn) {
@@ -427,7 +425,7 @@ func TestProxies(t *testing.T) {
 	assert.False(t, errors.As(err, &refused))
 }
 
-// A connection that is asked about waits, those to the same host and port for one answer.
+// Connections to a host and port wait for one answer to one question.
 func TestAConnectionIsAskedAbout(t *testing.T) {
 	upstream := listen(t, func(conn net.Conn) { _, _ = conn.Write([]byte("hello")); _ = conn.Close() })
 	s, log := newServer(t, upstream, "named.example:80", "ask")
@@ -481,7 +479,7 @@ func TestAConnectionIsAskedAbout(t *testing.T) {
 	assert.Contains(t, log.Explain(), `"b.example"]`)
 }
 
-// A process that asks for many hosts does not have a person asked about each.
+// A person is not asked about each of many hosts.
 func TestQuestionsAreBounded(t *testing.T) {
 	asked := 0
 	log := &Log{Ask: func(string) (string, error) { asked++; return "", errors.New("no") }}
@@ -492,7 +490,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	assert.Equal(t, mostAsked, asked)
 }
 
-// The process has ended: nobody is waited for.
+// After the process's end the answer is not waited for.
 func TestAQuestionEndsWithItsProcess(t *testing.T) {
 	end := make(chan struct{})
 	defer close(end)

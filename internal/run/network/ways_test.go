@@ -18,8 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// Names that look like those of the list are not: each is refused, nothing is looked
-// up for one, and the name beside it, the control, has an address.
+// Names similar to those of the list are refused without a lookup; the control, beside each, has an address.
 func TestNamesAroundTheList(t *testing.T) {
 	parsed, err := Parse([]string{"*.example.org", "exact.example.com", "db"})
 	require.NoError(t, err)
@@ -59,8 +58,7 @@ func TestNamesAroundTheList(t *testing.T) {
 	assert.Zero(t, lookups.Load(), "a lookup leads to no lookup outside")
 }
 
-// Lies about the server's name in TLS are refused, at each port; the truth, the control,
-// passes.
+// A false server name in TLS is refused at each port; the true one, the control, passes.
 func TestLiesInTLS(t *testing.T) {
 	reached := make(chan string, 100)
 	upstream := listen(t, func(conn net.Conn) {
@@ -90,8 +88,8 @@ func TestLiesInTLS(t *testing.T) {
 	}
 }
 
-// A name that leads to an address which it may not lead to is refused, however it is
-// found out: among others, at a second lookup, mapped, by a proxy or without.
+// A name that leads to a forbidden address is refused, however that is found: at a second lookup, mapped, by a
+// proxy or without.
 func TestNamesThatLeadInward(t *testing.T) {
 	var dialled atomic.Int64
 	inward := []string{"127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "169.254.169.254", "169.254.0.1", "100.100.100.200",

@@ -1,3 +1,3 @@
-// Package pid checks processes by their numbers. A number is reused some time after its process has ended: use it
-// for cleanup only.
+// Package pid checks processes by their numbers. A number is reused some time after its process has ended: use
+// it only for cleanup.
 package pid

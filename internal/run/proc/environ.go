@@ -21,11 +21,11 @@ var inherited = []string{
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 }
 
-// fixed are set for every process: no questions, pagers or colours.
+// fixed disables questions, pagers and colours for every process.
 var fixed = []string{"GIT_TERMINAL_PROMPT=0", "PAGER=cat", "GIT_PAGER=cat", "NO_COLOR=1"}
 
-// Environ makes an environment: the host's variables that any program needs, those named in allow (a trailing *
-// matches the rest), the fixed settings, and extra, which wins.
+// Environ returns an environment: the host's variables that any program needs, those named in allow (a trailing
+// * matches the rest), the fixed settings, and extra, which wins.
 func Environ(extra map[string]string, allow ...string) []string {
 	var env []string
 	for _, pair := range os.Environ() {
@@ -57,9 +57,9 @@ func passes(name string, allow []string) bool {
 	})
 }
 
-// LookPath finds a program by name, as an absolute path. Relative directories of PATH and those inside avoid, the
-// workspace, are skipped: what an agent can write must not become what it can run. The error is a *tool.Error of
-// code command_not_found.
+// LookPath returns the absolute path of a program. Relative directories of PATH and those inside avoid, the
+// workspace, are skipped: what an agent can write must not become what it can run. The error is a *tool.Error
+// of code command_not_found.
 func LookPath(name, avoid string) (string, error) {
 	if name != filepath.Base(name) {
 		return absolute(name, avoid)
@@ -77,7 +77,6 @@ func LookPath(name, avoid string) (string, error) {
 		Suggest("Install %s, or put its directory on PATH.", name)
 }
 
-// throughAnother says how to run programs of the project itself.
 const throughAnother = `A program of the project is run by one that is installed: ["bash", "scripts/x.sh"], ` +
 	`["npx", "--no-install", "x"], ["python3", "-m", "x"].`
 
@@ -98,7 +97,6 @@ func absolute(name, avoid string) (string, error) {
 	return path, nil
 }
 
-// inside reports whether path lies in dir, with symlinks of both resolved.
 func inside(path, dir string) bool {
 	if dir == "" {
 		return false

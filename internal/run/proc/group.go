@@ -12,7 +12,6 @@ const (
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// exitStatus reads the outcome of a process.
 func exitStatus(state *os.ProcessState) (code int, signal string) {
 	if state == nil {
 		return -1, ""

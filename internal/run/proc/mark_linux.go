@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killRounds bounds the hunt for processes that fork faster than they die.
+// killRounds bounds the search for processes that fork faster than they die.
 const killRounds = 1000
 
 // execLooks is how often a process in the middle of an exec is checked again.
 const execLooks = 100
 
 // KillMarked kills every process with the entry NAME=value in its environment, until none is left. It finds
-// processes with a group or session of their own, but not those that cleared their environment. It does nothing
+// processes with their own group or session, but not those that cleared their environment. It does nothing
 // except on Linux.
 func KillMarked(entry string) {
 	mark := []byte("\x00" + entry + "\x00")
@@ -43,8 +43,8 @@ func KillMarked(entry string) {
 	}
 }
 
-// killIfMarked makes sure that the process it kills is the one it has checked. unsure is set for one in the middle
-// of an exec.
+// killIfMarked kills a process if it still is the one that was checked. unsure is set for one in the middle of
+// an exec.
 func killIfMarked(pid int, mark []byte) (killed, unsure bool) {
 	if pid == os.Getpid() {
 		return false, false
@@ -61,11 +61,11 @@ func killIfMarked(pid int, mark []byte) (killed, unsure bool) {
 	return unix.PidfdSendSignal(fd, syscall.SIGKILL, nil, 0) == nil, false
 }
 
-// environOf returns the environment of a process. In the middle of an exec it has neither environment nor arguments
-// for a moment.
+// environOf returns the environment of a process. In the middle of an exec it has neither environment nor
+// arguments for a moment.
 func environOf(pid int) (environ []byte, unsure bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	environ, _ = os.ReadFile(dir + "/environ") // empty for one that has ended
+	environ, _ = os.ReadFile(dir + "/environ") // empty if it has ended
 	if len(environ) > 0 {
 		return environ, false
 	}

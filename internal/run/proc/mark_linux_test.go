@@ -43,7 +43,7 @@ func TestKillMarked(t *testing.T) {
 	}
 }
 
-// A process has no environment for a moment when it becomes another program.
+// A process has no environment for a moment during an exec.
 func TestKillMarkedInTheMiddleOfAnExec(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "again")
 	testfile.Program(t, script, "#!/bin/sh\nexec \"$0\"\n")
@@ -66,7 +66,7 @@ func TestKillMarkedInTheMiddleOfAnExec(t *testing.T) {
 	}
 }
 
-// Looking for marked processes keeps no file open, not even of this process.
+// Searching for marked processes leaves no file open, not even of this process.
 func TestKillMarkedKeepsNoFile(t *testing.T) {
 	testproc.Unchanged(t)
 	for range 10 {

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// closeGrace is how long a process has to end once its input has ended.
+// closeGrace is how long a process has to end after its input has ended.
 const closeGrace = 500 * time.Millisecond
 
 // Process is a command that runs while its caller talks to it.
 type Process struct {
-	// Stdin is the writing end of its standard input, Stdout the reading end of its standard output. The caller
-	// closes them. Stdin also ends when the host dies.
+	// Stdin is the writing end of its standard input, Stdout the reading end of its standard output; the caller
+	// closes both. Stdin also ends when the host dies.
 	Stdin, Stdout *os.File
 
 	run    *run
 	cancel context.CancelFunc
-	done   chan struct{} // closed when nothing of it is left
+	done   chan struct{} // closed when all its processes have ended
 	result *Result
 	err    error
 }
 
-// Open starts a command whose standard input and output the caller handles; Stdin, Stdout, SpillDir and Limit of c
-// are ignored, and OnLine gets the lines of standard error. Confinement and cleanup are as in Run, once the process
-// ends, is stopped, or ctx ends. The error, a *tool.Error, means that it could not be started.
+// Open starts a command whose standard input and output the caller handles; Stdin, Stdout, SpillDir and Limit
+// of c are ignored, and OnLine gets the lines of standard error. It is confined and cleaned up as in Run, once
+// the process ends, is stopped, or ctx ends. The error, a *tool.Error, means that it could not be started.
 func Open(ctx context.Context, c Command) (*Process, error) {
 	c.SpillDir, c.Limit = "", nil
 	ctx, cancel := context.WithCancel(ctx)
@@ -39,8 +39,8 @@ func Open(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// live starts the process and waits for its end, on one thread: a parent-death signal is tied to the thread that
-// started the process.
+// live starts the process and waits for its end, on one thread: a parent-death signal is tied to the thread
+// that started the process.
 func (p *Process) live(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -65,8 +65,7 @@ func (p *Process) ends() (ends []*os.File) {
 	return ends
 }
 
-// plumb connects input and output to the caller and standard error to the
-// capture.
+// plumb connects input and output to the caller and standard error to the capture.
 func (p *Process) plumb() (theirs []*os.File, err error) {
 	stdin, input, err := os.Pipe()
 	if err != nil {
@@ -89,21 +88,20 @@ func (p *Process) plumb() (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// PID is the number of the process, or of the launcher in front of it.
+// PID returns the number of the process, or of the launcher in front of it.
 func (p *Process) PID() int { return p.run.cmd.Process.Pid }
 
 // Done is closed when the process and its descendants have ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Result waits for the end of the process and returns its outcome, with standard error only. The error, a
-// *tool.Error, means that the command never ran, because its confinement failed.
+// *tool.Error, means that the command never ran because its confinement failed.
 func (p *Process) Result() (*Result, error) {
 	<-p.done
 	return p.result, p.err
 }
 
-// Stop ends the process and its descendants: its input ends, and after moments the signals of Run follow. It
-// returns when all is over.
+// Stop closes the input, soon after sends the signals of Run, and returns when all processes have ended.
 func (p *Process) Stop() {
 	_ = p.Stdin.Close()
 	timer := time.NewTimer(closeGrace)

@@ -13,7 +13,7 @@ import (
 
 // Output is what a process wrote to one stream.
 type Output struct {
-	// Bytes and Lines count all output. A last line without a newline counts.
+	// Bytes and Lines count all output, including a last line without a newline.
 	Bytes, Lines int64
 	// Head and Tail are what was kept. Tail is empty if nothing was omitted.
 	Head, Tail []byte
@@ -30,8 +30,8 @@ type Output struct {
 // Truncated reports whether some of the output was omitted.
 func (o Output) Truncated() bool { return o.Omitted > 0 }
 
-// String is the whole output, or its head and tail around a line that says how much is missing and where the whole
-// is. The last line repeats that: clients cut the middle out of a long result once more.
+// String returns the whole output, or its head and tail around a line that says how much is missing and where
+// the whole is. The last line repeats that: clients cut the middle out of a long result.
 func (o Output) String() string {
 	if o.Omitted == 0 {
 		return string(o.Head)
@@ -50,7 +50,7 @@ func (o Output) String() string {
 	return b.String()
 }
 
-// Shown is a line on how much of a long output String has, and where the rest is; empty if that is all.
+// Shown returns a line on how much of a long output String has, and where the rest is; empty if it has all.
 func (o Output) Shown() string {
 	if o.Omitted == 0 {
 		return ""
@@ -84,7 +84,7 @@ const pipeSize = 64 << 10
 // maxLine bounds a line for a line callback; longer ones come in parts.
 const maxLine = 8 << 10
 
-// capture keeps the head and the tail of a stream in bounded memory, and a longer one whole in a file.
+// capture keeps the head and the tail of a stream in memory, and a longer one whole in a file.
 type capture struct {
 	limit    int
 	spill    spill
@@ -96,7 +96,7 @@ type capture struct {
 	bytes    int64
 	newlines int64
 	last     byte
-	buf      []byte // everything, until it is longer than limit
+	buf      []byte // everything, until longer than limit
 	tail     ring
 	line     []byte
 }
@@ -191,7 +191,7 @@ func (c *capture) flushLine() {
 	c.line = c.line[:0]
 }
 
-// output is the result so far, cut at character boundaries.
+// output returns the result so far, cut at character boundaries.
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -252,7 +252,7 @@ func TestLookPath(t *testing.T) {
 	}
 }
 
-// What lies in the directory that toolhost was started in is not on PATH.
+// Programs in the directory that toolhost was started in are not on PATH.
 func TestLookPathPassesRelativeDirectoriesOver(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o755))
@@ -303,8 +303,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	wg.Wait()
 }
 
-// A process that clears its environment is found by its kin while the command
-// runs.
+// A process that clears its environment is found by its relatives while the command runs.
 func TestCleanEnvironmentDoesNotHide(t *testing.T) {
 	testneed.OnlyOn(t, "linux", "only Linux lists processes with their kin")
 	sleep := testproc.Sleep(t)
@@ -375,7 +374,7 @@ func TestSpillLimit(t *testing.T) {
 		"the last line says so too")
 }
 
-// A command can make links where its output is going to be kept.
+// A command can make links where its output will be kept.
 func TestSpillFollowsNoLinkOut(t *testing.T) {
 	outside, workspace := t.TempDir(), t.TempDir()
 	victim := filepath.Join(outside, "stdout.txt")

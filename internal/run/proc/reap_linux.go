@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent has the kernel kill the process when the host dies.
+// dieWithParent makes the kernel kill the process when the host dies.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// waitExit waits for the command to end and leaves it unreaped, so that its number stays taken.
+// waitExit waits for the command to end without reaping it, so that its number is not reused.
 func waitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -26,7 +26,6 @@ func waitExit(cmd *exec.Cmd) {
 	}
 }
 
-// unread reports whether a pipe holds data.
 func unread(pipe *os.File) (found bool) {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
@@ -50,7 +49,7 @@ func (r *run) signalLeft(sig syscall.Signal) (found bool) {
 	return found
 }
 
-// signal makes sure that pid is still the same process.
+// signal signals pid if it is still the same process.
 func (r *run) signal(pid int, sig syscall.Signal) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -63,7 +62,7 @@ func (r *run) signal(pid int, sig syscall.Signal) bool {
 	return unix.PidfdSendSignal(fd, unix.Signal(sig), nil, 0) == nil
 }
 
-// left lists the living processes of the run besides the command. A process in the middle of an exec has no
+// left returns the living processes of the run besides the command. One in the middle of an exec has no
 // environment for a moment; it gets more tries.
 func (r *run) left() []int {
 	for range 5 {
@@ -77,8 +76,8 @@ func (r *run) left() []int {
 	return members
 }
 
-// family selects those of pids that belong to the run: they carry its mark, or are in the group or session or are
-// children of one that belongs to it. unsure is set if one of the others has no environment.
+// family returns those of pids that belong to the run: they carry its mark, or are in the group or session or
+// are children of one that does. unsure is set if one of the others has no environment.
 func (r *run) family(pids []int) (members []int, unsure bool) {
 	leader := r.cmd.Process.Pid
 	if r.descendants == nil {
@@ -103,7 +102,7 @@ func (r *run) family(pids []int) (members []int, unsure bool) {
 	return append(members, r.relatives(others)...), unsure
 }
 
-// relatives selects those of others that descend from known members, and makes them known.
+// relatives returns those of others that descend from known members, and makes them known.
 func (r *run) relatives(others map[int]relations) (members []int) {
 	for grown := true; grown; {
 		grown = false
@@ -118,11 +117,10 @@ func (r *run) relatives(others map[int]relations) (members []int) {
 	return members
 }
 
-// fewPids is up to how many process numbers are tried one by one, rather than listing /proc.
+// fewPids is up to how many process numbers are tried one by one instead of listing /proc.
 const fewPids = 1024
 
-// candidates lists the processes that may be younger than leader. Usually there is none, which one small read
-// shows.
+// candidates returns the processes that may be younger than leader: usually none, which one small read shows.
 func candidates(leader int) []int {
 	last := lastPid()
 	if last == leader {
@@ -136,12 +134,12 @@ func candidates(leader int) []int {
 		return pids
 	}
 	return slices.DeleteFunc(Processes(), func(pid int) bool {
-		// Numbers wrap, so a smaller one means nothing if the last is smaller.
+		// Numbers wrap: a smaller one means nothing if the last is smaller.
 		return pid == os.Getpid() || pid <= leader && last >= leader
 	})
 }
 
-// lastPid is the number most recently given to a process or thread, 0 if unknown.
+// lastPid returns the number most recently given to a process or thread, 0 if unknown.
 func lastPid() int {
 	loadavg, _ := readProc("/proc/loadavg", 128)
 	fields := bytes.Fields(loadavg)
@@ -160,7 +158,7 @@ type relations [3]int
 // relationsOf returns the relations of a living process, except kernel threads.
 func relationsOf(pid int) (related relations, alive bool) {
 	stat, _ := readProc("/proc/"+strconv.Itoa(pid)+"/stat", 1024)
-	// The program's name, in parentheses, may hold anything.
+	// The program's name, in parentheses, may contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 7 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
 		return related, false
@@ -174,7 +172,7 @@ func relationsOf(pid int) (related relations, alive bool) {
 	return related, true
 }
 
-// maxEnviron bounds what is read of a process's environment.
+// maxEnviron bounds how much of a process's environment is read.
 const maxEnviron = 4 << 20
 
 // readProc reads a small file without the cost of an os.File, and reports whether it exists.

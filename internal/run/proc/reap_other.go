@@ -11,7 +11,6 @@ import (
 // waitExit waits for the command to end. Here it is reaped at once.
 func waitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-// anyLeft is unknown here.
 func (r *run) anyLeft() bool { return false }
 
 // signalLeft reaches only the group: processes cannot be found by their environment here.
@@ -20,5 +19,4 @@ func (r *run) signalLeft(syscall.Signal) bool {
 	return false
 }
 
-// unread is unknown here.
 func unread(*os.File) bool { return false }

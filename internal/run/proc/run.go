@@ -34,7 +34,6 @@ const (
 	readPatience = 5 * time.Second
 )
 
-// run is a Command in progress.
 type run struct {
 	Command
 	cmd            *exec.Cmd
@@ -44,16 +43,16 @@ type run struct {
 	readers        sync.WaitGroup
 	drained        chan struct{} // closed when both streams have ended
 	pipes          []*os.File    // our ends, closed at the end
-	outputs        []*os.File    // those of them that output comes from
+	outputs        []*os.File    // those of pipes that output comes from
 	status         *statusPipe
-	passedFiles    []*os.File // what Prepare gave the process, closed when it has that
+	passedFiles    []*os.File // opened by Prepare for the process, closed once it has them
 	stopper        stopper
-	descendants    map[int]bool // numbers of processes known to be the run's
+	descendants    map[int]bool // process numbers known to belong to the run
 	watch          watch.Watcher
 	network        *network.Log
 	view           *view.View
 	memory         *memory.Bound
-	exceeded       atomic.Bool // by its memory
+	exceeded       atomic.Bool // its memory bound
 }
 
 func newRun(c Command) *run {
@@ -113,7 +112,7 @@ func (r *run) startWith(plumb func() ([]*os.File, error)) error {
 	return nil
 }
 
-// build makes the exec.Cmd, with its confinement but without its streams.
+// build makes the exec.Cmd, confined but without its streams.
 func (r *run) build() error {
 	path, err := program(r.Argv, r.Dir)
 	if err != nil {
@@ -131,7 +130,7 @@ func (r *run) build() error {
 	if r.Name != "" {
 		r.cmd.Args[0] = r.Name
 	}
-	// A session and a group of its own, which die with us: without a terminal to block on or write to.
+	// Its own session and group, which die with us: without a terminal to block on or write to.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(r.cmd.SysProcAttr)
 	if r.Terminal != nil {
@@ -178,7 +177,7 @@ func (r *run) prepare() error {
 	return err
 }
 
-// plumb connects the streams, and returns the process's ends.
+// plumb connects the streams and returns the process's ends.
 func (r *run) plumb() (theirs []*os.File, err error) {
 	if r.Terminal != nil {
 		return r.plumbTerminal()
@@ -223,7 +222,7 @@ func (r *run) plumb() (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// wait waits for the end, or brings it about.
+// wait waits for the end of the run, or enforces it.
 func (r *run) wait(ctx context.Context) (*Result, error) {
 	r.stopper.arm(ctx, r)
 	bound := r.memory.Bytes()
@@ -250,8 +249,8 @@ func (r *run) wait(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// endRemaining waits for what the command has left behind, and kills it if it does not end. The command has ended but is
-// not yet reaped, so that its group's number is still its own.
+// endRemaining waits for what the command left behind, and kills it if it does not end. The command has ended
+// but is not reaped, so that its group's number is not reused.
 func (r *run) endRemaining() {
 	deadline, stopped := r.stopper.deadline()
 	if !stopped {
@@ -287,7 +286,7 @@ func (r *run) awaitDrain(patience time.Duration) {
 	}
 }
 
-// reap collects the command's exit status and ends the reading of its output. Earlier output is read, however
+// reap collects the exit status and ends the reading of output. Earlier output is read completely, however
 // slowly.
 func (r *run) reap() {
 	_ = r.cmd.Wait()
@@ -343,7 +342,7 @@ func (s *stopper) stop(r *run, timedOut bool) {
 	}
 	s.timedOut, s.cancelled = timedOut, !timedOut
 	s.end = time.Now().Add(r.Grace)
-	r.anyLeft() // Notes the descendants before their parents end.
+	r.anyLeft() // notes the descendants before their parents end
 	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGTERM)
 	r.signalLeft(sigTerm)
 	s.disarms = append(s.disarms, time.AfterFunc(r.Grace, func() { s.kill(r) }).Stop)
@@ -367,5 +366,5 @@ func (s *stopper) disarm() {
 	}
 }
 
-// deadline reports whether the run was stopped, and when its grace ends.
+// deadline reports whether the run was stopped, and when its grace period ends.
 func (s *stopper) deadline() (time.Time, bool) { return s.end, s.timedOut || s.cancelled }

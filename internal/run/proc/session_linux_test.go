@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A process leads a session of its own, which no terminal controls, and has no stream that is one.
+// A process leads its own session without a controlling terminal, and no stream of it is one.
 func TestNoTerminal(t *testing.T) {
 	r := run(t, sh(`cat /proc/$$/stat; for n in 0 1 2; do test -t $n && echo terminal; done; (: </dev/tty) 2>/dev/null && echo opened`))
 	stat, more, _ := strings.Cut(r.Stdout.String(), "\n")

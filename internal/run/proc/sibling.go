@@ -15,7 +15,6 @@ func LookSibling(name, avoid string) (string, error) {
 	return LookPath(name, avoid)
 }
 
-// ownDir is the directory of the running program, "" if unknown.
 func ownDir() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -27,7 +26,7 @@ func ownDir() string {
 	return filepath.Dir(self)
 }
 
-// installedWith returns the program name belonging to one in the directory dir, "" if there is none.
+// installedWith returns the program name that belongs to the one in dir, "" if there is none.
 func installedWith(dir, name, avoid string) string {
 	if dir == "" {
 		return ""
@@ -43,7 +42,7 @@ func installedWith(dir, name, avoid string) string {
 	return ""
 }
 
-// SiblingDirs are the directories in which LookSibling looks before PATH.
+// SiblingDirs returns the directories in which LookSibling looks before PATH.
 func SiblingDirs() []string {
 	dir := ownDir()
 	if dir == "" {
@@ -52,7 +51,7 @@ func SiblingDirs() []string {
 	return append(libexecOf(dir), dir)
 }
 
-// Libexec are the existing directories that belong to the running program alone: a package has programs in bin and
+// Libexec returns the existing directories of the running program alone: a package has programs in bin and
 // internal ones in libexec/toolhost, or libexec lies beside the program.
 func Libexec() []string {
 	if dir := ownDir(); dir != "" {
@@ -70,14 +69,13 @@ func libexecOf(dir string) (dirs []string) {
 	return append(dirs, filepath.Join(dir, "libexec"))
 }
 
-// runnable reports whether path is an executable file.
 func runnable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// unshared reports whether libexec, outside the running program's directory bin, can be written only by those who
-// can write bin, or by root: beside /tmp/bin, anyone could make libexec.
+// unshared reports whether libexec, outside the running program's directory bin, can be written only by those
+// who can write bin, or by root: beside /tmp/bin, any user could make libexec.
 func unshared(libexec, bin string) bool {
 	own, ok := rightsOf(bin)
 	if !ok {

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInstalledWith looks for a helper in the layouts that toolhost is
-// installed in.
+// TestInstalledWith looks for a helper in the layouts of toolhost's packages.
 func TestInstalledWith(t *testing.T) {
 	tests := []struct {
 		name  string

@@ -46,7 +46,7 @@ func (s *spill) create() (*os.File, error) {
 	return root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
-// write appends to the file. After an error it is removed: half of it would only waste the missing space.
+// write appends to the file. After an error the file is removed: half of it would only waste space.
 func (s *spill) write(p []byte) {
 	if s.file == nil {
 		return

@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// program returns the absolute path of the program, so that a missing one is reported as such even if a launcher
-// starts it.
+// program returns the absolute path of the program, to report a missing one even if a launcher starts it.
 func program(argv []string, dir string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return "", tool.Errorf(tool.InvalidArgument, "no program is given").
@@ -63,7 +62,6 @@ func startRetrying(cmd *exec.Cmd) error {
 	}
 }
 
-// startError explains why a program could not be started.
 func startError(cmd *exec.Cmd, name string, err error) *tool.Error {
 	if cmd.Path == name {
 		return programError(name, err)
@@ -72,7 +70,6 @@ func startError(cmd *exec.Cmd, name string, err error) *tool.Error {
 		Suggest("Run `toolhost doctor` to see what this machine allows.")
 }
 
-// programError explains what is wrong with a program.
 func programError(name string, err error) *tool.Error {
 	info, statErr := os.Stat(name)
 	switch {

@@ -21,19 +21,18 @@ import (
 //	error NUL code NUL message NUL suggestion NUL errno
 //	ended NUL status
 //
-// The first says that the command could not run; it becomes Run's error. The second, with the status of wait(2),
-// that the command has ended and nothing of it is left. A launcher that is killed reports nothing.
+// The first says that the command could not run; it becomes Run's error. The second, with the status of
+// wait(2), says that the command has ended with all its processes. A killed launcher reports nothing.
 const StatusEnv = "TOOLHOST_STATUS_FD"
 
-// statusPipe is our end of a launcher's report. A nil one has none.
+// statusPipe is our end of the pipe for a launcher's report; may be nil.
 type statusPipe struct {
 	ours   *os.File
 	kind   string
-	fields []string // the others but for the last
+	fields []string // without the last one
 	number uint32
 }
 
-// offerStatusPipe gives the command a pipe for a launcher's report.
 func offerStatusPipe(cmd *exec.Cmd) (pipe *statusPipe, theirs *os.File, err error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
@@ -68,10 +67,9 @@ func (s *statusPipe) read() {
 	s.kind, s.fields = fields[0], fields[1:]
 }
 
-// clean reports whether the launcher says that nothing is left.
+// clean reports whether the launcher reported that no process is left.
 func (s *statusPipe) clean() bool { return s != nil && s.kind == "ended" }
 
-// failure returns the error in the report, if any.
 func (s *statusPipe) failure() error {
 	if s == nil || s.kind != "error" || len(s.fields) != 3 {
 		return nil
@@ -80,7 +78,7 @@ func (s *statusPipe) failure() error {
 		s.fields[2])
 }
 
-// signal is the signal that, says the launcher, has ended the command, or 0.
+// signal returns the signal that ended the command, by the launcher's report, or 0.
 func (s *statusPipe) signal() syscall.Signal {
 	if !s.clean() {
 		return 0

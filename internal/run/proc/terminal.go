@@ -9,11 +9,11 @@ import (
 // Size is that of a terminal, in characters.
 type Size struct{ Rows, Columns uint16 }
 
-// Terminal is a pseudo-terminal for a command: its input, output and errors, and its controlling terminal. Run
-// closes both ends.
+// Terminal is a pseudo-terminal for a command: its standard streams and controlling terminal. Run closes both
+// ends.
 type Terminal struct{ host, theirs *os.File }
 
-// Host is the end for typing. Run reads the output.
+// Host returns the end for typing. Run reads the output.
 func (t *Terminal) Host() *os.File { return t.host }
 
 // Close closes both ends of a terminal without a command.

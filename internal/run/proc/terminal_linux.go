@@ -36,7 +36,7 @@ func OpenTerminal(size Size) (*Terminal, error) {
 	return t, nil
 }
 
-// Resize sets the size of the terminal and notifies its programs.
+// Resize sets the terminal's size and notifies its programs.
 func (t *Terminal) Resize(size Size) error {
 	return t.control(func(fd int) error {
 		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Columns})

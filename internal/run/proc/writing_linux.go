@@ -10,7 +10,7 @@ import (
 // mostDescendants bounds the processes whose files are examined.
 const mostDescendants = 1000
 
-// Writing lists the files that a process and its descendants have open for writing, by the kernel's names.
+// Writing returns the files that a process and its descendants have open for writing, by the kernel's names.
 func Writing(pid int) (paths []string) {
 	seen := make(map[string]bool)
 	pids := []int{pid}

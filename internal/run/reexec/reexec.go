@@ -1,4 +1,4 @@
-// Package reexec knows whether this program may re-execute itself for parts of its work. Its main has to handle
+// Package reexec knows whether this program may re-execute itself for parts of its work. Its main must handle
 // such a start before all else: otherwise it would run all of itself once more.
 package reexec
 
@@ -10,7 +10,7 @@ import (
 
 var answers atomic.Bool
 
-// Answers notes that main handles it.
+// Answers notes that main handles such a start.
 func Answers() { answers.Store(true) }
 
 // Check refuses to re-execute a program whose main does not handle it.

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAProgramThatDoesNotAnswerIsNotStartedAgain: started as a
-// plugin, it would run all of itself again.
+// Started as a plugin, such a program would run all of itself again.
 func TestAProgramThatDoesNotAnswerIsNotStartedAgain(t *testing.T) {
 	require.False(t, answers.Load())
 	err := Check()

@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writable reports whether the user may write to a file.
 func writable(path string, _ fs.FileInfo) bool { return unix.Access(path, unix.W_OK) == nil }
 
 func ownedByUser(path string) bool {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Outcome is what comes of an act of a confined process.
+// Outcome is the outcome of an act of a confined process.
 type Outcome string
 
 // The outcomes.
@@ -14,30 +14,27 @@ const (
 	Allowed Outcome = "allowed"
 )
 
-// Who can do an act when nothing confines them.
+// Who can do an act unconfined.
 type Who string
 
-// The answers. Nobody means that this kind of machine or kernel may refuse it
-// to everyone.
+// Nobody means that this kind of machine or kernel may refuse it to everyone.
 const (
 	Anyone   Who = "anyone"
 	RootUser Who = "root"
 	Nobody   Who = "nobody"
 )
 
-// Act is something that a process may try, and what comes of it at each level,
-// for the root user as for any other.
+// Act is something that a process may try, and its outcome at each level, for root as for any other user.
 type Act struct {
-	// Name is short and unique; What says it in words.
+	// Name is short and unique; What describes it.
 	Name, What     string
 	Full, Landlock Outcome
-	// Unconfined tells who can do it at level off, so that a refusal at the
-	// other levels is known to be theirs.
+	// Unconfined is who can do it at level off, to attribute refusals to the other levels.
 	Unconfined Who
 }
 
-// Promises is what holds at the levels full and landlock, on Linux and without
-// network granted. Each act is tried by the package's tests.
+// Promises is what holds at the levels full and landlock, on Linux and without granted network. The tests try
+// each act.
 func Promises() []Act {
 	var all []Act
 	for _, group := range [][]Act{work(), files(), secrets(), processes(), networking(), kernel()} {
@@ -58,7 +55,7 @@ func onlyFull(name, what string) Act {
 	return Act{Name: name, What: what, Full: Allowed, Landlock: Denied, Unconfined: Anyone}
 }
 
-// work is what has to go on working.
+// work returns the acts that must stay possible.
 func work() []Act {
 	return []Act{
 		yes("workspace_write", "create, write, rename and remove files in the workspace"),
@@ -189,8 +186,8 @@ func kernel() []Act {
 	}
 }
 
-// PromiseTable gives Promises as Markdown: a table of the acts that a level
-// allows, and a list of those that both deny, by what they are about.
+// PromiseTable returns Promises as Markdown: a table of the acts that a level allows, and a list of those that
+// both deny.
 func PromiseTable() string {
 	var b strings.Builder
 	b.WriteString("| act | full | landlock |\n|---|---|---|\n")
@@ -218,7 +215,7 @@ func PromiseTable() string {
 	return b.String()
 }
 
-// wrapped is an item of a Markdown list in lines of at most width bytes.
+// wrapped returns an item of a Markdown list in lines of at most width bytes.
 func wrapped(words []string, width int) string {
 	var b strings.Builder
 	column := 0

@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// seatbelt is macOS's program that applies a profile.
 const seatbelt = "/usr/bin/sandbox-exec"
 
 func (p *Policy) apply(cmd *exec.Cmd, level Level) error {

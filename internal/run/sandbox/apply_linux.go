@@ -80,7 +80,6 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 	return unconfinable(plan.Apply(cmd, marks))
 }
 
-// unconfinable is the error if a launcher could not be made.
 func unconfinable(err error) error {
 	if err == nil {
 		return nil
@@ -107,7 +106,7 @@ func workingDirectory(dir string) (string, error) {
 	return abs, nil
 }
 
-// resources are the limits by their numbers. Core dumps are disabled: they could hold secrets of the process.
+// resources returns the limits by number. Core dumps are disabled: they could hold secrets of the process.
 func (l Limits) resources(level Level) []launch.Limit {
 	limits := []launch.Limit{{Resource: unix.RLIMIT_CORE}}
 	add := func(resource int, value uint64) {
@@ -128,7 +127,7 @@ func landlockABI() int { return launch.LandlockABI() }
 
 func callsRepeat() bool { return launch.CallsRepeat() }
 
-// namespaceRemedy names the kernel setting that keeps users from making namespaces, which level full needs.
+// namespaceRemedy names the kernel setting that keeps users from making the namespaces of level full.
 func namespaceRemedy() string {
 	for _, s := range []struct{ name, forbids, remedy string }{
 		{"user/max_user_namespaces", "0", "Set the sysctl user.max_user_namespaces to more than 0."},
@@ -155,10 +154,10 @@ func try(t trial, prepared *preparation) Verdict {
 	return p.tryIn("/", t.level)
 }
 
-// tryIn starts a launcher that confines itself, opens a file as a command would, if supervised, makes and removes a
-// directory in dir, unless that is the root, and ends.
+// tryIn starts a launcher that confines itself, opens a file as a command would, if supervised makes and
+// removes a directory in dir (unless dir is the root), and exits.
 func (p *Policy) tryIn(dir string, level Level) Verdict {
-	runtime.LockOSThread() // the launcher is killed when the thread ends that has started it
+	runtime.LockOSThread() // the kernel kills the launcher when the thread that started it ends
 	defer runtime.UnlockOSThread()
 	ours, theirs, err := os.Pipe()
 	if err != nil {
@@ -170,7 +169,7 @@ func (p *Policy) tryIn(dir string, level Level) Verdict {
 	if err == nil {
 		err = cmd.Start()
 	}
-	closeFiles(cmd.ExtraFiles) // theirs, too
+	closeFiles(cmd.ExtraFiles) // theirs too
 	if err != nil {
 		var failed *tool.Error
 		if errors.As(err, &failed) && failed.Unwrap() != nil {
@@ -191,7 +190,6 @@ func (p *Policy) tryIn(dir string, level Level) Verdict {
 	return failedTrial(step, syscall.Errno(binary.NativeEndian.Uint32(report[len(report)-4:])))
 }
 
-// landlockMissing is the verdict on level landlock without Landlock.
 func landlockMissing(errno syscall.Errno) Verdict {
 	switch errno {
 	case syscall.ENOSYS:
@@ -205,7 +203,7 @@ func landlockMissing(errno syscall.Errno) Verdict {
 			"(docs/INSTALL.md)."}
 }
 
-// failedTrial is the verdict if a step of the launcher, or one before it, failed.
+// failedTrial returns the verdict if a step of the launcher, or one before it, failed.
 func failedTrial(step string, err error) Verdict {
 	v := Verdict{Reason: step + ": " + err.Error()}
 	namespaces := step == launch.MakeNamespaces
@@ -249,7 +247,7 @@ func failedTrial(step string, err error) Verdict {
 const insideRemedy = "What runs in a sandbox of toolhost's, as the program of an agent block does, stays confined by that: set " +
 	"TOOLHOST_SANDBOX=off for the toolhost inside, in env of the block. Otherwise run toolhost outside of the program that supervises it."
 
-// usedUp is the remedy for an error about a limit, "" for other errors.
+// usedUp returns the remedy for an error about a limit, "" for other errors.
 func usedUp(err error) string {
 	for _, limit := range []struct {
 		errno syscall.Errno

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// confinedAlready reports whether the running program's system calls are filtered and it can gain no rights, which
-// no process can revert.
+// confinedAlready reports whether the running program has system call filters and no_new_privs, which are
+// irrevocable.
 var confinedAlready = sync.OnceValue(func() bool {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil || mode != unix.SECCOMP_MODE_FILTER {
@@ -24,7 +24,7 @@ var confinedAlready = sync.OnceValue(func() bool {
 	return err == nil && locked == 1
 })
 
-// doubtful reports whether a cheap check suggests that level full may not work: a filter of system calls, a
+// doubtful reports whether a cheap check suggests that level full may not work: a system call filter, a
 // container, a kernel setting.
 func doubtful() bool {
 	const first = "pid:[4026531836]" // the kernel's PROC_PID_INIT_INO
@@ -33,8 +33,8 @@ func doubtful() bool {
 	return err != nil || mode == unix.SECCOMP_MODE_FILTER || linkErr != nil || space != first || namespaceRemedy() != ""
 }
 
-// around determines Report.Around, the nearest if there are several. A supervisor answers system calls at level
-// landlock; at level full the launcher is process 1.
+// around determines Report.Around, the nearest if there are several. At level landlock a supervisor answers
+// system calls; at level full the launcher is process 1.
 var around = sync.OnceValue(func() Level {
 	if !confinedAlready() {
 		return ""
@@ -50,8 +50,8 @@ var around = sync.OnceValue(func() Level {
 	return Other
 })
 
-// filters is how many system call filters a process has; 0 if unknown. Each of toolhost's sandboxes adds one, level
-// full to its first process as well.
+// filters returns how many system call filters a process has; 0 if unknown. Each of toolhost's sandboxes adds
+// one, level full to its first process as well.
 func filters(process string) (n int) {
 	status, _ := os.ReadFile("/proc/" + process + "/status")
 	for line := range strings.Lines(string(status)) {
@@ -62,12 +62,12 @@ func filters(process string) (n int) {
 	return n
 }
 
-// supervised reports whether a supervisor answers system calls of the running program: the kernel accepts no second
-// one.
+// supervised reports whether a supervisor answers system calls of the running program: the kernel accepts no
+// second one.
 func supervised() bool {
 	result := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends, and the filter with it if it got one
+		runtime.LockOSThread() // never unlocked: the thread ends, and with it the filter if it got one
 		allow := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
 		program := unix.SockFprog{Len: 1, Filter: &allow}
 		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,

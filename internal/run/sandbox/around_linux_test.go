@@ -16,15 +16,15 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// inner is what a host that runs in a sandbox itself says of it.
+// inner is what a host inside a sandbox reports.
 type inner struct {
 	Report sandbox.Report
-	Levels map[sandbox.Level]string // what Apply gave: the level, or a code
-	Next   string                   // what is said to do at level auto
+	Levels map[sandbox.Level]string // the level from Apply, or a code
+	Next   string                   // the proposed remedy at level auto
 }
 
-// TestHostInASandbox has a host confine commands that is confined itself: it cannot,
-// since the kernel takes one supervisor alone, and says so.
+// TestHostInASandbox confines commands of a confined host: it cannot, since the kernel takes only one
+// supervisor.
 func TestHostInASandbox(t *testing.T) {
 	eachLevel(t, func(t *testing.T, outer sandbox.Level) {
 		got := runInner(t, outer, t.TempDir())
@@ -39,8 +39,7 @@ func TestHostInASandbox(t *testing.T) {
 	})
 }
 
-// What a process can forge, its environment and files, makes a host in a
-// sandbox believe nothing.
+// A host in a sandbox trusts nothing that a process can forge, its environment and files.
 func TestHostInASandboxThatIsLiedTo(t *testing.T) {
 	need(t, sandbox.Full)
 	got := runInner(t, sandbox.Full, t.TempDir(), "TOOLHOST_CALL=x", "container=x")
@@ -75,7 +74,7 @@ func runInner(t *testing.T, outer sandbox.Level, workspace string, env ...string
 	return got
 }
 
-// TestInnerHost is no test by itself: runInner runs it, confined.
+// TestInnerHost is run by runInner, confined.
 func TestInnerHost(t *testing.T) {
 	testneed.Child(t, "INNER_HOST", "TestHostInASandbox")
 	said := inner{Levels: make(map[sandbox.Level]string)}

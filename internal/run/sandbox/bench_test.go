@@ -35,7 +35,7 @@ func BenchmarkExec(b *testing.B) {
 	}
 }
 
-// BenchmarkApply is the part of it that happens in the host.
+// BenchmarkApply is the part that happens in the host.
 func BenchmarkApply(b *testing.B) {
 	for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Full} {
 		b.Run(string(level), func(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// A process without a block's grant changes nothing in the caches of the block,
-// whose next run would run it with the grant.
+// A process without a block's grant changes nothing in the block's caches: its next run would execute that with
+// the grant.
 func TestGrantedCachesAreNotLent(t *testing.T) {
 	ways := []string{
 		"echo evil > $C/npm/program", "echo evil >> $C/npm/program", "rm $C/npm/program", "mv $C/npm/program x",
@@ -47,7 +47,7 @@ func TestGrantedCachesAreNotLent(t *testing.T) {
 			require.NoError(t, err, way)
 			assert.Len(t, entries, 5, way)
 		}
-		attempt(settings.WithCache(work, "tool-a"), ways[0]) // or the test proves nothing
+		attempt(settings.WithCache(work, "tool-a"), ways[0]) // the control
 		data, err := os.ReadFile(program)
 		require.NoError(t, err)
 		assert.Equal(t, "evil\n", string(data))

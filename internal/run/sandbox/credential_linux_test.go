@@ -23,8 +23,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// search looks for a text, which is given backwards, in the environments, memories and
-// files that a process sees. The error says where it is.
+// search looks for a text, given backwards, in the environments, memories and files that a process sees. The
+// error is where it is.
 func search(backwards string) error {
 	text := []byte(backwards)
 	slices.Reverse(text)
@@ -41,7 +41,7 @@ func search(backwards string) error {
 			}
 		}
 		if filepath.Base(process) == fmt.Sprint(os.Getpid()) {
-			continue // where it looks, the text is
+			continue // the searched part contains the text itself
 		}
 		n, err := searchMemory(process, text)
 		if searched += n; err != nil {
@@ -65,7 +65,6 @@ func search(backwards string) error {
 	return nil
 }
 
-// searchMemory looks for a text in the memory of a process.
 func searchMemory(process string, text []byte) (searched int, err error) {
 	maps, err := os.ReadFile(filepath.Join(process, "maps"))
 	if err != nil {
@@ -90,8 +89,8 @@ func searchMemory(process string, text []byte) (searched int, err error) {
 	return searched, nil
 }
 
-// certified leads every name to one HTTPS server, which welcomes those who bring a
-// value, and whose certificate is in a file that SSL_CERT_FILE names.
+// certified leads every name to one HTTPS server, which welcomes requests with a value, and whose certificate
+// is in SSL_CERT_FILE.
 func certified(t *testing.T, header, value string, hosts ...string) {
 	t.Helper()
 	certificate, authority := certifiedFor(t, hosts...)
@@ -111,10 +110,10 @@ func certified(t *testing.T, header, value string, hosts ...string) {
 	t.Setenv("SSL_CERT_FILE", file)
 }
 
-// The host of a credential welcomes the process, which finds the credential nowhere.
-// The host's other name, which has none, turns it away.
+// The host of a credential welcomes the process, which finds the credential nowhere. The host's other name,
+// without one, refuses.
 func TestACredentialIsNowhereInTheSandbox(t *testing.T) {
-	planted := "planted-" + rand.Text() // the program has it not
+	planted := "planted-" + rand.Text() // not known to the program
 	backwards := []byte(planted)
 	slices.Reverse(backwards)
 	certified(t, "X-Token", planted, "a.example", "b.example")
@@ -127,7 +126,7 @@ func TestACredentialIsNowhereInTheSandbox(t *testing.T) {
 	list, _ := log.Connections()
 	assert.NotContains(t, fmt.Sprint(list), planted)
 
-	t.Setenv("CARGO_HTTP_CAINFO", "/"+planted) // which every process gets
+	t.Setenv("CARGO_HTTP_CAINFO", "/"+planted) // inherited by every process
 	got, _ = reachBy(t, policy, "search="+string(backwards))
 	assert.Contains(t, got["search="+string(backwards)], "environ", "control: what is there is found")
 }

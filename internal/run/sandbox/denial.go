@@ -27,7 +27,6 @@ var (
 	absentWords      = [...]string{"no such file or directory", "enoent"}
 )
 
-// mostPrinted bounds how much of a command's output is examined, and mostPaths how many paths in it.
 const (
 	mostPrinted = 64 << 10
 	mostPaths   = 32
@@ -36,8 +35,8 @@ const (
 // absolutePath matches a path at the start of a word: not the end of a relative one, nor of fork/exec.
 var absolutePath = matching.Lazy(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` + "`" + `:,;()\[\]<>]+)`)
 
-// Denied explains how the sandbox has caused a failure, by the command's output and the policy's grants, and what
-// would grant it; "" if nothing shows that it has. The block is where the grant belongs, for people: `tool "fetch"
+// Denied explains how the sandbox caused a failure, by the command's output and the policy's grants, and what
+// would grant it; "" if nothing shows that it did. block is where the grant belongs, for people: `tool "fetch"
 // (agent.hcl:12)`. The command chooses its output: write access to what it names is never proposed, nor are
 // secrets.
 func (p Policy) Denied(block, printed string) string {
@@ -97,8 +96,8 @@ func hasWord(text string, words []string) bool {
 	return false
 }
 
-// deniedSocket explains a unix socket in the text. A program outside listens there: a network grant is something
-// else, and reading the directory does not show it.
+// deniedSocket explains a unix socket in the text. A program outside listens there: a network grant does not
+// help, and reading the directory does not show it.
 func (p Policy) deniedSocket(printed string) string {
 	g, err := p.grants()
 	if err != nil {
@@ -182,7 +181,7 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 	case g.hidesPath(path, real) && !granted && !withinAny(real, g.readOnly):
 		switch {
 		case err != nil && !write && !access:
-			return "" // it is missing outside of the sandbox as well
+			return "" // also missing outside of the sandbox
 		case homeDirectory() != "" && within(homeDirectory(), real):
 			return "The sandbox hides the home directory, but for toolchains and git's settings. Grant by its own name " +
 				"what the program needs in it."
@@ -207,7 +206,7 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 
 const readOnlyHere = " is read-only in the sandbox. Have the program write below the workspace or $TMPDIR instead."
 
-// hidesPath reports whether a path is hidden, by its name or target.
+// hidesPath reports whether a path is hidden by its name or target.
 func (g *grants) hidesPath(path, real string) bool {
 	if withinAny(real, g.secrets) {
 		return true

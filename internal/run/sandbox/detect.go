@@ -15,13 +15,11 @@ type Report struct {
 	// Strongest is the level of Auto, empty if none works.
 	Strongest Level
 	// Around is the sandbox around the running program: Full or Landlock for toolhost's own, Other for one that
-	// filters system calls, empty for none. It is for people: what works is tried, and confines in addition to
-	// Around.
+	// filters system calls, empty for none. It is for people: levels are tried inside it.
 	Around Level
-	// LandlockABI is the version of the kernel's Landlock, 0 if there is none.
+	// LandlockABI is the version of the kernel's Landlock, 0 without Landlock.
 	LandlockABI int
-	// CallsRepeat is set if the kernel is older than Linux 6.0, where a signal may repeat a call that changes a
-	// path.
+	// CallsRepeat is set before Linux 6.0, where a signal may repeat a call that changes a path.
 	CallsRepeat bool
 	// Promise is a sentence on what holds for confined processes.
 	Promise string
@@ -39,12 +37,12 @@ type Verdict struct {
 	Passing bool
 }
 
-// Weaker is a sentence that commands are confined at level landlock, by the verdict on level full.
+// Weaker says, given the verdict on level full, that commands are confined at level landlock.
 func (v Verdict) Weaker() string {
 	return "Commands are confined at level landlock, since level full, which is stronger, does not work here: " + v.Reason + "."
 }
 
-// Detect tries what works on this machine. The first time it starts confined processes, which takes milliseconds.
+// Detect tries what works on this machine. The first call starts confined processes, which takes milliseconds.
 func Detect(context.Context) Report {
 	report := Report{Full: on(Full, true, nil), Landlock: on(Landlock, true, nil), LandlockABI: landlockABI(), CallsRepeat: callsRepeat()}
 	report.Around = around()
@@ -58,7 +56,7 @@ func Detect(context.Context) Report {
 	return report
 }
 
-// On is Detect's verdict on one level.
+// On is Detect for one level.
 func On(level Level) Verdict {
 	if level != Full && level != Landlock {
 		return Verdict{Works: level == Off}
@@ -66,8 +64,8 @@ func On(level Level) Verdict {
 	return on(level, true, nil)
 }
 
-// Try checks, on Linux, that a command could be confined by the policy and change files of the workspace. The error
-// is a *tool.Error.
+// Try checks, on Linux, that a command could be confined by the policy and change files of the workspace. The
+// error is a *tool.Error.
 func (p Policy) Try() error {
 	level, err := p.choose()
 	if err != nil || level == Off {
@@ -80,20 +78,18 @@ func (p Policy) Try() error {
 	return nil
 }
 
-// tried are the verdicts of this process.
 var tried struct {
 	sync.Mutex
 	verdicts map[trial]belief
 }
 
-// trial identifies a verdict: a level, with or without a supervisor.
 type trial struct {
 	level      Level
 	supervised bool
 }
 
-// belief is a verdict. A positive one holds for the life of the process; a negative one expires after a while, and
-// at once if a limit was exhausted.
+// belief is a verdict. A positive one holds for the life of the process; a negative one expires, and at once if
+// a limit was exhausted.
 type belief struct {
 	Verdict
 	until time.Time
@@ -123,7 +119,7 @@ func on(level Level, supervised bool, prepared *preparation) Verdict {
 	return verdict
 }
 
-// Name names a sandbox of that level in a sentence.
+// Name returns the name of a sandbox of that level in a sentence.
 func (l Level) Name() string {
 	if l == Other {
 		return "a sandbox"

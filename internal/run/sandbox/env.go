@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Variables of package proc: the mark of a run's processes, which the launcher carries too, and the descriptor for
-// its report, which the program must not have.
+// Variables of package proc: the mark of a run's processes, also of the launcher, and the descriptor for its
+// report, not for the program.
 const (
 	callMark   = "TOOLHOST_CALL"
 	statusName = "TOOLHOST_STATUS_FD"
@@ -22,12 +22,11 @@ const (
 
 // environment points build tools to places that a confined process may use.
 //
-// The home directory is read-only, so that tools find their installations and settings. Their output goes below the
-// cache directory: GOCACHE, the npm cache and XDG_CACHE_HOME (pip, ccache and many others). The cache belongs to
-// the workspace and is used by its confined commands alone.
+// The home directory is read-only, so that tools find their installations and settings. Their output goes below
+// the workspace's cache directory: GOCACHE, the npm cache and XDG_CACHE_HOME (pip, ccache and many others).
 //
 // Go modules in the user's module cache are used from there. Others are fetched into the cache by commands with
-// network, and used by all: go checks what it takes from another cache against go.sum.
+// network, and used by all: go checks them against go.sum.
 //
 // A variable that already names a writable place stays.
 func (p *Policy) environment(env []string, g grants, level Level) []string {
@@ -73,7 +72,6 @@ func (p *Policy) environment(env []string, g grants, level Level) []string {
 	return e
 }
 
-// variables are an environment, one NAME=value each.
 type variables []string
 
 func (e *variables) drop(names ...string) {
@@ -93,7 +91,7 @@ func (e *variables) get(name string) string {
 	return ""
 }
 
-// failFast keeps package installers from trying for minutes to reach the network. What is set already stays.
+// failFast keeps package installers from trying for minutes to reach the network, unless already configured.
 func (e *variables) failFast() {
 	for _, pair := range []string{"npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0",
 		"BUNDLE_RETRY=0"} {
@@ -103,7 +101,7 @@ func (e *variables) failFast() {
 	}
 }
 
-// set sets name to value unless it names a place in one of writable.
+// set sets name to value unless it already names a place in writable.
 func (e *variables) set(name, value string, writable []string) {
 	if old := e.get(name); old != "" && withinAny(filepath.Clean(old), writable) {
 		return
@@ -119,7 +117,7 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 		return
 	}
 	caches := []string{users}
-	if p.CacheDir == "" { // who has a grant takes nothing from who has another
+	if p.CacheDir == "" { // a block with grants uses nothing from another
 		granted, _ := filepath.Glob(GrantedCache(matching.Literal(p.Workspace), "*") + "/go-mod")
 		caches = append(caches, granted...)
 	}
@@ -132,7 +130,7 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 	}
 	network := p.Network || len(p.Hosts) > 0
 	if !network && len(proxies) == 1 && proxies[0] == fileURL(filepath.Join(users, "cache", "download")) {
-		return // all there is lies in the user's
+		return // all modules are the user's
 	}
 	rest := "off"
 	if network {
@@ -157,8 +155,7 @@ func userModules(e *variables) string {
 	return filepath.Join(gopath, "pkg", "mod")
 }
 
-// goSetting returns go's value for a variable missing in the environment: the user's setting, or the default of the
-// go in PATH.
+// goSetting returns the user's setting of a variable, or the default of the go in PATH.
 func goSetting(name string) string {
 	files := []string{filepath.Join(homeDirectory(), ".config", "go", "env")}
 	if program, err := exec.LookPath("go"); err == nil {

@@ -71,7 +71,6 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestFailFast leaves what the user has set.
 func TestFailFast(t *testing.T) {
 	e := variables{"PIP_RETRIES=3"}
 	e.failFast()
@@ -84,7 +83,7 @@ func TestSecretsThatExist(t *testing.T) {
 	for _, path := range secretsFor(t.TempDir(), make(realpath.Memo)) {
 		info, err := os.Lstat(path)
 		require.NoError(t, err)
-		// A directory that cannot be listed may be one that can be entered.
+		// A directory that cannot be listed may be accessible.
 		assert.True(t, info.IsDir() || info.Mode().IsRegular() && readable(path), path)
 		real, err := filepath.EvalSymlinks(path)
 		require.NoError(t, err)
@@ -92,8 +91,7 @@ func TestSecretsThatExist(t *testing.T) {
 	}
 }
 
-// TestOwnSecrets finds toolhost's own, which are in the user's configuration
-// wherever that lies, and each place once.
+// TestOwnSecrets finds toolhost's own, in the user's configuration wherever that is, and each place once.
 func TestOwnSecrets(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -115,7 +113,7 @@ func TestOwnSecrets(t *testing.T) {
 	}
 }
 
-// Below /sys nobody may make anything, as in a workspace that is read-only.
+// Below /sys nothing can be made, as in a read-only workspace.
 func TestNoCacheInAReadOnlyWorkspace(t *testing.T) {
 	testneed.OnlyOn(t, "linux", "there is no /sys")
 	const readOnly = "/sys"
@@ -128,8 +126,7 @@ func TestNoCacheInAReadOnlyWorkspace(t *testing.T) {
 	assert.ErrorContains(t, err, "cannot be made: mkdir "+p.CacheDir, "what was asked for is no less than that")
 }
 
-// Modules that somebody with network has fetched are seen without it, and the
-// user's are not fetched again.
+// Modules fetched by a command with network are seen without it, and the user's are not fetched again.
 func TestGoModules(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b#c?%41")
 	require.NoError(t, os.Mkdir(dir, 0o700))

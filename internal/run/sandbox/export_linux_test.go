@@ -2,5 +2,5 @@ package sandbox
 
 import "errors"
 
-// NoOverlay has views of a tree be made without overlayfs.
+// NoOverlay makes views of a tree without overlayfs.
 func NoOverlay(tree string) { overlaid.Store(tree, errors.New("not tried")) }

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// prelude has git commit as somebody, and take a local path for a submodule.
+// prelude sets an author for git, and allows a local path for a submodule.
 const prelude = `set -e; exec 2>&1
 export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e GIT_EDITOR=true
 export GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=protocol.file.allow GIT_CONFIG_VALUE_0=always
@@ -23,11 +23,11 @@ export GIT_CONFIG_KEY_1=init.defaultBranch GIT_CONFIG_VALUE_1=main
 c() { git add -A; git commit -qm "$1"; }
 `
 
-// diverged makes two branches: one changes a file twice that the other has removed.
+// diverged makes two branches: one changes a file twice that the other removed.
 const diverged = `git init -q; echo a > a; echo 1 > b; c one; git checkout -qb side; echo b > a; echo 2 > b; c two; echo 3 > b; c three; ` +
 	`git checkout -q main; git rm -q a; c gone; `
 
-// gitLife is what people and agents do with git, in a workspace without a repository.
+// gitLife is typical use of git, in a workspace without a repository.
 var gitLife = []struct{ name, script, want string }{
 	{"init", `git init -q; git config --get core.filemode; echo a > a; c one; git log --format=%s; git status --short`,
 		"true\none\n"},
@@ -67,7 +67,6 @@ var gitLife = []struct{ name, script, want string }{
 	{"bare", `git init -q --bare b 2>/dev/null && echo made; git -C b rev-parse --is-bare-repository 2>/dev/null; ls b | grep -x HEAD`, ""},
 }
 
-// TestGitLife has a command do all of that, at each level.
 func TestGitLife(t *testing.T) {
 	testneed.Program(t, "git")
 	for _, test := range gitLife {
@@ -81,7 +80,7 @@ func TestGitLife(t *testing.T) {
 	}
 }
 
-// The workspace's own repository does not lose what makes it one: git would take another directory for it.
+// The workspace's repository keeps what git recognises it by: git would take another directory for it.
 func TestOwnRepositoryStaysOne(t *testing.T) {
 	testneed.Program(t, "git")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
@@ -94,8 +93,8 @@ func TestOwnRepositoryStaysOne(t *testing.T) {
 	})
 }
 
-// TestCommitElsewhere commits in a linked work tree and in a submodule that are the
-// workspace: their repositories lie outside of it.
+// TestCommitElsewhere commits in a workspace that is a linked work tree or a submodule, with its repository
+// outside.
 func TestCommitElsewhere(t *testing.T) {
 	testneed.Program(t, "git")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
@@ -118,7 +117,7 @@ func TestCommitElsewhere(t *testing.T) {
 				assert.NoFileExists(t, filepath.Join(dir, at, "commondir"))
 			}
 		}
-		// A .git file that the repository knows nothing of opens nothing.
+		// A .git file that the repository does not know opens nothing.
 		stranger := filepath.Join(dir, "stranger")
 		testfile.Write(t, filepath.Join(stranger, ".git"), "gitdir: "+filepath.Join(dir, "app/.git/worktrees/linked")+"\n")
 		r := sh(t, sandbox.Policy{Level: level, Workspace: stranger}, prelude+"git commit --allow-empty -qm x")

@@ -9,9 +9,9 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
-// guard is what the supervisor protects in writable trees, existing or not: the policy's read-only paths, its
-// names, and what the user's other programs obey. Hidden paths are included, since the supervisor makes its calls
-// outside the mounts that hide them.
+// guard returns what the supervisor protects in writable trees, existing or not: read-only paths, names, and
+// what the user's other programs obey. Hidden paths are included: the supervisor makes its calls outside the
+// mounts that hide them.
 func (p *Policy) guard(g grants) launch.Guard {
 	k := keeper{writable: g.writable, names: obeyed.ParseGlobs(p.Names), cache: g.cache, workspace: resolved(p.Workspace)}
 	for _, path := range slices.Concat(p.ReadOnly, p.Keep) {
@@ -43,7 +43,7 @@ type keeper struct {
 	writable, paths []string
 	names           []obeyed.Glob
 	workspace       string
-	cache           string // of toolhost's own, where nobody looks for configuration
+	cache           string // toolhost's own, where programs look for no configuration
 }
 
 // protected reports whether a path may not be made, changed or removed.
@@ -55,7 +55,7 @@ func (k keeper) protected(path string, exists obeyed.Exists) bool {
 	return ours && obeyed.Git(path, exists)
 }
 
-// kept is protected except for what git obeys.
+// kept is protected without what git obeys.
 func (k keeper) kept(path string) bool {
 	for _, kept := range k.paths {
 		if within(path, kept) && !grantedBelow(kept, path, k.writable) {
@@ -66,8 +66,8 @@ func (k keeper) kept(path string) bool {
 	return ours && (k.named(path, parts) || obeyed.ByName(parts, k.above(path)...))
 }
 
-// named reports whether a path, or a directory above it, has one of the names. Names of several parts are relative
-// to work trees, and do not apply in a repository's directory.
+// named reports whether a path, or a directory above it, has one of the names. Names of several parts are
+// relative to work trees, and do not apply in repository directories.
 func (k keeper) named(path string, parts []string) bool {
 	inGit := strings.Contains(path, "/.git/")
 	return slices.ContainsFunc(k.names, func(glob obeyed.Glob) bool {
@@ -132,7 +132,7 @@ func (k keeper) vital(path string, exists obeyed.Exists) bool {
 	return ours && obeyed.Vital(path, exists)
 }
 
-// parts are the names in a path below its writable tree. Caches and temporary directories do not count.
+// parts returns the elements of a path below its writable tree. Caches and temporary directories do not count.
 func (k keeper) parts(path string) (parts []string, ours bool) {
 	if k.cache != "" && within(path, k.cache) {
 		return nil, false
@@ -141,7 +141,7 @@ func (k keeper) parts(path string) (parts []string, ours bool) {
 	return parts, parts != nil
 }
 
-// above are the names that lead to the tree of a path, if that was granted: in a grant of ~/.claude agents obey
+// above returns the elements of the path of its tree, if that was granted: in a grant of ~/.claude agents obey
 // nothing.
 func (k keeper) above(path string) []string {
 	for _, root := range k.writable {
@@ -152,7 +152,7 @@ func (k keeper) above(path string) []string {
 	return nil
 }
 
-// partsBelow are the names in a path below its tree.
+// partsBelow returns the elements of a path below its tree.
 func partsBelow(roots []string, path string) []string {
 	for _, root := range roots {
 		if within(path, root) {

@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/obeyed"
 )
 
-// TestKeeper says which paths the guard keeps.
 func TestKeeper(t *testing.T) {
 	k := keeper{
 		writable: []string{"/ws", "/plain", "/home/u/.claude", "/home/u/.kiro/settings", "/home/u/.vscode/x"}, workspace: "/ws",

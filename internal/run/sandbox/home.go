@@ -9,10 +9,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
-// homePlaces is all that a confined process sees of the user's home directory besides the workspace and agent.hcl's
-// grants: toolchains and settings for building and testing a project. A path is relative to the home directory, or
-// begins with an environment variable for another location. No place may hold keys, tokens or histories; exceptions
-// are in secretsInHome too, which hides them.
+// homePlaces is all that a confined process sees of the user's home directory besides the workspace and
+// agent.hcl's grants: toolchains and settings for building and testing a project. A path is relative to the
+// home directory, or begins with an environment variable for another location. None may hold keys, tokens or
+// histories; secretsInHome hides exceptions.
 var homePlaces = [...]struct {
 	program, reason string
 	paths           []string
@@ -51,13 +51,14 @@ var homePlaces = [...]struct {
 	{"terminal", "settings of terminals and lines", []string{".terminfo", ".inputrc", ".editorconfig"}},
 }
 
-// shownPlace is a place that stays visible in hidden surroundings.
+// shownPlace is a place that stays visible in a hidden directory.
 type shownPlace struct {
 	path string // as programs name it
-	real string // where symlinks lead
+	real string // with symlinks resolved
 }
 
-// shownInHome returns what a confined process sees of home: the existing homePlaces, and the directories of PATH.
+// shownInHome returns what a confined process sees of home: the existing homePlaces, and the directories of
+// PATH.
 func shownInHome(home string, memo realpath.Memo) (shown []shownPlace) {
 	if home == "" {
 		return nil
@@ -80,7 +81,7 @@ func shownInHome(home string, memo realpath.Memo) (shown []shownPlace) {
 		path = filepath.Clean(path)
 		real, err := memo.Of(path)
 		switch {
-		case err != nil || within(home, real): // missing, or all of it
+		case err != nil || within(home, real): // missing, or all of home
 		case within(path, home):
 			shown = append(shown, shownPlace{path, real})
 		case within(real, home):
@@ -104,8 +105,7 @@ func namedIn(home, path string) (paths []string) {
 	return paths
 }
 
-// hiddenHome returns home, "" if it is not hidden as a whole: if a granted tree holds it, only the known places of
-// secrets are hidden.
+// hiddenHome returns home, "" if a granted tree contains it: then only known places of secrets are hidden.
 func hiddenHome(home string, granted []string) string {
 	if home == "" || home == "/" || withinAny(home, granted) {
 		return ""

@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// knownSecretsInHome are files in which well-known programs keep keys, tokens or
-// histories.
+// knownSecretsInHome are files in which programs keep keys, tokens or histories.
 var knownSecretsInHome = []string{
 	".ssh/id_ed25519", ".aws/credentials", ".netrc", ".npmrc", ".pypirc", ".docker/config.json", ".kube/config",
 	".cargo/credentials.toml", ".config/gh/hosts.yml", ".bash_history", ".databrickscfg", ".google_authenticator",
@@ -33,7 +32,7 @@ var shownFiles = []string{
 	".sdkman/candidates/java", ".m2/repository/x.jar", "tools/bin/mine",
 }
 
-// newHome makes a home directory outside of /tmp, which is hidden by itself.
+// newHome makes a home directory outside of /tmp, which is hidden anyway.
 func newHome(t *testing.T) string {
 	t.Helper()
 	here, err := os.Getwd()
@@ -47,7 +46,7 @@ func newHome(t *testing.T) string {
 	return home
 }
 
-// A confined process sees of the home directory what is listed, and nothing else.
+// A confined process sees only what is listed of the home directory.
 func TestHomeIsAnAllowlist(t *testing.T) {
 	home := newHome(t)
 	t.Setenv("PATH", os.Getenv("PATH")+":"+filepath.Join(home, "tools", "bin"))
@@ -57,7 +56,7 @@ func TestHomeIsAnAllowlist(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte("["+name+"]"), 0o644))
 	}
-	// Dotfiles are often links into a repository, which stays hidden itself.
+	// Dotfiles are often links into a repository, which stays hidden.
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "dotfiles"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(home, "dotfiles", "inputrc"), []byte("[.inputrc]"), 0o644))
 	require.NoError(t, os.Symlink("dotfiles/inputrc", filepath.Join(home, ".inputrc")))
@@ -81,7 +80,7 @@ func TestHomeIsAnAllowlist(t *testing.T) {
 		granted := sandbox.Policy{Level: level, Workspace: work, ReadOnly: []string{filepath.Join(home, "Documents")}}
 		assert.Equal(t, "[Documents/taxes.txt]", sh(t, granted, "cat $HOME/Documents/taxes.txt $HOME/notes.txt").Stdout.String())
 	})
-	t.Run("without a sandbox", func(t *testing.T) { // or the test proves nothing
+	t.Run("without a sandbox", func(t *testing.T) { // the control
 		r := sh(t, sandbox.Policy{Level: sandbox.Off, Workspace: work}, everything)
 		for _, name := range append(knownSecretsInHome, shownFiles...) {
 			assert.Contains(t, r.Stdout.String(), "["+name+"]")
@@ -89,8 +88,7 @@ func TestHomeIsAnAllowlist(t *testing.T) {
 	})
 }
 
-// No hint proposes a grant that opens the home directory, or a place with what
-// other programs obey.
+// No hint proposes a grant that opens the home directory, or a place that other programs obey.
 func TestHintsOpenNothing(t *testing.T) {
 	home := newHome(t)
 	for _, dir := range []string{"project", ".local/bin"} {
@@ -136,7 +134,7 @@ func TestHintsOpenNothing(t *testing.T) {
 	}
 }
 
-// A hint names what the level can grant: hosts by name are held at level full alone.
+// A hint proposes what the level can enforce: hosts by name only at level full.
 func TestHintsFitTheLevel(t *testing.T) {
 	newHome(t)
 	for level, want := range map[sandbox.Level]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// homeSection is what docs/SANDBOX.md says of the home directory.
+// homeSection is the home directory's section of docs/SANDBOX.md.
 func homeSection() string {
 	var b strings.Builder
 	b.WriteString(`

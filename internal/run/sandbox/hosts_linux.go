@@ -15,7 +15,7 @@ import (
 // hostsServed says that level full can let a process reach hosts by name.
 const hostsServed = true
 
-// serveHosts has a process at level full reach the hosts of the list.
+// serveHosts lets a process at level full reach the hosts of the list.
 func (p *Policy) serveHosts(plan *launch.Plan, v *places, cmd *exec.Cmd) error {
 	list, err := network.Parse(p.Hosts)
 	if err != nil {
@@ -54,8 +54,7 @@ func (p *Policy) serveHosts(plan *launch.Plan, v *places, cmd *exec.Cmd) error {
 	return nil
 }
 
-// localNames are the names of this machine alone: others have addresses that no
-// route leads to.
+// localNames returns the names of this machine only: no route leads to the addresses of others.
 func localNames() string {
 	text := "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
 	if name, err := os.Hostname(); err == nil && name != "" && !strings.ContainsAny(name, " \t\n#") {
@@ -64,8 +63,7 @@ func localNames() string {
 	return text
 }
 
-// lookupOrder is nsswitch.conf with host names looked up by files and DNS; "" where
-// it is so already.
+// lookupOrder returns nsswitch.conf with host names looked up by files and DNS; "" if it is so already.
 func lookupOrder() string {
 	data, err := os.ReadFile("/etc/nsswitch.conf")
 	if err != nil {
@@ -87,7 +85,7 @@ func lookupOrder() string {
 	return b.String()
 }
 
-// showTexts puts texts in the place of files that exist.
+// showTexts puts texts in the place of existing files.
 func (v *places) showTexts() {
 	for path := range v.texts {
 		real, err := filepath.EvalSymlinks(path)

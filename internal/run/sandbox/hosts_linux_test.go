@@ -25,14 +25,14 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// reach is reachBy with no credentials.
+// reach is reachBy without credentials.
 func reach(t *testing.T, hosts []string, places ...string) (got map[string]string, log *network.Log) {
 	t.Helper()
 	return reachBy(t, sandbox.Policy{Hosts: hosts}, places...)
 }
 
-// reachBy runs this test binary confined, which tries to reach each place, and gives
-// what came of it, by place: "" where it was reached.
+// reachBy runs this test binary confined, which tries to reach each place, and returns the errors by place: ""
+// if reached.
 func reachBy(t *testing.T, policy sandbox.Policy, places ...string) (got map[string]string, log *network.Log) {
 	t.Helper()
 	if verdict := sandbox.On(sandbox.Full); !verdict.Works {
@@ -60,7 +60,7 @@ func reachBy(t *testing.T, policy sandbox.Policy, places ...string) (got map[str
 	return got, log
 }
 
-// TestReacher is no test by itself: reach runs it, confined.
+// TestReacher is run by reach, confined.
 func TestReacher(t *testing.T) {
 	places := strings.Fields(testneed.Child(t, "REACH", "TestHostsAreReached"))
 	got := make(map[string]string)
@@ -77,8 +77,7 @@ func TestReacher(t *testing.T) {
 	require.NoError(t, os.WriteFile("reached.json", data, 0o600))
 }
 
-// try reaches an address: by HTTP, a connection, a packet or a lookup, or listens
-// at it.
+// try reaches an address by HTTP, a connection, a packet or a lookup, or listens at it.
 func try(kind, address string) error {
 	const patience = 10 * time.Second
 	client := http.Client{Timeout: patience}
@@ -129,8 +128,8 @@ func try(kind, address string) error {
 	return err
 }
 
-// namesLead leads every name to servers of this machine, by a proxy as the operator's
-// leads them to theirs. lead gives the address of the server for "HOST:PORT".
+// namesLead leads every name to servers of this machine, through a proxy. lead returns the address of the
+// server for "HOST:PORT".
 func namesLead(t *testing.T, lead func(to string) (address string)) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ var devicesOpen = [...]string{
 }
 
 // landlock plans level landlock. Landlock can only grant, and grants include everything below; to leave out
-// secrets, their surroundings are granted piece by piece. The many rules are kept for the next command.
+// secrets, directories around them are granted entry by entry. The many rules are kept for the next command.
 func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
 	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets,
@@ -59,7 +59,8 @@ func (p *Policy) ruleset(plan *launch.Plan, g grants) (ruleset *os.File, writabl
 	return ruleset, plan.Write, nil
 }
 
-// rulesetKey identifies a ruleset. Rules are for inodes, not names, so a directory that was made again has another.
+// rulesetKey identifies a ruleset. Rules are for inodes, not names: a directory that was made again has another
+// key.
 func rulesetKey(plan *launch.Plan, g grants) string {
 	var b strings.Builder
 	for _, paths := range [][]string{{plan.Dir, plan.Path}, g.writable, g.readOnly} {
@@ -110,7 +111,7 @@ func below(paths []string, dir string) (found []string) {
 	return found
 }
 
-// except lists the parts of dir without hidden. Symlinks are left out: their target counts.
+// except returns the parts of dir without hidden. Symlinks are left out: their target counts.
 func except(dir string, hidden []string) []string {
 	switch {
 	case slices.Contains(hidden, dir):

@@ -31,7 +31,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// What a command needs of the host ends with it, however it ends.
+// What the host keeps for a command is released at its end, however it ends.
 func TestHostKeepsNothingOfACommand(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
@@ -74,7 +74,7 @@ func TestWatchedCommandsKeepNoDescriptor(t *testing.T) {
 	})
 }
 
-// everything watches every path, and remembers none.
+// everything is a watcher of every path.
 type everything struct{}
 
 func (everything) Begin() func()                         { return func() {} }
@@ -84,8 +84,7 @@ func (everything) Before(watch.Place, watch.What)        {}
 func (everything) Rename(watch.Place, watch.Place, bool) {}
 func (everything) Missed(string)                         {}
 
-// The rulesets that are kept for the next command are closed in time, though
-// no further command comes and nothing collects garbage.
+// The rulesets kept for the next command are closed in time, without a further command or garbage collection.
 func TestKeptRulesetsAreClosed(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	need(t, sandbox.Landlock)
@@ -108,7 +107,6 @@ func TestKeptRulesetsAreClosed(t *testing.T) {
 	assert.Equal(t, "again\n", sh(t, policy, "echo again").Stdout.String())
 }
 
-// Each command has a supervisor of its own in the host.
 func TestSupervisedAtOnce(t *testing.T) {
 	need(t, sandbox.Landlock)
 	var wg sync.WaitGroup
@@ -125,10 +123,8 @@ func TestSupervisedAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// Killed launchers take everything with them, at level landlock by the hand of
-// the host.
-// Go's runtime sends signals to threads. One that reaches a supervisor while it
-// opens a file for a program must not make the program take another for it.
+// Go's runtime sends signals to threads. One that reaches a supervisor opening a file for a program must not
+// give the program another file.
 func TestSupervisedAmongSignals(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	need(t, sandbox.Landlock)
@@ -153,9 +149,8 @@ func TestSupervisedAmongSignals(t *testing.T) {
 	assert.Equal(t, "ok\n", r.Stdout.String(), r.Stderr.String())
 }
 
-// TestInterruptedCalls makes calls while signals come all the time. None is made twice
-// on Linux 6.18 or later. Before, it may be, but rarely: without the supervisor's memory
-// of what it answered, it is one in ten.
+// TestInterruptedCalls makes calls during constant signals. No call is made twice on Linux 6.18 or later.
+// Before, a few are; without the supervisor's memory of its answers, one in ten.
 func TestInterruptedCalls(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	const ofOlder = 5 * makeRounds / 500
@@ -178,7 +173,7 @@ func TestInterruptedCalls(t *testing.T) {
 	madeAmongSignals(t, ofOlder)
 }
 
-// kernel gives the version of the running kernel, 6_018 for 6.18.
+// kernel returns the version of the running kernel, 6_018 for 6.18.
 func kernel(t *testing.T) int {
 	t.Helper()
 	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
@@ -206,8 +201,8 @@ func madeAmongSignals(t *testing.T, mostTwice int) {
 
 const makeRounds = 500
 
-// makeAmongSignals makes and removes directories and files while signals come all the
-// time, and gives the number of calls that say that they were made before.
+// makeAmongSignals makes and removes directories and files during constant signals, and returns the number of
+// calls that report that they were made before.
 func makeAmongSignals() (twice int, err error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGUSR1)
@@ -263,8 +258,7 @@ func TestKilledLauncher(t *testing.T) {
 	})
 }
 
-// Processes that outlive the program by a moment end by themselves; others are
-// ended.
+// Processes that outlive the program by a moment end by themselves; others are killed.
 func TestWhatIsLeftBehind(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
@@ -284,7 +278,7 @@ func TestWhatIsLeftBehind(t *testing.T) {
 	})
 }
 
-// Anyone who lists processes sees what a launcher is for.
+// Process lists show a launcher's command.
 func TestLauncherShowsItsCommand(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", "echo begun; read line",
@@ -321,7 +315,6 @@ func BenchmarkWrites(b *testing.B) {
 	}
 }
 
-// cpuTime is what this process and its children have used.
 func cpuTime(b *testing.B) (sum time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var used syscall.Rusage

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/view"
 )
 
-// layered replaces every writable place by one of a view. Places in it that only hold something fast come from the
-// view, too.
+// layered replaces every writable place by one of a view. Places in it that only hold something fast come from
+// the view too.
 func layered(plan *launch.Plan, writable []string, v *view.View) error {
 	if v == nil {
 		return nil
@@ -51,7 +51,7 @@ func layerOf(v *view.View, tree string) (view.Layer, error) {
 	}
 	works := overlays(layer)
 	if works == nil {
-		return v.Layer(tree) // the kernel wants its place empty again
+		return v.Layer(tree) // the kernel wants its directory empty again
 	}
 	if layer, err = v.Copy(tree); err != nil {
 		err = fmt.Errorf("overlayfs does not work there (%w), and it cannot be copied: %w", works, err)

@@ -15,8 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestViewWithoutOverlayfs has a command change a copy where overlayfs does not
-// work, and the next command of the same view go on with it.
+// TestViewWithoutOverlayfs has commands of one view change a copy where overlayfs does not work.
 func TestViewWithoutOverlayfs(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	need(t, sandbox.Full)

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What a command of root may change of others, in places that it may write to, lets it
-// read nothing outside of them that only its owner may read, in whatever way it opens it.
+// What a command of root may change of other users' files in writable places lets it read nothing outside of
+// them that only its owner may read.
 func TestFilesOfOthersAreNotRead(t *testing.T) {
 	if !testneed.Superuser() {
 		testneed.Missing(t, "only root has rights to files of others")

@@ -30,12 +30,12 @@ func anyWithin(paths []string, dir string) bool {
 // grants are the paths of a policy with symlinks resolved.
 type grants struct {
 	writable, readOnly, secrets []string
-	home                        string // hidden but for shown; "" where it is not
+	home                        string // hidden but for shown; may be empty
 	shown                       []shownPlace
 	cache, scratch              string
 }
 
-// hidden are the places in which a process sees only what is granted.
+// hidden returns the places in which a process sees only what is granted.
 func (g *grants) hidden() []string {
 	if g.home == "" {
 		return g.secrets
@@ -97,8 +97,8 @@ func (p *Policy) grants() (g grants, err error) {
 	return g, err
 }
 
-// repository is the repository directory of the submodule or linked worktree in the workspace. A process may change
-// it like a .git in the workspace: the supervisor protects what git obeys.
+// repository returns the repository directory of the submodule or linked worktree in the workspace. A process
+// may change it like a .git in the workspace: the supervisor protects what git obeys.
 func (p *Policy) repository() string {
 	root, err := filepath.EvalSymlinks(cmp.Or(p.Workspace, p.Held.Path))
 	if err != nil {
@@ -118,7 +118,7 @@ func leadsElsewhere(path, real string) error {
 		Suggest("Take the symlink away, or approve agent.hcl again with toolhost trust.").With("path", path)
 }
 
-// kept resolves read-only paths, and leaves out what cannot be changed anyway: being read-only would make it
+// kept resolves read-only paths without those that cannot be changed anyway: being read-only would make them
 // visible, wherever a planted link leads.
 func (g *grants) kept(paths []string) []string {
 	return slices.DeleteFunc(existing(paths), func(real string) bool {
@@ -153,7 +153,6 @@ func GrantedCache(root, name string) string {
 	return filepath.Join(root, ".agent", "cache", "granted", name)
 }
 
-// sharedCache is the cache directory of the other blocks.
 func sharedCache(root string) string { return filepath.Join(root, ".agent", "cache", "sandbox") }
 
 // MakeCache makes a cache directory in the workspace at root, without following symlinks out of it.
@@ -167,11 +166,10 @@ func MakeCache(root, dir string) error {
 	return nil
 }
 
-// cacheNames are the caches of each kind of tool.
 var cacheNames = [...]string{"go-build", "go-mod", "npm", "xdg", "tmp"}
 
-// cache makes the cache directory, without following symlinks out of the workspace, and returns its path: "" if
-// there is no place for one.
+// cache makes the cache directory, without following symlinks out of the workspace, and returns its path, "" if
+// it has no place.
 func (p *Policy) cache(writable []string) (string, error) {
 	if p.NoCache {
 		return "", nil
@@ -190,7 +188,7 @@ func (p *Policy) cache(writable []string) (string, error) {
 	for _, name := range cacheNames {
 		err := makeBelow(root, filepath.Join(dir, name))
 		if own && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
-			return "", nil // who works in a workspace that is read-only needs none
+			return "", nil // a read-only workspace needs no cache
 		}
 		if err != nil {
 			return "",
@@ -208,7 +206,7 @@ func (p *Policy) cache(writable []string) (string, error) {
 	return real, nil
 }
 
-// makeScratch makes the temporary directory, without following symlinks out.
+// makeScratch makes the temporary directory without following symlinks out.
 func (p *Policy) makeScratch(g *grants) error {
 	if p.Scratch == "" {
 		return nil
@@ -227,7 +225,7 @@ func (p *Policy) makeScratch(g *grants) error {
 		Suggest("Make %s a directory of the workspace that you may write to.", p.Scratch)
 }
 
-// ignoreInGit hides the cache from git, on a best-effort basis.
+// ignoreInGit hides the cache from git, as far as possible.
 func ignoreInGit(root, dir string) {
 	if _, err := os.Lstat(filepath.Join(dir, ".gitignore")); err == nil {
 		return

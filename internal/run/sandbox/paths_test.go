@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is kept stays read-only wherever the workspace lies, in a place of
-// secrets too, such as the home directory of another user, and shows nothing
-// that is hidden.
+// What is kept stays read-only even in a place of secrets such as another user's home directory, and shows
+// nothing hidden.
 func TestWhatIsKept(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

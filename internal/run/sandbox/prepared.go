@@ -10,26 +10,25 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// preparedFor is how long the findings for one command are used for the next ones of the same policy.
+// preparedFor is how long the findings for one command are reused for the same policy.
 const preparedFor = 3 * time.Second
 
-// preparation has the slow findings that commands of one policy share: where secrets are, and Landlock rulesets. A
-// timer drops it and closes the rulesets. A nil one keeps nothing.
+// preparation has slow findings that commands of one policy share: where secrets are, and Landlock rulesets. A
+// timer drops them and closes the rulesets. A nil preparation keeps nothing.
 type preparation struct {
 	mu       sync.Mutex
 	secrets  []string
 	shown    []shownPlace
-	own      []string               // toolhost's own directories that were there
+	own      []string               // toolhost's own directories that existed
 	rulesets map[string]keptRuleset // nil when nothing is prepared
 }
 
-// keptRuleset is a ruleset and what may be written by it.
 type keptRuleset struct {
 	file  *os.File
 	write []string
 }
 
-// places returns secretsFor and shownInHome, up to seconds old, but never from before one of toolhost's own
+// places returns secretsFor and shownInHome, up to preparedFor old, but never from before one of toolhost's own
 // directories was made: it would not be hidden.
 func (p *preparation) places(home string) (secrets []string, shown []shownPlace) {
 	find := func() ([]string, []shownPlace) {
@@ -62,7 +61,7 @@ func (p *preparation) drop() {
 	p.forget()
 }
 
-// forget drops it. The lock is held.
+// forget drops the findings. The lock must be held.
 func (p *preparation) forget() {
 	for _, kept := range p.rulesets {
 		_ = kept.file.Close()

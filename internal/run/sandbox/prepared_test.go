@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOwnDirectoriesAreHiddenOnceMade makes toolhost's configuration directory after
-// something was prepared, as a first command in a home directory has it made.
+// TestOwnDirectoriesAreHiddenOnceMade makes toolhost's configuration directory after a preparation, as a first
+// command in a home directory does.
 func TestOwnDirectoriesAreHiddenOnceMade(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// privateHome is a home directory with no directory of toolhost's yet.
 func privateHome(t *testing.T) (home string, own []string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -20,8 +19,7 @@ func privateHome(t *testing.T) (home string, own []string) {
 	return home, []string{filepath.Join(home, "settings", "toolhost"), filepath.Join(home, "kept", "toolhost")}
 }
 
-// What a command could make in the place of toolhost's own directories is made
-// before the command, and masked.
+// Those of toolhost's own directories that a command could make are made before it, and masked.
 func TestOwnDirectoriesAreClaimed(t *testing.T) {
 	home, own := privateHome(t)
 	g, err := (&Policy{ReadWrite: []string{home}, NoCache: true}).grants()
@@ -43,7 +41,7 @@ func TestOwnDirectoriesOutsideAreNotMade(t *testing.T) {
 	}
 }
 
-// A file where the directory should be is nothing that a command may replace.
+// A command may not replace a file in the place of the directory.
 func TestOwnDirectoryThatCannotBeMade(t *testing.T) {
 	home, _ := privateHome(t)
 	require.NoError(t, os.WriteFile(filepath.Join(home, "kept"), nil, 0o600))

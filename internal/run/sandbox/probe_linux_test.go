@@ -27,12 +27,11 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// matrix is what the probe printed: by level and act, "allowed", "denied WHY"
-// or "absent".
+// matrix is the output of the probe: by level and act, "allowed", "denied WHY" or "absent".
 type matrix map[sandbox.Level]map[string]string
 
-// probeLevels names the level that is probed alone, where the kernel or a filter lets no
-// other work; and then unconfined acts need not succeed.
+// probeLevels names the only level to probe, if the kernel or a filter allows no other; unconfined acts may
+// then fail.
 const probeLevels = "PROBE_LEVEL"
 
 func probed() []sandbox.Level {
@@ -42,8 +41,7 @@ func probed() []sandbox.Level {
 	return []sandbox.Level{sandbox.Landlock, sandbox.Full}
 }
 
-// TestProbeElsewhere probes the levels that are left in a container, and where there is
-// no Landlock.
+// TestProbeElsewhere probes the remaining levels in a container and without Landlock.
 func TestProbeElsewhere(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	for level, rules := range map[sandbox.Level][]testfilter.Rule{
@@ -61,8 +59,8 @@ func TestProbeElsewhere(t *testing.T) {
 	}
 }
 
-// TestProbe runs the probe at every level, as the user of the test and, where
-// that is root, as an ordinary user too, and compares with the promise.
+// TestProbe runs the probe at every level, as the user of the test and, if that is root, also as an ordinary
+// user, and compares with the promise.
 func TestProbe(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	for _, level := range probed() {
@@ -95,13 +93,13 @@ func compare(t *testing.T, m matrix, root bool) {
 				continue
 			}
 			if act.Name == "signal" && level == sandbox.Landlock && sandbox.Detect(t.Context()).LandlockABI < 6 {
-				want = sandbox.Allowed // as the gaps of the level say
+				want = sandbox.Allowed // by the gaps of the level
 			}
 			if got := m[level][act.Name]; got != "absent" {
 				assert.Equal(t, string(want), first(got), "%s at level %s: %s", act.Name, level, got)
 			}
 		}
-		// The positive control: unconfined, the same act succeeds.
+		// The control: unconfined, the same act succeeds.
 		if alone {
 			continue
 		}
@@ -124,7 +122,7 @@ func first(line string) string {
 func probeBase(t *testing.T) string {
 	t.Helper()
 	base := testneed.VisibleDir(t)
-	if built := os.Getenv("PROBE_PROGRAM"); built != "" { // where there is no Go, see .ci/kernels
+	if built := os.Getenv("PROBE_PROGRAM"); built != "" { // without Go, see .ci/kernels
 		program, err := os.ReadFile(built)
 		require.NoError(t, err)
 		testfile.Program(t, filepath.Join(base, "probe"), string(program))
@@ -140,7 +138,6 @@ func probeBase(t *testing.T) string {
 	return base
 }
 
-// probeAs runs this test binary as the host of another user.
 func probeAs(t *testing.T, base string, uid int) matrix {
 	t.Helper()
 	dir := filepath.Join(base, fmt.Sprint("user-", uid))
@@ -165,7 +162,7 @@ func probeAs(t *testing.T, base string, uid int) matrix {
 	return m
 }
 
-// TestProbeHost is no test by itself: TestProbe runs it in another process.
+// TestProbeHost is run by TestProbe in another process.
 func TestProbeHost(t *testing.T) {
 	base := testneed.Child(t, "PROBE_BASE", "TestProbe")
 	dir, err := os.Getwd()
@@ -206,7 +203,6 @@ func probe(t *testing.T, program string, s scene, level sandbox.Level) map[strin
 	return lines
 }
 
-// scene is the probe's Scene.
 type scene struct {
 	Workspace, Outside string
 	Secret, Masked     string
@@ -251,7 +247,7 @@ func newScene(t *testing.T, dir string) scene {
 	return s
 }
 
-// neighbours are a process, shared memory and servers outside.
+// neighbours starts a process, shared memory and servers outside.
 func (s *scene) neighbours(t *testing.T, dir string) {
 	canary := exec.Command("/bin/sleep", "120")
 	canary.Env = []string{"SECRET=planted"}
@@ -283,7 +279,7 @@ func (s *scene) neighbours(t *testing.T, dir string) {
 	}()
 }
 
-// listen gives the address, or nothing when the machine has no such network.
+// listen returns the address, or "" if the machine has no such network.
 func listen(t *testing.T, network, address string) string {
 	listener, err := net.Listen(network, address)
 	if err != nil && strings.Contains(address, "::1") {

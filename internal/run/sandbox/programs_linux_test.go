@@ -35,8 +35,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// networkPrograms are programs that reach $HOST, each in its own way, in a directory of
-// its own; needs is what has to be installed.
+// networkPrograms are programs that reach $HOST, each in its own way and directory; needs is what must be
+// installed.
 var networkPrograms = []struct{ name, needs, line string }{
 	{"curl", "curl --version", `curl -sSf --max-time 20 "https://$HOST/" | grep welcome`},
 	{"wget", "wget --version", `wget -qO- -t1 -T20 --ca-certificate="$SSL_CERT_FILE" "https://$HOST/" | grep welcome`},
@@ -58,8 +58,7 @@ print(requests.get(sys.argv[1], timeout=20).text)' "https://$HOST/" | grep welco
 	{"static Go program", "true", `REACH="https=$HOST" ../program -test.run='^TestReacher$' && grep -q ':""' reached.json`},
 }
 
-// Programs that people use reach what the list names and nothing else, all in one
-// sandbox with one list, without a proxy variable.
+// Common programs reach what the list names and nothing else, all in one sandbox, without a proxy variable.
 func TestProgramsReachTheList(t *testing.T) {
 	testneed.NotShort(t, "runs package managers")
 	certificates(t, "a.example", "b.example")
@@ -79,11 +78,10 @@ func TestProgramsReachTheList(t *testing.T) {
 	}
 }
 
-// ranProgram is what became of a program: the code it ended with.
 type ranProgram struct{ code, printed string }
 
-// runPrograms runs all of the programs in a sandbox, for both hosts, and gives how they
-// ended by name and host.
+// runPrograms runs all of the programs in a sandbox, for both hosts, and returns their outcomes by name and
+// host.
 func runPrograms(t *testing.T, list []string) map[string]ranProgram {
 	t.Helper()
 	if verdict := sandbox.On(sandbox.Full); !verdict.Works {
@@ -118,8 +116,8 @@ func runPrograms(t *testing.T, list []string) map[string]ranProgram {
 	return ran
 }
 
-// certificates serves what the programs ask for, by HTTPS for any name and by TCP at port
-// 5432, and has the variables of programs name whom to trust.
+// certificates serves what the programs ask for, by HTTPS for any name and by TCP at port 5432, and sets the
+// programs' variables for trusted certificates.
 func certificates(t *testing.T, hosts ...string) {
 	t.Helper()
 	certificate, authority := certifiedFor(t, hosts...)
@@ -153,7 +151,7 @@ func certificates(t *testing.T, hosts ...string) {
 	}
 }
 
-// certifiedFor makes an authority and a certificate of hosts by it.
+// certifiedFor makes an authority and its certificate for hosts.
 func certifiedFor(t *testing.T, hosts ...string) (certificate tls.Certificate, authority []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -173,7 +171,6 @@ func certifiedFor(t *testing.T, hosts ...string) (certificate tls.Certificate, a
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// registries serves one package to each package manager, and a repository.
 func registries(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -205,7 +202,7 @@ func registries(t *testing.T) http.Handler {
 	return mux
 }
 
-// bareRepository is a repository with a file README, to be served as files.
+// bareRepository returns a repository with a file README, to be served as files.
 func bareRepository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -238,7 +235,7 @@ func tarball(t *testing.T, name, content string) []byte {
 	return b.Bytes()
 }
 
-// zipped is an archive of files, names and contents by turns.
+// zipped returns an archive of files, given as names and contents by turns.
 func zipped(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -51,7 +51,7 @@ out/prog: main.c
 	mkdir -p out && $(CC) -o $@ $< && chmod 750 $@ && install -m 700 $@ out/installed && touch out/stamp
 `
 
-// project is a small one of each kind.
+// project makes a small one of each kind.
 func project(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -68,8 +68,7 @@ func project(t *testing.T) string {
 	return dir
 }
 
-// TestProjects builds and tests projects at level full, and what the level
-// landlock can of it.
+// TestProjects builds and tests projects at level full, and what level landlock can of it.
 func TestProjects(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	tests := []struct {
@@ -143,7 +142,7 @@ func goCache(t *testing.T) string {
 	return cache
 }
 
-// The caches of a workspace are its own unless something else is granted.
+// The caches of a workspace are its own unless others are granted.
 func TestCachesAreTheWorkspacesOwn(t *testing.T) {
 	testneed.Program(t, "go")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {

@@ -1,7 +1,7 @@
 package sandbox
 
-// Promised is a sentence on what holds for processes confined at a level, and its gaps. Auto and the empty level
-// stand for the strongest one.
+// Promised returns a sentence on what holds for processes confined at a level, and its gaps. Auto and the empty
+// level stand for the strongest one.
 func (r Report) Promised(level Level) (sentence string, gaps []string) {
 	if level == Auto || level == "" {
 		level = r.Strongest
@@ -41,11 +41,9 @@ func (r Report) fullGaps() []string {
 	return gaps
 }
 
-// othersFiles describes root's commands and files of others.
 const othersFiles = "Of files of the workspace that belong to another user, commands of root change content, names and modes, " +
 	"not owners and times, and they read none that only its owner may read."
 
-// repeatedCalls describes Report.CallsRepeat to users.
 const repeatedCalls = "A signal that reaches a program just when its call that makes, opens, moves or removes a file ends " +
 	"may have that call made twice, rarely; the second time says that the file exists, or is gone (needs Linux 6.0)."
 

@@ -20,8 +20,8 @@ block (` + "`tool`, `resource`, `plugin`, `mcp`, `agent`, `taskfile`, `sandbox`"
 
 `
 
-// TestPromiseIsDocumented keeps docs/SANDBOX.md to what TestProbe tries and to what of the
-// home directory is shown. What it says of programs is written by hand.
+// TestPromiseIsDocumented compares docs/SANDBOX.md with what TestProbe tries and what is shown of the home
+// directory.
 func TestPromiseIsDocumented(t *testing.T) {
 	const file = "../../../docs/SANDBOX.md"
 	want := promiseHead + PromiseTable() + homeSection()

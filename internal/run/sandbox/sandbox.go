@@ -1,21 +1,20 @@
-// Package sandbox confines child processes: what they can write, read and reach by network, and what outlives them.
-// Apply rewrites a command before it starts, so that it runs at one of these levels:
+// Package sandbox confines child processes: what they can write, read and reach by network, and what outlives
+// them. Apply rewrites a command before it starts, so that it runs at one of these levels:
 //
 //   - full: user, mount, PID, network, IPC and UTS namespaces with a read-only view of the system, a private /tmp and
 //     no secrets, and Landlock and a system call filter inside them. When the command or the host ends, the kernel
 //     ends everything that it started.
-//   - landlock: Landlock, a system call filter and a supervisor of what those cannot distinguish, for machines where
+//   - landlock: Landlock, a system call filter and a supervisor for what those cannot distinguish, for machines where
 //     ordinary users cannot make namespaces.
 //   - off: nothing.
 //
-// What holds at which level is in Promises; the tests try each act. Nothing runs at a weaker level than requested:
-// if a level does not work, Apply fails with code unavailable.
+// Promises lists what holds at which level; the tests try each act. Nothing runs at a weaker level than
+// requested: if a level does not work, Apply fails with code unavailable.
 //
-// The work is done by a launcher, a small program made for each command, see package launch. Programs that import
-// this package need no setup for it.
+// Each command is started by a launcher, a small program made for it, see package launch. Programs that import
+// this package need no setup.
 //
-// On macOS, full is a Seatbelt profile with what that can express. It was written from the documentation and has
-// not run on a Mac yet.
+// On macOS, full is a Seatbelt profile. It was written from the documentation and has not run on a Mac yet.
 package sandbox
 
 import (
@@ -54,29 +53,29 @@ type Policy struct {
 	Held Held
 	// Level is the level; empty is Auto.
 	Level Level
-	// Workspace is the absolute path of the tree that the process may change, if any.
+	// Workspace is the absolute path of the tree that the process may change; empty if none.
 	Workspace string
 	// Untouched makes the workspace read-only, except for the cache.
 	Untouched bool
-	// Unwatched disables the watcher of changes. What may be changed is the same.
+	// Unwatched disables the watcher of changes.
 	Unwatched bool
 	// ReadWrite are further existing absolute paths that it may change.
 	ReadWrite []string
-	// ReadOnly are absolute paths that it may read even in hidden places such as /tmp, and may not change even in
-	// the workspace. At level landlock, missing ones may not be made either; other levels ignore them.
+	// ReadOnly are absolute paths that it may read even in hidden places such as /tmp, and may not change even
+	// in the workspace. At level landlock, missing ones may not be made either; other levels ignore them.
 	ReadOnly []string
-	// Keep are absolute paths that it may not change, as with ReadOnly, and read only if it may anyway: a planted
-	// symlink grants nothing.
+	// Keep are absolute paths that it may not change, as with ReadOnly, but that become no more readable: a
+	// planted symlink grants nothing.
 	Keep []string
-	// Straight are those of ReadWrite and ReadOnly granted as written: nothing runs if there is a symlink on the
-	// way.
+	// Straight are those of ReadWrite and ReadOnly granted as written: nothing runs if their path contains a
+	// symlink.
 	Straight []string
-	// Names are globs (see path.Match) of the last name or names of paths that it may not make or change anywhere
-	// in the workspace.
+	// Names are globs (see path.Match) of the last elements of paths that it may not make or change anywhere in
+	// the workspace.
 	Names []string
-	// MaskSecrets are absolute paths that it may not read, in addition to the known places of secrets.
+	// MaskSecrets are absolute paths that it may not read, besides the known places of secrets.
 	MaskSecrets []string
-	// Network allows the network. Without it, level full has its own loopback interface, and level landlock no
+	// Network allows the network. Without it, level full has its own loopback interface, level landlock no
 	// internet sockets.
 	Network bool
 	// Hosts are what it may reach without Network, see network.Parse. They need level full on Linux.
@@ -84,17 +83,17 @@ type Policy struct {
 	// Credentials are added to requests to the hosts that they name.
 	Credentials []network.Credential
 	trusting    map[string]string // variables for their certificates
-	// UnixSockets allows unix sockets at level landlock, as needed to serve a plugin. The process then also reaches
-	// other programs' sockets that the user may write to, unless the kernel's Landlock confines them (Linux 7.1).
-	// At level full other programs' sockets are not visible.
+	// UnixSockets allows unix sockets at level landlock, as needed to serve a plugin. Other programs' sockets
+	// that the user may write to become reachable, unless Landlock confines them (Linux 7.1). At level full
+	// they are not visible.
 	UnixSockets bool
-	// CacheDir is the absolute path of the build tools' caches, in a writable place. By default
+	// CacheDir is the absolute path of the build tools' caches, in a writable place; by default
 	// .agent/cache/sandbox in the workspace.
 	CacheDir string
-	// NoCache makes no cache directory, for programs that build nothing.
+	// NoCache makes no cache directory.
 	NoCache bool
-	// Scratch is a temporary directory below one of ReadOnly for level landlock, which has no private /tmp, for
-	// programs that change nothing else. It is made if need be.
+	// Scratch is a temporary directory below one of ReadOnly, made if missing. It is for level landlock, which
+	// has no private /tmp, and programs that change nothing else.
 	Scratch string
 	// Limits bound its resources.
 	Limits Limits
@@ -103,8 +102,8 @@ type Policy struct {
 	trial    bool // supervised without a workspace, to find out whether that works
 }
 
-// Prepared returns the policy with a memory: findings for one command, such as where secrets are, are used for
-// others within a few seconds. It is for policies of many commands, and all copies share it.
+// Prepared returns the policy with a memory: findings for one command, such as where secrets are, are reused
+// for a few seconds. All copies share it.
 func (p Policy) Prepared() Policy {
 	p.prepared = new(preparation)
 	return p
@@ -112,10 +111,10 @@ func (p Policy) Prepared() Policy {
 
 // Limits bound resources. Zero sets no bound.
 type Limits struct {
-	// OpenFiles and Processes are counts. Processes holds at level full only, because elsewhere it would count all
-	// of the user's.
+	// OpenFiles and Processes are counts. Processes holds at level full only: elsewhere it would count all of
+	// the user's.
 	OpenFiles, Processes uint64
-	// FileSize bounds a written file, Memory all processes together, see package memory, and Tmp all of /tmp, in
+	// FileSize bounds a written file, Memory all processes together (see package memory), Tmp all of /tmp, in
 	// bytes. Tmp is 2 GiB by default, Memory that of the package.
 	FileSize, Memory, Tmp uint64
 	// CPU bounds the processor time of each process, in whole seconds.
@@ -133,8 +132,8 @@ func (l Limits) tmp() uint64 {
 }
 
 // Apply rewrites cmd, which has not been started, so that it runs confined, and returns its level. It fits
-// proc.Command.Prepare. Other callers close the files that Apply has added to cmd.ExtraFiles after the start. The
-// error is a *tool.Error, of code unavailable if the level does not work on this machine.
+// proc.Command.Prepare; other callers close the files that Apply added to cmd.ExtraFiles after the start. The
+// error is a *tool.Error, of code unavailable if the level does not work here.
 func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	if err := p.check(); err != nil {
 		return "", err
@@ -163,8 +162,8 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	return level, p.apply(cmd, level)
 }
 
-// intoView moves a command that asks for it into a view. Its list of hosts holds there, but not for a dry run: what
-// it sends could not be dropped. Its changes need no watcher.
+// intoView moves a command that asks for it into a view. Its hosts stay reachable there, but not for a dry run:
+// what it sends could not be dropped. Its changes need no watcher.
 func (p *Policy) intoView(cmd *exec.Cmd, level Level) error {
 	if view.Of(cmd) == nil {
 		return nil
@@ -182,7 +181,7 @@ func (p *Policy) intoView(cmd *exec.Cmd, level Level) error {
 	return nil
 }
 
-// hostsAt refuses a list of hosts where it cannot be enforced.
+// hostsAt returns an error if a list of hosts cannot be enforced at the level.
 func (p *Policy) hostsAt(level Level) error {
 	if len(p.Hosts) == 0 || p.Network || level == Full && hostsServed {
 		return nil
@@ -208,10 +207,10 @@ func (p *Policy) unseen(cmd *exec.Cmd, level Level) {
 // changes reports whether the process may change more than its cache.
 func (p *Policy) changes() bool { return p.Workspace != "" && !p.Untouched || len(p.ReadWrite) > 0 }
 
-// supervised reports whether the process has a supervisor at level full. At level landlock all have.
+// supervised reports whether the process has a supervisor at level full. At level landlock all have one.
 func (p *Policy) supervised() bool { return p.trial || p.changes() }
 
-// watcher wants to know what the process changes; nil if not needed.
+// watcher returns the watcher of the process's changes, nil if not needed.
 func (p *Policy) watcher(cmd *exec.Cmd) watch.Watcher {
 	if p.Unwatched || !p.changes() || view.Of(cmd) != nil {
 		return nil
@@ -272,7 +271,7 @@ func (p *Policy) choose() (Level, error) {
 		Suggest("The levels are auto, full, landlock and off.")
 }
 
-// passing is the error of a call while a limit is exhausted.
+// passing returns the error of a call while a limit is exhausted.
 func passing(v Verdict) error {
 	return tool.Errorf(tool.Unavailable, "the command cannot be confined at this moment: %s", v.Reason).
 		Suggest("%s", v.Remedy)
@@ -286,7 +285,7 @@ func Reasons(full, landlock Verdict) string {
 	return "full: " + full.Reason + "; landlock: " + landlock.Reason
 }
 
-// Remedies are sentences on how to make the levels work, as far as known.
+// Remedies returns known ways, as sentences, to make the levels work.
 func Remedies(levels ...Verdict) string {
 	var remedies []string
 	for _, v := range levels {

@@ -38,7 +38,6 @@ func need(t testing.TB, level sandbox.Level) {
 	}
 }
 
-// eachLevel runs a test at every level that confines.
 func eachLevel(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
 	for _, level := range confined {
 		t.Run(string(level), func(t *testing.T) {
@@ -120,7 +119,7 @@ func TestSignals(t *testing.T) {
 func TestOutputOfAProcessLeftBehind(t *testing.T) {
 	testneed.NotShort(t, "needs levels of the sandbox")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
-		eventuallyGives(t, "first\nlate\n", func() string { // it may come to an end by itself
+		eventuallyGives(t, "first\nlate\n", func() string { // it may end by itself
 			p := sandbox.Policy{Level: level, Workspace: t.TempDir()}
 			return sh(t, p, `(sleep 0.05; echo late) & echo first`).Stdout.String()
 		})
@@ -132,8 +131,8 @@ func TestOutputOfAProcessLeftBehind(t *testing.T) {
 	})
 }
 
-// eventuallyGives tries what a command has half a second for, which is short on a busy
-// machine, until it gives what is wanted.
+// eventuallyGives repeats try, since half a second for a command is short on a busy machine, until it returns
+// want.
 func eventuallyGives(t *testing.T, want string, try func() string) {
 	t.Helper()
 	got := try()
@@ -143,7 +142,6 @@ func eventuallyGives(t *testing.T, want string, try func() string) {
 	require.Equal(t, want, got)
 }
 
-// A host that is killed has no chance to tidy up.
 func TestKilledHostLeavesNothing(t *testing.T) {
 	need(t, sandbox.Full)
 	sleep := testproc.Sleep(t)
@@ -159,7 +157,7 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	sleep.Gone(t)
 }
 
-// TestHostToKill is no test by itself: TestKilledHostLeavesNothing runs it.
+// TestHostToKill is run by TestKilledHostLeavesNothing.
 func TestHostToKill(t *testing.T) {
 	sleep := testneed.Child(t, "HOST_TO_KILL", "TestKilledHostLeavesNothing")
 	c := command(sandbox.Policy{Level: sandbox.Full, Workspace: t.TempDir()},
@@ -202,11 +200,11 @@ func TestPathsCanBeGranted(t *testing.T) {
 	})
 }
 
-// A program that only reads has a place for temporary files all the same.
+// A program that only reads has a place for temporary files.
 func TestScratch(t *testing.T) {
-	t.Chdir("/") // the home directory, in which this repository may lie, is hidden
+	t.Chdir("/") // the home directory, which may contain this repository, is hidden
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
-		dir, err := os.MkdirTemp("/tmp", "toolhost-test-") // where the process has a scratch space
+		dir, err := os.MkdirTemp("/tmp", "toolhost-test-") // where the process has scratch space
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 		p := sandbox.Policy{Level: level, NoCache: true, ReadOnly: []string{dir},
@@ -224,11 +222,11 @@ func TestScratch(t *testing.T) {
 	})
 }
 
-// The home directory may be the workspace; its secrets still are none.
+// The home directory may be the workspace, except for its secrets.
 func TestHomeAsWorkspace(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	t.Chdir("/") // with another HOME the one that this repository may lie in is hidden
+	t.Chdir("/") // with another HOME, the one that may contain this repository is hidden
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".ssh"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "work"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".config", "git"), 0o700))
@@ -269,7 +267,7 @@ func TestWhatCannotRun(t *testing.T) {
 	})
 }
 
-// A program that the host names runs wherever it lies.
+// A program that the host names runs even from a hidden place.
 func TestProgramInAHiddenPlace(t *testing.T) {
 	data, err := os.ReadFile("/bin/echo")
 	require.NoError(t, err)
@@ -361,7 +359,7 @@ func TestPoliciesThatCannotBe(t *testing.T) {
 	}
 }
 
-// The workspace may hold a link where the cache is to be.
+// The workspace may have a link in the place of the cache.
 func TestCacheThroughALinkOut(t *testing.T) {
 	workspace, outside := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(outside, filepath.Join(workspace, ".agent")))

@@ -6,8 +6,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/obeyed"
 )
 
-// seatbeltProfile is the policy as a profile for macOS's sandbox-exec(1): deny by default, read the system without
-// secrets, change the granted trees. The last matching rule counts.
+// seatbeltProfile returns the policy as a profile for macOS's sandbox-exec(1): deny by default, read the system
+// without secrets, change the granted trees. The last matching rule counts.
 func seatbeltProfile(p Policy, g grants, temp []string) string {
 	var b strings.Builder
 	rule := func(text string) { b.WriteString("(" + text + ")\n") }
@@ -50,7 +50,7 @@ func seatbeltProfile(p Policy, g grants, temp []string) string {
 	return b.String()
 }
 
-// outsideOf leaves out what contains one of roots: a workspace inside a masked place stays usable.
+// outsideOf drops what contains one of roots: a workspace inside a masked place stays usable.
 func outsideOf(paths, roots []string) (rest []string) {
 	for _, path := range paths {
 		if !anyWithin(roots, path) {

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// secretsInHome are files and directories with keys, tokens, passwords or histories. They are hidden where the home
-// directory as a whole is not: from file tools, and from processes in a workspace that holds it.
+// secretsInHome are files and directories with keys, tokens, passwords or histories. They are hidden where the
+// whole home directory is not: from file tools, and from processes in a workspace that contains it.
 var secretsInHome = [...]string{
 	".ssh", ".aws", ".azure", ".gnupg", ".config", ".docker", ".kube", ".netrc", "_netrc", ".git-credentials", ".npmrc",
 	".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".terraform.d", ".terraformrc",
@@ -43,8 +43,8 @@ var secretsInSystem = [...]string{
 	"/var/run/secrets", "/var/spool/cron", "/var/log", "/var/mail", "/var/backups", "/var/lib/cloud",
 }
 
-// secretsFor lists what is masked for a user with that home directory: the known places of secrets that exist, with
-// symlinks resolved, also in the homes of others, as far as accessible.
+// secretsFor returns what is masked for a user with that home directory: known places of secrets that exist,
+// with symlinks resolved, also in other accessible homes.
 func secretsFor(home string, memo realpath.Memo) []string {
 	s := secretPlaces{memo: memo}
 	if home != "" {
@@ -84,8 +84,8 @@ func secretsFor(home string, memo realpath.Memo) []string {
 	return s.found
 }
 
-// otherHomes are the user's home directories besides home. One that belongs to the user is hidden from commands as
-// a whole, except for grants; another may be a directory of the system, as for some accounts.
+// otherHomes returns the user's home directories besides home. One that belongs to the user is hidden except
+// for grants; another may be a directory of the system.
 func otherHomes(home string) (others []string) {
 	for _, other := range homedir.All() {
 		if other = resolved(other); other != home && other != "/" {
@@ -95,7 +95,6 @@ func otherHomes(home string) (others []string) {
 	return others
 }
 
-// secretsOf are the places of secrets in a home directory.
 func secretsOf(home string) (paths []string) {
 	for _, name := range secretsInHome {
 		paths = append(paths, filepath.Join(home, name))
@@ -103,7 +102,7 @@ func secretsOf(home string) (paths []string) {
 	return paths
 }
 
-// knownSecrets are the places that secretsFor checks, existing or not.
+// knownSecrets returns the places that secretsFor checks, existing or not.
 func knownSecrets(home string) (all []string) {
 	if home != "" {
 		all = secretsOf(home)
@@ -120,14 +119,14 @@ func knownSecrets(home string) (all []string) {
 	return all
 }
 
-// HoldsSecrets reports whether a real path is one of the known places of secrets or lies in one.
+// HoldsSecrets reports whether a real path is, or lies in, a known place of secrets.
 func HoldsSecrets(path string) bool {
 	return slices.ContainsFunc(knownSecrets(homeDirectory()),
 		func(secret string) bool { return realpath.Below(path, secret) })
 }
 
-// secretPlaces collects places. Every confined process pays for the search, so it asks the file system nothing
-// twice.
+// secretPlaces collects places. Every confined process pays for the search, so the file system is asked only
+// once.
 type secretPlaces struct {
 	found []string
 	memo  realpath.Memo
@@ -163,8 +162,7 @@ func (s *secretPlaces) holds(path string) bool {
 	return false
 }
 
-// claim makes those of toolhost's own directories that a command could otherwise make, in a tree that it may
-// change.
+// claim makes those of toolhost's own directories that a command could otherwise make in a writable tree.
 func claim(writable []string) error {
 	for _, dir := range userdir.Private() {
 		if _, err := os.Lstat(dir); err == nil || !changeable(dir, writable) {
@@ -214,7 +212,7 @@ func readable(path string) bool {
 	return true
 }
 
-// homeDirectory is the user's, "" if unknown.
+// homeDirectory returns the user's home directory, "" if unknown.
 func homeDirectory() string {
 	homes := homedir.All()
 	if len(homes) == 0 {

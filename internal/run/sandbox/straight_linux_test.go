@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// swapped is a workspace in which build/out is granted, and what puts a link to
-// a directory outside in the place of build.
+// swapped returns a workspace in which build/out is granted, and a function that replaces build by a link to a
+// directory outside.
 func swapped(t *testing.T) (ws, outside string, swap func()) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -31,9 +31,8 @@ func swapped(t *testing.T) (ws, outside string, swap func()) {
 	}
 }
 
-// What is granted is what was there when the grant was judged, also where a link
-// is put on the way afterwards: before the command is confined, and between that
-// and its start.
+// A grant is for what it named when checked, even if a link is put on the way before the command is confined or
+// started.
 func TestAGrantedPathIsNotFollowed(t *testing.T) {
 	const script = "echo owned > build/out/owned; cat build/out/secret"
 	grants := map[string]func(s *sandbox.Settings, path string){

@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// Whether a level works does not depend on threads that end meanwhile, as those of
-// supervisors do.
+// Whether a level works does not depend on threads that end meanwhile, such as supervisors'.
 func TestTrialsBesideThreadsThatEnd(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	if verdict := try(trial{Full, true}, nil); !verdict.Works {

@@ -53,21 +53,20 @@ func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	return nil
 }
 
-// temporary are the private directories of a confined process.
 var temporary = [...]string{"/tmp", "/var/tmp"}
 
-// scratch reports whether path lies in a temporary directory, and not among secrets.
+// scratch reports whether path lies in a temporary directory and not among secrets.
 func scratch(path string, g grants) bool {
 	return withinAny(path, existing(temporary[:])) && !withinAny(path, g.hidden())
 }
 
-// places collects the changes of places in the file system.
+// places collects the changes to the file system that a confined process sees.
 type places struct {
 	kinds     map[string]launch.Kind
-	from      map[string]string // where a place is taken from, if that is elsewhere
+	from      map[string]string // the source of a place, if elsewhere
 	writable  []string
-	granted   []string // visible wherever it lies
-	open      []string // that, and what is shown of hidden places
+	granted   []string // visible even in hidden places
+	open      []string // granted, and what is shown of hidden places
 	scratches []string
 	hidden    []string
 	texts     map[string]string // contents of launch.Text
@@ -104,7 +103,7 @@ func newPlaces(g grants, networked bool) *places {
 	return v
 }
 
-// hide puts scratch space where programs expect to write, and empty places over secrets and other programs'
+// hide puts scratch space where programs expect to write, and empties places of secrets and other programs'
 // sockets.
 func (v *places) hide(g grants) {
 	v.scratches = append(existing(temporary[:]), "/dev/shm")
@@ -127,7 +126,7 @@ func (v *places) hide(g grants) {
 	}
 }
 
-// covered reports whether path is invisible because the nearest changed place around it is a hidden one.
+// covered reports whether path is invisible because the nearest changed place around it is hidden.
 func (v *places) covered(path string) bool { return v.coveredBut(path, v.open) }
 
 func (v *places) coveredBut(path string, open []string) bool {
@@ -142,7 +141,6 @@ func (v *places) coveredBut(path string, open []string) bool {
 	return nearest(v.hidden) > nearest(open)
 }
 
-// show makes a hidden file visible.
 func (v *places) show(path string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -155,7 +153,8 @@ func (v *places) show(path string) {
 	}
 }
 
-// maskSockets hides other programs' sockets elsewhere: the kernel allows connecting to one on a read-only mount.
+// maskSockets hides other programs' sockets elsewhere: the kernel allows connecting to one on a read-only
+// mount.
 func (v *places) maskSockets() {
 	file, err := os.Open("/proc/net/unix")
 	if err != nil {
@@ -175,8 +174,8 @@ func (v *places) maskSockets() {
 	}
 }
 
-// changes returns the view in the order of its making: contents after their directory. Hidden places in which
-// nothing appears need no file system of their own.
+// changes returns the changes in order: contents after their directory. Hidden places in which nothing appears
+// need no file system of their own.
 func (v *places) changes() []launch.Change {
 	paths := slices.Sorted(maps.Keys(v.kinds))
 	changes := make([]launch.Change, 0, len(paths))

@@ -23,8 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// tryWay reaches an address in one of the ways that waysOut lists. It is reached when
-// the other side says hello.
+// tryWay reaches an address in one of the ways of waysOut. It is reached if the other side says hello.
 func tryWay(way, address string) error {
 	if way == "kernel" {
 		return kernelWays[address]()
@@ -60,7 +59,7 @@ func tryWay(way, address string) error {
 	return err
 }
 
-// kernelWays are what a process could reach the network by without connect: sockets of other kinds, and calls.
+// kernelWays are ways to the network without connect: sockets of other kinds, and calls.
 var kernelWays = map[string]func() error{
 	"raw":          opened(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP),
 	"raw-tcp":      opened(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_TCP),
@@ -95,8 +94,8 @@ func opened(family, kind, protocol int) func() error {
 	}
 }
 
-// helloEverywhere serves hello at all addresses of this machine, at one port over TCP and UDP,
-// and by unix sockets.
+// helloEverywhere serves hello at all addresses of this machine, at one port over TCP and UDP, and by unix
+// sockets.
 func helloEverywhere(t *testing.T) (port int, listener string, sockets map[string]string) {
 	t.Helper()
 	l, err := net.Listen("tcp", ":0")
@@ -151,8 +150,8 @@ func helloEverywhere(t *testing.T) (port int, listener string, sockets map[strin
 		"unixpacket": abstract + "unixpacket", "unixgram": abstract + "unixgram"}
 }
 
-// waysOut are the ways to this machine's own servers: by each of its addresses, however
-// written, and each protocol, and without any.
+// waysOut returns the ways to this machine's own servers: by each of its addresses, however written, by each
+// protocol, and without an address.
 func waysOut(t *testing.T) (ways []string) {
 	t.Helper()
 	port, listener, sockets := helloEverywhere(t)
@@ -191,9 +190,8 @@ func waysOut(t *testing.T) (ways []string) {
 		"way:descriptor="+listener, "way:namespace=any", "way:unshare=own", "way:bind=/etc/hosts", "way:bind=/etc/resolv.conf")
 }
 
-// Whatever a list grants, no way leads to this machine's own servers but its own entry,
-// for the root user and for an ordinary one. Each way is one that works outside of the
-// sandbox.
+// Whatever a list grants, only its own entry leads to this machine's servers, for root and for an ordinary
+// user. Each way works outside of the sandbox.
 func TestNoWayLeadsAround(t *testing.T) {
 	testneed.NotShort(t, "needs a level of the sandbox")
 	if testneed.Superuser() {
@@ -231,7 +229,7 @@ func TestNoWayLeadsAround(t *testing.T) {
 		tried/max(len(ways), 1), tried)
 }
 
-// asOrdinary runs the test that it is a part of as a user without rights.
+// asOrdinary runs the calling test as a user without rights.
 func asOrdinary(t *testing.T) {
 	const uid = 65534
 	base := testneed.VisibleDir(t)

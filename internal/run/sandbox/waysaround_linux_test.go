@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// aroundWays are ways that do not begin with a socket of one's own.
+// aroundWays are ways that do not begin with the process's own socket.
 var aroundWays = map[string]func(address string) error{
 	"fastopen":   fastOpen,
 	"rights":     receiveDescriptor,
@@ -43,7 +43,6 @@ func fastOpen(address string) error {
 	return greeted(fd)
 }
 
-// greeted reads hello from a connected socket.
 func greeted(fd int) error {
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 2}); err != nil {
 		return err
@@ -56,7 +55,7 @@ func greeted(fd int) error {
 	return err
 }
 
-// receiveDescriptor has a program outside pass a connection by a unix socket.
+// receiveDescriptor gets a connection from a program outside through a unix socket.
 func receiveDescriptor(path string) error {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -84,7 +83,7 @@ func receiveDescriptor(path string) error {
 	return greeted(fds[0])
 }
 
-// passConnections passes those who connect to a unix socket a connection to a port.
+// passConnections passes clients of a unix socket a connection to a port.
 func passConnections(t *testing.T, path string, port int) {
 	t.Helper()
 	l, err := net.Listen("unix", path)
@@ -142,7 +141,7 @@ func enterNamespace(string) error {
 	for _, path := range found {
 		entered := make(chan error)
 		go func() {
-			runtime.LockOSThread() // for good: the thread ends with it
+			runtime.LockOSThread() // never unlocked: the thread ends with it
 			file, err := os.Open(path)
 			if err == nil {
 				err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)
@@ -157,8 +156,7 @@ func enterNamespace(string) error {
 	return err
 }
 
-// bindOwn puts a file of one's own in the place of one by which names are looked up, in
-// a mount namespace of one's own.
+// bindOwn covers a file by which names are looked up with its own, in its own mount namespace.
 func bindOwn(path string) error {
 	own, err := os.CreateTemp("", "own")
 	if err != nil {
@@ -172,8 +170,8 @@ func bindOwn(path string) error {
 	return inOwnNamespaces(syscall.CLONE_NEWNS, "sh", "-c", `mount --bind "$0" "$1" && grep -q own.example "$1"`, own.Name(), path)
 }
 
-// unshareNetwork starts a program in a network namespace of one's own, where it could
-// listen as the sandbox's server does.
+// unshareNetwork starts a program in its own network namespace, where it could listen as the sandbox's server
+// does.
 func unshareNetwork(string) error { return inOwnNamespaces(syscall.CLONE_NEWNET, "true") }
 
 func inOwnNamespaces(kind uintptr, argv ...string) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestShellIsAsQuickAsATerminal compares a command in the shell of a session
-// with the same typed at a bare one on a terminal. The shortest of many counts.
+// TestShellIsAsQuickAsATerminal compares a command in a session's shell with the same typed at a bare one, by
+// the shortest of many runs.
 func TestShellIsAsQuickAsATerminal(t *testing.T) {
 	testneed.LongOnly(t, "figures need a machine at rest")
 	bash := testneed.Program(t, "bash")

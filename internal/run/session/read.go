@@ -9,19 +9,19 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Output is what a session printed since the last read.
+// Output is a session's output since the last read.
 type Output struct {
 	// Text has a line about the Omitted bytes, if any.
 	Text    string
 	Omitted int64
-	// Found is set if the expected text is there: Text ends with it.
+	// Found is set if Text ends with the expected text.
 	Found bool
 	// Ended is set if the program has ended and nothing more comes.
 	Ended bool
 }
 
 // Read returns the output since the last read. It waits for text, unless empty, until the time is over, or the
-// session or the context has ended. With an empty text it waits the whole time.
+// session or ctx has ended. With an empty text it waits the whole time.
 func (n *Session) Read(ctx context.Context, wait time.Duration, text string) Output {
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
@@ -59,7 +59,7 @@ func (n *Session) took(_ string, p []byte) {
 	n.news = make(chan struct{})
 }
 
-// unread is output not yet read: its first half and its last half if there is more than both.
+// unread is output not yet read: only its first and its last half if there is more.
 type unread struct {
 	half       int
 	head, tail []byte
@@ -72,13 +72,14 @@ func (u *unread) add(p []byte) {
 		u.head, p = append(u.head, p[:n]...), p[n:]
 	}
 	u.tail = append(u.tail, p...)
-	if over := len(u.tail) - u.half; over > u.half { // moved once for each half
+	if over := len(u.tail) - u.half; over > u.half { // moves once for each half
 		u.omitted += int64(over)
 		u.tail = append(u.tail[:0], u.tail[over:]...)
 	}
 }
 
-// find returns the number of bytes up to the end of a text, 0 if it is not there. Omitted bytes end no text.
+// find returns the number of bytes up to the end of a text, 0 if it is not there. A text cannot span omitted
+// bytes.
 func (u *unread) find(text string) int {
 	if text == "" {
 		return 0

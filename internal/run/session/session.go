@@ -1,9 +1,9 @@
-// Package session runs programs that calls interact with: on a terminal or on pipes, for as long as they are used.
-// Each is a background task of its own kind: it is confined as its command says, ends with the program that started
-// it at the latest, and is listed among the tasks.
+// Package session runs programs that calls interact with, on a terminal or on pipes. Each is a background task:
+// it is confined by its command, ends with the program that started it at the latest, and is listed among the
+// tasks.
 //
-// One call at a time has a session (see [Session.Enter]). Changes by its programs belong to that call, and
-// afterwards still to it until the next.
+// One call at a time has a session (see [Session.Enter]). Changes by its programs belong to that call, until
+// the next one.
 package session
 
 import (
@@ -34,7 +34,7 @@ const writePatience = 5 * time.Second
 type Options struct {
 	// Idle is how long a session may be unused before it is ended.
 	Idle time.Duration
-	// Unread bounds the output kept for the next read: the first half and the last half of what is longer.
+	// Unread bounds the output kept for the next read, in bytes: the first and the last half of a longer one.
 	Unread int
 }
 
@@ -58,7 +58,7 @@ func New(tasks *background.Store, o Options) *Sessions {
 	return &Sessions{tasks: tasks, options: o, live: make(map[string]*Session)}
 }
 
-// Spec is what to run.
+// Spec is a program to run.
 type Spec struct {
 	background.Spec
 	// OnTerminal gives the program a terminal of that size, instead of pipes.
@@ -66,7 +66,7 @@ type Spec struct {
 	Size       proc.Size
 }
 
-// Session is a program that runs, or has ended.
+// Session is a running or ended program.
 type Session struct {
 	of       *Sessions
 	id       string
@@ -74,14 +74,14 @@ type Session struct {
 	terminal *proc.Terminal
 	input    *os.File
 	turns    *effects.Turns
-	turn     chan struct{} // holds a token while nobody has the turn
+	turn     chan struct{} // holds a token while no call has the turn
 	ended    chan struct{}
 	idle     *time.Timer
 
 	mu     sync.Mutex
 	pid    int
 	unread unread
-	news   chan struct{} // closed when there is more to read, and then replaced
+	news   chan struct{} // closed and replaced when there is more to read
 }
 
 // Start starts a session. The call that starts it must Enter it for its turn. Errors are those of
@@ -127,7 +127,7 @@ func (s *Sessions) Start(ctx context.Context, spec Spec) (*Session, error) {
 	return n, nil
 }
 
-// connect makes the ends for writing to the session.
+// connect makes the pipes or terminal of the session's input.
 func (n *Session) connect(spec *Spec) (err error) {
 	if !spec.OnTerminal {
 		spec.Input, n.input, err = os.Pipe()
@@ -147,7 +147,7 @@ func (n *Session) connect(spec *Spec) (err error) {
 	return err
 }
 
-// Find returns the session of an id that a session of the host has started.
+// Find returns the session with an id, started by the host's session owner.
 func (s *Sessions) Find(id, owner string) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *Sessions) Find(id, owner string) (*Session, error) {
 	return n, nil
 }
 
-// ID names the session and its task.
+// ID is the id of the session and its task.
 func (n *Session) ID() string { return n.id }
 
 // Enter waits for the turn, and gives it to the call of ctx until leave.
@@ -200,7 +200,7 @@ func (n *Session) CloseInput() {
 	}
 }
 
-// Resize sets the size of the terminal.
+// Resize sets the terminal's size.
 func (n *Session) Resize(size proc.Size) error {
 	if n.terminal == nil {
 		return tool.Errorf(tool.Unsupported, "the program runs without a terminal, which has no size").
@@ -233,7 +233,7 @@ func (n *Session) Ended() bool {
 	}
 }
 
-// Task is the session as a task: its outcome, once it has ended.
+// Task returns the session's task, with its outcome once it has ended.
 func (n *Session) Task() (*background.Task, error) { return n.of.tasks.Get(n.id) }
 
 // End ends the program and its descendants.

@@ -31,8 +31,7 @@ import (
 
 const patience = time.Minute
 
-// TestMain is also the program of another process: one that starts a session,
-// and runs until it is killed.
+// TestMain is also another program, which starts a session and runs until it is killed.
 func TestMain(m *testing.M) {
 	if root := os.Getenv("SESSION_TEST_ROOT"); root != "" {
 		a := arena{root: root, level: sandbox.Level(os.Getenv("SESSION_TEST_LEVEL"))}
@@ -44,7 +43,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// arena is a workspace with sessions at a level of confinement.
 type arena struct {
 	t     *testing.T
 	root  string
@@ -84,7 +82,6 @@ func newArena(t *testing.T, level sandbox.Level, o session.Options) *arena {
 	return a
 }
 
-// each runs a test at every level.
 func each(t *testing.T, o session.Options, test func(*arena)) {
 	t.Helper()
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock, sandbox.Off} {
@@ -112,7 +109,7 @@ func (a *arena) write(s *session.Session, text string) {
 	require.NoError(a.t, s.Write(a.t.Context(), []byte(text)))
 }
 
-// until reads until a text comes, and gives all up to it.
+// until reads up to a text, and returns it all.
 func (a *arena) until(s *session.Session, text string) string {
 	a.t.Helper()
 	o := s.Read(a.t.Context(), patience, text)
@@ -120,7 +117,6 @@ func (a *arena) until(s *session.Session, text string) string {
 	return o.Text
 }
 
-// ends reads to the end of the session.
 func (a *arena) ends(s *session.Session) (session.Output, *background.Task) {
 	a.t.Helper()
 	o := s.Read(a.t.Context(), patience, "\x00never")
@@ -140,7 +136,7 @@ func TestREPLOfPython(t *testing.T) {
 		a.write(s, "print(x * 7, input.__name__)\n")
 		assert.Contains(a.t, a.until(s, ">>> "), "42 input")
 		a.write(s, "while True: print(1)\n\n")
-		a.until(s, "1\r\n1\r\n") // before that, ctrl-C would take back what was typed
+		a.until(s, "1\r\n1\r\n") // before that, ctrl-C would cancel the typed input
 		a.write(s, "\x03")
 		a.until(s, "KeyboardInterrupt")
 		a.until(s, ">>> ")
@@ -205,7 +201,7 @@ func TestPipes(t *testing.T) {
 	})
 }
 
-// A character that comes in two pieces is given whole.
+// A character that comes in two parts is returned whole.
 func TestCharacterCutInTwo(t *testing.T) {
 	a := newArena(t, sandbox.Off, session.Options{})
 	s := a.start(false, "/bin/sh", "-c", `printf 'a\303'; read x; printf '\244b\n'; read x`)
@@ -232,7 +228,7 @@ func TestFlood(t *testing.T) {
 	assert.True(t, utf8.ValidString(o.Text))
 }
 
-// ended is closed when a session has ended, without reading from it.
+// ended returns a channel that is closed when a session has ended, without reading from it.
 func ended(s *session.Session) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -273,8 +269,7 @@ func TestBoundsAndOwners(t *testing.T) {
 	assert.Equal(t, tool.CommandNotFound, tool.CodeOf(err))
 }
 
-// call runs something as a call of its own, whose processes are watched, and
-// gives what it changed.
+// call runs do as a call whose processes are watched, and returns what it changed.
 func (a *arena) call(do func(ctx context.Context)) *effects.Report {
 	a.t.Helper()
 	a.calls++
@@ -344,8 +339,7 @@ func TestShell(t *testing.T) {
 	})
 }
 
-// What a session changes belongs to the call that had it do so, and is undone
-// with that.
+// What a session changes belongs to the call that caused it, and is undone with that.
 func TestChangesBelongToCalls(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock} {
 		t.Run(string(level), func(t *testing.T) {
@@ -425,7 +419,6 @@ func TestDeathOfTheHost(t *testing.T) {
 	}
 }
 
-// TestSessionIsOutOfReach has programs of a session try what no command may.
 func TestSessionIsOutOfReach(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock} {
 		t.Run(string(level), func(t *testing.T) {

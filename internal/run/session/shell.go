@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/background"
 )
 
-// ShellKind marks shells among the tasks: they are not started by users.
+// ShellKind is the kind of shells among tasks: users do not start them.
 const ShellKind = "shell"
 
 // Shell is a shell that keeps its directory, variables and functions between commands. It starts with the first
@@ -38,8 +38,8 @@ type Ran struct {
 	TimedOut bool
 }
 
-// Run runs a command line to its end, with an empty standard input. If it exceeds the limit, or the context ends,
-// the shell is ended with it, and the next command has a new one.
+// Run runs a command line to its end, with an empty standard input. If it exceeds the limit, or ctx ends, the
+// shell ends with it, and the next command gets a new one.
 func (s *Shell) Run(ctx context.Context, command string, limit time.Duration) (*Ran, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Shell) Run(ctx context.Context, command string, limit time.Duration) (*
 	return ran, nil
 }
 
-// Restart ends the shell, if it runs. The next command has a new one.
+// Restart ends the shell if it runs. The next command has a new one.
 func (s *Shell) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,6 @@ func (s *Shell) end(now *Session) {
 	}
 }
 
-// running returns the running shell, a new one if need be.
 func (s *Shell) running(ctx context.Context) (*Session, error) {
 	if s.now != nil && !s.now.Ended() {
 		return s.now, nil
@@ -107,7 +106,7 @@ func (s *Shell) running(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// If a command redirects output for good, the marker still comes.
+	// The marker still comes if a command redirects output for good.
 	if err := started.Write(ctx, []byte("exec 2>&1 9>&1\n")); err != nil {
 		s.end(started)
 		return nil, err

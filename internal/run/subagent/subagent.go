@@ -1,5 +1,4 @@
-// Package subagent starts programs that work on delegated tasks: those of agent.hcl's agent blocks, as configured
-// for the tools that delegate.
+// Package subagent starts programs that work on delegated tasks: those of agent.hcl's agent blocks.
 package subagent
 
 import (
@@ -20,8 +19,8 @@ import (
 // DefaultTimeout bounds a run of an agent without its own timeout.
 const DefaultTimeout = 30 * time.Minute
 
-// The ways to pass an agent its task. PromptWord is the word of the command that is replaced by the task, if an
-// argument; without that word it is the last argument.
+// The ways to pass an agent its task. As Argument it replaces PromptWord in the command; without that word it
+// is the last argument.
 const (
 	Stdin      = "stdin"
 	Argument   = "argument"
@@ -49,7 +48,8 @@ type Agent struct {
 	Hosts   []string `json:"hosts,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
-	// Files are those that Command names, as the user approved them: if one has changed, the agent does not run.
+	// Files are those that Command names, as the user approved them: if one has changed, the agent does not
+	// run.
 	Files digest.Files `json:"files,omitempty"`
 }
 
@@ -61,8 +61,8 @@ var Schema string
 // Agents are the configured ones.
 type Agents []Agent
 
-// Find returns the agent of a role, "" for no role. The error is a *tool.Error: of code unavailable if no agent is
-// configured for that, and not_found for an unknown role.
+// Find returns the agent of a role, "" for no role. The error is a *tool.Error: of code unavailable if no agent
+// is configured for that, and not_found for an unknown role.
 func (as Agents) Find(role string) (*Agent, error) {
 	at := slices.IndexFunc(as, func(a Agent) bool { return a.Role == role })
 	switch {
@@ -77,7 +77,7 @@ func (as Agents) Find(role string) (*Agent, error) {
 		Suggest("The roles are: %s.", strings.Join(as.Roles(), ", ")).With("roles", as.Roles())
 }
 
-// Roles are the roles, in the order of the configuration.
+// Roles returns the roles in the order of the configuration.
 func (as Agents) Roles() []string {
 	roles := []string{}
 	for _, a := range as {
@@ -97,10 +97,10 @@ type Place struct {
 	Confine sandbox.Settings
 }
 
-// Spec is a run of the agent on a task, for background.Store.Start or, by [background.Spec.Command], proc.Run.
-// Session, kind, title and prefix are left to the caller. The error is a *tool.Error of code command_not_found if
-// the program is not installed, or lies in the workspace, and too_large for a task that is too long for an
-// argument.
+// Spec returns a run of the agent on a task, for background.Store.Start or, by [background.Spec.Command],
+// proc.Run. The caller sets session, kind, title and prefix. The error is a *tool.Error of code
+// command_not_found if the program is not installed or lies in the workspace, and too_large if the task is too
+// long for an argument.
 func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
 	if err := a.Files.Verify(); err != nil {
 		return background.Spec{}, err

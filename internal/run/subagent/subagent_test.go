@@ -52,7 +52,7 @@ func TestPrompt(t *testing.T) {
 		{"in a place of its own", []string{path, PromptWord, "--json"}, Argument, []string{path, prompt, "--json"}, ""},
 	} {
 		a := Agent{Command: test.command, Prompt: test.how}
-		for range 2 { // the command stays as it is configured
+		for range 2 { // the configured command stays unchanged
 			spec, err := a.Spec(prompt, Place{Root: t.TempDir()})
 			require.NoError(t, err, test.name)
 			assert.Equal(t, test.argv, spec.Argv, test.name)

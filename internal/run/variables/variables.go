@@ -1,4 +1,4 @@
-// Package variables knows the environment variables that do not reach a confined process unchanged.
+// Package variables lists the environment variables that do not reach a confined process unchanged.
 package variables
 
 import (
@@ -9,24 +9,24 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
-// AgentSocket is the variable for the socket of ssh's agent. It is passed to a process that is granted the socket
-// by its own name.
+// AgentSocket is the variable for ssh-agent's socket. It is passed to a process that is granted the socket by
+// its own name.
 const AgentSocket = "SSH_AUTH_SOCK"
 
-// Dropped lists variables for what the sandbox hides.
+// Dropped returns variables for what the sandbox hides.
 func Dropped() []string {
 	return []string{"XDG_RUNTIME_DIR", AgentSocket, "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
 		"DOCKER_HOST", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL"}
 }
 
-// Scratch are temporary directories, which a process may have privately.
+// Scratch returns temporary directories, of which a process may have private ones.
 func Scratch() []string { return []string{"/tmp", "/var/tmp", "/dev/shm"} }
 
-// caches are replaced if they name a place that may not be written.
+// caches are replaced if they name a place that is not writable.
 var caches = []string{"GOCACHE", "GOMODCACHE", "TMPDIR", "XDG_CACHE_HOME", "npm_config_cache"}
 
-// Withheld describes those of env that do not reach a process unchanged, in a few words each. write are the paths
-// granted by name, in trees are those that it may change anyway.
+// Withheld describes those of env that do not reach a process unchanged, in a few words each. write are the
+// paths granted by name, trees those that it may change anyway.
 func Withheld(env map[string]string, write []string, trees ...string) (said []string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]

@@ -16,14 +16,13 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// Limits of a copy: of its paths, and of the bytes that do not share their blocks with the tree.
+// Limits of a copy: its paths, and the bytes that do not share their blocks with the tree.
 const (
 	mostCopied      = 100_000
 	mostCopiedBytes = 1 << 30
 )
 
-// Copy returns the layer of a directory as a copy of it, where overlayfs does not work. A copy is made once in a
-// view.
+// Copy returns the layer of a directory as a copy, made once in a view, for where overlayfs does not work.
 func (v *View) Copy(tree string) (Layer, error) {
 	layer, err := v.Layer(tree)
 	if err != nil || layer.Copied {
@@ -149,7 +148,6 @@ func (c *copier) file(name, to string, info fs.FileInfo) (err error) {
 	return err
 }
 
-// original identifies a path of a copy in its original state.
 type original struct {
 	Inode   uint64        `json:"inode"`
 	Changed unix.Timespec `json:"changed"`
@@ -168,7 +166,7 @@ func (v *View) noteOriginals(l Layer) error {
 	paths := make(map[string]original)
 	err := filepath.WalkDir(l.Upper, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrPermission) && d != nil && d.IsDir() {
-			return nil // it was empty of what we could read
+			return nil // nothing readable was in it
 		}
 		if err != nil {
 			return err
@@ -230,5 +228,5 @@ func (o *Originals) Same(name string, is *unix.Stat_t) bool {
 	return known && was.Inode == is.Ino
 }
 
-// Below are the names that were copied in a directory.
+// Below returns the names that were copied in a directory.
 func (o *Originals) Below(dir string) []string { return o.below[dir] }

@@ -1,6 +1,5 @@
-// Package view makes processes change a copy-on-write view of directories: requested in the context of a call, and
-// passed on by the command about to be started. The sandbox of the command makes the view; package review reads the
-// changes in it.
+// Package view makes processes change a copy-on-write view of directories. A view is requested in the context
+// of a call and attached to a command, whose sandbox makes it; package review reads its changes.
 package view
 
 import (
@@ -18,7 +17,7 @@ import (
 
 // Extended attributes of overlayfs in an upper layer, where they need no privilege.
 const (
-	// Opaque marks a directory through which nothing of the tree shows.
+	// Opaque marks a directory that hides the tree's.
 	Opaque = "user.overlay.opaque"
 	// Origin has the handle of the file or directory that was copied up.
 	Origin = "user.overlay.origin"
@@ -38,13 +37,13 @@ type Layer struct {
 	Tree string `json:"tree"`
 	// Upper holds the changes in the form of overlayfs, or a full copy.
 	Upper string `json:"upper"`
-	// Work is for the kernel alone. A copy has none.
+	// Work is the kernel's work directory; a copy has none.
 	Work string `json:"-"`
 	// Copied is set for a copy.
 	Copied bool `json:"copied,omitempty"`
 }
 
-// New makes a view that keeps changes in a directory, which is made and must be where no process of the view can
+// New makes a view with its changes in dir, which is created and must be where no process of the view can
 // write.
 func New(dir string) (*View, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -54,10 +53,10 @@ func New(dir string) (*View, error) {
 	return &View{dir: dir, began: began}, err
 }
 
-// patience bounds the wait until changes have a later time than the view, to distinguish them from earlier ones.
+// patience bounds the wait for a later time than the view's, which distinguishes changes from earlier ones.
 const patience = 100 * time.Millisecond
 
-// tick returns the time of the clock that stamps files, and waits until it has advanced.
+// tick waits until the clock that stamps files has advanced, and returns its time.
 func tick(dir string) (time.Time, error) {
 	now, err := stamp(dir)
 	for next := now; err == nil && !next.After(now) && time.Since(now) < patience; {
@@ -66,7 +65,7 @@ func tick(dir string) (time.Time, error) {
 	return now, err
 }
 
-// stamp changes a file and returns its time, by the clock that stamps files.
+// stamp changes a file and returns its time.
 func stamp(dir string) (time.Time, error) {
 	name := filepath.Join(dir, "clock")
 	if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
@@ -82,7 +81,7 @@ func stamp(dir string) (time.Time, error) {
 // Dir is the directory of the changes.
 func (v *View) Dir() string { return v.dir }
 
-// StartedAt is when the view was made, by the clock of the file system.
+// StartedAt returns when the view was made, by the file system's clock.
 func (v *View) StartedAt() time.Time { return v.began }
 
 // Layer makes and returns the layer of a directory for the next command.
@@ -159,7 +158,7 @@ func Find(dir, name string) *View {
 	return nil
 }
 
-// Sweep removes views below a directory that are older than an age: their process was killed.
+// Sweep removes views below dir older than age: their process was killed.
 func Sweep(dir string, age time.Duration) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -170,7 +169,7 @@ func Sweep(dir string, age time.Duration) {
 	}
 }
 
-// Layers are those of the directories in the view.
+// Layers returns the layers of the view's directories.
 func (v *View) Layers() []Layer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -180,7 +179,7 @@ func (v *View) Layers() []Layer {
 // Remove removes the view with all its changes.
 func (v *View) Remove() error { return clearOut(v.dir) }
 
-// clearOut removes a directory in which programs and the kernel may have left inaccessible directories.
+// clearOut removes a directory that may contain inaccessible directories of programs and the kernel.
 func clearOut(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
@@ -188,7 +187,7 @@ func clearOut(dir string) error {
 	}
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // before it is read
+			_ = os.Chmod(path, 0o700) // so that it can be read
 		}
 		return nil
 	})
@@ -214,8 +213,8 @@ type wish struct {
 
 var attached sync.Map // of *wish, by *exec.Cmd
 
-// Attach makes the sandbox of the command put it into the view. entered reports whether that has happened; call
-// detach once the command has been started or given up.
+// Attach makes the sandbox of the command put it into the view. entered reports whether it did; call detach
+// once the command has been started or given up.
 func Attach(cmd *exec.Cmd, v *View) (entered func() bool, detach func()) {
 	if v == nil {
 		return func() bool { return true }, func() {}

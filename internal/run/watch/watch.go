@@ -1,5 +1,5 @@
-// Package watch passes a watcher of processes' changes from the start of a call to the sandbox: in the context of
-// the call, and then by the command about to be started.
+// Package watch passes a watcher of processes' changes to the sandbox: from the context of a call to the
+// command about to be started.
 package watch
 
 import (
@@ -11,22 +11,22 @@ import (
 // What is how a change affects a path.
 type What byte
 
-// The ways: something is made, replaced, written to or removed, or only its metadata changes.
+// Something is made, replaced, written to or removed, or only its metadata changes.
 const (
 	Content What = iota
 	Attributes
 )
 
-// Place is a name in an open directory, both as the process sees them. Path is that of the name, absolute and
-// without symlinks. Without a name it is that of Dir, which is open with O_PATH.
+// Place is a name in an open directory, both as the process sees them. Path is the name's, absolute and without
+// symlinks; without a name, that of Dir. Dir is open with O_PATH.
 type Place struct {
 	Path string
 	Dir  int
 	Name string
 }
 
-// Watcher learns of changes before they happen. Its methods may be called from any thread, and the process waits
-// meanwhile.
+// Watcher is notified of changes before they happen. Its methods may be called from any thread; the process
+// waits meanwhile.
 type Watcher interface {
 	// Begin is called before processes run; done once they have ended.
 	Begin() (done func())
@@ -36,7 +36,7 @@ type Watcher interface {
 	Wants(path string, what What) bool
 	// Before is called before a place changes.
 	Before(at Place, what What)
-	// Rename is called before a place is moved, with all below it; with exchange, the two places are swapped.
+	// Rename is called before a place is moved with all below it; with exchange, the two places are swapped.
 	Rename(from, to Place, exchange bool)
 	// Missed reports why changes could not be watched.
 	Missed(why string)

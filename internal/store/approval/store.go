@@ -41,14 +41,14 @@ type Call struct {
 	Tool    string `json:"tool"`
 	// Params are the complete parameters with their defaults, for a new preview of the call; people see Seen.
 	Params json.RawMessage `json:"params"`
-	// Shown are the parameters without the secret ones; nil if there are none.
+	// Shown are the parameters without the secret ones; nil if none is secret.
 	Shown json.RawMessage `json:"shown,omitempty"`
 	// Flags are toolhost's flags that select the agent.hcl. They do not identify the call.
 	Flags []string `json:"flags,omitempty"`
-	// Effects is the digest of the call's changes in a view of the workspace, if made in one: the approval is for
-	// these changes alone.
+	// Effects is the digest of the call's changes in a view of the workspace, if made in one: only these are
+	// approved.
 	Effects string `json:"effects,omitempty"`
-	// Connect is "HOST:PORT" if not the call waits but a connection of its processes.
+	// Connect is "HOST:PORT" if a connection of the call's processes waits, not the call.
 	Connect string `json:"connect,omitempty"`
 	// Client is the client's name for itself. It does not identify the call.
 	Client string `json:"client,omitempty"`
@@ -71,7 +71,7 @@ func (c Call) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Seen are the parameters for display.
+// Seen returns the parameters for display.
 func (c Call) Seen() json.RawMessage {
 	if c.Shown != nil {
 		return c.Shown
@@ -79,14 +79,14 @@ func (c Call) Seen() json.RawMessage {
 	return c.Params
 }
 
-// Public is the call for display.
+// Public returns the call for display.
 func (p Pending) Public() Pending {
 	p.Params, p.Shown = p.Seen(), nil
 	return p
 }
 
-// Always is the rule that "always" adds. It is an error for a call with secret parameters, which the rule would
-// store for good.
+// Always returns the rule that "always" adds. It is an error for a call with secret parameters, which the rule
+// would store.
 func (c Call) Always() (policy.Rule, error) {
 	switch {
 	case c.Connect != "":
@@ -99,7 +99,7 @@ func (c Call) Always() (policy.Rule, error) {
 	return policy.Exactly(c.Toolset, c.Tool, c.Params), nil
 }
 
-// Line is the call in one line.
+// Line returns a line about the call.
 func (c Call) Line() string {
 	if c.Connect != "" {
 		return show.Line(c.Connect) + " for " + show.Call(c.Tool, c.Seen())
@@ -148,7 +148,7 @@ func Open(state tool.State, dir, workspace string, trees ...string) (*Store, err
 		now: time.Now}, nil
 }
 
-// File adds a waiting call. One that already waits is returned with its time renewed.
+// File adds a waiting call, or renews the time of an equal one.
 func (s *Store) File(ctx context.Context, call Call, reason string) (Pending, error) {
 	waiting, err := s.List(ctx)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Store) File(ctx context.Context, call Call, reason string) (Pending, er
 	return p, s.state.Set(ctx, p.ID, tool.MustMarshal(p))
 }
 
-// List returns the waiting calls, the oldest first, and drops expired ones.
+// List returns the waiting calls, oldest first, and drops expired ones.
 func (s *Store) List(ctx context.Context) ([]Pending, error) {
 	keys, err := s.state.Keys(ctx, "")
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *Store) read(ctx context.Context, key string) (p Pending, ok bool, err e
 	return p, !broken && s.now().Before(p.Expires), nil
 }
 
-// Get returns the pending call of that ID.
+// Get returns the pending call with an ID.
 func (s *Store) Get(ctx context.Context, id string) (Pending, error) {
 	p, ok, err := s.read(ctx, strings.ToLower(id))
 	if err == nil && !ok {
@@ -237,7 +237,7 @@ type grant struct {
 
 const grantVersion = 2
 
-// Approve allows the call of p to run, once, and removes it from the waiting ones.
+// Approve allows the call of p to run once, and removes it from the waiting ones.
 func (s *Store) Approve(ctx context.Context, p Pending) error { return s.decide(ctx, p, Word{}) }
 
 // Refuse makes the next call equal to p fail with the reason, which may be empty.
@@ -275,7 +275,7 @@ func (s *Store) Take(call Call) (*Word, error) {
 		return nil, userdir.Newer("an approval", path, path, formatOf(data), grantVersion)
 	}
 	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // another call was faster
+		return nil, nil // another call took it
 	} else if err != nil {
 		return nil, s.failure(err)
 	}
@@ -292,7 +292,6 @@ func (s *Store) holds(data []byte, digest string) *Word {
 	return &g.Word
 }
 
-// formatOf is the format of a file, 0 if it has none.
 func formatOf(data []byte) int {
 	var g struct {
 		Version int `json:"version"`
@@ -301,7 +300,6 @@ func formatOf(data []byte) int {
 	return g.Version
 }
 
-// sweep removes expired approvals.
 func (s *Store) sweep() {
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json"))
 	for _, path := range files {
@@ -322,18 +320,18 @@ func (s *Store) failure(err error) error {
 		Suggest("Check that the directory belongs to you and is writable.")
 }
 
-// Approved is the message to the approver of a call.
+// Approved returns the message to the approver of a call.
 func Approved() string {
 	return fmt.Sprintf("Approved, for %s. Tell the agent to make the call again.", Spoken(GrantTime))
 }
 
-// Denied is the message to a user who denied a call of the named tool.
+// Denied returns the message to a user who denied a call of the named tool.
 func Denied(name string) string {
 	return fmt.Sprintf("Denied. The agent is told when it makes the call of %s again, within %s.", show.Line(name),
 		Spoken(GrantTime))
 }
 
-// NotApproved is the error of a command that was to approve a call of the named tool when it was denied.
+// NotApproved returns the error of a command for approving a call of the named tool when it was denied.
 func NotApproved(name string) error {
 	return tool.Errorf(tool.Denied, "the call of %s is not approved", show.Line(name)).
 		Suggest("It will not run. The agent is told when it makes the call again.")

@@ -168,7 +168,7 @@ func TestARefusalTellsTheReasonOnce(t *testing.T) {
 	assert.True(t, word.Refused, "the last word counts")
 }
 
-// What the schema hides is kept for the call, and shown and remembered nowhere.
+// What the schema hides is kept for the call, but neither shown nor remembered.
 func TestSecretParameters(t *testing.T) {
 	b := open(t)
 	call := Call{Tool: "pay", Params: json.RawMessage(`{"pin":"S3CRET"}`), Shown: json.RawMessage(`{"pin":"[redacted]"}`)}

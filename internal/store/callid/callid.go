@@ -11,18 +11,17 @@ import (
 	"sync"
 )
 
-// file is the file whose size counts the names.
 const file = "calls"
 
 // Names makes the names of a workspace's calls. It is safe for concurrent use.
 type Names struct {
-	path string // of the file; "" for random names
+	path string // "" for random names
 
 	mu   sync.Mutex
 	file *os.File
 }
 
-// In returns the names of the workspace with the state directory dir. They are random if dir is empty or cannot be
+// In returns the names of the workspace with the state directory dir; random ones if dir is empty or cannot be
 // written.
 func In(dir string) *Names {
 	if dir == "" {
@@ -39,7 +38,7 @@ func (c *Names) Next() string {
 	return "x" + strings.ToLower(rand.Text()[:8])
 }
 
-// Close closes the file, until a later Next.
+// Close closes the file; a later Next opens it again.
 func (c *Names) Close() error {
 	if c == nil {
 		return nil
@@ -54,8 +53,8 @@ func (c *Names) Close() error {
 	return err
 }
 
-// count appends a byte to the file and returns the position after it. The kernel moves an appending file's offset
-// under the same lock as it writes, so that each process gets its own.
+// count appends a byte to the file and returns the position after it. The kernel moves an appending file's
+// offset under the same lock as it writes, so each process gets its own.
 func (c *Names) count() (int64, error) {
 	if c.path == "" {
 		return 0, fs.ErrNotExist
@@ -75,7 +74,7 @@ func (c *Names) count() (int64, error) {
 	return c.file.Seek(0, io.SeekCurrent)
 }
 
-// The characters of a name, of which the first is a letter, without similar ones.
+// The characters of a name, without similar ones; the first is a letter.
 const (
 	letters    = "abcdefghjkmnpqrstvwxyz"
 	characters = "0123456789" + letters
@@ -84,8 +83,7 @@ const (
 // plain is how many names have four characters.
 const plain = int64(len(letters) * 32 * 32 * 32)
 
-// name returns the name of the call n. Consecutive ones differ in several characters, so that a typo does not name
-// another call.
+// name returns the name of the call n. Consecutive ones differ in several characters, against typos.
 func name(n int64) string {
 	const step, start = 445513, 577945 // step has no factor in common with plain
 	at := (n%plain*step + start) % plain

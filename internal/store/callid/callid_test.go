@@ -24,7 +24,7 @@ func TestNamesDiffer(t *testing.T) {
 	}
 }
 
-// Names are given once by all that count at a time, and begin with the same one.
+// Names are unique among concurrent processes, and begin with the same one.
 func TestNext(t *testing.T) {
 	dir := t.TempDir()
 	first := In(dir)

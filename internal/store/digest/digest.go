@@ -17,7 +17,7 @@ import (
 // Files are the hashes of files by their absolute paths, see [Of].
 type Files map[string]string
 
-// Changed lists the changed files.
+// Changed returns the changed files.
 func (f Files) Changed() (changed []string) {
 	for _, path := range slices.Sorted(maps.Keys(f)) {
 		if Of(path) != f[path] {
@@ -37,7 +37,7 @@ func (f Files) Verify() error {
 	return nil
 }
 
-// Of is the hash of a file, "" if missing. An unreadable file equals nothing.
+// Of returns the hash of a file, "" if missing. An unreadable file equals nothing.
 func Of(path string) string {
 	info, err := os.Stat(path)
 	switch {

@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// Ways to a file that are not its plain path: each either fails and changes
-// nothing, or is recorded and undone.
+// Ways to a file other than its plain path: each fails and changes nothing, or is recorded and undone.
 func TestByways(t *testing.T) {
 	testneed.Program(t, "python3")
 	lines := map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// python runs a script of Python as a call, there and back.
+// python runs a Python script as a call, and undoes and redoes it.
 func (a *arena) python(prepare, script string, files ...string) {
 	a.t.Helper()
 	python, err := exec.LookPath("python3")
@@ -93,7 +93,7 @@ list(map(lambda t: (t.start(), 0), ts := [threading.Thread(target=work, args=(n,
 	})
 }
 
-// A file too large to be kept is said to be lost, and undo says so.
+// A file too large to be kept is reported as lost, also by undo.
 func TestTooLarge(t *testing.T) {
 	each(t, func(a *arena) {
 		a.outside("truncate -s 4G sparse; echo one >a.txt")
@@ -107,7 +107,6 @@ func TestTooLarge(t *testing.T) {
 	})
 }
 
-// What programs fill by themselves is counted and not kept.
 func TestIgnored(t *testing.T) {
 	each(t, func(a *arena) {
 		report := a.sh("mkdir -p node_modules/x; echo 1 >node_modules/x/y; echo 2 >b")
@@ -116,7 +115,7 @@ func TestIgnored(t *testing.T) {
 	})
 }
 
-// What a symlink leads to outside is the sandbox's to refuse, and no effect.
+// Files outside that a symlink leads to are refused by the sandbox, and are no effect.
 func TestFilesOfLinksThatLeadOutside(t *testing.T) {
 	each(t, func(a *arena) {
 		outside := filepath.Join(t.TempDir(), "o")

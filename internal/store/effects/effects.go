@@ -1,5 +1,5 @@
-// Package effects records what the processes of a call change, so that it can be listed and undone like changes by
-// tools. The sandbox's supervisor reports every change to a [Call] before it happens, and at the end of the call
+// Package effects records what the processes of a call change, so that it can be listed and undone like changes
+// by tools. The sandbox's supervisor reports every change to a [Call] before it happens; at the end of the call
 // the paths are examined again.
 package effects
 
@@ -30,17 +30,17 @@ const (
 // patience bounds the wait for the watchers of a call's processes, which end with the last one.
 const patience = 5 * time.Second
 
-// Trees are where changes are recorded: the root of the workspace, and the further trees of file tools. All are
+// Trees are where changes are recorded: the root of the workspace, and the further trees of file tools, all
 // absolute real paths.
 type Trees struct {
 	Root  string
 	Allow []string
-	// Ignore are patterns, as in a .gitignore file, of what is only counted, besides the defaults. One that begins
-	// with ! is recorded.
+	// Ignore are further patterns, as in a .gitignore file, of what is only counted. One that begins with ! is
+	// recorded.
 	Ignore []string
 }
 
-// name is the undo store's name of a path; false if it lies elsewhere.
+// name returns the undo store's name of a path; false if it lies elsewhere.
 func (t Trees) name(path string) (string, bool) {
 	if rest, ok := strings.CutPrefix(path, t.Root+"/"); ok {
 		return rest, true
@@ -53,7 +53,6 @@ func (t Trees) name(path string) (string, bool) {
 	return "", false
 }
 
-// path is the inverse of name.
 func (t Trees) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -88,17 +87,16 @@ type Call struct {
 	bytes    int64
 	beyond   int               // paths past a bound
 	ignored  map[string]int    // changes, by what they were ignored for
-	objects  map[string]bool   // that the call has made, of git
-	lost     map[string]string // of what file tools changed, with the reason
+	objects  map[string]bool   // git's objects that the call made
+	lost     map[string]string // why old content is not kept, by path
 	missed   []string
 	ended    bool
-	late     *Call // for processes that outlive the call; nil for none
+	late     *Call // for processes that outlive the call; may be nil
 
 	patience  time.Duration
-	unlocking sync.Mutex // while modes are opened for a look
+	unlocking sync.Mutex // held while modes are opened to read
 }
 
-// kept is the recorded state of a path.
 type kept struct {
 	id    string
 	state undo.State
@@ -113,8 +111,8 @@ func New(store *undo.Store, call undo.Call, trees Trees) *Call {
 		objects: make(map[string]bool), lost: make(map[string]string), patience: patience}
 }
 
-// With returns a context whose processes the call watches, and which reports to it changes by file tools that are
-// not kept. A nil call does neither.
+// With returns a context whose processes the call watches, and which reports to it changes by file tools that
+// are not kept. A nil call does neither.
 func With(ctx context.Context, c *Call) context.Context {
 	if c == nil {
 		return ctx
@@ -144,7 +142,7 @@ func (c *Call) Active() bool { return c.began.Load() }
 // Missed implements watch.Watcher.
 func (c *Call) Missed(why string) { c.report(func(c *Call) { c.miss(why) }) }
 
-// report passes a report to the call, or after its end to its background recorder, if any; else it returns false.
+// report passes a report to the call, or after its end to its background recorder; false without one.
 func (c *Call) report(take func(*Call)) bool {
 	c.mu.Lock()
 	if !c.ended {
@@ -165,7 +163,7 @@ func (c *Call) miss(why string) {
 
 // Wants implements watch.Watcher.
 func (c *Call) Wants(path string, what watch.What) bool {
-	wanted := true // where the call has ended, Before decides
+	wanted := true // if the call has ended, Before decides
 	c.report(func(c *Call) { _, wanted = c.wants(path, what) })
 	return wanted
 }
@@ -260,7 +258,7 @@ func (c *Call) keep(name string, state undo.State, whole bool) {
 	c.paths[name] = &kept{id, state, whole}
 }
 
-// cause is the innermost error, which is the same for all paths.
+// cause returns the innermost error, which is the same for all paths.
 func cause(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
@@ -273,7 +271,7 @@ func cause(err error) error {
 
 // Report is the outcome of a call.
 type Report struct {
-	// Files are the changed paths, sorted, as the undo store names them.
+	// Files are the changed paths, sorted, named as in the undo store.
 	Files []string
 	// Lost are those whose old content is not kept, with the reason.
 	Lost map[string]string
@@ -281,7 +279,7 @@ type Report struct {
 	Ignored map[string]int
 	// Beyond counts the paths past MaxPaths.
 	Beyond int
-	// Missed says why there may be more changes, and Err what failed.
+	// Missed is why there may be more changes, Err what failed.
 	Missed []string
 	Err    error
 }
@@ -353,7 +351,7 @@ func (c *Call) noted(r *Report) *Report {
 	return r
 }
 
-// endOfAll examines the final state of all paths.
+// endOfAll returns the final state of all paths.
 func (c *Call) endOfAll() map[string]undo.State {
 	names := slices.Collect(maps.Keys(c.paths))
 	states, reals := make([]undo.State, len(names)), make(map[string]bool)

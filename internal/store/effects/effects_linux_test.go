@@ -26,7 +26,6 @@ var (
 	redo = undo.Selection{Redo: true}
 )
 
-// arena is a workspace whose commands are watched.
 type arena struct {
 	t     *testing.T
 	root  string
@@ -34,13 +33,12 @@ type arena struct {
 	store *undo.Store
 	ws    *workspace.Workspace
 	calls int
-	// cache is where programs keep their own files, nothing by default, and
-	// env what they are told besides.
+	// cache is the directory of programs' own files, empty by default, and env further variables.
 	cache string
 	env   []string
-	// ignore is what is not kept.
+	// ignore are patterns of what is not kept.
 	ignore []string
-	// check is a script that succeeds on a tree with all that belongs to it.
+	// check is a script that succeeds on a complete tree.
 	check string
 }
 
@@ -66,7 +64,6 @@ func newArena(t *testing.T, level sandbox.Level) *arena {
 	return &arena{t: t, root: root, level: level, store: store, ws: ws}
 }
 
-// each runs a test at both levels.
 func each(t *testing.T, test func(*arena)) {
 	t.Helper()
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock} {
@@ -74,7 +71,6 @@ func each(t *testing.T, test func(*arena)) {
 	}
 }
 
-// sh runs a script as a call and gives what became of it.
 func (a *arena) sh(script string) *effects.Report {
 	a.t.Helper()
 	return a.run([]string{"/bin/sh", "-c", script})
@@ -97,7 +93,6 @@ func (a *arena) run(argv []string) *effects.Report {
 	return call.End()
 }
 
-// undo takes the last call back, redo the last undo.
 func (a *arena) undo() {
 	a.t.Helper()
 	_, err := a.store.Undo(context.Background(), a.ws, last)
@@ -110,11 +105,11 @@ func (a *arena) redo() {
 	require.NoError(a.t, err)
 }
 
-// tree is all that there is: kind, mode, content or target by path.
+// tree describes all files: kind, mode, content or target by path.
 func (a *arena) tree() map[string]string {
 	a.t.Helper()
 	found := make(map[string]string)
-	var locked []func() // directories again
+	var locked []func() // locks directories again
 	defer func() {
 		for _, lock := range slices.Backward(locked) {
 			lock()
@@ -162,7 +157,7 @@ func (a *arena) tree() map[string]string {
 	return found
 }
 
-// there and back: a script's call is undone and redone.
+// thereAndBack undoes and redoes a script's call.
 func (a *arena) thereAndBack(prepare, script string, files ...string) {
 	a.t.Helper()
 	if prepare != "" {
@@ -184,7 +179,6 @@ func (a *arena) thereAndBack(prepare, script string, files ...string) {
 	require.Equal(a.t, after, a.tree(), "after redo of: %s", script)
 }
 
-// outside runs a script that nobody watches.
 func (a *arena) outside(script string) {
 	a.t.Helper()
 	ended, err := proc.Run(context.Background(), proc.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: a.root,

@@ -22,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// Holes that are made in a file, and room that is made without writing.
+// Holes made in a file, and space allocated without writing.
 func TestHoles(t *testing.T) {
 	each(t, func(a *arena) {
 		a.python("head -c 100000 /dev/zero | tr '\\0' x >big; echo small >small", `
@@ -36,7 +36,7 @@ fallocate("small", 0, 0, 70000)`, "big", "small")
 	})
 }
 
-// Undo gives nobody a set-user-ID bit, and says so.
+// Undo never sets a set-user-ID bit, and says so.
 func TestSpecialBits(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t
@@ -61,8 +61,8 @@ func TestSpecialBits(t *testing.T) {
 	})
 }
 
-// Where the disk is full the command goes on. What could not be kept is said;
-// each file comes back whole or stays as the command has left it.
+// On a full disk the command continues. What could not be kept is reported; each file is restored or stays as
+// the command left it.
 func TestAFullDiskWhileKeeping(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t
@@ -109,7 +109,7 @@ func TestAFullDiskWhileKeeping(t *testing.T) {
 	})
 }
 
-// Where nothing can be kept, each path is named, and no undo is offered.
+// If nothing can be kept, each path is named, and no undo is offered.
 func TestNothingCanBeKept(t *testing.T) {
 	root, state := t.TempDir(), filepath.Join(t.TempDir(), "undo")
 	require.NoError(t, os.WriteFile(state, []byte("no directory"), 0o600))
@@ -129,8 +129,7 @@ func TestNothingCanBeKept(t *testing.T) {
 	assert.False(t, report.Undoable())
 }
 
-// Of a command that writes more files than are kept, the result says how many
-// are not; the others come back.
+// If a command writes more files than are kept, the result says how many are not; the others are restored.
 func TestMoreFilesThanAreKept(t *testing.T) {
 	testneed.LongOnly(t, "200,000 files take a minute")
 	const files = 200_000
@@ -149,7 +148,7 @@ func TestMoreFilesThanAreKept(t *testing.T) {
 	assert.Equal(t, report.Note(), calls[0].NotKept)
 }
 
-// serving is a process that does what files ask it to, until it is to stop.
+// serving is a process that executes files until told to stop.
 const serving = `until test -e stop; do
 	for todo in *.todo; do
 		name=${todo%.todo}
@@ -158,8 +157,8 @@ const serving = `until test -e stop; do
 	sleep 0.02
 done`
 
-// What a process that serves many calls changes belongs to the one call that is
-// under way; between calls, and where there are two, to a call of its own.
+// Changes by a process that serves many calls belong to the only call in progress, or else to a call of its
+// own.
 func TestLife(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t
@@ -219,8 +218,7 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// A directory of any depth is moved with few descriptors of the host, and what is
-// not looked at is said.
+// A directory of any depth is moved with few descriptors of the host, and what is not examined is reported.
 func TestMoveOfADeepDirectory(t *testing.T) {
 	testneed.Program(t, "python3")
 	each(t, func(a *arena) {

@@ -12,25 +12,25 @@ import (
 var regenerable = []string{"node_modules", "bower_components", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache",
 	".pytest_cache", ".ruff_cache", ".gradle", ".parcel-cache", ".turbo", ".dart_tool", ".svelte-kit", ".next", ".nuxt"}
 
-// built are directories of build output if git ignores them and tracks no file in them, else of the project.
+// built are directories of build output, if git ignores them and tracks no file in them; otherwise the
+// project's.
 var built = []string{"target", "build", "dist", "out", "bin", "obj", "venv", ".output", ".cache", "coverage", "htmlcov",
 	"cmake-build-debug", "cmake-build-release"}
 
-// rules decide what is only counted. Other files that git ignores are kept: nothing else brings them back.
+// rules decide what is only counted. Other files that git ignores are kept: nothing else restores them.
 type rules struct {
 	given *workspace.Patterns
 	tops  []top
 	dirs  map[string]bool
 }
 
-// top is a tree: its path prefix, and its .gitignore rules.
 type top struct {
 	prefix  string
 	git     *workspace.Patterns
 	tracked *tracked
 }
 
-// newRules reads them before a call begins, so that it cannot change them.
+// newRules reads the rules before a call begins, so that it cannot change them.
 func newRules(trees Trees) *rules {
 	r := &rules{given: workspace.NewPatterns(trees.Ignore), dirs: make(map[string]bool)}
 	for _, tree := range trees.Allow {
@@ -40,8 +40,8 @@ func newRules(trees Trees) *rules {
 	return r
 }
 
-// ignore returns the directory because of which changes below a path are not kept, or the path itself if it is
-// named; "" for a path that is kept. Patterns apply from the top of each tree.
+// ignore returns the directory because of which changes below a path are not kept, or the path itself if named,
+// or "". Patterns apply from the top of each tree.
 func (r *rules) ignore(name string) string {
 	in := r.tops[slices.IndexFunc(r.tops, func(t top) bool { return strings.HasPrefix(name, t.prefix) })]
 	for i := len(in.prefix) + 1; i < len(name); i++ {
@@ -71,8 +71,8 @@ func (r *rules) dir(in top, dir string) bool {
 	return ignored
 }
 
-// repository returns the repository directory of an object's path, "" for other paths. Objects are named by their
-// content: those that a call adds may stay, and those that it removes are kept like all else.
+// repository returns the repository directory of an object's path, or "". Objects are named by their content:
+// those that a call adds may stay, those that it removes are kept like other files.
 func repository(name string) string {
 	parts := strings.Split(name, "/")
 	for i := 1; i < len(parts)-1; i++ {

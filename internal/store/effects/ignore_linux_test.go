@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What git ignores is kept, but for directories of build output; agent.hcl names
-// more, and takes back what is by default.
+// What git ignores is kept, except for directories of build output; agent.hcl adds patterns, and revokes
+// defaults.
 func TestWhatIsIgnored(t *testing.T) {
 	each(t, func(a *arena) {
 		a.outside(`printf '/target/\n.env\n*.log\ndata\n' >.gitignore; mkdir -p target data build sub/target raw node_modules/x
@@ -47,7 +47,7 @@ echo 1 | tee target/o data/f build/f sub/target/o raw/big.iso raw/f node_modules
 	})
 }
 
-// A command cannot have what it changes ignored.
+// A command cannot make its changes ignored.
 func TestACommandIgnoresNothing(t *testing.T) {
 	each(t, func(a *arena) {
 		a.outside("mkdir build; echo 1 >build/f; echo nothing >.gitignore")
@@ -55,7 +55,7 @@ func TestACommandIgnoresNothing(t *testing.T) {
 	})
 }
 
-// A rule that an earlier call made does not turn files that git tracks into build output.
+// A rule made by an earlier call does not turn files that git tracks into build output.
 func TestTrackedFilesAreNoBuildOutput(t *testing.T) {
 	each(t, func(a *arena) {
 		a.outside("git init -q . && mkdir bin && echo 1 >bin/tool && git add bin/tool && echo 2 >bin/tool")

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Patterns hold from the top of each tree: of the workspace, and of those that
-// tools may use besides, each with what git ignores there.
+// Patterns apply from the top of each tree, the workspace and further ones, each with what git ignores there.
 func TestPatternsInAllowedTrees(t *testing.T) {
 	root, allowed, plain := t.TempDir(), t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(root, ".gitignore"), []byte("dist/\n"), 0o644))

@@ -27,8 +27,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// killedEnv makes the test binary one that [TestKilledHosts] kills. Its arguments
-// are what to do, the level, the workspace, and where calls and changes are kept.
+// killedEnv makes the test binary one that [TestKilledHosts] kills. Its arguments are what to do, the level,
+// the workspace, and the directories of calls and changes.
 const killedEnv = "TOOLHOST_EFFECTS_TEST_KILLED"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// beKilled does it as one call, and says when it begins and when it has ended.
+// beKilled does it as one call, and prints when it begins and has ended.
 func beKilled(what string, level sandbox.Level, root, kept, state string) error {
 	store, err := undo.Open(kept, undo.Options{})
 	if err != nil {
@@ -96,8 +96,8 @@ func runMany(store *undo.Store, level sandbox.Level, root string) error {
 	return call.End().Err
 }
 
-// killed starts a child and kills it at a random point, if it has not ended
-// before. It gives how long the child had, from its beginning.
+// killed starts a child and kills it at a random point, unless it ends before. It returns how long the child
+// had, from its beginning.
 func (a *arena) killed(what, state string, patience time.Duration) time.Duration {
 	a.t.Helper()
 	cmd := exec.Command(os.Args[0], what, string(a.level), a.root, a.store.Dir(), state)
@@ -122,22 +122,20 @@ func (a *arena) killed(what, state string, patience time.Duration) time.Duration
 	return took
 }
 
-// still waits until nothing changes the tree any more: the processes of a host
-// that was killed are killed with it, which takes a moment.
+// still waits until the tree no longer changes: the processes of a killed host end a moment later.
 func (a *arena) still() {
 	a.t.Helper()
 	require.Eventually(a.t, func() bool {
 		links, err := filepath.Glob("/proc/[0-9]*/cwd")
 		return err == nil && !slices.ContainsFunc(links, func(link string) bool {
-			dir, _ := os.Readlink(link) // of processes of other users, nothing
+			dir, _ := os.Readlink(link) // empty for processes of other users
 			return strings.HasPrefix(dir, a.root)
 		})
 	}, 10*time.Minute, 5*time.Millisecond)
 }
 
-// TestKilledHosts kills the host while it keeps what a command changes, while it
-// undoes that and while it does it again, at random points: with the next undo or
-// redo the tree is as it was before or after the command, and the record verifies.
+// TestKilledHosts kills the host at random points while it records, undoes or redoes a command's changes: after
+// the next undo or redo the tree is as before or after the command, and the record verifies.
 func TestKilledHosts(t *testing.T) {
 	testproc.Unchanged(t)
 	rounds := 6

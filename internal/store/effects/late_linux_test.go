@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// What a process changes that outlives its call can be undone, and what comes after the end of a call that no process
-// outlives belongs to the process that made it. Neither leaves anything open.
+// Changes by a process that outlives its call can be undone; other changes after a call's end belong to the
+// process that made them. Neither leaves anything open.
 func TestChangesAfterTheEndOfACall(t *testing.T) {
 	for name, outlives := range map[string]bool{"a process that outlives it": true, "a plugin's process": false} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Calls are those in progress in a process.
+// Calls are the calls in progress in a process.
 type Calls struct {
 	mu    sync.Mutex
 	calls map[*Call]bool
@@ -43,7 +43,7 @@ func (s *Calls) live(n int) {
 	}
 }
 
-// only is the single call in progress, if any.
+// only returns the single call in progress, or nil.
 func (s *Calls) only() *Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *Calls) only() *Call {
 	return nil
 }
 
-// Lifetime watches a process that serves many calls: its changes belong to the call in progress, or else to a call of
-// its own, which ends with it.
+// Lifetime watches a process that serves many calls: its changes belong to the call in progress, or else to a
+// call of its own, which ends with it.
 type Lifetime struct {
 	calls *Calls
 	own   *Call

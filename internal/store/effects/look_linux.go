@@ -22,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// mostHashed is the size of a file up to which contents are compared.
+// mostHashed is the size of the largest file whose contents are compared.
 const mostHashed = workspace.DefaultReadLimit
 
 // look returns the state of a place, with its content if wanted and not larger than room.
@@ -33,7 +33,7 @@ func look(at watch.Place, content bool, room int64) undo.State {
 		if at.Dir < 0 || absent(err) {
 			return undo.State{}
 		}
-		if err != nil { // what is there is not known: undo must not take it for nothing
+		if err != nil { // unknown: undo must not take it for nothing
 			return undo.State{Mode: fs.ModeIrregular, Lost: err.Error()}
 		}
 		defer unix.Close(fd)
@@ -128,7 +128,7 @@ func contentOf(file int, size int64) ([]byte, error) {
 	}
 }
 
-// openForReading opens a file, widening the mode of one that its owner cannot read meanwhile.
+// openForReading opens a file, meanwhile widening its mode if its owner cannot read it.
 func openForReading(path string) (fd int, err error) {
 	const flags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK
 	var stat unix.Stat_t
@@ -191,7 +191,7 @@ func (c *Call) now(path string) (s undo.State) {
 	return s
 }
 
-// hashed has buffers to read files into that are hashed: a command may leave thousands.
+// hashed has buffers for hashing files: a command may leave thousands.
 var hashed = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
 // hashOf returns the SHA-256 of a file's content, in hexadecimal.

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// What a file tool destroys and nobody keeps is said at the end of the call, and by the list of calls.
+// What a file tool destroys and is not kept is reported at the end of the call, and by the list of calls.
 func TestWhatFileToolsLose(t *testing.T) {
 	for name, change := range map[string]func(context.Context, *workspace.Workspace) error{
 		"remove": func(_ context.Context, ws *workspace.Workspace) error { return ws.Remove("big") },

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What a command makes unreadable comes back, also for a user who is not root.
+// What a command makes unreadable is restored, also for a user who is not root.
 func TestUndoOfLockedPaths(t *testing.T) {
 	each(t, func(a *arena) {
 		for _, c := range []struct{ name, prepare, script string }{
@@ -37,8 +37,8 @@ func TestUndoOfLockedPaths(t *testing.T) {
 	})
 }
 
-// Pipes and sockets that a command leaves stay, or move out of the way of what comes back, and keep nothing else
-// from coming back.
+// Pipes and sockets that a command leaves stay, or are moved away, and prevent nothing else from being
+// restored.
 func TestUndoLeavesPipes(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t
@@ -63,7 +63,7 @@ func TestUndoLeavesPipes(t *testing.T) {
 	})
 }
 
-// A rename onto a locked directory fails: undo takes nothing in that for new, and so removes nothing.
+// A rename onto a locked directory fails: undo takes nothing in it for new, and so removes nothing.
 func TestRenameOntoALockedDirectory(t *testing.T) {
 	testneed.Program(t, "python3")
 	each(t, func(a *arena) {
@@ -76,7 +76,7 @@ func TestRenameOntoALockedDirectory(t *testing.T) {
 	})
 }
 
-// A locked directory that was moved may hold what nobody kept: it stays, and all else comes back.
+// A locked directory that was moved may contain what was not kept: it stays, and all else is restored.
 func TestALockedDirectoryThatWasMoved(t *testing.T) {
 	testneed.NotSuperuser(t)
 	each(t, func(a *arena) {
@@ -94,7 +94,8 @@ func TestALockedDirectoryThatWasMoved(t *testing.T) {
 	})
 }
 
-// What was in a directory comes back although a pipe or a socket has its place, in a locked directory too.
+// A directory is restored with its content although a pipe or socket took its place, also in a locked
+// directory.
 func TestUndoWithAPipeInPlaceOfADirectory(t *testing.T) {
 	each(t, func(a *arena) {
 		for _, c := range []struct {
@@ -125,7 +126,7 @@ func TestUndoWithAPipeInPlaceOfADirectory(t *testing.T) {
 	})
 }
 
-// An undo that has nothing to do is not recorded: what the session began with can still be brought back.
+// An undo with nothing to do is not recorded: what the session began with can still be restored.
 func TestAnUndoWithNothingToDo(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t

@@ -40,7 +40,7 @@ func (r *Report) Note() string {
 	return "Not kept for undo: " + strings.Join(parts, "; ") + "."
 }
 
-// Undoable reports whether undo can bring back anything of it.
+// Undoable reports whether undo can restore anything of it.
 func (r *Report) Undoable() bool {
 	return slices.ContainsFunc(r.Files, func(file string) bool { return r.Lost[file] == "" })
 }

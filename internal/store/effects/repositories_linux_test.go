@@ -17,13 +17,13 @@ import (
 // repository is a kind of generated repository.
 type repository struct {
 	name string
-	// needs are the programs that its commands are made of.
+	// needs are the programs of its commands.
 	needs []string
-	// make is the script that makes it. It can use commit, which commits all there is.
+	// make is the script that makes it. It can use commit, which commits everything.
 	make string
-	// commands are what people run in it. # stands for a number.
+	// commands are typical commands in it. # stands for a number.
 	commands []string
-	// slow are those that are run only where a number of sequences is asked for.
+	// slow are those that run only if a number of sequences is requested.
 	slow []string
 }
 
@@ -32,7 +32,6 @@ const (
 	commit   = "git add -A && " + identity + "commit -qm m"
 )
 
-// repositories are the five in which sequences are made.
 var repositories = []repository{
 	{
 		name: "go", needs: []string{"go", "gofmt", "git"},
@@ -181,7 +180,7 @@ git checkout -q -b deep two; git rm -qr a; ln -s c a; ` + commit + `; git checko
 	},
 }
 
-// missing is what the repository cannot be without, "" when all is there.
+// missing returns a required program that is missing, or "".
 func (r repository) missing() string {
 	for _, program := range r.needs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -229,8 +228,7 @@ func newRepository(t *testing.T, r repository, level sandbox.Level, cache string
 	return a
 }
 
-// TestSequencesInRepositories is TestSequences with what people run in
-// repositories of five kinds.
+// TestSequencesInRepositories is TestSequences with typical commands in repositories of five kinds.
 func TestSequencesInRepositories(t *testing.T) {
 	run := newSequences(t)
 	cache, err := filepath.EvalSymlinks(testneed.VisibleDir(t))

@@ -21,14 +21,14 @@ import (
 // SequencesEnv is how many sequences are made.
 const SequencesEnv = "TOOLHOST_TEST_SEQUENCES"
 
-// patience is how long the sequences of a level may take where no number is asked for.
+// patience bounds the sequences of a level if no number is requested.
 const patience = 5 * time.Second
 
-// perTree is how many sequences go on with one tree.
+// perTree is how many sequences share one tree.
 const perTree = 25
 
-// TestSequences makes commands at random over a tree that they go on with: after
-// undo it is as before, after redo as after them.
+// TestSequences runs random commands on a tree that they continue with: after undo it is as before, after redo
+// as after them.
 func TestSequences(t *testing.T) {
 	testproc.Unchanged(t)
 	run := newSequences(t)
@@ -74,7 +74,7 @@ func (run *sequences) all(count int, limit time.Duration, tree func() *arena, co
 	})
 }
 
-// each makes as many sequences as there is time for, or as were asked for.
+// each makes as many sequences as there is time for, or as were requested.
 func (run *sequences) each(count int, limit time.Duration, make func(n int)) {
 	end := time.Now().Add(limit)
 	for n := 0; n < count && (run.asked || time.Now().Before(end)); n++ {
@@ -83,8 +83,8 @@ func (run *sequences) each(count int, limit time.Duration, make func(n int)) {
 	}
 }
 
-// sequence makes one, and undoes and redoes it. It reports false where not all was
-// kept, as with a directory that nobody may look into and that has been moved.
+// sequence makes one, and undoes and redoes it. It returns false if not all was kept, as with an unreadable
+// directory that was moved.
 func (a *arena) sequence(seed, tree uint64, command func(generator) string) bool {
 	a.t.Helper()
 	g := generator{rand.New(rand.NewPCG(seed, 17))}
@@ -117,7 +117,7 @@ func (a *arena) sequence(seed, tree uint64, command func(generator) string) bool
 	return true
 }
 
-// same compares the tree, and shows what differs alone.
+// same compares the tree, and shows only what differs.
 func (a *arena) same(want map[string]string, said string) {
 	a.t.Helper()
 	is := a.withoutObjects()
@@ -131,8 +131,8 @@ func (a *arena) same(want map[string]string, said string) {
 	}
 }
 
-// withoutObjects is the tree without git's objects, which may stay, the
-// directories that hold nothing else, and what programs fill by themselves.
+// withoutObjects returns the tree without git's objects, which may stay, directories of nothing else, and what
+// programs fill by themselves.
 func (a *arena) withoutObjects() map[string]string {
 	tree := a.tree()
 	for path := range tree {
@@ -149,7 +149,7 @@ type generator struct{ *rand.Rand }
 
 func (g generator) pick(texts ...string) string { return texts[g.IntN(len(texts))] }
 
-// path is one of few, so that commands meet.
+// path returns one of few paths, so that commands meet.
 func (g generator) path() string {
 	path := g.pick("a", "b", "c", "d")
 	for g.IntN(3) == 0 {

@@ -17,11 +17,11 @@ import (
 // mostOfIndex bounds the index of a repository, in bytes.
 const mostOfIndex = 256 << 20
 
-// tracked are the directories of build output in which git tracks files: those are the project's own, whatever a
-// later ignore rule says. The index is opened before a call begins and read when needed, so that a git command of
-// the call changes nothing here.
+// tracked are the directories of build output in which git tracks files: they are the project's, whatever a
+// later ignore rule says. The index is opened before a call begins and read when needed, so that a git command
+// of the call changes nothing here.
 type tracked struct {
-	index *os.File // nil where there is no repository, or err
+	index *os.File // nil without a repository, or err
 	err   error
 	dirs  func() map[string]bool // nil if it cannot be read
 }
@@ -65,8 +65,8 @@ func (t *tracked) in(dir string) bool {
 	return dirs == nil || dirs[dir]
 }
 
-// trackedDirs returns the directories named like build output with files in an index of git, nil if it is invalid
-// or refers to another. See gitformat-index(5).
+// trackedDirs returns the directories named like build output with files in an index of git, nil if the index
+// is invalid or refers to another. See gitformat-index(5).
 func trackedDirs(index []byte) map[string]bool {
 	const header, stat, hash = 12, 40, 20
 	if len(index) < header || string(index[:4]) != "DIRC" {
@@ -127,7 +127,6 @@ func trackedDirs(index []byte) map[string]bool {
 	return dirs
 }
 
-// offsetVarint decodes git's variable-length numbers.
 func offsetVarint(data []byte) (value, size int) {
 	for i, b := range data[:min(len(data), 9)] {
 		if i > 0 {

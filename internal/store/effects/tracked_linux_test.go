@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// Directories with tracked files are found in each form of an index that git writes; what cannot be read counts
-// as tracked.
+// Directories with tracked files are found in each form of index that git writes; an unreadable one counts as
+// tracked.
 func TestTrackedDirectories(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		testneed.Missing(t, "git is not installed")

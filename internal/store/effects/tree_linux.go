@@ -16,8 +16,8 @@ import (
 // deepestMove bounds the depth to which a moved directory is examined.
 const deepestMove = 256
 
-// moveTree is Before for everything below a directory, here and at its destination. It has the directories of one
-// level open at a time.
+// moveTree is Before for everything below a directory, here and at its destination. It has the directories of
+// one level open at a time.
 func (c *Call) moveTree(from, to watch.Place) {
 	_, here := c.trees.name(from.Path)
 	_, there := c.trees.name(to.Path)
@@ -29,7 +29,7 @@ func (c *Call) moveTree(from, to watch.Place) {
 		if !absent(err) {
 			c.miss("what is in " + c.nameOf(from.Path) + ": " + err.Error())
 		}
-		return // no directory
+		return // not a directory
 	}
 	defer source.Close()
 	target, err := openTree(to)
@@ -37,7 +37,7 @@ func (c *Call) moveTree(from, to watch.Place) {
 		target = nil
 	}
 	defer target.Close()
-	if there && err != nil && !absent(err) { // a name in it that is not seen must not be taken for a new one
+	if there && err != nil && !absent(err) { // an unseen name in it must not be taken for a new one
 		c.miss("what is in " + c.nameOf(to.Path) + ": " + err.Error())
 		there = false
 	}
@@ -62,7 +62,7 @@ func (c *Call) moveTree(from, to watch.Place) {
 	}
 }
 
-// nameOf is the name of a path, or the path if it has none.
+// nameOf returns the name of a path, or the path if it has none.
 func (c *Call) nameOf(path string) string {
 	if name, ok := c.trees.name(path); ok {
 		return name
@@ -70,8 +70,8 @@ func (c *Call) nameOf(path string) string {
 	return path
 }
 
-// moveDirectory is Before for the entries of one directory of a moved tree, and for their destination unless that
-// is "". It returns the names of its directories.
+// moveDirectory is Before for the entries of one directory of a moved tree, and for their destination unless
+// that is "". It returns the names of its directories.
 func (c *Call) moveDirectory(source, target *os.File, from, to string, dir []string) (dirs []string) {
 	at, err := openBelow(source, dir)
 	if err != nil {

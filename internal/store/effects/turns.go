@@ -7,13 +7,13 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// Turns watches a process that calls use one after the other, such as a persistent shell. Its changes belong to the
-// call whose turn it is, and between two turns to the first of them. It implements watch.Watcher.
+// Turns watches a process that calls use in turns, such as a persistent shell. Its changes belong to the call
+// whose turn it is, or was last. It implements watch.Watcher.
 type Turns struct {
 	held func() []string
 
 	mu sync.RWMutex
-	// now gets the changes, if not nil. ours is set if its end is for us to report.
+	// now gets the changes, unless nil. ours is set if we must report its end.
 	now     *Call
 	ours    bool
 	changed bool
@@ -21,8 +21,8 @@ type Turns struct {
 	missed  []string
 }
 
-// NewTurns returns the watcher of such a process. held lists the files that it currently has open for writing:
-// later writes to them are not announced.
+// NewTurns returns the watcher of such a process. held returns the files that it has open for writing: later
+// writes to them are not announced.
 func NewTurns(held func() []string) *Turns { return &Turns{held: held} }
 
 // Enter gives the turn to the call of a context; leave ends it.

@@ -17,8 +17,7 @@ import (
 
 const quietly = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1\n"
 
-// Operations of git that touch the whole tree: files, HEAD, refs, the index and
-// what was stashed are there and back.
+// Operations of git on the whole tree: files, HEAD, refs, the index and the stash are undone and redone.
 func TestGitOverTheWholeTree(t *testing.T) {
 	testneed.Program(t, "git")
 	const commits = `git init -q -b main; git config user.email a@b; git config user.name a; git config gc.auto 0
@@ -57,8 +56,7 @@ git switch -q main; echo mine >d4/f; git commit -qam three; echo dirty >d5/f; ec
 	})
 }
 
-// status is what git finds: the branch, its commit, what has changed, and that all
-// objects are there.
+// status returns what git finds: the branch, its commit, what has changed, and that all objects exist.
 func (a *arena) status() string {
 	a.t.Helper()
 	cmd := exec.Command("sh", "-c",
@@ -69,7 +67,6 @@ func (a *arena) status() string {
 	return string(out)
 }
 
-// A file that is filled from a pipe by splice.
 func TestSplice(t *testing.T) {
 	each(t, func(a *arena) {
 		a.python(some, `
@@ -82,8 +79,8 @@ assert libc.splice(r, None, target, None, ctypes.c_size_t(4), 0) == 4, ctypes.ge
 	})
 }
 
-// What somebody saves in an editor while a command writes the same file is never
-// lost: undo leaves it, or keeps what it replaces.
+// What an editor saves while a command writes the same file is never lost: undo leaves it, or keeps what it
+// replaces.
 func TestSavedWhileACommandRan(t *testing.T) {
 	each(t, func(a *arena) {
 		t := a.t

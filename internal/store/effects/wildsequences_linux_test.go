@@ -20,8 +20,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// TestWildSequences makes commands at random that go to files by all the ways there are, take rights away, leave pipes
-// and sockets, and change arguments of calls from a thread: what undo does not bring back was said.
+// TestWildSequences runs random commands that access files in many ways, take rights away, leave pipes and
+// sockets, and change arguments of calls from a thread: what undo does not restore must have been reported.
 func TestWildSequences(t *testing.T) {
 	testproc.Unchanged(t)
 	testneed.Program(t, "python3")
@@ -46,7 +46,7 @@ func TestWildSequences(t *testing.T) {
 	t.Logf("%d did not come back whole, and said it; %d said that something was not kept", differ, unkept)
 }
 
-// unlock lets the directory be removed, by its owner too.
+// unlock lets the directory be removed, also by its owner.
 func (a *arena) unlock() {
 	_ = filepath.WalkDir(a.root, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
@@ -56,8 +56,8 @@ func (a *arena) unlock() {
 	})
 }
 
-// wild makes one sequence and undoes it. It reports whether a path is not as before, of which all must have been said,
-// and whether something was said not to be kept.
+// wild runs one sequence and undoes it. It returns whether a path differs from before, which must have been
+// reported, and whether something was reported as not kept.
 func (a *arena) wild(seed uint64) (differs, unkept bool) {
 	t := a.t
 	t.Helper()
@@ -68,7 +68,7 @@ func (a *arena) wild(seed uint64) (differs, unkept bool) {
 	}), "\n"))
 	commands := g.several(1+g.IntN(6), generator.wild)
 	before := a.withoutObjects()
-	// A pipe that nobody reads would be opened for ever.
+	// A pipe without a reader would block forever.
 	report := a.run(append([]string{"/bin/sh", "-c", `for c; do timeout 5 sh -c "$c" >/dev/null 2>&1; done; true`, "sh"}, commands...))
 	after := a.withoutObjects()
 	about := testneed.SeedVariable + "=" + strconv.FormatUint(seed, 10) + " changed " + strings.Join(report.Files, " ") + "; " +
@@ -92,7 +92,7 @@ func (a *arena) wild(seed uint64) (differs, unkept bool) {
 		}
 	}
 	is, named := a.withoutObjects(), pathsIn(strings.Join(said, "\n"))
-	within := func(path string) bool { // a directory of which that was said, or that was left as it is
+	within := func(path string) bool { // a directory for which that was reported, or that was left as it is
 		return strings.Contains(report.Note(), "what is in "+filepath.Dir(path)+":") ||
 			slices.ContainsFunc(left, func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
 	}
@@ -108,7 +108,6 @@ func (a *arena) wild(seed uint64) (differs, unkept bool) {
 	return differs, report.Note() != ""
 }
 
-// several are n commands.
 func (g generator) several(n int, command func(generator) string) (commands []string) {
 	for range n {
 		commands = append(commands, command(g))
@@ -120,7 +119,7 @@ func (g generator) several(n int, command func(generator) string) (commands []st
 var article = regexp.MustCompile(
 	`\ba (named|pipe|socket|device|file|process|command|program|directory|call|path|regular|later)\b`)
 
-// pathsIn are the words of a text that may be paths of the tree.
+// pathsIn returns the words of a text that may be paths of the tree.
 func pathsIn(text string) []string {
 	between := func(r rune) bool { return strings.ContainsRune(" \n,;:()\"'", r) }
 	words := strings.FieldsFunc(article.ReplaceAllString(text, ""), between)
@@ -130,7 +129,7 @@ func pathsIn(text string) []string {
 	return words
 }
 
-// special reports that what the tree has at a path is a pipe or a socket, which RECORD.md says are never kept.
+// special reports whether a path of the tree is a pipe or a socket, which RECORD.md says are never kept.
 func special(is string) bool { return strings.HasPrefix(is, "p") || strings.HasPrefix(is, "S") }
 
 func differences(a, b map[string]string) (paths []string) {
@@ -148,7 +147,7 @@ func differences(a, b map[string]string) (paths []string) {
 	return paths
 }
 
-// wild is a command that goes to a path by a way of its own, or one of the others.
+// wild returns a command that accesses a path in an unusual way, or one of the others.
 func (g generator) wild() string {
 	p, q := g.path(), g.path()
 	way := g.pick("/proc/self/cwd/", "/proc/$$/cwd/", "/proc/self/task/$$/cwd/", "/proc/self/root$PWD/", "/dev/fd/3/",

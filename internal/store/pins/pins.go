@@ -1,5 +1,5 @@
-// Package pins remembers the definitions of plugins' and MCP servers' tools when they were first used or approved.
-// A description is an instruction to the model, and the server may change it at any time: changed and
+// Package pins remembers the definitions of plugins' and MCP servers' tools when they were first used or
+// approved. A description is an instruction to the model, and the server may change it at any time: changed and
 // added tools wait for the user.
 //
 // Pins are in the user's own configuration, one file for each source, where neither a tool nor a commit changes
@@ -27,15 +27,15 @@ import (
 
 // Place is the location of a store. It may be passed to another process.
 type Place struct {
-	// Dir holds the pins of a project's sources. If empty they are kept in memory only.
+	// Dir is the directory of the pins of a project's sources. If empty they are kept in memory only.
 	Dir string `json:"dir,omitempty"`
-	// Texts keeps definitions by their checksum, for comparison with later ones. Empty keeps none.
+	// Texts is the directory of definitions by checksum, for comparison with later ones. Empty keeps none.
 	Texts string `json:"texts,omitempty"`
 	// Seed has checksums by source and name for a source without pins, such as those of a lock file.
 	Seed map[string]map[string]string `json:"seed,omitempty"`
 }
 
-// Dir is the directory of the pins of the project with that agent.hcl. It must not be in one of the trees.
+// Dir returns the directory of the pins of the project with that agent.hcl. It must not be in one of the trees.
 func Dir(config string, trees ...string) (string, error) {
 	dir, err := userdir.Dir("what tools say", "tools")
 	if err != nil {
@@ -57,7 +57,6 @@ type Store struct {
 	changed []Change
 }
 
-// record is the pins of a source.
 type record struct {
 	stamp stamp
 	tools map[string]string // checksum by name
@@ -66,12 +65,10 @@ type record struct {
 	dirty bool
 }
 
-// stamp identifies a state of a file.
 type stamp struct {
 	size, changed int64
 }
 
-// file is a record on disk.
 type file struct {
 	Source string            `json:"source"`
 	Tools  map[string]string `json:"tools"`
@@ -79,10 +76,10 @@ type file struct {
 
 // Change is a tool that is left out because its definition differs.
 type Change struct {
-	// Source and Name are those of the tool; Name is the source's own.
+	// Source and Name are the tool's; Name is the source's own.
 	Source, Name string
-	// Old and New are the definitions as JSON for people. Old is empty if unknown on this machine, and for an added
-	// tool.
+	// Old and New are the definitions as JSON for people. Old is empty if unknown on this machine, and for an
+	// added tool.
 	Old, New string
 	// Added is set for a tool that the source did not have before.
 	Added bool
@@ -99,7 +96,7 @@ func Open(place Place) *Store { return &Store{place: place, records: make(map[st
 // Place returns the argument of Open.
 func (s *Store) Place() Place { return s.place }
 
-// Definition encodes a tool's definition: the same meaning gives the same bytes.
+// Definition encodes a tool's definition: equal meanings give equal bytes.
 func Definition(said any) []byte {
 	plain, err := exact.Value(tool.MustMarshal(said))
 	if err != nil {
@@ -151,7 +148,7 @@ func (s *Store) Learn(source, name string, definition []byte) {
 	}
 }
 
-// Names are the tools that a source is known to have or to have had.
+// Names returns the tools that a source is known to have or to have had.
 func (s *Store) Names(source string) []string {
 	if s == nil {
 		return nil
@@ -161,7 +158,7 @@ func (s *Store) Names(source string) []string {
 	return slices.Sorted(maps.Keys(s.record(source).tools))
 }
 
-// Changes are the tools that were left out.
+// Changes returns the tools that were left out.
 func (s *Store) Changes() []Change {
 	if s == nil {
 		return nil
@@ -232,7 +229,7 @@ func Forget(dir, source string) error {
 	return err
 }
 
-// record returns the pins of a source, which another process may have extended. The lock is held.
+// record returns the pins of a source, which another process may have extended. The lock must be held.
 func (s *Store) record(source string) *record {
 	r := s.records[source]
 	now := stampOf(fileOf(s.place.Dir, source))
@@ -241,7 +238,7 @@ func (s *Store) record(source string) *record {
 	}
 	if tools, ok := s.read(source); ok {
 		r = &record{stamp: now, tools: tools}
-	} else if r == nil || !r.first { // never there, or forgotten
+	} else if r == nil || !r.first { // never existed, or forgotten
 		seed := s.place.Seed[source]
 		r = &record{tools: maps.Clone(seed), first: len(seed) == 0, dirty: len(seed) > 0}
 		if r.tools == nil {
@@ -265,12 +262,12 @@ func (s *Store) read(source string) (map[string]string, bool) {
 		return nil, false
 	}
 	if err != nil || json.Unmarshal(data, &f) != nil || f.Source != source || f.Tools == nil {
-		return make(map[string]string), true // what is damaged approves nothing
+		return make(map[string]string), true // a damaged file approves nothing
 	}
 	return f.Tools, true
 }
 
-// write stores a record, and ends the source's first use. The lock is held.
+// write stores a record, and ends the source's first use. The lock must be held.
 func (s *Store) write(source string, r *record) error {
 	r.first, r.dirty = false, false
 	if s.place.Dir == "" {

@@ -61,7 +61,7 @@ func TestWhatToolsSay(t *testing.T) {
 	require.NoError(t, pins.Forget(place.Dir, "mcp up"))
 }
 
-// A lock file counts until the user has a record, and never after.
+// A lock file counts only until the user has a record.
 func TestSeed(t *testing.T) {
 	first := pins.Open(pins.Place{})
 	assert.Nil(t, first.Admit("mcp up", "a", says("A")))
@@ -107,7 +107,7 @@ func TestNoStoreAdmitsAll(t *testing.T) {
 	assert.Empty(t, keep(t, none))
 }
 
-// A definition in which a number of many digits is another one says something else.
+// Definitions that differ in a number of many digits differ.
 func TestNumbersOfManyDigitsAreToldApart(t *testing.T) {
 	says := func(n string) []byte {
 		return pins.Definition(json.RawMessage(`{"inputSchema":{"properties":{"n":{"default":` + n + `}}}}`))

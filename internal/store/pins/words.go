@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// Words describes how a changed tool differs, a sentence for each difference; none for an added tool or if the old
-// definition is unknown.
+// Words describes how a changed tool differs, a sentence for each difference; empty for an added tool or if the
+// old definition is unknown.
 func (c Change) Words() (words []string) {
 	before, err1 := exact.Object([]byte(c.Old))
 	now, err2 := exact.Object([]byte(c.New))
@@ -37,7 +37,6 @@ func (c Change) Words() (words []string) {
 	return words
 }
 
-// permissionWords compares two lists of permissions.
 func permissionWords(from, to any) (words []string) {
 	before, _ := from.([]any)
 	now, _ := to.([]any)

@@ -26,7 +26,7 @@ type Call struct {
 	Waited time.Duration
 	// Client is the client's name for itself.
 	Client string
-	// Files is how many it changed.
+	// Files is how many files it changed.
 	Files int
 	// Params are its parameters, with long texts truncated.
 	Params json.RawMessage
@@ -37,7 +37,6 @@ type Call struct {
 	paths   []string
 }
 
-// facts are the fields of an entry about its call.
 type facts struct {
 	RequestID string   `json:"request_id"`
 	Tool      string   `json:"tool"`
@@ -97,7 +96,7 @@ func (c *Call) add(line []byte) {
 	}
 }
 
-// Calls returns the calls selected by the filter, in the order they began.
+// Calls returns the selected calls in the order they began.
 func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
 	v, err := r.view()
 	if v == nil {
@@ -118,8 +117,8 @@ func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
 	return calls, r.failed(err)
 }
 
-// says reports whether a text is in the entries of a call: its parameters, its result, and its error. JSON has a
-// text verbatim, or with non-ASCII characters escaped.
+// says reports whether a text is in the entries of a call: its parameters, its result, and its error. JSON has
+// a text verbatim, or with non-ASCII characters escaped.
 func (r *Recorder) says(lines []entryLine, text string) bool {
 	plain := strings.ToLower(text)
 	ways := []string{plain}

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Limits of an entry: content over inline is a file of its own, and over mostContent its long texts are truncated.
+// Limits of an entry: content over inline gets its own file, and over mostContent its long texts are truncated.
 const (
 	inline      = 4 << 10
 	mostContent = 16 << 20
@@ -100,7 +100,6 @@ func unpack(data []byte, size int64) ([]byte, error) {
 	return content, errors.Join(err, r.Close())
 }
 
-// errChanged is the error for a content that does not match its entry.
 var errChanged = errors.New("it has been changed")
 
 func (l *eventLog) load(segment int64, e *entry) (json.RawMessage, error) {

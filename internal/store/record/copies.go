@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Names of the files in a run directory.
 const (
 	eventsFile = "events.jsonl"
 	olderFile  = "events.1.jsonl"
@@ -17,7 +16,6 @@ const (
 	lockFile   = "rotate.lock"
 )
 
-// run is one open directory of copies.
 type run struct {
 	dir  string
 	root *os.Root
@@ -43,7 +41,6 @@ func (r *run) close() error {
 	return errors.Join(errs...)
 }
 
-// step counts one call.
 func (r *run) step() (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package record keeps what sessions did: an entry for each step of a call, with parameters and result, in the
-// user's state, and copies for readers in the workspace.
+// Package record keeps what sessions did: in the user's state an entry for each step of a call, with parameters
+// and result, and in the workspace copies for readers.
 //
 // The record proper is in the state directory, below record:
 //
@@ -9,8 +9,8 @@
 //	steps/NAME              as many bytes as calls of a session were made
 //	writers/ID              a writing process; locked while it lives
 //
-// An entry is one append to the log under a lock: it is there when the write returns, even if the process is
-// killed, and a partial entry is cut off by the next writer.
+// An entry is one append to the log under a lock: it survives once the write returns, even if the process is
+// killed, and the next writer cuts off a partial entry.
 //
 // The copies of a session are in .agent/runs/NAME of the workspace, or in a directory of the operator's choice.
 // Nothing is read from there:

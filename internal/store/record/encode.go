@@ -23,7 +23,7 @@ const timeFormat = "2006-01-02T15:04:05.000000Z"
 // Kept is a payload with more for the record than its event shows.
 type Kept interface {
 	// Kept returns the request id of the event's call, the event's fields, further fields, and content to keep
-	// whole, under its name: "params" or "result". All but the event may be empty.
+	// whole, with its name: "params" or "result". All but the event may be empty.
 	Kept() (call string, event, more any, name string, content any)
 }
 
@@ -54,7 +54,6 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// marshalText encodes s as JSON, and appendMarshaled appends it to line.
 func marshalText(s string) []byte { return appendMarshaled(nil, s) }
 
 func appendMarshaled(line []byte, s string) []byte {
@@ -73,8 +72,8 @@ func cutTexts(content json.RawMessage) []byte {
 	return data
 }
 
-// payloadFields returns the members of an object payload without its braces, and any other payload as the one
-// member "payload". A payload with a member named like the event's own is nested too.
+// payloadFields returns the members of an object payload without its braces, and any other payload as the
+// member "payload", also one with a member named like the event's own.
 func payloadFields(data []byte) []byte {
 	if bytes.Equal(data, []byte("null")) || bytes.Equal(data, []byte("{}")) {
 		return nil

@@ -10,22 +10,21 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// entry is one line of a segment.
 type entry struct {
 	N         int64           `json:"n"`
-	Workspace string          `json:"workspace,omitempty"` // of the first in a segment
+	Workspace string          `json:"workspace,omitempty"` // only in a segment's first entry
 	At        string          `json:"at"`
 	Session   string          `json:"session,omitempty"`
 	Run       string          `json:"run,omitempty"` // the operator's directory for copies
-	Of        int64           `json:"of,omitempty"`  // the entry that the call began with
-	By        string          `json:"by,omitempty"`  // the process, where a call begins
+	Of        int64           `json:"of,omitempty"`  // first entry of the call
+	By        string          `json:"by,omitempty"`  // the process, if a call begins
 	Event     string          `json:"event"`
 	Body      json.RawMessage `json:"body,omitempty"`
 	More      json.RawMessage `json:"more,omitempty"`
 	Holds     string          `json:"holds,omitempty"` // the name of the content
 	Content   json.RawMessage `json:"content,omitempty"`
 	Blob      *blob           `json:"blob,omitempty"`   // in place of Content
-	Stored    int64           `json:"stored,omitempty"` // what the segment's objects take, in bytes
+	Stored    int64           `json:"stored,omitempty"` // size of the segment's objects, in bytes
 }
 
 // blob refers to the content of an entry among its segment's objects, by the hash of the content.
@@ -94,8 +93,7 @@ type header struct {
 	event   string
 }
 
-// readHeader parses the beginning of a line. Texts in it contain no plain quote, so that what follows one is a
-// member.
+// readHeader parses the beginning of a line. Texts in it contain no plain quote, so that a member follows one.
 func readHeader(line []byte) (h header, ok bool) {
 	if !bytes.HasPrefix(line, []byte(`{"n":`)) || !bytes.HasSuffix(line, []byte("}\n")) {
 		return h, false
@@ -122,7 +120,7 @@ func readHeader(line []byte) (h header, ok bool) {
 	return h, true
 }
 
-// member is a text among the members of a header, as written.
+// member returns a text among the members of a header, as written.
 func member(start []byte, name string) string {
 	_, rest, ok := bytes.Cut(start, []byte(name))
 	if !ok {
@@ -139,7 +137,7 @@ func member(start []byte, name string) string {
 	return ""
 }
 
-// call is the first entry of an entry's call, 0 if it has none.
+// call returns the first entry of an entry's call, 0 without a call.
 func (h *header) call() int64 {
 	if h.of == 0 && h.event == startedEvent {
 		return h.n
@@ -152,7 +150,7 @@ func (e *entry) time() time.Time {
 	return t
 }
 
-// line is the entry as an event: the fields of its body, and the parameters of a call that begins, with long texts
+// line returns the entry as an event: the fields of its body, and the parameters of a call that begins, with long texts
 // truncated.
 func (e *entry) line(content json.RawMessage, withMore bool) []byte {
 	var out bytes.Buffer

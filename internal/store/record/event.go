@@ -11,7 +11,7 @@ type callKey struct{ session, request string }
 
 type openCall struct {
 	n     int64
-	asked bool // and waits for an answer
+	asked bool // waits for an approval
 }
 
 // The events that begin and end a call, and the one after which it may begin again.
@@ -24,12 +24,12 @@ const (
 	endedEvent    = "session_ended"
 )
 
-// mostOpen bounds the calls remembered that ask and never come back.
+// mostOpen bounds the remembered calls that ask and never come back.
 const mostOpen = 10_000
 
-// Event adds an event to session's record. The payload is any value that encodes as JSON; an object's fields are
-// placed beside "event" and "timestamp". Secrets are redacted, long texts truncated with a note of how much; the
-// whole content of a [Kept] payload is not.
+// Event adds an event to session's record. The payload is any value that encodes as JSON; an object's fields
+// are placed beside "event" and "timestamp". Secrets are redacted, long texts truncated with a note of how
+// much, except in the whole content of a [Kept] payload.
 func (r *Recorder) Event(_ context.Context, session, event string, payload any) error {
 	if err := ValidSession(session); err != nil {
 		return err

@@ -22,8 +22,8 @@ type Forgotten struct {
 	Damaged int
 }
 
-// Forget removes a value from all entries and their contents. Copies of sessions, which belong to the workspace,
-// are only listed.
+// Forget removes a value from all entries and their contents. Copies of sessions, which belong to the
+// workspace, are only listed.
 func (r *Recorder) Forget(value string) (Forgotten, error) {
 	f := Forgotten{Copies: r.copiesWith(value)}
 	redactor := redact.New([]string{value})
@@ -39,14 +39,14 @@ func (l *eventLog) forget(redactor *redact.Redactor, f *Forgotten) error {
 	for _, n := range segments {
 		err = errors.Join(err, l.forgetIn(n, redactor, f))
 	}
-	if l.segment != nil { // which may be another file now
+	if l.segment != nil { // may be another file now
 		err = errors.Join(err, l.segment.Close())
 	}
 	l.segment, l.at = nil, end{}
 	return err
 }
 
-// forgetIn rewrites one segment, and keeps its time, by which it is pruned.
+// forgetIn rewrites one segment and keeps its time, by which it is pruned.
 func (l *eventLog) forgetIn(n int64, redactor *redact.Redactor, f *Forgotten) error {
 	path := l.segmentPath(n)
 	info, err := os.Stat(path)
@@ -101,7 +101,6 @@ func (l *eventLog) forgetIn(n int64, redactor *redact.Redactor, f *Forgotten) er
 	return err
 }
 
-// forgetEntry redacts an entry and its content.
 func (l *eventLog) forgetEntry(segment int64, e *entry, redactor *redact.Redactor, f *Forgotten) (changed bool, err error) {
 	for _, part := range []*json.RawMessage{&e.Body, &e.More, &e.Content} {
 		clean := redactor.JSON(*part)
@@ -112,7 +111,7 @@ func (l *eventLog) forgetEntry(segment int64, e *entry, redactor *redact.Redacto
 		whole, err := l.load(segment, e)
 		clean := redactor.JSON(whole)
 		switch {
-		case err != nil: // what cannot be read may hold it
+		case err != nil: // an unreadable content may contain the value
 			path := filepath.Join(l.objectDir(segment), filepath.Base(e.Blob.Hash)+".gz")
 			if os.Remove(path) == nil {
 				f.Damaged++

@@ -18,8 +18,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// A value that is forgotten is in no segment, summary or content of the record, of
-// which the rest stays; a recorder that has it open goes on.
+// A forgotten value is in no segment, summary or content of the record, the rest stays, and an open recorder
+// continues.
 func TestForget(t *testing.T) {
 	const leaked = `hun"ter2-leaked`
 	now := time.Now()
@@ -34,7 +34,7 @@ func TestForget(t *testing.T) {
 	callOf(t, r, "s", "three", large)
 	now = now.Add(25 * time.Hour) // the next segment
 	callOf(t, r, "s", "four", leaked)
-	_, err := r.Calls(t.Context(), record.Filter{Tool: "read_file"}) // which writes the summaries
+	_, err := r.Calls(t.Context(), record.Filter{Tool: "read_file"}) // writes the summaries
 	require.NoError(t, err)
 	require.NotEmpty(t, holding(t, filepath.Join(stateOf(root), "record"), `ter2-leaked`))
 
@@ -59,8 +59,8 @@ func TestForget(t *testing.T) {
 	assert.Zero(t, again.Entries)
 }
 
-// holding lists the files below dir that hold a text, unpacked. A summary that is being
-// written has a temporary name for a moment.
+// holding returns the files below dir that contain a text, unpacked. A summary that is being written has a
+// temporary name for a moment.
 func holding(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -23,8 +23,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// recordUntilKilled is the process that [TestKilledWriters] kills: it records
-// calls, and says so before the next one.
+// recordUntilKilled is the process that [TestKilledWriters] kills: it records calls, and prints each before the
+// next.
 func recordUntilKilled(root string) int {
 	ctx := context.Background()
 	r, err := record.New(record.Options{Root: root, State: stateOf(root), Keep: record.Limits{Bytes: 8 << 20}})
@@ -39,9 +39,8 @@ func recordUntilKilled(root string) int {
 	return 1
 }
 
-// A process that is killed at any point leaves a record whose lines are whole, with
-// every call that it had recorded, while others go on writing; the call that it
-// was in is lost.
+// A process killed at any point leaves a record of whole lines, with every call that it had recorded, while
+// others continue to write. The call that it was in is lost.
 func TestKilledWriters(t *testing.T) {
 	testneed.NotShort(t, "starts writers that are killed")
 	testproc.Unchanged(t)
@@ -65,7 +64,7 @@ func TestKilledWriters(t *testing.T) {
 			last = lines.Text()
 		}
 		callOf(t, r, "other", fmt.Sprint(round), "")
-		time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond) // any point is as good as another
+		time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond) // any point will do
 		require.NoError(t, cmd.Process.Kill())
 		for lines.Scan() {
 			last = lines.Text()
@@ -83,8 +82,8 @@ func TestKilledWriters(t *testing.T) {
 	assert.Empty(t, running, "nobody is there who could end them")
 }
 
-// requireWhole demands that every line of the record is an entry, numbered in order. What
-// comes after the last line's end is cut off by the next writer.
+// requireWhole checks that every line of the record is an entry, numbered in order. The next writer cuts off
+// what follows the last line's end.
 func requireWhole(t *testing.T, state string) {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(state, "record", "*.jsonl"))
@@ -105,8 +104,7 @@ func requireWhole(t *testing.T, state string) {
 	}
 }
 
-// A process that is killed while it drops old entries leaves some of their objects,
-// which go when entries are dropped again.
+// A process killed while it drops old entries leaves some of their objects, which are removed at the next drop.
 func TestKilledWhileItPrunes(t *testing.T) {
 	now := time.Now()
 	o := record.Options{Root: t.TempDir(), Now: func() time.Time { return now }}
@@ -136,8 +134,7 @@ func TestKilledWhileItPrunes(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// A call whose process is there is running, and one whose process was killed is
-// lost.
+// A call whose process lives is running, and one whose process was killed is lost.
 func TestLostCalls(t *testing.T) {
 	root := t.TempDir()
 	r := recorder(t, func(o *record.Options) { o.Root = root })

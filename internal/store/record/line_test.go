@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line is what encoding/json makes of its entry, whatever its texts hold, and its
-// header is read without the rest.
+// A line is what encoding/json makes of its entry, whatever its texts contain, and its header is read without
+// the rest.
 func TestLinesAreJSON(t *testing.T) {
 	hard := []string{"", "s", "a \"b\" \\ c", "line\nbreak\ttab\x00\x7f", "<&>", "é \u2028 \U0001f600", "/a dir/b"}
 	objects := []json.RawMessage{nil, []byte(`{}`), []byte(`{"a":"x\ny","event":[1,2.5e3,null]}`),

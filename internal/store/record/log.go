@@ -32,12 +32,12 @@ type eventLog struct {
 	now       func() time.Time
 
 	mu      sync.Mutex
-	lock    *os.File    // as many bytes as segments were begun
-	locked  fs.FileInfo // which file lock is
-	begun   int64       // its size when the end was found
-	removed bool        // while it was in use
+	lock    *os.File    // one byte for each segment begun
+	locked  fs.FileInfo // identity of lock
+	begun   int64       // size of lock when the end was found
+	removed bool        // while in use
 	segment *os.File
-	written fs.FileInfo // which file segment is
+	written fs.FileInfo // identity of segment
 	at      end
 	toPrune bool // a segment began
 
@@ -133,7 +133,6 @@ func (l *eventLog) present() (begun int64, err error) {
 	return there.Size(), nil
 }
 
-// write appends one entry and moves the end.
 func (l *eventLog) write(e *entry, large *packed) error {
 	at := &l.at
 	if at.segment == 0 || at.size+at.stored >= l.limits.segment() ||
@@ -235,8 +234,8 @@ func (l *eventLog) close() error {
 	return errors.Join(errs...)
 }
 
-// findEnd finds the end of the log, to which other processes write too, and cuts off a partial line. The lock is
-// held.
+// findEnd finds the end of the log, to which other processes write too, and cuts off a partial line. The lock
+// must be held.
 func (l *eventLog) findEnd() error {
 	segments, err := l.segments()
 	if err != nil {
@@ -317,7 +316,6 @@ func lastEntry(file *os.File) (last entry, size int64, err error) {
 	}
 }
 
-// segments are the numbers of the existing segments.
 func (l *eventLog) segments() ([]int64, error) {
 	entries, err := os.ReadDir(l.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -351,7 +349,6 @@ func lock(root *os.Root, name string) (unlock func(), err error) {
 	}, nil
 }
 
-// lockHandle waits for the lock of an open file.
 func lockHandle(file *os.File) (unlock func(), err error) {
 	return func() { filelock.Unlock(file) }, filelock.Wait(file, true)
 }

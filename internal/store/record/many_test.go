@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestMakeManyCalls writes as many calls as TOOLHOST_MAKE_CALLS says into the record
-// of the workspace TOOLHOST_MAKE_ROOT, for measurements of who reads it.
+// TestMakeManyCalls writes TOOLHOST_MAKE_CALLS calls into the record of the workspace TOOLHOST_MAKE_ROOT, to
+// measure readers.
 func TestMakeManyCalls(t *testing.T) {
 	calls, err := strconv.Atoi(testneed.Child(t, "TOOLHOST_MAKE_CALLS", "TestTimelineOfManyCalls"))
 	require.NoError(t, err)
@@ -42,20 +42,19 @@ func TestMakeManyCalls(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// huge is the end of a call that gave as much as TOOLHOST_MAKE_HUGE asks for.
+// huge is the end of a call with a result of the size that TOOLHOST_MAKE_HUGE requests.
 type huge struct {
 	finished
 	content any
 }
 
-// Kept is what the record keeps of it.
+// Kept returns what the record keeps of it.
 func (h huge) Kept() (call string, event, more any, name string, content any) {
 	return h.RequestID, h.finished, nil, "result", h.content
 }
 
-// TestMakeHugeResults writes calls with huge results into the record of the workspace
-// TOOLHOST_MAKE_ROOT: a text of 15 MB, TOOLHOST_MAKE_HUGE texts of 1 MB, deep JSON,
-// and a wide object.
+// TestMakeHugeResults writes calls with huge results into the record of the workspace TOOLHOST_MAKE_ROOT: a
+// text of 15 MB, TOOLHOST_MAKE_HUGE texts of 1 MB, deep JSON, and a wide object.
 func TestMakeHugeResults(t *testing.T) {
 	texts, err := strconv.Atoi(testneed.Child(t, "TOOLHOST_MAKE_HUGE", "TestHugeResults"))
 	require.NoError(t, err)

@@ -14,9 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// A filter answers quickly: at once among a few thousand calls and where summaries
-// say where to look, and in seconds where each of a million calls (TOOLHOST_TEST_CALLS)
-// has to be looked at.
+// A filter answers at once among a few thousand calls and where summaries help, and in seconds if each of a
+// million calls (TOOLHOST_TEST_CALLS) must be examined.
 func TestFiltersAreQuick(t *testing.T) {
 	testneed.NotShort(t, "changes every byte of a record")
 	calls, timed := 5000, false
@@ -41,7 +40,7 @@ func TestFiltersAreQuick(t *testing.T) {
 		name   string
 		filter record.Filter
 		want   int
-		all    bool // is looked at
+		all    bool // is examined
 	}{
 		{"request", record.Filter{Request: "call-4321"}, 1, true},
 		{"status", record.Filter{Status: "denied"}, rare, true},

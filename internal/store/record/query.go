@@ -28,20 +28,20 @@ type CallName struct {
 	Request string `json:"request"`
 }
 
-// Filter selects calls. The zero Filter selects all, and events without a call too.
+// Filter selects calls. The zero Filter selects all, also events without a call.
 type Filter struct {
-	// Session, Tool and Request are exact. Status is one of the states, the code of an error, or "error" for all
-	// errors.
+	// Session, Tool and Request are exact. Status is one of the states, the code of an error, or "error" for
+	// all errors.
 	Session, Tool, Request, Status string
 	// Path is a file that the call changed, or a directory above one.
 	Path string
-	// Also are further calls that changed it, according to undo.
+	// Also are further calls that changed Path, according to undo.
 	Also []CallName
 	// Text is searched in calls; it does not select, but sets Call.Says.
 	Text string
 	// Since and Until bound when the call began.
 	Since, Until time.Time
-	// Last selects the last ones only. Zero selects all.
+	// Last selects only the last ones. Zero selects all.
 	Last int
 
 	run string
@@ -84,7 +84,7 @@ func (f *Filter) chooses(c *Call) bool {
 		(f.Request == "" || f.Request == c.Request) && f.hasStatus(c.Status) && f.inTime(c.Began) && f.hasPath(c)
 }
 
-// needles are texts in the lines of every selected call, to test before parsing.
+// needles returns texts in the lines of every selected call, to test before parsing.
 func (f *Filter) needles() (needles [][]byte) {
 	add := func(name, value string) {
 		if value != "" {
@@ -112,7 +112,7 @@ func (f *Filter) needles() (needles [][]byte) {
 
 // Event is one event of the record.
 type Event struct {
-	// Session is whose it is.
+	// Session is the event's session.
 	Session string
 	// Name is the kind of event.
 	Name string
@@ -125,8 +125,8 @@ type Event struct {
 // followPause is the polling interval of a follower.
 const followPause = 100 * time.Millisecond
 
-// Events reads the record, oldest event first. It ends with the record, or, when following, with ctx; an error
-// comes last.
+// Events returns the record's events, oldest first. It ends with the record, or with ctx if follow is set; an
+// error comes last.
 func (r *Recorder) Events(ctx context.Context, f Filter, follow bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := r.events(ctx, f, follow, yield); err != nil && ctx.Err() == nil {
@@ -177,7 +177,7 @@ func (r *Recorder) filtered(f Filter) *Filter {
 	return &f
 }
 
-// event converts an entry, false if it cannot be read.
+// event converts an entry; ok is false if it cannot be read.
 func (l *eventLog) event(from entryLine) (Event, bool) {
 	e, err := readEntry(from.line)
 	if err != nil {
@@ -201,7 +201,7 @@ type Session struct {
 	Bytes int64
 }
 
-// Sessions lists the sessions, the least recently changed first.
+// Sessions returns the sessions, least recently changed first.
 func (r *Recorder) Sessions(context.Context) ([]Session, error) {
 	sessions := []Session{}
 	v, err := r.view()
@@ -236,7 +236,7 @@ func (r *Recorder) Sessions(context.Context) ([]Session, error) {
 	return sessions, nil
 }
 
-// HasSession reports whether the record has a session, and the error if it has not.
+// HasSession returns an error if the record does not have a session.
 func (r *Recorder) HasSession(ctx context.Context, name string) error {
 	sessions, err := r.Sessions(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestReadNoRecord(t *testing.T) {
 		"reading makes nothing")
 }
 
-// Lines that are torn or foreign are passed over.
+// Torn and foreign lines are skipped.
 func TestReadDamagedLines(t *testing.T) {
 	root := t.TempDir()
 	r := recorder(t, func(o *record.Options) { o.Root = root })
@@ -75,8 +75,7 @@ func TestReadDamagedLines(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "c"}, names(read(t, r, record.Filter{})))
 }
 
-// A follower sees what is there and what comes, through the beginning of
-// segments, and begins before there is a record.
+// A follower sees old and new entries, through the beginning of segments, and begins before there is a record.
 func TestFollow(t *testing.T) {
 	root := t.TempDir()
 	set := func(o *record.Options) { o.Root, o.Keep = root, record.Limits{Bytes: 1} }

@@ -19,14 +19,14 @@ import (
 
 // Options configure a record.
 type Options struct {
-	// Root is the absolute path of a directory that no copy leaves, not even through symlinks: the workspace, or
-	// the operator's directory.
+	// Root is the absolute path of a directory that copies never leave, not even through symlinks: the
+	// workspace, or the operator's directory.
 	Root string
-	// Dir is the slash path, below Root, of the sessions' copies. Empty means ".agent/runs".
+	// Dir is the slash path, below Root, of the sessions' copies; by default ".agent/runs".
 	Dir string
-	// Single makes Dir the directory of copies itself, of any session.
+	// Single makes Dir the directory of copies itself, for any session.
 	Single bool
-	// State is the absolute path of the user's own state of the workspace. If empty only copies are kept.
+	// State is the absolute path of the user's state of the workspace. If empty only copies are kept.
 	State string
 	// Workspace is the path of the recorded workspace.
 	Workspace string
@@ -36,7 +36,8 @@ type Options struct {
 	Keep Limits
 	// Secrets are values that never reach the record.
 	Secrets []string
-	// MaxBytes is the size at which an events.jsonl is put aside, replacing the previous one. Zero means 16 MiB.
+	// MaxBytes is the size at which an events.jsonl is put aside, replacing the previous one; by default 16
+	// MiB.
 	MaxBytes int64
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
@@ -46,7 +47,7 @@ type Options struct {
 type Recorder struct {
 	options  Options
 	redactor atomic.Pointer[redact.Redactor]
-	log      *eventLog // nil where no record is kept
+	log      *eventLog // nil if no record is kept
 	writer   writer
 
 	mu    sync.Mutex
@@ -56,7 +57,7 @@ type Recorder struct {
 	begun map[string]bool // sessions whose beginning is recorded
 }
 
-// New returns a recorder. Close it at the end.
+// New returns a recorder. The caller must close it.
 func New(o Options) (*Recorder, error) {
 	if !filepath.IsAbs(o.Root) || o.State != "" && !filepath.IsAbs(o.State) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the record needs absolute directories, not %q and %q", o.Root,
@@ -96,7 +97,7 @@ func (r *Recorder) Bound(limits Limits) {
 	r.log.limits = limits.withDefaults()
 }
 
-// Kept returns the error that explains why no record is kept.
+// Kept returns an error that explains why no record is kept, nil if one is.
 func (r *Recorder) Kept() error {
 	if r.log == nil {
 		return errNoRecord()
@@ -115,8 +116,8 @@ func (r *Recorder) Redact(values []string) {
 	r.redactor.Store(redact.WithShapes(r.options.Secrets))
 }
 
-// ArtifactDir is the absolute path of session's directory of copies, for files that calls leave; it may not exist
-// yet. It is empty for an invalid session name.
+// ArtifactDir returns the absolute path of session's directory of copies, for files that calls leave; it need
+// not exist. It is empty for an invalid session name.
 func (r *Recorder) ArtifactDir(session string) string {
 	if ValidSession(session) != nil {
 		return ""
@@ -131,7 +132,7 @@ func (r *Recorder) runPath(session string) string {
 	return path.Join(r.options.Dir, session)
 }
 
-// Begin records, once until [Recorder.End], that a session began. The facts are any value that encodes as a JSON
+// Begin records, once until [Recorder.End], that a session began. facts is any value that encodes as a JSON
 // object.
 func (r *Recorder) Begin(session string, facts any) error {
 	if err := ValidSession(session); err != nil || r.log == nil {
@@ -152,7 +153,7 @@ func (r *Recorder) Begin(session string, facts any) error {
 	return failure("write an event to", r.log.dir, r.keep(e, "", nil))
 }
 
-// End closes the files of session, and records its end. A later event opens it again.
+// End closes the files of session and records its end. A later event opens it again.
 func (r *Recorder) End(session string) error {
 	r.mu.Lock()
 	run, steps := r.runs[session], r.steps[session]
@@ -242,14 +243,16 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 	return plainfile.Descend(root, dir)
 }
 
-// agentIgnored are patterns of toolhost's own files in .agent, besides files of the project such as the Taskfile.
+// agentIgnored are patterns of toolhost's own files in .agent, which also has files of the project such as the
+// Taskfile.
 const agentIgnored = "/.gitignore\n/cache/\n/runs/\n/tasks/\n/undo/\n"
 
-// IgnoreInGit writes .agent/.gitignore for toolhost's own files in a workspace, and reports whether the file
-// exists. An existing one stays; without .agent, or if it cannot be written, nothing is done.
+// IgnoreInGit writes .agent/.gitignore for toolhost's own files unless it exists, and reports whether it does.
+// Without .agent, or if it cannot be written, nothing is done.
 func IgnoreInGit(workspace *os.Root) bool { return ignoreInGit(workspace, ".agent", agentIgnored) }
 
-// ignoreInGit writes a .gitignore with patterns to dir unless there is one. A failure does not prevent the record.
+// ignoreInGit writes a .gitignore with patterns to dir unless there is one. A failure does not prevent the
+// record.
 func ignoreInGit(root *os.Root, dir, patterns string) (there bool) {
 	file, err := root.OpenFile(path.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -260,8 +263,8 @@ func ignoreInGit(root *os.Root, dir, patterns string) (there bool) {
 	return err == nil
 }
 
-// ValidSession refuses a session name that is not a plain file name on every platform: letters, digits, '.', '_'
-// and '-', beginning with a letter or digit, at most 100 characters.
+// ValidSession refuses a session name that is not a plain file name on every platform: letters, digits, '.',
+// '_' and '-', beginning with a letter or digit, at most 100 characters.
 func ValidSession(name string) error {
 	if name != "" && len(name) <= 100 && !strings.ContainsFunc(name, notInName) && plainFile(name) {
 		return nil
@@ -274,7 +277,7 @@ func notInName(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("._-", c)
 }
 
-// plainFile refuses names that are hidden, or special to shared file systems.
+// plainFile refuses names that are hidden or special to shared file systems.
 func plainFile(name string) bool {
 	if strings.ContainsRune("._-", rune(name[0])) || strings.HasSuffix(name, ".") {
 		return false

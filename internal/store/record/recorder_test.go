@@ -30,8 +30,7 @@ const (
 	killedEnv = "TOOLHOST_RECORD_TEST_KILLED"
 )
 
-// TestMain runs the test binary as another writing process where a test asks
-// for it: it writes events and prints the steps that it got.
+// TestMain also runs the test binary as another writing process, which writes events and prints its steps.
 func TestMain(m *testing.M) {
 	if root := os.Getenv(workerEnv); root != "" {
 		os.Exit(work(root))
@@ -76,7 +75,7 @@ func recorder(t *testing.T, change ...func(*record.Options)) *record.Recorder {
 	return r
 }
 
-// stateOf is where the state of a test's workspace lies.
+// stateOf returns the state directory of a test's workspace.
 func stateOf(root string) string { return root + "-state" }
 
 func lines(t *testing.T, path string) []string {
@@ -140,8 +139,8 @@ func TestStepsCount(t *testing.T) {
 	assert.Equal(t, 4, next, "the count goes on after the files were closed")
 }
 
-// Several processes and goroutines write to one session: every step is given
-// once, every line is whole and none is missing.
+// Several processes and goroutines write to one session: every step is given once, every line is whole and none
+// is missing.
 func TestSeveralProcesses(t *testing.T) {
 	root := t.TempDir()
 	var wg sync.WaitGroup
@@ -170,8 +169,8 @@ func TestSeveralProcesses(t *testing.T) {
 	assert.Len(t, lines(t, filepath.Join(r.ArtifactDir("s"), "events.jsonl")), 800)
 }
 
-// Rotation by several processes at once keeps every line that it does not
-// report as dropped, and the files stay bounded.
+// Rotation by several processes keeps every line that it does not report as dropped, and the files stay
+// bounded.
 func TestRotation(t *testing.T) {
 	root := t.TempDir()
 	var wg sync.WaitGroup
@@ -214,7 +213,7 @@ func TestSessionNames(t *testing.T) {
 	}
 }
 
-// A workspace that brings links along does not lead the record out of it.
+// Links in a workspace do not lead the record out of it.
 func TestLinksDoNotLeadOut(t *testing.T) {
 	outside := t.TempDir()
 	r := recorder(t)

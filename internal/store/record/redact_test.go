@@ -21,7 +21,7 @@ func TestEventsAreRedacted(t *testing.T) {
 	assert.NotContains(t, line, "s3cr", "a secret is taken out before a text is cut")
 }
 
-// A text that is cut is looked at no further than a secret at the cut can reach.
+// A truncated text is searched only as far as a secret at the cut can reach.
 func TestSecretsAtTheCut(t *testing.T) {
 	secret := "s3cret-" + strings.Repeat("v", 3000)
 	r := recorder(t, func(o *record.Options) { o.Secrets = []string{secret} })

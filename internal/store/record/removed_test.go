@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// A record that is removed or replaced while it is in use is missed at the next entry,
-// and at those that follow; the next process begins a new one.
+// A record removed or replaced while in use is missed at the next entry and at those that follow; the next
+// process begins a new one.
 func TestRemovedRecord(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"removed": os.RemoveAll,
@@ -106,7 +106,7 @@ func TestCallsThroughSegments(t *testing.T) {
 		"nothing":     {record.Filter{Tool: "none"}, nil},
 		"two filters": {record.Filter{Tool: "build", Status: "success"}, []string{"other success"}},
 	} {
-		for range 2 { // the second time with the summaries that the first one wrote
+		for range 2 { // the second time with the summaries of the first
 			calls, err := r.Calls(t.Context(), c.filter)
 			require.NoError(t, err)
 			var got []string

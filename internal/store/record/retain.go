@@ -15,11 +15,12 @@ import (
 
 // Limits bound what is kept.
 type Limits struct {
-	// Age is how long a file is kept after its last change. Zero means 30 days.
+	// Age is how long a file is kept after its last change; by default 30 days.
 	Age time.Duration
-	// Bytes bounds the total size; the oldest is dropped first. Zero means 1 GiB.
+	// Bytes bounds the total size; the oldest is dropped first. By default 1 GiB.
 	Bytes int64
-	// Quiet protects copies changed so recently, since another process may be writing to them. Zero means a minute.
+	// Quiet protects copies changed so recently, since another process may be writing to them; by default a
+	// minute.
 	Quiet time.Duration
 }
 
@@ -43,12 +44,12 @@ func (l Limits) segment() int64 { return min(max(l.Bytes/64, 64<<10), mostInSegm
 const prunedEvent = "record_pruned"
 
 type pruned struct {
-	Through int64  `json:"through"` // the last entry that is gone
+	Through int64  `json:"through"` // the last dropped entry
 	Why     string `json:"why"`
 }
 
-// prune drops the oldest segments beyond the limits, never the current one. The log records that first. The lock is
-// held.
+// prune drops the oldest segments beyond the limits, never the current one. The log records that first. The
+// lock must be held.
 func (l *eventLog) prune(why string, limits Limits) error {
 	segments, err := l.segments()
 	if err != nil {
@@ -81,14 +82,14 @@ func (l *eventLog) prune(why string, limits Limits) error {
 	if err := l.write(e, nil); err != nil {
 		return err
 	}
-	l.sealing.Wait() // or a summary comes after its segment has gone
+	l.sealing.Wait() // or a summary is written after its segment is gone
 	for _, n := range segments[:drop] {
 		err = errors.Join(err, os.Remove(l.segmentPath(n)))
 	}
 	return errors.Join(err, l.dropRest(segments[drop:]))
 }
 
-// dropRest removes summaries and objects of dropped segments, also those a killed process has left.
+// dropRest removes summaries and objects of dropped segments, also those left by a killed process.
 func (l *eventLog) dropRest(segments []int64) (err error) {
 	for _, pattern := range []string{"*.summary.json", "*.objects"} {
 		paths, _ := filepath.Glob(l.path(pattern))
@@ -103,7 +104,7 @@ func (l *eventLog) dropRest(segments []int64) (err error) {
 	return err
 }
 
-// lastOf is the number of the last entry of a segment.
+// lastOf returns the number of the last entry of a segment.
 func (l *eventLog) lastOf(n int64) (int64, error) {
 	file, err := os.Open(l.segmentPath(n))
 	if err != nil {
@@ -148,7 +149,7 @@ func (r *Recorder) Prune(limits Limits) (copies Copies, err error) {
 	return copies, errors.Join(err, failure("prune", r.log.dir, r.log.withLock(func() error { return r.log.pruneNow(limits) })))
 }
 
-// withLock calls do with the lock of the log, if that exists.
+// withLock calls do with the lock of the log, if the log exists.
 func (l *eventLog) withLock(do func() error) error {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -163,7 +164,7 @@ func (l *eventLog) withLock(do func() error) error {
 	return do()
 }
 
-// pruneNow prunes the log and its other old files. The lock is held.
+// pruneNow prunes the log and its other old files. The lock must be held.
 func (l *eventLog) pruneNow(limits Limits) error {
 	if l.at.segment == 0 {
 		return nil
@@ -174,7 +175,7 @@ func (l *eventLog) pruneNow(limits Limits) error {
 			return err
 		}
 	}
-	entries, _ := os.ReadDir(l.path("steps")) // of sessions whose entries are gone by now
+	entries, _ := os.ReadDir(l.path("steps")) // of sessions whose entries are gone
 	for _, entry := range entries {
 		if info, err := entry.Info(); err == nil && l.now().Sub(info.ModTime()) > limits.Age {
 			_ = os.Remove(filepath.Join(l.path("steps"), entry.Name()))
@@ -183,7 +184,7 @@ func (l *eventLog) pruneNow(limits Limits) error {
 	return l.prune("asked", limits)
 }
 
-// LogSize is the size of the record without the copies.
+// LogSize returns the size of the record without the copies.
 func (r *Recorder) LogSize() int64 {
 	if r.log == nil {
 		return 0
@@ -199,7 +200,6 @@ func (l *eventLog) size() (size int64) {
 	return size
 }
 
-// errNoRecord is the error without a place for a record.
 func errNoRecord() *tool.Error {
 	return tool.Errorf(tool.Unavailable, "no record is kept: there is no place for the state of the workspace").
 		Suggest("`toolhost doctor` says why. Set XDG_STATE_HOME to a directory outside the workspace.")

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// started and finished are the events of a call, as the host gives them.
+// started and finished are the events of a call, as from the host.
 type started struct {
 	RequestID string         `json:"request_id"`
 	Tool      string         `json:"tool"`
@@ -37,7 +37,6 @@ func (f finished) Kept() (call string, event, more any, name string, content any
 	return f.RequestID, f, nil, "result", map[string]string{"text": f.Result}
 }
 
-// callOf records a whole call.
 func callOf(t testing.TB, r *record.Recorder, session, id, result string) {
 	t.Helper()
 	require.NoError(t, r.Event(t.Context(), session, "tool_call_started",
@@ -46,8 +45,8 @@ func callOf(t testing.TB, r *record.Recorder, session, id, result string) {
 		finished{RequestID: id, Tool: "read_file", Status: "success", Files: []string{"f/" + id}, Result: result}))
 }
 
-// The bound of the record holds while it is written: what is oldest goes, the
-// log says so, and the rest is there.
+// The bound of the record holds while it is written: the oldest is dropped, the log says so, and the rest is
+// there.
 func TestTheBoundHoldsWhileItIsWritten(t *testing.T) {
 	const most = 4 << 20
 	r := recorder(t, func(o *record.Options) { o.Keep, o.Copy = record.Limits{Bytes: most}, false })
@@ -67,7 +66,7 @@ func TestTheBoundHoldsWhileItIsWritten(t *testing.T) {
 	assert.NotEqual(t, "0", calls[0].Request)
 }
 
-// What is older than the age goes too, whole segments at a time.
+// What is older than the age is dropped too, in whole segments.
 func TestPruneByAge(t *testing.T) {
 	now, dir := time.Now(), t.TempDir()
 	r := recorder(t, func(o *record.Options) { o.State, o.Now = dir, func() time.Time { return now } })

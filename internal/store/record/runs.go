@@ -11,14 +11,13 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Copies is the result of pruning run directories: files removed, bytes left, and how many of these files were
-// spared only because they had just changed.
+// Copies is the result of pruning run directories: files removed, bytes left, and how many files were spared
+// only because they had just changed.
 type Copies struct {
 	Removed, Fresh int
 	Left           int64
 }
 
-// copied is a file in a run directory.
 type copied struct {
 	path    string // below the directory of run directories
 	changed time.Time
@@ -42,8 +41,8 @@ func (r *Recorder) openRuns() (*os.Root, error) {
 	return runs, failure("open", r.options.Dir, err)
 }
 
-// pruneCopies removes the oldest files of the run directories beyond the limits, those of running sessions too, but
-// none that is being written to.
+// pruneCopies removes the oldest files of the run directories beyond the limits, also of running sessions, but
+// none being written to.
 func (r *Recorder) pruneCopies(limits Limits) (done Copies, err error) {
 	runs, err := r.openRuns()
 	if runs == nil {
@@ -73,14 +72,14 @@ func (r *Recorder) pruneCopies(limits Limits) (done Copies, err error) {
 			done.Removed++
 			done.Left -= file.bytes
 			for dir := path.Dir(file.path); dir != "." && runs.Remove(dir) == nil; dir = path.Dir(dir) {
-			} // an empty directory goes as well
+			} // empty directories too
 		}
 	}
 	return done, failure("remove", r.options.Dir, errors.Join(errs...))
 }
 
-// copies lists the files of the run directories, the least recently changed first. Files that vanish meanwhile are
-// left out.
+// copies returns the files of the run directories, least recently changed first, without those that vanish
+// meanwhile.
 func copies(runs *os.Root) (files []copied, err error) {
 	entries, err := fs.ReadDir(runs.FS(), ".")
 	if err != nil {

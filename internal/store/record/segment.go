@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// summary describes a segment, so that readers can skip it. Only the last segment changes; a summary for another
-// size is replaced.
+// summary describes a segment, so that readers can skip it. Only the last segment changes; a summary for
+// another size is replaced.
 type summary struct {
 	Size int64 `json:"size"`
 	// First and Last are the numbers of its entries.
@@ -25,7 +25,7 @@ type summary struct {
 	To   int64 `json:"to"`
 	// Sessions are those with entries in it.
 	Sessions []sessionSummary `json:"sessions"`
-	// Tools are those of the calls that begin in it, and Statuses of those that also end in it.
+	// Tools are those of the calls that begin in it, Statuses of those that also end in it.
 	Tools    []string `json:"tools"`
 	Statuses []string `json:"statuses"`
 	// Open are the calls that begin but do not end in it.
@@ -103,7 +103,7 @@ func (s *segment) ended(c *callLines) bool {
 	return slices.ContainsFunc(c.lines, func(i int) bool { return s.lines[i].event == finishedEvent })
 }
 
-// call finds a call that began in the segment, nil if there is none.
+// call returns a call that began in the segment, or nil.
 func (s *segment) call(n int64) *callLines {
 	at, ok := slices.BinarySearchFunc(s.calls, n, func(c callLines, n int64) int { return int(c.n - n) })
 	if !ok {
@@ -192,7 +192,7 @@ func (l *eventLog) summaryOf(number int64) (*summary, error) {
 	}
 	sum = s.summary(size)
 	if data, err := marshal(sum); err == nil {
-		_ = atomicfile.WriteCache(l.summaryPath(number), append(data, '\n')) // else the next reader makes it
+		_ = atomicfile.WriteCache(l.summaryPath(number), append(data, '\n')) // otherwise the next reader makes it
 	}
 	return sum, nil
 }

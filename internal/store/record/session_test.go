@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// A served session has one beginning and one end, and both again when it is
-// served again; the copies do not have the beginning.
+// A served session has one beginning and one end, and both again when served again; the copies do not have the
+// beginning.
 func TestSessionsBegin(t *testing.T) {
 	r := recorder(t)
 	for range 2 {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Step counts a call of session and returns its number, from 1, which is only a name. Processes share the count, in
-// the state. Without a state, or with copies in a directory of the operator, it is beside these.
+// Step counts a call of session and returns its number, from 1, which is only a name. Processes share the
+// count, in the state, or beside the copies without a state or with an operator's directory.
 func (r *Recorder) Step(_ context.Context, session string) (int, error) {
 	if err := ValidSession(session); err != nil {
 		return 0, err
@@ -29,7 +29,7 @@ func (r *Recorder) Step(_ context.Context, session string) (int, error) {
 	return int(n), failure("count a call in", r.log.dir, err)
 }
 
-// stepsOf is the open count of a session.
+// stepsOf returns the open count of a session.
 func (r *Recorder) stepsOf(session string) (*os.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,8 +48,8 @@ func (r *Recorder) stepsOf(session string) (*os.File, error) {
 
 const stepsFlags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 
-// appendByte appends a byte and returns the position after it. The kernel moves an appending file's offset under
-// the same lock as it writes, so every writer gets its own position.
+// appendByte appends a byte and returns the position after it. The kernel moves an appending file's offset
+// under the same lock as it writes, so every writer gets its own.
 func appendByte(file *os.File) (int64, error) {
 	if _, err := file.Write([]byte{'.'}); err != nil {
 		return 0, err

@@ -14,7 +14,7 @@ import (
 type view struct {
 	log      *eventLog
 	segments []viewed
-	read     []*segment // the last few
+	read     []*segment // the last few read
 }
 
 // viewed is a segment of a view; all but the last have a summary.
@@ -23,7 +23,6 @@ type viewed struct {
 	sum    *summary
 }
 
-// place is a position in the log.
 type place struct {
 	segment int64
 	n       int64 // of the last entry before it
@@ -101,7 +100,7 @@ func (v *view) segment(i int) (*segment, error) {
 	return s, nil
 }
 
-// sessions are the sessions with entries in a segment.
+// sessions returns the sessions with entries in a segment.
 func (v *view) sessions(i int) ([]sessionSummary, error) {
 	if sum := v.segments[i].sum; sum != nil {
 		return sum.Sessions, nil
@@ -142,7 +141,7 @@ func (v *view) mayHaveStatus(i int, n int64, f *Filter) bool {
 	return true
 }
 
-// eachCall calls yield with the selected calls and the lines of their entries, the last one first.
+// eachCall calls yield with the selected calls and the lines of their entries, last call first.
 func (v *view) eachCall(ctx context.Context, f *Filter, yield func(*Call, []entryLine) bool) error {
 	needles, found := f.needles(), 0
 	for i := len(v.segments) - 1; i >= 0; i-- {
@@ -210,7 +209,7 @@ func (v *view) call(i int, s *segment, from *callLines, needles [][]byte) (*Call
 	return c, lines, nil
 }
 
-// events calls yield with the selected events after a position, the oldest first. more is false if yield stopped.
+// events calls yield with the selected events after a position, oldest first. more is false if yield stopped.
 func (v *view) events(ctx context.Context, f *Filter, from place, yield func(Event, error) bool) (more bool,
 	err error) {
 	show := func(line entryLine) bool {
@@ -251,7 +250,8 @@ func (v *view) events(ctx context.Context, f *Filter, from place, yield func(Eve
 	return true, nil
 }
 
-// chooses reports whether the filter selects a header's event, by its call if it is about calls; known caches that.
+// chooses reports whether the filter selects a header's event, by its call if the filter is about calls; known
+// caches that.
 func (v *view) chooses(f *Filter, h *header, known map[int64]bool) (bool, error) {
 	if !f.calls() {
 		at, _ := time.Parse(timeFormat, h.at)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A record that can be listed and not read, as a process in the sandbox has it, is an error.
+// A record that can be listed but not read, as for a process in the sandbox, is an error.
 func TestARecordThatCannotBeRead(t *testing.T) {
 	l := &eventLog{dir: t.TempDir()}
 	require.NoError(t, os.Mkdir(l.segmentPath(1), 0o700))

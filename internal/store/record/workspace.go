@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// WorkspaceOf is the path of the workspace with the state directory state, from its record; "" without one.
+// WorkspaceOf returns the path of the workspace with the state directory state, from its record; "" without
+// one.
 func WorkspaceOf(state string) string {
 	segments, _ := filepath.Glob(filepath.Join(state, "record", "*.jsonl"))
 	for _, path := range segments {

@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// writer registers this process. Its file is locked while it lives, by which readers distinguish running calls from
-// lost ones.
+// writer registers this process. Its file is locked while it lives, by which readers distinguish running calls
+// from lost ones.
 type writer struct {
 	mu   sync.Mutex
 	id   string
@@ -20,7 +20,7 @@ type writer struct {
 	file *os.File
 }
 
-// name makes the file at the first use. Without one, as on a full disk, calls are still recorded.
+// name makes the file at the first use. Calls are recorded even without it, as on a full disk.
 func (w *writer) name(l *eventLog) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

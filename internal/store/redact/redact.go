@@ -23,7 +23,7 @@ const minMargin = 1 << 10
 // maxEscape is how many bytes an escaped one may have.
 const maxEscape = 8
 
-// New returns a redactor for the values, nil if there are none of at least four bytes.
+// New returns a redactor for the values, nil if no value has at least four bytes.
 func New(secrets []string) *Redactor {
 	if v := newValues(secrets); v != nil {
 		return &Redactor{values: v}
@@ -57,8 +57,8 @@ func (r *Redactor) JSON(data json.RawMessage) json.RawMessage {
 	return r.Rewrite(data, 0)
 }
 
-// Rewrite is [Redactor.JSON] with strings longer than limit truncated. Order and layout stay; limit 0 truncates
-// none. If nothing changes it returns data itself.
+// Rewrite is [Redactor.JSON] with strings longer than limit truncated; limit 0 truncates none. Order and layout
+// stay. If nothing changes it returns data itself.
 func (r *Redactor) Rewrite(data []byte, limit int) []byte {
 	if r.plain(data, limit) && (r == nil || !r.shapes || !hasSecretName(data)) {
 		return data
@@ -104,7 +104,7 @@ func hasSecretName(data []byte) bool {
 	}
 }
 
-// plain reports whether no string of data changes for its content, which is faster to check for all at once.
+// plain reports whether no string of data changes for its content; checking all at once is faster.
 func (r *Redactor) plain(data []byte, limit int) bool {
 	return (r == nil || r.values == nil) && (limit == 0 || len(data) <= limit) &&
 		(r == nil || !r.shapes || !mayHoldToken(data) && !maybeEscaped(data))
@@ -125,7 +125,7 @@ func (r *Redactor) numbers(data []byte) []byte {
 
 var number = matching.Lazy(`[-+.0-9eE]+`)
 
-// literalEnd is the length of the string literal at the start of data.
+// literalEnd returns the length of the string literal at the start of data.
 func literalEnd(data []byte) int {
 	for i := 1; i < len(data); i++ {
 		quote := bytes.IndexByte(data[i:], '"')
@@ -164,8 +164,8 @@ func (r *Redactor) literal(written []byte, limit int, whole bool) []byte {
 	return tool.MustMarshal(clean)
 }
 
-// seen is the part of a text to search if only limit bytes of it are kept: all of it costs seconds for a patch of
-// some megabytes.
+// seen returns the part of a text to search if only limit bytes of it are kept: all of it would take seconds
+// for some megabytes.
 func (r *Redactor) seen(text string, limit int) string {
 	end := limit + r.beyond()
 	if limit == 0 || len(text) <= end {
@@ -174,8 +174,8 @@ func (r *Redactor) seen(text string, limit int) string {
 	return text[:end]
 }
 
-// beyond is how far after a cut a text is searched. A secret cut off there lies in these bytes alone, which are
-// dropped.
+// beyond returns how far after a cut a text is searched. A secret cut off there lies in these dropped bytes
+// only.
 func (r *Redactor) beyond() int {
 	if r == nil || r.values == nil {
 		return minMargin
@@ -183,8 +183,8 @@ func (r *Redactor) beyond() int {
 	return minMargin + maxEscape*r.values.longest
 }
 
-// cut keeps the first part of s, in whole characters, and says how much is missing of it and of the more bytes that
-// followed.
+// cut keeps the first part of s, in whole characters, and says how much is missing, including the more bytes
+// that followed.
 func cut(s string, limit, more int) string {
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--

@@ -32,7 +32,7 @@ type anchored struct {
 	at   int
 }
 
-// marks are the marks by their anchors; 0 for other bytes.
+// marks are the marks by their anchors.
 var marks = func() (m struct {
 	of [256]uint8
 	by [len(anchors) + 1][]anchored
@@ -64,8 +64,8 @@ func mayHoldToken[T string | []byte](s T) bool {
 	return false
 }
 
-// maybeEscaped reports whether a character of a mark can be escaped in the JSON data: of those, only a slash and
-// any as a number can.
+// maybeEscaped reports whether a character of a mark can be escaped in the JSON data: only a slash, and any as
+// a number, can.
 func maybeEscaped(data []byte) bool {
 	return bytes.Contains(data, []byte(`\u`)) || bytes.Contains(data, []byte(`\/`))
 }

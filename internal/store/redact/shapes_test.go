@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The pass over a text finds each mark wherever it stands, and nothing else.
+// Each mark is found wherever it is in a text, and nothing else.
 func TestMarksAreFound(t *testing.T) {
 	for _, mark := range tokenMarks {
 		require.NotEqual(t, -1, strings.IndexAny(mark, anchors), "%s has no anchor", mark)
@@ -36,8 +36,7 @@ func TestMarksAreFound(t *testing.T) {
 	}
 }
 
-// A token is found in JSON however its characters are written there, beside
-// escapes that hide nothing.
+// A token is found in JSON however its characters are escaped, beside escapes that hide nothing.
 func TestEscapedTokens(t *testing.T) {
 	r := WithShapes(nil)
 	token := "ghp_" + strings.Repeat("a1B2", 10)

@@ -1,16 +1,16 @@
 package redact
 
-// Stream redacts values in a text that comes in chunks. It holds back only what may be the beginning of one. A nil
-// Stream passes everything.
+// Stream redacts values in a text that comes in chunks, holding back only what may be the beginning of one. A
+// nil Stream passes everything.
 type Stream struct {
 	values *values
 	held   []byte
 }
 
-// maxHeld bounds what is held back: a text of consecutive secrets begins one all the time.
+// maxHeld bounds what is held back: in a text of consecutive secrets there is always one that begins.
 const maxHeld = 16 << 10
 
-// NewStream returns nil if there is nothing to redact.
+// NewStream returns a stream, nil if there is nothing to redact.
 func NewStream(secrets []string) *Stream {
 	if v := newValues(secrets); v != nil {
 		return &Stream{values: v}

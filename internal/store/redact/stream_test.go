@@ -42,7 +42,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// However a text is cut into pieces, the same comes out, without the secrets.
+// However a text is cut into chunks, the result is the same, without the secrets.
 func FuzzStream(f *testing.F) {
 	f.Add("hunter2", "hunter2longer", "a hunter2longer b hunter2", 3)
 	f.Add("aaaa", "abab", "aaaaaaabababab", 1)

@@ -1,6 +1,6 @@
-// Package redact removes secrets from what leaves the host: from texts, JSON and streams. It alone knows what a
-// secret looks like: a given value, with any of its characters escaped as in JSON, any number of times; and, on
-// request, the shape of well-known tokens.
+// Package redact removes secrets from what leaves the host: from texts, JSON and streams. A secret is a given
+// value, with any of its characters escaped as in JSON, any number of times; or, on request, the shape of
+// well-known tokens.
 //
 // Where values overlap, both are redacted whole.
 package redact
@@ -16,15 +16,16 @@ import (
 // Mark replaces a secret.
 const Mark = "[redacted]"
 
-// minimum is the least length of a value, in bytes: a shorter one would redact harmless text and protect nothing.
+// minimum is the least length of a value, in bytes: a shorter one would redact harmless text and protect
+// nothing.
 const minimum = 4
 
-// values are the secrets to search, the longest first.
+// values are the secrets to search, longest first.
 type values struct {
 	secrets []secret
 	// begins are their first bytes.
 	begins [256]bool
-	// longest is the length in bytes of the longest, unescaped.
+	// longest is the length of the longest, unescaped, in bytes.
 	longest int
 }
 
@@ -77,13 +78,13 @@ func piecesOf(secret string) (tokens []token) {
 	return tokens
 }
 
-// match is the position of a secret. More is set if data's continuation could make it one, or a longer one.
+// match is the position of a secret. more is set if further data could make it one, or a longer one.
 type match struct {
 	start, end int
 	more       bool
 }
 
-// next finds the first position in data where a secret begins, or may begin when data continues.
+// next returns the first match in data, complete or not.
 func (v *values) next(data []byte) (match, bool) {
 	for i := range data {
 		if !v.begins[data[i]] {
@@ -96,7 +97,6 @@ func (v *values) next(data []byte) (match, bool) {
 	return match{}, false
 }
 
-// at finds secrets that begin at one position.
 func (v *values) at(data []byte, start int) (m match, ok bool) {
 	m.start, m.end = start, start
 	for _, secret := range v.secrets {
@@ -107,7 +107,7 @@ func (v *values) at(data []byte, start int) (m match, ok bool) {
 	return m, m.more || m.end > start
 }
 
-// joined includes secrets that begin within another.
+// joined extends m by secrets that begin within it.
 func (v *values) joined(data []byte, m match) match {
 	for i := m.start + 1; i < m.end; i++ {
 		if !v.begins[data[i]] {
@@ -120,7 +120,7 @@ func (v *values) joined(data []byte, m match) match {
 	return m
 }
 
-// length is how much of data is the secret, 0 if none; more reports whether data ends within it.
+// length returns how much of data is the secret, 0 if it is not; more reports whether data ends within it.
 func (s *secret) length(data []byte) (n int, more bool) {
 	if len(data) >= len(s.raw) && string(data[:len(s.raw)]) == s.raw {
 		return len(s.raw), false
@@ -138,7 +138,7 @@ func (s *secret) length(data []byte) (n int, more bool) {
 // maxRun bounds runs of backslashes: texts that were escaped six times.
 const maxRun = 64
 
-// length is how much of data is the token, plain or escaped.
+// length returns how much of data is the token, plain or escaped.
 func (p token) length(data []byte) (n int, more bool) {
 	run := 0
 	for run < len(data) && run < maxRun && data[run] == '\\' {
@@ -160,7 +160,7 @@ func (p token) length(data []byte) (n int, more bool) {
 	return 0, false
 }
 
-// backslashes is the length of a run of them, or of as many written as numbers.
+// backslashes returns the length of a run of them, or of as many written as numbers.
 func (p token) backslashes(data []byte, run int) (n int, more bool) {
 	for range p.raw {
 		start := n
@@ -181,10 +181,9 @@ func (p token) backslashes(data []byte, run int) (n int, more bool) {
 	return n, false
 }
 
-// short are the escapes of one letter.
 var short = map[rune]byte{'"': '"', '/': '/', '\n': 'n', '\t': 't', '\r': 'r', '\b': 'b', '\f': 'f'}
 
-// escaped is the length of an escape after a run of backslashes.
+// escaped returns the length of an escape after a run of backslashes.
 func (p token) escaped(data []byte, run int) (n int, more bool) {
 	if letter, ok := short[p.char]; ok && data[run] == letter {
 		return run + 1, false
@@ -213,7 +212,7 @@ func (p token) escaped(data []byte, run int) (n int, more bool) {
 	return n, false
 }
 
-// hexadecimal is the length of uXXXX if that is the unit.
+// hexadecimal returns the length of uXXXX if that is the unit.
 func hexadecimal(data []byte, unit rune) (n int, more bool) {
 	if unit < 0 || len(data) == 0 || data[0] != 'u' {
 		return 0, false
@@ -229,7 +228,6 @@ func hexadecimal(data []byte, unit rune) (n int, more bool) {
 	return 5, false
 }
 
-// replace returns s without secrets.
 func (v *values) replace(s string) string {
 	if v == nil {
 		return s
@@ -241,7 +239,7 @@ func (v *values) replace(s string) string {
 		if !found {
 			break
 		}
-		if m.end == m.start { // only the beginning of one
+		if m.end == m.start { // only the beginning of a secret
 			out.Write(data[:m.start+1])
 			data = data[m.start+1:]
 			continue

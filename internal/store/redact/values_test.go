@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// A value is found however a writer of JSON escapes it, and however often the
-// text was put into JSON again.
+// A value is found however it is escaped in JSON, and however often the text was put into JSON again.
 func TestEscapedValues(t *testing.T) {
 	secret := "pä\"ss\\w/ö<&>rd\t😀"
 	r := redact.New([]string{secret})
@@ -50,7 +49,7 @@ func encoded(s string) string {
 	return string(data)
 }
 
-// Of secrets that overlap, nothing of either is left.
+// Nothing is left of secrets that overlap.
 func TestOverlappingValues(t *testing.T) {
 	r := redact.New([]string{"hunter2", "hunter2-and-the-rest-of-a-longer-token", "token-of-more", "abcd", "cdefgh"})
 	for text, want := range map[string]string{
@@ -73,7 +72,7 @@ func slicesOf(n int, s string) []string {
 	return all
 }
 
-// A number that is a secret goes, and the JSON stays valid.
+// A secret number is redacted, and the JSON stays valid.
 func TestSecretNumbers(t *testing.T) {
 	got := redact.New([]string{"123456"}).JSON(json.RawMessage(`{"a":123456,"b":[-1.5e3,9123456],"c":"123456","d":true}`))
 	require.True(t, json.Valid(got), "%s", got)

@@ -18,12 +18,12 @@ const (
 )
 
 // Commit applies the changes to the workspace; ws is a view of Restoring, with a recorder of the undo store. It
-// follows no symlinks, even new ones, and has no protection: the sandbox decided what may change. Each file is old
-// or new at any moment.
+// follows no symlinks, even new ones, and has no protection: the sandbox decided what may change. Each file is
+// old or new at any moment.
 //
-// If a path no longer holds what the view saw, nothing is done and the error is a conflict. left are directories
-// that stay because others have added files. done reports whether anything was changed before an error: it is
-// recorded, and can be undone.
+// If a path no longer holds what the view saw, nothing is done and the error is a conflict. left are
+// directories that stay because others have added files. done reports whether anything was changed before an
+// error: it can be undone.
 func (c *Changes) Commit(ctx context.Context, ws *workspace.Workspace) (left []string, done bool, err error) {
 	if err := c.verify(); err != nil {
 		return nil, false, err
@@ -61,7 +61,7 @@ func (c *Changes) verify() error {
 	return Conflict(paths)
 }
 
-// Conflict is the error for paths that were changed by others.
+// Conflict returns the error for paths that were changed by others.
 func Conflict(paths []string) *tool.Error {
 	names := make([]string, len(paths))
 	for i, path := range paths {
@@ -80,7 +80,6 @@ type commit struct {
 	done bool
 }
 
-// retyped reports whether the file type changes.
 func (c *Change) retyped() bool {
 	return c.Before.Exists && c.After.Exists && c.Before.Mode.Type() != c.After.Mode.Type()
 }
@@ -168,7 +167,7 @@ func (c *Change) content() ([]byte, error) {
 
 func isDir(s undo.State) bool { return s.Exists && s.Mode.IsDir() }
 
-// directoriesGo removes directories, the deepest first.
+// directoriesGo removes directories, deepest first.
 func (p *commit) directoriesGo() error {
 	for i := range slices.Backward(p.list) {
 		c := &p.list[i]
@@ -188,7 +187,7 @@ func (p *commit) directoriesGo() error {
 	return nil
 }
 
-// directoriesCome makes directories, the uppermost first.
+// directoriesCome makes directories, uppermost first.
 func (p *commit) directoriesCome() error {
 	for i := range p.list {
 		c := &p.list[i]
@@ -226,7 +225,7 @@ func (c *Change) moded() bool {
 	return c.comes() && c.Before.Exists && c.Before.Mode.IsRegular()
 }
 
-// modes sets modes despite the umask: directories last, the deepest first, since a mode may lock them.
+// modes sets modes despite the umask: directories last, deepest first, since a mode may lock them.
 func (p *commit) modes() error {
 	for i := range slices.Backward(p.list) {
 		c := &p.list[i]

@@ -18,8 +18,7 @@ import (
 
 const some = "printf 'one\n' >a.txt; mkdir -p d/e; printf x >d/e/x; printf y >d/y; ln -s a.txt l"
 
-// Whatever somebody has changed since the view was made stays as they have it, and
-// so does all else.
+// What others have changed since the view was made stays, and so does all else.
 func TestConflicts(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	for name, c := range map[string]struct{ script, meanwhile string }{
@@ -44,7 +43,7 @@ func TestConflicts(t *testing.T) {
 			a.outside(c.meanwhile)
 			before := tree(t, a.root)
 			_, err := a.commit(changes)
-			if name == "a link on the way to a new file" { // seen when it comes to it
+			if name == "a link on the way to a new file" { // found when it is reached
 				require.Error(t, err)
 			} else {
 				require.Equal(t, tool.Conflict, tool.CodeOf(err), "%v", err)
@@ -54,7 +53,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A directory that goes stays with what somebody has put into it since.
+// A removed directory stays with what others have added to it since.
 func TestAFileInWhatGoes(t *testing.T) {
 	a := newArena(t)
 	a.outside(some)
@@ -67,9 +66,8 @@ func TestAFileInWhatGoes(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(a.root, "d/y"))
 }
 
-// TestRaces commits while somebody saves the same file again: what they have saved
-// last is there in the end, or it was there before the commit and the undo store
-// has it.
+// TestRaces commits while another process saves the same file repeatedly: its last save is in the file, or the
+// undo store has it.
 func TestRaces(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	count, limit := 200, 3*time.Second

@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestOpaqueDirectories has what lay below a directory go with it, also where
-// directories of the same names come again.
+// TestOpaqueDirectories removes a directory with all below it, also if directories of the same names are made
+// again.
 func TestOpaqueDirectories(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -30,9 +30,8 @@ func TestOpaqueDirectories(t *testing.T) {
 
 var kinds = []string{"overlay", "copy"}
 
-// TestCopiedConflicts has others change a workspace of which a command changes a
-// copy: what both have changed is a conflict, what the command has left alone is
-// none.
+// TestCopiedConflicts has others change a workspace while a command changes a copy: only what both changed is a
+// conflict.
 func TestCopiedConflicts(t *testing.T) {
 	a := newArena(t)
 	a.copies = true
@@ -55,8 +54,7 @@ func TestCopiedConflicts(t *testing.T) {
 	assert.Equal(t, "other\n", string(data))
 }
 
-// TestCopyIsBounded has no view where a tree is too large to be copied, or cannot be
-// read, and says why.
+// TestCopyIsBounded has no view if a tree is too large to be copied or unreadable, and says why.
 func TestCopyIsBounded(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	a := newArena(t)

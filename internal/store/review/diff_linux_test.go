@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What is left out of the diff can be nothing but an object of git, and no name
-// adds a line to it.
+// Only git's objects are left out of the diff, and no name adds a line to it.
 func TestADiffHidesNothing(t *testing.T) {
 	a := newArena(t)
 	object := "x/.git/objects/aa/" + strings.Repeat("0", 38)

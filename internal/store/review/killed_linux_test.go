@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// committing puts a view into a workspace as a call, once it has said that it begins.
+// committing commits a view to a workspace as a call, after printing that it begins.
 func committing(call, root, state, views string) error {
 	store, err := undo.Open(state, undo.Options{})
 	if err != nil {
@@ -72,8 +72,8 @@ echo new >fresh/$i/file; chmod 700 d$i/changed; ln -sfn new$i d$i/link; ln -s wa
 rm -r gone kind thing; echo z >kind; mkdir thing; echo t >thing/t`
 )
 
-// TestKilledCommits kills the program in the middle of a commit. Every path is as
-// it was or as it is to be then, and undo takes back what had been done.
+// TestKilledCommits kills the program in the middle of a commit. Then every path is old or new, and undo takes
+// back what was done.
 func TestKilledCommits(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	testproc.Unchanged(t)
@@ -97,9 +97,8 @@ func TestKilledCommits(t *testing.T) {
 	require.NoError(t, err, "control: the next call")
 }
 
-// kill has another process commit what changes all, and kills it after a time, 0
-// for never. It gives how long the commit took, less than nothing for one that was
-// killed when something was done, and has undo take it back.
+// kill has another process commit a change of everything, kills it after a time, 0 for never, and undoes that.
+// It returns how long the commit took, negative if it was killed when something was done.
 func (a *arena) kill(before map[string]string, call string, after time.Duration) time.Duration {
 	a.t.Helper()
 	v := a.view(changesAll)
@@ -145,9 +144,8 @@ func code(err error) tool.Code {
 	return tool.CodeOf(err)
 }
 
-// eitherWay holds every path to what it was or is to be. What becomes another kind
-// of thing, or leads elsewhere, may be gone, and what is new may not have its mode
-// yet.
+// eitherWay checks that every path is old or new. What changes its type or target may be missing, and what is
+// new may not have its mode yet.
 func (a *arena) eitherWay(before, is map[string]string, call string) {
 	a.t.Helper()
 	for path := range join(before, a.whole, is) {
@@ -162,7 +160,7 @@ func (a *arena) eitherWay(before, is map[string]string, call string) {
 	}
 }
 
-// contentOf is what a path holds, whatever its mode is.
+// contentOf returns the content of a path, without its mode.
 func contentOf(what string) string {
 	if len(what) <= len("-rw-r--r-- ") {
 		return ""

@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// A new link goes through no link that has come to lie on the way to it, and one
-// in a directory as it was is made.
+// A new link follows no link that was put on the way to it; in an unchanged directory it is made.
 func TestNoLinkOnTheWayToANewLink(t *testing.T) {
 	a := newArena(t)
 	a.outside("mkdir d other")
@@ -27,7 +26,7 @@ func TestNoLinkOnTheWayToANewLink(t *testing.T) {
 
 	a.outside("rmdir d; ln -s other d")
 	before := tree(t, a.root)
-	err = a.plain.Symlink("target", "d/new") // as a commit does once it has looked
+	err = a.plain.Symlink("target", "d/new") // as a commit does after its check
 	require.Error(t, err)
 	same(t, before, tree(t, a.root), "the link has come elsewhere")
 	require.NoError(t, a.links.Symlink("target", "d/new"), "control: where links are followed")
@@ -38,8 +37,7 @@ func TestNoLinkOnTheWayToANewLink(t *testing.T) {
 	assert.Error(t, w.Symlink("target", "fresh"), "tools make no links where none is followed")
 }
 
-// A file that has further names is said to have them, whether they were there before
-// or came in the view.
+// A file with further names is reported, whether they existed before or were made in the view.
 func TestFurtherNamesAreSaid(t *testing.T) {
 	a := newArena(t)
 	a.outside("echo a >a; ln a b; echo c >c; echo d >d; echo e >e; ln e f")

@@ -23,7 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Limits of one view: of its paths, and of its files' content, sparse or not, since all of it is read.
+// Limits of one view: its paths, and its files' content, sparse or not, since all of it is read.
 const (
 	MostChanges = 50_000
 	mostOfView  = 4 << 30
@@ -72,10 +72,10 @@ type reader struct {
 type lowerKind byte
 
 const (
-	nothing lowerKind = iota // or what is no directory
+	nothing lowerKind = iota // or no directory
 	hidden                   // a directory that does not show through
-	merged                   // a directory that does
-	copied                   // a directory of which the upper one is a copy
+	merged                   // a directory that shows through
+	copied                   // a directory that was copied to the upper one
 )
 
 func (r *reader) directory(name string, on lowerKind) error {
@@ -150,7 +150,7 @@ func (r *reader) entry(name string, on lowerKind) error {
 	}
 	if !was.Exists && has(path, view.Origin) {
 		info, err := r.lower.Lstat(filepath.Dir(name))
-		was.raced = err == nil && r.since(info) // maybe what it is a copy of has gone
+		was.raced = err == nil && r.since(info) // what it is a copy of may be gone
 	}
 	was.raced = was.raced && !is.Mode.IsDir()
 	if err := r.add(name, was, is); err != nil {
@@ -178,7 +178,6 @@ func has(path, attribute string) bool {
 	return err == nil
 }
 
-// gone adds a removed name.
 func (r *reader) gone(name string) error {
 	was, err := r.stat(name)
 	if err != nil || !was.Exists {
@@ -203,7 +202,7 @@ func (r *reader) goneBelow(name string) error {
 	return nil
 }
 
-// namesBelow are the names in a directory of the lower tree.
+// namesBelow returns the names in a directory of the lower tree.
 func (r *reader) namesBelow(name string) []string {
 	dir, err := r.lower.Open(name)
 	if err != nil {
@@ -219,10 +218,9 @@ func (r *reader) namesBelow(name string) []string {
 type snapshot struct {
 	undo.State
 	info  fs.FileInfo // before the content was read; nil for nothing
-	raced bool        // it has changed since the view was made
+	raced bool        // changed since the view was made
 }
 
-// stat reads the lower tree's state of a name.
 func (r *reader) stat(name string) (was snapshot, err error) {
 	was.info, err = r.lower.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -271,7 +269,7 @@ func (r *reader) since(info fs.FileInfo) bool {
 	return ok && time.Unix(stat.Ctim.Unix()).After(r.began)
 }
 
-// name is the undo store's name for a name of the layer.
+// name returns the undo store's name for a name of the layer.
 func (r *reader) name(name string) string {
 	path := filepath.Join(r.layer.Tree, name)
 	if rest, ok := strings.CutPrefix(path, r.root+"/"); ok {
@@ -316,7 +314,7 @@ func (r *reader) linked(name string, was snapshot, is undo.State) bool {
 	return ok && before.Nlink > 1
 }
 
-// stateBelow reads the state of a name of a tree. Behind a symlink on the way nothing exists.
+// stateBelow returns the state of a name of a tree. Behind a symlink on the way nothing exists.
 func stateBelow(tree, name string) (undo.State, error) {
 	root, err := os.OpenRoot(tree)
 	if err != nil {

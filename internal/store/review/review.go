@@ -1,5 +1,5 @@
-// Package review reads what processes have changed in a copy-on-write view of the workspace, shows it, and applies
-// or discards it.
+// Package review reads, shows, and applies or discards what processes have changed in a copy-on-write view of
+// the workspace.
 package review
 
 import (
@@ -26,20 +26,20 @@ func unreadable(path string, err error) error {
 
 // Change is the change of one path in a view.
 type Change struct {
-	// Path is as the undo store names it: relative to the workspace, or absolute in another tree.
+	// Path is named as in the undo store: relative to the workspace, or absolute in another tree.
 	Path string
 	// Before is what the view saw, After what it holds.
 	Before, After undo.State
 	// Raced is set if the workspace no longer holds what the view saw.
 	Raced bool
-	// Linked is set for a file with further names (hard links), in the workspace or in the view. It is applied as a
-	// separate file, which a real call might not have made.
+	// Linked is set for a file with further names (hard links), in the workspace or in the view. It is applied
+	// as a separate file, which a real call might not have made.
 	Linked bool
 
 	old, new source
 	now      func() (undo.State, error) // what the workspace holds
-	// untouched reports whether the workspace is unchanged since it was examined, by what the system says of it. It
-	// may be nil, and false if unknown.
+	// untouched reports whether the workspace is unchanged since it was examined, by what the system says of
+	// it; false if unknown. It may be nil.
 	untouched func(dirCache) bool
 }
 
@@ -49,14 +49,14 @@ type dirCache map[string]bool
 // source reads the content of a file or the target of a link.
 type source func() ([]byte, error)
 
-// Changes are all of a view, sorted by path.
+// Changes are all changes of a view, sorted by path.
 type Changes struct {
 	List []Change
 	// NotKept are the paths of pipes, sockets and devices, which stay in the view.
 	NotKept []string
 }
 
-// What is a word for what a change does.
+// What returns a word for what a change does.
 func (c *Change) What() string {
 	switch {
 	case !c.Before.Exists:
@@ -71,7 +71,7 @@ func (c *Change) What() string {
 	return "modify"
 }
 
-// Raced are the paths that no longer hold what the view saw.
+// Raced returns the paths that no longer hold what the view saw.
 func (c *Changes) Raced() (names []string) {
 	for i := range c.List {
 		if c.List[i].Raced {
@@ -102,10 +102,9 @@ const (
 	mostOfAll  = 8 << 20
 )
 
-// diffContext is how many lines around a change are shown.
 const diffContext = 3
 
-// Diff shows the changes to a person. What is too much is named by its digest.
+// Diff returns the changes for a person. What is too much is named by its digest.
 func (c *Changes) Diff() string {
 	var b strings.Builder
 	come, gone := 0, 0
@@ -138,8 +137,8 @@ func (c *Changes) Diff() string {
 	return b.String()
 }
 
-// shortFirst are the changes except git's objects, in order. If they may be too much, the longest come last, so
-// that noise hides nothing short.
+// shortFirst returns the changes except git's objects, in order. If they may be too much, the longest come
+// last, so that noise hides nothing short.
 func (c *Changes) shortFirst() (list []*Change) {
 	total := int64(0)
 	for i := range c.List {
@@ -157,15 +156,14 @@ func (c *Changes) shortFirst() (list []*Change) {
 	return list
 }
 
-// isText reports whether lines of data can be shown.
 func isText(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 }
 
 // objectPath matches the paths of git's objects and their directories.
 var objectPath = matching.Lazy(`(?:^|/)\.git/objects/(?:pack|[0-9a-f]{2}(?:/[0-9a-f]{38,62})?|` +
 	`pack/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev|bitmap))$`)
 
-// object reports whether only an object of git comes or goes, whose name says what it holds. Anything a shell could
-// run is not.
+// object reports whether the change only makes or removes an object of git, whose name says what it holds, and
+// nothing that a shell could run.
 func (c *Change) object() bool {
 	if !objectPath().MatchString(c.Path) || c.Before.Exists && c.After.Exists {
 		return false
@@ -229,7 +227,6 @@ func kind(mode fs.FileMode) string {
 	return "special file"
 }
 
-// diff shows the change of a content.
 func (c *Change) diff() string {
 	if !holds(c.Before) && !holds(c.After) || c.Before.Hash == c.After.Hash {
 		return ""
@@ -271,7 +268,6 @@ func (c *Change) unshown(why string) string {
 	return fmt.Sprintf("(no diff of %s, %s: %s become %s)\n", shown(c.Path), why, name(c.Before), name(c.After))
 }
 
-// holds reports whether a state has content.
 func holds(s undo.State) bool {
 	return s.Exists && (s.Mode.IsRegular() || s.Mode&fs.ModeSymlink != 0)
 }

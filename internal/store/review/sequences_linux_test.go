@@ -31,7 +31,6 @@ import (
 // SequencesEnv is how many sequences are made.
 const SequencesEnv = "TOOLHOST_TEST_SEQUENCES"
 
-// arena is a workspace whose commands run in views.
 type arena struct {
 	t            *testing.T
 	root, state  string
@@ -65,7 +64,6 @@ func (a *arena) open(symlinks workspace.SymlinkPolicy) *workspace.Workspace {
 	return w.Restoring()
 }
 
-// view runs a script in a view.
 func (a *arena) view(script string) *view.View {
 	a.t.Helper()
 	v, err := view.New(filepath.Join(a.t.TempDir(), "view"))
@@ -79,7 +77,7 @@ func (a *arena) view(script string) *view.View {
 	return v
 }
 
-// try runs a script in a view, and gives what it has changed there.
+// try runs a script in a view, and returns what it has changed there.
 func (a *arena) try(script string) *review.Changes {
 	a.t.Helper()
 	v := a.view(script)
@@ -101,7 +99,7 @@ func (a *arena) run(ctx context.Context, script string) {
 	require.Zero(a.t, ended.ExitCode, "%s\n%s", ended.Stdout, ended.Stderr)
 }
 
-// commit puts changes into the workspace, as a call that can be undone.
+// commit commits changes to the workspace, as a call that can be undone.
 func (a *arena) commit(changes *review.Changes) ([]string, error) {
 	a.t.Helper()
 	a.calls++
@@ -110,14 +108,12 @@ func (a *arena) commit(changes *review.Changes) ([]string, error) {
 	return left, err
 }
 
-// undo takes the last commit back.
 func (a *arena) undo() {
 	a.t.Helper()
 	_, err := a.store.Undo(context.Background(), a.links, undo.Selection{})
 	require.NoError(a.t, err)
 }
 
-// outside runs a script that nobody confines.
 func (a *arena) outside(script string) {
 	a.t.Helper()
 	ended, err := proc.Run(context.Background(), proc.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: a.root,
@@ -126,7 +122,7 @@ func (a *arena) outside(script string) {
 	require.Zero(a.t, ended.ExitCode, "%s", ended.Stderr)
 }
 
-// tree is all that there is: kind, mode, content or target by path.
+// tree describes all files: kind, mode, content or target by path.
 func tree(t *testing.T, root string) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
@@ -141,7 +137,7 @@ func tree(t *testing.T, root string) map[string]string {
 		}
 		found[rel] = info.Mode().String()
 		switch {
-		case strings.HasSuffix(rel, ".git/index"): // it holds times and inodes
+		case strings.HasSuffix(rel, ".git/index"): // it contains times and inodes
 			found[rel] = "index"
 		case info.Mode().IsRegular():
 			data, err := os.ReadFile(path)
@@ -157,9 +153,8 @@ func tree(t *testing.T, root string) map[string]string {
 	return found
 }
 
-// TestSequences makes commands at random over a tree that they go on with: what is
-// put into it from a view is what the commands do without one, and undo takes it
-// back.
+// TestSequences runs random commands on a tree that they continue with: what is committed from a view is what
+// the commands do without one, and undo takes it back.
 func TestSequences(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	for _, kind := range kinds {
@@ -200,7 +195,7 @@ func sequences(t *testing.T, copies bool) {
 	}
 }
 
-// commands counts sequences by the commands in them.
+// commands counts sequences by their commands.
 type commands map[string]int
 
 func (c commands) count(script string) {
@@ -211,7 +206,7 @@ func (c commands) count(script string) {
 		case "[":
 			name = "chmod"
 		case ":":
-			name = "echo" // both write by the shell's own hand
+			name = "echo" // both are written by the shell itself
 		}
 		if !seen[name] {
 			seen[name] = true
@@ -220,8 +215,8 @@ func (c commands) count(script string) {
 	}
 }
 
-// sequence reports what ran, that there were hard links, and that the trees came
-// apart there, which the view has to have said then.
+// sequence returns what ran, whether there were hard links, and whether the trees differed because of them,
+// which the view must have reported.
 func (a *arena) sequence(real *arena, seed uint64) (script string, linked, differ bool) {
 	a.t.Helper()
 	g := generator{rand.New(rand.NewPCG(seed, 17))}
@@ -256,7 +251,7 @@ func (a *arena) sequence(real *arena, seed uint64) (script string, linked, diffe
 	return script, linked, false
 }
 
-// same compares trees, and shows what differs alone.
+// same compares trees, and shows only what differs.
 func same(t *testing.T, want, is map[string]string, said string) {
 	t.Helper()
 	missing, other := maps.Clone(want), maps.Clone(is)
@@ -265,7 +260,7 @@ func same(t *testing.T, want, is map[string]string, said string) {
 	require.Equal(t, missing, other, said)
 }
 
-// withoutObjects is the tree without git's objects, which may stay.
+// withoutObjects returns the tree without git's objects, which may stay.
 func withoutObjects(tree map[string]string) map[string]string {
 	kept := make(map[string]string)
 	for path, what := range tree {
@@ -280,7 +275,7 @@ type generator struct{ *rand.Rand }
 
 func (g generator) pick(texts ...string) string { return texts[g.IntN(len(texts))] }
 
-// path is one of few, so that commands meet.
+// path returns one of few paths, so that commands meet.
 func (g generator) path() string {
 	path := g.pick("a", "b", "c", "d")
 	for g.IntN(3) == 0 {

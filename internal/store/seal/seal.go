@@ -1,6 +1,5 @@
-// Package seal distinguishes files that toolhost wrote from forged ones. A repository, or a command that runs in
-// it, can write any file of a workspace; a seal takes a key of the user's configuration, which confined commands
-// cannot read.
+// Package seal distinguishes files that toolhost wrote from forged ones. A command can write any file of a
+// workspace, but a seal takes a key of the user's configuration, which confined commands cannot read.
 package seal
 
 import (
@@ -18,21 +17,20 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// keySize is the size of a key, in bytes.
 const keySize = sha256.Size
 
 // Key makes and checks seals. It is safe for concurrent use by several processes.
 type Key struct {
 	path string
 	mu   sync.Mutex
-	key  []byte // once it was read
+	key  []byte // once read
 }
 
-// Dir is the default directory of the key, in the user's configuration.
+// Dir returns the default directory of the key, in the user's configuration.
 func Dir() (string, error) { return userdir.Dir("a key", "") }
 
-// Open returns the key in dir, an absolute path. The first seal makes it. A dir in one of the trees that tools may
-// use is refused, because a tool could read the key.
+// Open returns the key in dir, an absolute path. The first seal makes it. A dir in one of the trees of tools is
+// refused, because a tool could read the key.
 func Open(dir string, trees ...string) (*Key, error) {
 	if err := userdir.Outside("a key", dir, trees...); err != nil {
 		return nil, err
@@ -40,8 +38,8 @@ func Open(dir string, trees ...string) (*Key, error) {
 	return &Key{path: filepath.Join(dir, "seal.key")}, nil
 }
 
-// Seal returns the seal of data for a purpose, in hex. It is not valid for another purpose. The error is a
-// *tool.Error: the key can be neither read nor made.
+// Seal returns the seal of data for one purpose, in hex. The error is a *tool.Error if the key can be neither
+// read nor made.
 func (k *Key) Seal(purpose string, data []byte) (string, error) {
 	key, err := k.load(true)
 	if err != nil {
@@ -61,7 +59,7 @@ func (k *Key) Sealed(purpose string, data []byte, seal string) bool {
 }
 
 func sum(key []byte, purpose string, data []byte) []byte {
-	name := sha256.Sum256([]byte(purpose)) // of one length, so that no purpose runs on into data
+	name := sha256.Sum256([]byte(purpose)) // of fixed length, so that no purpose runs on into data
 	h := hmac.New(sha256.New, key)
 	h.Write(name[:])
 	h.Write(data)
@@ -89,7 +87,7 @@ func (k *Key) load(create bool) ([]byte, error) {
 	return key, nil
 }
 
-// create makes the key, or reads the one that another process has made meanwhile: a link, unlike a rename, never
+// create makes the key, or reads the one that another process made meanwhile: a link, unlike a rename, never
 // replaces a file.
 func (k *Key) create() ([]byte, error) {
 	dir := filepath.Dir(k.path)

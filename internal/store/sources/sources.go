@@ -1,5 +1,5 @@
-// Package sources keeps, in the state of a workspace, the last output of its plugins and MCP servers, and when a
-// person last requested their restart. Tools cannot read or write there.
+// Package sources keeps, in the state of a workspace, the last output of its plugins and MCP servers, and when
+// a person last requested their restart. Tools cannot read or write there.
 package sources
 
 import (
@@ -30,10 +30,10 @@ const (
 // MostSaid bounds the kept output of a source, in bytes.
 const MostSaid = 256 << 10
 
-// mostLine bounds a line of it.
+// mostLine bounds a line of the output.
 const mostLine = 4 << 10
 
-// Kept are the sources of one workspace. An empty one keeps nothing.
+// Kept are the sources of one workspace. The zero value keeps nothing.
 type Kept struct {
 	// State is the directory of the workspace's state.
 	State string
@@ -80,7 +80,7 @@ func (k Kept) Said(kind Kind, name, line string) error {
 	return err
 }
 
-// LastSaid returns the last output of a source, the oldest first.
+// LastSaid returns the last output of a source, oldest first.
 func (k Kept) LastSaid(kind Kind, name string) (string, error) {
 	var all []byte
 	path := k.file("said", kind, name)
@@ -102,10 +102,10 @@ func (k Kept) Restart(kind Kind, name string) error {
 	return atomicfile.WriteCache(k.File(kind, name), []byte(time.Now().UTC().Format(time.RFC3339Nano)))
 }
 
-// File is the file whose change requests a restart of a source.
+// File returns the file whose change requests a restart of a source.
 func (k Kept) File(kind Kind, name string) string { return k.file("restart", kind, name) }
 
-// Since is when a restart of a source was last requested; zero for never.
+// Since returns when a restart of a source was last requested; zero if never.
 func (k Kept) Since(kind Kind, name string) time.Time {
 	if k.State == "" {
 		return time.Time{}

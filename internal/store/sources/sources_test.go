@@ -42,8 +42,8 @@ func TestSaid(t *testing.T) {
 	assert.NoError(t, sources.Kept{}.Said(sources.Plugin, "one", "nobody keeps it"))
 }
 
-// However much is said, and by however many at once, what is kept is bounded, and
-// its lines are whole and the last.
+// However much output comes, and from however many at once, what is kept is bounded and has the last lines,
+// whole.
 func TestMuchIsSaid(t *testing.T) {
 	k := sources.Kept{State: t.TempDir()}
 	line := strings.Repeat("x", 3000)

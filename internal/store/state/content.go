@@ -15,8 +15,7 @@ const maxFile = 64 << 20
 // content is the values by source and key.
 type content map[string]map[string][]byte
 
-// stored is a value in a file: as the JSON that it is, as text, or else in base64, so that each is restored
-// exactly.
+// stored is a value in a file: as JSON, as text, or else in base64, so that each is restored exactly.
 type stored struct {
 	JSON   json.RawMessage `json:"json,omitempty"`
 	Text   *string         `json:"text,omitempty"`
@@ -66,12 +65,11 @@ func storedOf(value []byte) stored {
 	return stored{Base64: &text}
 }
 
-// isControl reports characters that texts do not contain and JSON would escape.
+// isControl reports whether c is a character that texts do not contain and JSON would escape.
 func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' && c != '\r' }
 
 var errNoValue = errors.New("a value is neither json, text nor base64")
 
-// parse decodes a file.
 func parse(data []byte) (content, error) {
 	var all map[string]map[string]stored
 	if err := json.Unmarshal(data, &all); err != nil {

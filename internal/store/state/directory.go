@@ -22,7 +22,6 @@ func (s *Store) Directory(name string) tool.State {
 	return &directory{store: s, name: name}
 }
 
-// directory is the tool.State of such files.
 type directory struct {
 	store *Store
 	name  string

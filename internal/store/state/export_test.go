@@ -2,5 +2,5 @@ package state
 
 import "time"
 
-// On a busy machine with a slow disk many wait longer for their turn.
+// On a busy machine with a slow disk many processes wait longer.
 func init() { lockWait = 5 * time.Minute }

@@ -52,8 +52,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 	requireError(t, err, tool.PermissionDenied, dir)
 }
 
-// A writer that holds the lock for good is reported when the caller's patience
-// ends, and the store works again afterwards.
+// A writer that never releases the lock is reported when the caller's patience ends, and the store works again
+// afterwards.
 func TestLockedByAnother(t *testing.T) {
 	store := open(t)
 	s := store.Scope("a", tool.SessionScope, "s")

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/state"
 )
 
-// In memory, what is kept holds for this store alone, and for all its users.
+// In memory, values are kept for this store alone, for all its users.
 func TestInMemory(t *testing.T) {
 	store, other := state.InMemory(), state.InMemory()
 	t.Cleanup(func() { store.Close(); other.Close() })

@@ -18,8 +18,8 @@ const (
 	MaxValue = 16 << 20
 )
 
-// Scope returns the store of one source. Entries of [tool.SessionScope] belong to session and end with it; entries
-// of [tool.PersistentScope] are the same for every session. Scope itself accesses no file.
+// Scope returns the store of one source. Entries of [tool.SessionScope] belong to session and end with it;
+// entries of [tool.PersistentScope] are the same for every session. Scope accesses no file.
 func (s *Store) Scope(source string, scope tool.Scope, session string) tool.State {
 	if scope == tool.PersistentScope {
 		return &entries{store: s, source: source, file: memoriesFile}
@@ -27,12 +27,12 @@ func (s *Store) Scope(source string, scope tool.Scope, session string) tool.Stat
 	return &entries{store: s, source: source, file: sessionFile(session)}
 }
 
-// sessionFile is the file of a session. Characters not allowed in session names are escaped.
+// sessionFile returns the file of a session.
 func sessionFile(session string) string {
 	return filepath.Join(sessionsDir, fileName(session)+".json")
 }
 
-// fileName is the name with characters special in file names as %XX.
+// fileName returns name with characters special in file names as %XX.
 func fileName(name string) string {
 	const hex = "0123456789ABCDEF"
 	var out strings.Builder

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Names in the state directory.
 const (
 	sessionsDir  = "sessions"
 	memoriesFile = "memories.json"
@@ -27,7 +26,7 @@ const (
 // settled is the age from which a file is identified by its time and inode, which the file system may reuse.
 const settled = 2 * time.Second
 
-// lockWait is how long a writer waits for other processes. Tests of many have longer.
+// lockWait is how long a writer waits for other processes. Tests with many set it longer.
 var lockWait = 10 * time.Second
 
 // Store is the state of one workspace. It is safe for concurrent use.
@@ -38,7 +37,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	closed bool
-	memory map[string]content // in memory: the files by name
+	memory map[string]content // the files by name, in memory
 	read   map[string]cached
 }
 
@@ -48,8 +47,8 @@ type cached struct {
 	content content
 }
 
-// Open returns the store in the directory dir, an absolute path where only the user may write. It accesses nothing:
-// the first write makes what is missing. Close the store at the end.
+// Open returns the store in dir, an absolute path where only the user may write. It accesses nothing: the first
+// write makes what is missing. The caller must close the store.
 func Open(dir string) (*Store, error) {
 	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the state needs an absolute path, not %q", dir).
@@ -61,7 +60,7 @@ func Open(dir string) (*Store, error) {
 // InMemory returns a store that ends with the process.
 func InMemory() *Store { return &Store{memory: make(map[string]content)} }
 
-// Dir is the directory of the store, "" in memory.
+// Dir returns the directory of the store, "" in memory.
 func (s *Store) Dir() string { return s.dir }
 
 // Close makes later accesses fail as unavailable.
@@ -72,7 +71,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// EndSession drops all that session stored in the session scope, for every source, if anything.
+// EndSession drops all that session stored in the session scope, for every source.
 func (s *Store) EndSession(ctx context.Context, session string) error {
 	return s.drop(ctx, sessionFile(session), time.Time{})
 }
@@ -100,7 +99,7 @@ func (s *Store) DropOlder(ctx context.Context, before time.Time) (dropped int64,
 	return dropped, nil
 }
 
-// drop removes a file, with before set only if unchanged since.
+// drop removes a file; if before is set, only if unchanged since.
 func (s *Store) drop(ctx context.Context, name string, before time.Time) error {
 	if s.dir == "" {
 		s.mu.Lock()
@@ -219,7 +218,7 @@ func isDirectory(path string) error {
 		Suggest("Move the directory away; the next call makes the file.")
 }
 
-// save replaces a file, and removes one that would be empty. The lock is held.
+// save replaces a file, and removes one that would be empty. The lock must be held.
 func (s *Store) save(name string, c content) error {
 	if s.dir == "" {
 		s.mu.Lock()
@@ -243,7 +242,7 @@ func (s *Store) save(name string, c content) error {
 	return s.failure("write "+name+" of", s.replace(path, data))
 }
 
-// failure is the error for a failed operation on the state.
+// failure returns the error for a failed operation on the state.
 func (s *Store) failure(doing string, err error) error {
 	what := fmt.Sprintf("cannot %s the state %s", doing, s.dir)
 	switch {

@@ -23,7 +23,7 @@ import (
 
 const workerEnv = "TOOLHOST_STATE_TEST_WORKER"
 
-// TestMain runs the test binary as a worker process where a test asks for it.
+// TestMain also runs the test binary as a worker process.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(workerEnv); path != "" {
 		os.Exit(work(path))
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// work increments a counter a number of times, or for ever when that is 0.
+// work increments a counter a number of times, or forever if that is 0.
 func work(path string) int {
 	count, _ := strconv.Atoi(os.Getenv("COUNT"))
 	store, err := state.Open(path)
@@ -97,8 +97,7 @@ func TestOpenTouchesNothing(t *testing.T) {
 	require.NoError(t, store.Close())
 }
 
-// TestReadingMakesNoFile reads what was never written, as in a workspace that
-// is read-only.
+// TestReadingMakesNoFile reads what was never written, as in a read-only workspace.
 func TestReadingMakesNoFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".agent")
 	store, err := state.Open(dir)
@@ -112,7 +111,7 @@ func TestReadingMakesNoFile(t *testing.T) {
 	assert.Equal(t, []string{}, keys)
 	assert.NoDirExists(t, dir)
 
-	// Another host writes the first value: it is read from then on.
+	// Another host writes the first value.
 	other, err := state.Open(dir)
 	require.NoError(t, err)
 	defer other.Close()
@@ -136,7 +135,6 @@ func TestOpenNeedsAbsolutePath(t *testing.T) {
 	}
 }
 
-// kinds are the stores that there are.
 func kinds(store *state.Store) map[string]tool.State {
 	return map[string]tool.State{"session": store.Scope("todo", tool.SessionScope, "../one/two"),
 		"persistent": store.Scope("todo", tool.PersistentScope, ""), "directory": store.Directory("approvals")}
@@ -321,8 +319,7 @@ func assertCounter(t *testing.T, s tool.State, key string, want int) {
 	assert.Equal(t, strconv.Itoa(want), string(value))
 }
 
-// Several processes, started at once on a file that does not exist yet, lose
-// no update.
+// Several processes, started at once on a file that does not exist yet, lose no update.
 func TestManyProcesses(t *testing.T) {
 	store := open(t)
 	var workers []*exec.Cmd
@@ -335,8 +332,8 @@ func TestManyProcesses(t *testing.T) {
 	assertCounter(t, store.Scope("worker", tool.PersistentScope, ""), "counter", 500)
 }
 
-// Processes killed at random moments leave a file that is whole, readable and
-// writable by the next one, and a counter that never falls back.
+// Processes killed at random moments leave a file that is whole, and readable and writable by the next one, and
+// a counter that never decreases.
 func TestKilledProcesses(t *testing.T) {
 	store := open(t)
 	s := store.Scope("worker", tool.PersistentScope, "")
@@ -350,7 +347,7 @@ func TestKilledProcesses(t *testing.T) {
 	last := 0
 	for round := range 15 {
 		w := worker(t, store.Dir(), 0)
-		if round%3 != 0 { // the others are killed while they begin, or later
+		if round%3 != 0 { // the others are killed while they start, or later
 			for end := time.Now().Add(time.Minute); count() == last && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
@@ -367,7 +364,7 @@ func TestKilledProcesses(t *testing.T) {
 	assertCounter(t, s, "counter", last+1)
 }
 
-// The files are JSON that a person can read, and hold no more than what was set.
+// The files are readable JSON with no more than what was set.
 func TestFiles(t *testing.T) {
 	ctx := t.Context()
 	store := open(t)

@@ -14,7 +14,7 @@ type opKind int
 
 const (
 	opFile     opKind = iota // create, replace or delete, in a batch
-	opFileLate               // create where a symlink had to go before
+	opFileLate               // create where a symlink must be removed first
 	opRename
 	opMkdir
 	opRmdir
@@ -33,29 +33,28 @@ func (o op) as(kind opKind) op {
 	return o
 }
 
-// maxBatch bounds the content that is held in memory for one batch, in bytes.
+// maxBatch bounds the content held in memory for one batch, in bytes.
 const maxBatch = 256 << 20
 
 // Outcome is what an undo did.
 type Outcome struct {
 	Plan
-	// Call names the undo itself: undoing that call is the redo. It is empty if there was nothing to do, which is
-	// not recorded.
+	// Call names the undo itself: undoing that call is the redo. It is empty if there was nothing to do.
 	Call string `json:"call,omitempty"`
-	// Left are directories that stay because they hold other files.
+	// Left are directories that stay because they contain other files.
 	Left []string `json:"left,omitempty"`
 }
 
-// Undo takes back the selected changes. ws must be a workspace on the store's root, opened with a recorder of the
-// store, so that the undo can be undone.
+// Undo takes back the selected changes. ws must be a workspace on the store's root, opened with a recorder of
+// the store, so that the undo can be undone.
 //
-// All is done or nothing: files in one batch where renames, links and modes do not come between; if a later step
-// fails, the earlier ones are taken back like any undo. A kill may come between two steps; what was done is
-// recorded then and can be undone.
+// All is done or nothing: files in one batch unless renames, links and modes come between; if a later step
+// fails, the earlier ones are taken back. After a kill between two steps, what was done is recorded and can be
+// undone.
 //
-// Errors: not_found if nothing is recorded, no_change if it is undone already, conflict if a file is no longer what
-// the change left (the message names it and shows a diff, which is also the detail "diff"), unavailable if an old
-// content is not kept, and those of the workspace.
+// Errors: not_found if nothing is recorded, no_change if it is undone already, conflict if a file is no longer
+// what the change left (the message names it and shows a diff, which is also the detail "diff"), unavailable if
+// an old content is not kept, and those of the workspace.
 func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Outcome, error) {
 	v, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +78,7 @@ func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection
 	return s.undo(ctx, v, ws, sel, true)
 }
 
-// undo runs under the locks, and takes back half an undo if asked to.
+// undo runs under the locks, and takes back half an undo if takeBack is set.
 func (s *Store) undo(ctx context.Context, v *storeDir, ws *workspace.Workspace, sel Selection, takeBack bool) (*Outcome,
 	error) {
 	lines, err := v.journal(ctx)
@@ -90,7 +89,7 @@ func (s *Store) undo(ctx context.Context, v *storeDir, ws *workspace.Workspace, 
 	if err != nil {
 		return nil, err
 	}
-	completes := slices.ContainsFunc(p.lines, func(l *line) bool { return p.cut[l.ID] }) // an undo that was killed
+	completes := slices.ContainsFunc(p.lines, func(l *line) bool { return p.cut[l.ID] }) // completes a killed undo
 	if len(p.ops) == 0 && !completes {
 		return &Outcome{Plan: *p.public()}, nil
 	}
@@ -134,7 +133,6 @@ func (s *Store) fail(ctx context.Context, v *storeDir, ws *workspace.Workspace, 
 		Suggest("Undo the call %s to take back the half that was done.", call.ID).With("call", call.ID)
 }
 
-// applier carries out a plan.
 type applier struct {
 	*planner
 	ws   *workspace.Workspace
@@ -187,7 +185,7 @@ func (a *applier) single(o op) error {
 	return err
 }
 
-// files does file operations, all in one batch unless they are too large for that.
+// files does file operations, in one batch unless they are too large for that.
 func (a *applier) files(ops []op) error {
 	for len(ops) > 0 {
 		var changes []workspace.Change
@@ -215,7 +213,6 @@ func (a *applier) files(ops []op) error {
 	return nil
 }
 
-// change converts an operation to one of a batch.
 func (a *applier) change(o op) (workspace.Change, error) {
 	c := workspace.Change{Kind: workspace.Delete, Path: o.path}
 	if o.base.regular() || o.base.isLink() {

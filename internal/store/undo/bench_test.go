@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// BenchmarkWrite compares an atomic write with and without keeping the old
-// content, which is another each time.
+// BenchmarkWrite compares an atomic write with and without keeping the old content, which differs each time.
 func BenchmarkWrite(b *testing.B) {
 	for _, size := range []int{1 << 10, 32 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%dKiB/plain", size>>10), func(b *testing.B) {
@@ -40,7 +39,7 @@ func benchmarkWrite(b *testing.B, ws *workspace.Workspace, size int) {
 	}
 }
 
-// BenchmarkRecord is what keeping the old content adds to a write, by itself.
+// BenchmarkRecord is what keeping the old content alone costs.
 func BenchmarkRecord(b *testing.B) {
 	for _, size := range []int{1 << 10, 16 << 10, 64 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 // Difference is what calls have changed.
 type Difference struct {
 	Session string `json:"session"`
-	// Calls are those shown, the newest first.
+	// Calls are those shown, newest first.
 	Calls []string `json:"calls"`
 	// Files are the paths that differ, sorted.
 	Files   []string       `json:"files"`
@@ -25,8 +25,8 @@ type Difference struct {
 	Unknown []Change `json:"unknown,omitempty"`
 }
 
-// Diff returns what the selected calls have changed and is not undone, without changing anything. Errors are those
-// of Undo.
+// Diff returns what the selected calls have changed and is not undone, without changing anything. Errors are
+// those of Undo.
 func (s *Store) Diff(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Difference, error) {
 	v, h, err := s.loadFor(ctx, sel)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *planner) difference() string {
 	return b.String()
 }
 
-// back is the step from the wanted state to the present one.
+// back returns the step from the wanted state to the present one.
 func (o op) back() op {
 	b := op{kind: o.kind, path: o.path, to: o.to, base: o.want, want: o.base}
 	switch o.kind {
@@ -69,7 +69,7 @@ func (o op) back() op {
 	case opRmdir:
 		b.kind = opMkdir
 	case opSymlink:
-		b.kind = opFile // it goes
+		b.kind = opFile // it is removed
 	case opFile, opFileLate:
 		if b.want.isLink() {
 			b.kind = opSymlink

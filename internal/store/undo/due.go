@@ -15,8 +15,8 @@ import (
 const prunedFile = "pruned"
 
 // PruneIfDue prunes if the last time was longer ago than every, or never. Otherwise it costs one stat, which a
-// program that runs for one call can afford at its end. ran is false if nothing was due, nothing is kept, or others
-// are writing. Errors are those of Prune.
+// short-lived program can afford. ran is false if nothing was due, nothing is kept, or others are writing.
+// Errors are those of Prune.
 func (s *Store) PruneIfDue(ctx context.Context, every time.Duration) (ran bool, err error) {
 	if s.why != nil {
 		return false, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Changes by processes are recorded in two steps: a line with what a path held, before the first change, and when
-// the call ends, one with what all of its paths hold then.
+// Changes by processes are recorded in two steps: before the first change, a line with what a path held, and
+// when the call ends, one with what all of its paths hold then.
 const (
 	opBefore  = "before"
 	opAfter   = "after"
@@ -25,11 +25,11 @@ const SpecialTypes = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeC
 type State struct {
 	Exists bool
 	Mode   fs.FileMode
-	// Plain is Mode without the access control list; nil if there is none.
+	// Plain is Mode without the access control list; nil if there is no list.
 	Plain   *fs.FileMode
 	Size    int64
 	ModTime time.Time
-	// Content is that of a file, or a symlink's target; Hash its digest. A state to be compared needs no content.
+	// Content is a file's, or a symlink's target; Hash its digest. Comparing states needs no content.
 	Content []byte
 	Hash    string
 	// Lost is why the content is not kept; empty if it is.
@@ -70,15 +70,16 @@ type result struct {
 	Same bool `json:"same,omitempty"`
 }
 
-// Effects records what the processes of a call change. Its methods may be called from any goroutine, one at a time. Close
-// it at the end.
+// Effects records what the processes of a call change. Its methods may be called from any goroutine, one at a
+// time. The caller must close it.
 type Effects struct {
 	store         *Store
 	call          Call
 	journalWriter *journalWriter // nil before the first line
 }
 
-// Effects returns the recorder for the processes of a call. A call without an ID gets one with its first change.
+// Effects returns the recorder for the processes of a call. A call without an ID gets one with its first
+// change.
 func (s *Store) Effects(call Call) *Effects {
 	if call.Session == "" {
 		call.Session = "default"
@@ -191,8 +192,8 @@ func (e *Effects) Close() {
 	}
 }
 
-// mergeSteps merges the two steps into changes. Creations come after removals: undo then removes the new thing first.
-// For a call that never ended, because toolhost was killed, the state after is unknown.
+// mergeSteps merges the two steps into changes. Creations come after removals: undo then removes the new one
+// first. If a call never ended, because toolhost was killed, the state after is unknown.
 func mergeSteps(lines []*line) []*line {
 	if !slices.ContainsFunc(lines, func(l *line) bool { return l.Op == opBefore }) {
 		return lines

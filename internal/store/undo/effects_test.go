@@ -20,7 +20,6 @@ type process struct {
 	id      string
 }
 
-// begin says that a call is going to change a.txt.
 func (f *fixture) begin(call string) *process {
 	f.Helper()
 	p := &process{f: f, effects: f.store.Effects(undo.Call{Session: "s", ID: call})}
@@ -42,7 +41,7 @@ func (p *process) end() {
 	p.effects.Close()
 }
 
-// Two calls that change one file at once: neither is undone without the other.
+// Two calls change one file at once: neither is undone without the other.
 func TestCallsAtOnce(t *testing.T) {
 	for name, endsFirst := range map[string]bool{"the first ends first": true, "the second ends first": false} {
 		t.Run(name, func(t *testing.T) {
@@ -85,8 +84,8 @@ func TestEditDuringACall(t *testing.T) {
 	assert.Equal(t, "0", f.content("a.txt"))
 }
 
-// A call that toolhost did not see the end of is undone where its files are as it
-// found them, or when a person says so.
+// A call whose end toolhost did not see is undone if its files are as it found them, or if a person requests
+// it.
 func TestCallCutOff(t *testing.T) {
 	f := newFixture(t, undo.Options{})
 	f.plant("a.txt", "0")

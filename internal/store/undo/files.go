@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// enter opens the directory name in dir, and makes it if asked to.
+// enter opens the directory name in dir, making it if create is set.
 func enter(dir *os.Root, name string, create bool) (*os.Root, error) {
 	next, err := dir.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) && create {
@@ -43,5 +43,4 @@ func replaceFile(dir *os.Root, name string, data []byte, durable bool) error {
 	return err
 }
 
-// names lists a directory of the store, sorted.
 func names(dir *os.Root) ([]fs.DirEntry, error) { return fs.ReadDir(dir.FS(), ".") }

@@ -12,7 +12,7 @@ import (
 // forgotten is why a content is no longer kept.
 const forgotten = "it held a value that toolhost forget took out"
 
-// Forget drops each content that holds a value. It returns the journal's paths whose content is lost by that.
+// Forget drops each content that contains a value, and returns the journal's paths whose content is lost.
 func (s *Store) Forget(ctx context.Context, value string) (lost []string, err error) {
 	redactor := redact.New([]string{value})
 	v, err := s.open(false)
@@ -41,7 +41,7 @@ func (s *Store) forget(ctx context.Context, v *storeDir, redactor *redact.Redact
 	if err != nil {
 		return nil, err
 	}
-	held := make(map[string]bool) // by hash, whether the content holds the value
+	held := make(map[string]bool) // by hash, whether the content contains the value
 	rewrite := make(map[string]bool)
 	for _, l := range lines {
 		if !l.keepsContent() || l.Lost != "" {
@@ -78,7 +78,6 @@ func (s *Store) forget(ctx context.Context, v *storeDir, redactor *redact.Redact
 	return lost, err
 }
 
-// drop removes an object, if it exists.
 func (v *storeDir) drop(hash string) error {
 	dir, err := v.shelf(hash, false)
 	if err == nil {

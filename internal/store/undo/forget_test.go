@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// A value that is forgotten is in no content, small or large; what cannot be brought
-// back is named and refused, and the rest comes back.
+// A forgotten value is in no content, small or large; what cannot be restored is named and refused, and the
+// rest is restored.
 func TestForget(t *testing.T) {
 	const leaked = "hunter2-leaked"
 	f := newFixture(t, undo.Options{})
@@ -50,8 +50,7 @@ func TestForget(t *testing.T) {
 	assert.Empty(t, again)
 }
 
-// holding lists the files of the store that hold a text, also as the journal writes
-// contents.
+// holding returns the files of the store that contain a text, also as the journal writes contents.
 func (f *fixture) holding(text string) (found []string) {
 	f.Helper()
 	require.NoError(f, filepath.WalkDir(storeOf(f.dir), func(path string, d fs.DirEntry, err error) error {

@@ -107,7 +107,6 @@ func TestUndoGoesThroughTheWorkspace(t *testing.T) {
 	assert.FileExists(t, filepath.Join(f.dir, "p", "x"))
 }
 
-// TestForgedJournal has lines that toolhost would not write.
 func TestForgedJournal(t *testing.T) {
 	f := stage(t)
 	f.write("c1", "a", "x")
@@ -141,8 +140,7 @@ func TestForgedJournal(t *testing.T) {
 	assert.Contains(t, f.tree(), `"A\n"`)
 }
 
-// TestStoreThatCannotBeWritten has nothing change of which the old content could
-// not be kept, unless the operator says so.
+// Without the operator's permission nothing changes whose old content could not be kept.
 func TestStoreThatCannotBeWritten(t *testing.T) {
 	for _, name := range []string{"", "journal", "objects", "lock"} {
 		t.Run("file or directory in the way of "+name, func(t *testing.T) {
@@ -215,7 +213,7 @@ func TestPruneBySizeAndAge(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, calls, 20)
 	kept := 0
-	for i, c := range calls { // the newest first
+	for i, c := range calls { // newest first
 		if c.Lost == 0 {
 			assert.Equal(t, kept, i, "the oldest went first")
 			kept++
@@ -295,8 +293,7 @@ func TestStoreIsPrivate(t *testing.T) {
 	}
 }
 
-// TestPruneKeepsTheJournalSmall has so many small changes that their lines are
-// too much by themselves.
+// TestPruneKeepsTheJournalSmall has so many small changes that their lines alone are too much.
 func TestPruneKeepsTheJournalSmall(t *testing.T) {
 	f := newFixture(t, undo.Options{MaxBytes: 256 << 10})
 	f.plant("f", "0")
@@ -317,8 +314,8 @@ func TestPruneKeepsTheJournalSmall(t *testing.T) {
 	f.refused(tool.NotFound, undo.Selection{})
 }
 
-// What a call changed is shown as it was: of a file that somebody has changed since and of which what the call left is
-// not kept, that is said.
+// A call's changes are shown as they were. For a file changed since, whose content after the call is not kept,
+// the diff says so.
 func TestCallDiffOfWhatHasChangedSince(t *testing.T) {
 	const gone = "(a: somebody has changed it since, and what the call left there is not kept)\n"
 	for name, c := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Change is one recorded change of a file. It may have failed after that.
+// Change is one recorded change of a file, which may have failed afterwards.
 type Change struct {
 	ID      string         `json:"id"`
 	Time    time.Time      `json:"time"`
@@ -30,7 +30,7 @@ type Change struct {
 	To string `json:"to,omitempty"`
 	// Size is that of the old content in bytes, if any.
 	Size int64 `json:"size,omitempty"`
-	// Lost is why the old content cannot be brought back; empty if it can.
+	// Lost is why the old content cannot be restored; empty if it can.
 	Lost string `json:"lost,omitempty"`
 	// UndoneBy is the call that undid the change; empty while it stands.
 	UndoneBy string `json:"undone_by,omitempty"`
@@ -48,11 +48,11 @@ type CallInfo struct {
 	// Files are the paths that changed, sorted.
 	Files []string `json:"files"`
 	Lost  int      `json:"lost,omitempty"`
-	// NotKept describes what else it changed that cannot be undone, if anything.
+	// NotKept describes what else it changed that cannot be undone.
 	NotKept string `json:"not_kept,omitempty"`
 	// UndoneBy is the call that undid this one; empty while it stands.
 	UndoneBy string `json:"undone_by,omitempty"`
-	// Undoes lists the calls that this one undid, if it is an undo.
+	// Undoes lists the calls that this one undid.
 	Undoes []string `json:"undoes,omitempty"`
 	// Summary counts its changes, if Filter.Workspace is given.
 	Summary *change.Summary `json:"summary,omitempty"`
@@ -64,7 +64,7 @@ type Filter struct {
 	Call    string
 	// Path selects one file, as Change.Path and Change.To name it.
 	Path string
-	// Limit is the largest number of changes or calls. Zero means all.
+	// Limit bounds the number of changes or calls. Zero means all.
 	Limit int
 	// Workspace makes calls count changed lines; it has the contents that are not in the store.
 	Workspace *workspace.Workspace
@@ -75,17 +75,15 @@ func (f Filter) takes(l *line) bool {
 		(f.Path == "" || string(l.Path) == f.Path || string(l.To) == f.Path)
 }
 
-// history is the parsed journal.
 type history struct {
-	lines []*line // oldest first within a session
-	// notKept are the lines on what cannot be undone.
+	lines   []*line // oldest first within a session
 	notKept []*line
 	// undoneBy maps a change's ID to the call that undid it.
 	undoneBy map[string]callRef
 	// undoes maps an undo to the changes that it undid.
 	undoes map[callRef][]string
 	byID   map[string]*line
-	// cut are undos that were killed, and parts those that a later undo has completed, by that one.
+	// cut are killed undos; parts those that a later undo has completed, by that one.
 	cut   []*line
 	parts map[callRef][]callRef
 }
@@ -115,7 +113,7 @@ func newHistory(lines []*line) *history {
 		}
 	}
 	last := make(map[string]string)
-	for _, l := range lines { // an order across sessions that keeps the order within each
+	for _, l := range lines { // ordered across sessions, keeping the order within each
 		last[l.Session] = max(last[l.Session], l.ID)
 		l.order = last[l.Session]
 	}
@@ -129,8 +127,8 @@ func newHistory(lines []*line) *history {
 	return h
 }
 
-// note processes one undo: what an undone undo had undone stands again. A killed one has undone nothing yet,
-// whatever it has changed: the next does the rest, and is undone with it.
+// note processes one undo: what an undone undo had undone stands again. A killed one counts as having undone
+// nothing: the next one does the rest, and is undone with it.
 func (h *history) note(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
 	if !ended {
@@ -150,7 +148,7 @@ func (h *history) note(l *line, ended bool) {
 	})
 }
 
-// turn makes what the undos among the changes had undone stand again, or be undone again, recursively.
+// turn makes what undos among the changes had undone stand again, or be undone again, recursively.
 func (h *history) turn(changes []string, undone bool) {
 	turned := make(map[callRef]bool)
 	for _, id := range changes {
@@ -201,7 +199,7 @@ func (l *line) keepsContent() bool {
 	return false
 }
 
-// Changes lists recorded changes, the newest first.
+// Changes returns recorded changes, newest first.
 func (s *Store) Changes(ctx context.Context, filter Filter) ([]Change, error) {
 	v, h, err := s.load(ctx)
 	if err != nil || v == nil {
@@ -220,7 +218,7 @@ func (s *Store) Changes(ctx context.Context, filter Filter) ([]Change, error) {
 	return list, nil
 }
 
-// Calls lists the calls that changed anything, the newest first.
+// Calls returns the calls that changed anything, newest first.
 func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
 	v, h, err := s.load(ctx)
 	if err != nil || v == nil {
@@ -292,8 +290,8 @@ func newestFirst(lines []*line) []*line {
 	return lines
 }
 
-// load reads the history of all sessions: one may have undone what another did. The directory is nil if nothing was
-// ever recorded.
+// load reads the history of all sessions: one may have undone what another did. The directory is nil if nothing
+// was ever recorded.
 func (s *Store) load(ctx context.Context) (*storeDir, *history, error) {
 	v, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -312,10 +310,10 @@ func (s *Store) load(ctx context.Context) (*storeDir, *history, error) {
 
 // Selection is what to undo. The zero value is the last call of the session that changed something last.
 type Selection struct {
-	// Session is the session; by default the one with the last change, or the one that has the named call; if
-	// several have it, that is an error.
+	// Session is the session; by default the one with the last change, or with the named call, of which there
+	// must be only one.
 	Session string
-	// Call is the call; by default the last one that stands and is not an undo itself.
+	// Call is the call; by default the last one that stands and is not an undo.
 	Call string
 	// All selects every standing call of the session, without undos.
 	All bool
@@ -323,18 +321,18 @@ type Selection struct {
 	To string
 	// Since selects every standing call since then, of all sessions unless one is named, without undos.
 	Since time.Time
-	// Paths restricts the changes to these files and those below these directories, as Change.Path names them. "."
-	// is the workspace.
+	// Paths restricts the changes to these files and those below these directories, named as in Change.Path.
+	// "." is the workspace.
 	Paths []string
 	// Redo selects the last undo that stands instead, or with Call the one that undid that call.
 	Redo bool
 	// Skip leaves out files that were changed since or whose old content is not kept, instead of refusing.
 	Skip bool
-	// Ours brings back files changed since by others. What is replaced is recorded, and the undo can be undone.
+	// Ours restores files changed since by others. What is replaced is recorded, and the undo can be undone.
 	Ours bool
 }
 
-// pick returns the selected changes that stand, the newest first.
+// pick returns the selected changes that stand, newest first.
 func (h *history) pick(sel Selection) ([]*line, error) {
 	var picked []*line
 	undone := ""
@@ -366,7 +364,7 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 	return picked, nil
 }
 
-// resolve finds the call that is named, and the start of what is taken back.
+// resolve finds the named call, and the start of what is taken back.
 func (h *history) resolve(sel *Selection) error {
 	name := cmp.Or(sel.Call, sel.To)
 	if name == "" {
@@ -398,14 +396,14 @@ func (h *history) resolve(sel *Selection) error {
 	return nil
 }
 
-// AmbiguousCall is the error for a name that calls of several sessions have.
+// AmbiguousCall returns the error for a name that calls of several sessions have.
 func AmbiguousCall(name string, sessions []string) error {
 	return tool.Errorf(tool.InvalidArgument, "calls of several sessions are named %s: %s", name,
 		strings.Join(sessions, ", ")).
 		Suggest("Say which session is meant, with --session.").With("sessions", sessions)
 }
 
-// takes reports whether a change is selected, whether it stands or not.
+// takes reports whether a change is selected, standing or not.
 func (s Selection) takes(l *line) bool {
 	if s.Session != "" && l.Session != s.Session || s.Call != "" && l.Call != s.Call || l.Time.Before(s.Since) {
 		return false
@@ -427,7 +425,7 @@ func lies(path, dir string) bool {
 	return ok
 }
 
-// partsOf are the killed undos that the selected one has completed: they are one with it.
+// partsOf returns the killed undos that the selected one has completed: they are undone with it.
 func (h *history) partsOf(sel Selection) map[callRef]bool {
 	parts := make(map[callRef]bool)
 	for whole, cut := range h.parts {
@@ -440,7 +438,7 @@ func (h *history) partsOf(sel Selection) map[callRef]bool {
 	return parts
 }
 
-// level is 0 for a call, 1 for what undid it, 2 for what redid it, and so on.
+// level returns 0 for a call, 1 for what undid it, 2 for what redid it, and so on.
 func (h *history) level(ref callRef) int {
 	for level := 0; ; level++ {
 		ids := h.undoes[ref]
@@ -479,7 +477,7 @@ func (h *history) notKeptBy(sel Selection, picked []*line) map[string]string {
 	return notKept
 }
 
-// nothing is the error for a selection without a change that stands.
+// nothing returns the error for a selection without a standing change.
 func (h *history) nothing(sel Selection, undone string) error {
 	for _, l := range h.notKept {
 		if sel.Call != "" && !sel.Redo && undone == "" && l.Call == sel.Call && sel.takes(l) {

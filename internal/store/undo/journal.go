@@ -44,7 +44,7 @@ type line struct {
 	Path    pathName     `json:"path,omitempty"`
 	To      pathName     `json:"to,omitempty"`
 	Mode    fs.FileMode  `json:"mode,omitempty"`
-	Plain   *fs.FileMode `json:"plain_mode,omitempty"` // without the access control list that was there
+	Plain   *fs.FileMode `json:"plain_mode,omitempty"` // without the access control list
 	Hash    string       `json:"hash,omitempty"`
 	Data    []byte       `json:"data,omitempty"` // the object itself, when it is small
 	Size    int64        `json:"size,omitempty"`
@@ -59,10 +59,10 @@ type line struct {
 	After  []result `json:"after,omitempty"`
 
 	bytes   int64   // in the journal
-	unended bool    // its call has not said what became of the path
-	ended   string  // the ID of the line that says so, of a change in two lines
+	unended bool    // its call has not recorded the path's state after
+	ended   string  // the ID of the line with that state, of a change in two lines
 	mixed   []*line // changes of other calls meanwhile
-	newSize int64   // with newTime what is known of content without a NewHash
+	newSize int64   // with newTime, what is known of content without a NewHash
 	newTime time.Time
 	order   string // grows with the lines of a session
 }
@@ -102,8 +102,8 @@ type nameBytes struct {
 	Bytes []byte `json:"bytes"`
 }
 
-// journalName returns a session's file name: the session if that is a plain name on every platform, else its hash.
-// Lines have the session.
+// journalName returns a session's file name: the session if that is a plain name on every platform, else its
+// hash. Lines contain the session.
 func journalName(session string) string {
 	plain := session != "" && len(session) <= 100 && !strings.ContainsFunc(session, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
@@ -212,7 +212,6 @@ func readLine(in *bufio.Reader) (text []byte, err error) {
 	}
 }
 
-// journal reads the lines of all sessions.
 func (v *storeDir) journal(ctx context.Context) ([]*line, error) {
 	dir, err := enter(v.dir, "journal", false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -255,7 +254,7 @@ func journalFiles(dir *os.Root) ([]string, error) {
 	return files, nil
 }
 
-// newID makes an identifier that sorts by time.
+// newID returns an identifier that sorts by time.
 func newID(now time.Time, random uint64) string {
 	var b [8]byte
 	for i := range b {

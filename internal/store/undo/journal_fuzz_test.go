@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzLine checks that a line comes back as it was written, whatever names and
-// content are in it, and that parsing takes any bytes.
+// FuzzLine checks that a line is read as it was written, whatever its names and content, and that parsing
+// accepts any bytes.
 func FuzzLine(f *testing.F) {
 	f.Add("a", "b", []byte("content"))
 	f.Add(`","data":"`, "\xff\x00\n", []byte{})

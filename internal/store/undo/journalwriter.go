@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// journalWriter adds many lines to the journal of one session, which stays open. The lock is held for each line
-// alone, so that pruning can come in between.
+// journalWriter adds many lines to the journal of one session, which stays open. It locks each line separately,
+// so that pruning can come in between.
 type journalWriter struct {
 	store    *Store
 	session  string
@@ -39,8 +39,8 @@ func (p *journalWriter) open() (err error) {
 	return err
 }
 
-// lock takes the lock for a line. If pruning has replaced the journal or a person has removed the store, it opens
-// the present one.
+// lock takes the lock for a line. If pruning has replaced the journal or a person has removed the store, it
+// opens the present one.
 func (p *journalWriter) lock(ctx context.Context) error {
 	for tries := 0; ; tries++ {
 		if p.storeDir == nil {
@@ -54,7 +54,7 @@ func (p *journalWriter) lock(ctx context.Context) error {
 		if !gone(p.journal) {
 			return nil
 		}
-		p.close() // which unlocks
+		p.close() // unlocks, too
 		if tries == mostReopened {
 			return errors.New("the undo store goes away again and again")
 		}

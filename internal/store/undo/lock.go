@@ -10,17 +10,17 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// lockWait bounds the wait for a lock: another toolhost may hang. Tests of many at once have longer.
+// lockWait bounds the wait for a lock: another toolhost may hang. Tests with many processes set it longer.
 var lockWait = 10 * time.Second
 
-// The locked files: the store's content, shared by all users and exclusive for pruning, and undoing, one at a time.
+// The locked files: the store's content, shared by all users and exclusive for pruning, and undoing, one at a
+// time.
 const (
 	contentLock = "lock"
 	undoLock    = "undo.lock"
 )
 
-// lock takes the lock of that name. sure is false on a file system without
-// locks.
+// lock takes the lock of that name. sure is false on a file system without locks.
 func (v *storeDir) lock(ctx context.Context, name string, exclusive bool, wait time.Duration) (unlock func(), sure bool,
 	err error) {
 	f, err := v.dir.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

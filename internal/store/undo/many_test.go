@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestUndoOfManyChangesAtOnce changes more in one batch than goes into the journal in
-// one write, with contents for it and contents beside it.
+// TestUndoOfManyChangesAtOnce changes more in one batch than goes into the journal in one write, with contents
+// in it and beside it.
 func TestUndoOfManyChangesAtOnce(t *testing.T) {
 	testneed.NotShort(t, "undoes thousands of changes")
 	for name, o := range map[string]undo.Options{
@@ -56,8 +56,8 @@ func TestUndoOfManyChangesAtOnce(t *testing.T) {
 	}
 }
 
-// TestManyChangesThatCannotBeKept has no place for what a batch replaces: nothing is
-// changed, but where the operator has said that it may be.
+// TestManyChangesThatCannotBeKept cannot keep what a batch replaces: nothing is changed, unless the operator
+// allows it.
 func TestManyChangesThatCannotBeKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		bestEffort bool
@@ -82,8 +82,7 @@ func TestManyChangesThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// TestManyOfItsOwnFiles has a batch that changes what nobody wants back: the store is
-// not even made for it.
+// TestManyOfItsOwnFiles changes only toolhost's own files in a batch: the store is not even made.
 func TestManyOfItsOwnFiles(t *testing.T) {
 	f := newFixture(t, undo.Options{})
 	require.NoError(t, os.MkdirAll(filepath.Join(f.dir, ".agent/cache"), 0o755))

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// mix finds the changes during which another call has changed the path: the state before that is recorded by
+// mix finds the changes during which another call changed the path: the state before that is recorded by
 // neither.
 func mix(lines []*line) {
 	byPath := make(map[pathName][]*line)
@@ -30,7 +30,7 @@ func mix(lines []*line) {
 }
 
 // overlaps reports whether the other change began before the end of this one, and ended after its beginning. A
-// change of a single line did both with it; an unended one continues.
+// single-line change has both at once; an unended one continues.
 func (l *line) overlaps(other *line) bool {
 	end := max(other.ended, other.ID)
 	return other.ID < l.ended && (other.unended || end > l.ID)
@@ -50,7 +50,7 @@ func (p *planner) unsure(l *line) string {
 	return ""
 }
 
-// lastOfMixed is the one among the line and its overlapping ones whose call ended last.
+// lastOfMixed returns the one among the line and its overlapping ones whose call ended last.
 func (l *line) lastOfMixed() *line {
 	return slices.MaxFunc(append([]*line{l}, l.mixed...), func(a, b *line) int {
 		return cmp.Compare(max(a.ended, a.ID), max(b.ended, b.ID))

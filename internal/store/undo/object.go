@@ -13,7 +13,7 @@ import (
 // plainObject is the first byte of an object, its encoding.
 const plainObject = 'p'
 
-// maxSmall is the size in bytes up to which content goes into the journal.
+// maxSmall is the largest content that goes into the journal, in bytes.
 const maxSmall = 32 << 10
 
 // errLost is the error for a missing object, or one that does not match its name.
@@ -41,8 +41,8 @@ func (v *storeDir) shelf(hash string, create bool) (*os.Root, error) {
 	return enter(objects, hash[:2], create)
 }
 
-// put stores data as the object hash, and returns the bytes added. A small object goes into the line itself: making
-// a file costs more than all else.
+// put stores data as the object hash, and returns the bytes added. A small object goes into the line: making a
+// file costs more than all else.
 func (s *Store) put(v *storeDir, l *line, data []byte) (added int64, err error) {
 	if len(data) <= maxSmall {
 		l.Data = encode(data)
@@ -61,7 +61,7 @@ func (s *Store) put(v *storeDir, l *line, data []byte) (added int64, err error) 
 	return int64(len(object)), replaceFile(dir, hash[2:], object, false)
 }
 
-// sound reports whether the object is there and not empty, as after a power cut.
+// sound reports whether the object exists and is not empty, as after a power cut.
 func sound(dir *os.Root, name string) bool {
 	info, err := dir.Lstat(name)
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
@@ -112,7 +112,6 @@ func (v *storeDir) get(hash string) ([]byte, error) {
 	return verified(f, hash)
 }
 
-// verified decodes an object and checks its hash.
 func verified(f io.Reader, hash string) ([]byte, error) {
 	data, err := decode(f)
 	if err != nil || workspace.Hash(data) != hash {

@@ -18,35 +18,36 @@ import (
 // Plan is what an undo will do.
 type Plan struct {
 	Session string `json:"session"`
-	// Calls are those undone, the newest first.
+	// Calls are the calls to undo, newest first.
 	Calls []string `json:"calls"`
-	// Redone are the calls that stand again after a redo, the newest first.
+	// Redone are the calls that stand again after a redo, newest first.
 	Redone []string `json:"redone,omitempty"`
 	// Files are the paths that will change, sorted.
 	Files   []string       `json:"files"`
 	Summary change.Summary `json:"summary"`
-	// Preview is for people: unified diffs and lines about what else happens.
+	// Preview is for people: unified diffs, and lines on other effects.
 	Preview string `json:"preview,omitempty"`
-	// Skipped are changes left out: their content is not kept, or the file was changed since. Lost says which.
+	// Skipped are changes left out, because their content is not kept or the file was changed since. Lost says
+	// which.
 	Skipped []Change `json:"skipped,omitempty"`
 	// Over are the files changed since by others that are replaced.
 	Over []string `json:"over,omitempty"`
 	// Special are pipes, sockets and devices, whose content is not kept.
 	Special []Special `json:"special,omitempty"`
-	// Unlisted are files and directories that come back without their access control list. Their group has what the
+	// Unlisted are files and directories restored without their access control list. Their group has what the
 	// list granted it.
 	Unlisted []string `json:"unlisted,omitempty"`
 	// NotKept has, by call, what else the calls changed that cannot be undone.
 	NotKept map[string]string `json:"not_kept,omitempty"`
 }
 
-// Special is a pipe, socket or device that stays where it is, or is moved away for what comes back.
+// Special is a pipe, socket or device that stays where it is, or is moved away for what is restored.
 type Special struct {
 	Path string `json:"path"`
 	To   string `json:"to,omitempty"`
 }
 
-// Plan returns what Undo would do and changes nothing. Errors are those of Undo.
+// Plan returns what Undo would do, without changing anything. Errors are those of Undo.
 func (s *Store) Plan(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Plan, error) {
 	v, h, err := s.loadFor(ctx, sel)
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *Store) Plan(ctx context.Context, ws *workspace.Workspace, sel Selection
 	return p.public(), nil
 }
 
-// loadFor reads the history that sel needs; an empty one is an error.
+// loadFor returns the history that sel needs; an empty one is an error.
 func (s *Store) loadFor(ctx context.Context, sel Selection) (*storeDir, *history, error) {
 	v, h, err := s.load(ctx)
 	if err == nil && v == nil {
@@ -82,22 +83,21 @@ type planner struct {
 	problems []problem
 	held     []string
 	notKept  map[string]string
-	left     map[string]bool  // paths that are left as they are
-	picked   map[*line]bool   // what was selected
+	left     map[string]bool  // paths left as they are
+	picked   map[*line]bool   // selected changes
 	passed   map[*line]string // the first change undone of those that one is mixed with
-	cut      map[string]bool  // changes that an undo was about to undo when it was killed, by ID
+	cut      map[string]bool  // IDs of changes that a killed undo was about to undo
 	byPath   map[pathName][]*line
 	over     []string
 	special  []Special
-	unlisted []string // come back without their access control lists
+	unlisted []string // restored without their access control lists
 }
 
-// problem is why a change cannot be undone.
 type problem struct {
 	line   *line
 	path   string
 	what   string
-	wanted state // what undo would have brought back
+	wanted state // what undo would have restored
 }
 
 func (s *Store) plan(ctx context.Context, v *storeDir, h *history, ws *workspace.Workspace, sel Selection) (*planner,
@@ -145,7 +145,7 @@ func (s *Store) plan(ctx context.Context, v *storeDir, h *history, ws *workspace
 
 // finish plans the remaining operations.
 func (p *planner) finish() error {
-	for range 2 { // what had to wait comes with the second
+	for range 2 { // what had to wait is planned in the second round
 		if err := p.flush(); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (p *planner) look(l *line, path string) (*entry, error) {
 	return e, err
 }
 
-// setAside moves a pipe, socket or device away for what comes back.
+// setAside moves a pipe, socket or device away for what is restored.
 func (p *planner) setAside(path string) (*entry, error) {
 	for n := 1; ; n++ {
 		to := path + ".left"
@@ -194,7 +194,7 @@ func (p *planner) setAside(path string) (*entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		slices.Reverse(open) // the deepest last
+		slices.Reverse(open) // deepest last
 		p.ops = slices.Concat(p.ops, open, []op{{kind: opRename, path: path, to: to}}, lock)
 		p.view.setAside(path, to)
 		p.special = append(p.special, Special{path, to})
@@ -202,7 +202,7 @@ func (p *planner) setAside(path string) (*entry, error) {
 	}
 }
 
-// allLeft is the error if everything is left out.
+// allLeft returns the error if everything is left out.
 func (p *planner) allLeft() error {
 	paths := make([]string, len(p.skipped))
 	for i, c := range p.skipped {
@@ -280,7 +280,7 @@ func (p *planner) content(l *line) error {
 		return nil
 	case e.want.holds(before) && (!l.unended || !e.want.exists || e.want.mode.Perm() == before.mode.Perm()):
 		if p.cut[l.ID] && l.Op == string(workspace.Delete) && !e.want.isLink() {
-			e.want.mode = l.Mode // the undo that was killed may not have come so far
+			e.want.mode = l.Mode // the killed undo may not have come so far
 		}
 		if e.want.regular() && changesMode(l) && l.Op == string(workspace.Replace) &&
 			e.want.mode.Perm() == l.NewMode.Perm() {
@@ -310,7 +310,7 @@ func (p *planner) content(l *line) error {
 		}
 	case e.base.isDir() != before.isDir() && e.base.exists && before.exists:
 		e.want = state{}
-		if err := p.flush(); err != nil { // what is there has to go first
+		if err := p.flush(); err != nil { // the existing one must be removed first
 			return err
 		}
 		e = p.view.entries[path]
@@ -327,7 +327,7 @@ func changesMode(l *line) bool {
 	return (l.NewMode != 0 || l.ended != "") && l.NewMode.Perm() != l.Mode.Perm()
 }
 
-// halfUndone reports whether a killed undo has brought the path further back than this change did.
+// halfUndone reports whether a killed undo restored an older state of the path than this change's.
 func (p *planner) halfUndone(l *line, e *entry) bool {
 	return p.cut[l.ID] && slices.ContainsFunc(p.byPath[l.Path], func(older *line) bool {
 		return older.ID < l.ID && p.cut[older.ID] && e.want.holds(older.before())
@@ -414,11 +414,11 @@ func (p *planner) rename(l *line) error {
 	return nil
 }
 
-// flush turns what is wanted by now into operations.
+// flush turns the wanted states into operations.
 func (p *planner) flush() error {
 	// Directories to open, modes that something else needs, directories, files, symlinks, files in their place,
-	// directories that go, and modes that prevent something else: of directories closed to their owner, and of
-	// files whose further names are yet to go.
+	// removed directories, and modes that prevent something else: of directories closed to their owner, and of
+	// files with further names to remove.
 	var groups [8][]op
 	var flushed []*entry
 	opened := make(map[string]bool)
@@ -447,14 +447,14 @@ func (p *planner) flush() error {
 		e.base = e.want
 	}
 	slices.SortFunc(groups[0], func(a, b op) int { return strings.Compare(a.path, b.path) })
-	slices.Reverse(groups[6]) // the deepest first
+	slices.Reverse(groups[6]) // deepest first
 	slices.SortFunc(groups[7], func(a, b op) int { return strings.Compare(b.path, a.path) })
 	p.ops = append(p.ops, slices.Concat(groups[:]...)...)
 	return nil
 }
 
-// withoutList sets the mode without access control list if there no longer is a list: its group bits would be the
-// list's mask.
+// withoutList sets the mode without access control list if the list is gone: its group bits would be the list's
+// mask.
 func (p *planner) withoutList(path string, e *entry) {
 	if e.want.plain == nil || e.base.exists && e.base.mode.Type() == e.want.mode.Type() && p.view.ws.HasAccessList(path) {
 		return
@@ -463,8 +463,8 @@ func (p *planner) withoutList(path string, e *entry) {
 	p.unlisted = append(p.unlisted, path)
 }
 
-// openAbove opens the directories above a path to their owner, and locks them again if they are to stay so. done
-// has those already handled.
+// openAbove opens the directories above a path to their owner, and locks them again if they are to stay locked.
+// done has those already handled.
 func (p *planner) openAbove(path string, done map[string]bool) (open, lock []op, err error) {
 	for dir := filepath.Dir(path); dir != "." && dir != "/" && !done[dir]; dir = filepath.Dir(dir) {
 		done[dir] = true
@@ -488,7 +488,8 @@ func (p *planner) openAbove(path string, done map[string]bool) (open, lock []op,
 	return open, lock, nil
 }
 
-// waits reports whether something must be removed from a directory of the path before anything can be made in it.
+// waits reports whether something must be removed from a directory of the path before anything can be made in
+// it.
 func (p *planner) waits(path string) bool {
 	for dir := filepath.Dir(path); dir != "." && dir != "/"; dir = filepath.Dir(dir) {
 		e := p.view.entries[dir]
@@ -499,13 +500,13 @@ func (p *planner) waits(path string) bool {
 	return false
 }
 
-// ops are the operations that bring the entry to its wanted state.
+// ops returns the operations that bring the entry to its wanted state.
 func (e *entry) ops(path string) []op {
 	o := op{path: path, base: e.base, want: e.want}
 	away := op{kind: opFile, path: path, base: e.base}
 	gone := o
 	gone.base = state{}
-	open := o.as(opChmod) // what is to be read or written
+	open := o.as(opChmod) // to be read or written
 	open.want = e.base
 	open.want.mode |= 0o600
 	opening := []op{open}
@@ -536,7 +537,7 @@ func (e *entry) ops(path string) []op {
 	return append(opening, o.as(opFile))
 }
 
-// failure is the error if not all can be undone.
+// failure returns the error if not all can be undone.
 func (p *planner) failure() error {
 	if len(p.held) > 0 {
 		return p.heldError()

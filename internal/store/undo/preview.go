@@ -16,7 +16,7 @@ import (
 
 const (
 	diffContext = 3
-	maxDiff     = 1 << 20  // bytes of a file above which no diff is made
+	maxDiff     = 1 << 20  // largest file with a diff, in bytes
 	maxPreview  = 1 << 20  // bytes of a preview
 	maxShown    = 16 << 10 // bytes of a diff in an error
 )
@@ -60,7 +60,7 @@ func (p *planner) describe(o op) string {
 	return head + p.diff(o.path, o.base, o.want)
 }
 
-// diff shows the change of a file, if both contents are available and not too large.
+// diff returns the change of a file, if both contents are available and not too large.
 func (p *planner) diff(path string, from, to state) string {
 	old, ok1 := p.text(path, from)
 	new, ok2 := p.text(path, to)
@@ -98,8 +98,9 @@ func (p *planner) text(path string, s state) ([]byte, bool) {
 	return data, err == nil && len(data) <= maxDiff
 }
 
-// conflictError names the files in conflict, with two diffs of the first that has one: "since", from what the call
-// left to the present, if known, and "back", from there to what undo would have restored, which the message shows.
+// conflictError names the files in conflict, with two diffs of the first that has one: "since", from what the
+// call left to the present, if known, and "back", from there to what undo would have restored, which the
+// message shows.
 func (p *planner) conflictError() error {
 	var found reasons
 	since, back := "", ""
@@ -119,7 +120,6 @@ func (p *planner) conflictError() error {
 	return e
 }
 
-// reasons are why paths cannot be undone.
 type reasons struct {
 	order []string
 	of    map[string][]string // paths, by reason
@@ -135,7 +135,7 @@ func (r *reasons) add(path, why string) {
 	r.of[why] = append(r.of[why], path)
 }
 
-// list formats the paths of each reason, of bounded length.
+// list formats the paths of each reason, with bounded length.
 func (r *reasons) list(form, between string) string {
 	var texts []string
 	for i, why := range r.order {
@@ -179,7 +179,7 @@ func (p *planner) conflictDiffs(c problem) (since, back string) {
 	return since, back
 }
 
-// culprit names a later call that left the file as it is, if there is one.
+// culprit returns a later call that left the file as it is, or "".
 func (p *planner) culprit(c problem) string {
 	e := p.view.entries[c.path]
 	for _, l := range slices.Backward(p.history.lines) {
@@ -192,7 +192,7 @@ func (p *planner) culprit(c problem) string {
 		}
 		content := l.Op != string(workspace.Rename) && l.Op != string(workspace.Chmod)
 		if content && e != nil && !e.base.holds(l.after()) {
-			return "" // by hand, after that call
+			return "" // changed by hand, after that call
 		}
 		return " (by the call " + l.Call + ")"
 	}

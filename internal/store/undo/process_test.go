@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child changes the files that all children share and some of its own.
+// child changes files that all children share, and some of its own.
 func child(id, dir string, forever bool) error {
 	store, err := undo.Open(storeOf(dir), undo.Options{})
 	if err != nil {
@@ -153,7 +153,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 	assert.Equal(t, 80, writes)
 
-	// Of many who undo the same, one does.
+	// Only one of many undos of the same call succeeds.
 	var done, refused int
 	var mu sync.Mutex
 	for range 4 {
@@ -177,8 +177,7 @@ func TestConcurrentCalls(t *testing.T) {
 	assert.NotContains(t, f.tree(), "d0")
 }
 
-// TestHalfAnUndo makes a later step of an undo fail: what came before is taken
-// back.
+// TestHalfAnUndo makes a later step of an undo fail: the earlier ones are taken back.
 func TestHalfAnUndo(t *testing.T) {
 	f := stage(t)
 	require.NoError(t, f.as("c1").Rename("a", "moved", false))

@@ -16,13 +16,13 @@ import (
 const (
 	// pruneWait is how long pruning waits for writers before it is postponed.
 	pruneWait = 200 * time.Millisecond
-	// unsureAge spares new objects, where no lock works, because a line that names them may be about to come.
+	// unsureAge spares new objects where no lock works, because a line that names them may be about to come.
 	unsureAge = time.Hour
 )
 
 // Pruned is the result of pruning.
 type Pruned struct {
-	// Objects is how many contents were dropped, and Bytes their size.
+	// Objects is how many contents were dropped, Bytes their size.
 	Objects int
 	Bytes   int64
 	// Lines is how many changes were dropped for age, or to keep the journal small.
@@ -45,7 +45,7 @@ func (s *Store) account(ctx context.Context, v *storeDir, added int64) {
 	}
 }
 
-// Prune drops what is too old and, oldest first, what is too much. The store does so by itself as it grows; a
+// Prune drops what is too old and, oldest first, what is too much. The store does so itself as it grows; a
 // long-lived process may do it at its start.
 func (s *Store) Prune(ctx context.Context) (Pruned, error) {
 	v, err := s.open(false)
@@ -76,7 +76,7 @@ func (s *Store) prune(ctx context.Context, v *storeDir, wait time.Duration) (Pru
 type pruner struct {
 	store *Store
 	now   time.Time
-	sure  bool                 // no writer is at work
+	sure  bool                 // no process is writing
 	used  map[string]time.Time // objects and when they were last needed
 	done  Pruned
 }
@@ -190,7 +190,7 @@ func (r *pruner) abandoned(info fs.FileInfo) bool {
 	return r.sure || r.now.Sub(info.ModTime()) > unsureAge
 }
 
-// object is one that is still needed.
+// object is a needed object.
 type object struct {
 	name string // with its directory
 	size int64

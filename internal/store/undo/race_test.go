@@ -31,8 +31,8 @@ var saves = []func(path, text string) error{
 	},
 }
 
-// TestUndoRacesWithAnEditor has somebody save a file while its change is undone,
-// also with --ours: what was saved is in the file, or undo has kept it.
+// TestUndoRacesWithAnEditor saves a file while its change is undone, also with --ours: what was saved is in the
+// file, or undo has kept it.
 func TestUndoRacesWithAnEditor(t *testing.T) {
 	testproc.Unchanged(t)
 	testneed.Leases(t)
@@ -56,7 +56,7 @@ func TestUndoRacesWithAnEditor(t *testing.T) {
 			undo.Selection{Session: "s", Call: call, Ours: i%3 == 0})
 		both.Wait()
 		if took > 300*time.Millisecond {
-			continue // undo waits for nobody forever
+			continue // undo does not wait forever
 		}
 		if err != nil {
 			require.Contains(t, []tool.Code{tool.Conflict, tool.NotFound, tool.Unavailable}, tool.CodeOf(err), "%v",
@@ -70,7 +70,6 @@ func TestUndoRacesWithAnEditor(t *testing.T) {
 	}
 }
 
-// content is what a file holds.
 func (f *fixture) content(path string) string {
 	f.Helper()
 	data, err := os.ReadFile(filepath.Join(f.dir, path))
@@ -78,7 +77,7 @@ func (f *fixture) content(path string) string {
 	return string(data)
 }
 
-// undoing is a child that undoes the call "many", whatever kills it.
+// undoing is a child that undoes the call "many" and may be killed.
 func undoing(dir string) error {
 	store, err := undo.Open(storeOf(dir), undo.Options{})
 	if err != nil {
@@ -93,7 +92,7 @@ func undoing(dir string) error {
 	return err
 }
 
-// killOnce kills the process when the file holds that, or it ends before.
+// killOnce kills the process when the file has that content, or it ends before.
 func killOnce(t *testing.T, cmd *exec.Cmd, path, text string) {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -106,8 +105,7 @@ func killOnce(t *testing.T, cmd *exec.Cmd, path, text string) {
 	<-ended
 }
 
-// TestUndoIsKilled kills undo at some point: every file is as it was before or
-// after, and the next undo does the rest.
+// TestUndoIsKilled kills undo at some point: every file is old or new, and the next undo does the rest.
 func TestUndoIsKilled(t *testing.T) {
 	testneed.NotShort(t, "undoes thousands of changes")
 	testproc.Unchanged(t)
@@ -136,7 +134,7 @@ func TestUndoIsKilled(t *testing.T) {
 		_, err := f.ws.Sweep(context.Background())
 		require.NoError(t, err)
 		_, err = f.store.Undo(context.Background(), f.ws, undo.Selection{Session: "s", Call: "many"})
-		if tool.CodeOf(err) != tool.NoChange { // it came to its end before the kill
+		if tool.CodeOf(err) != tool.NoChange { // it ended before the kill
 			require.NoError(t, err, "kill %d", n)
 		}
 		assert.Equal(t, before, f.tree(), "kill %d", n)

@@ -20,13 +20,13 @@ type Call struct {
 	Session, ID string
 	// Step is tool.Call's Step.
 	Step int
-	// Tool is the tool's name, for lists. May be empty.
+	// Tool is the tool's name, for lists; may be empty.
 	Tool string
 }
 
 type callKey struct{}
 
-// WithCall returns a context for changes of the call, made through workspace.WithContext or Batch with it.
+// WithCall returns a context for changes of the call, made with it through workspace.WithContext or Batch.
 func WithCall(ctx context.Context, call Call) context.Context {
 	return context.WithValue(ctx, callKey{}, call)
 }
@@ -51,9 +51,9 @@ func tellLost(ctx context.Context, path, why string) {
 	}
 }
 
-// Recorder returns the recorder to open a workspace with. Changes belong to the call in their context, see
-// WithCall, else to the given one. An empty session is "default"; an empty call stands for all changes of this
-// process outside of calls. It is nil if nothing is kept.
+// Recorder returns the recorder to open a workspace with, nil if nothing is kept. Changes belong to the call in
+// their context, see WithCall, else to the given one. An empty session is "default"; an empty call stands for
+// all changes of this process outside of calls.
 func (s *Store) Recorder(session, call string, step int) workspace.Recorder {
 	if s.why != nil {
 		return nil
@@ -86,7 +86,7 @@ func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 	return r.store.storeError("keep what changes", unchanged, err)
 }
 
-// BeforeChanges is BeforeChange for many changes, which go into the journal together. Errors are the same.
+// BeforeChanges is BeforeChange for many changes, which go into the journal together.
 func (r *recorder) BeforeChanges(ctx context.Context, changes iter.Seq[workspace.Before]) error {
 	if !r.store.options.BestEffort {
 		return r.store.storeError("keep what changes", unchanged, r.store.keepMany(ctx, r.callIn(ctx), changes))

@@ -16,7 +16,7 @@ func (h *history) redone(sel Selection) string {
 	return sel.Call
 }
 
-// redoneCalls lists the calls that stand again when lines of undos are undone.
+// redoneCalls returns the calls that stand again when lines of undos are undone.
 func (h *history) redoneCalls(lines []*line) []string {
 	var calls []string
 	known := make(map[callRef]bool)

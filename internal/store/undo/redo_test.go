@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Redo of a call that stands changes nothing, and what an undo of a redo takes back
-// is undone again.
+// Redo of a standing call changes nothing, and what an undo of a redo takes back is undone again.
 func TestRedoOfWhatStands(t *testing.T) {
 	f := newFixture(t, undo.Options{})
 	f.write("c1", "a", "tool")

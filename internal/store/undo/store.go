@@ -24,26 +24,26 @@ const (
 	DefaultMaxFile  = 32 << 20
 )
 
-// Options shape a store. Zero values mean the defaults.
+// Options configure a store. Zero values mean the defaults.
 type Options struct {
-	// MaxBytes bounds the store on disk. The oldest content is dropped beyond it.
+	// MaxBytes bounds the store on disk. Beyond it the oldest content is dropped.
 	MaxBytes int64
 	// MaxAge is how long a change can be undone.
 	MaxAge time.Duration
-	// MaxFile bounds, in bytes, the files whose content is kept; changes of larger ones cannot be undone. Never
-	// more than workspace.DefaultReadLimit.
+	// MaxFile bounds, in bytes, the files whose content is kept; changes of larger ones cannot be undone. It is
+	// never more than workspace.DefaultReadLimit.
 	MaxFile int64
 	// BestEffort allows a change, with a warning in the log, if the store cannot be written. Otherwise it is
 	// refused. See Optional.
 	BestEffort bool
-	// Held reports whether a path, as Change.Path names it, decides what runs and must not be changed by processes
-	// of tools. It comes back only if Selection.Paths names it. Nil holds nothing.
+	// Held reports whether a path, named as in Change.Path, decides what runs and must not be changed by
+	// processes of tools. It is restored only if Selection.Paths names it. Nil holds nothing.
 	Held func(path string) bool
 	// CallID makes unique names for an undo, and for a process that serves many calls. Nil makes random names.
 	CallID func() string
-	// Now is the clock. Nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger gets pruning errors and changes that were not recorded. Nil discards.
+	// Logger gets pruning errors and changes that were not recorded. Nil discards them.
 	Logger *slog.Logger
 }
 
@@ -54,21 +54,21 @@ const OptionalEnv = "TOOLHOST_UNDO"
 // Optional reports whether the operator allows that, for Options.BestEffort.
 func Optional() bool { return os.Getenv(OptionalEnv) == "optional" }
 
-// Store keeps what changes replaced. It is safe for concurrent use by any number of processes. Nothing is opened
-// before the first use, and nothing stays open except by Present.
+// Store keeps what changes replaced. It is safe for concurrent use, also by several processes. Nothing is
+// opened before the first use, and only Present keeps anything open.
 type Store struct {
 	dir     string // "" keeps nothing
-	why     error  // that nothing is kept
+	why     error  // why nothing is kept
 	options Options
 	pending atomic.Int64            // bytes that may be added before the next pruning
-	seen    atomic.Pointer[os.File] // the directory as this process found it
+	seen    atomic.Pointer[os.File] // the directory as this process first found it
 	removed atomic.Bool             // after it was seen
 }
 
 // DirName is the name of the store's directory in the workspace's state.
 const DirName = "undo"
 
-// Open returns the store in that directory, which need not exist and must lie where no tool can write. The error is
+// Open returns the store in dir, which need not exist and must lie where no tool can write. The error is
 // invalid_argument if it is not absolute.
 func Open(dir string, options Options) (*Store, error) {
 	if !filepath.IsAbs(dir) {
@@ -81,7 +81,6 @@ func Open(dir string, options Options) (*Store, error) {
 	return s, nil
 }
 
-// complete fills in the defaults.
 func (o Options) complete() Options {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
@@ -115,11 +114,11 @@ func None(why error) *Store {
 // Kept returns why nothing is kept, nil if changes can be undone.
 func (s *Store) Kept() error { return s.why }
 
-// Dir is the absolute path of the store's directory, which may not exist yet; "" if nothing is kept.
+// Dir returns the absolute path of the store's directory, which may not exist yet; "" if nothing is kept.
 func (s *Store) Dir() string { return s.dir }
 
-// Present returns an error if the store is not the one this process has seen before, or cannot be used. It is nil
-// if there is none yet.
+// Present returns an error if the store is not the one this process has seen before, or cannot be used; nil if
+// there is no store yet.
 func (s *Store) Present() error {
 	if s.why != nil {
 		return nil
@@ -165,7 +164,6 @@ func (s *Store) Missing() bool {
 	return s.why == nil && errors.Is(err, fs.ErrNotExist)
 }
 
-// storeDir is the open directory of the store.
 type storeDir struct {
 	dir   *os.Root
 	small map[string][]byte // objects found in the journal
@@ -193,7 +191,7 @@ func (s *Store) open(create bool) (*storeDir, error) {
 // unchanged ends the sentence about a change that was not made because it could not be recorded.
 const unchanged = ", so nothing was changed"
 
-// storeError is the error for callers if the store fails.
+// storeError returns the error for callers if the store fails.
 func (s *Store) storeError(doing, so string, err error) error {
 	if err == nil {
 		return nil

@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
-// fixture is a workspace whose changes can be undone.
 type fixture struct {
 	testing.TB
 	dir   string
@@ -46,10 +45,10 @@ func openFixture(t testing.TB, dir string, o undo.Options) *fixture {
 	return &fixture{TB: t, dir: dir, store: store, ws: ws}
 }
 
-// storeOf is where what changes in the workspace dir is kept.
+// storeOf returns the store of the workspace dir.
 func storeOf(dir string) string { return dir + "-undo" }
 
-// as gives the workspace as the call sees it, in session s.
+// as returns the workspace as the call sees it, in session s.
 func (f *fixture) as(call string) *workspace.Workspace {
 	f.current = f.ctx(call)
 	return f.ws.WithContext(f.current)
@@ -91,7 +90,6 @@ func (f *fixture) refused(code tool.Code, sel undo.Selection) *tool.Error {
 	return tool.AsError(err)
 }
 
-// tree describes all files but the store.
 func (f *fixture) tree() string {
 	f.Helper()
 	var b strings.Builder
@@ -125,7 +123,7 @@ func (f *fixture) tree() string {
 	return b.String()
 }
 
-// steps are all the ways to change a workspace; each is one call.
+// steps are all ways to change a workspace; each is one call.
 func steps() []step {
 	exec := func(f *fixture, changes ...workspace.Change) error {
 		return f.ws.Batch(f.current, changes)
@@ -254,7 +252,7 @@ type step struct {
 	do   func(f *fixture, ws *workspace.Workspace) error
 }
 
-// stage is the workspace that steps work on.
+// stage returns the workspace that steps work on.
 func stage(t testing.TB) *fixture {
 	f := newFixture(t, undo.Options{})
 	for path, content := range map[string]string{
@@ -307,7 +305,7 @@ func TestUndoOfASession(t *testing.T) {
 	f := stage(t)
 	trees := []string{f.tree()}
 	for n, s := range steps() {
-		_ = s.do(f, f.as(fmt.Sprint("c", n))) // some fail half-way by now
+		_ = s.do(f, f.as(fmt.Sprint("c", n))) // by now some fail half-way
 		trees = append(trees, f.tree())
 	}
 	last := f.tree()

@@ -25,7 +25,7 @@ type comparer struct {
 
 type pathChange struct{ before, after state }
 
-// byCall returns the lines of each call, the oldest first.
+// byCall returns the lines of each call, oldest first.
 func (h *history) byCall() map[callRef][]*line {
 	lines := make(map[callRef][]*line)
 	for _, l := range slices.Backward(h.newestFirst()) {
@@ -34,7 +34,7 @@ func (h *history) byCall() map[callRef][]*line {
 	return lines
 }
 
-// changesOf returns the changes of a call by path, and the renamed paths, by their former names.
+// changesOf returns the changes of a call by path, and the renamed paths by their former names.
 func changesOf(lines []*line) (changes map[string]pathChange, renamed map[string]string) {
 	changes, renamed = make(map[string]pathChange), make(map[string]string)
 	note := func(path string, before, after state) {
@@ -71,7 +71,7 @@ func changesOf(lines []*line) (changes map[string]pathChange, renamed map[string
 	return changes, renamed
 }
 
-// diff shows and counts a call's changes, each file from before to after it.
+// diff returns and counts a call's changes, each file from before to after it.
 func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string) (string, change.Summary) {
 	summary := change.Summary{Paths: len(changes) - len(renamed), Renamed: len(renamed)}
 	var all strings.Builder
@@ -111,8 +111,8 @@ func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string
 	return all.String(), summary
 }
 
-// text returns the content of a state, from the store or from the file that still has it. since is set if neither
-// has it, as the file has changed or is gone.
+// text returns the content of a state, from the store or from the file that still has it. since is set if the
+// file has changed or is gone.
 func (c *comparer) text(path string, s state) (data []byte, ok, since bool) {
 	switch {
 	case !s.exists:
@@ -133,8 +133,9 @@ func (c *comparer) text(path string, s state) (data []byte, ok, since bool) {
 	return data, err == nil && len(data) <= maxDiff, false
 }
 
-// CallDiff returns the changes of one call, each file from before to after it, whatever happened since. ws has the
-// contents that are not in the store. Errors: not_found, invalid_argument for a name that several calls have.
+// CallDiff returns the changes of one call, each file from before to after it, whatever happened since. ws has
+// the contents that are not in the store. Errors: not_found, invalid_argument for a name that several calls
+// have.
 func (s *Store) CallDiff(ctx context.Context, ws *workspace.Workspace, session, call string) (string, change.Summary,
 	error) {
 	none := tool.Errorf(tool.NotFound, "no change by a call %s is recorded", call).Suggest("List the changes with toolhost log --changed.")

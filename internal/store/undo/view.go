@@ -20,12 +20,12 @@ import (
 type state struct {
 	exists bool
 	mode   fs.FileMode
-	plain  *fs.FileMode // without the access control list that was there; nil for none
+	plain  *fs.FileMode // mode without the access control list; nil without a list
 	hash   string       // of a file's content, or a symlink's target
 	link   string
 	size   int64
 	mtime  time.Time
-	info   fs.FileInfo // as found; nil on paper
+	info   fs.FileInfo // as found; nil if planned
 }
 
 func (s state) regular() bool { return s.exists && s.mode.IsRegular() }
@@ -48,7 +48,7 @@ func (s state) holds(other state) bool {
 		return false
 	case s.isDir():
 		return true
-	case other.hash == "": // unknown: the next best
+	case other.hash == "": // unknown: compare size and time
 		return other.size == s.size && !other.mtime.IsZero() && other.mtime.Equal(s.mtime)
 	}
 	return s.hash == other.hash
@@ -66,7 +66,7 @@ func (l *line) before() state {
 	return s
 }
 
-// after is its state afterwards.
+// after is the path's state afterwards.
 func (l *line) after() state {
 	switch workspace.Kind(l.Op) {
 	case workspace.Delete:
@@ -77,19 +77,18 @@ func (l *line) after() state {
 	return state{exists: true, mode: l.NewMode.Type(), hash: l.NewHash, size: l.newSize, mtime: l.newTime}
 }
 
-// moved is the state of a renamed file.
+// moved returns the state of a renamed file.
 func (l *line) moved() state {
 	return state{exists: true, mode: l.Mode, hash: l.NewHash, size: l.Size, mtime: l.ModTime}
 }
 
-// entry is a path in the plan: its state before the next operation, and the wanted one. link is set if it was found
-// to be a symlink.
+// entry is a path in the plan: its state before the next operation, and the wanted one. link is set if it was
+// found to be a symlink.
 type entry struct {
 	base, want state
 	link       bool
 }
 
-// move is a planned rename.
 type move struct{ from, to string }
 
 // view is the planned workspace.
@@ -98,7 +97,7 @@ type view struct {
 	ws      *workspace.Workspace
 	entries map[string]*entry
 	moves   []move
-	links   map[string]bool // directories that are reached through a symlink now
+	links   map[string]bool // directories reached through a symlink now
 }
 
 func (v *view) at(path string) (*entry, error) {
@@ -173,8 +172,8 @@ func (v *view) setAside(from, to string) {
 	v.entries[to], v.entries[from] = v.entries[from], &entry{}
 }
 
-// linked reports whether the directory of a path is a symlink now, or is reached through one: the files behind it
-// have another path.
+// linked reports whether the directory of a path is a symlink now, or is reached through one: the files behind
+// it have another path.
 func (v *view) linked(path string) bool {
 	dir := filepath.Dir(path)
 	if dir == "." || dir == "/" {
@@ -193,7 +192,6 @@ func (v *view) linked(path string) bool {
 	return linked
 }
 
-// look reads the state of a path of the workspace.
 func (v *view) look(path string) (s state, err error) {
 	var info fs.FileInfo
 	err = v.ws.Unlocked(filepath.Dir(path), func() (err error) {
@@ -211,7 +209,7 @@ func (v *view) look(path string) (s state, err error) {
 	err = v.ws.Unlocked(path, func() (err error) {
 		switch linked = v.linked(path); {
 		case linked:
-		case s.regular() && s.size > workspace.DefaultReadLimit: // size and time have to do
+		case s.regular() && s.size > workspace.DefaultReadLimit: // size and time must do
 		case s.regular():
 			s.hash, err = v.hash(path)
 		case s.isLink():
@@ -257,8 +255,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// realFile returns the present path of the file that was to be seen at path when it was read: moves may have come
-// since.
+// realFile returns the present path of the file that was to be seen at path when it was read: it may have been
+// moved since.
 func (v *view) realFile(path string, info fs.FileInfo) (string, bool) {
 	for i := len(v.moves); i >= 0; i-- {
 		past := view{moves: v.moves[:i]}

@@ -7,9 +7,9 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// OpenWorkspace opens a workspace in which every change of a file is kept in the store in dir so that it can be
-// undone; with an empty dir nothing is kept. Programs that serve tools in a process of their own, such as plugins,
-// open their workspace with it and use [ForCall]:
+// OpenWorkspace opens a workspace in which every change of a file is kept in the store in dir, to be undone;
+// with an empty dir nothing is kept. Programs that serve tools in their own process, such as plugins, open
+// their workspace with it and use [ForCall]:
 //
 //	ws, err := undo.OpenWorkspace(dir, env.Workspace.Root, workspace.Options{...})
 //	...

@@ -12,8 +12,7 @@ import (
 )
 
 // The newest formats that this program reads, for each directory. A change that an older toolhost would misread
-// raises the number, and is preceded by writing the number into the file "format" of the directory. A directory
-// without that file has format 1.
+// raises the number, which is first written into the directory's file "format"; without that file it is 1.
 const (
 	ConfigFormat  = 1 // approvals, rules, pins, logins and keys of the user
 	StateFormat   = 1 // the record, undo, tasks and state of a workspace
@@ -44,7 +43,7 @@ func Known(what, dir string, newest int) error {
 	return nil
 }
 
-// Newer is the error for what a newer toolhost wrote. file says so, and dir is what a user can do without.
+// Newer returns the error for what a newer toolhost wrote. file says so, and dir is what a user can do without.
 func Newer(what, file, dir string, have, newest int) *tool.Error {
 	return tool.Errorf(tool.Unsupported,
 		"%s was written by a newer toolhost: %s says format %d, and this one reads up to %d",
@@ -57,7 +56,7 @@ func Newer(what, file, dir string, have, newest int) *tool.Error {
 func Usable() error {
 	dir, err := configHome()
 	if err != nil {
-		return nil // there is nothing to misread
+		return nil // nothing to misread
 	}
 	return Known("what you have decided in toolhost's configuration", dir, ConfigFormat)
 }

@@ -32,7 +32,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// What tools may not see stays hidden, wherever it came from.
+// What tools may not see stays hidden, whatever made it.
 func TestPrivateWhereANewerToolhostWrote(t *testing.T) {
 	base := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", base)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// othersWrite reports whether another user may change a directory. To root, a user's directory is as good as root's
-// own.
+// othersWrite reports whether another user may change a directory. For root, a user's directory counts as
+// root's own.
 func othersWrite(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	uid := os.Geteuid()

@@ -1,6 +1,6 @@
-// Package userdir locates toolhost's private files: approvals, rules, logins and keys in the user's configuration;
-// the record, undo, todos and background tasks in the user's state. Neither is used where tools could write or read
-// it.
+// Package userdir locates toolhost's private files: approvals, rules, logins and keys in the user's
+// configuration; the record, undo, todos and background tasks in the user's state. Neither is used where tools
+// could write or read it.
 package userdir
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
-// Dir returns a directory of the user's configuration. what says what it is for, in messages ("approvals"). It need not exist. One
-// written by a newer toolhost is refused.
+// Dir returns a directory of the user's configuration, which need not exist; what is its purpose, in messages
+// ("approvals"). One written by a newer toolhost is refused.
 func Dir(what, name string) (string, error) {
 	dir, err := configHome()
 	if err != nil {
@@ -30,7 +30,7 @@ func Dir(what, name string) (string, error) {
 	return filepath.Join(dir, name), Usable()
 }
 
-// configHome is toolhost's directory in the user's configuration.
+// configHome returns toolhost's directory in the user's configuration.
 func configHome() (string, error) {
 	base, err := os.UserConfigDir()
 	return filepath.Join(base, "toolhost"), err
@@ -52,10 +52,10 @@ func outside(what, dir, variable string, trees []string) error {
 	return nil
 }
 
-// State is the host's state directory of the workspace at root. It need not exist: writers make it, private to the
-// user. It is refused if it lies in the workspace or in one of the further trees of tools, if others can write to
-// it, or if it cannot be made. A tree that holds the whole home directory cannot come with a repository, and what
-// is Private in it is out of tools' reach.
+// State returns the host's state directory of the workspace at root. It need not exist: writers make it,
+// private to the user. It is refused if it lies in the workspace or another tree of tools, if others can write
+// to it, or if it cannot be made. A tree that contains the whole home directory cannot come with a repository,
+// and what is Private in it is out of tools' reach.
 func State(root string, trees ...string) (string, error) {
 	const what = "the state of the workspace"
 	home, err := stateHome()
@@ -79,7 +79,7 @@ func State(root string, trees ...string) (string, error) {
 	return dir, Known("the state of the workspace", dir, StateFormat)
 }
 
-// States returns the state directories that exist, one of each workspace.
+// States returns the existing state directories, one of each workspace.
 func States() (dirs []string, err error) {
 	home, err := stateHome()
 	if err != nil {
@@ -97,13 +97,14 @@ func States() (dirs []string, err error) {
 	return dirs, err
 }
 
-// Watched is a file whose time says that a person watches the waiting calls. It lies where no tool can write.
+// Watched returns a file whose time says that a person watches the waiting calls. It lies where no tool can
+// write.
 func Watched() (string, error) {
 	home, err := stateHome()
 	return filepath.Join(home, "watched"), err
 }
 
-// holdsHome reports whether a tree holds the user's whole home directory, and the state of toolhost in it.
+// holdsHome reports whether a tree contains the user's whole home directory, with toolhost's state in it.
 func holdsHome(tree, state string) bool {
 	return slices.ContainsFunc(homedir.All(), func(home string) bool {
 		return realpath.Within(home, tree) && realpath.Within(state, home)
@@ -133,7 +134,7 @@ func usable(home, dir string) error {
 	return nil
 }
 
-// stateHome is toolhost's directory in the user's state.
+// stateHome returns toolhost's directory in the user's state.
 func stateHome() (string, error) {
 	base := os.Getenv("XDG_STATE_HOME")
 	if filepath.IsAbs(base) {
@@ -164,7 +165,7 @@ func workspaceID(real string) string {
 	return name[:min(len(name), 32)] + "-" + hex.EncodeToString(sum[:10])
 }
 
-// Cache is a directory of toolhost's in the user's cache, "" if the user has none. It need not exist.
+// Cache returns a directory of toolhost's in the user's cache, "" if the user has none. It need not exist.
 func Cache(name string) string {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -173,7 +174,7 @@ func Cache(name string) string {
 	return filepath.Join(base, "toolhost", name)
 }
 
-// Data is toolhost's directory in the user's data, with installed plugins.
+// Data returns toolhost's directory in the user's data, with installed plugins.
 func Data() (string, error) {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "toolhost"), nil
@@ -188,14 +189,14 @@ func Data() (string, error) {
 	return filepath.Join(home, ".local", "share", "toolhost"), nil
 }
 
-// Fleet is the directory of a fleet's hub, with its keys. It is Private.
+// Fleet returns the directory of a fleet's hub, with its keys. It is Private.
 func Fleet() (string, error) {
 	dir, err := stateHome()
 	return filepath.Join(dir, "fleet"), err
 }
 
-// Console is the directory of the file that leads the user's browser to a console. It is Private, and refused if
-// others can write to it.
+// Console returns the directory of the file that leads the user's browser to a console. It is Private, and
+// refused if others can write to it.
 func Console() (string, error) {
 	home, err := stateHome()
 	if err != nil {
@@ -205,8 +206,8 @@ func Console() (string, error) {
 	return dir, usable(home, dir)
 }
 
-// Private are toolhost's directories in the user's configuration, state and cache, of all workspaces, which no tool
-// and no confined command may read or change.
+// Private returns toolhost's directories in the user's configuration, state and cache, of all workspaces, which
+// no tool or confined command may read or change.
 func Private() (dirs []string) {
 	if dir := Cache(""); dir != "" {
 		dirs = append(dirs, dir)

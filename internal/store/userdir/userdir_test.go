@@ -66,8 +66,8 @@ func TestState(t *testing.T) {
 	assert.ErrorContains(t, err, "where tools could use it", "a workspace that could bring it along")
 }
 
-// What is masked in the home directory is not in reach of tools that may use all
-// of it; what another tree or the workspace could bring along is.
+// What is masked in the home directory is out of reach of tools that may use all of it; what another tree or
+// the workspace could contain is not.
 func TestStateInAHomeThatToolsMayUse(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestStateWithoutAHome(t *testing.T) {
 	}
 	_, err := userdir.State(t.TempDir())
 	assert.ErrorContains(t, err, "there is no place for")
-	t.Setenv("XDG_STATE_HOME", "relative") // which the specification has us pass over
+	t.Setenv("XDG_STATE_HOME", "relative") // ignored, by the specification
 	_, err = userdir.State(t.TempDir())
 	assert.ErrorContains(t, err, "there is no place for")
 }

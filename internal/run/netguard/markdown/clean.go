@@ -9,15 +9,14 @@ import (
 )
 
 // maxQuotes bounds nested lists and quotations. Each level is repeated on every line below, so a small document
-// could make a huge text.
+// could become a huge text.
 const maxQuotes = 20
 
-// cleaner prepares a document for the converter.
 type cleaner struct {
 	drop map[string]bool
 }
 
-// newCleaner lists the elements without text of the page: media, code, metadata, and form controls.
+// newCleaner drops elements without text of the page: media, code, metadata, and form controls.
 func newCleaner() *cleaner {
 	return &cleaner{drop: set(
 		"img", "picture", "source", "svg", "canvas", "map", "area",
@@ -28,8 +27,8 @@ func newCleaner() *cleaner {
 	)}
 }
 
-// clean removes the dropped elements below n, and changes those that the converter handles badly. quotes counts the
-// lists and quotations around n.
+// clean removes the dropped elements below n, and changes those that the converter handles badly. quotes counts
+// the lists and quotations around n.
 func (c *cleaner) clean(n *html.Node, quotes int) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -88,11 +87,9 @@ func (c *cleaner) element(n *html.Node, quotes int) {
 	}
 }
 
-// rename changes the element of n.
 func rename(n *html.Node, name string) { n.Data, n.DataAtom, n.Attr = name, 0, nil }
 
-// tidyLink removes a link to nowhere, a script or embedded data, keeping its text, and a link without text, such as
-// around a picture.
+// tidyLink removes a link to nowhere, a script or embedded data, keeping its text, and a link without text.
 func tidyLink(n *html.Node) {
 	if isEmpty(n) {
 		n.Parent.RemoveChild(n)

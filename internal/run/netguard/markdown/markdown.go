@@ -66,8 +66,8 @@ func newConverter() *converter.Converter {
 	return conv
 }
 
-// isOpener makes every bracket and backtick of the text escaped. The library would search the closing one first,
-// each time through the whole rest of the line, which takes minutes if there are many.
+// isOpener makes every bracket and backtick of the text escaped. The library would search the closing one
+// first, through the rest of the line each time, which takes minutes if there are many.
 func isOpener(chars []byte, index int) int {
 	if chars[index] == '[' || chars[index] == '`' {
 		return 1

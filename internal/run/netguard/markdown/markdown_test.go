@@ -67,8 +67,7 @@ func TestFromHTML(t *testing.T) {
 	}
 }
 
-// TestBombs has documents that a careless conversion would make gigabytes or
-// hours of.
+// TestBombs has documents whose careless conversion would take gigabytes or hours.
 func TestBombs(t *testing.T) {
 	for name, document := range map[string]string{
 		"huge span":         "<table><tr><td colspan=1000000000 rowspan=1000000000>x<td>y</table>",

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxCells bounds the cells of a table in the output, with every row as long as the longest.
+	// maxCells bounds the cells of a table in the output, where every row is as long as the longest.
 	maxCells = 200_000
 	// maxSpan bounds the cells that spanning cells of one table add.
 	maxSpan = 20_000
@@ -17,8 +17,8 @@ const (
 	maxBlocks = 5000
 )
 
-// isData reports whether a table can be output as one: it is not for layout, its cells hold only what cells can,
-// and it is not much larger than its content.
+// isData reports whether a table can be output as one: it is not for layout, its cells contain only what cells
+// can, and it is not much larger than its content.
 func isData(table *html.Node) bool {
 	if attribute(table, "role") == "presentation" || insideInline(table) {
 		return false
@@ -43,7 +43,7 @@ func insideInline(n *html.Node) bool {
 	return false
 }
 
-// size counts a table's rows, and the cells of its longest row.
+// size returns the number of a table's rows, and of the cells in its longest row.
 func size(table *html.Node) (rows, longest int) {
 	for d := range table.Descendants() {
 		if d.Data != "tr" || d.Type != html.ElementNode {
@@ -75,7 +75,7 @@ func limitSpans(table *html.Node) {
 	}
 }
 
-// span is the number of rows or columns that a cell spans, by default 1.
+// span returns the number of rows or columns that a cell spans, by default 1.
 func span(cell *html.Node, key string) int {
 	const most = 1000 // of HTML, for columns
 	n, err := strconv.Atoi(attribute(cell, key))
@@ -110,7 +110,7 @@ func joinLines(table *html.Node) {
 
 func lineBreak() *html.Node { return &html.Node{Type: html.ElementNode, Data: "br"} }
 
-// hasText reports whether there is text from one sibling up to another, nil being the end.
+// hasText reports whether there is text from one sibling up to another; nil is the end.
 func hasText(from, to *html.Node) bool {
 	for n := from; n != to; n = n.NextSibling {
 		if n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" || n.Type == html.ElementNode && !isEmpty(n) {
@@ -120,7 +120,7 @@ func hasText(from, to *html.Node) bool {
 	return false
 }
 
-// flatten makes blocks of the cells of a layout table.
+// flatten turns the cells of a layout table into blocks.
 func flatten(table *html.Node) {
 	parts := set("caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr", "td", "th")
 	var nodes []*html.Node
@@ -130,7 +130,6 @@ func flatten(table *html.Node) {
 	}
 }
 
-// collect collects the parts of a table, without those of nested tables.
 func collect(n *html.Node, parts map[string]bool, into *[]*html.Node) {
 	for child := range n.ChildNodes() {
 		if child.Type != html.ElementNode || child.Data == "table" {

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Decode returns data as UTF-8 without byte order mark, and the name of its encoding. A byte order mark decides,
-// then the charset parameter of contentType (which may be empty), then whether data is UTF-8 with characters beyond
-// ASCII, then the document's own meta element or XML declaration, else it is windows-1252. Invalid bytes become
-// U+FFFD.
+// Decode returns data as UTF-8 without byte order mark, and the name of its encoding. A byte order mark
+// decides, then the charset parameter of contentType (which may be empty), then whether data is UTF-8 with
+// characters beyond ASCII, then the document's own meta element or XML declaration, else it is windows-1252.
+// Invalid bytes become U+FFFD.
 //
-// UTF-8 comes before the document's own declaration since a stored copy that was already decoded still carries the
-// old one.
+// UTF-8 precedes the document's own declaration because a stored copy that was already decoded still carries
+// the old one.
 func Decode(data []byte, contentType string) (text, name string) {
 	enc, name := find(data, contentType)
 	if name == "utf-8" {
@@ -47,7 +47,7 @@ func find(data []byte, contentType string) (encoding.Encoding, string) {
 	if enc, name := byXML(data); enc != nil {
 		return enc, name
 	}
-	// The library examines the beginning of the document only; without a declaration its answer is a guess, no
+	// The library examines only the beginning of the document; without a declaration its answer is a guess, no
 	// better than the default.
 	enc, name, _ := charset.DetermineEncoding(data, "text/html")
 	if name == "utf-8" || isASCII(data) && name == "windows-1252" {
@@ -89,7 +89,7 @@ func byXML(data []byte) (encoding.Encoding, string) {
 	}
 	enc, name := charset.Lookup(string(label))
 	if strings.HasPrefix(name, "utf-16") {
-		return unicode.UTF8, "utf-8" // it could not be read as ASCII if it were
+		return unicode.UTF8, "utf-8" // a UTF-16 document could not be read as ASCII
 	}
 	return enc, name
 }

@@ -31,13 +31,13 @@ func (s *supervisor) answerOpen(n *notification, c caller, call openCall) {
 	}
 }
 
-// waitingPipe is a named pipe that a caller waits to open until the other end is open.
+// waitingPipe is a named pipe that a caller opens, which blocks until the other end is open.
 type waitingPipe struct {
 	id          uint64
 	file, flags int
 }
 
-// pipePause is how many milliseconds pass between looks at the other end of a pipe.
+// pipePause is the pause between checks of a pipe's other end, in milliseconds.
 const pipePause = 2
 
 // openPipes answers the callers whose pipes can be opened now.
@@ -76,8 +76,8 @@ type addFile struct {
 	flags, source, target, closes uint32
 }
 
-// hand gives the program a copy of a descriptor as the result of its call. The kernel can do both at once, but if a
-// signal reaches this thread meanwhile, as Go's runtime sends them, the call ends with descriptor 0.
+// hand gives the program a copy of a descriptor as the result of its call. The kernel can do both at once, but
+// if a signal reaches this thread meanwhile, as from Go's runtime, the call returns descriptor 0.
 func (s *supervisor) hand(id uint64, fd, flags int) {
 	add := addFile{id: id, source: uint32(fd), closes: uint32(flags & unix.O_CLOEXEC)}
 	for {
@@ -108,27 +108,27 @@ func (s *supervisor) answer(id uint64, errno syscall.Errno) {
 	}
 }
 
-// interrupted is an answer that did not reach its caller because of a signal: the caller repeats the call at once,
-// and it has been made already. It happens before Linux 6.0, see listenerFlags, and rarely before 6.18.
+// interrupted is an answer that did not reach its caller because of a signal: the caller repeats the call,
+// which has been made already. It happens before Linux 6.0, see listenerFlags, and rarely before 6.18.
 //
-// Between the moment when the caller sees the signal and the one when it takes the filter's lock, these kernels
-// lose an answer silently. Such a call is made twice; the documentation says so.
+// Between the caller's seeing the signal and taking the filter's lock, these kernels lose an answer silently.
+// Such a call is made twice; the documentation says so.
 type interrupted struct {
 	nr        int32
 	args      [6]uint64
 	until     time.Time
 	errno     syscall.Errno
-	fd, flags int // what was opened, or -1
+	fd, flags int // the opened descriptor, or -1
 }
 
-// Interrupted answers are kept for a short time, and only a few: the caller may have ended.
+// Interrupted answers are kept briefly, and only a few: the caller may have ended.
 const (
 	repeatWithin    = time.Second
 	mostInterrupted = 64
 )
 
-// interrupt keeps the answer to the present call that did not reach the caller, unless the caller was seen to have
-// ended before anything was done (ESRCH).
+// interrupt keeps the answer to the present call that did not reach the caller, unless the caller had ended
+// before anything was done (ESRCH).
 func (s *supervisor) interrupt(id uint64, answer interrupted) {
 	if id != s.now.id || answer.errno == syscall.ESRCH {
 		return
@@ -171,7 +171,7 @@ func (s *supervisor) repeated() bool {
 	return true
 }
 
-// forgetInterrupted forgets the answers that were kept until then, all for the zero time.
+// forgetInterrupted forgets the answers kept until then, all for the zero time.
 func (s *supervisor) forgetInterrupted(then time.Time) {
 	for pid, kept := range s.interrupted {
 		if !then.IsZero() && then.Before(kept.until) {

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// change is a call that changes metadata of a file: the file and the operation, given a path that leads to it
-// alone.
+// change is a call that changes metadata of a file: the file and the operation, given a path that leads only to
+// it.
 type change struct {
 	file   file
 	change func(path string) syscall.Errno
-	mode   *uint64 // what it sets, if that is a mode
+	mode   *uint64 // the mode it sets, if any
 }
 
 const (
@@ -22,7 +22,6 @@ const (
 	maxValue          = 64 << 10
 )
 
-// parse reads the arguments of a call.
 func (c caller) parse(nr int, a [6]uint64) (change, syscall.Errno) {
 	switch nr {
 	case sysChmod:
@@ -48,7 +47,6 @@ func (c caller) parse(nr int, a [6]uint64) (change, syscall.Errno) {
 	return c.parseXattr(nr, a)
 }
 
-// parseTimes reads the calls that change times.
 func (c caller) parseTimes(nr int, a [6]uint64) (found change, ok bool, errno syscall.Errno) {
 	at, path, times, flags, unit := unix.AT_FDCWD, a[0], a[1], uint64(0), int64(1000)
 	switch nr {
@@ -74,8 +72,7 @@ func (c caller) parseTimes(nr int, a [6]uint64) (found change, ok bool, errno sy
 	return found, true, errno
 }
 
-// times reads two times, whose fractions are in units of so many nanoseconds. Unit 0 means whole seconds. Nil means
-// now.
+// times reads two times, with fractions in unit nanoseconds; 0 means whole seconds. Nil means now.
 func (c caller) times(address uint64, unit int64) (*[4]int64, syscall.Errno) {
 	if address == 0 {
 		return nil, 0
@@ -97,7 +94,6 @@ func (c caller) times(address uint64, unit int64) (*[4]int64, syscall.Errno) {
 	return &words, 0
 }
 
-// parseXattr reads the calls that change extended attributes.
 func (c caller) parseXattr(nr int, a [6]uint64) (change, syscall.Errno) {
 	set := nr == sysSetxattr || nr == sysLsetxattr || nr == sysFsetxattr
 	if !set && nr != sysRemovexattr && nr != sysLremovexattr && nr != sysFremovexattr {
@@ -140,7 +136,6 @@ func (c caller) withPath(at int, address, flags uint64, apply func(string) sysca
 	return change{file: file{at: at, path: path, byPath: true, noFollow: flags&atSymlinkNofollow != 0}, change: apply}, 0
 }
 
-// withMode adds the mode to a change that sets one.
 func withMode(mode uint64) func(change, syscall.Errno) (change, syscall.Errno) {
 	return func(made change, errno syscall.Errno) (change, syscall.Errno) {
 		made.mode = &mode
@@ -148,7 +143,7 @@ func withMode(mode uint64) func(change, syscall.Errno) (change, syscall.Errno) {
 	}
 }
 
-// chmod sets a mode, but never set-ID bits.
+// chmod sets a mode without set-ID bits.
 func chmod(mode uint64) func(string) syscall.Errno {
 	return func(path string) syscall.Errno {
 		if mode&setIDs != 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// Some files that git obeys may be made by a program if their content is harmless. The program never writes to such
-// a file: its draft elsewhere is read, and a copy of what was read is put there.
+// Some files that git obeys may be made if their content is harmless. The program writes a draft elsewhere, and
+// a copy of what was read from it is put there.
 
-// mostChecked bounds how much of a file is read, and mostDrafts how many are open at once.
+// mostChecked bounds how much of a file is read, mostDrafts how many are open at once.
 const (
 	mostChecked = 1 << 20
 	mostDrafts  = 64
@@ -84,20 +84,20 @@ func writeNew(dir int, name, content string, mode os.FileMode) syscall.Errno {
 	file := os.NewFile(uintptr(fd), name)
 	_, err = file.WriteString(content)
 	if err == nil {
-		err = unix.Fchmod(fd, uint32(mode)) // of which the host's own umask may have left less
+		err = unix.Fchmod(fd, uint32(mode)) // the host's umask may have reduced it
 	}
 	_ = file.Close()
 	return number(err)
 }
 
-// draft is a file in memory that a program writes in place of one it may not write to. Its content goes to the file
+// draft is a file in memory that a program writes in place of a protected one. Its content goes to the file
 // when complete.
 type draft struct {
 	memory int
 	at     place
 	check  *obeyed.Check
 	mode   os.FileMode
-	put    string // what was put there
+	put    string // content last written to the file
 	// settled is set once the program has finished writing.
 	settled bool
 }
@@ -144,7 +144,7 @@ func (d *draft) close() {
 	d.at.close()
 }
 
-// content is what the program has written so far.
+// content returns what the program has written so far.
 func (d *draft) content() string {
 	buf := make([]byte, mostChecked)
 	n, _ := unix.Pread(d.memory, buf, 0)
@@ -167,8 +167,8 @@ func (s *supervisor) put(d *draft, content string) syscall.Errno {
 	return errno
 }
 
-// applyDrafts puts the complete drafts in place. It is called before each call that a program makes, and at the end:
-// what is still refused then is reported.
+// applyDrafts puts complete drafts in place, before each call that a program makes and at the end: what is
+// still refused then is reported.
 func (s *supervisor) applyDrafts(end bool) {
 	for _, d := range s.drafts {
 		content := d.content()

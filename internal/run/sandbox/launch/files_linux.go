@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// Guard is what the supervisor keeps a program from changing within the trees that it may change, by absolute paths
-// without symlinks.
+// Guard is what a program may not change within its writable trees, by absolute paths without symlinks.
 type Guard struct {
 	// Protected reports whether a path may not be made, changed or removed.
 	Protected func(path string, exists obeyed.Exists) bool
@@ -39,19 +38,17 @@ type Look struct {
 	Read func(path string) (content string, ok bool)
 }
 
-// A call that makes, changes or removes a file is made on the program's behalf, from the directory concerned: what
-// was checked is where it happens.
+// A call that makes, changes or removes a file is made for the program, from the directory that was checked.
 
-// fileCalls are those calls, except those that open a file.
+// fileCalls are those calls without those that open a file.
 var fileCalls = [...]int{
 	sysTruncate, sysRename, sysRenameat, sysRenameat2, sysLink, sysLinkat, sysSymlink, sysSymlinkat,
 	sysUnlink, sysUnlinkat, sysRmdir, sysMkdir, sysMkdirat, sysMknod, sysMknodat,
 }
 
-// writing are the flags that open a file for more than reading.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// refused is the error for what is protected, as at level full.
+// refused is the error for protected paths, as at level full.
 const refused = syscall.EROFS
 
 // mayMake checks whether a name may be added or removed at a place.
@@ -77,8 +74,8 @@ func (s *supervisor) checked(path string) *obeyed.Check {
 	return s.Guard.Checked(path, s.look())
 }
 
-// mayAdd checks whether a new name may be added. If the path exists, that is the error, even where it would be
-// refused.
+// mayAdd checks whether a new name may be added. If the path exists, the error is EEXIST even where adding
+// would be refused.
 func (s *supervisor) mayAdd(p place) syscall.Errno {
 	var stat unix.Stat_t
 	if unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil {
@@ -87,8 +84,8 @@ func (s *supervisor) mayAdd(p place) syscall.Errno {
 	return s.mayMake(p)
 }
 
-// mayReplace checks whether anything may be added or removed at a place, a directory or a symlink too: other files
-// below it would then be the protected ones.
+// mayReplace checks whether anything may be added or removed at a place, also a directory or symlink: other
+// files below it would then be the protected ones.
 func (s *supervisor) mayReplace(p place) syscall.Errno {
 	if errno := s.mayMake(p); errno != 0 {
 		return errno
@@ -136,7 +133,6 @@ func (s *supervisor) straight(path string) bool {
 	return ok && name == path
 }
 
-// readPath returns the content of a regular file at an absolute path.
 func (s *supervisor) readPath(path string) (content string, ok bool) {
 	dir, errno := walk(s.root, s.root, filepath.Dir(path), true)
 	if errno != 0 {
@@ -157,8 +153,7 @@ func (s *supervisor) granted(path string) bool {
 	return false
 }
 
-// files makes a call of fileCalls on the program's behalf. The arguments are converted to the form of the newer
-// calls.
+// files makes a call of fileCalls for the program. The arguments are converted to the form of the newer calls.
 func (s *supervisor) files(c caller, n *notification) (result syscall.Errno, ok bool) {
 	a, cwd := n.args, uint64(0xffffff9c) // AT_FDCWD
 	switch int(n.nr) {
@@ -274,7 +269,7 @@ func (s *supervisor) link(c caller, fromAt, from, toAt, to, flags uint64) syscal
 	case s.mayChangeMode(source, nil) != 0:
 		return syscall.EACCES
 	}
-	s.beforeFile(source, watch.Content) // who writes to the new name, writes to this one
+	s.beforeFile(source, watch.Content) // writing to the new name changes this file
 	s.beforePlace(target, watch.Content)
 	return number(unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(source), target.dir, target.name, follow))
 }
@@ -333,7 +328,7 @@ func (s *supervisor) mkdir(c caller, at, path, mode uint64) syscall.Errno {
 	return s.withMode(p, wanted)
 }
 
-// withMode sets the mode of what was just made, which the host's own umask may have reduced.
+// withMode sets the mode of a new file, which the host's umask may have reduced.
 func (s *supervisor) withMode(p place, mode uint32) syscall.Errno {
 	if mode&s.umask == 0 {
 		return 0
@@ -347,7 +342,7 @@ func (s *supervisor) withMode(p place, mode uint32) syscall.Errno {
 	if err := syscall.Fstat(fd, &stat); err != nil {
 		return number(err)
 	}
-	mode |= stat.Mode & syscall.S_ISGID // which a directory gives to those that are made in it
+	mode |= stat.Mode & syscall.S_ISGID // inherited from the directory
 	return number(syscall.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode&0o7777))
 }
 
@@ -377,8 +372,8 @@ type statusFile struct {
 	file int
 }
 
-// umask returns that of a process, or all bits if it has ended. Every file that is made asks for
-// it, so no more is read than the first two lines: a name of at most 64 bytes, and the mask.
+// umask returns a process's, or all bits if it has ended. Every new file asks for it, so only two lines are read: a
+// name of at most 64 bytes, and the mask.
 func (f *statusFile) umask(pid int) uint32 {
 	var head [128]byte
 	n, err := 0, error(syscall.ESRCH)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineBase is the address of the first part of a launcher's file, which holds the machine's instructions.
+// machineBase is the address of the first part of a launcher's file, the machine's instructions.
 const machineBase address = 0x400000
 
 // Sizes in an ELF file.
@@ -79,7 +79,7 @@ func wholePages(size int) int {
 // forbidden in a directory.
 func executable(image [][]byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(Name, unix.MFD_CLOEXEC|unix.MFD_EXEC)
-	if err == unix.EINVAL { // before Linux 6.3 all could be executed
+	if err == unix.EINVAL { // before Linux 6.3 all are executable
 		fd, err = unix.MemfdCreate(Name, unix.MFD_CLOEXEC)
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func writeParts(file *os.File, parts [][]byte) error {
 	return nil
 }
 
-// executableOnDisk makes it in the user's cache or the temporary directory.
+// executableOnDisk makes the file in the user's cache or the temporary directory.
 func executableOnDisk(image [][]byte) (file *os.File, err error) {
 	dirs := []string{os.TempDir()}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -119,8 +119,7 @@ func executableOnDisk(image [][]byte) (file *os.File, err error) {
 	return nil, err
 }
 
-// ExecuteIn is the operation of an *os.PathError for a directory that was to hold the launcher and is on a noexec
-// file system.
+// ExecuteIn is the Op of an *os.PathError for a directory that was to hold the launcher but is mounted noexec.
 const ExecuteIn = "execute files in"
 
 func executableIn(dir string, image [][]byte) (*os.File, error) {

@@ -16,7 +16,6 @@ const (
 	sysLandlockRestrictSelf  = 446
 )
 
-// Landlock's rights to files.
 const (
 	fsExecute    = 1 << 0
 	fsWriteFile  = 1 << 1
@@ -34,9 +33,8 @@ const (
 	rulePath     = 1
 )
 
-// Versions of Landlock. From referABI on a confined process may move files between directories, TruncateABI keeps
-// files from being truncated, ScopeABI confines signals and abstract unix sockets, UnixABI unix sockets with a
-// path.
+// Versions of Landlock. From referABI on a confined process may move files between directories, TruncateABI
+// confines truncating, ScopeABI signals and abstract unix sockets, UnixABI unix sockets with a path.
 const (
 	referABI    = 2
 	TruncateABI = 3
@@ -44,14 +42,15 @@ const (
 	UnixABI     = 9
 )
 
-// LandlockABI is the kernel's version of Landlock; 0 if it has none, which LandlockMissing explains.
+// LandlockABI returns the kernel's version of Landlock; 0 if it has none, which LandlockMissing explains.
 func LandlockABI() int {
 	abi, _ := landlockVersion()
 	return abi
 }
 
-// LandlockMissing is why the kernel offers no Landlock: ENOSYS if it lacks it, EOPNOTSUPP if it was not enabled at
-// boot, another error, mostly EPERM, if a filter around this process refuses it. It is 0 if there is Landlock.
+// LandlockMissing returns why the kernel offers no Landlock: ENOSYS if it lacks it, EOPNOTSUPP if it was not
+// enabled at boot, another error, mostly EPERM, if a filter around this process refuses it, 0 if there is
+// Landlock.
 func LandlockMissing() syscall.Errno {
 	_, errno := landlockVersion()
 	return errno
@@ -65,7 +64,7 @@ func landlockVersion() (abi int, errno syscall.Errno) {
 	return int(version), 0
 }
 
-// fsHandled are all rights that Landlock of version abi knows.
+// fsHandled returns all rights that Landlock of version abi knows.
 func fsHandled(abi int) uint64 {
 	switch {
 	case abi >= UnixABI:
@@ -88,8 +87,8 @@ type pathBeneath struct {
 	fd     int32
 }
 
-// landlock confines the launcher to what the plan grants: by the host's ruleset, or by one made inside, where the
-// view is. A view confines without Landlock too, since what it shows read-only is mounted so. It does without Landlock 1, under
+// landlock confines the launcher to what the plan grants: by the host's ruleset, or by one made inside, where
+// the view is. A view confines without Landlock too, by read-only mounts, and does without Landlock 1, under
 // which nothing may be moved between directories.
 func (p *Plan) landlock(s *script) {
 	if p.Ruleset != 0 {
@@ -112,7 +111,7 @@ func (p *Plan) landlock(s *script) {
 	s.close(ruleset)
 }
 
-// addRule adds a rule. A path that is gone needs none.
+// addRule adds a rule. A missing path needs none.
 func (s *script) addRule(ruleset cell, g grant) {
 	access := g.access
 	if info, err := os.Stat(g.path); err == nil && !info.IsDir() {
@@ -128,7 +127,6 @@ func (s *script) addRule(ruleset cell, g grant) {
 	s.here(&next)
 }
 
-// grant is access below a path.
 type grant struct {
 	path   string
 	access uint64
@@ -136,7 +134,7 @@ type grant struct {
 	follow bool
 }
 
-// open opens the path with O_PATH, without symlinks: anyone who may write on the way must not choose what is
+// open opens the path with O_PATH, without symlinks: a user who may write on the way must not choose what is
 // granted.
 func (g grant) open() (int, syscall.Errno) {
 	if g.follow {
@@ -175,8 +173,8 @@ func (p *Plan) grants(handled uint64) (grants []grant) {
 func (p *Plan) handles(abi int) (attr rulesetAttr, size uintptr) {
 	attr.fs = fsHandled(abi)
 	if p.Namespaces {
-		// All of the view is readable, and mounts prevent truncation. If Landlock handled either, the kernel would
-		// check every directory above each file opened.
+		// All of the view is readable, and mounts prevent truncation. If Landlock handled either, the kernel
+		// would check every directory above each file opened.
 		attr.fs &^= fsRead | fsTruncate
 	}
 	if abi < ScopeABI {
@@ -186,7 +184,7 @@ func (p *Plan) handles(abi int) (attr rulesetAttr, size uintptr) {
 	return attr, unsafe.Sizeof(attr)
 }
 
-// NewRuleset makes a Landlock ruleset of the plan's grants, and returns its descriptor.
+// NewRuleset makes a Landlock ruleset of the plan's grants and returns its descriptor.
 func (p *Plan) NewRuleset() (int, error) {
 	abi, errno := landlockVersion()
 	if errno != 0 {
@@ -206,7 +204,7 @@ func (p *Plan) NewRuleset() (int, error) {
 	return int(fd), nil
 }
 
-// addRule grants access below a path. A path that is gone needs none.
+// addRule grants access below a path. A missing path needs none.
 func addRule(ruleset int, g grant) error {
 	path, access := g.path, g.access
 	fd, errno := g.open()

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Failure begins the launcher's message about a failed step, whose name follows: MakeNamespaces and InstallFilter
-// among them.
+// Failure begins the launcher's message about a failed step. The step's name follows, such as MakeNamespaces or
+// InstallFilter.
 const (
 	Failure        = "the command cannot be confined: "
 	MakeNamespaces = "make namespaces"
 	InstallFilter  = "seccomp"
 )
 
-// exitFailed is the launcher's exit code when it could not start the program.
+// exitFailed is the launcher's exit code if it could not start the program.
 const exitFailed = 125
 
-// Apply puts a launcher in front of a command that has not been started, with an environment of its own. It adds a
-// file to cmd.ExtraFiles, which the caller closes once the command has been started or given up.
+// Apply puts a launcher in front of a command that has not been started, with environment env. It adds a file
+// to cmd.ExtraFiles, to be closed once the command has been started or given up.
 func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
 	s, err := p.script()
 	if err != nil {
@@ -37,7 +37,7 @@ func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
 // shownArguments bounds the command line that the launcher shows, in bytes.
 const shownArguments = 4 << 10
 
-// shown are the arguments that the launcher shows to those who list processes.
+// shown returns the arguments that the launcher shows in process lists.
 func shown(args []string) []string {
 	for i, size := 0, 0; i < len(args); i++ {
 		if size += len(args[i]); size > shownArguments {
@@ -64,12 +64,12 @@ func (p *Plan) script() (*script, error) {
 		return nil, failure("no launcher is known for this architecture", syscall.ENOSYS)
 	}
 	s := newScript()
-	s.try(unix.SYS_PRCTL, unix.PR_SET_NAME, Name) // or it would be called as its descriptor
-	// The host may have been started with descriptors that it does not know of.
+	s.try(unix.SYS_PRCTL, unix.PR_SET_NAME, Name) // otherwise it is named after its descriptor
+	// The host may have been started with descriptors that it does not know.
 	s.try(unix.SYS_CLOSE_RANGE, 3+p.Files, 1<<32-1, unix.CLOSE_RANGE_CLOEXEC)
 	if !p.Terminal {
 		s.leaveTerminal()
-	} else { // what hangs up the terminal ends the program, also where the host was started with nohup
+	} else { // a hangup ends the program even if the host was started with nohup
 		s.call("reset SIGHUP", unix.SYS_RT_SIGACTION, int(unix.SIGHUP), s.data(make([]byte, 32)), 0, 8)
 	}
 	var first cell
@@ -91,8 +91,8 @@ func (p *Plan) script() (*script, error) {
 	p.landlock(s)
 	p.installFilter(s)
 	if p.Path == "" && p.Supervisor != 0 {
-		// As a command writes: without a working supervisor it cannot. The supervisor learns nothing of an
-		// undumpable process.
+		// As a command writes: it cannot without a working supervisor, which cannot read from an undumpable
+		// process.
 		s.try(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1)
 		fd := s.cell()
 		s.call("have a file opened", unix.SYS_OPENAT, unix.AT_FDCWD, os.DevNull, unix.O_WRONLY|unix.O_CLOEXEC).into(fd)
@@ -119,8 +119,8 @@ func (p *Plan) script() (*script, error) {
 	return s, nil
 }
 
-// enterNamespaces moves the launcher into new namespaces. It continues as the first process of the PID namespace,
-// and outside of that at outside. The user keeps their number, and has no other.
+// enterNamespaces moves the launcher into new namespaces. It continues as the first process of the PID
+// namespace, and outside of that at outside. The user keeps their number and has no other.
 func (s *script) enterNamespaces(network bool, outside *label) (first cell) {
 	flags := unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 	if network {
@@ -139,10 +139,9 @@ func (s *script) enterNamespaces(network bool, outside *label) (first cell) {
 	return first
 }
 
-// onlyID is the map of a user namespace with a single user, under the same number.
+// onlyID is the map of a user namespace with a single user under the same number.
 func onlyID(id int) string { return strconv.Itoa(id) + " " + strconv.Itoa(id) + " 1" }
 
-// write writes to a file that exists.
 func (s *script) write(path, text string) {
 	fd := s.cell()
 	s.call("open "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path, unix.O_WRONLY|unix.O_CLOEXEC).into(fd)
@@ -150,14 +149,14 @@ func (s *script) write(path, text string) {
 	s.try(unix.SYS_CLOSE, fd)
 }
 
-// dieWith has the kernel end the process with its parent, which must still be the given one.
+// dieWith makes the kernel kill the process when its parent ends, which must still be the given one.
 func (s *script) dieWith(parent any) {
 	s.call("set the parent-death signal", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, int(unix.SIGKILL))
 	s.call("getppid", unix.SYS_GETPPID).unless(parent).otherwise(&s.quit)
 }
 
-// forkFirst continues as the first process of the PID namespace. Its parent has no number there, so it is watched
-// by a descriptor.
+// forkFirst continues as the first process of the PID namespace. Its parent has no number there, so it is
+// watched by a descriptor.
 func (s *script) forkFirst(outside *label) (first cell) {
 	own, poll := s.cell(), s.buffer(make([]byte, 16))
 	first = s.cell()
@@ -170,7 +169,6 @@ func (s *script) forkFirst(outside *label) (first cell) {
 	return first
 }
 
-// fail ends the launcher when a step fails.
 func (p *Plan) fail(s *script) {
 	const what, next = Failure,
 		"Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl."

@@ -23,7 +23,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the listings")
 
-// callNames are the names of what an operation can do.
 var callNames = map[int]string{
 	opValue: "value", opNumber: "number", opExitCode: "exitcode",
 	unix.SYS_CAPSET: "capset", unix.SYS_CHDIR: "chdir", unix.SYS_CLONE: "clone", unix.SYS_CLOSE: "close",
@@ -41,10 +40,9 @@ var callNames = map[int]string{
 	unix.SYS_WAIT4: "wait4", unix.SYS_WRITE: "write", unix.SYS_WRITEV: "writev",
 }
 
-// list takes the bytes of a script apart again, as the machine reads them: one
-// line for each operation, with its number, what it does with what, where its
-// result goes, and where it goes on when that is not the next line. Lines that
-// are alike but for their numbers are shown once.
+// list decodes a script as the machine reads it: one line for each operation, with its number, arguments, where
+// its result goes, and where it continues if not at the next line. Lines that differ only in numbers are shown
+// once.
 func list(t *testing.T, s *script) string {
 	t.Helper()
 	texts := make(map[address]string, len(s.strings))
@@ -121,7 +119,7 @@ func (d *lister) line(t *testing.T, index int, code []byte) string {
 	return line
 }
 
-// argument is what the machine loads from at.
+// argument returns what the machine loads from at.
 func (d *lister) argument(at address) string {
 	if at >= stateBase {
 		return "[" + d.place(at) + "]"
@@ -141,7 +139,7 @@ func (d *lister) argument(at address) string {
 
 func (d *lister) place(at address) string { return "s" + strconv.Itoa(int(at-stateBase)) }
 
-// used reports whether a result is looked at: all that are not go to one place.
+// used reports whether a result is used: all that are not go to one place.
 func (d *lister) used(at address) bool { return at != stateBase+address(len(d.s.state)-8) }
 
 func (d *lister) target(at uint64) string {
@@ -156,8 +154,8 @@ func errorNames(set uint64) string {
 	return strings.Join(names, " or ")
 }
 
-// TestListing shows what launchers do. Numbers that differ between machines are
-// left out; those of system calls do not appear.
+// TestListing shows what launchers do, without numbers that differ between machines, such as those of system
+// calls.
 func TestListing(t *testing.T) {
 	defer func(here func() int) { capabilities = here }(capabilities)
 	capabilities = func() int { return 41 }

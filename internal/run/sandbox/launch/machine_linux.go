@@ -14,13 +14,12 @@ func machine()
 // machineStart is the address of machine's instructions.
 func machineStart() *byte
 
-// machineEnd is the mark behind them.
+// machineEnd is the mark behind the instructions.
 const machineEnd = "mark-end"
 
-// machineLimit bounds the search for it.
+// machineLimit bounds the search for machineEnd.
 const machineLimit = 4 << 10
 
-// machineCode returns the instructions.
 var machineCode = sync.OnceValue(func() []byte {
 	code := unsafe.Slice(machineStart(), machineLimit)
 	return bytes.Clone(code[:bytes.Index(code, []byte(machineEnd))])

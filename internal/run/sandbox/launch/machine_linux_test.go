@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// emulator names the program that runs what is made for this architecture, where
-// the machine is of another: see .ci/arm64.
+// emulator names the program that runs binaries of this architecture on a machine of another: see .ci/arm64.
 const emulator = "TOOLHOST_EMULATOR"
 
 func emulate(cmd *exec.Cmd) {
@@ -22,8 +21,7 @@ func emulate(cmd *exec.Cmd) {
 	}
 }
 
-// execute runs a script as a launcher does, and gives what it printed and its
-// exit code.
+// execute runs a script as a launcher does, and returns its output and exit code.
 func execute(t *testing.T, s *script) (output string, code int) {
 	t.Helper()
 	cmd := &exec.Cmd{Dir: t.TempDir()}

@@ -21,13 +21,12 @@ const (
 	voidFile       = "/dev/.void"
 )
 
-// devices are the device files that a process sees.
 var devices = [...]string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// gone are the errors of a path that is gone or out of reach: it needs no grant and no hiding.
+// gone are the errors of a missing or inaccessible path: it needs no grant and no hiding.
 var gone = []syscall.Errno{unix.ENOENT, unix.EACCES, unix.ENOTDIR}
 
-// arrange makes the view: everything read-only, then the changes. The sources of changes are opened before that.
+// arrange makes the view: everything read-only, then the changes. Their sources are opened before that.
 func (p *Plan) arrange(s *script) {
 	s.mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	trees := make([]cell, len(p.View))
@@ -59,7 +58,7 @@ func (p *Plan) arrange(s *script) {
 		p.change(s, change, trees[i])
 	}
 	for _, change := range p.View {
-		if change.Kind == Hidden { // all that appears in it has its place now
+		if change.Kind == Hidden { // all that appears in it is mounted by now
 			s.restrict(unix.AT_FDCWD, change.Path, unix.MOUNT_ATTR_RDONLY, 0).orElse(nil, append(slices.Clip(gone), unix.EINVAL)...)
 		}
 	}
@@ -94,7 +93,7 @@ func (p *Plan) makeDev(s *script, nodes [len(devices)]cell) {
 	s.restrict(unix.AT_FDCWD, "/dev", unix.MOUNT_ATTR_RDONLY, 0)
 }
 
-// change makes one change. A path that is gone needs no hiding.
+// change makes one change. A missing path needs no hiding.
 func (p *Plan) change(s *script, change Change, tree cell) {
 	switch change.Kind {
 	case Scratch:
@@ -122,7 +121,7 @@ func (p *Plan) change(s *script, change Change, tree cell) {
 	}
 }
 
-// makePlace makes the mount point of a tree where hiding has removed it.
+// makePlace makes the mount point of a tree where hiding removed it.
 func (p *Plan) makePlace(s *script, path string) {
 	hidden := ""
 	for _, change := range p.View {
@@ -144,7 +143,7 @@ func (p *Plan) makePlace(s *script, path string) {
 	}
 }
 
-// openPlace opens a path with O_PATH and without symlinks: anyone who may write there must not choose what becomes
+// openPlace opens a path with O_PATH and without symlinks: a user who may write there must not choose what becomes
 // visible, or where.
 func (s *script) openPlace(step, path string) (o *op, at cell) {
 	at = s.cell()
@@ -177,8 +176,8 @@ func (s *script) put(tree cell, step, path string) {
 	s.close(tree)
 }
 
-// hide mounts a tree over path if that exists. A path removed or replaced after it was opened is opened again.
-// Attempts are few, since their descriptors stay open until the launcher ends.
+// hide mounts a tree over an existing path. A path removed or replaced after it was opened is opened again,
+// only a few times: the descriptors stay open until the launcher ends.
 func (s *script) hide(tree cell, path string) {
 	var again, passed label
 	s.here(&again)
@@ -208,15 +207,13 @@ func (s *script) mount(source, target, kind string, flags int, data string) *op 
 	return s.call(step, unix.SYS_MOUNT, source, target, kind, flags, data)
 }
 
-// cover mounts an empty file system.
 func (s *script) cover(path, mode string) {
 	s.mount("tmpfs", path, "tmpfs", plainMount, mode).orElse(nil, gone...)
 }
 
-// textFile is the path of the content of a Text, by its number in the view.
+// textFile is the path of the content of a Text, by its index in the view.
 func textFile(i int) string { return "/dev/.text" + strconv.Itoa(i) }
 
-// fill makes a file with content.
 func (s *script) fill(path, content string) {
 	fd := s.cell()
 	s.call("create "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path,

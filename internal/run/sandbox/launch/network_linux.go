@@ -9,16 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// backlog is how many connections wait to be taken.
+// backlog is how many connections may wait to be accepted.
 const backlog = 1024
 
-// loopbackIndex is the number of the loopback interface, the first of every
-// network namespace.
+// loopbackIndex is the number of the loopback interface, the first of every network namespace.
 const loopbackIndex = 1
 
-// openNetwork gives the loopback interface its addresses, opens the sockets and
-// hands them to the host. The launcher keeps its end of p.Network open until it
-// ends, by which the host knows.
+// openNetwork gives the loopback interface its addresses, opens the sockets and hands them to the host. The
+// launcher keeps its end of p.Network open until it ends, which tells the host.
 func (p *Plan) openNetwork(s *script) {
 	v4, v6 := s.cell(), s.cell()
 	const step = "socket for addresses"
@@ -36,8 +34,8 @@ func (p *Plan) openNetwork(s *script) {
 	p.handOver(s)
 }
 
-// addIPv4 adds an address by an alias of the interface. With more than one bit of
-// network, the whole network is then this machine's.
+// addIPv4 adds an address by an alias of the interface. With a shorter prefix, the whole network is this
+// machine's.
 func (s *script) addIPv4(fd cell, index int, address netip.Prefix) {
 	set := func(step string, request int, value [4]byte) {
 		var ifreq [40]byte // struct ifreq with a struct sockaddr_in
@@ -63,9 +61,8 @@ func (s *script) addIPv6(fd cell, address netip.Prefix) {
 		s.buffer(unsafe.Slice((*byte)(unsafe.Pointer(&request)), unsafe.Sizeof(request))))
 }
 
-// handOver opens the sockets and sends them to the host, as sendmsg(2) has it. A
-// result takes eight bytes where a descriptor has four: it is overwritten by the next
-// one in its upper half, which a call with the descriptor does not see.
+// handOver opens the sockets and sends them to the host, as in sendmsg(2). A result takes eight bytes where a
+// descriptor has four: the next one overwrites its upper half, which a call with the descriptor does not see.
 func (p *Plan) handOver(s *script) {
 	size := 4 * len(p.Sockets)
 	header := appendWords(nil, uint64(unix.SizeofCmsghdr+size), unix.SOL_SOCKET|unix.SCM_RIGHTS<<32)
@@ -109,7 +106,6 @@ func (s *script) openSocket(fd cell, socket Socket) {
 	}
 }
 
-// socketAddress is a struct sockaddr_in or sockaddr_in6.
 func socketAddress(at netip.AddrPort) []byte {
 	family := uint16(unix.AF_INET)
 	if at.Addr().Is6() {

@@ -55,8 +55,8 @@ func (s *supervisor) openFile(c caller, call openCall) (fd int, errno syscall.Er
 	return -1, syscall.ELOOP
 }
 
-// openStep opens a file by a path from an open directory. If the path ends in a symlink, it returns the directory
-// and path to continue with.
+// openStep opens a file by a path from an open directory. If the path ends in a symlink, it returns the
+// directory and path to continue with.
 func (s *supervisor) openStep(c caller, base int, path string, call openCall) (fd, next int, rest string,
 	errno syscall.Errno) {
 	if own, ok := ownDescriptor(path); ok {
@@ -87,7 +87,7 @@ func (s *supervisor) openStep(c caller, base int, path string, call openCall) (f
 		if fd, errno = s.create(c, p, call); errno != syscall.EEXIST || call.flags&unix.O_EXCL != 0 {
 			return fd, -1, "", errno
 		}
-		next, errno = p.startOf(c, p.name) // somebody was faster
+		next, errno = p.startOf(c, p.name) // another process made it meanwhile
 		return -1, next, p.name, errno
 	case errno != 0:
 		return -1, -1, "", errno
@@ -139,7 +139,6 @@ func ownDescriptor(path string) (fd int, ok bool) {
 	return 0, false
 }
 
-// create makes a new file.
 func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errno) {
 	if errno := s.mayMake(p); errno != 0 {
 		return -1, errno
@@ -149,7 +148,7 @@ func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errn
 	return s.openNew(p.dir, p.name, flags, call.mode&^s.status.umask(c.pid))
 }
 
-// openNew makes a file and sets its mode, which the host's own umask may have reduced.
+// openNew makes a file and sets its mode, which the host's umask may have reduced.
 func (s *supervisor) openNew(dir int, path string, flags int, mode uint32) (int, syscall.Errno) {
 	fd, err := unix.Openat(dir, path, flags, mode)
 	if err == nil && mode&s.umask != 0 {
@@ -158,7 +157,7 @@ func (s *supervisor) openNew(dir int, path string, flags int, mode uint32) (int,
 	return fd, number(err)
 }
 
-// mayOpen checks whether an open file may be opened for reading, or to write.
+// mayOpen checks whether an open file may be opened for reading, or also for writing.
 func (s *supervisor) mayOpen(fd int, write bool) syscall.Errno {
 	path, ok := s.nameOf(fd)
 	var stat syscall.Stat_t
@@ -178,7 +177,7 @@ func (s *supervisor) mayOpen(fd int, write bool) syscall.Errno {
 	}
 	switch {
 	case !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "/memfd:") && stat.Nlink == 0:
-		return 0 // a pipe or the like, which no path leads to
+		return 0 // no path leads to it, such as a pipe
 	case !s.granted(path) && (write || !s.shown(fd)):
 		return s.outside(syscall.EACCES)
 	case write && s.protected(path):
@@ -250,7 +249,7 @@ func (s *supervisor) reopen(c caller, file int, call openCall) (int, syscall.Err
 	case syscall.S_IFIFO:
 		fd, err := syscall.Dup(file)
 		if err == nil {
-			return fd, syscall.EAGAIN // opened elsewhere: it may take long
+			return fd, syscall.EAGAIN // opened elsewhere, since it may block
 		}
 		return -1, number(err)
 	case syscall.S_IFREG:

@@ -36,7 +36,7 @@ func duplicate(fd int) (int, syscall.Errno) {
 	return copied, number(err)
 }
 
-// locate finds the place that a path of the caller names from an open directory.
+// locate returns the place that a path of the caller names from an open directory.
 func (s *supervisor) locate(c caller, base int, path string) (place, syscall.Errno) {
 	trimmed := strings.TrimRight(path, "/")
 	if path == "" {
@@ -57,14 +57,14 @@ func (s *supervisor) locate(c caller, base int, path string) (place, syscall.Err
 		return place{}, errno
 	}
 	at, ok := s.nameOf(fd)
-	if !ok || len(at)+len(name)+1 >= syscall.PathMax { // nothing could be reported about it
+	if !ok || len(at)+len(name)+1 >= syscall.PathMax { // it could not be reported
 		_ = syscall.Close(fd)
 		return place{}, syscall.ENAMETOOLONG
 	}
 	return place{dir: fd, name: name, path: filepath.Join(at, name), mustBeDir: trimmed != path}, 0
 }
 
-// place finds the place that a path in the caller's memory names.
+// place returns the place that a path in the caller's memory names.
 func (s *supervisor) place(c caller, at int, address uint64) (place, syscall.Errno) {
 	path, errno := c.text(address, syscall.PathMax)
 	if errno != 0 {
@@ -78,7 +78,7 @@ func (s *supervisor) place(c caller, at int, address uint64) (place, syscall.Err
 	return s.locate(c, base, path)
 }
 
-// nameOf is the path of an open file, as the kernel names it here.
+// nameOf returns the path of an open file, as the kernel names it here.
 func nameOf(fd int) (path string, ok bool) {
 	buf := make([]byte, syscall.PathMax)
 	length, err := syscall.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf)

@@ -1,46 +1,45 @@
 // Package launch makes the launcher, the program that confines a process from the inside. It confines itself,
-// starts its program and stays behind to reap what that leaves. Package sandbox says how.
+// starts its program and stays behind to reap orphans. Package sandbox decides what is confined.
 //
-// A launcher is made for one command. It is a list of system calls written by the host (see Plan.script), and sixty
-// instructions that make them in order (see machine), in an executable file in memory. Every confined command pays
-// for it, and this is the least: nothing is initialised, and all that can be decided beforehand is. It is a single
-// thread, without which the kernel makes no user namespace.
+// A launcher is made for one command: a list of system calls written by the host (see Plan.script), and sixty
+// instructions that make them in order (see machine), in an executable file in memory. Every confined command
+// pays for it, so it initialises nothing and decides nothing. It has a single thread: otherwise the kernel
+// makes no user namespace.
 package launch
 
 import "net/netip"
 
-// Name is the launcher's own argv[0].
+// Name is the launcher's argv[0].
 const Name = "toolhost-launch"
 
 // Plan is what a launcher does.
 type Plan struct {
-	// Namespaces makes user, mount, PID, IPC and UTS namespaces, and Loopback a network namespace as well.
+	// Namespaces makes user, mount, PID, IPC and UTS namespaces, Loopback also a network namespace.
 	Namespaces, Loopback bool
-	// Network is the descriptor of the socket over which the host gets Sockets, opened once the loopback interface
-	// has Addresses too. 0 means none. It needs Loopback.
+	// Network is the descriptor of the socket over which the host gets Sockets, opened once the loopback
+	// interface has Addresses too. 0 means none. It needs Loopback.
 	Network   int
 	Addresses []netip.Prefix
 	Sockets   []Socket
-	// View changes the file system as the process sees it, read-only to begin with. The order counts: contents come
+	// View changes the file system as the process sees it, initially read-only. The order counts: contents come
 	// after their directory. It needs Namespaces.
 	View []Change
 	// From maps a ReadOnly path to the path it shows; by default its own.
 	From map[string]string
-	// Layers are those of each Overlay, by its path.
+	// Layers are the layers of each Overlay, by its path.
 	Layers map[string]Layer
 	// Texts are the contents of each Text, by its path.
 	Texts map[string]string
-	// Read, Write and Device are what Landlock grants: reading and executing below, everything below, and reading
-	// and writing of device files. List grants listing directories everywhere. With Namespaces, the view may be
-	// read and executed without a grant.
+	// Read, Write and Device are what Landlock grants: reading and executing below, everything below, and
+	// reading and writing of device files. List grants listing directories everywhere. With Namespaces, the
+	// view may be read and executed without a grant.
 	Read, Write, Device []string
 	List                bool
-	// Ruleset is the descriptor of a Landlock ruleset made by the host, in place of the paths above. 0 means none.
+	// Ruleset is the descriptor of the host's Landlock ruleset, in place of the paths above. 0 means none.
 	Ruleset int
 	// Filter is what the system call filter allows.
 	Filter Filter
-	// Supervisor is the descriptor of the socket over which the host gets the filter's listener, to answer the
-	// calls handed over. 0 means none.
+	// Supervisor is the descriptor of the socket over which the host gets the filter's listener. 0 means none.
 	Supervisor int
 	// Limits are resource limits, by their number in setrlimit(2).
 	Limits []Limit
@@ -51,16 +50,16 @@ type Plan struct {
 	Files int
 	// Terminal leaves the program the launcher's controlling terminal, which is its own.
 	Terminal bool
-	// Path is the program's file, Args its arguments including its name, and Env its environment. Without a path
+	// Path is the program's file, Args its arguments including its name, Env its environment. Without a path
 	// the launcher ends once it has confined itself.
 	Path      string
 	Args, Env []string
-	// Report is the descriptor for the launcher's reports, see proc.StatusEnv. 0 means none: errors go to standard
-	// error.
+	// Report is the descriptor for the launcher's reports, see proc.StatusEnv. 0 means none: errors go to
+	// standard error.
 	Report int
 }
 
-// Socket is one that the launcher opens: listening for TCP, or bound for UDP.
+// Socket is opened by the launcher: listening for TCP, or bound for UDP.
 type Socket struct {
 	Datagram bool
 	At       netip.AddrPort
@@ -72,17 +71,16 @@ type Change struct {
 	Path string
 }
 
-// Layer is where the changes of an Overlay go, and the kernel's work directory. Without Work, Upper is a full copy
-// that replaces the tree.
+// Layer is where the changes of an Overlay go, and the kernel's work directory. Without Work, Upper is a full
+// copy that replaces the tree.
 type Layer struct{ Upper, Work string }
 
 // Kind distinguishes changes.
 type Kind byte
 
-// The kinds of change. Overlay is a directory whose changes go elsewhere, Again a writable place as left by the
-// changes before. Scratch is an empty temporary place that all may write; Hidden an empty directory in which later
-// changes may make something appear; Blank an empty directory, Void an empty file, and Text one with a content of
-// its own.
+// The kinds of change. Overlay is a directory whose changes go elsewhere, Again a writable place as left by
+// earlier changes. Scratch is an empty temporary place that all may write; Hidden an empty directory in which
+// later changes may appear; Blank an empty directory, Void an empty file, and Text a file with its own content.
 const (
 	Writable Kind = 'w'
 	Overlay  Kind = 'o'
@@ -108,11 +106,11 @@ type Filter struct {
 	// Attributes allows changing modes, owners, times and extended attributes, where the view confines that.
 	// Otherwise a supervisor makes each such call.
 	Attributes bool
-	// Guard has a supervisor make, change and remove files, and change their modes.
+	// Guard makes a supervisor make, change and remove files, and change their modes.
 	Guard bool
-	// Others allows changing limits and priorities of other processes, where a PID namespace hides those outside.
+	// Others allows changing limits and priorities of other processes, where a PID namespace hides those
+	// outside.
 	Others bool
-	// SysV allows System V shared memory, semaphores and message queues, and
-	// POSIX message queues.
+	// SysV allows System V shared memory, semaphores and message queues, and POSIX message queues.
 	SysV bool
 }

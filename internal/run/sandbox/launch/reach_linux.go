@@ -7,8 +7,8 @@ import (
 )
 
 // Kinds of ioctl(2) requests, and requests, that change metadata through a descriptor for reading: flags,
-// generations, encryption, layouts. Landlock does not cover them. On Btrfs they also copy whole trees, with all
-// that a view hides in them.
+// generations, encryption, layouts. Landlock does not cover them. On Btrfs they also copy whole trees with all
+// that a view hides.
 const (
 	kindMask   = 0xff00
 	kindBtrfs  = 0x9400

@@ -14,7 +14,6 @@ import (
 // secureAllLocked are the secure bits for no root privileges and no fixups, both locked.
 const secureAllLocked = 0x2f
 
-// capabilities is the number of capabilities.
 var capabilities = sync.OnceValue(func() int {
 	const most = 64
 	text, _ := os.ReadFile("/proc/sys/kernel/cap_last_cap")
@@ -28,12 +27,12 @@ var capabilities = sync.OnceValue(func() int {
 // undumpable keeps the program from writing into the launcher's memory.
 func (s *script) undumpable() { s.try(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0) }
 
-// dropRights drops every capability for good, which root may have, and any way to new ones.
+// dropRights drops every capability, which root may have, for good.
 func (s *script) dropRights() {
 	var dropped label
 	s.undumpable()
 	s.try(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
-	// This and the next fail without the right to them, and then there is nothing to drop.
+	// This and the next call fail without the right to them; then there is nothing to drop.
 	for capability := range capabilities() {
 		s.try(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, capability).failing(&dropped)
 	}
@@ -47,7 +46,7 @@ func (s *script) dropRights() {
 // byPass are root's capabilities to change files of others despite permission bits and ownership.
 const byPass = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 
-// limitRights drops the capabilities of the calling host thread, except those of byPass, which are laid aside. The
+// limitRights drops the capabilities of the calling host thread except byPass, which become inactive. The
 // bounding set may stay: the thread starts no program, and secure bits and no_new_privs would deny them.
 func (s *supervisor) limitRights() error {
 	_ = unix.Prctl(unix.PR_SET_SECUREBITS, secureAllLocked, 0, 0, 0) // fails where there is nothing to drop
@@ -69,9 +68,9 @@ func raiseRights(permitted, effective uint32) error {
 	return unix.Capset(&header, &data[0])
 }
 
-// withRights makes a call and, if permission bits deny it, again with root's rights outside the sandbox: the call
-// itself checks both times whether the change is allowed. If that fails too, the first error is returned, so that nothing leaks
-// about places the program cannot see.
+// withRights makes a call and, if permission bits deny it, again with root's rights outside the sandbox: the
+// call itself checks both times whether the change is allowed. If that fails too, it returns the first error,
+// so that nothing leaks about places the program cannot see.
 func (s *supervisor) withRights(call func() syscall.Errno) syscall.Errno {
 	errno := call()
 	if !s.mighty || errno != syscall.EACCES && errno != syscall.EPERM {
@@ -101,7 +100,6 @@ func (s *script) leaveTerminal() {
 	s.here(&none)
 }
 
-// loopbackUp brings up 127.0.0.1 in a new network namespace.
 func (s *script) loopbackUp() {
 	request := struct {
 		name  [16]byte
@@ -116,7 +114,6 @@ func (s *script) loopbackUp() {
 	s.try(unix.SYS_CLOSE, fd)
 }
 
-// failed is the error of a step.
 type failed struct {
 	step  string
 	errno error
@@ -127,7 +124,6 @@ func (f failed) Unwrap() error { return f.errno }
 
 func failure(step string, err error) error { return failed{step, err} }
 
-// number returns the errno of an error.
 func number(err error) syscall.Errno {
 	if err == nil {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run starts the program and stays behind: it reaps orphans, none of which outlives it.
+// run starts the program and stays behind to reap orphans; none outlives it.
 func (p *Plan) run(s *script) {
 	if p.Path == "" {
 		s.try(unix.SYS_EXIT_GROUP, 0)
@@ -21,7 +21,7 @@ func (p *Plan) run(s *script) {
 	for fd := range 3 + p.Files {
 		s.try(unix.SYS_CLOSE, fd)
 	}
-	const ended = "ended\x00" // as proc.StatusEnv has it, with the status behind
+	const ended = "ended\x00" // as in proc.StatusEnv; the status follows
 	record := s.buffer(append(append(make([]byte, 8-len(ended)), ended...), make([]byte, 8)...))
 	status := cell(record + 8)
 	s.waitFor(program, status)
@@ -42,7 +42,8 @@ func (p *Plan) run(s *script) {
 	s.exitAs(status)
 }
 
-// start starts the program in the launcher's memory (vfork); the launcher continues once the program is executed.
+// start starts the program in the launcher's memory (vfork); the launcher continues once the program is
+// executed.
 func (p *Plan) start(s *script) (program cell) {
 	own, result := s.cell(), s.cell()
 	program = s.cell()
@@ -84,7 +85,7 @@ func (p *Plan) refuse(s *script, code, message, next string) {
 	s.goTo(&s.quit)
 }
 
-// ignoreSignals leaves signals to the whole group to the program. It comes after the program's start, which would
+// ignoreSignals leaves signals to the whole group to the program. It must come after its start, which would
 // inherit it.
 func (s *script) ignoreSignals() {
 	action := s.words(1, 0, 0, 0) // SIG_IGN
@@ -103,19 +104,19 @@ func (s *script) waitFor(pid, status cell) {
 	s.try(unix.SYS_WAIT4, -1, address(status)).unless(pid).otherwise(&again)
 }
 
-// othersPatience are the pauses, in milliseconds, between checks whether the processes left behind have ended by
+// othersPatience are the pauses, in milliseconds, between checks whether remaining processes have ended by
 // themselves: half a second in total.
 var othersPatience = [...]int{1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 16, 32, 64, 128, 228}
 
-// reap reaps all that have ended. It goes to none when no child is left.
+// reap reaps all that have ended. It branches to none when no child is left.
 func (s *script) reap(none *label) {
 	var again label
 	s.here(&again)
 	s.try(unix.SYS_WAIT4, -1, 0, unix.WNOHANG).otherwise(&again).failing(none)
 }
 
-// killOthers kills the remaining children one by one, and theirs, which become ours as their parents end. It goes
-// to unclean if the kernel does not list them.
+// killOthers kills the remaining children, and theirs, which become ours as their parents end. It branches to
+// unclean if the kernel does not list them.
 func (s *script) killOthers(none, unclean *label) {
 	var again label
 	list, length, child, text := s.cell(), s.cell(), s.cell(), s.buffer(make([]byte, 16))
@@ -132,7 +133,7 @@ func (s *script) killOthers(none, unclean *label) {
 	s.goTo(&again)
 }
 
-// exitAs exits as a process has ended, as a shell would.
+// exitAs exits with a process's status, as a shell would.
 func (s *script) exitAs(status cell) {
 	code := s.cell()
 	s.try(opExitCode, status).into(code)

@@ -8,40 +8,40 @@ import (
 	"syscall"
 )
 
-// script is a launcher's list of system calls. The host writes it for one command, all decisions made; the launcher
-// makes the calls, passes results on to later ones, and branches on errors.
+// script is a launcher's list of system calls. The host writes it for one command, all decisions made; the
+// launcher makes the calls, passes results on, and branches on errors.
 type script struct {
 	ops      []op
-	constant []byte // what operations refer to and never change
-	state    []byte // what they change
-	code     []byte // the operations, as the machine reads them
+	constant []byte // read-only data of the operations
+	state    []byte // writable data of the operations
+	code     []byte // the encoded operations
 	numbers  map[uint64]address
 	strings  map[string]address
-	failure  label // where an operation that must not fail goes on
-	quit     label // where the launcher ends without a word
-	invalid  bool  // a string that no system call can be given
+	failure  label // where to continue when an operation that must not fail has failed
+	quit     label // where the launcher ends without a message
+	invalid  bool  // contains a string that no system call accepts
 }
 
-// Where a launcher finds its script. The machine knows the first and the last.
+// Addresses of a launcher's script. The machine knows the first and the last.
 const (
 	opsBase      address = 0x10000000
 	constantBase address = 0x20000000
 	stateBase    address = 0x30000000
 )
 
-// address is a place in the launcher's memory; as an argument it stands for itself. A cell is the address of a
-// number; as an argument it stands for that number at the time.
+// An address is a place in the launcher's memory; as an argument it stands for itself. A cell is the address of
+// a number; as an argument it stands for that number at the time.
 type (
 	address uint64
 	cell    uint64
 )
 
-// label is a place in the script. Nil means the next operation.
+// label is a place in the script; nil means the next operation.
 type label struct{ op int }
 
-// op is an operation. To the machine it is opSize bytes: the number, addresses of six arguments and of the result,
-// the address of the expected result, where to go after that and after another result; a bit set of tolerated
-// errors, where to go after one of those and after another; and the step's name and its length.
+// op is an operation. To the machine it is opSize bytes: the number; addresses of six arguments, the result and
+// the expected result; where to go after that and after another result; a bit set of tolerated errors, where to
+// go after one of those and after another; the step's name and its length.
 type op struct {
 	in           *script
 	step         string
@@ -56,8 +56,8 @@ type op struct {
 
 const opSize = 128
 
-// Pseudo system calls. Value returns its argument. Number parses a decimal number at its argument. ExitCode returns
-// the shell's exit code for a wait status.
+// Pseudo system calls. Value returns its argument. Number parses a decimal number. ExitCode returns the shell's
+// exit code for a wait status.
 const (
 	opValue    = -1
 	opNumber   = -2
@@ -71,7 +71,7 @@ const (
 	stateSize  = 24
 )
 
-// scripts are finished ones, for reuse of their memory.
+// scripts are finished ones, to reuse their memory.
 var scripts = sync.Pool{New: func() any {
 	return &script{numbers: make(map[uint64]address), strings: make(map[string]address)}
 }}
@@ -87,8 +87,8 @@ func newScript() *script {
 	return s
 }
 
-// call adds an operation, which can be changed until the next one is added. Messages name its step when it fails.
-// An argument is a number, an address, a cell, or a string, passed as its address.
+// call adds an operation, which can be changed until the next one is added. Its step is named when it fails. An
+// argument is a number, an address, a cell, or a string, passed by address.
 func (s *script) call(step string, nr int, args ...any) *op {
 	o := op{in: s, step: step, nr: nr, fail: &s.failure, expected: s.operand(0)}
 	for i := range o.args {
@@ -108,13 +108,12 @@ func (s *script) try(nr int, args ...any) *op {
 	return o
 }
 
-// into stores the result.
 func (o *op) into(c cell) *op {
 	o.result = c
 	return o
 }
 
-// orElse goes elsewhere after one of some errors.
+// orElse branches after one of errors.
 func (o *op) orElse(elsewhere *label, errors ...syscall.Errno) *op {
 	for _, errno := range errors {
 		o.passed |= 1 << errno
@@ -123,7 +122,7 @@ func (o *op) orElse(elsewhere *label, errors ...syscall.Errno) *op {
 	return o
 }
 
-// otherwise goes elsewhere if the result is not expected, which is 0 unless unless says so.
+// otherwise branches if the result is not the expected one: 0, or that of unless.
 func (o *op) otherwise(elsewhere *label) *op {
 	o.other = elsewhere
 	return o
@@ -134,18 +133,17 @@ func (o *op) unless(expected any) *op {
 	return o
 }
 
-// failing goes elsewhere after any error.
+// failing branches after any error.
 func (o *op) failing(elsewhere *label) *op {
 	o.fail = elsewhere
 	return o
 }
 
-// here makes l the place of the next operation.
 func (s *script) here(l *label) { l.op = len(s.ops) }
 
 func (s *script) goTo(l *label) { s.call("", opValue).equal = l }
 
-// operand is the address of an argument for the machine.
+// operand returns the address of an argument for the machine.
 func (s *script) operand(arg any) address {
 	switch v := arg.(type) {
 	case cell:
@@ -160,7 +158,6 @@ func (s *script) operand(arg any) address {
 	panic("launch: an argument that is no number, string, address or cell")
 }
 
-// number is the address of a constant.
 func (s *script) number(n uint64) address {
 	at, known := s.numbers[n]
 	if !known {
@@ -170,7 +167,7 @@ func (s *script) number(n uint64) address {
 	return at
 }
 
-// text is the address of a constant string that ends in NUL.
+// text returns the address of a constant string that ends in NUL.
 func (s *script) text(text string) address {
 	at, known := s.strings[text]
 	if !known {
@@ -181,7 +178,7 @@ func (s *script) text(text string) address {
 	return at
 }
 
-// data is the address of constant data, words that of constant numbers.
+// data returns the address of constant data, words that of constant numbers.
 func (s *script) data(data []byte) address {
 	at := constantBase + address(len(s.constant))
 	s.constant = append(s.constant, data...)
@@ -191,7 +188,7 @@ func (s *script) data(data []byte) address {
 
 func (s *script) words(numbers ...uint64) address { return s.data(appendWords(nil, numbers...)) }
 
-// texts is the address of a list of strings that ends in 0.
+// texts returns the address of a list of strings that ends in 0.
 func (s *script) texts(list []string) address {
 	pointers := make([]uint64, len(list)+1)
 	for i, text := range list {
@@ -200,7 +197,7 @@ func (s *script) texts(list []string) address {
 	return s.words(pointers...)
 }
 
-// buffer is the address of writable memory with that content.
+// buffer returns the address of writable memory with that content.
 func (s *script) buffer(content []byte) address {
 	at := stateBase + address(len(s.state))
 	s.state = append(s.state, content...)
@@ -208,7 +205,7 @@ func (s *script) buffer(content []byte) address {
 	return at
 }
 
-// cell is a new number, 0 to begin with.
+// cell returns a new number, initially 0.
 func (s *script) cell() cell { return cell(s.buffer(make([]byte, 8))) }
 
 func appendWords(data []byte, numbers ...uint64) []byte {
@@ -218,7 +215,6 @@ func appendWords(data []byte, numbers ...uint64) []byte {
 	return data
 }
 
-// encode returns the operations as the machine reads them.
 func (s *script) encode() []byte {
 	ignored := s.cell()
 	code := slices.Grow(s.code[:0], opSize*len(s.ops))

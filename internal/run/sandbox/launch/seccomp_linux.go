@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// absent and the numbers below it stand for system calls that an architecture
-// lacks.
+// absent and lower numbers stand for system calls that an architecture lacks.
 const absent = -1
 
-// Instructions of classic BPF, as a filter uses them.
+// Instructions of classic BPF.
 const (
 	opLoad      = 0x20 // A = the word at K of struct seccomp_data
 	opAnd       = 0x54 // A &= K
@@ -24,7 +23,7 @@ const (
 	opJump      = 0x05 // over K instructions
 )
 
-// What a filter returns, and where it finds things.
+// Return values of a filter, and offsets in its input.
 const (
 	retAllow = 0x7fff0000
 	retErrno = 0x00050000
@@ -59,13 +58,12 @@ type instruction struct {
 
 const instructionSize = 8
 
-// program is a filter as the kernel takes it.
 type program []instruction
 
-// rules are a filter in the making: the first rule for each system call.
+// rules are a filter under construction: the first rule for each system call.
 type rules []rule
 
-// rule is the program for one system call. The body has to return.
+// rule is the program for one system call. body must return.
 type rule struct {
 	nr   int
 	body []instruction
@@ -81,14 +79,12 @@ func on(nr int, skip uint8) instruction {
 	return instruction{code: opJumpEqual, jf: skip, k: uint32(nr)}
 }
 
-// refuse adds rules that fail with e.
 func (p *rules) refuse(e syscall.Errno, numbers ...int) {
 	for _, nr := range numbers {
 		p.add(nr, ret(refuse(e)))
 	}
 }
 
-// add adds a rule for one system call.
 func (p *rules) add(nr int, body ...instruction) {
 	if nr > absent {
 		*p = append(*p, rule{nr, body})
@@ -132,8 +128,7 @@ func (f Filter) rules() rules {
 // fewRules is how many are compared linearly.
 const fewRules = 4
 
-// tree compiles sorted rules into a binary search for the number in A: the program pays for the filter with every
-// call.
+// tree compiles sorted rules into a binary search for the number in A: every system call pays for the filter.
 func (p rules) tree() program {
 	if len(p) <= fewRules {
 		var code program
@@ -164,8 +159,8 @@ func (p *rules) refuseMachine() {
 		sysFanotifyInit, sysLookupDcookie, sysUselib, sysUstat, sysNfsservctl, sysModifyLdt, sysSysctl)
 }
 
-// refuseProcesses refuses what reaches into other processes, makes namespaces, or opens large and rarely needed
-// parts of the kernel. With ENOSYS the C library uses an older call whose arguments a filter can see.
+// refuseProcesses refuses what reaches into other processes, makes namespaces, or opens large, rarely needed
+// parts of the kernel. After ENOSYS the C library uses an older call whose arguments a filter can see.
 func (p *rules) refuseProcesses() {
 	p.refuse(syscall.EPERM,
 		sysPtrace, sysProcessVmReadv, sysProcessVmWritev, sysProcessMadvise, sysKcmp, sysPidfdGetfd, sysKeyctl,
@@ -232,7 +227,6 @@ func (p *rules) node(nr int, mode uint32) {
 		jumpEqual(blockDevice), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
-// Socket families, types and protocols.
 const (
 	familyUnix, familyInet, familyInet6, familyNetlink = 1, 2, 10, 16
 	typeBits, typeStream, typeDatagram                 = 0xf, 1, 2
@@ -264,7 +258,6 @@ func (p *rules) sockets(f Filter) {
 	p.add(sysSocket, body...)
 }
 
-// internetSocket checks type and protocol.
 func internetSocket() []instruction {
 	check := []instruction{
 		loadArg(1), {code: opAnd, k: typeBits},
@@ -277,7 +270,6 @@ func internetSocket() []instruction {
 	return append(check, ret(refuse(syscall.EPROTONOSUPPORT)))
 }
 
-// compiled caches filters in the kernel's form.
 var compiled sync.Map // of []byte, by Filter
 
 func (f Filter) bytes() []byte {
@@ -288,7 +280,6 @@ func (f Filter) bytes() []byte {
 	return data.([]byte)
 }
 
-// bytes returns the filter in the kernel's form.
 func (p program) bytes() []byte {
 	data := make([]byte, 0, instructionSize*len(p))
 	for _, in := range p {
@@ -299,15 +290,15 @@ func (p program) bytes() []byte {
 	return data
 }
 
-// CallsRepeat reports whether the kernel may lose an answer of the supervisor when a signal comes, so that the
-// program repeats its call.
+// CallsRepeat reports whether the kernel may lose an answer of the supervisor on a signal: the program then
+// repeats its call.
 func CallsRepeat() bool { return listenerFlags()&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV == 0 }
 
-// listenerFlags are those of a filter with a listener. Before Linux 6.0 the kernel cannot keep signals from a call
-// that the supervisor is answering: the call is then repeated, for which the supervisor keeps its answer.
+// listenerFlags are the flags of a filter with a listener. Before Linux 6.0 the kernel cannot keep signals from
+// a call that is being answered: it is repeated, and the supervisor keeps its answer for that.
 var listenerFlags = sync.OnceValue(func() int {
 	const plain, uninterrupted = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-	// The kernel checks the flags first, and then fails for want of a filter.
+	// The kernel checks the flags first, then fails for lack of a filter.
 	_, _, errno := syscall.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, plain|uninterrupted, 0)
 	if errno == syscall.EINVAL {
 		return plain
@@ -315,8 +306,7 @@ var listenerFlags = sync.OnceValue(func() int {
 	return plain | uninterrupted
 })
 
-// installFilter installs the filter. With a supervisor, the listener goes to the host. A call being answered is not
-// interrupted by a signal, which would repeat it.
+// installFilter installs the filter. With a supervisor, the listener goes to the host.
 func (p *Plan) installFilter(s *script) {
 	code := p.Filter.bytes()
 	program := s.words(uint64(len(code)/instructionSize), uint64(s.data(code))) // struct sock_fprog

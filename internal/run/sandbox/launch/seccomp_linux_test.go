@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// judge runs a filter as the kernel would.
 func judge(t *testing.T, p program, arch uint32, nr int, args ...uint32) uint32 {
 	t.Helper()
 	data := map[uint32]uint32{offNr: uint32(nr), offArch: arch}
@@ -150,7 +149,6 @@ func TestFilter(t *testing.T) {
 	assert.EqualValues(t, retKill, judge(t, all.compile(), i386, 21), "a call by another architecture's numbers")
 }
 
-// TestBytes compares with the kernel's struct sock_filter.
 func TestBytes(t *testing.T) {
 	code := Filter{}.compile()
 	raw := code.bytes()
@@ -160,8 +158,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestFilterDoesNothingTwice keeps each system call to one rule: of two, it
-// would depend on where the search splits which one counts.
+// TestFilterDoesNothingTwice checks that each system call has one rule: of two, the search would choose any.
 func TestFilterDoesNothingTwice(t *testing.T) {
 	for _, f := range []Filter{{}, {Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}} {
 		seen := make(map[int]bool)

@@ -16,13 +16,14 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// A system call filter cannot see what a path means. So it hands calls that change a path to a supervisor, a thread
-// of the host with only the user's rights, which resolves the file from the caller's own root and directories,
-// checks whether it may be changed, notifies the watcher, and makes the call for the program. The arguments are
-// read once, and the call is made on the descriptors that were checked. A call that cannot be followed fails.
+// A system call filter cannot see what a path means. So it hands calls that change a path to a supervisor, a
+// thread of the host with only the user's rights. It resolves the file from the caller's own root and
+// directories, checks whether it may be changed, notifies the watcher, and makes the call for the program.
+// Arguments are read once, and the call is made on the descriptors that were checked. A call that cannot be
+// followed fails.
 //
-// At level landlock, which does not cover owners, times and extended attributes, calls that change those are handed
-// over too.
+// At level landlock, which does not cover owners, times and extended attributes, calls that change those are
+// handed over too.
 
 // Requests to the listener of a filter.
 const (
@@ -33,7 +34,7 @@ const (
 	notifyFlags   = 0x40082104
 )
 
-// syncWakeUp has the kernel run caller and supervisor on one processor (Linux 6.6), several times as fast.
+// syncWakeUp makes the kernel run caller and supervisor on one processor (Linux 6.6), several times as fast.
 const syncWakeUp = 1
 
 // notification is struct seccomp_notif, answer struct seccomp_notif_resp.
@@ -56,11 +57,11 @@ type answer struct {
 
 // Access is what a supervised program may change.
 type Access struct {
-	// Writable are the trees, and Devices the device files and their directories.
+	// Writable are the trees, Devices the device files and their directories.
 	Writable, Devices []string
 	// Guard keeps names in the trees from being changed.
 	Guard Guard
-	// View is set if the program sees a view of its own, which confines what it reads, as at level full.
+	// View is set if the program sees a view, which confines what it reads, as at level full.
 	View bool
 }
 
@@ -69,25 +70,25 @@ type supervisor struct {
 	Access
 	listener int
 	watch    watch.Watcher
-	// root is the caller's root directory, and rootName its name here. All processes of a sandbox share it.
+	// root is the caller's root directory, rootName its name here. All processes of a sandbox share it.
 	root     int
 	rootName string
 	pipes    []waitingPipe
 	drafts   []*draft
-	// umask is the host's own, which the kernel applies to new files.
+	// umask is the host's, which the kernel applies to new files.
 	umask  uint32
 	status statusFile
 	// mighty is set if the supervisor can override permission bits.
 	mighty bool
-	// raised is set while it has these rights: only writable files are opened then.
+	// raised is set while it uses these rights: only writable files are opened then.
 	raised bool
-	// now is the call being answered, interrupted the answers that did not reach their callers, by thread.
+	// now is the call being answered; interrupted are answers that did not reach their callers, by thread.
 	now         notification
 	interrupted map[uint32]interrupted
 }
 
-// Supervise waits for a launcher's listener and answers its calls until the command and its descendants have ended.
-// The watcher may be nil. It returns the launcher's end of the socket, for Plan.Supervisor.
+// Supervise waits for a launcher's listener and answers its calls until the command and its descendants have
+// ended. w may be nil. It returns the launcher's end, for Plan.Supervisor.
 func Supervise(access Access, w watch.Watcher) (theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -109,18 +110,18 @@ func Supervise(access Access, w watch.Watcher) (theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[1]), "supervisor"), nil
 }
 
-// supervise takes a thread once a call comes: most commands make none.
+// supervise takes a thread only after the first call: most commands make none.
 func (s *supervisor) supervise(socket *os.File) {
 	listener, err := receive(socket)
 	_ = socket.Close()
 	if err != nil {
-		return // the launcher has ended before
+		return // the launcher ended before
 	}
 	defer listener.Close()
 	if !awaitCall(listener) {
 		return
 	}
-	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	if s.limitRights() != nil {
 		return // an unanswered call fails
 	}
@@ -174,13 +175,13 @@ func receive(socket *os.File) (listener *os.File, err error) {
 	if err != nil || len(fds) != 1 {
 		return nil, unix.EPROTO
 	}
-	if err := unix.SetNonblock(fds[0], true); err != nil { // so that Go can wait for it
+	if err := unix.SetNonblock(fds[0], true); err != nil { // so that Go's poller can wait for it
 		return nil, err
 	}
 	return os.NewFile(uintptr(fds[0]), "listener"), nil
 }
 
-// awaitCall waits for the first call, and returns false at the end.
+// awaitCall waits for the first call; it returns false if there will be none.
 func awaitCall(listener *os.File) (called bool) {
 	raw, err := listener.SyscallConn()
 	if err != nil {
@@ -233,7 +234,6 @@ func (s *supervisor) serve() {
 	}
 }
 
-// make makes a call for the program and answers it.
 func (s *supervisor) make(n *notification) {
 	defer fault.Contain("made a call for a command", func(err error) {
 		s.watch.Missed(err.Error())
@@ -253,10 +253,10 @@ func (s *supervisor) make(n *notification) {
 	s.answer(n.id, s.withRights(func() syscall.Errno { return s.handle(c, n) }))
 }
 
-// waits reports whether a caller still waits for its answer. It may have ended, and its number been reused.
+// waits reports whether a caller still waits for its answer. It may have ended and its number been reused.
 func (s *supervisor) waits(id uint64) bool { return s.control(notifyValid, unsafe.Pointer(&id)) == nil }
 
-// enterRoot opens the caller's root directory, which it cannot change.
+// enterRoot opens the caller's root directory, which the caller cannot change.
 func (s *supervisor) enterRoot(c *caller) syscall.Errno {
 	fd, errno := openDescriptor("/proc/" + strconv.Itoa(c.pid) + "/root")
 	if errno != 0 {
@@ -274,7 +274,7 @@ func (s *supervisor) enterRoot(c *caller) syscall.Errno {
 	return 0
 }
 
-// nameOf is the path of an open file as the caller sees it.
+// nameOf returns the path of an open file as the caller sees it.
 func (s *supervisor) nameOf(fd int) (path string, ok bool) {
 	path, ok = nameOf(fd)
 	if !ok || s.rootName == "" || !strings.HasPrefix(path, "/") {
@@ -290,7 +290,7 @@ func (s *supervisor) nameOf(fd int) (path string, ok bool) {
 	return rest, true
 }
 
-// control makes a request to the listener, again if a signal interrupts it, as Go's runtime sends them.
+// control makes a request to the listener, again if interrupted by a signal, as Go's runtime sends them.
 func (s *supervisor) control(request uintptr, p unsafe.Pointer) error {
 	for {
 		switch _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.listener), request, uintptr(p)); errno {
@@ -303,7 +303,6 @@ func (s *supervisor) control(request uintptr, p unsafe.Pointer) error {
 	}
 }
 
-// handle makes one call for the program.
 func (s *supervisor) handle(c caller, n *notification) syscall.Errno {
 	if errno, ok := s.files(c, n); ok {
 		return errno
@@ -324,8 +323,9 @@ func (s *supervisor) handle(c caller, n *notification) syscall.Errno {
 	return change.change("/proc/self/fd/" + strconv.Itoa(fd))
 }
 
-// mayChangeMode checks whether an open file lies where the program may write; mode is set by a call that changes it.
-// An unnamed file is the program's own. Git tries on its configuration whether the execute bit can be set.
+// mayChangeMode checks whether an open file lies where the program may write; mode is set by a call that
+// changes it. An unnamed file is the program's own. Git tests whether the execute bit of its configuration can
+// be set.
 func (s *supervisor) mayChangeMode(fd int, mode *uint64) syscall.Errno {
 	var stat syscall.Stat_t
 	path, ok := s.nameOf(fd)
@@ -344,7 +344,7 @@ func (s *supervisor) mayChangeMode(fd int, mode *uint64) syscall.Errno {
 	return 0
 }
 
-// outside is the error outside the writable trees: EROFS in a view, as the kernel has it.
+// outside is the error outside the writable trees: EROFS in a view, as from the kernel.
 func (s *supervisor) outside(otherwise syscall.Errno) syscall.Errno {
 	if s.View {
 		return syscall.EROFS
@@ -389,7 +389,6 @@ func (c caller) open(f file) (int, syscall.Errno) {
 	return c.resolve(base, f.path, flags)
 }
 
-// openOwn opens a descriptor of the caller with O_PATH.
 func (c caller) openOwn(number int) (int, syscall.Errno) {
 	fd, errno := openDescriptor(c.descriptor(number))
 	if errno == 0 && !c.waits() {
@@ -410,8 +409,8 @@ func (c caller) resolve(base int, path string, flags uint64) (int, syscall.Errno
 	}
 	fd, errno := openPath(base, path, flags, how)
 	switch errno {
-	// It leads up, openat2 is missing, or the path is missing, as where /proc/self is the supervisor and not the
-	// caller.
+	// The path leads up, openat2 is missing, or the path is missing, as where /proc/self is the supervisor and
+	// not the caller.
 	case syscall.EXDEV, syscall.EAGAIN, syscall.ENOSYS, syscall.ENOENT:
 		return walk(c.root, base, path, flags&syscall.O_NOFOLLOW != 0)
 	}
@@ -425,7 +424,6 @@ func (c caller) descriptor(fd int) string {
 	return "/proc/" + strconv.Itoa(c.pid) + "/fd/" + strconv.Itoa(fd)
 }
 
-// openDescriptor opens such a path with O_PATH.
 func openDescriptor(path string) (int, syscall.Errno) {
 	fd, err := syscall.Open(path, unix.O_PATH|syscall.O_CLOEXEC, 0)
 	return fd, number(err)
@@ -445,7 +443,6 @@ func openPath(at int, path string, flags, resolve uint64) (int, syscall.Errno) {
 	return fd, number(err)
 }
 
-// read reads up to length bytes of the caller's memory.
 func (c caller) read(address uint64, length int) ([]byte, syscall.Errno) {
 	buf := make([]byte, length)
 	local := []unix.Iovec{{Base: unsafe.SliceData(buf), Len: uint64(length)}}

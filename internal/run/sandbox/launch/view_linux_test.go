@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// enter runs a script in a view, which alone says what it may write.
+// enter runs a script in a view, which alone determines what it may write.
 func enter(t *testing.T, script string, view ...Change) (output string, err error) {
 	t.Helper()
 	cmd := &exec.Cmd{}
@@ -38,7 +38,7 @@ func needViews(t *testing.T) {
 	}
 }
 
-// What is hidden may be replaced or removed by its owner while a command starts.
+// A hidden place may be replaced or removed by its owner while a command starts.
 func TestWhatIsHiddenChanges(t *testing.T) {
 	needViews(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -71,8 +71,7 @@ func TestWhatIsHiddenChanges(t *testing.T) {
 	}
 }
 
-// What a view shows is at the path that it names: a link on the way neither chooses
-// what becomes visible nor where.
+// A view shows the named path: a link on the way chooses neither what becomes visible nor where.
 func TestTheViewFollowsNoLinks(t *testing.T) {
 	needViews(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())

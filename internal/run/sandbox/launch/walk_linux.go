@@ -14,7 +14,7 @@ const (
 )
 
 // walk opens a path from a directory with O_PATH where the kernel cannot at once: paths that lead up from the
-// directory, and where openat2 is missing, as in a sandbox around this one. It opens one component from the last,
+// directory, and without openat2, as in a sandbox around this one. It opens one component after the other,
 // follows no link of /proc, and does not leave root.
 func walk(root, at int, path string, noFollow bool) (int, syscall.Errno) {
 	here, errno := start(root, at, path)
@@ -56,7 +56,6 @@ func walk(root, at int, path string, noFollow bool) (int, syscall.Errno) {
 	return here, errno
 }
 
-// start opens the directory that a path starts from.
 func start(root, at int, path string) (int, syscall.Errno) {
 	if strings.HasPrefix(path, "/") {
 		at = root
@@ -64,7 +63,6 @@ func start(root, at int, path string) (int, syscall.Errno) {
 	return step(at, ".")
 }
 
-// same reports whether two open directories are the same.
 func same(a, b int) bool {
 	var one, other syscall.Stat_t
 	return syscall.Fstat(a, &one) == nil && syscall.Fstat(b, &other) == nil &&

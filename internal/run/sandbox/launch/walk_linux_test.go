@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWalk compares walking with what the kernel finds by openat2.
 func TestWalk(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -75,7 +74,6 @@ func TestWalk(t *testing.T) {
 	assert.Less(t, len(entries), 20, "nothing stays open")
 }
 
-// identity tells files apart.
 func identity(t *testing.T, fd int) [2]uint64 {
 	var stat syscall.Stat_t
 	require.NoError(t, syscall.Fstat(fd, &stat))

@@ -130,7 +130,7 @@ func loopback() error {
 	return packets.Close()
 }
 
-// files are acts on files outside. Each has a file of its own there.
+// files are acts on files outside, each on its own.
 func (s Scene) files() acts {
 	return acts{
 		"outside_write":  func() error { return openAs(s.out("write"), os.O_WRONLY) },
@@ -187,7 +187,7 @@ func openAs(name string, flags int) error {
 	return f.Close()
 }
 
-// attributes are acts on what is known about files.
+// attributes are acts on the metadata of files.
 func (s Scene) attributes() acts {
 	return acts{
 		"outside_chmod": func() error { return unix.Chmod(s.out("chmod"), 0o777) },
@@ -256,7 +256,6 @@ func (s Scene) attributes() acts {
 	}
 }
 
-// withOpen opens a file outside for reading.
 func (s Scene) withOpen(name string, act func(fd int) error) error {
 	fd, err := unix.Open(s.out(name), unix.O_RDONLY, 0)
 	if err != nil {
@@ -266,8 +265,7 @@ func (s Scene) withOpen(name string, act func(fd int) error) error {
 	return act(fd)
 }
 
-// chmodRace changes the mode of a name that is by turns a file in the
-// workspace and a symlink to one outside.
+// chmodRace changes the mode of a name that is by turns a file in the workspace and a symlink to one outside.
 func (s Scene) chmodRace() error {
 	victim, name := s.out("chmod-race"), s.in("racing")
 	stop := make(chan struct{})
@@ -287,7 +285,7 @@ func (s Scene) chmodRace() error {
 	})
 	patience := 500 * time.Millisecond
 	if unconfined() {
-		patience = 2 * time.Minute // until it wins, on a busy machine too
+		patience = 2 * time.Minute // until it wins, also on a busy machine
 	}
 	end := time.Now().Add(patience)
 	for won := false; !won && time.Now().Before(end); {
@@ -333,8 +331,7 @@ func (s Scene) secrets() acts {
 	}
 }
 
-// readable succeeds when the file can be read and is not empty: a masked file
-// may look like an empty one.
+// readable succeeds if the file can be read and is not empty: a masked file may look empty.
 func readable(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

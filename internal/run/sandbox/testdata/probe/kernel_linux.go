@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernel are acts that change the machine, or use parts of the kernel that
-// hardly any program needs.
+// kernel are acts that change the machine, or use rarely needed parts of the kernel.
 func kernel(s Scene) acts {
 	return acts{
 		"mount": func() error {
@@ -21,7 +20,7 @@ func kernel(s Scene) acts {
 			}
 			return unix.Unmount(s.in("mnt"), 0)
 		},
-		// The workspace is no mount point unless something confines the process.
+		// The workspace is no mount point unless confined.
 		"remount": func() error {
 			return passed(unix.Mount("", s.Workspace, "", unix.MS_REMOUNT|unix.MS_BIND, ""), unix.EINVAL)
 		},
@@ -73,7 +72,7 @@ func kernel(s Scene) acts {
 			return passed(err)
 		},
 		"clone3": func() error {
-			// Without the filter the kernel says that the size is wrong.
+			// Without the filter the kernel reports a wrong size.
 			return passed(call(unix.SYS_CLONE3, 0, 0), unix.EINVAL)
 		},
 		"x32": func() error {

@@ -1,7 +1,5 @@
-// Command probe tries what a confined process must not be able to do, and
-// what it must, and prints one line for each act: its name, whether it was
-// allowed or denied, and the error. Its argument is a Scene as JSON, which
-// package sandbox's test sets up.
+// Command probe tries what a confined process must not be able to do, and what it must, and prints a line for
+// each act: its name, whether it was allowed or denied, and the error. Its argument is a Scene as JSON.
 package main
 
 import (
@@ -25,10 +23,10 @@ type Scene struct {
 	SharedMemory       int
 	TCP4, TCP6, UDP    string
 	Unix, Abstract     string
-	Sleep              string // the command line of a process that is to be left behind
+	Sleep              string // the command line of a process to leave behind
 }
 
-// errAbsent tells that the kernel or machine does not have what an act needs.
+// errAbsent means that the kernel or machine does not have what an act needs.
 var errAbsent = errors.New("not offered by this kernel")
 
 func main() {
@@ -65,7 +63,7 @@ func line(name string, act func() error) string {
 	return name + " denied " + err.Error()
 }
 
-// unconfined tells that nothing but the kernel itself can refuse an act.
+// unconfined reports whether only the kernel itself can refuse an act.
 func unconfined() bool { return os.Getenv("PROBE_CONTROL") != "" }
 
 // passed treats errors that come after the check for rights as success.
@@ -81,7 +79,6 @@ func passed(err error, harmless ...error) error {
 	return err
 }
 
-// call makes a raw system call.
 func call(nr uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)

@@ -80,7 +80,7 @@ func (s Scene) processes() acts {
 			return unix.SysvShmDetach(address)
 		},
 		"tiocsti": func() error {
-			// Without the filter the kernel says that the file is no terminal.
+			// Without the filter the kernel reports that the file is no terminal.
 			f, err := os.Open("/dev/null")
 			if err != nil {
 				return err
@@ -101,8 +101,7 @@ func (s Scene) processes() acts {
 	}
 }
 
-// patience is how long to wait for what comes at once on a machine that is not
-// busy, and never where it is refused.
+// patience bounds the wait for what comes at once on an idle machine, and never if refused.
 func patience() time.Duration {
 	if unconfined() {
 		return time.Minute
@@ -110,7 +109,7 @@ func patience() time.Duration {
 	return time.Second
 }
 
-// hides reports whether a process with that command line is there.
+// hides reports whether a process with that command line is visible.
 func hides(line string) bool {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	return slices.ContainsFunc(files, func(file string) bool {
@@ -127,7 +126,7 @@ func self() string {
 	return path
 }
 
-// reportCapabilities exits with 0 when the process holds a capability.
+// reportCapabilities exits with 0 if the process has a capability.
 func reportCapabilities() int {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -216,7 +215,7 @@ func echoes(conn net.Conn) error {
 	return err
 }
 
-// absentFamily tells a family that the kernel lacks from one that is refused.
+// absentFamily distinguishes a family that the kernel lacks from a refused one.
 func absentFamily(err error) error {
 	if !unconfined() {
 		return err
