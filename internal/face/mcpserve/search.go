@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
-// A long list of tools costs a model attention and context. In its place three tools can be offered
-// to find, describe and call the others. Policy, approval and record are those of the tool called.
+// A long list of tools costs a model attention and context. Instead three tools can be offered that
+// find, describe and call the others. Policy, approval and record are those of the called tool.
 
 // searching reports whether the search is offered instead of the list.
 func (s *Server) searching() bool {
@@ -34,7 +34,7 @@ type searchTool struct {
 //go:embed tools
 var definitionFiles embed.FS
 
-// searchTools are the three.
+// searchTools returns the three.
 var searchTools = sync.OnceValue(func() []searchTool {
 	d := definition.Read(definitionFiles, nil)
 	return []searchTool{
@@ -49,8 +49,7 @@ func (t searchTool) entry() *host.Entry { return &host.Entry{Name: t.def.Name, T
 // Definition implements tool.Tool.
 func (t searchTool) Definition() *tool.Definition { return t.def }
 
-// Call implements tool.Tool. The server answers these tools itself: their calls are those of other
-// tools.
+// Call implements tool.Tool. It fails: the server answers these tools itself.
 func (t searchTool) Call(context.Context, *tool.Call) (*tool.Result, error) {
 	return nil, tool.Errorf(tool.Unsupported, "%s is a tool of the MCP server", t.def.Name).Suggest("Call it over MCP.")
 }
@@ -72,7 +71,7 @@ func (t searchTool) handler(s *Server) mcp.ToolHandler {
 	}
 }
 
-// found is a tool as search_tools gives it.
+// found is a result of search_tools.
 type found struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description"`
@@ -138,7 +137,7 @@ func (s *Server) callTool(ctx context.Context, request *mcp.CallToolRequest,
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
-	_, _ = s.lookup(ctx, in.Name) // the call says what is wrong
+	_, _ = s.lookup(ctx, in.Name) // calling reports the error
 	requestInfo := fromCall(request)
 	requestInfo.name, requestInfo.arguments = in.Name, in.Arguments
 	return s.answer(ctx, request, requestInfo)

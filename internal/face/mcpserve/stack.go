@@ -6,7 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// callStack is how much stack a call takes, in bytes.
+// callStack is a call's stack use, in bytes.
 const callStack = 24 << 10
 
 // withStack grows the goroutine's stack while it is nearly empty. Else it grows four times during a

@@ -1,4 +1,4 @@
-// Package show makes texts of others (an agent, a tool, a repository, a server) safe to show: on a
+// Package show makes foreign texts (of an agent, tool, repository or server) safe to show: on a
 // terminal, in a client's question, in a log.
 //
 // The result moves no cursor, hides nothing and changes no direction. Only characters on a list of
