@@ -27,7 +27,7 @@ func keepNumbers(r *jsonrpc.Request) (changed bool) {
 	}
 	if member == "data" {
 		made = tool.MustMarshal(string(params[member]))
-	} else { // the SDK answers that there is no such mode
+	} else { // the SDK answers that the mode is unknown
 		member = "mode"
 		made = tool.MustMarshal("a form whose numbers have more digits than are kept; use at most 15")
 	}

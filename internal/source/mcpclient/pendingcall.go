@@ -27,7 +27,7 @@ const (
 type pendingCall struct {
 	conn         *conn
 	pendingCalls *pendingCalls
-	id           string // of the tool.Call, over its repetitions
+	id           string // of the tool.Call, the same when repeated
 	token        string // progress token
 	session      string
 	tool         string
@@ -41,7 +41,7 @@ type pendingCall struct {
 	err       error
 
 	mu      sync.Mutex
-	call    *tool.Call // that follows now; nil while parked
+	call    *tool.Call // follows now; nil while parked
 	ctx     context.Context
 	open    *question // to ask first
 	asked   map[string]int
@@ -49,7 +49,7 @@ type pendingCall struct {
 	expiry  *time.Timer
 }
 
-// question is a request of the server to the caller.
+// question is a server's request to the caller.
 type question struct {
 	ask    func(ctx context.Context, call *tool.Call) (any, error)
 	answer chan any
@@ -157,7 +157,7 @@ func (f *pendingCall) report(p tool.Progress) {
 	}
 }
 
-// pass asks the caller a question. If the user has to be asked first, the pending call waits for the call with the
+// pass asks the caller a question. If the user must be asked first, the pending call waits for the call with the
 // answer; any other error ends it.
 func (f *pendingCall) pass(ctx context.Context, call *tool.Call, q *question) error {
 	answer, err := q.ask(ctx, call)
@@ -213,7 +213,7 @@ func (fs *pendingCalls) abort() {
 	}
 }
 
-// byToken finds the call that progress is of.
+// byToken returns the call with a progress token, or nil.
 func (fs *pendingCalls) byToken(token any) *pendingCall {
 	text, ok := token.(string)
 	if !ok {
@@ -224,9 +224,9 @@ func (fs *pendingCalls) byToken(token any) *pendingCall {
 	return fs.all[text]
 }
 
-// asking finds the call for which the server asks. Up to revision 2025-11-25 a server does not say: it is the only
-// call in progress, or the youngest if all are of one session. Otherwise it is nil, because the question could
-// reach the wrong user.
+// asking returns the call for which the server asks. Up to revision 2025-11-25 a server does not say: it is the
+// only call in progress, or the youngest if all are of one session. Otherwise it is nil, because the question
+// could reach the wrong user.
 func (fs *pendingCalls) asking(ctx context.Context, c *conn) *pendingCall {
 	if f, ok := ctx.Value(pendingCallKey{}).(*pendingCall); ok {
 		return f

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// complaint is the body of a refusal, in the forms that endpoints use.
+// complaint is the body of a refusal, in the endpoints' forms.
 type complaint struct {
 	Error json.RawMessage `json:"error"`
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// Inspect starts a program that is not declared, without configuration, and returns its description. The error is a
+// Inspect starts an undeclared program, without configuration, and returns its description. The error is a
 // *tool.Error.
 func (m *Manager) Inspect(ctx context.Context, program string) (*Description, error) {
 	spec := Spec{Name: strings.TrimPrefix(filepath.Base(program), "toolhost-plugin-"), Path: program}

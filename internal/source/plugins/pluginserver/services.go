@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// services gives one call access to the host's services over its stream.
+// services gives a call access to the host's services over its stream.
 type services struct {
 	stream toolpb.Plugin_CallServer
 	sendMu sync.Mutex
@@ -41,7 +41,7 @@ func (s *services) receive(ctx context.Context, cancel context.CancelCauseFunc) 
 		case *toolpb.CallRequest_Cancel:
 			cause := context.Canceled
 			if tool.Code(m.Cancel.GetCode()) == tool.Timeout {
-				// Near ctx's own deadline the host's timeout adds nothing, and would turn it into a cancellation.
+				// Near ctx's own deadline the host's timeout adds nothing, and would become a cancellation.
 				if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Second {
 					continue
 				}
