@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/model"
 )
 
-// newModel returns the client of the model block, nil without one.
+// newModel returns the model block's client, or nil.
 func newModel(cfg *config.Config) (*model.Client, error) {
 	m := cfg.Model
 	if m == nil {
@@ -21,7 +21,7 @@ func newModel(cfg *config.Config) (*model.Client, error) {
 	})
 }
 
-// sample asks the model of the agent.hcl that holds now.
+// sample asks the current model.
 func (p *Project) sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
 	asked := p.current().model
 	if asked == nil {
