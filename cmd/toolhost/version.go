@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/installation"
 )
 
-// versionReport is what toolhost version --json prints.
+// versionReport is the output of toolhost version --json.
 type versionReport struct {
 	buildinfo.Info
 	Channel installation.Name `json:"channel"`
@@ -19,7 +19,7 @@ type versionReport struct {
 	Missing []missingHelper   `json:"missing"`
 }
 
-// helperReport is a helper program that was found.
+// helperReport is a found helper program.
 type helperReport struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
@@ -30,7 +30,7 @@ type helperReport struct {
 	Next    string `json:"next,omitempty"`
 }
 
-// missingHelper is one that was not found.
+// missingHelper is a helper program that was not found.
 type missingHelper struct {
 	Name    string `json:"name"`
 	Purpose string `json:"purpose"`
@@ -97,5 +97,5 @@ func (r versionReport) write(out io.Writer) error {
 	return err
 }
 
-// version is that of the program.
+// version returns the program's version.
 func version() string { return buildinfo.Read().Version }
