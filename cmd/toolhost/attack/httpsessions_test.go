@@ -72,8 +72,7 @@ func (h *webHost) call(session, tool, params string) string {
 	return said
 }
 
-// What one client of a server over HTTP leaves is nothing that another one finds,
-// and the end of one is not that of the other.
+// A client over HTTP finds nothing that another left, and their ends are independent.
 func TestSessionsOverHTTPAreApart(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, nil)
@@ -88,7 +87,7 @@ func TestSessionsOverHTTPAreApart(t *testing.T) {
 	tally.note(tally.controls, "mcp", "the todos of the same session over HTTP")
 	assert.Contains(t, h.call(mine, "todoread", `{}`), "the ring")
 
-	// Each call is in the record of its own session.
+	// Each call is in its own session's record.
 	sessions := make(map[string]string)
 	for _, file := range a.recorded() {
 		data, err := os.ReadFile(file)
@@ -112,7 +111,7 @@ func TestSessionsOverHTTPAreApart(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status, "control: the other one goes on")
 }
 
-// The end of a session ends the background tasks of that session alone.
+// A session's end ends only its own background tasks.
 func TestTasksEndWithTheirSessionOverHTTP(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -145,8 +144,7 @@ func TestTasksEndWithTheirSessionOverHTTP(t *testing.T) {
 	assert.True(t, within(patience, otherGrows))
 }
 
-// Anyone who has the token can open so many sessions and no more, and a place is
-// free again when one ends.
+// A client with the token can open only so many sessions, and a place is free again when one ends.
 func TestSessionsOverHTTPAreCounted(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, nil)
