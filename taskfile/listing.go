@@ -36,7 +36,6 @@ type listingCache struct {
 	prints  map[string]string
 }
 
-// files returns the files that the last listing depends on.
 func (c *listingCache) files() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +80,6 @@ func (t *Taskfile) usable(ctx context.Context) (*protocol.Listing, error) {
 	return listing, nil
 }
 
-// list returns the Taskfile's current commands.
 func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
 	path, err := t.path()
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// finished is an ended run.
 type finished struct {
 	*proc.Result
 	report   protocol.Report

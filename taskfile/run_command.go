@@ -66,7 +66,6 @@ func (r *runCommand) Complete(ctx context.Context, wanted tool.Completion) ([]st
 	return names, nil
 }
 
-// result returns the outcome of a command.
 func (t *Taskfile) result(name string, done *finished) (*tool.Result, error) {
 	failure := t.failure(name, done)
 	switch done.report.Kind {
@@ -102,7 +101,6 @@ func (f *finished) exitCode() int {
 	return f.report.ExitCode
 }
 
-// describeRun returns a run as text.
 func describeRun(name string, out ran, failure *tool.Error, notes []string) string {
 	var b strings.Builder
 	took := time.Duration(out.DurationMS) * time.Millisecond

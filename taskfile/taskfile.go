@@ -88,10 +88,8 @@ func (t *Taskfile) Watched(context.Context) []string {
 	return []string{path}
 }
 
-// path returns the Taskfile's absolute path inside the workspace.
 func (t *Taskfile) path() (string, error) { return t.ws.Check(t.options.Path, workspace.Read) }
 
-// command returns a run of toolhost-task with the given arguments.
 func (t *Taskfile) command(args ...string) (proc.Command, error) {
 	binary, err := t.options.Binary()
 	if err != nil {
@@ -153,7 +151,6 @@ var definitionFiles embed.FS
 
 var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
 
-// definition returns a tool's definition for this Taskfile.
 func (t *Taskfile) definition(name string, timeout time.Duration) *tool.Definition {
 	d := *definitions()[name]
 	d.Timeout = timeout

@@ -197,7 +197,6 @@ func (e *execution) setVariables(executor *task.Executor) error {
 	return nil
 }
 
-// send writes the report for toolhost.
 func send(to string, report protocol.Report) error {
 	if to == "" {
 		return nil

@@ -16,7 +16,6 @@ import (
 
 var errNoPrompt = errors.New("there is nobody to ask")
 
-// classify converts an error of go-task to a report.
 func classify(err error) protocol.Report {
 	report := protocol.Report{Kind: kindOf(err), ExitCode: exitCode(err), Message: plain(err)}
 	if report.Kind == protocol.Broken {
@@ -84,7 +83,6 @@ func exitCode(err error) int {
 	return taskerrors.CodeUnknown
 }
 
-// problem returns a Taskfile's error with its place.
 func problem(err error) *protocol.Problem {
 	var decode *taskerrors.TaskfileDecodeError
 	if errors.As(err, &decode) {

@@ -45,7 +45,6 @@ func collectAsUsual() {
 	}
 }
 
-// run executes args and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) (code int) {
 	if buildinfo.Answer(args, "toolhost-task", stdout) {
 		return 0

@@ -22,10 +22,8 @@ Options of the last form, as task has them:
   --summary            --status               -o, --output STYLE
 `
 
-// variable is a NAME=value before the double dash.
 type variable struct{ name, value string }
 
-// request is a parsed command line.
 type request struct {
 	describe bool
 	exact    bool

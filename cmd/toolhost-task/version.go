@@ -41,7 +41,6 @@ func checkVersion(location string, merged *ast.Taskfile) error {
 	return err
 }
 
-// versionLine returns the line of the Taskfile's version, or 0.
 func versionLine(path string) int {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// addFlags are the flags of toolhost add.
 type addFlags struct {
 	print, yes, json bool
 	hosts            []string
@@ -111,7 +110,6 @@ func (a *app) listPacks(asJSON bool) error {
 	return writeFitting(a.out, []byte(text.String()), terminalWidth(a.out))
 }
 
-// missing returns the programs not on PATH.
 func missing(programs []string) []string {
 	none := []string{}
 	for _, name := range programs {
@@ -145,7 +143,6 @@ func (a *app) add(ctx context.Context, names []string, flags addFlags) error {
 	return a.addText(path, added, flags)
 }
 
-// packText returns a pack's text for a project.
 func (a *app) packText(ctx context.Context, dir, name string, hosts []string) (string, error) {
 	all := packs.All()
 	i := slices.IndexFunc(all, func(p *packs.Pack) bool { return p.Name == name })

@@ -41,7 +41,6 @@ type app struct {
 	args    []string
 }
 
-// globalFlags are the flags of every subcommand.
 type globalFlags struct {
 	config    string
 	workspace string
@@ -137,7 +136,6 @@ func nearFlag(c *cobra.Command, err error) string {
 	return nearest.Name(unknown.GetSpecifiedName(), names)
 }
 
-// setUp applies the global flags.
 func (a *app) setUp() error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
@@ -174,7 +172,6 @@ func (a *app) artifactsFlag(c *cobra.Command) {
 		"the directory for copies of events and for artifacts (default: .agent/runs/SESSION in the workspace)")
 }
 
-// toolsetFlag adds --toolset to a command that offers tools.
 func (a *app) toolsetFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.flags.toolset, "toolset", "", toolsetHelp())
 	a.completeToolset(c)

@@ -167,7 +167,6 @@ func boundedNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// changed returns a call's changes for a table's line.
 func (c *loggedCall) changed() string {
 	var parts []string
 	switch {

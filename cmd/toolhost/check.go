@@ -246,7 +246,6 @@ func (c *checker) declaredAt(source string) string {
 	return ""
 }
 
-// taskfile reads the Taskfile.
 func (c *checker) taskfile(ctx context.Context) {
 	at := ""
 	if t := c.cfg.Taskfile; t != nil {

@@ -23,7 +23,6 @@ import (
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
-// completeFlag completes a flag's known values.
 func completeFlag(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, noFiles)); err != nil {
 		panic(err) // unknown flag
@@ -40,7 +39,6 @@ func (a *app) openQuietly(c *cobra.Command) (*project.Project, bool) {
 	return p, err == nil
 }
 
-// completeTool completes the name of a tool.
 func (a *app) completeTool(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, noFiles
@@ -104,7 +102,6 @@ func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, 
 	return values
 }
 
-// completeSessions completes the flag session with recorded sessions.
 func (a *app) completeSessions(c *cobra.Command) {
 	a.completeFrom(c, "session", func(ctx context.Context, p *project.Project) (names []string) {
 		sessions, _ := p.Recorder.Sessions(ctx)
@@ -149,7 +146,6 @@ func callsToUndo(ctx context.Context, p *project.Project) (names []string) {
 	return names
 }
 
-// runningTasks returns the running background tasks.
 func runningTasks(_ context.Context, p *project.Project) (ids []string) {
 	tasks, _ := p.Tasks().List()
 	for _, task := range tasks {
@@ -160,7 +156,6 @@ func runningTasks(_ context.Context, p *project.Project) (ids []string) {
 	return ids
 }
 
-// waitingCalls returns the calls waiting for approval.
 func waitingCalls(ctx context.Context, p *project.Project) (ids []string) {
 	store, err := p.Approvals()
 	if err != nil {
@@ -199,7 +194,6 @@ func missingPairs(def *tool.Definition, given []string) []string {
 	return pairs
 }
 
-// completeDeclared completes names that agent.hcl declares.
 func (a *app) completeDeclared(names func(*config.Config) []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		path, err := a.configPath()

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// declares lists a file's declarations, by kind.
 func declares(cfg *config.Config) string {
 	var parts []string
 	for _, kind := range []struct {

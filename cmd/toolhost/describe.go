@@ -60,7 +60,6 @@ func (a *app) describeCommand() *cobra.Command {
 	return c
 }
 
-// describeBlock prints the block that declares a standard wrapper.
 func (a *app) describeBlock(name string) error {
 	block := standard.Block(name)
 	if block == nil {
@@ -87,7 +86,6 @@ func asWritten(d time.Duration) string {
 	return text
 }
 
-// describe shows a definition to the user.
 func (a *app) describe(e *host.Entry) {
 	def := e.Definition()
 	fmt.Fprintf(a.out, "%s  %s\n", a.painter.bold(def.Name), a.painter.dim("("+e.Source+", "+string(def.Risk)+")"))

@@ -34,7 +34,6 @@ var optionalPrograms = []struct{ name, purpose string }{
 	{"cloc", "the cloc tool"},
 }
 
-// finding is one line of a doctor's report.
 type finding struct {
 	Check  string `json:"check"`
 	OK     bool   `json:"ok"`
@@ -107,7 +106,6 @@ func (a *app) printFindings(findings []finding) {
 	}
 }
 
-// firstMistake describes the first error of an agent.hcl.
 func firstMistake(found config.Diagnostics) string {
 	first := found[max(0, slices.IndexFunc(found, func(d config.Diagnostic) bool { return d.Severity == "error" }))]
 	return show.Text(fmt.Sprintf("the first, in line %d: %s: %s", first.Line, first.Summary, first.Detail))
@@ -255,7 +253,6 @@ func (a *app) likelyRoot() string {
 	return filepath.Dir(path)
 }
 
-// serverFindings connects to the MCP servers and reports their state.
 func serverFindings(ctx context.Context, p *project.Project) (findings []finding) {
 	servers := p.Servers()
 	if servers == nil {

@@ -64,7 +64,6 @@ call.`,
 	return c
 }
 
-// check checks the flags.
 func (o *eventsOptions) check() (err error) {
 	switch {
 	case o.format != "auto" && o.format != "table" && o.format != "json":
@@ -202,7 +201,6 @@ func (a *app) listSessions(ctx context.Context, r *record.Recorder, table bool) 
 	return nil
 }
 
-// callTable prints a line for each call.
 func (a *app) callTable(ctx context.Context, r *record.Recorder, f record.Filter) error {
 	calls, err := r.Calls(ctx, f)
 	if err != nil {
@@ -220,7 +218,6 @@ func (a *app) callTable(ctx context.Context, r *record.Recorder, f record.Filter
 	return a.writeCalls(calls, true)
 }
 
-// followTable prints each call at its end.
 func (a *app) followTable(ctx context.Context, r *record.Recorder, f record.Filter) error {
 	for event, err := range r.Events(ctx, f, true) {
 		if err != nil {
@@ -243,7 +240,6 @@ func (a *app) followTable(ctx context.Context, r *record.Recorder, f record.Filt
 	return nil
 }
 
-// outcome returns a call's outcome for a table.
 func outcome(c record.Call) string {
 	took := c.Took.Round(time.Millisecond)
 	switch {

@@ -43,7 +43,6 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks err as a usage error.
 func usage(err error) error { return &exitError{exitUsage, err} }
 
 // usagef returns a usage error with a next step.
@@ -59,7 +58,6 @@ func unknownName(given bool, err error) error {
 	return err
 }
 
-// exitCode returns the exit code for a call's outcome.
 func exitCode(ctx context.Context, o *host.Outcome) int {
 	if o.Err == nil {
 		return exitOK
@@ -77,7 +75,6 @@ func exitCode(ctx context.Context, o *host.Outcome) int {
 	return exitFailed
 }
 
-// codeOf returns the exit code for a command's error.
 func codeOf(err error) int {
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit.code
@@ -152,7 +149,6 @@ func examplesOf(c *cobra.Command) string {
 	return strings.Join(lines, "\n")
 }
 
-// helpTopic refuses help on an unknown command.
 func helpTopic(c *cobra.Command, args []string) error {
 	if found, rest, err := c.Root().Find(args); err == nil && len(rest) > 0 && found.HasSubCommands() {
 		return group(found, rest)

@@ -135,7 +135,6 @@ func (f *formField) prompt() string {
 	return show.Line(prompt)
 }
 
-// choices returns the possible values with their titles.
 func (f *formField) choices() []formChoice {
 	var choices []formChoice
 	for _, value := range slices.Concat(f.Enum, f.Items.Enum) {

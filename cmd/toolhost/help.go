@@ -11,7 +11,6 @@ import (
 // everyday is the group of commands that help shows with a line each.
 const everyday = "Everyday commands"
 
-// addCommands adds the subcommands in their groups.
 func (a *app) addCommands(root *cobra.Command) {
 	daily := []*cobra.Command{a.initCommand(), a.listCommand(), a.describeCommand(), a.callCommand(), a.installCommand(),
 		a.serveCommand(), a.trustCommand(), a.logCommand(), a.undoCommand(), a.doctorCommand()}

@@ -104,7 +104,6 @@ type initialized struct {
 	Next    string        `json:"next"`
 }
 
-// writtenPack is a pack in an agent.hcl written by init.
 type writtenPack struct {
 	Name    string   `json:"name"`
 	File    string   `json:"file"` // the reason for the pack

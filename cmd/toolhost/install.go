@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
-// clientFlags are the flags of toolhost install and uninstall.
 type clientFlags struct {
 	name    string
 	project bool
@@ -310,7 +309,6 @@ func (a *app) tellBackup(backup string) {
 	}
 }
 
-// clientFile finds and reads the selected configuration file.
 func (a *app) clientFile(client *clientconfig.Client, flags clientFlags) (file string, text []byte, err error) {
 	if flags.project {
 		dir, err := a.projectDir()
@@ -409,7 +407,6 @@ func (a *app) clientWorkspace(client *clientconfig.Client, flags clientFlags) (s
 	return dir, nil
 }
 
-// projectDir returns the selected project's directory.
 func (a *app) projectDir() (string, error) {
 	if a.flags.workspace != "" {
 		return filepath.Abs(a.flags.workspace)

@@ -84,7 +84,6 @@ func serverState(p *project.Project, s config.Server) mcpState {
 	return state
 }
 
-// login returns the login's state in brief.
 func (s mcpState) login() string {
 	switch l := s.Login; {
 	case s.Problem != nil:

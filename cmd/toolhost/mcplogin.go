@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
 )
 
-// loginFlags are the flags of toolhost mcp login.
 type loginFlags struct {
 	noBrowser bool
 	scopes    []string
@@ -99,7 +98,6 @@ func (a *app) openServers(ctx context.Context) (*project.Project, error) {
 	return p, nil
 }
 
-// visit shows the user the login page.
 func (a *app) visit(ctx context.Context, page oauth.Page, flags loginFlags) error {
 	opened := !flags.noBrowser && openBrowser(page.URL)
 	if opened {

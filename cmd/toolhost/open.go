@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// opening returns the selected opening.
 func (a *app) opening(ctx context.Context) (*project.Opening, error) {
 	location, err := a.location()
 	return &project.Opening{
@@ -66,7 +65,6 @@ func (a *app) open(ctx context.Context) (*project.Project, error) {
 	return p, a.asUsage(err)
 }
 
-// asUsage marks the user's mistakes as usage errors.
 func (a *app) asUsage(err error) error {
 	if wrong, ok := errors.AsType[*project.UsageError](err); ok {
 		return usage(wrong.Err)

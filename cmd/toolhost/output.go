@@ -42,7 +42,6 @@ func (p painter) yellow(s string) string { return p.paint(2, s) }
 func (p painter) dim(s string) string    { return p.paint(3, s) }
 func (p painter) bold(s string) string   { return p.paint(4, s) }
 
-// tellsJSON reports whether --json was given.
 func (a *app) tellsJSON(ran *cobra.Command, args []string) bool {
 	return ran.Flags().Lookup("json") != nil && (ran.Flags().Changed("json") || slices.Contains(args, "--json"))
 }
@@ -58,7 +57,6 @@ func (a *app) printJSONError(err error) bool {
 	return writeJSON(a.out, map[string]any{"success": false, "error": tool.AsError(err)}) == nil
 }
 
-// printError prints an error and what to do.
 func (a *app) printError(err error) {
 	e := tool.AsError(err)
 	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), noted(a.err, e.Message, 2))
@@ -140,7 +138,6 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// writeIndented writes v as indented JSON.
 func writeIndented(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -177,7 +174,6 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 	return nil
 }
 
-// printWhere prints a call's affected files and duration.
 func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 	for _, file := range change.Bounded(slices.Sorted(slices.Values(o.Result.FilesAffected))) {
 		if !filepath.IsAbs(file) {
@@ -233,7 +229,6 @@ func ownText(o *host.Outcome) string {
 	return text
 }
 
-// printPlan prints the result of a dry run.
 func (a *app) printPlan(o *host.Outcome) {
 	dangerous := o.Definition != nil && o.Definition.Risk == tool.Dangerous // may change more than its plan names, as a shell does
 	switch {

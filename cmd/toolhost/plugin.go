@@ -107,5 +107,4 @@ func (a *app) listPlugins(states []pluginState) error {
 	return nil
 }
 
-// indented indents further lines of a text.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

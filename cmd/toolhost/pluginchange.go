@@ -76,7 +76,6 @@ func (a *app) showToolChanges(before, now *plugins.Description) {
 	a.printDiff(show.Text(diff))
 }
 
-// toolsText returns a plugin's tools as text.
 func toolsText(d *plugins.Description) string {
 	var b strings.Builder
 	if len(d.Services) > 0 {

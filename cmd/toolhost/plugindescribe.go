@@ -80,7 +80,6 @@ func grants(p *project.Project, name string, d *plugins.Description) described {
 	return out
 }
 
-// asked returns the permissions that the tools need, in order.
 func asked(defs []*tool.Definition) []tool.Permission {
 	all := []tool.Permission{}
 	for _, def := range defs {

@@ -24,7 +24,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// installFlags are those of toolhost plugin install.
 type installFlags struct {
 	version, sha256, key string
 	noAdd, skipTests     bool
@@ -65,7 +64,6 @@ they came from, and have to be the same.`,
 	return c
 }
 
-// newInstaller returns an installer for this user's plugins.
 func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
 	dir, err := install.Dir()
 	if err != nil {
@@ -152,7 +150,6 @@ func (a *app) showInstalled(found *install.Installed) {
 	a.noteUnlocked(found)
 }
 
-// listInstalled lists this user's plugins.
 func (a *app) listInstalled(asJSON bool) error {
 	dir, err := install.Dir()
 	if err != nil {
@@ -232,7 +229,6 @@ func (a *app) approved(cfg *config.Config) bool {
 	return err == nil && agentfile.Holds(store, cfg)
 }
 
-// lockedVersions returns the locked versions of plugins.
 func lockedVersions(cfg *config.Config, path string) func(name string) string {
 	return func(name string) string {
 		lock, diags := pluginlock.Open(path)

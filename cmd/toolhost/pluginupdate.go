@@ -87,7 +87,6 @@ locked version needs your confirmation.`,
 	return c
 }
 
-// updateFlags are those of toolhost plugin update.
 type updateFlags struct {
 	version        string
 	skipTests, yes bool
@@ -342,7 +341,6 @@ func (a *app) ownConfig() (*config.Config, string, error) {
 	return cfg, path, err
 }
 
-// note prints a message besides the result.
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.err, "%s\n", show.Line(fmt.Sprintf(format, args...)))
 }

@@ -41,7 +41,6 @@ func flush(stream io.Writer) {
 	}
 }
 
-// terminal returns the terminal of a stream, or nil.
 func terminal(stream any) *os.File {
 	switch s := stream.(type) {
 	case *sink:

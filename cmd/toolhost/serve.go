@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
-// serveFlags are the flags of toolhost serve.
 type serveFlags struct {
 	toolsets []string
 	search   bool

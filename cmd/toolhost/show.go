@@ -65,7 +65,6 @@ files it changed. CALL is its ID, as toolhost log shows it.`,
 	return c
 }
 
-// recentCalls returns the last calls' names.
 func recentCalls(ctx context.Context, p *project.Project) (names []string) {
 	calls, _ := p.Recorder.Calls(ctx, record.Filter{Last: 50})
 	for _, c := range slices.Backward(calls) {
@@ -179,7 +178,6 @@ func (a *app) showCall(s *shown) {
 	}
 }
 
-// tell passes a call's facts to say.
 func (s *shown) tell(say func(label, text string)) {
 	fact := func(name string) string { return plainFact(s.Facts[name]) }
 	say("Call", s.Request+" of session "+s.Session)

@@ -58,7 +58,6 @@ approves for one run.`,
 	return c
 }
 
-// trustFlags are the flags of toolhost trust, and its argument.
 type trustFlags struct {
 	revoke, show, yes, json bool
 	// digest approves only what was shown with it.
@@ -126,7 +125,6 @@ func (a *app) approveFile(store *trust.Store, path string, content []byte) error
 	return nil
 }
 
-// askTrust asks whether to approve the shown file.
 func (a *app) askTrust(ctx context.Context, path string, content []byte) error {
 	line, _, err := a.readLine(ctx,
 		fmt.Sprintf("Approve %s with all of this (sha256 %s)? (y/n): ", show.Word(filepath.Base(path)),
@@ -193,7 +191,6 @@ func (a *app) revoke(path string) error {
 	return nil
 }
 
-// trustStore returns the approvals.
 func (a *app) trustStore(cfg *config.Config) (*trust.Store, error) {
 	store, err := project.Location{Workspace: a.flags.workspace}.TrustStore(cfg)
 	return store, a.asUsage(err)
@@ -208,7 +205,6 @@ func (a *app) findStanding() (*agentfile.Standing, error) {
 	return opening.Find()
 }
 
-// noteStanding reports an agent.hcl that is not in force.
 func (a *app) noteStanding(s *agentfile.Standing) {
 	if text, next := s.Explain(); text != "" {
 		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), noted(a.err, show.Line(text), 2),
@@ -235,7 +231,6 @@ type approvable struct {
 	Changed []string `json:"changed,omitempty"`
 }
 
-// approvableOf examines a file's current content.
 func approvableOf(store *trust.Store, cfg *config.Config, path string, content []byte) approvable {
 	key := agentfile.Key(path)
 	a := approvable{Path: key, Content: string(content), Effects: append([]string{}, cfg.Grants()...),

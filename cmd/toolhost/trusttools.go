@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/pins"
 )
 
-// changedTool is a tool waiting for approval, as JSON.
 type changedTool struct {
 	Source string `json:"source"`
 	Name   string `json:"name"`
@@ -119,7 +118,6 @@ func tells(p *project.Project, c pins.Change, name string) bool {
 	return name == c.Name
 }
 
-// showChanged shows the difference of two definitions.
 func (a *app) showChanged(c pins.Change) {
 	fmt.Fprintf(a.out, "%s of %s:\n", a.painter.bold(show.Line(c.Name)), show.Line(c.Source))
 	switch {

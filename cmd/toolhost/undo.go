@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// undoFlags are the flags of toolhost undo.
 type undoFlags struct {
 	selectFlags
 	dryRun, patch bool

@@ -19,7 +19,6 @@ type selectFlags struct {
 	json      bool
 }
 
-// selecting adds the flags to a command.
 func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	f := c.Flags()
 	f.StringVar(&s.selection.Call, "call", "", "the call, as toolhost log names it; CALL does the same")
@@ -33,7 +32,6 @@ func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	a.completeSessions(c)
 }
 
-// read checks the flags and arguments.
 func (s *selectFlags) read(args []string) (err error) {
 	if len(args) > 0 {
 		if s.selection.Call != "" {

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/command"
 )
 
-// validateFlags are the flags of toolhost validate.
 type validateFlags struct{ json, strict bool }
 
 func (a *app) validateCommand() *cobra.Command {

@@ -65,7 +65,6 @@ func (p *assembly) close() {
 	}
 }
 
-// assemble makes the sources for a configuration.
 func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*assembly, error) {
 	if p.options.Broken && cfg == p.options.Config {
 		return p.brokenAssembly(cfg)
@@ -201,7 +200,6 @@ func (p *Project) addSources(m *assembly, cfg *config.Config) error {
 	return p.addUpstream(m, cfg)
 }
 
-// addPlugins adds the plugins of agent.hcl.
 func (p *Project) addPlugins(m *assembly, cfg *config.Config) error {
 	var diags config.Diagnostics
 	if m.lock, diags = pluginlock.For(cfg); diags.HasErrors() {
@@ -377,7 +375,6 @@ func (p *Project) newTaskfile(m *assembly, cfg *config.Config) *taskfile.Taskfil
 	return taskfile.New(m.workspace, options)
 }
 
-// ownOffers returns the resources and prompts of agent.hcl.
 func (p *Project) ownOffers(cfg *config.Config, deps command.Deps) ([]tool.Resource, []tool.Prompt, error) {
 	var resources []tool.Resource
 	for _, declared := range cfg.Resources {

@@ -12,7 +12,6 @@ import (
 // BrokenTool replaces all tools while agent.hcl has mistakes: what the file would restrict is unknown.
 const BrokenTool = "agent_hcl_mistakes"
 
-// brokenAssembly returns the assembly for an agent.hcl with mistakes.
 func (p *Project) brokenAssembly(cfg *config.Config) (made *assembly, err error) {
 	made = &assembly{toolset: host.Toolset{Name: "broken"}, sources: []host.Source{&broken{p, filepath.Base(cfg.Path)}}}
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {

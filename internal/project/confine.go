@@ -298,7 +298,6 @@ type confinement struct {
 	Credentials string `json:",omitempty"`
 }
 
-// credentialsDigest identifies a configuration's credentials.
 func credentialsDigest(s *sandbox.Settings) string {
 	if len(s.Credentials) == 0 {
 		return ""

@@ -87,7 +87,6 @@ type pluginSecrets struct {
 	ready  bool // the host redacts further ones itself
 }
 
-// keepPluginSecrets redacts a plugin's settings.
 func (p *Project) keepPluginSecrets(values []string) {
 	p.pluginSecrets.mu.Lock()
 	defer p.pluginSecrets.mu.Unlock()

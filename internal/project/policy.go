@@ -67,7 +67,6 @@ func (p *Project) Remembered() (*policy.Remembered, error) {
 	return policy.OpenRemembered(dir, p.Workspace.Root(), p.Config().Workspace.Allow...)
 }
 
-// judge decides on a call by the current policy.
 func (p *Project) judge(_ context.Context, proposal host.Proposal) host.Decision {
 	d := p.Decide(proposal)
 	decision := host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}

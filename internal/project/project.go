@@ -205,7 +205,6 @@ func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspa
 	return w, nil
 }
 
-// treeOptions returns the rules for a configuration's trees.
 func (p *Project) treeOptions(root string, cfg *config.Config) workspace.Options {
 	trees := append([]string{root}, cfg.Workspace.Allow...)
 	for i := range trees {

@@ -97,7 +97,6 @@ func (p *Project) holder() func(name string) bool {
 	}
 }
 
-// there reports whether a path exists.
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

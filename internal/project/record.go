@@ -57,7 +57,6 @@ func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Cont
 	return effects.With(undo.WithCall(ctx, own), effects.New(p.Undo, own, p.trees()))
 }
 
-// lifeOf watches a process that serves many calls.
 func (p *Project) lifeOf(name string) *effects.Lifetime {
 	session := "default"
 	if last := p.session.Load(); last != nil {
@@ -78,7 +77,6 @@ func (p *Project) trees() effects.Trees {
 	return trees
 }
 
-// effects returns what the processes of a call changed.
 func (p *Project) effects(ctx context.Context) (ended func() (files []string, note string, undo bool)) {
 	call := effects.From(ctx)
 	leave := p.calls.Enter(call)

@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/model"
 )
 
-// newModel returns the model block's client, or nil.
 func newModel(cfg *config.Config) (*model.Client, error) {
 	m := cfg.Model
 	if m == nil {
@@ -21,7 +20,6 @@ func newModel(cfg *config.Config) (*model.Client, error) {
 	})
 }
 
-// sample asks the current model.
 func (p *Project) sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
 	asked := p.current().model
 	if asked == nil {

@@ -27,7 +27,6 @@ func shippedPlugins() map[string]func() sdk.Plugin {
 	}
 }
 
-// shippedPlugin returns a shipped plugin, for plugins.Options.Shipped.
 func shippedPlugin(name string) (sdk.Plugin, bool) {
 	plugin, ok := shippedPlugins()[name]
 	if !ok {

@@ -29,7 +29,6 @@ func (p *Project) findState(root string) {
 	p.sources, p.stateDir, p.callIDs = sources.Kept{State: dir}, dir, callid.In(dir)
 }
 
-// openState opens the store of tools' state.
 func (p *Project) openState() (err error) {
 	if p.stateDir == "" {
 		p.store = state.InMemory()

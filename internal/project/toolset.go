@@ -52,7 +52,6 @@ func contracts() (names []string) {
 	return names
 }
 
-// agentTools returns the names of contract "agent", in order.
 func agentTools() []string {
 	return []string{
 		"head", "tail", "cloc", "wc", "cp", "mv", "rm", "touch", "mkdir", "task",

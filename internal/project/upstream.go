@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// addUpstream adds the tools of MCP servers.
 func (p *Project) addUpstream(m *assembly, cfg *config.Config) error {
 	if len(cfg.Servers) == 0 {
 		return nil

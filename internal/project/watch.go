@@ -10,7 +10,6 @@ import (
 // WatchInterval is how often files are checked for changes.
 const WatchInterval = 500 * time.Millisecond
 
-// stamp identifies a file's state.
 type stamp struct {
 	size     int64
 	modified time.Time

@@ -64,7 +64,6 @@ func serverOptions() []grpc.ServerOption {
 	}
 }
 
-// listen listens on a socket in the host's directory.
 func listen() (net.Listener, error) {
 	f, err := os.CreateTemp(os.Getenv(goplugin.EnvUnixSocketDir), "plugin")
 	if err != nil {

@@ -23,7 +23,6 @@ func inHome(files ...string) func(Machine) []string {
 	}
 }
 
-// inConfig returns files in the XDG configuration directory.
 func inConfig(dir string, files ...string) func(Machine) []string {
 	return func(m Machine) (all []string) {
 		for _, file := range files {
@@ -33,7 +32,6 @@ func inConfig(dir string, files ...string) func(Machine) []string {
 	}
 }
 
-// inApplication returns a file of desktop programs.
 func inApplication(parts ...string) func(Machine) []string {
 	return func(m Machine) []string {
 		return []string{filepath.Join(append([]string{m.application()}, parts...)...)}

@@ -38,7 +38,6 @@ func (jsonc) decode(text []byte) (any, error) {
 	return data, nil
 }
 
-// jsonText is a file being edited.
 type jsonText struct {
 	text    []byte
 	newline string
@@ -192,10 +191,8 @@ func (j *jsonText) endsInComma(last hujson.Value) bool {
 	return j.text[last.EndOffset+len(last.AfterExtra)] == ','
 }
 
-// trailing returns the white space at the end of s.
 func trailing(s string) string { return s[len(strings.TrimRight(s, " \t")):] }
 
-// objectEnd returns the offset of an object's closing brace.
 func (j *jsonText) objectEnd(o *hujson.Object, start int) int {
 	if len(o.Members) == 0 {
 		return start + 1 + len(o.AfterExtra)

@@ -124,7 +124,6 @@ func (s *Server) listCalls(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// callsOf returns the last calls of workspaces, newest first.
 func callsOf(ctx context.Context, spaces []*space, filter record.Filter) ([]ranCall, error) {
 	all := []ranCall{}
 	for _, found := range spaces {
@@ -238,7 +237,6 @@ func (p *callPage) again(d *record.Detail) {
 	p.Rule = ruleText(policy.Exactly("", d.Tool, d.Params))
 }
 
-// ruleText returns the rule in HCL.
 func ruleText(rule policy.Rule) string {
 	return fmt.Sprintf("policy {\n  rule %s {\n    tool   = %s\n    params = %s\n    action = %s\n  }\n}\n",
 		hclText(rule.Name),
@@ -461,7 +459,6 @@ func conflictIn(out []byte) (since, back string) {
 	return told.Error.Details.Since, told.Error.Details.Back
 }
 
-// listChanges serves the calls that changed files, newest first.
 func (s *Server) listChanges(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {

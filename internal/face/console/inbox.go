@@ -26,7 +26,6 @@ const (
 	writeTime = 10 * time.Second
 )
 
-// waitingCall is a waiting call as the list shows it.
 type waitingCall struct {
 	Key     string    `json:"key"`
 	Space   string    `json:"space"`
@@ -79,7 +78,6 @@ func (n inboxNews) parts() (all []inboxNews) {
 	return append(all, n)
 }
 
-// followInbox sends the waiting calls, and then changes.
 func (s *Server) followInbox(w http.ResponseWriter, r *http.Request) error {
 	out, done, err := s.stream(w)
 	if err != nil {
@@ -240,7 +238,6 @@ func (s *Server) lookAtPending(w http.ResponseWriter, r *http.Request) error {
 	return give(w, l, err)
 }
 
-// decision is a user's decision on a call.
 type decision struct {
 	Space   string `json:"space"`
 	ID      string `json:"id"`

@@ -135,7 +135,6 @@ func readLarge(ctx context.Context, found *space, r *http.Request) (any, error) 
 	return value, nil
 }
 
-// partAt returns the nth part of a list or object.
 func partAt(v any, n int) (any, bool) {
 	switch v := v.(type) {
 	case []any:
@@ -166,7 +165,6 @@ func pieceOf(v any, n int) piece {
 	return p
 }
 
-// runeAt returns the start of the character at i.
 func runeAt(text string, i int) int {
 	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
 		i--

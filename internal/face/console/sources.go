@@ -42,7 +42,6 @@ func (s *Server) showSaid(w http.ResponseWriter, r *http.Request) error {
 	return give(w, map[string]string{"said": show.Text(said)}, err)
 }
 
-// restart restarts a plugin or MCP server in every session.
 func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 	var ask namedSource
 	if err := given(r, &ask); err != nil {

@@ -59,7 +59,6 @@ const (
 	newTime   = 5 * time.Second
 )
 
-// due reports whether to search for new workspaces.
 func (s *spaces) due(now time.Time) bool {
 	if watched, err := userdir.Watched(); err == nil {
 		if home := stampOf(filepath.Dir(watched)); home != s.home {
@@ -123,7 +122,6 @@ func (s *space) close() {
 	s.recorder.Close()
 }
 
-// title returns the workspace's name for people.
 func (s *space) title() string { return show.Page.Line(s.root) }
 
 // openSpace opens the workspace with the state in dir, nil if unknown.
@@ -181,7 +179,6 @@ func (s *space) pending(ctx context.Context) ([]waitingCall, error) {
 	return s.waiting, nil
 }
 
-// changes returns the calls that changed files.
 func (s *space) changes(ctx context.Context) ([]undo.CallInfo, error) {
 	store, err := undo.Open(filepath.Join(s.dir, undo.DirName), undo.Options{})
 	if err != nil {

@@ -33,7 +33,6 @@ const (
 	mostTasks      = 200
 )
 
-// listSpans serves the latest tasks and plugin processes.
 func (s *Server) listSpans(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {

@@ -27,7 +27,6 @@ func toolsetFlags(toolset string) []string {
 	return []string{"--toolset=" + toolset}
 }
 
-// listTools serves a workspace's tools in brief.
 func (s *Server) listTools(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -66,7 +65,6 @@ func (s *Server) showTool(w http.ResponseWriter, r *http.Request) error {
 		nil)
 }
 
-// describe returns toolhost's description of a tool.
 func (s *Server) describe(ctx context.Context, found *space, toolset, name string) ([]byte, error) {
 	args := append([]string{"describe", "--json"}, toolsetFlags(toolset)...)
 	out, _, err := s.ask(ctx, found, nil, nil, append(args, "--", name)...)

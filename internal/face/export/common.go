@@ -92,7 +92,6 @@ func (c *common) escape(special string) bool {
 	return true
 }
 
-// class reads a bracketed set of characters.
 func (c *common) class() bool {
 	c.take(1, true)
 	c.rest = strings.TrimPrefix(c.rest, "^")

@@ -107,7 +107,6 @@ func function(def *tool.Definition, parameters object) any {
 	}}}
 }
 
-// flatFunction returns a function of the Responses API.
 func flatFunction(def *tool.Definition, parameters object) any {
 	return object{{"type", "function"}, {"name", def.Name}, {"description", def.Description},
 		{"parameters", parameters}, {"strict", false}}

@@ -45,7 +45,6 @@ func portable(def *tool.Definition, format Format) (object, error) {
 	return out, nil
 }
 
-// rewriter makes schemas portable.
 type rewriter struct {
 	format  Format
 	root    object

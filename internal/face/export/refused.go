@@ -16,7 +16,6 @@ import (
 //go:embed refused.json
 var refusedJSON []byte
 
-// refusal is an entry of the table.
 type refusal struct {
 	Rule string   `json:"rule"`
 	APIs []Format `json:"apis"`

@@ -31,10 +31,8 @@ type conn struct {
 	over bool
 }
 
-// connKey is the context key of the conn.
 type connKey struct{}
 
-// connOf returns the conn of a request.
 func connOf(ctx context.Context) *conn {
 	l, _ := ctx.Value(connKey{}).(*conn)
 	return l

@@ -120,7 +120,6 @@ func (s *Server) askNow(ctx context.Context, in *requestInfo, form tool.Form) (t
 	return answer(host.ApprovalKey, response, time.Since(began)), nil
 }
 
-// unanswered returns why a question has no answer.
 func (s *Server) unanswered(waiting context.Context, err error) string {
 	switch {
 	case waiting.Err() != nil:
@@ -191,7 +190,6 @@ func (s *Server) elicit(ctx context.Context, in *requestInfo, outcome *host.Outc
 	return in.session.Elicit(ctx, s.formOf(in, outcome, q))
 }
 
-// formOf returns the question as an MCP elicitation.
 func (s *Server) formOf(in *requestInfo, outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
 	if q.Form.URL != "" {
 		return &mcp.ElicitParams{Mode: "url", Message: show.Text(q.Form.Message), URL: q.Form.URL,
@@ -364,7 +362,6 @@ func asksForSecret(input *tool.InputRequired) bool {
 	return false
 }
 
-// namesSecret reports whether a field's name suggests a secret.
 func namesSecret(name string) bool {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 	for _, word := range []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",

@@ -48,7 +48,6 @@ type heldBody struct {
 
 func (heldBody) Close() error { return nil }
 
-// bodyOf returns the body read by readBody.
 func bodyOf(r *http.Request) []byte {
 	if held, ok := r.Body.(heldBody); ok {
 		return held.data

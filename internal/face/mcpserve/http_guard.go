@@ -160,7 +160,6 @@ func allowOrigin(header http.Header, r *http.Request) {
 	}
 }
 
-// checkToken refuses requests without the token.
 func (g *guard) checkToken(r *http.Request) *refusal {
 	if !g.needsToken {
 		return nil

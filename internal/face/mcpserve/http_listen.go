@@ -63,7 +63,6 @@ func (h *HTTP) ListenAndServe(ctx context.Context, listener net.Listener, secure
 	return err
 }
 
-// routes returns the handler of ListenAndServe.
 func (h *HTTP) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
@@ -138,7 +137,6 @@ type connections struct {
 	open map[net.Conn]*connection
 }
 
-// connection is an open connection.
 type connection struct {
 	since   time.Time // of the last change
 	serving int       // requests in their handler
@@ -172,7 +170,6 @@ func (c *connections) evict() {
 	}
 }
 
-// note forgets a closed connection.
 func (c *connections) note(conn net.Conn, state http.ConnState) {
 	if state == http.StateClosed || state == http.StateHijacked {
 		c.mu.Lock()

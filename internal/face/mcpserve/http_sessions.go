@@ -164,7 +164,6 @@ func (s *sessions) hasRoomLocked() bool {
 	return true
 }
 
-// remove closes a session in the background.
 func (s *sessions) remove(o *openSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

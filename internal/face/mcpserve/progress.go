@@ -28,7 +28,6 @@ func (s *Server) progress(ctx context.Context, in *requestInfo) (report func(too
 	return r.report, r.stop
 }
 
-// reporter sends the progress of one call.
 type reporter struct {
 	pending    chan tool.Progress
 	quit, done chan struct{}
@@ -76,7 +75,6 @@ func (r *reporter) run(ctx context.Context, heartbeat time.Duration) {
 	}
 }
 
-// forward sends the tool's report.
 func (r *reporter) forward(p tool.Progress) {
 	r.total, r.text = p.Total, p.Message
 	r.grow(p.Done)

@@ -77,7 +77,6 @@ func (s *Server) readResource(ctx context.Context, request *mcp.ReadResourceRequ
 // serverError is JSON-RPC's code for other errors.
 const serverError = -32000
 
-// failure converts a tool's error to a protocol error.
 func failure(e *tool.Error) error {
 	code := int64(serverError)
 	switch e.Code {

@@ -84,7 +84,6 @@ func (s *Server) runLinks(session *host.Session, outcome *host.Outcome) []mcp.Co
 	return links
 }
 
-// runPage is a parsed link.
 type runPage struct {
 	uri            string // without the query
 	session        string
@@ -143,7 +142,6 @@ func parseRun(uri string) (runPage, error) {
 	return p, nil
 }
 
-// readPage reads a page of a kept output.
 func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
 	file, err := s.openRun(p)
 	if err != nil {

@@ -32,7 +32,6 @@ func (s *Server) sampler(in *requestInfo) func(context.Context, tool.SampleReque
 	}
 }
 
-// sampling converts a question to a model.
 func sampling(request tool.SampleRequest) *mcp.CreateMessageParams {
 	p := &mcp.CreateMessageParams{SystemPrompt: request.System, MaxTokens: int64(request.MaxTokens)}
 	for _, m := range request.Messages {
@@ -48,7 +47,6 @@ func sampling(request tool.SampleRequest) *mcp.CreateMessageParams {
 	return p
 }
 
-// textOf joins the texts of an answer.
 func textOf(contents []mcp.Content) string {
 	var texts []string
 	for _, c := range contents {

@@ -34,7 +34,6 @@ type searchTool struct {
 //go:embed tools
 var definitionFiles embed.FS
 
-// searchTools returns the three.
 var searchTools = sync.OnceValue(func() []searchTool {
 	d := definition.Read(definitionFiles, nil)
 	return []searchTool{
@@ -54,7 +53,6 @@ func (t searchTool) Call(context.Context, *tool.Call) (*tool.Result, error) {
 	return nil, tool.Errorf(tool.Unsupported, "%s is a tool of the MCP server", t.def.Name).Suggest("Call it over MCP.")
 }
 
-// handler checks the parameters and answers.
 func (t searchTool) handler(s *Server) mcp.ToolHandler {
 	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		compiled, err := schema.Compile(t.def.Parameters)

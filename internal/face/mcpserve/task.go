@@ -101,7 +101,6 @@ func (t *task) ask(ctx context.Context, requests mcp.InputRequestMap,
 	return responses, json.Unmarshal(tool.MustMarshal(t.given), &responses) == nil
 }
 
-// end stores the call's outcome.
 func (t *task) end(result *mcp.CallToolResult, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +121,6 @@ func (t *task) end(result *mcp.CallToolResult, err error) {
 	}
 }
 
-// state returns the task as sent to clients.
 func (t *task) state() *taskState {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -63,7 +63,6 @@ type acknowledged struct {
 	ResultType string `json:"resultType"`
 }
 
-// taskParams are the parameters of all the extension's methods.
 type taskParams struct {
 	mcp.ParamsBase
 	TaskID         string                     `json:"taskId"`
@@ -76,7 +75,6 @@ type tasks struct {
 	byID map[string]*task
 }
 
-// taskKey is the context key of a call's task.
 type taskKey struct{}
 
 // declaresTasks reports whether a client of a revision without sessions supports tasks.
@@ -284,7 +282,6 @@ func named(request *mcp.CallToolRequest, id string) *mcp.CallToolRequest {
 	return &again
 }
 
-// runTask runs the call with the answers to its questions.
 func (s *Server) runTask(ctx context.Context, t *task, request *mcp.CallToolRequest,
 	do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error),
 	questions chan<- *mcp.CallToolResult, taken <-chan struct{}, required bool) {
@@ -345,7 +342,6 @@ func (s *Server) liveTask(id string) *task {
 	return s.tasks.byID[id]
 }
 
-// getTask answers tasks/get.
 func (s *Server) getTask(ctx context.Context, params *taskParams) (mcp.Result, error) {
 	if t := s.liveTask(params.TaskID); t != nil {
 		return t.state(), nil
@@ -376,7 +372,6 @@ func (s *Server) updateTask(ctx context.Context, params *taskParams) (mcp.Result
 	return &acknowledged{ResultType: "complete"}, nil
 }
 
-// cancelTask answers tasks/cancel.
 func (s *Server) cancelTask(ctx context.Context, params *taskParams) (mcp.Result, error) {
 	t := s.liveTask(params.TaskID)
 	if t == nil {

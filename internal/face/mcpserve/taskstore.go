@@ -7,7 +7,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// keptState is a stored task state.
 type keptState struct {
 	mcp.ResultBase
 	data json.RawMessage

@@ -73,7 +73,6 @@ func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool
 // escapes match JSON escapes that may stand for invisible characters.
 var escapes = matching.Lazy(`\\[ubfr]`)
 
-// schemaWriter copies JSON in order.
 type schemaWriter struct {
 	decoder *json.Decoder
 	out     bytes.Buffer
@@ -102,7 +101,6 @@ func (w *schemaWriter) value(key string) error {
 	return nil
 }
 
-// group copies the members of an object or list.
 func (w *schemaWriter) group(open json.Delim, key string) error {
 	w.out.WriteString(open.String())
 	for n := 0; w.decoder.More(); n++ {

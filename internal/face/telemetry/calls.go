@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// partKey is the context key of the current part's number.
 type partKey struct{}
 
 func partOf(ctx context.Context) uint64 {

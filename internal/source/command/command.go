@@ -53,7 +53,6 @@ func New(spec argv.Spec, deps Deps) (tool.Tool, error) {
 	return c, nil
 }
 
-// command is a tool that runs a program.
 type command struct {
 	spec       argv.Spec
 	deps       Deps
@@ -138,7 +137,6 @@ func (c *command) timeout() time.Duration {
 	return DefaultTimeout
 }
 
-// programName returns the program as the spec names it.
 func (c *command) programName() string {
 	if c.spec.Passthrough != nil {
 		return c.spec.Passthrough.Command

@@ -80,7 +80,6 @@ func parseLog(text string) (slog.Level, string) {
 	return slog.LevelInfo, text
 }
 
-// withoutReports removes report lines from standard error.
 func withoutReports(text []byte, prefix string) []byte {
 	if prefix == "" || len(text) == 0 {
 		return text

@@ -20,7 +20,6 @@ import (
 // maxPiece bounds a file or output as a content part, in bytes.
 const maxPiece = 10 << 20
 
-// maker makes a spec's declared content.
 type maker struct {
 	workspace *workspace.Workspace
 	values    map[string]any

@@ -93,7 +93,6 @@ func (c *command) failure(code tool.Code, p *proc.Result, format string, args ..
 		With("stderr", p.Stderr.String())
 }
 
-// denied explains the sandbox's part in a failure.
 func (c *command) denied(p *proc.Result) string {
 	if c.deps.Denied == nil {
 		return ""

@@ -112,7 +112,6 @@ type Spec struct {
 	Confinement string `json:"confinement,omitempty"`
 }
 
-// check rejects an invalid spec.
 func (s *Spec) check() error {
 	wrong := func(what, next string) error {
 		return tool.Errorf(tool.InvalidArgument, "the MCP server %q %s", s.Name, what).Suggest("%s", next)

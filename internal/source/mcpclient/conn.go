@@ -231,7 +231,6 @@ func (c *conn) stop() {
 	c.release()
 }
 
-// release frees the connection's resources.
 func (c *conn) release() {
 	c.freed.Do(func() {
 		c.disconnect()

@@ -44,7 +44,6 @@ func (s *server) remoteTools(found *listing) []tool.Tool {
 	return tools
 }
 
-// portable returns a tool's offered name.
 func (s *server) portable(t *upstreamTool) string {
 	return tool.PortableName(s.spec.Prefix+t.Name, maxName)
 }
@@ -57,7 +56,6 @@ func (s *Source) Offered(own string) string {
 	return s.server.portable(&upstreamTool{Name: own})
 }
 
-// selects reports whether a tool is included and not excluded.
 func (s *Spec) selects(name string) bool {
 	return (len(s.Include) == 0 || matchesAny(s.Include, name)) && !matchesAny(s.Exclude, name)
 }

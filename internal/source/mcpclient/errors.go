@@ -50,7 +50,6 @@ func (c *conn) explain(code tool.Code, message, next string) *tool.Error {
 	return e
 }
 
-// startError explains why connecting failed.
 func (c *conn) startError(err error, took time.Duration) *tool.Error {
 	name := c.server.spec.Name
 	if own, ok := errors.AsType[*tool.Error](err); ok && c.http != nil {
@@ -82,7 +81,6 @@ func (c *conn) startError(err error, took time.Duration) *tool.Error {
 		"Check that it runs and that its mcp block in agent.hcl names it rightly.")
 }
 
-// endError returns the error of a connection that ended unexpectedly.
 func (c *conn) endError(when string) *tool.Error {
 	how := "the connection broke"
 	if c.process != nil && c.exited(exitWait) {

@@ -90,7 +90,6 @@ func (c *httpClient) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// sentIn returns a request's message, or nil.
 func sentIn(request *http.Request) (*jsonrpc.Request, error) {
 	if request.Method != http.MethodPost || request.Body == nil {
 		return nil, nil

@@ -77,7 +77,6 @@ func (b *wholeBody) load() {
 	b.ready = b.client.messages(data)
 }
 
-// eventBody is a stream of server-sent events.
 type eventBody struct {
 	boundedBody
 	pending []byte // an incomplete event

@@ -30,7 +30,6 @@ type listing struct {
 	Tools        []upstreamTool `json:"tools"`
 }
 
-// upstreamTool is a tool as the server describes it.
 type upstreamTool struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
@@ -49,7 +48,6 @@ type annotations struct {
 	OpenWorld   *bool  `json:"openWorldHint,omitempty"`
 }
 
-// digest identifies a list of tools.
 func (l *listing) digest() string {
 	sum := sha256.Sum256(tool.MustMarshal(l.Tools))
 	return hex.EncodeToString(sum[:16])
@@ -160,7 +158,6 @@ func (c *conn) listAgain() {
 	c.server.learn(found)
 }
 
-// tools lists the server's tools; see Source.Tools.
 func (s *server) tools(ctx context.Context) ([]tool.Tool, error) {
 	found, ok := s.known()
 	if !ok {
@@ -179,7 +176,6 @@ func (s *server) tools(ctx context.Context) ([]tool.Tool, error) {
 	return s.remoteTools(found), nil
 }
 
-// offer notes the listing that was offered.
 func (s *server) offer(digest string) {
 	s.Lock()
 	defer s.Unlock()

@@ -49,7 +49,6 @@ type pendingCall struct {
 	expiry  *time.Timer
 }
 
-// question is a server's request to the caller.
 type question struct {
 	ask    func(ctx context.Context, call *tool.Call) (any, error)
 	answer chan any
@@ -90,7 +89,6 @@ func (fs *pendingCalls) resume(name string, call *tool.Call) *pendingCall {
 	return f
 }
 
-// begin sends a call to the server.
 func (fs *pendingCalls) begin(c *conn, name string, call *tool.Call, trace map[string]any) *pendingCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &pendingCall{

@@ -57,7 +57,6 @@ func (s *server) known() (l *listing, ok bool) {
 	return s.listing, s.listing != nil && s.fresh
 }
 
-// acquire returns the open connection, opening one if necessary.
 func (s *server) acquire(ctx context.Context) (*conn, error) {
 	s.known()
 	return s.Acquire(ctx, s)
@@ -79,7 +78,6 @@ func (s *server) Begin(context.Context) *conn {
 	return l
 }
 
-// run opens the connection, watches it and notes its end.
 func (s *server) run(c *conn) {
 	began := time.Now()
 	found, err := c.open()

@@ -22,7 +22,6 @@ const pingWait = 5 * time.Second
 // endWait is how long a failed request waits for the connection to end.
 const endWait = 200 * time.Millisecond
 
-// remoteTool is a tool of an upstream server.
 type remoteTool struct {
 	server     *server
 	name       string // at the server
@@ -132,7 +131,6 @@ func (f *pendingCall) roundTrip(ctx context.Context) (*tool.Result, error) {
 	return nil, f.conn.callError(ctx, f.tool, err)
 }
 
-// callError explains why a request failed.
 func (c *conn) callError(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -24,7 +24,6 @@ import (
 // writeWait is how long a write may continue after its caller gave up.
 const writeWait = 3 * time.Second
 
-// transport starts the program, or sets up the HTTP client.
 func (c *conn) transport() (mcp.Transport, error) {
 	spec, options := c.server.spec, c.server.client.options
 	if spec.URL != "" {

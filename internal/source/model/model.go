@@ -139,7 +139,6 @@ type message struct {
 	Content any    `json:"content"`
 }
 
-// part is a part of a message.
 type part struct {
 	Type  string     `json:"type"`
 	Text  string     `json:"text,omitempty"`
@@ -234,7 +233,6 @@ func (c *Client) place(sentence string) string {
 	return sentence + " (" + c.options.Place + ")."
 }
 
-// completion is the used part of an answer.
 type completion struct {
 	Model   string `json:"model"`
 	Choices []struct {

@@ -188,7 +188,6 @@ func (l *Lock) Pin(c config.Plugin) (config.LockedPlugin, *install.Installed, er
 	return l.set(c.Name, found, c.Version, l.portable(found.From)), found, nil
 }
 
-// pinProgram pins a program named by path.
 func (l *Lock) pinProgram(c config.Plugin) (config.LockedPlugin, error) {
 	sum, err := plugins.Checksum(c.Source)
 	if err != nil {

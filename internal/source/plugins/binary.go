@@ -26,7 +26,6 @@ type binary struct {
 	self     bool
 }
 
-// openBinary opens the plugin's program and verifies the spec's checksum.
 func (p *plugin) openBinary() (*binary, error) {
 	if p.spec.Shipped {
 		return p.hostBinary()
@@ -104,7 +103,6 @@ func (b *binary) verify(spec Spec) error {
 		With("path", b.path)
 }
 
-// hash computes the checksum unless known.
 func (b *binary) hash() error {
 	if b.sha256 != "" || b.file == nil {
 		return nil

@@ -123,7 +123,6 @@ func validName(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
-// learn stores the description of a started plugin.
 func (p *plugin) learn(d *pluginclient.Description, b *binary) {
 	p.Lock()
 	p.description = d

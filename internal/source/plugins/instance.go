@@ -266,7 +266,6 @@ func (in *instance) explain(code tool.Code, message, next string) *tool.Error {
 	return e
 }
 
-// crashError returns the error for an unexpected end.
 func (in *instance) crashError(when string) *tool.Error {
 	return in.explain(tool.Unavailable,
 		fmt.Sprintf("plugin %s %s: %s", in.plugin.spec.Name, when, in.runner.exitStatus()),

@@ -180,7 +180,6 @@ func (r *guardedRunner) lines(stream string) io.Writer {
 	return &lineWriter{take: func(line []byte) { r.output.take(stream, line) }}
 }
 
-// lineWriter splits its input into lines.
 type lineWriter struct {
 	take    func([]byte)
 	pending []byte

@@ -106,7 +106,6 @@ func (p *plugin) Begin(ctx context.Context) *instance {
 	return in
 }
 
-// run starts the process, watches it and notes its end.
 func (p *plugin) run(in *instance) {
 	began := time.Now()
 	in.failure = in.start()

@@ -17,7 +17,6 @@ type record struct {
 	attrs   []slog.Attr
 }
 
-// text returns the record as one line for people.
 func (r record) text() string {
 	parts := []string{r.message}
 	for _, a := range r.attrs {

@@ -20,7 +20,6 @@ const exitWait = 2 * time.Second
 // parameters.
 const renderTimeout = 10 * time.Second
 
-// tools lists the plugin's tools; see Source.Tools.
 func (p *plugin) tools(ctx context.Context) ([]tool.Tool, error) {
 	if p.shipped != nil {
 		return p.shippedTools(), nil

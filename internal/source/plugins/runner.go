@@ -96,7 +96,6 @@ func newRunner(p *plugin) *guardedRunner {
 // groups.
 const runMarker = "TOOLHOST_PLUGIN_RUN="
 
-// prepare opens and verifies the program.
 func (r *guardedRunner) prepare() error {
 	b, err := r.plugin.openBinary()
 	if err != nil {
@@ -198,7 +197,6 @@ func (r *guardedRunner) launch() ([]*os.File, error) {
 	return []*os.File{stdout, stderr}, nil
 }
 
-// pipes makes pipes until one fails.
 type pipes struct {
 	files []*os.File
 	err   error
@@ -340,7 +338,6 @@ func (r *guardedRunner) hasExited() bool {
 	}
 }
 
-// exitStatus describes how the process ended.
 func (r *guardedRunner) exitStatus() string {
 	select {
 	case <-r.exited:

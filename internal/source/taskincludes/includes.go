@@ -142,7 +142,6 @@ func (s *sources) resolve(dir, include string) string {
 	return path.Join(dir, filepath.ToSlash(include))
 }
 
-// includes lists a Taskfile's includes.
 func (s *sources) includes(name string) (paths []string) {
 	var parsed struct {
 		Includes map[string]yaml.Node `yaml:"includes"`

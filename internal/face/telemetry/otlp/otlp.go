@@ -59,7 +59,6 @@ func Serve(ctx context.Context, in io.Reader, options Options) error {
 	return err
 }
 
-// sender is a running exporter and its open spans.
 type sender struct {
 	traces   *sdktrace.TracerProvider
 	complain func(error)

@@ -52,7 +52,6 @@ type Config struct {
 // attended reports whether a login needs the user.
 func (c *Config) attended() bool { return c.Grant == "" || c.Grant == AuthorizationCode }
 
-// secret returns the configured client's secret, or "".
 func (c *Config) secret() (string, error) {
 	if c.ClientSecretFile == "" {
 		return c.ClientSecret, nil

@@ -104,7 +104,6 @@ func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 	return nil
 }
 
-// issuer chooses the authorization server.
 func (s *Server) issuer(named []string) (string, error) {
 	if len(named) == 0 {
 		return "", s.errorf(tool.Unsupported,
@@ -182,7 +181,6 @@ func (s *Server) wanted(p *place, c challenge, more []string) []string {
 	return union(scopes, more)
 }
 
-// union adds the missing scopes.
 func union(scopes, more []string) []string {
 	for _, scope := range more {
 		if !slices.Contains(scopes, scope) {

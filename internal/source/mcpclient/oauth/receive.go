@@ -30,10 +30,8 @@ type Page struct {
 // the login. The context ends with the login.
 type Visit func(ctx context.Context, page Page) error
 
-// callback is the redirect path.
 const callback = "/callback"
 
-// answer is the result of a page.
 type answer struct{ code, iss string }
 
 // receiver waits for the redirect, on the loopback address (RFC 8252, section 7.3).

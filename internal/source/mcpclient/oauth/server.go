@@ -111,7 +111,6 @@ func (s *Server) Hide(data []byte) []byte {
 // shortest is the least length of a redacted value: shorter ones are no secrets, and occur by chance.
 const shortest = 8
 
-// load returns the login, or nil.
 func (s *Server) load() (*Login, error) {
 	l, err := s.store.load(s.options.URL, &s.config)
 	if l != nil {
@@ -166,7 +165,6 @@ func (s *Server) revive(ctx context.Context, old *Login) (*Login, error) {
 	return s.load()
 }
 
-// take waits for exclusive use.
 func (s *Server) take(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -231,7 +229,6 @@ func (s *Server) Authorize(ctx context.Context, request *http.Request, response 
 	return s.obtain(ctx, c, nil, l)
 }
 
-// bearer returns the request's token.
 func bearer(header http.Header) string {
 	const scheme = "Bearer "
 	if value := header.Get("Authorization"); len(value) > len(scheme) && value[:len(scheme)] == scheme {

@@ -46,12 +46,10 @@ type Login struct {
 // early is how long before its end a token counts as expired, as a request takes time.
 const early = 30 * time.Second
 
-// fresh reports whether the access token is still valid.
 func (l *Login) fresh() bool {
 	return l.AccessToken != "" && (l.Expires.IsZero() || time.Until(l.Expires) > early)
 }
 
-// secrets returns the values to redact.
 func (l *Login) secrets() []string {
 	return slices.DeleteFunc([]string{l.AccessToken, l.RefreshToken, l.ClientSecret},
 		func(s string) bool { return s == "" })
@@ -102,7 +100,6 @@ func (s *Store) File(server string, c Config) string {
 	return filepath.Join(s.dir, key(server, &c)+".json")
 }
 
-// load returns the login at a server, or nil.
 func (s *Store) load(server string, c *Config) (*Login, error) {
 	if s.dir == "" {
 		s.mu.Lock()

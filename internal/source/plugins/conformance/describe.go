@@ -16,13 +16,11 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/toolpb"
 )
 
-// plugin is the configured main process's description.
 type plugin struct {
 	*pluginclient.Description
 	tools map[string]*described
 }
 
-// described is a tool with its compiled schemas.
 type described struct {
 	pluginclient.Tool
 	params, returns *schema.Schema // returns may be nil

@@ -80,7 +80,6 @@ type check struct {
 	run         func(context.Context, *kit) error
 }
 
-// kit is one run.
 type kit struct {
 	options   Options
 	workspace string
@@ -193,7 +192,6 @@ func (k *kit) another(ctx context.Context) (*process, error) {
 	return k.start(ctx, "1,2")
 }
 
-// ready returns the main process and its description.
 func (k *kit) ready() (*process, *plugin, error) {
 	p, err := k.started()
 	if err == nil && k.plugin == nil {
@@ -202,7 +200,6 @@ func (k *kit) ready() (*process, *plugin, error) {
 	return p, k.plugin, err
 }
 
-// checks lists all checks in order.
 func checks() []check {
 	var all []check
 	all = append(all, startChecks()...)

@@ -90,7 +90,6 @@ func (k *kit) launch(versions string, cookie bool) (*process, error) {
 	return p, nil
 }
 
-// collect reads the process's output, then waits for its end.
 func (p *process) collect(stdout, stderr io.Reader) {
 	var reading sync.WaitGroup
 	reading.Go(func() { eachLine(stdout, p.printed) })

@@ -25,7 +25,6 @@ func (s *services) Ask(_ context.Context, _ string, form tool.Form) (tool.Answer
 	return tool.Answer{Action: "accept", Content: fill(form.Schema)}, nil
 }
 
-// fill returns a valid object for a simple schema.
 func fill(raw json.RawMessage) json.RawMessage {
 	var s struct {
 		Properties map[string]struct {

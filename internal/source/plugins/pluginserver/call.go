@@ -53,7 +53,6 @@ func (s *server) call(ctx context.Context, start *toolpb.Call, svc *services) (r
 	return t.Call(ctx, call)
 }
 
-// finish ends the stream with the call's outcome.
 func (svc *services) finish(ctx context.Context, result *tool.Result, err error) error {
 	if sendErr := svc.send(outcome(ctx, result, err)); status.Code(sendErr) == codes.ResourceExhausted {
 		return svc.send(outcome(ctx, nil, tool.Errorf(tool.TooLarge,

@@ -30,7 +30,6 @@ func (s *services) send(m *toolpb.CallResponse) error {
 	return s.stream.Send(m)
 }
 
-// receive handles the host's messages until the call ends.
 func (s *services) receive(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
 		m, err := s.stream.Recv()
