@@ -67,7 +67,6 @@ func goBuild(name, pkg string) (string, error) {
 	return path, err
 }
 
-// project is a workspace with the Taskfile tools.
 type project struct {
 	t       *testing.T
 	dir     string

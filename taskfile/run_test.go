@@ -47,7 +47,6 @@ func TestRunEqualsTask(t *testing.T) {
 	}
 }
 
-// taskExe hides which program ran the tasks.
 func taskExe(t *testing.T, s string) string {
 	return strings.NewReplacer(build(t).child, "TASK", build(t).task, "TASK").Replace(s)
 }

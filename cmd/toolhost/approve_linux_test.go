@@ -158,7 +158,6 @@ func TestApprovingNeedsATerminal(t *testing.T) {
 	assert.Contains(t, stderr, "needs a terminal")
 }
 
-// cloned returns the command of another server like s.
 func cloned(s *rpcServer) *exec.Cmd {
 	cmd := exec.Command(s.cmd.Path, s.cmd.Args[1:]...)
 	cmd.Dir, cmd.Env = s.cmd.Dir, s.cmd.Env

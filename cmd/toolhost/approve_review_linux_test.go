@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// approveID matches a waiting call's ID.
 var approveID = regexp.MustCompile("`toolhost approve ([a-z0-9]+)`")
 
 const reviewFirst = `

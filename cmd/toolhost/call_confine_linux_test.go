@@ -75,7 +75,6 @@ func newConfinedProject(t *testing.T, settings, grants string) confinedProject {
 	return p
 }
 
-// prober returns the built program of testdata/prober.
 func prober(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(binaries, "prober")

@@ -28,7 +28,6 @@ func accessList() []byte {
 	return list
 }
 
-// listOf returns a file's access control list, or nil.
 func listOf(t *testing.T, path string) []byte {
 	t.Helper()
 	list := make([]byte, 512)

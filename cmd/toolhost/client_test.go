@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// deadline bounds every wait.
 const deadline = testproc.Patience
 
 type rpcMessage struct {
@@ -121,7 +120,6 @@ func serveCommand(t *testing.T, cmd *exec.Cmd) *rpcServer {
 	return s
 }
 
-// stderrOf keeps what the server logs.
 type stderrOf rpcServer
 
 func (s *stderrOf) Write(p []byte) (int, error) {
@@ -196,7 +194,6 @@ func (s *rpcServer) send(line string) {
 	require.NoError(s.t, err)
 }
 
-// start sends a request and returns its id.
 func (s *rpcServer) start(method string, params any) string {
 	s.t.Helper()
 	s.mu.Lock()
@@ -211,7 +208,6 @@ func (s *rpcServer) start(method string, params any) string {
 	return string(id)
 }
 
-// wait waits for the answer to a request.
 func (s *rpcServer) wait(id string) *rpcMessage {
 	s.t.Helper()
 	s.until("the answer to "+id, func() bool { return s.answers[id] != nil })
@@ -235,7 +231,6 @@ func (s *rpcServer) hello() {
 	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// call calls a tool with JSON arguments.
 func (s *rpcServer) call(tool, arguments string) *toolResult {
 	s.t.Helper()
 	return s.result(s.startCall(tool, arguments))
@@ -255,7 +250,6 @@ func (s *rpcServer) result(id string) *toolResult {
 	return r
 }
 
-// offered returns the names of tools/list.
 func (s *rpcServer) offered() []string {
 	s.t.Helper()
 	m := s.request("tools/list", map[string]any{})
@@ -269,7 +263,6 @@ func (s *rpcServer) offered() []string {
 	return names
 }
 
-// noted counts the notifications of a method.
 func (s *rpcServer) noted(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

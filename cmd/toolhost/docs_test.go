@@ -50,7 +50,6 @@ func TestPages(t *testing.T) {
 	assert.Greater(t, pieces, 20)
 }
 
-// fenced returns a page's code blocks of a language.
 func fenced(page, language string) (blocks []string) {
 	blocksOfPage := regexp.MustCompile("(?ms)^ *```(\\w*)\n(.*?)^ *```")
 	for _, match := range blocksOfPage.FindAllStringSubmatch(page, -1) {
@@ -99,7 +98,6 @@ func parsesAsCall(t *testing.T, words []string) {
 	assert.NoError(t, found.ValidateArgs(found.Flags().Args()), words)
 }
 
-// namesCommand checks for an existing command with existing flags.
 func namesCommand(t *testing.T, words []string) {
 	t.Helper()
 	found, rest, err := commandTree().Find(words[1:])

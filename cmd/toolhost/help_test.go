@@ -19,7 +19,6 @@ func commands(c *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// commandTree returns a new command tree.
 func commandTree() *cobra.Command {
 	root := new(app).root()
 	root.InitDefaultCompletionCmd()

@@ -16,7 +16,6 @@ import (
 
 const module = "github.com/toolhost/toolhost"
 
-// listedPackage is go list's output for a package.
 type listedPackage struct {
 	ImportPath string
 	Imports    []string

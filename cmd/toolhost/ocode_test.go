@@ -20,7 +20,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// ocodeResult is the contract's result object.
 type ocodeResult struct {
 	Success  bool           `json:"success"`
 	Output   string         `json:"output"`
@@ -199,7 +198,6 @@ func TestOcodeThinks(t *testing.T) {
 	assert.True(t, r.IsError || o.Metadata["used_model"] == false, "%v", o)
 }
 
-// intact checks that the memories are whole JSON.
 func intact(t *testing.T, dir string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(stateOf(t, dir), "memories.json"))

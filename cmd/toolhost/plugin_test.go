@@ -51,7 +51,6 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// in returns the same user in another directory.
 func (u *pluginUser) in(dir string) *pluginUser {
 	other := *u
 	other.dir = dir
@@ -69,7 +68,6 @@ func (u *pluginUser) run(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// must runs toolhost, which must succeed.
 func (u *pluginUser) must(args ...string) string {
 	u.t.Helper()
 	out, errs, code := u.run(args...)

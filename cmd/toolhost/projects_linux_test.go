@@ -56,7 +56,6 @@ func copyExample(t *testing.T, name string, more ...string) *exampleProject {
 	return &exampleProject{t, dir, env}
 }
 
-// run runs a program in the project.
 func (p *exampleProject) run(name string, args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.t.Context(), name, args...)
@@ -76,7 +75,6 @@ func (p *exampleProject) toolhost(args ...string) (stdout, stderr string, code i
 	return p.run(filepath.Join(binaries, "toolhost"), args...)
 }
 
-// read reads a file of the project.
 func (p *exampleProject) read(name string) string {
 	p.t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, name))

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readmeBlocks returns the README's code blocks of a language.
 func readmeBlocks(t *testing.T, language string) []string {
 	t.Helper()
 	data, err := os.ReadFile("../../README.md")

@@ -93,7 +93,6 @@ func (s *served) send(id int, method, params string) {
 	require.NoError(s.t, err)
 }
 
-// begin initializes the session.
 func (s *served) begin() {
 	s.t.Helper()
 	s.send(1, "initialize",
@@ -103,7 +102,6 @@ func (s *served) begin() {
 	require.NoError(s.t, err)
 }
 
-// next returns the next answer.
 func (s *served) next() map[string]any {
 	s.t.Helper()
 	answer := testproc.Receive(s.t, s.answers, "an answer")
@@ -111,7 +109,6 @@ func (s *served) next() map[string]any {
 	return answer
 }
 
-// hangUp closes the server's input.
 func (s *served) hangUp() {
 	_ = s.in.Close()
 	for testproc.Receive(s.t, s.answers, "the end") != nil { //nolint:revive // what was still on its way

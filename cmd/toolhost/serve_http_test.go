@@ -30,7 +30,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// httpServer is a running toolhost serve --http.
 type httpServer struct {
 	t      *testing.T
 	url    string
@@ -99,7 +98,6 @@ func offeredTo(t *testing.T, session *mcp.ClientSession) []string {
 	return names
 }
 
-// withHeader sends a header with every request.
 type withHeader struct{ name, value string }
 
 func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {

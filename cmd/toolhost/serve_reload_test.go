@@ -25,7 +25,6 @@ func extra(name string) string {
 		"    argv = [\"echo\", \"hi\"]\n  }\n}\n", name)
 }
 
-// doctor returns doctor's report of servers here.
 func doctor(t *testing.T, dir string) string {
 	t.Helper()
 	stdout, _, _ := runIn(t, dir, "doctor")

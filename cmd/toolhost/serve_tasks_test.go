@@ -98,7 +98,6 @@ func (s taskServer) get(id string) *taskAnswer {
 	return answer
 }
 
-// settled waits until a task has ended.
 func (s taskServer) settled(id string) *taskAnswer {
 	s.t.Helper()
 	var answer *taskAnswer

@@ -221,7 +221,6 @@ func TestKillsOfTasks(t *testing.T) {
 	t.Logf("%d servers killed: %d calls lost, %d with their result", rounds, lost, told)
 }
 
-// readFile returns a file's content, "" if missing.
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)

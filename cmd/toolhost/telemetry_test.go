@@ -106,7 +106,6 @@ func attributes(list []*common.KeyValue) map[string]string {
 	return out
 }
 
-// span returns the only span of a name.
 func (c *collector) span(t *testing.T, name string) *trace.Span {
 	t.Helper()
 	c.mu.Lock()

@@ -52,7 +52,6 @@ func TestModelBlock(t *testing.T) {
 	assert.ErrorIs(t, err, host.ErrNoModel)
 }
 
-// openTest opens the project of an agent.hcl.
 func openTest(t *testing.T, file string) *Project {
 	t.Helper()
 	read := func() (*config.Config, error) {

@@ -123,7 +123,6 @@ var treeRecipes = [][]string{
 
 var placeD = regexp.MustCompile(`\bD\b`)
 
-// treeSteps returns the lines of a script.
 func treeSteps(r *rand.Rand) (steps []string) {
 	for range 1 + r.IntN(3) {
 		recipe := slices.Clone(treeRecipes[r.IntN(len(treeRecipes))])
@@ -146,7 +145,6 @@ func treeSteps(r *rand.Rand) (steps []string) {
 	return steps
 }
 
-// treeStep returns one line.
 func treeStep(r *rand.Rand) string {
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	path := func() string { return filepath.Join(pick(treeDirs), pick(treeIn), pick(treeNames)) }
@@ -216,7 +214,6 @@ seen="$seen<$found>"
 if [ "$MORE" ]; then git rev-parse --short HEAD; git diff --cached --quiet; git describe --all; git ls-files --others; git stash list; git fetch -q; git submodule status
 for o in rebase cherry-pick am; do echo d > a; git add a; git $o --continue; done; git commit -q --allow-empty -m x; git checkout -q HEAD~0; git checkout -q -; fi) </dev/null; done >/dev/null 2>&1`
 
-// userGit runs a script as the user.
 func userGit(t *testing.T, dir, home, script string, env ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

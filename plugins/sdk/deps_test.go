@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dependencies lists a package's dependencies.
 func dependencies(t *testing.T, pkg string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", pkg).Output()

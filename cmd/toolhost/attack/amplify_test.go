@@ -28,7 +28,6 @@ func serveLoudly() {
 	serveEvilMCP()
 }
 
-// loudUpstream returns that server's block.
 func loudUpstream(lines int) string {
 	return strings.Replace(upstream(""), `ATTACK_ROLE = "mcp"`,
 		fmt.Sprintf(`ATTACK_ROLE = "loud", ATTACK_LINES = "%d"`, lines), 1)

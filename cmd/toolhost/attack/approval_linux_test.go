@@ -29,7 +29,6 @@ import (
 // user answers a form.
 type user func(form map[string]any) map[string]any
 
-// message is a message of JSON-RPC.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -100,7 +99,6 @@ func (c *asking) receive() message {
 	}
 }
 
-// call makes a call; u answers what is asked.
 func (c *asking) call(tool, params string, u user) string {
 	c.a.t.Helper()
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool,
@@ -212,7 +210,6 @@ func TestAnApprovalIsReplayed(t *testing.T) {
 	assert.Equal(t, "ran\n", string(data), "it is good for one")
 }
 
-// unseen returns a text's invisible characters.
 func unseen(text string) (found []string) {
 	for _, r := range text {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {

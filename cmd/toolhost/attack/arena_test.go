@@ -95,7 +95,6 @@ func (a *arena) write(dir, name, content string, mode fs.FileMode) {
 	}
 }
 
-// link makes a symlink in the workspace.
 func (a *arena) link(target, name string) {
 	a.t.Helper()
 	path := filepath.Join(a.ws, filepath.FromSlash(name))

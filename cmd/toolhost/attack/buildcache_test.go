@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// buildCache returns the directory of Go's build cache.
 func buildCache(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command(testneed.Program(t, "go"), "env", "GOCACHE").Output()

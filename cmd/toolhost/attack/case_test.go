@@ -44,7 +44,6 @@ func oneOverMCP(t *testing.T, h *host, x attack) {
 	_ = oneOverMCPResult(t, h, x)
 }
 
-// oneOverMCPResult is oneOverMCP that also returns the result.
 func oneOverMCPResult(t *testing.T, h *host, x attack) (r *result) {
 	t.Helper()
 	t.Run(x.name, func(t *testing.T) {
@@ -56,7 +55,6 @@ func oneOverMCPResult(t *testing.T, h *host, x attack) (r *result) {
 	return r
 }
 
-// onCommandLine makes one attack as a command-line call.
 func onCommandLine(t *testing.T, a *arena, env []string, toolset string, x attack) *result {
 	t.Helper()
 	tally.note(tally.cases, x.group, x.name)
@@ -65,7 +63,6 @@ func onCommandLine(t *testing.T, a *arena, env []string, toolset string, x attac
 	return r
 }
 
-// judge compares an attack's outcome with the expected one.
 func (x attack) judge(t *testing.T, r *result, found []violation) {
 	t.Helper()
 	for _, v := range found {

@@ -26,7 +26,6 @@ const (
 	checkResult  = "one result"
 )
 
-// violation is a failed check.
 type violation struct{ check, what string }
 
 // inspect makes the checks of the surroundings; said is the program's whole output.

@@ -123,7 +123,6 @@ func (h *host) awaitTool(name string) {
 	}), "%s is offered: %s", name, h.stderr.String())
 }
 
-// said returns the whole answer to a request.
 func (h *host) said(id string) string { return string(h.wait(id, patience)) }
 
 // A file with mistakes ends no server: a client would not show why.

@@ -60,7 +60,6 @@ func (a *arena) program(more []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// cli makes a call on the command line.
 func (a *arena) cli(env []string, toolset, tool, params string) *result {
 	a.t.Helper()
 	args := []string{"call", tool, "--json", "--params", "-"}
@@ -127,7 +126,6 @@ func (r *result) read(toolset string, stdout []byte) {
 	}
 }
 
-// host is a running toolhost serve.
 type host struct {
 	a      *arena
 	cmd    *exec.Cmd
@@ -180,7 +178,6 @@ func newHost(a *arena, cmd *exec.Cmd) *host {
 	return h
 }
 
-// begin starts the program.
 func (h *host) begin() {
 	h.a.t.Helper()
 	var err error
@@ -232,7 +229,6 @@ func (h *host) take(line string) {
 
 func (h *host) send(line string) { _, _ = io.WriteString(h.in, line+"\n") }
 
-// start sends a request and returns its id.
 func (h *host) start(method, params string) string {
 	h.mu.Lock()
 	h.nextID++
@@ -317,7 +313,6 @@ func (h *host) finish(id string, began time.Time) *result {
 	return r
 }
 
-// recorded returns the record's files.
 func (a *arena) recorded() []string {
 	files, _ := filepath.Glob(filepath.Join(a.home, ".local/state/toolhost/*/record/*.jsonl"))
 	return files

@@ -29,7 +29,6 @@ var plantInHost = []string{
 	"rmdir %[1]s; ln -s {WS}/mine %[1]s; mkdir mine; echo owned > mine/owned",
 }
 
-// owned lists what an attack put there.
 func (a *arena) owned() (found []violation) {
 	for _, place := range hostPlaces {
 		dir, err := filepath.EvalSymlinks(filepath.Join(a.home, place))

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// webHost is a running toolhost serve --http.
 type webHost struct {
 	a          *arena
 	url, token string
@@ -36,7 +35,6 @@ func (a *arena) serveHTTP(args ...string) *webHost {
 	return h
 }
 
-// do makes a request in a session.
 func (h *webHost) do(method, session, body string) (status int, header http.Header, answer string) {
 	h.a.t.Helper()
 	request, err := http.NewRequest(method, h.url+"/mcp", strings.NewReader(body))

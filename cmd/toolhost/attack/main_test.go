@@ -91,7 +91,6 @@ func runAs(user string) (int, error) {
 	return 0, nil
 }
 
-// run runs the tests with the programs in dir.
 func run(m *testing.M, dir string) (int, error) {
 	binaries = dir
 	flag.Parse()

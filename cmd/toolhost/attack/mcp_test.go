@@ -174,7 +174,6 @@ func residentMB(pid int) int {
 	return resident * os.Getpagesize() >> 20
 }
 
-// overHTTP starts a host on a free port.
 func (a *arena) overHTTP(token string) (url string, stop func()) {
 	a.t.Helper()
 	cmd := a.program([]string{"TOOLHOST_HTTP_TOKEN=" + token}, "serve", "--http", "127.0.0.1:0", "--log-level", "info")

@@ -178,7 +178,6 @@ var refusals = map[string][]string{
 	"ocode":      {"path_outside_workspace"},
 }
 
-// plantLinks makes the links of the escapes again.
 func (a *arena) plantLinks() {
 	for name, target := range map[string]string{
 		"lnk": "../outside/secret.txt", "lnkdir": "../outside", "abslnk": a.out + "/secret.txt", "abslnkdir": a.out,
@@ -203,7 +202,6 @@ func (v victim) called(toolset string) string {
 	return toolset + " " + v.tool + ": "
 }
 
-// at puts a path into a victim's parameters.
 func (v victim) at(path string) string {
 	quoted, _ := json.Marshal(path)
 	return strings.ReplaceAll(v.params, "{P}", string(quoted[1:len(quoted)-1]))

@@ -78,7 +78,6 @@ func serveEvilMCP() {
 	}
 }
 
-// upstream returns the evil MCP server's block.
 func upstream(more string) string {
 	return fmt.Sprintf("mcp \"up\" {\n  command = [%q, \"tools.json\"]\n  protocol = \"2025-06-18\"\n"+
 		"  env = { ATTACK_ROLE = \"mcp\", ATTACK_TOOLS = \"tools.json\", ATTACK_SAMPLES = \"40\" }\n%s}\n", player(), more)
@@ -188,7 +187,6 @@ func TestPeersThatAskTheModel(t *testing.T) {
 	assert.Positive(t, asked.Load(), "the model is reached at all")
 }
 
-// pipeAt puts a pipe in the workspace.
 func (a *arena) pipeAt(name string) {
 	a.t.Helper()
 	path := filepath.Join(a.ws, filepath.FromSlash(name))
@@ -322,7 +320,6 @@ func TestPluginArchiveOfDirectories(t *testing.T) {
 	assert.Contains(t, out, "which file is the program", "it is unpacked and looked at")
 }
 
-// undoInTheWay puts a file where toolhost keeps old contents.
 func (a *arena) undoInTheWay() {
 	a.t.Helper()
 	a.arm()

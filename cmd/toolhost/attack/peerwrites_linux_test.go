@@ -80,7 +80,6 @@ func TestWhatUnwatchedPeersWriteStays(t *testing.T) {
 	}
 }
 
-// writtenBy has a peer write ok.txt in a call.
 func writtenBy(t *testing.T, s stance, peer, block string) (*arena, *result) {
 	t.Helper()
 	a := newArenaFor(t, s, map[string]string{"server.sh": writingServer})
@@ -92,7 +91,6 @@ func writtenBy(t *testing.T, s stance, peer, block string) (*arena, *result) {
 	return a, r
 }
 
-// holds checks the content of ok.txt.
 func (a *arena) holds(want string) {
 	a.t.Helper()
 	data, err := os.ReadFile(filepath.Join(a.ws, "ok.txt"))

@@ -22,7 +22,6 @@ const planting = "tool \"plant\" {\n  description = \"Run. Returns: output.\"\n 
 const commonDirectory = `cp -r .git evil && rm -f evil/commondir && printf '[core]\n\tfsmonitor = touch PWNED; ` +
 	`false\n' >> evil/config && echo ../evil > .git/commondir; `
 
-// planted returns the parameters of the tool plant.
 func planted(t *testing.T, script string) string {
 	t.Helper()
 	data, err := json.Marshal(map[string]string{"script": script})

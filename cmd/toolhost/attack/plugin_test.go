@@ -84,7 +84,6 @@ func (a *arena) servedEvil(limit time.Duration) *host {
 	return a.serve(nil)
 }
 
-// doAll makes an evil plugin do all its deeds.
 func doAll(t *testing.T, s stance) {
 	a := newArenaFor(t, s, nil)
 	h := a.servedEvil(patience)
@@ -109,7 +108,6 @@ func doAll(t *testing.T, s stance) {
 	}
 }
 
-// works waits until the evil plugin answers.
 func (h *host) works() bool {
 	return within(patience, func() bool { return !h.call("do", `{"what":"nothing"}`).failed })
 }

@@ -102,7 +102,6 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// outlive runs a few stubborn commands on one host.
 func outlive(t *testing.T, s stance, face string, list []stubbornCommand) {
 	a, f := processArena(t, s, stubbornTools), faces[face]
 	a.arm()

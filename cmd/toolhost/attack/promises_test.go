@@ -48,7 +48,6 @@ func (d dialog) call(tool, params, more string) (result map[string]any, text str
 	return answer.Result, text
 }
 
-// state returns the state of a call's question.
 func (d dialog) state(tool, params string) string {
 	d.a.t.Helper()
 	result, text := d.call(tool, params, "")

@@ -43,7 +43,6 @@ const reviewWithin = `policy {
 }
 ` + reviewedLine
 
-// reviewArena is an arena whose commands run in views.
 func reviewArena(t *testing.T, hcl string, files map[string]string) *arena {
 	t.Helper()
 	if report := sandbox.Detect(t.Context()); !report.Full.Works {

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// play runs this program in a role.
 func play(role string) {
 	switch role {
 	case "plugin":

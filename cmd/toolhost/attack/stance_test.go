@@ -42,7 +42,6 @@ func ordinary() int {
 	return os.Geteuid()
 }
 
-// stances returns all that differ on this machine.
 func stances() []stance {
 	levels := []sandbox.Level{level()}
 	if level() == sandbox.Auto {

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
-// script is an attack by a shell.
 type script struct{ name, text string }
 
 // together has one call run scripts in sequence, each in its own shell, and makes all checks after it,

@@ -58,7 +58,6 @@ func silent(t *testing.T) (address string, reached func() bool) {
 	return l.Addr().String(), func() bool { return len(came) > 0 }
 }
 
-// held has another process lock a file or directory.
 func held(t testing.TB, path string) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -203,14 +202,12 @@ func (w wait) start(t *testing.T, a *arena) *host {
 	return h
 }
 
-// printed reports whether the program printed a text.
 func (h *host) printed(text string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return strings.Contains(h.stdout.String(), text)
 }
 
-// calling reports whether the record has a call's beginning.
 func (a *arena) calling() bool {
 	for _, file := range a.recorded() {
 		if data, err := os.ReadFile(file); err == nil && bytes.Contains(data, []byte("tool_call_started")) {
@@ -233,7 +230,6 @@ func (a *arena) handles(pid int) bool {
 	return false
 }
 
-// children counts other processes working in the workspace.
 func (a *arena) children() (n int) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, dir := range dirs {

@@ -45,7 +45,6 @@ func dangerous(t *testing.T) (*host.Host, *int) {
 	}}, write, other), runs
 }
 
-// question is an input-required result.
 type question struct {
 	ResultType    string                    `json:"resultType"`
 	InputRequests map[string]map[string]any `json:"inputRequests"`
@@ -66,7 +65,6 @@ func (w *web) ask(name, arguments string) (q question, key string) {
 	return q, key
 }
 
-// reply repeats a call with an answer.
 func (w *web) reply(name, arguments, key, state, response string) map[string]any {
 	w.t.Helper()
 	more := fmt.Sprintf(`"requestState":%q,"inputResponses":{%q:%s},`, state, key, response)
@@ -129,7 +127,6 @@ func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 	assert.Equal(t, 1, *runs, "an approval is good for one run")
 }
 
-// protocolError returns the message of a protocol error.
 func protocolError(m map[string]any) string {
 	e, _ := m["error"].(map[string]any)
 	return fmt.Sprint(e["message"])

@@ -72,7 +72,6 @@ func ExampleHTTP() {
 	// Output: Hello, world!
 }
 
-// bearer sends a token with every request.
 type bearer string
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {

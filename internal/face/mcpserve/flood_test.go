@@ -53,7 +53,6 @@ func listen(t *testing.T, o mcpserve.HTTPOptions, tools ...tool.Tool) *listening
 	return l
 }
 
-// dial opens a socket and sends a text.
 func (l *listening) dial(send string) net.Conn {
 	l.t.Helper()
 	conn, err := net.Dial("tcp", l.addr)
@@ -64,7 +63,6 @@ func (l *listening) dial(send string) net.Conn {
 	return conn
 }
 
-// status reads the answer's status.
 func (l *listening) status(conn net.Conn) int {
 	l.t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))

@@ -76,7 +76,6 @@ func (w *web) do(method string, body io.Reader, headers ...string) *http.Respons
 	return response
 }
 
-// start posts a message without waiting for the answer.
 func (w *web) start(message string, headers ...string) {
 	request := w.request(http.MethodPost, strings.NewReader(message), headers...)
 	go func() {
@@ -104,7 +103,6 @@ func (w *web) request(method string, body io.Reader, headers ...string) *http.Re
 	return request
 }
 
-// answer returns the JSON-RPC response in an HTTP response.
 func answer(t *testing.T, response *http.Response) map[string]any {
 	t.Helper()
 	lines := bufio.NewScanner(response.Body)
@@ -123,7 +121,6 @@ func answer(t *testing.T, response *http.Response) map[string]any {
 const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,` +
 	`"clientInfo":{"name":"t","version":"1"}}}`
 
-// initialize opens a session and returns its headers.
 func (w *web) initialize(revision, capabilities string) []string {
 	w.t.Helper()
 	headers := w.openWith(revision, capabilities)

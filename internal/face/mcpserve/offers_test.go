@@ -29,7 +29,6 @@ import (
 // revisions returns one of each era.
 func revisions() []string { return []string{"2025-06-18", "2025-11-25", "2026-07-28"} }
 
-// connect returns an SDK session at a revision.
 func (w *web) connect(revision string, o *mcp.ClientOptions, roots ...*mcp.Root) *mcp.ClientSession {
 	w.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)

@@ -57,7 +57,6 @@ func newHost(t *testing.T, o host.Options, tools ...tool.Tool) *host.Host {
 	return h
 }
 
-// newForeignHost offers foreign tools.
 func newForeignHost(t *testing.T, tools ...tool.Tool) *host.Host {
 	t.Helper()
 	h, err := host.New(t.Context(),
@@ -198,7 +197,6 @@ func TestEndOfInputEndsRunningCalls(t *testing.T) {
 	testproc.Receive(t, ended, "the end of the call")
 }
 
-// connect returns an SDK client.
 func connect(t *testing.T, h *host.Host, options *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	w := dial(t, h)

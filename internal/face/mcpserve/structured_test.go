@@ -37,7 +37,6 @@ func sdkClient(t *testing.T, h *host.Host, revision string) *mcp.ClientSession {
 	return session
 }
 
-// gives returns a tool with that structured result.
 func gives(name, structured, returns string) *fake {
 	f := newTool(name, tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
 		r := tool.Text(structured)

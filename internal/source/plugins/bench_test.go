@@ -216,7 +216,6 @@ func BenchmarkBareStart(b *testing.B) {
 	}
 }
 
-// resident returns a process's memory, in MiB.
 func resident(b *testing.B, pid int) float64 {
 	b.Helper()
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")

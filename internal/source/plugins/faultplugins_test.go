@@ -74,7 +74,6 @@ func (f *fixture) declare(t *testing.T, program, name string, c fault, leaked te
 // begun returns the file that a call creates when it begins, before it times out.
 func (f *fixture) begun(name string) string { return filepath.Join(f.options.CacheDir, name+".begun") }
 
-// provoke calls the faulty tool.
 func (f *fixture) provoke(t *testing.T, name string, c fault) (*tool.Result, error) {
 	ctx := t.Context()
 	tools, err := f.Source(name).Tools(ctx)

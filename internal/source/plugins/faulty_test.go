@@ -87,7 +87,6 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// brokenDefinition panics on Definition.
 type brokenDefinition struct{}
 
 func (brokenDefinition) Definition() *sdk.Definition { panic("no definition today") }
@@ -121,7 +120,6 @@ func echo(what string) sdk.Tool {
 		func(context.Context, *sdk.Call, struct{}) (string, error) { return what, nil })
 }
 
-// servicesPlugin uses two services and declares one.
 func servicesPlugin() sdk.Plugin {
 	free := func(name string, fn func(context.Context, *sdk.Call, struct{}) (string, error)) sdk.Tool {
 		return sdk.Func(sdk.Definition{Name: name, Description: "Uses a service. Returns: text.", Risk: sdk.ReadOnly},

@@ -34,7 +34,6 @@ func knownPlugins(t testing.TB, count int) (Options, []Spec) {
 	return options, specs
 }
 
-// learnTool caches a description of a program.
 func learnTool(t testing.TB, m *Manager, spec *Spec) {
 	t.Helper()
 	b, err := openProgram(*spec)

@@ -70,7 +70,6 @@ func TestLifeIsTold(t *testing.T) {
 	assert.Contains(t, l.last["error"], "cannot find my data")
 }
 
-// addBroken declares a plugin that cannot start.
 func (f *fixture) addBroken(t *testing.T, spec plugins.Spec) {
 	t.Helper()
 	assert.NoError(t, f.Add(spec))

@@ -124,7 +124,6 @@ func TestShippedPluginNeedsNoProcessToBeListed(t *testing.T) {
 	assert.Equal(t, 1, s.Starts)
 }
 
-// withConfigured ships a plugin that takes a configuration.
 func withConfigured(o *plugins.Options) {
 	p := configuredPlugin()
 	p.Tools = []sdk.Tool{echo("")}

@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// ownProgram copies the test binary, to be replaced.
 func ownProgram(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()

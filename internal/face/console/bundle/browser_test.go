@@ -20,7 +20,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// programs builds toolhost and its console once.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "toolhost-console-")
 	if err != nil {
@@ -163,7 +162,6 @@ func (s *session) call(tool string, args map[string]any) string {
 	return s.ask("tools/call", map[string]any{"name": tool, "arguments": args})
 }
 
-// console starts a console and returns its address.
 func (u *user) console() (address string) {
 	u.t.Helper()
 	address, _ = u.startConsole()
@@ -246,7 +244,6 @@ func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.V
 	}
 }
 
-// value returns a script's value.
 func value[T any](t *testing.T, ctx context.Context, script string) T {
 	t.Helper()
 	ctx, stop := context.WithTimeout(ctx, time.Minute)

@@ -105,7 +105,6 @@ tool "long" {
 	}
 }
 
-// thousands formats a number as the page does.
 func thousands(n int64) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

@@ -48,7 +48,6 @@ func axe(t *testing.T) string {
 	return ""
 }
 
-// barriers returns axe's findings for a page.
 func barriers(t *testing.T, ctx context.Context, script string) []string {
 	t.Helper()
 	if script == "" {

@@ -82,7 +82,6 @@ func TestHugeResults(t *testing.T) {
 	}
 }
 
-// clickSummary opens the part whose name begins with name.
 func clickSummary(name string) chromedp.Action[chromedp.Void] {
 	return until(fmt.Sprintf(`(s => s && (s.click(), true))(`+
 		`[...document.querySelectorAll("summary")].find(s => s.innerText.startsWith(%q)))`, name))

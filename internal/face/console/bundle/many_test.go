@@ -121,7 +121,6 @@ func load() string {
 	return string(data)
 }
 
-// round opens the page again, scrolls and filters.
 func (l *timeline) round() {
 	t, ctx, c := l.t, l.ctx, costs{}
 	t.Helper()

@@ -69,7 +69,6 @@ func TestRandomOrders(t *testing.T) {
 	}
 }
 
-// decision is what the page sent.
 type decision struct {
 	ID, Verdict string
 	Shown, Key  string // at the key press
@@ -122,14 +121,12 @@ func (o *order) elsewhere(id string) {
 	_ = deny.Run() // it may be decided already
 }
 
-// end decides all calls of the order.
 func (o *order) end() {
 	for _, call := range o.waiting() {
 		o.elsewhere(call.ID)
 	}
 }
 
-// act returns the next action.
 func (o *order) act() chromedp.Action[chromedp.Void] {
 	pick := func(of ...string) string { return of[o.rand.IntN(len(of))] }
 	note := func(format string, args ...any) { o.acts = append(o.acts, fmt.Sprintf(format, args...)) }

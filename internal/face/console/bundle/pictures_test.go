@@ -117,7 +117,6 @@ func TestPictures(t *testing.T) {
 const over = `(() => { const a = document.querySelector(".rows")?.getBoundingClientRect(), b = document.querySelector(".detail")?.getBoundingClientRect();
 	return !!a && !!b?.width && a.bottom > b.top + 1 && a.right > b.left + 1; })()`
 
-// drawn waits until the page is drawn.
 var drawn = chromedp.Steps(chromedp.Evaluate[chromedp.Void](
 	`window.drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true; })); 0`), until(`window.drawn`))
 

@@ -10,7 +10,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// waits makes a call wait and returns its ID.
 func (u *user) waits(s *session, path string) string {
 	u.t.Helper()
 	s.call("write_file", map[string]any{"path": path, "content": "new\n"})

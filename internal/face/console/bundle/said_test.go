@@ -79,7 +79,6 @@ func program(t *testing.T, path string, data []byte) {
 	}
 }
 
-// replace replaces a file atomically.
 func replace(t *testing.T, path, text string) {
 	t.Helper()
 	err := os.WriteFile(path+".replaces", []byte(text), 0o600)

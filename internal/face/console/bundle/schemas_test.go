@@ -18,7 +18,6 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// publicTool is a tool of a public MCP server.
 type publicTool struct {
 	Name   string          `json:"name"`
 	Schema json.RawMessage `json:"schema"`
@@ -98,7 +97,6 @@ func serveTools(path string) error {
 	}
 }
 
-// example makes valid values for a schema.
 type example struct{ root map[string]any }
 
 func (e example) of(schema any, depth int) any {
@@ -291,7 +289,6 @@ func TestFormsOfPublicSchemas(t *testing.T) {
 	t.Logf("%d schemas, fields: %v", len(all), kinds)
 }
 
-// example returns a valid call.
 func (p publicTool) example(t *testing.T) (schema map[string]any, params []byte) {
 	t.Helper()
 	if err := json.Unmarshal(p.Schema, &schema); err != nil {

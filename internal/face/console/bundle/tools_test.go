@@ -14,7 +14,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// described is toolhost's description of a tool.
 type described struct {
 	Name       string
 	Parameters struct {
@@ -56,7 +55,6 @@ var answers = chromedp.Evaluate[chromedp.Void](`{ const ask = window.fetch; wind
 var check = chromedp.Steps(chromedp.Evaluate[chromedp.Void](`window.tried = null; window.answers = 0`), press("Check"),
 	until(`window.answers && document.querySelector(".detail :is(.outcome, .wrong, .problem)")`))
 
-// typeJSON sets the text of JSON mode.
 func typeJSON(text string) chromedp.Action[chromedp.Void] {
 	quoted, _ := json.Marshal(text)
 	return chromedp.Evaluate[chromedp.Void](`(() => { const b = document.querySelector("textarea.json"); b.value = ` +

@@ -61,7 +61,6 @@ func count(ctx context.Context, call *sdk.Call, _ struct{}) (output, error) {
 	return output{strconv.Itoa(n)}, err
 }
 
-// good is a correct plugin.
 func good() sdk.Plugin {
 	return sdk.Plugin{
 		Name: "good", Version: "1.0.0", ConfigSchema: sdk.Schema[settings](), Services: []sdk.Service{sdk.ServiceState},

@@ -127,7 +127,6 @@ func newInstaller(t *testing.T, client *netguard.Client) *install.Installer {
 		Inspect: inspect}
 }
 
-// leftovers lists the store's files that are no plugins.
 func leftovers(t *testing.T, in *install.Installer, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, ".*"))
@@ -455,7 +454,6 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// directories returns an archive of directories only.
 func directories(t *testing.T, names ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer

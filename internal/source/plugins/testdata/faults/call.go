@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// crash ends during a call.
 func crash() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		fmt.Fprintln(os.Stderr, "out of luck")
@@ -39,7 +38,6 @@ func deaf() {
 	hang()
 }
 
-// hugeResult returns more than a message may hold.
 func hugeResult() {
 	serve(func(context.Context) (*sdk.Result, error) { return sdk.Text(strings.Repeat("x", 65<<20)), nil })
 }
@@ -66,7 +64,6 @@ func stdoutNoise() {
 	})
 }
 
-// leak starts processes meant to outlive it, and dies.
 func leak() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}, {Setpgid: true}} {
@@ -81,7 +78,6 @@ func leak() {
 	})
 }
 
-// panics panics in a goroutine, which ends the process.
 func panics() {
 	serve(func(ctx context.Context) (*sdk.Result, error) {
 		go func() { panic("at the disco") }()
@@ -90,7 +86,6 @@ func panics() {
 	})
 }
 
-// badResult returns structured data that is no JSON.
 func badResult() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		return &sdk.Result{Structured: json.RawMessage("{broken")}, nil

@@ -15,13 +15,11 @@ func stall() { time.Sleep(time.Hour) }
 // startSlow never becomes ready.
 func startSlow() { stall() }
 
-// startExit ends before it is ready.
 func startExit() {
 	fmt.Fprintln(os.Stderr, "no licence")
 	os.Exit(3)
 }
 
-// startNoise prints on standard output before it serves.
 func startNoise() {
 	for i := range 1000 {
 		fmt.Println("welcome", i)
@@ -29,7 +27,6 @@ func startNoise() {
 	serve(func(context.Context) (*sdk.Result, error) { return sdk.Text("fine"), nil })
 }
 
-// wrongHandshake prints an invalid handshake.
 func wrongHandshake() {
 	fmt.Println("ready|steady|go")
 	stall()

@@ -53,7 +53,6 @@ func (codec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// field adds a length-delimited field.
 func (m raw) field(number protowire.Number, value []byte) raw {
 	return protowire.AppendBytes(protowire.AppendTag(m, number, protowire.BytesType), value)
 }
