@@ -143,7 +143,6 @@ func (f *finished) artifacts(t *Taskfile) (artifacts []tool.Artifact) {
 // BinaryName is the child program's name, without ".exe".
 const BinaryName = "toolhost-task"
 
-// FindBinary returns the path of toolhost-task: beside the running program, or in a directory of PATH
-// outside workspace. If missing or of another version, the error is of code unavailable and says how to
-// get it.
+// FindBinary returns the path of toolhost-task: beside the running program, or on PATH outside
+// workspace. If missing or of another version, the error is of code unavailable and says how to get it.
 func FindBinary(workspace string) (string, error) { return installation.Task.Find(workspace) }

@@ -53,8 +53,8 @@ func (e *execution) fail(err error) protocol.Report {
 	return report
 }
 
-// failRun is fail for an error after the Taskfile was read: a variable that cannot be computed, for
-// example, is a failed run and not a broken file.
+// failRun is fail for an error after the Taskfile was read: a variable that cannot be computed is a
+// failed run and not a broken file.
 func (e *execution) failRun(err error) protocol.Report {
 	report := e.fail(err)
 	if report.Kind == protocol.Broken && !isTaskfileError(err) {

@@ -8,10 +8,10 @@ import (
 
 // go-task reads variables' values as templates, arguments too, and again if one variable is made of
 // another: {{"'; rm x; '"}} would break out of its quotes. It also removes "<no value>", which can join
-// braces. So neither ever reaches a value unchanged.
+// braces. So neither reaches a value unchanged.
 
-// quoteWords returns the words as one shell text, for CLI_ARGS. Template braces are separated by
-// quotes, which the shell joins again: however often it is read, it holds no template.
+// quoteWords returns the words as one shell text, for CLI_ARGS. Quotes, which the shell joins again,
+// separate template braces: however often it is read, it holds no template.
 func quoteWords(words []string) (string, error) {
 	quoted := make([]string, len(words))
 	for i, word := range words {

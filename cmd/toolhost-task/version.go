@@ -14,7 +14,7 @@ import (
 )
 
 // checkVersion asks go-task whether it supports the Taskfile's schema version. Only an executor's set-up tells,
-// which would run commands that compute variables: so the Taskfile here has only the version.
+// which would run commands that compute variables: so it gets a Taskfile with only the version.
 func checkVersion(location string, merged *ast.Taskfile) error {
 	if merged.Version.Equal(ast.V3) {
 		return nil

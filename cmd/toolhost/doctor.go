@@ -80,7 +80,7 @@ sandbox that is off (without lists of hosts), and a missing program that few too
 }
 
 // printFindings shows each finding below its mark, wrapped to the terminal. The check's name is in a
-// column as wide as the longest, or above the finding if too wide.
+// column, or above the finding if too wide.
 func (a *app) printFindings(findings []finding) {
 	const widest = 24
 	column := 14

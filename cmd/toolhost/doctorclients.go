@@ -99,7 +99,7 @@ func environmentFinding(client *clientconfig.Client, file string, entry clientco
 }
 
 // installationFindings reports how toolhost was installed, and its helper programs. A missing one is no
-// fault: few need all of them. One of another version is.
+// fault, as few need all; one of another version is.
 func installationFindings(avoid string) []finding {
 	own := buildinfo.Read()
 	channel, err := installation.Installed()

@@ -93,8 +93,8 @@ func codeOf(err error) int {
 	return exitFailed
 }
 
-// explainUsage makes c and its subcommands print their usage if they are used wrongly: with too many or
-// too few arguments, or an unknown subcommand.
+// explainUsage makes c and its subcommands print their usage on wrong use: the wrong number of
+// arguments, or an unknown subcommand.
 func explainUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		explainUsage(sub)

@@ -385,8 +385,8 @@ func (a *app) clientServer(client *clientconfig.Client, flags clientFlags) (clie
 	return server, nil
 }
 
-// clientWorkspace returns the workspace to name in the entry, "" if the client starts its servers in
-// the right place.
+// clientWorkspace returns the workspace to name in the entry, "" if the client starts servers in the
+// right place.
 func (a *app) clientWorkspace(client *clientconfig.Client, flags clientFlags) (string, error) {
 	named := a.flags.workspace != "" && !flags.project
 	switch {

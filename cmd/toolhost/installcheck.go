@@ -92,8 +92,8 @@ const (
 	mostName  = 64       // characters; the limit of model APIs
 )
 
-// measureList warns of a large list of tools, and of names that are too long once a client has prefixed
-// the server's name. warn has reported what prevents opening the project.
+// measureList warns of a large list of tools, and of names too long with the client's server prefix.
+// warn has reported what prevents opening the project.
 func (a *app) measureList(ctx context.Context, flags clientFlags) {
 	quiet := *a
 	quiet.err = io.Discard

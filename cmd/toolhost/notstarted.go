@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// notStartedTool is offered instead of all other tools if the server cannot start. If a server ends, clients show
-// only that the connection was closed.
+// notStartedTool is offered instead of all other tools if the server cannot start: if it ended, clients would
+// show only a closed connection.
 const notStartedTool = "toolhost_not_started"
 
 // notStarted is the tool notStartedTool and its source.

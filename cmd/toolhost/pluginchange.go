@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/install"
 )
 
-// agreeTo shows what an update of a plugin would change, before it is installed, and asks if the
+// agreeTo shows what an update of a plugin would change before its installation, and asks if the
 // version is the locked one but the program differs: a version names one program.
 func (a *app) agreeTo(ctx context.Context, o *owned, c config.Plugin, next *install.Manifest, yes bool) error {
 	locked := o.lock.Entry(c.Name)

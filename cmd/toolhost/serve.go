@@ -121,8 +121,8 @@ func (a *app) forFleet() bool {
 // listPatience bounds a list's wait for MCP servers' unknown tools: as long as a start may take.
 const listPatience = time.Hour
 
-// serveGCPercent: little memory is in use, so with Go's 100 a quarter of the time of small calls was
-// garbage collection; 4 MiB more end that.
+// serveGCPercent: little memory is in use, so with Go's 100 garbage collection took a quarter of the
+// time of small calls; 4 MiB more end that.
 const serveGCPercent = 200
 
 // offer opens the project for the selected toolset and follows its changes until ctx ends.

@@ -61,8 +61,8 @@ func chosenLevel(cfg *config.Config) (level sandbox.Level, unwatched bool) {
 	return sandboxLevel(level), unwatched
 }
 
-// grantedCaches returns the cache directories that only blocks with a grant may use. They are made
-// here, so that no other process can make them; that of read-only tools only if there is such a tool.
+// grantedCaches returns the cache directories for blocks with a grant only. They are made here, so that
+// no other process can make them; that of read-only tools only if there is one.
 func (p *Project) grantedCaches(cfg *config.Config) (dirs []string) {
 	root := p.Workspace.Root()
 	for _, name := range cfg.GrantedCaches() {

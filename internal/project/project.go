@@ -1,5 +1,5 @@
-// Package project assembles toolhost for a project: from agent.hcl and a toolset it makes the sources
-// of tools, confines what they start, enforces the policy, and builds a host. It applies changes of
+// Package project assembles toolhost for a project: from agent.hcl and a toolset it makes the tools'
+// sources, confines what they start, enforces the policy, and builds a host. It applies changes of
 // agent.hcl while the host runs.
 package project
 
@@ -45,8 +45,8 @@ type Options struct {
 	Config *config.Config
 	// Reread reads the configuration again, for Reload.
 	Reread func() (*config.Config, error)
-	// Broken is set if agent.hcl has mistakes: Config only names the file, and one tool that shows the
-	// mistakes is offered until a Reload finds them corrected.
+	// Broken is set if agent.hcl has mistakes: Config only names the file, and one tool that shows them
+	// is offered until a Reload finds them corrected.
 	Broken bool
 	// ConfigFiles returns the files whose change requires a reload. Nil follows no change.
 	ConfigFiles func() []string

@@ -18,7 +18,7 @@ import (
 
 // deciding returns slash globs, relative to root, of files by which a configuration decides what agents may do:
 // the Taskfile with its includes, and programs and arguments of blocks with a grant. Changing one could run
-// anything with that grant. names are those of obeyed.Relative, as globs of names.
+// anything with that grant. names are those of obeyed.Relative, as globs.
 func (p *Project) deciding(root string, cfg *config.Config) (globs, names []string) {
 	tasks := taskincludes.DefaultPath
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
@@ -55,9 +55,9 @@ func (p *Project) protectedGlobs(root string, cfg *config.Config) []string {
 	return slices.Concat(workspace.DefaultProtect(), cfg.Workspace.Protect, globs)
 }
 
-// ownFiles returns files in the workspace that a confined command may not change: those that decide
-// what agents may do, and toolhost's own record. Package sandbox protects what git obeys. names are
-// globs of files that such a command may not make or change anywhere in the workspace.
+// ownFiles returns workspace files that a confined command may not change: those that decide what
+// agents may do, and toolhost's own record. Package sandbox protects what git obeys. names are globs of
+// files that such a command may not make or change anywhere in the workspace.
 func (p *Project) ownFiles(cfg *config.Config) (files, names []string) {
 	root := p.Workspace.Root()
 	for _, name := range slices.Concat(workspace.Deciding(), obeyed.Names()) {

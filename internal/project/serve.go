@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// FirstList bounds the wait of a server's first list. Clients are notified of later tools, but many
-// read only the first list.
+// FirstList bounds the wait of a server's first list, which many clients read only, though they are
+// notified of later tools.
 const FirstList = 10 * time.Second
 
 // Serving configures Opening.Offer.

@@ -81,7 +81,7 @@ const tidyEvery = 12 * time.Hour
 const stateAge = 30 * 24 * time.Hour
 
 // Tidy removes old undo history, records and session state, if not done lately; otherwise it only
-// checks one file. Errors do not affect the call that just ended, so they are logged.
+// checks one file. Errors are only logged: they do not affect the ended call.
 func (p *Project) Tidy(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	ran, err := p.Undo.PruneIfDue(ctx, tidyEvery)

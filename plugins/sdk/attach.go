@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// attach serves a host that did not start the plugin, for debugging, until an interrupt. It prints the
+// attach serves, for debugging, a host that did not start the plugin, until an interrupt. It prints the
 // environment variable by which the host finds it. The socket is in a directory of the user's.
 func attach(name string, server *pluginserver.Server, std *stdio) int {
 	dir, err := os.MkdirTemp("", "toolhost-attach-")

@@ -20,7 +20,7 @@ type Plugin struct {
 	Name string
 	// Version is the plugin's version, such as "1.2.0".
 	Version string
-	// Tools are the plugin's tools. If they need the configuration or the workspace, make them in
+	// Tools are the plugin's tools. If they need the configuration or workspace, make them in
 	// Configure, and list here what they will be, so that they can be described beforehand.
 	Tools []Tool
 	// ConfigSchema is the JSON Schema of the configuration, an object schema; [Schema] infers one from
@@ -30,10 +30,10 @@ type Plugin struct {
 	// them. An error prevents the plugin's use, and is shown to the user. May be nil.
 	Configure func(ctx context.Context, env Env) ([]Tool, error)
 	// RenderError turns an error of the host, such as an unknown parameter, into the plugin's own result shape; nil
-	// leaves it to the host. It serves all tools that are not an [ErrorRenderer]. May be nil.
+	// leaves it to the host. It serves all tools that are no [ErrorRenderer]. May be nil.
 	RenderError func(call *Call, err *Error) *Result
-	// Services are the host's services that the tools use, besides progress and log, which are always
-	// allowed: others are refused. They are shown to the user before the plugin first runs.
+	// Services are the host's services that the tools use; others are refused, except progress and log.
+	// They are shown to the user before the plugin first runs.
 	Services []Service
 	// Logger logs panics. Nil logs to standard error, which the host logs.
 	Logger *slog.Logger

@@ -142,8 +142,8 @@ func Text(s string) *Result { return tool.Text(s) }
 // JSON returns a result of data; see [tool.JSON].
 func JSON(v any) *Result { return tool.JSON(v) }
 
-// Func makes a tool of a function. The fields of the struct In are the parameters, the return value is the result;
-// both schemas are inferred. See [typed.Func] and, for the struct tags, [typed.Schema].
+// Func makes a tool of a function. The struct In's fields are the parameters, Out is the result; both schemas are
+// inferred. See [typed.Func] and, for the struct tags, [typed.Schema].
 func Func[In, Out any](definition Definition, fn func(context.Context, *Call, In) (Out, error)) Tool {
 	return typed.Func(definition, fn)
 }

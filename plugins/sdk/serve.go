@@ -76,8 +76,8 @@ func (s *stdio) tellPanic(code *int) {
 	}
 }
 
-// watchHost ends the process at the end of standard input, which means the end of the host: it holds the other
-// end of that pipe and never writes.
+// watchHost ends the process at the end of standard input, a pipe whose other end the host holds and never
+// writes to.
 func watchHost() {
 	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return

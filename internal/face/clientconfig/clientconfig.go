@@ -1,6 +1,5 @@
-// Package clientconfig edits an MCP server's entry in the configuration files of MCP clients. Every
-// other byte stays: comments, order, indentation, line ends. A file that the client could not read is
-// left alone.
+// Package clientconfig edits an MCP server's entry in clients' configuration files. Every other byte
+// stays: comments, order, indentation, line ends. A file that the client could not read is left alone.
 package clientconfig
 
 import (
@@ -24,8 +23,8 @@ type Server struct {
 	Env []string
 }
 
-// field is a value of an entry. An initial one is not changed once present, such as whether the server
-// is on; a shared one is a list to which others may add.
+// field is a value of an entry. An initial one, such as whether the server is on, is not changed once
+// present; a shared one is a list that others may extend.
 type field struct {
 	key     string
 	value   any // string, bool, int64, []string or members
@@ -76,8 +75,7 @@ func (f field) over(old any) any {
 type format interface {
 	// decode returns the file's data. Errors name the line.
 	decode(text []byte) (any, error)
-	// set returns text with the entry's fields set. path is the keys of the mappings from the root and
-	// the entry's name.
+	// set returns text with the entry's fields set. path is the keys from the root to the entry.
 	set(text []byte, path []string, fields []field) ([]byte, error)
 	// remove returns text without the entry at path, which must exist.
 	remove(text []byte, path []string) ([]byte, error)
@@ -150,9 +148,9 @@ func repairs(entry any, fields []field) (wrong []field) {
 	return wrong
 }
 
-// Uninstall returns the change that removes the entry, and mappings left empty unless original (the
-// file before any install, nil for no file) had them empty. A file left empty is removed if original
-// was empty too. It writes nothing. The error is a *tool.Error.
+// Uninstall returns the change that removes the entry, and mappings left empty unless they were empty
+// in original, the file before any install (nil for no file). A file left empty is removed unless
+// original held more. It writes nothing. The error is a *tool.Error.
 func (c *Client) Uninstall(file string, before, original []byte, name string) (*Change, error) {
 	change, data, err := c.read(file, before)
 	if err != nil {

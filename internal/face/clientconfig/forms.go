@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// patience is the time for a call, in seconds, for clients with a short limit. Builds and tests take
-// minutes.
+// patience is a call's time, in seconds, for clients with a short limit. Builds and tests take minutes.
 const patience = int64(600)
 
 // inHome returns files below the home directory. Names use slashes.
@@ -43,8 +42,8 @@ func names(key string) func([]string) field {
 	return func(names []string) field { return field{key: key, value: names, shared: true} }
 }
 
-// references sets variables to references to the client's own, in a form that is empty for an unset
-// one. Existing ones stay.
+// references sets variables to references to the client's own, in a form that is empty if unset.
+// Existing ones stay.
 func references(before, after string) func([]string) field {
 	return func(names []string) field {
 		var all members

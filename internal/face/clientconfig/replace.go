@@ -15,7 +15,7 @@ import (
 )
 
 // ownTools are a client's tools that toolhost replaces, and the setting that turns them off: a list of
-// names, or with flags an object in which each is false.
+// names, or with flags an object of false values.
 type ownTools struct {
 	names   []string
 	path    []string
@@ -59,7 +59,7 @@ type OwnTools struct {
 }
 
 // OwnTools returns the client's setting: in the project's file, or the user's if project is "". servers
-// is the file of the servers. If there is none, the error is a *tool.Error of code unsupported.
+// is the servers' file. Without a setting the error is a *tool.Error of code unsupported.
 func (c *Client) OwnTools(m Machine, project, servers string) (*OwnTools, error) {
 	how, ok := ownToolsOf[c.ID]
 	if !ok {

@@ -12,7 +12,7 @@ import (
 )
 
 // tomlFile is TOML. An entry is a table of toolhost's own, appended to the file, and changed or removed
-// while it reads as toolhost writes it.
+// only while it reads as toolhost writes it.
 type tomlFile struct{}
 
 func (tomlFile) decode(text []byte) (any, error) {

@@ -45,8 +45,8 @@ func ReadOriginal(file string) ([]byte, error) {
 	return Read(real + BackupSuffix)
 }
 
-// Write writes a change atomically, through symlinks, with the file's permissions. The old file is kept
-// as a backup (BackupSuffix), also if it is removed. If the file has changed meanwhile, nothing is
+// Write writes a change atomically, through symlinks, with the file's permissions, and keeps a backup
+// of the old file (BackupSuffix), also if it is removed. If the file has changed meanwhile, nothing is
 // written and the error is of code conflict. The error is a *tool.Error.
 func (c *Change) Write() error {
 	file, err := target(c.File)

@@ -28,8 +28,8 @@ func BrowserExpected(getenv func(string) string) bool {
 	return getenv("DISPLAY") != "" || getenv("WAYLAND_DISPLAY") != ""
 }
 
-// OpenBrowser opens an address of Address in the user's browser, by a file that is removed when the
-// address has been used. It does not wait; failed is called if nothing could be opened.
+// OpenBrowser opens an address of Address in the user's browser, by a file that is removed once used.
+// It does not wait; failed is called if nothing could be opened.
 func (s *Server) OpenBrowser(address string, failed func(error)) {
 	path, err := writeLead(strings.Replace(address, "/#", entrancePath+"#", 1))
 	if err != nil {

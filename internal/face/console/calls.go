@@ -279,8 +279,8 @@ func plain(data json.RawMessage) string {
 	return b.String()
 }
 
-// callNamed returns the flags that select exactly one call: an ID chosen by a client must not be read
-// as a flag.
+// callNamed returns the flags that select one call: an ID chosen by a client must not be read as a
+// flag.
 func callNamed(session, id string) ([]string, error) {
 	if err := record.ValidSession(session); err != nil {
 		return nil, err
@@ -322,8 +322,7 @@ func (s *Server) showDiff(w http.ResponseWriter, r *http.Request) error {
 	return give(w, shownJSON(tool.MustMarshal(c)), nil)
 }
 
-// scope selects changes: of a call, of a session, or of all calls since a time; and files, all if
-// empty.
+// scope selects changes: of a call, a session, or all calls since a time; and files, all if empty.
 type scope struct {
 	Space   string   `json:"space"`
 	Session string   `json:"session"`

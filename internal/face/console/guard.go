@@ -54,7 +54,7 @@ var headers = map[string]string{
 }
 
 // guard decides which requests are answered. Other pages in the user's browser and confined commands
-// with network access reach this address too.
+// with network access can send some too.
 type guard struct {
 	host string // the only host served, with its port
 
@@ -62,8 +62,8 @@ type guard struct {
 	codes map[[sha256.Size]byte]time.Time // expiry of each code
 	// leave removes the file that leads to the newest code; nil if there is none.
 	leave func()
-	// cookies map to the key that the page sends along: a browser sends cookies to every port of this
-	// machine, but the key only to this one.
+	// cookies map to the page's key: a browser sends cookies to every port of this machine, but the key
+	// only to this one.
 	cookies map[[sha256.Size]byte][sha256.Size]byte
 	now     func() time.Time
 }

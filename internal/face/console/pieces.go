@@ -81,7 +81,7 @@ type piece struct {
 }
 
 // showPiece serves a piece of a part of a call's parameters or result. The part is named by its indexes
-// in lists and objects, whose names are sorted.
+// in lists and in objects sorted by name.
 func (s *Server) showPiece(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {

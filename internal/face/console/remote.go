@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// RemoteInbox has the waiting calls of a fleet's workers. The workers find out what a call would do and
-// carry out the decision.
+// RemoteInbox has the waiting calls of a fleet's workers, which find out what a call would do and carry
+// out the decision.
 type RemoteInbox interface {
 	// Waiting returns the known waiting calls, and why others are unknown. It does not block.
 	Waiting() (calls []RemoteCall, problems []string)

@@ -52,8 +52,8 @@ type spaces struct {
 	new    time.Time // when home last changed
 }
 
-// Workspaces are searched every lookEvery, and for newTime after each new one: it is known only once
-// something of it is recorded.
+// Workspaces are searched every lookEvery, and for newTime after each new one: it is known only once it
+// has a record.
 const (
 	lookEvery = time.Second
 	newTime   = 5 * time.Second

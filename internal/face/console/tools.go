@@ -37,8 +37,8 @@ func (s *Server) listTools(w http.ResponseWriter, r *http.Request) error {
 	return give(w, shownJSON(out), err)
 }
 
-// showTool serves a tool with all details. Schema and examples are unchanged, since a form calls the
-// tool with these names and values; the page renders them harmlessly.
+// showTool serves a tool with all details. Schema and examples are unchanged, since a form uses their
+// names and values; the page renders them harmlessly.
 func (s *Server) showTool(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -88,8 +88,8 @@ type tried struct {
 	Violations json.RawMessage `json:"violations,omitempty"`
 	Decision   json.RawMessage `json:"decision,omitempty"`
 	Result     json.RawMessage `json:"result,omitempty"`
-	// Large is the size of a result too large to send, in bytes, and Call its recorded call, which
-	// shows it in pieces.
+	// Large is the size in bytes of a result too large to send, and Call its recorded call, which shows
+	// it in pieces.
 	Large int      `json:"large,omitempty"`
 	Call  *ranCall `json:"call,omitempty"`
 }
@@ -138,8 +138,8 @@ func (s *Server) try(w http.ResponseWriter, r *http.Request) error {
 	return give(w, done, nil)
 }
 
-// violationsIn returns the violations in toolhost's error. Their paths are unchanged, so that each is
-// shown at its field.
+// violationsIn returns the violations in toolhost's error, with unchanged paths, so that each is shown
+// at its field.
 func violationsIn(out []byte) json.RawMessage {
 	var told struct {
 		Error struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // ECMA returns a schema whose patterns every client can compile: RE2's own are rewritten, or left out
-// if impossible; parameters are still checked with the schema itself. A schema without such patterns is
+// if impossible; parameters are still checked with the original. A schema without such patterns is
 // returned byte for byte.
 func ECMA(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`"pattern`)) {

@@ -25,9 +25,9 @@ const (
 // Formats lists all forms.
 func Formats() []Format { return []Format{MCP, OpenAI, Anthropic, Gemini, Ollama} }
 
-// Definitions returns the definitions in the given form, as indented JSON with a final newline. The
-// schemas are portable: each type is one name, no schema is a bare true, and no reference is at the
-// top. own has the forms of tools that the API defines itself, by name. The error is a *tool.Error.
+// Definitions returns the definitions in a form, as indented JSON with a final newline. The schemas are
+// portable: each type is one name, no schema is a bare true, and no reference is at the top. own has
+// the forms of tools that the API defines itself, by name. The error is a *tool.Error.
 func Definitions(format Format, defs []*tool.Definition, own map[string]json.RawMessage) ([]byte, error) {
 	write, ok := writers[format]
 	if !ok {

@@ -9,7 +9,7 @@ import (
 )
 
 // Patterns in agent.hcl are RE2; JSON Schema has ECMA-262, which clients compile in the stricter
-// Unicode mode. A pattern that means the same in both stays; others are rewritten from the syntax tree.
+// Unicode mode. A pattern with the same meaning in both stays; others are rewritten.
 
 // maxPattern bounds a rewritten pattern, in bytes. toolhost checks the parameters regardless.
 const maxPattern = 500

@@ -52,8 +52,8 @@ func ruleOf(format Format, rule string) *refusal {
 	return nil
 }
 
-// Refused returns what model APIs refuse in a schema of parameters, a sentence for each place, except
-// what clients correct for all tools. Over MCP a schema is sent unchanged.
+// Refused returns what model APIs refuse in a parameter schema, a sentence for each place, except what
+// clients correct for all tools. Over MCP a schema is sent unchanged.
 func Refused(parameters json.RawMessage) (sentences []string) {
 	value, err := decode(parameters)
 	root, ok := value.(object)

@@ -64,8 +64,8 @@ func (r rewriter) flat(s object) object {
 	return s
 }
 
-// merged merges the schemas below a keyword into the schema: with all, everything that it does not say
-// itself, else only their properties.
+// merged merges the schemas below a keyword into the schema: with all, everything that it lacks, else
+// only their properties.
 func merged(s object, keyword string, all bool) object {
 	parts, ok := s.get(keyword).([]any)
 	if !ok {

@@ -151,9 +151,9 @@ func title(def *tool.Definition) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// inputSchema returns the parameter schema; an object schema for a tool without parameters, as MCP
-// requires. A foreign tool's invalid schema is left out: it would cost clients and model APIs all
-// tools. Our own are checked elsewhere.
+// inputSchema returns the parameter schema, as MCP requires an object schema even without parameters. A
+// foreign tool's invalid schema is left out: it would cost clients and model APIs all tools. Our own are
+// checked elsewhere.
 func inputSchema(entry *host.Entry, def *tool.Definition) json.RawMessage {
 	if entry.Foreign() {
 		if _, err := entry.Schema(); err != nil {

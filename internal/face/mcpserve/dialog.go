@@ -85,9 +85,9 @@ type open struct {
 	state    string
 }
 
-// callWithQuestions makes the call and asks its questions of the user, the client or the client's model
-// until there is an outcome. A client of the newest revision gets the questions as open and calls again
-// with the answers. The error is a protocol error.
+// callWithQuestions makes the call and asks its questions of the user, the client or its model until
+// there is an outcome. A client of the newest revision gets the questions as open and calls again with
+// the answers. The error is a protocol error.
 func (s *Server) callWithQuestions(ctx context.Context, conn *conn, in *requestInfo,
 	do func(context.Context, host.Request) *host.Outcome) (*host.Outcome, *open, error) {
 	asked, err := s.resume(conn, in)
@@ -228,8 +228,8 @@ func isStateless(session *mcp.ServerSession) bool {
 // mostLogs bounds a call's queued log lines.
 const mostLogs = 256
 
-// logTo sends a tool's log lines to the client, from the level that it asked for. Lines that come
-// faster than they can be sent are dropped.
+// logTo sends a tool's log lines to the client, from its log level on. Lines that come faster than they
+// can be sent are dropped.
 func (s *Server) logTo(ctx context.Context, in *requestInfo) (log func(slog.Level, string), flush func()) {
 	var lines chan *mcp.LoggingMessageParams
 	var start sync.Once // at the first line: most calls log nothing

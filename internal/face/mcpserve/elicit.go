@@ -27,7 +27,7 @@ import (
 )
 
 // Approvals and a tool's questions go to the user. A client of the newest revision gets an
-// input-required result and calls again with the answer; the questions and answers so far travel in
+// input-required result and calls again with the answer; questions and answers so far travel in
 // requestState, signed, so that an answer serves no other question or call. Older clients get an
 // elicitation for each question.
 
@@ -134,8 +134,8 @@ func (s *Server) tooLate() string {
 	return fmt.Sprintf("the user did not answer within %s", s.options.AskTimeout)
 }
 
-// checkElicited checks the answer to a form before the SDK does, whose error names neither the question
-// nor a valid answer.
+// checkElicited checks a form's answer before the SDK does, whose error names neither the question nor
+// a valid answer.
 func checkElicited(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)
@@ -217,7 +217,7 @@ func (s *Server) question(outcome *host.Outcome, q *tool.InputRequired) string {
 const mostShown = 16 << 10
 
 // resume reads the answers in a request; open questions are asked again. Answers without a state are
-// kept for questions that the tool may ask, but never count as approval.
+// kept for the tool's questions, but never count as approval.
 func (s *Server) resume(conn *conn, in *requestInfo) (asked, error) {
 	if in.state == "" {
 		return asked{answers: answers(in.responses, 0, func(key string) bool { return key != host.ApprovalKey })}, nil

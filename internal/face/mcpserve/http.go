@@ -26,7 +26,7 @@ const (
 )
 
 // HTTPOptions bounds the use of a server over HTTP. The zero value serves this machine alone: requests
-// whose Host names the loopback interface and that no web page of another origin sent.
+// whose Host is the loopback interface, from no web page of another origin.
 type HTTPOptions struct {
 	// Toolset returns the server for the path value {toolset} of the handler's pattern. May be nil.
 	Toolset func(ctx context.Context, name string) (*Server, error)
@@ -65,8 +65,7 @@ type Backend interface {
 }
 
 // HTTP serves MCP over streamable HTTP, all protocol revisions at one URL: older ones with sessions,
-// 2026-07-28 without. Mounted under a pattern with {toolset} it also serves the toolsets of
-// HTTPOptions.Toolset.
+// 2026-07-28 without. Under a pattern with {toolset} it also serves HTTPOptions.Toolset.
 type HTTP struct {
 	server   *Server
 	options  HTTPOptions
@@ -206,8 +205,8 @@ func (h *HTTP) handlersOf(server *Server) *eras {
 	return e
 }
 
-// IsStateless reports whether a request belongs to the revisions without sessions, by the revision
-// header or, without a session, by the message.
+// IsStateless reports whether a request is of the revisions without sessions, by the revision header
+// or, without a session, by the message.
 func IsStateless(r *http.Request, body []byte) bool {
 	if r.Header.Get("MCP-Protocol-Version") >= statelessRevision {
 		return true
@@ -261,7 +260,7 @@ func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Reques
 	return nil
 }
 
-// serveStateless serves the revisions without sessions. All such clients share one host session;
+// serveStateless serves the revisions without sessions. Their clients share one host session;
 // ?session=NAME in the URL selects http-NAME.
 func (h *HTTP) serveStateless(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
 	name := r.URL.Query().Get("session")

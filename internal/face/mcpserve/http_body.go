@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A body is read whole before use, within a time and from a budget that all requests share, so that
-// slow or large ones cannot take the memory or the time of others.
+// A body is read whole before use, within a time and from a budget shared by all requests, so that slow
+// or large ones cannot take others' memory or time.
 
 const (
 	// bodyFree is the size up to which a body is not counted, in bytes.

@@ -57,9 +57,9 @@ func (no *refusal) write(w http.ResponseWriter) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// guard decides which requests are served. A page in the user's browser reaches every server on this
-// machine and, by DNS rebinding, as the same origin. So the Host must be one of this server's, and the
-// Origin, which browsers send, must be known.
+// guard decides which requests are served. A page in the user's browser reaches every local server and,
+// by DNS rebinding, as the same origin. So the Host must be one of this server's, and the Origin, which
+// browsers send, must be known.
 type guard struct {
 	hosts, origins []string
 	token          [sha256.Size]byte
@@ -183,8 +183,8 @@ func IsToken(text string) bool {
 	return len(text) >= MinToken && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// IsLocal reports whether only this machine can reach an address. A server without a token listens at
-// no other.
+// IsLocal reports whether only this machine can reach an address. A server without a token must listen
+// at such a one.
 func IsLocal(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return !ok || tcp.IP.IsLoopback()

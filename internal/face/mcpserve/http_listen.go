@@ -24,7 +24,7 @@ const (
 )
 
 // ListenAndServe serves MCP at /mcp and /mcp/TOOLSET, and /healthz, until ctx ends; then it closes h,
-// waits a short time for open requests, and returns nil. With a tls.Config it speaks TLS.
+// waits briefly for open requests, and returns nil. With a tls.Config it speaks TLS.
 func (h *HTTP) ListenAndServe(ctx context.Context, listener net.Listener, secure *tls.Config) error {
 	connections := &connections{max: maxConnections, open: make(map[net.Conn]*connection)}
 	server := &http.Server{
@@ -129,7 +129,7 @@ func (h *HTTP) serveText(mux *http.ServeMux, pattern string, write func(io.Write
 }
 
 // connections bounds the open connections. Beyond the bound the one idle longest is closed, so that
-// silent connections cannot keep others out.
+// silent ones cannot keep others out.
 type connections struct {
 	max int
 

@@ -101,7 +101,7 @@ func (s *sessions) enterLocked(id string) *openSession {
 }
 
 // enterNamed begins a request in the host session of that name, made if missing; requests without a
-// session share the empty name. Nil if there are too many.
+// session share "". Nil if there are too many.
 func (s *sessions) enterNamed(server *Server, name string) *openSession {
 	id := fmt.Sprintf("named %p %s", server, name)
 	s.mu.Lock()

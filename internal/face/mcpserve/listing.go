@@ -13,9 +13,9 @@ import (
 // anyObject stands for most tools' parameters in the SDK.
 var anyObject = &jsonschema.Schema{Type: "object"}
 
-// add adds a tool to the SDK. The SDK decodes and encodes a schema several times to check it, which
-// takes longer than the rest of a start, and needs it only for parameters that HTTP headers repeat. So
-// only such tools get their schema; all are described when listed.
+// add adds a tool to the SDK. The SDK decodes and encodes a schema several times to check it, longer
+// than the rest of a start, and needs it only for parameters that HTTP headers repeat. So only such
+// tools get their schema; all are described when listed.
 func (s *Server) add(entry *host.Entry) {
 	schema := entry.Tool.Definition().Parameters
 	if (bytes.Contains(schema, []byte("x-mcp-header")) || bytes.Contains(schema, []byte(`\u`))) && s.addWhole(entry) {
@@ -59,8 +59,8 @@ func (s *Server) listWhole(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// describeListed describes the tools of a list as clients see them. A tool removed meanwhile is left
-// out; clients are notified.
+// describeListed describes the tools of a list as clients see them, without those removed meanwhile;
+// clients are notified.
 func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sdkOptions declares the server's capabilities. Older revisions read them once, at the start, and
-// offers may come later: so prompts, subscriptions and completion are always declared.
+// sdkOptions declares the server's capabilities. Older revisions read them once, at the start, so
+// prompts, subscriptions and completion, which may come later, are always declared.
 func (s *Server) sdkOptions() *mcp.ServerOptions {
 	return &mcp.ServerOptions{
 		Logger:       sdkLog(s.options.Logger),

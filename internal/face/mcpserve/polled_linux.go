@@ -10,8 +10,8 @@ import (
 )
 
 // polled reopens a pipe so that the runtime's poller waits for it: a read of an inherited one blocks a
-// thread, and another must be woken for the data. The pipe itself, which others share, is unchanged.
-// Other readers are returned unchanged.
+// thread, and another must be woken for the data. The pipe itself, which others share, and other
+// readers are unchanged.
 func polled(in io.Reader) (again io.Reader, done func()) {
 	file, ok := in.(*os.File)
 	if !ok {

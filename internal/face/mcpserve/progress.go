@@ -11,8 +11,8 @@ import (
 )
 
 // progress reports to a client that asked for it, never faster than it reads: a report is dropped while
-// the last is under way. A silent call is reported as running, to keep the client from timing out. stop
-// sends the last report.
+// the last is under way. A silent call is reported as running, to prevent a timeout. stop sends the
+// last report.
 func (s *Server) progress(ctx context.Context, in *requestInfo) (report func(tool.Progress), stop func()) {
 	if in.token == nil {
 		return nil, func() {}

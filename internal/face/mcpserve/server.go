@@ -29,8 +29,8 @@ type Options struct {
 	Session string
 	// SessionEnded is called when a session and all its calls have ended. May be nil.
 	SessionEnded func(session string)
-	// KeepQuestion stores an approval question that is too long to show and returns the file's absolute
-	// path, which no tool can change. Nil shows long questions whole.
+	// KeepQuestion stores an approval question that is too long to show and returns its absolute path,
+	// which tools cannot change. Nil shows it whole.
 	KeepQuestion func(text string) (file string, err error)
 	// AskTimeout bounds the wait for the user's answer. Zero means DefaultAskTimeout.
 	AskTimeout time.Duration
@@ -38,8 +38,7 @@ type Options struct {
 	NoUndo bool
 	// Search offers three tools that find, describe and call the others, instead of the list.
 	Search bool
-	// Heartbeat is how often a silent call is reported as running, if the client wants progress. Zero
-	// means DefaultHeartbeat.
+	// Heartbeat is the interval of reports that a silent call runs. Zero means DefaultHeartbeat.
 	Heartbeat time.Duration
 	// TaskAfter is when a call becomes a task, for clients that support tasks. Zero means
 	// DefaultTaskAfter; negative never.
@@ -213,8 +212,8 @@ func (s *Server) Refresh() {
 	s.refreshPrompts(s.host.Catalog())
 }
 
-// same reports whether clients see a and b alike, so that they need no notification. Calls use the
-// current catalog.
+// same reports whether clients see a and b alike and need no notification. Calls use the current
+// catalog.
 func same(a, b any) bool { return bytes.Equal(tool.MustMarshal(a), tool.MustMarshal(b)) }
 
 // Announce notifies clients although the list is unchanged, such as after an edit of the Taskfile.
@@ -233,7 +232,7 @@ func (s *Server) Announce() {
 }
 
 // ServeStdio serves one client until in ends or ctx is done, and returns when every call has ended. At
-// the end of in, calls get a moment to finish and are then cancelled. End of input is no error.
+// the end of in, calls get a moment to finish before they are cancelled; that is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	conn := s.newConn(s.options.Session)
 	conn.stdio = true
@@ -276,7 +275,7 @@ func describe(entry *host.Entry, revision string) *mcp.Tool {
 }
 
 // resultSizeKey in _meta bounds a tool's results. Claude Code writes longer ones to a file, by default
-// from a fraction of toolhost's own bound.
+// from a fraction of toolhost's bound.
 const resultSizeKey = "anthropic/maxResultSizeChars"
 
 // longResult is the size of a command's two streams as cut by default.

@@ -18,8 +18,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// lastAnswers is how long calls may take after the end of input before an error answers them: a script
-// can pipe requests in and read the answers.
+// lastAnswers bounds the calls after the end of input before an error answers them: a script can pipe
+// requests in and read the answers.
 const lastAnswers = 200 * time.Millisecond
 
 // MaxMessage bounds a client's message, in bytes. Tools take texts of up to 10 MB, and JSON may use six
@@ -27,7 +27,7 @@ const lastAnswers = 200 * time.Millisecond
 const MaxMessage = 32 << 20
 
 // lineTransport carries newline-delimited JSON-RPC. Unlike the SDK's transport it answers a broken or
-// oversized message with an error and continues, and does not encode results twice.
+// oversized message with an error and continues, and encodes results once.
 type lineTransport struct {
 	in      io.Reader
 	out     io.Writer
@@ -133,7 +133,7 @@ func (c *lineConn) writeLine(line []byte) error {
 	return err
 }
 
-// encode is jsonrpc.EncodeMessage, but does not encode a successful result again, which for a megabyte
+// encode is jsonrpc.EncodeMessage without encoding a successful result again, which for a megabyte
 // costs more than everything else.
 func encode(message jsonrpc.Message) ([]byte, error) {
 	response, ok := message.(*jsonrpc.Response)
@@ -150,8 +150,8 @@ func encode(message jsonrpc.Message) ([]byte, error) {
 	return append(append(line, response.Result...), '}'), nil
 }
 
-// awaitAnswers waits until every request is answered: for a short time, or longer while some wait for
-// tools that are still expected.
+// awaitAnswers waits until every request is answered: a short time, or longer while some wait for
+// expected tools.
 func (c *lineConn) awaitAnswers() {
 	var timeout <-chan time.Time
 	settled := c.settled

@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The Tasks extension of MCP: a long call is answered with a task, whose result is fetched later. The
-// task's id is the call's name in the record, which has the result even after a restart.
+// The Tasks extension of MCP: a long call returns a task, whose result is fetched later. The task's id
+// is the call's name in the record, which has the result even after a restart.
 
 // tasksExtension names the extension in capabilities.
 const tasksExtension = "io.modelcontextprotocol/tasks"

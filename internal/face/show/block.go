@@ -10,7 +10,7 @@ import (
 const Width = 78
 
 // Block shows a text of several lines so that none looks like a line around it: each begins with a bar.
-// Lines longer than width continue behind a colon, before a terminal breaks them. Width 0 breaks none.
+// Lines longer than width continue behind a colon; width 0 means no limit.
 func Block(s string, width int) string { return block(s, width, letters|layout) }
 
 // Prose is Block for texts to read, such as file contents, with letters of any script.
@@ -47,7 +47,7 @@ func room(width, margin int) int {
 }
 
 // Note shows a text behind a mark or margin of at least two columns. Further lines begin with a bar or
-// a colon, so that they look like nothing else. It ends with a newline.
+// colon, so that they look like nothing else. It ends with a newline.
 func Note(s string, margin, width int) string {
 	first, rest, _ := strings.Cut(strings.TrimRight(s, "\n"), "\n")
 	indent := strings.Repeat(" ", margin-len(bar))

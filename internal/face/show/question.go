@@ -23,7 +23,7 @@ type Question struct {
 	Connect string
 	Params  []Param
 	Files   []string
-	// Effect is what would happen according to the tool: a diff, commands. Own reports whether toolhost
+	// Effect is what would happen according to the tool: a diff, commands. Own reports that toolhost
 	// computed it: then its diff need not be shown twice.
 	Effect string
 	Own    bool
@@ -113,8 +113,8 @@ func (q Question) reason(width int) string {
 	return labelled("Reason: ", q.Reason, width)
 }
 
-// short returns the third line: how many lines toolhost's own diff adds and removes, and the first of
-// them. A client may show no more than three lines.
+// short returns the third line: how many lines toolhost's own diff adds and removes, and the first. A
+// client may show only three lines.
 func (q Question) short() string {
 	if !q.Own || !q.hasDiff() {
 		return ""
@@ -201,8 +201,8 @@ func (q Question) hasDiff() bool {
 	return strings.Contains("\n"+q.Effect, "\n--- ") && strings.Contains(q.Effect, "\n+++ ")
 }
 
-// Text returns the whole question. If it is longer than most bytes, keep stores it and returns the
-// file's name, and the first lines ask to read the file. If keep is nil it stays whole.
+// Text returns the whole question. If it exceeds most bytes, keep stores it and returns the file's
+// name, and the first lines ask to read the file. A nil keep leaves it whole.
 func (q Question) Text(width, most int, keep func(text string) (file string, err error)) string {
 	first, body := q.Headline()+"\n"+q.Why()+"\n"+q.short(), q.call(width)
 	if columns(Line(q.Reason)) > 3*mostObject { // the second line is cut

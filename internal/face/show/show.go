@@ -17,7 +17,7 @@ func Output(s string) string { return Text(strings.ReplaceAll(s, "\r\n", "\n")) 
 type Medium mode
 
 // Terminal may reorder right-to-left letters in a line, so they are escaped. Page is an isolated
-// element of a page and shows letters of every script.
+// element of a page and shows every script.
 const (
 	Terminal = Medium(letters)
 	Page     = Medium(letters | fromTheRight)
@@ -29,8 +29,8 @@ func Line(s string) string { return Terminal.Line(s) }
 // Word is Terminal.Word.
 func Word(s string) string { return Terminal.Word(s) }
 
-// Line shows a text that a decision depends on, such as a command, path or name, in one line. Most
-// punctuation beyond ASCII is escaped.
+// Line shows in one line what a decision depends on: a command, path or name. Most punctuation beyond
+// ASCII is escaped.
 func (m Medium) Line(s string) string { return render(s, mode(m)) }
 
 // Word shows a word of a command with visible bounds: unchanged if unmistakable, else in bash's quotes.
@@ -53,8 +53,8 @@ func (m Medium) Word(s string) string {
 // special reports whether r separates words or has a meaning in a shell.
 func special(r rune) bool { return strings.ContainsRune(" \"\\|&;<>()$`*?[]{}#!^", r) }
 
-// Argv shows an argument list as typed. Right-to-left letters are escaped on a page too, since they
-// could swap words.
+// Argv shows an argument list as typed. Right-to-left letters are always escaped, since they could swap
+// words.
 func Argv(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
@@ -117,8 +117,8 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// writeWord writes letters, marks and digits. A word is mistakable if letters that look like ASCII are
-// mixed with ASCII, or are all of it.
+// writeWord writes letters, marks and digits. A word is mistakable if ASCII lookalikes are mixed with
+// ASCII, or are all of it.
 func (m mode) writeWord(b *strings.Builder, word string) {
 	imitates := m.imitates(word)
 	var base rune // that marks may stand on
@@ -209,8 +209,8 @@ func (m mode) shows(r rune) bool {
 	return false
 }
 
-// marks reports whether a mark may follow a letter. For Line, a mark of no script, such as an accent,
-// is escaped: a letter with its accent is one character.
+// marks reports whether a mark may follow a letter. Line escapes a mark of no script, such as an
+// accent: a letter with its accent is one character.
 func (m mode) marks(base, mark rune) bool {
 	if invisible(mark) || !unicode.In(mark, unicode.Mn, unicode.Mc) {
 		return false

@@ -1,5 +1,5 @@
 // Package telemetry reports calls to a program that sends traces to an OpenTelemetry collector, if
-// OTEL_EXPORTER_OTLP_ENDPOINT is set, as OpenTelemetry specifies.
+// OTEL_EXPORTER_OTLP_ENDPOINT is set.
 //
 // That program is toolhost-otel (package internal/face/telemetry/otlp), because linking the
 // OpenTelemetry SDK slows down every start.

@@ -1,5 +1,5 @@
-// Package agentfile decides which agent.hcl is in force for a directory: the text that the user last
-// approved, here or above. For an unapproved file only reading tools are offered, so no file put into a
+// Package agentfile decides which agent.hcl is in force for a directory: the text last approved by the
+// user, here or above. For an unapproved file only reading tools are offered, so no file put into a
 // project loosens a run.
 package agentfile
 

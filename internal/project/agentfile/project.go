@@ -23,7 +23,7 @@ func systemDirs() []string {
 }
 
 // NoProject returns why a directory is not a project unless the user names it, or "": a client starts
-// its servers wherever it runs, and tools must not get all the user's files.
+// servers wherever it runs, and tools must not get all the user's files.
 func NoProject(dir string) string {
 	real, err := realpath.Of(dir)
 	if err != nil {

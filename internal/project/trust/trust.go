@@ -1,6 +1,6 @@
 // Package trust stores the text of each agent.hcl that a user approved. An approval is for a path, the
-// file's content, and where the paths in it lead. It is stored in the user's configuration, out of
-// reach of the project's writers.
+// file's content, and where the paths in it lead. It is in the user's configuration, out of reach of
+// the project's writers.
 package trust
 
 import (

@@ -36,8 +36,8 @@ type Deps struct {
 	// Prepare confines a process before it starts, by the spec's grants, and returns metadata for the result. May
 	// be nil.
 	Prepare func(cmd *exec.Cmd, access argv.Access) (metadata map[string]any, err error)
-	// Denied explains from a process's output how confinement may have caused a failure, and what in the block
-	// would grant access. May be nil.
+	// Denied explains a failure by confinement, from the process's output, and what in the block would grant
+	// access. May be nil.
 	Denied func(block string, access argv.Access, printed string) string
 }
 

@@ -1,5 +1,5 @@
-// Package definition reads tool definitions from the files beside their code: a JSON file each, with the
-// description as a list of lines to be joined by blanks.
+// Package definition reads tool definitions from JSON files beside their code. The description is a list
+// of lines to be joined by blanks.
 package definition
 
 import (

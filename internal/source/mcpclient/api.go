@@ -77,8 +77,8 @@ func (c *Client) connected(ctx context.Context, name string) (*conn, error) {
 	return s.acquire(ctx)
 }
 
-// Tools describes a server's tools under its own names, connecting if they are unknown. The spec's include and
-// exclude apply, prefix does not. leftOut explains why others are not offered.
+// Tools describes a server's tools under its own names, connecting if unknown. The spec's include and exclude
+// apply, prefix does not. leftOut explains why others are not offered.
 func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definition, leftOut []*tool.Error, err error) {
 	s, err := c.find(name)
 	if err != nil {

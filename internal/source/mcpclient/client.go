@@ -37,9 +37,9 @@ type Options struct {
 	Dir string
 	// CacheDir caches servers' listings, so that listing tools starts none. Empty means no cache.
 	CacheDir string
-	// Patience bounds how long Source.Tools waits for a server whose tools are unknown; the start continues in
-	// the background and OnChange reports its end. Zero waits as long as the start may take. A negative value
-	// starts nothing.
+	// Patience bounds how long Source.Tools waits for a server with unknown tools; the start continues in the
+	// background and OnChange reports its end. Zero waits as long as a start may take. Negative starts
+	// nothing.
 	Patience time.Duration
 	// MaxMessage bounds one message of a server, in bytes. Zero means DefaultMaxMessage.
 	MaxMessage int
@@ -49,17 +49,17 @@ type Options struct {
 	Secrets []string
 	// Logins stores the logins to servers. Nil keeps them in memory.
 	Logins *oauth.Store
-	// Visit shows the user the login page if a request needs a login. If nil, such a request fails with an error
-	// that says how to log in.
+	// Visit shows the user the login page if a request needs it. If nil, such a request fails with an error that
+	// says how to log in.
 	Visit oauth.Visit
 	// Trace returns the _meta members that name the caller's trace. Nil names none.
 	Trace func(ctx context.Context) map[string]any
-	// Prepare changes a server's command before it starts, for example to confine it. An error prevents the
+	// Prepare changes a server's command before its start, for example to confine it. An error prevents the
 	// start. May be nil.
 	Prepare func(cmd *exec.Cmd, spec Spec) error
 	// Pins admits the tools of Tools and Call; a Source's tools are admitted by its host. Nil admits all.
 	Pins *pins.Store
-	// Denied explains from its output how confinement may have caused a server's failure; "" if it has not. May be
+	// Denied explains a server's failure by confinement, from its output; "" if that was not the cause. May be
 	// nil.
 	Denied func(spec Spec, printed string) string
 	// OnChange, unless nil, is called with the name of a server whose tools differ from the last Source.Tools. It
@@ -107,8 +107,8 @@ type Spec struct {
 	// Files are the files named in Command, as the user approved them: if one has changed, the program does
 	// not start.
 	Files digest.Files `json:"files,omitempty"`
-	// Confinement stands for what Options.Prepare does to the program, in any form. A change gives the server a new
-	// process; see Client.Succeed.
+	// Confinement stands for what Options.Prepare does to the program. A change gives the server a new process; see
+	// Client.Succeed.
 	Confinement string `json:"confinement,omitempty"`
 }
 
@@ -207,8 +207,8 @@ func (c *Client) Sources() []*Source {
 	return sources
 }
 
-// Load connects, concurrently, to every server whose tools are unknown, and returns when each is connected or has
-// failed. It reports whether there was such a server.
+// Load connects, concurrently, to every server with unknown tools, and returns when each is connected or has
+// failed. It reports whether there was one.
 func (c *Client) Load(ctx context.Context) bool {
 	return c.connect(ctx, func(s *server) bool {
 		_, known := s.known()
@@ -259,21 +259,21 @@ type Source struct{ server *server }
 func (s *Source) Name() string { return s.server.source() }
 
 // Tools lists the tools: from the connection, from the cache if it matches this server, or by connecting; see
-// Options.Patience. An unreachable server keeps the tools it last had; calling them says why they are unavailable.
-// The error is usually a *tool.Error of code unavailable.
+// Options.Patience. An unreachable server keeps its last tools; calling them says why they are unavailable. The
+// error is usually a *tool.Error of code unavailable.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) { return s.server.tools(ctx) }
 
 // Succeed returns the client that replaces c after a change of the configuration. Servers are added to it as usual.
-// One with the same spec and program as a server of c is that server: its connection and calls continue. A server
-// ends with the last client that has it, so both clients must be closed; see HandOver.
+// One with the same spec and program as in c is the same server: its connection and calls continue. A server ends
+// with its last client, so both must be closed; see HandOver.
 func (c *Client) Succeed(options Options) *Client {
 	next := New(options)
 	next.servers.Follow(&c.servers)
 	return next
 }
 
-// TryChanged connects, concurrently, to the servers that replace a connected server of the same name in the
-// previous client. It returns the first error, a *tool.Error, in the order in which the servers were added.
+// TryChanged connects, concurrently, to the servers that replace a connected one of the same name in the
+// previous client. It returns the first error, a *tool.Error, in the order of Add.
 func (c *Client) TryChanged(ctx context.Context) error {
 	running := func(old *server) bool { return old.status().State == Running }
 	return c.servers.TryChanged(running, func(s *server) error {
@@ -283,7 +283,7 @@ func (c *Client) TryChanged(ctx context.Context) error {
 }
 
 // HandOver ends the succession: c drops the servers that next, which may be nil, has too. It returns the names of
-// the others: they were changed or removed, and stay for their calls until Remove or Close.
+// the others, changed or removed, which stay for their calls until Remove or Close.
 func (c *Client) HandOver(next *Client) (left []string) {
 	if next == nil {
 		return c.servers.HandOver(nil)

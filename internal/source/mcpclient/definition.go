@@ -13,8 +13,8 @@ import (
 const maxName = 48
 
 // remoteTools returns the tools that the spec selects, under names that every client accepts. A name depends only
-// on the tool, not on the others or their order: policy, approvals and pins use it. If two tools get one name, the
-// one whose own name sorts first is offered.
+// on the tool: policy, approvals and pins use it. If two tools get one name, the one whose own name sorts first is
+// offered.
 func (s *server) remoteTools(found *listing) []tool.Tool {
 	offered := make(map[string]*upstreamTool)
 	for i := range found.Tools {

@@ -112,7 +112,7 @@ func sentIn(request *http.Request) (*jsonrpc.Request, error) {
 }
 
 // noteSent notes a message, and returns its id if it expects a response. In the newest revision ending a request
-// cancels it, which the SDK does not do; so notifications/cancelled is acted on here.
+// cancels it, which the SDK does not do, so notifications/cancelled is handled here.
 func (c *httpClient) noteSent(r *jsonrpc.Request, cancel context.CancelFunc) *jsonrpc.ID {
 	if r == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// boundedBody passes on a response body message by message: each is noted before the SDK sees it, and one that
-// is too long is replaced by an error for its request.
+// boundedBody passes on a response body by messages: each is noted before the SDK sees it, and an overlong one
+// is replaced by an error for its request.
 type boundedBody struct {
 	io.ReadCloser
 	client *httpClient

@@ -10,7 +10,7 @@ import (
 )
 
 // keepNumbers prepares a server's request for the SDK, which would change its numbers: data of a log line becomes
-// text, and a form with such a number is refused. It reports whether it changed anything.
+// text, and a form with such a number is refused. It reports a change.
 func keepNumbers(r *jsonrpc.Request) (changed bool) {
 	member, made := "", json.RawMessage(nil)
 	switch r.Method {

@@ -22,8 +22,8 @@ const (
 	maxParked = 64
 )
 
-// pendingCall is one call in progress at a server. It outlives its tool.Call when the server asks the user
-// something: Ask ends that call, and the one that brings the answer continues the same pending call.
+// pendingCall is one call in progress at a server. It outlives its tool.Call when the server asks the
+// user: Ask ends that call, and the one with the answer continues the same pending call.
 type pendingCall struct {
 	conn         *conn
 	pendingCalls *pendingCalls
@@ -155,8 +155,8 @@ func (f *pendingCall) report(p tool.Progress) {
 	}
 }
 
-// pass asks the caller a question. If the user must be asked first, the pending call waits for the call with the
-// answer; any other error ends it.
+// pass asks the caller a question. If the user must be asked first, the pending call waits for the answering
+// call; any other error ends it.
 func (f *pendingCall) pass(ctx context.Context, call *tool.Call, q *question) error {
 	answer, err := q.ask(ctx, call)
 	switch {
@@ -223,8 +223,8 @@ func (fs *pendingCalls) byToken(token any) *pendingCall {
 }
 
 // asking returns the call for which the server asks. Up to revision 2025-11-25 a server does not say: it is the
-// only call in progress, or the youngest if all are of one session. Otherwise it is nil, because the question
-// could reach the wrong user.
+// only call in progress, or the youngest if all are of one session; else nil, because the question could reach
+// the wrong user.
 func (fs *pendingCalls) asking(ctx context.Context, c *conn) *pendingCall {
 	if f, ok := ctx.Value(pendingCallKey{}).(*pendingCall); ok {
 		return f

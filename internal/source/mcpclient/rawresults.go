@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// rawResults keeps results as the server wrote them: the SDK decodes data into maps and floats, which loses the
-// order of keys and the digits of large numbers. A request with a progress token finds its result here.
+// rawResults keeps results as the server wrote them: the SDK's decoding loses the order of keys and the digits
+// of large numbers. A request with a progress token finds its result here.
 type rawResults struct {
 	mu      sync.Mutex
 	tokens  map[string]string // request id -> progress token

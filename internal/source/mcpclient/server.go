@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/supervisor"
 )
 
-// A failed server is retried by the next call at once, and after further failures in a row only after a rest. A
-// call waits up to longestWait for that, and is refused if it would take longer.
+// A failed server is retried by the next call at once, after further failures in a row only after a rest. A
+// call waits up to longestWait for that, else it is refused.
 const (
 	freeFailures = 2
 	firstRest    = 500 * time.Millisecond

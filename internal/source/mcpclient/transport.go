@@ -77,8 +77,8 @@ func (c *conn) hear(line string) {
 	c.say(slog.LevelInfo, line)
 }
 
-// lineTransport is newline-delimited JSON-RPC to a program. Unlike the SDK's own it survives other output,
-// and a message that is too long fails only the call that it answers.
+// lineTransport is newline-delimited JSON-RPC to a program. Unlike the SDK's own it tolerates other
+// output, and an overlong message fails only the call that it answers.
 type lineTransport struct {
 	conn  *conn
 	limit int

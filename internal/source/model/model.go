@@ -30,7 +30,7 @@ const maxAnswer = 8 << 20
 
 // Options configures a Client. URL and Model are required.
 type Options struct {
-	// URL is the base of the endpoint, "https://models.example/v1"; requests go to /chat/completions below it. A
+	// URL is the endpoint's base, "https://models.example/v1"; requests go to /chat/completions below it. A
 	// literal address or "localhost" may be non-public.
 	URL string
 	// Model is the model's name there.
@@ -80,8 +80,7 @@ func New(o Options) (*Client, error) {
 	return &Client{options: o, endpoint: base + "/chat/completions", host: u.Host, http: client}, nil
 }
 
-// guard allows only the operator's host: redirects are not followed, because they would carry the key and the
-// prompt away.
+// guard allows only the operator's host, without redirects, which would carry the key and the prompt away.
 func guard(o Options, u *url.URL) netguard.Options {
 	limits := netguard.Options{
 		MaxBytes: maxAnswer, Timeout: o.Timeout, HeaderTimeout: o.Timeout, IdleTimeout: o.Timeout,

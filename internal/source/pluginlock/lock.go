@@ -172,7 +172,7 @@ func (l *Lock) set(name string, found *install.Installed, constraint, from strin
 }
 
 // Pin pins a plugin's present program. For an installed plugin, which is returned too, that is the locked
-// version, or the newest that agent.hcl allows if the locked one is missing or not allowed.
+// version, or the newest that agent.hcl allows if that is missing or not allowed.
 func (l *Lock) Pin(c config.Plugin) (config.LockedPlugin, *install.Installed, error) {
 	if !c.Installed() {
 		entry, err := l.pinProgram(c)

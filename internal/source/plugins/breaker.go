@@ -7,8 +7,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// A failed plugin is restarted by the next call at once, and after further failures in a row only after a rest.
-// A call waits up to maxBackoffWait for that, and is refused if it would take longer.
+// A failed plugin is restarted by the next call at once, after further failures in a row only after a rest. A
+// call waits up to maxBackoffWait for that, else it is refused.
 const (
 	freeFailures   = 1
 	firstBackoff   = 100 * time.Millisecond

@@ -282,8 +282,8 @@ func (in *instance) stop() {
 	in.release()
 }
 
-// release lets go-plugin end the process and clean up. go-plugin waits without a limit, so the runner ends the
-// process if that takes too long. It must be called after the start.
+// release lets go-plugin end the process and clean up. go-plugin waits without a limit, so the runner ends a
+// slow process. It must be called after the start.
 func (in *instance) release() {
 	in.freed.Do(func() {
 		late := time.AfterFunc(shutdownGrace, in.runner.stop)

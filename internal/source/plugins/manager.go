@@ -1,5 +1,5 @@
-// Package plugins runs plugins and offers their tools as tools of the host. It starts a plugin's process at the
-// first call, and isolates the host and other plugins from its failures.
+// Package plugins runs plugins and offers their tools to the host. It starts a plugin's process at the first
+// call, and isolates the host and other plugins from its failures.
 package plugins
 
 import (
@@ -57,7 +57,7 @@ func ParseAttach(text string) (map[string]Attachment, error) {
 type Options struct {
 	// Logger receives plugins' output, log messages and state changes. Nil discards.
 	Logger *slog.Logger
-	// Dir is the parent of the private socket directory. By default, or if the path is too long for a socket, it is
+	// Dir is the parent of the private socket directory. By default, or if its path is too long for a socket, it is
 	// the system's temporary directory.
 	Dir string
 	// CacheDir caches plugins' descriptions, so that listing their tools starts none. Empty means no
@@ -69,28 +69,28 @@ type Options struct {
 	HostVersion string
 	// Shipped finds a plugin that is part of the host binary. May be nil.
 	Shipped func(name string) (sdk.Plugin, bool)
-	// Prepare changes a plugin's command before it starts, for example to confine it. An error prevents the
+	// Prepare changes a plugin's command before its start, for example to confine it. An error prevents the
 	// start. May be nil.
 	Prepare func(Launch) error
-	// Denied explains from its output how confinement may have caused a plugin's failure; "" if it has not. May be
+	// Denied explains a plugin's failure by confinement, from its output; "" if that was not the cause. May be
 	// nil.
 	Denied func(plugin, printed string) string
 	// CancelGrace is how long a cancelled call may take to answer before its plugin is ended. Zero means 5 seconds.
 	CancelGrace time.Duration
 	// MaxBackoff bounds the pause before a failing plugin is restarted. Zero means 30 seconds.
 	MaxBackoff time.Duration
-	// Attach has plugins that already run, by their names in the configuration: the manager connects to them and
-	// neither starts nor ends them.
+	// Attach has plugins that already run, by their names in the configuration: they are connected to and
+	// neither started nor ended.
 	Attach map[string]Attachment
 	// Redact removes secrets from plugins' output. May be nil.
 	Redact func(string) string
 	// Said, unless nil, is called with each line that a plugin printed or logged, without secrets.
 	Said func(plugin, line string)
 	// Life, unless nil, is called with the events of a plugin's process (the Life constants). ctx has the values of
-	// the context that started it, and no end. Life must not call the manager.
+	// the start's context, and no end. Life must not call the manager.
 	Life func(ctx context.Context, plugin, event string, details map[string]any)
-	// Sensitive, unless nil, is called with the values of settings marked as writeOnly in a plugin's schema,
-	// before they are used, so that the host can redact them.
+	// Sensitive, unless nil, is called with the values of settings that a plugin's schema marks as
+	// writeOnly, before their use, for redaction.
 	Sensitive func(values []string)
 }
 
@@ -113,8 +113,8 @@ type Spec struct {
 	SHA256 string
 	// Repair says how to get the right program if the checksum differs.
 	Repair string
-	// Confinement stands for what Options.Prepare does to this plugin, in any form that reflect.DeepEqual compares.
-	// A change gives the plugin a new process; see Manager.Succeed.
+	// Confinement stands for what Options.Prepare does to this plugin, compared by reflect.DeepEqual. A change
+	// gives the plugin a new process; see Manager.Succeed.
 	Confinement any
 	// Config is the configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
@@ -243,9 +243,9 @@ type Source struct {
 // Name is "plugin" and the plugin's name.
 func (s *Source) Name() string { return "plugin " + s.name }
 
-// Tools lists the tools: from the host binary for a shipped plugin, from the cache if it matches the program and
-// configuration, or by starting the plugin. A plugin that cannot be started keeps the tools it last had; calling
-// them says why they are unavailable. The error is a *tool.Error, usually of code unavailable.
+// Tools lists the tools: from the host binary for a shipped plugin, from the cache if it matches program and
+// configuration, or by starting the plugin. A plugin that cannot be started keeps its last tools; calling them
+// says why they are unavailable. The error is a *tool.Error, usually of code unavailable.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	if s.plugin == nil {
 		return nil, tool.Errorf(tool.NotFound, "there is no plugin named %q", s.name).
@@ -283,9 +283,8 @@ func closedError(name string) *tool.Error {
 }
 
 // Succeed returns the manager that replaces m after a change of the configuration. Plugins are added to it as
-// usual. One with the same spec, program and workspace as a plugin of m is that plugin: its process continues, with
-// its calls and state. A plugin ends with the last manager that has it, so both managers must be closed; see
-// HandOver.
+// usual. One with the same spec, program and workspace as in m is the same plugin: its process continues, with its
+// calls and state. A plugin ends with its last manager, so both must be closed; see HandOver.
 func (m *Manager) Succeed(options Options) *Manager {
 	next := NewManager(options)
 	next.plugins.Follow(&m.plugins)
@@ -294,15 +293,14 @@ func (m *Manager) Succeed(options Options) *Manager {
 	return next
 }
 
-// TryChanged starts, concurrently, the plugins that replace a running plugin of the same name in the
-// previous manager. It returns the first error, a *tool.Error, in the order in which the plugins were
-// added.
+// TryChanged starts, concurrently, the plugins that replace a running one of the same name in the
+// previous manager. It returns the first error, a *tool.Error, in the order of Add.
 func (m *Manager) TryChanged(ctx context.Context) error {
 	return m.plugins.TryChanged((*plugin).runs, func(p *plugin) error { return p.start(ctx) })
 }
 
 // HandOver ends the succession: m drops the plugins that next, which may be nil, has too. It returns the names of
-// the others: they were changed or removed, and continue for their calls until Remove or Close.
+// the others, changed or removed, which continue for their calls until Remove or Close.
 func (m *Manager) HandOver(next *Manager) (left []string) {
 	if next == nil {
 		return m.plugins.HandOver(nil)

@@ -45,7 +45,7 @@ func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 }
 
 // shippedTools returns a shipped plugin's tools. Only what acts on the workspace runs in the plugin's
-// process: definitions, parameters and errors are code of the host binary.
+// process: definitions, parameters and errors are the host binary's.
 func (p *plugin) shippedTools() []tool.Tool {
 	out := make([]tool.Tool, len(p.shipped.Tools))
 	for i, t := range p.shipped.Tools {

@@ -25,8 +25,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// termGrace is how long a process has to end after SIGTERM, drainGrace how long its output is read after its end
-// while the pipes are still open.
+// termGrace is how long a process has to end after SIGTERM, drainGrace how long the pipes are read after its end
+// if still open.
 const (
 	termGrace  = time.Second
 	drainGrace = 500 * time.Millisecond
@@ -39,7 +39,7 @@ type Launch struct {
 	// Spec is its declaration.
 	Spec Spec
 	// Cmd is the command. Prepare may change path, arguments, environment and process attributes, but not the
-	// standard streams. Files added to ExtraFiles are closed after the start.
+	// standard streams. ExtraFiles are closed after the start.
 	Cmd *exec.Cmd
 	// SocketDir is the required directory of the plugin's socket.
 	SocketDir string
@@ -143,8 +143,8 @@ func (p *plugin) arguments() []string {
 	return p.spec.Args
 }
 
-// Start starts the process. The thread that starts it must live as long as it does, because the kernel takes the
-// end of that thread for the host's.
+// Start starts the process. The starting thread must live as long as it does, because the kernel takes the end
+// of that thread for the host's.
 func (r *guardedRunner) Start(context.Context) error {
 	started := make(chan error, 1)
 	go func() {
@@ -243,7 +243,7 @@ func closeAll(files []*os.File) {
 }
 
 // stop ends the process and its descendants: it closes the lifeline, sends SIGTERM and, after a grace, SIGKILL, and
-// returns when all have ended. A process not started yet never will be.
+// waits. A process not started yet never will be.
 func (r *guardedRunner) stop() {
 	r.launching.Lock()
 	r.halted = true

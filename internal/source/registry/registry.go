@@ -1,6 +1,6 @@
-// Package registry keeps the running members of a configuration, such as its plugins, when the configuration is
-// read again. Each reading has a Registry. A member declared the same in both is in both registries and continues
-// undisturbed; the last registry that has it closes it.
+// Package registry keeps the running members of a configuration, such as its plugins, when it is read again. Each
+// reading has a Registry. A member declared the same in both is in both and continues undisturbed; its last
+// registry closes it.
 package registry
 
 import (
@@ -140,7 +140,7 @@ func (r *Registry[M]) entries() []*entry[M] {
 }
 
 // TryChanged calls try, concurrently, for each member that replaces one of the same name in the previous registry
-// for which running returns true. It returns the first error in the order in which the members were added.
+// for which running returns true. It returns the first error in the order of Add.
 func (r *Registry[M]) TryChanged(running func(old M) bool, try func(M) error) error {
 	r.mu.Lock()
 	before := r.before

@@ -1,4 +1,4 @@
-// Package supervisor starts and ends a peer, such as a plugin or an MCP server: the first use starts its one
+// Package supervisor starts and ends a peer, such as a plugin or MCP server: the first use starts its one
 // process or connection for all waiting callers; a failing peer rests between attempts; an unused one ends.
 package supervisor
 
@@ -72,8 +72,8 @@ type Supervisor[A Attempt] struct {
 	idle   *time.Timer    // ends Current; nil while it is in use
 }
 
-// Acquire returns the running attempt, starting one if necessary. Concurrent callers wait for the same one. It is
-// in use until Release.
+// Acquire returns the running attempt, starting one if necessary. Concurrent callers share it. It is in use until
+// Release.
 func (l *Supervisor[A]) Acquire(ctx context.Context, p Peer[A]) (A, error) {
 	var none A
 	for {

@@ -34,8 +34,8 @@ var defaultNames = [...]string{
 	"Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml",
 }
 
-// Sources returns the slash paths, relative to root, of the Taskfile at name and of all that it includes, existing
-// or not: changing one changes the commands. Nothing is run. A path with a variable becomes a glob; paths outside
+// Sources returns the slash paths, relative to root, of the Taskfile at name and all its includes, existing or
+// not: changing one changes the commands. Nothing is run. A path with a variable becomes a glob; paths outside
 // root are left out.
 func Sources(root, name string) []string {
 	handle, err := os.OpenRoot(root)

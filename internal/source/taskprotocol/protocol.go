@@ -1,9 +1,9 @@
-// Package protocol is the protocol between toolhost and its child process toolhost-task: the JSON of a listing and
-// of a run's report. It depends on the standard library only.
+// Package protocol is the protocol between toolhost and toolhost-task: the JSON of a listing and of a run's
+// report. It depends only on the standard library.
 package protocol
 
-// Collection is the variable that disables garbage collection while toolhost-task starts, which saves a fifth of
-// the start, and CollectLate its value. toolhost-task does not pass it on.
+// Collection is the variable that disables garbage collection for a fifth less start time of toolhost-task, and
+// CollectLate its value. toolhost-task does not pass it on.
 const (
 	Collection  = "GOGC"
 	CollectLate = "3000"

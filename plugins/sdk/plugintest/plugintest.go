@@ -161,7 +161,7 @@ func (p *Plugin) Tools() []*sdk.Definition {
 }
 
 // Call calls a tool. params is anything that encoding/json encodes as an object; nil means {}. As in the host,
-// params are checked against the tool's schema first, and the plugin may render that error.
+// they are checked against the tool's schema first, and the plugin may render that error.
 func (p *Plugin) Call(ctx context.Context, name string, params any) (*sdk.Result, error) {
 	call, err := p.prepare(ctx, name, params)
 	if err != nil {

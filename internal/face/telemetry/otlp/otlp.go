@@ -42,7 +42,7 @@ type Options struct {
 	Complain func(error)
 }
 
-// Serve sends what the lines of in report, until in ends. Calls without another parent are children of
+// Serve sends what the lines of in report, until in ends. Calls without a parent are children of
 // TRACEPARENT's span. The error is for an invalid environment or unreadable lines. Send failures go to
 // Complain, which replaces OpenTelemetry's error handler in the whole program.
 func Serve(ctx context.Context, in io.Reader, options Options) error {

@@ -34,11 +34,11 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Server authorizes the requests to one MCP server; it is an OAuthHandler of the SDK, and safe for concurrent use.
+// Server authorizes the requests to one MCP server. It is an OAuthHandler of the SDK, and safe for concurrent use.
 //
 // Documents and endpoints of a login must be https URLs with public addresses, except for the MCP server's host,
-// Config.Private, and this machine if the MCP server is on it. The token is sent only to Options.URL, and only by
-// TLS unless the server is on this machine.
+// Config.Private, and this machine if the MCP server is on it. The token is sent only to Options.URL, by TLS
+// unless the server is on this machine.
 type Server struct {
 	options Options
 	config  Config

@@ -161,8 +161,8 @@ func (s *Server) client(l *Login) (client, error) {
 	return client{id: l.ClientID, secret: l.ClientSecret, auth: l.ClientAuth}, nil
 }
 
-// renew replaces the access token used, expired or refused. It returns nil if that needs the user, or the
-// client's secret. Only one process renews; the others find the result.
+// renew replaces the access token used, expired or refused; nil if that needs the user, or the client's
+// secret. Only one process renews; the others find the result.
 func (s *Server) renew(ctx context.Context, used string) (*Login, error) {
 	release, err := s.store.hold(ctx, s.options.URL, &s.config)
 	if err != nil {

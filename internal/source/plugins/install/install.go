@@ -18,7 +18,7 @@ import (
 )
 
 // Room is what a plugin's build may access besides what every program may read: it writes below Write, reads
-// below Read, and does not see what is below Hide.
+// below Read, and does not see Hide.
 type Room struct {
 	Write      string
 	Read, Hide []string

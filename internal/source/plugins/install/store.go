@@ -1,5 +1,5 @@
 // Package install installs plugins from a program, a directory, a Go module or an archive, local or over https.
-// They are installed for the user, by name, version and platform, and shared by all projects.
+// They are installed for the user, by name, version and platform, for all projects.
 package install
 
 import (
