@@ -244,7 +244,6 @@ func (t *Taskfile) describe(ctx context.Context) (*protocol.Listing, error) {
 	return listing, nil
 }
 
-// ended returns an error for a listing that was stopped.
 func (t *Taskfile) ended(result *proc.Result) error {
 	switch {
 	case result.TimedOut:
@@ -265,7 +264,6 @@ func lastLine(o proc.Output) string {
 	return string(lines[len(lines)-1])
 }
 
-// broken returns the error for a Taskfile that cannot be read.
 func (t *Taskfile) broken(p *protocol.Problem) *tool.Error {
 	if p == nil {
 		p = &protocol.Problem{Message: "it cannot be read"}

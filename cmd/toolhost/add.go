@@ -67,7 +67,6 @@ func packNames() (names []string) {
 	return names
 }
 
-// listedPack is a pack in the JSON output of toolhost add.
 type listedPack struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`

@@ -52,7 +52,6 @@ type globalFlags struct {
 	color     string
 }
 
-// execute runs the subcommand named by args and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
 	out := &sink{Writer: onScreen(a.out)}
 	a.out, a.err = out, onScreen(a.err)

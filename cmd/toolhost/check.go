@@ -182,7 +182,6 @@ func (c *checker) granted(block, pos string, access config.Access) {
 	}
 }
 
-// opened warns of a grant that opens more than its path.
 func (c *checker) opened(at, doing, path string) {
 	if said := obeyed.Opens(path, doing == "write"); said != "" {
 		c.warn(at, "Grant opens the sandbox", fmt.Sprintf("to %s %s opens more than its files: %s", doing, path, said),
@@ -231,7 +230,6 @@ func (c *checker) plugins() {
 	}
 }
 
-// declaredAt returns where a source's plugin or MCP server is declared.
 func (c *checker) declaredAt(source string) string {
 	for _, plugin := range c.cfg.Plugins {
 		if source == "plugin "+plugin.Name {
@@ -304,7 +302,6 @@ func (c *checker) refusedIn(at, name string, parameters json.RawMessage) {
 	}
 }
 
-// placeOf returns where agent.hcl names a tool or its source.
 func (c *checker) placeOf(e *host.Entry) string {
 	for i := range c.cfg.Tools {
 		if c.cfg.Tools[i].Name == e.Tool.Definition().Name {

@@ -39,7 +39,6 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// listedResource is a resource in the JSON output of toolhost list.
 type listedResource struct {
 	Name        string `json:"name"`
 	URI         string `json:"uri"`
@@ -58,7 +57,6 @@ func listedResources(catalog *host.Catalog) []listedResource {
 	return all
 }
 
-// listedPrompt is a prompt in the JSON output of toolhost list.
 type listedPrompt struct {
 	Name        string   `json:"name"`
 	Source      string   `json:"source"`

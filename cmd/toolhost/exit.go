@@ -127,8 +127,8 @@ func explainUsage(c *cobra.Command) {
 	}
 }
 
-// examplesOf gives a command without examples the first one of each subcommand, and cobra's own
-// commands theirs.
+// examplesOf gives a command without examples the first of each subcommand, and cobra's commands
+// theirs.
 func examplesOf(c *cobra.Command) string {
 	made := map[string]string{
 		"toolhost help":                  "  toolhost help call",

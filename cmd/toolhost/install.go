@@ -181,7 +181,6 @@ func (a *app) install(id string, flags clientFlags) error {
 	return nil
 }
 
-// installAgain computes the change for a file that was just edited.
 func (a *app) installAgain(
 	client *clientconfig.Client, file string, server clientconfig.Server,
 ) (*clientconfig.Change, error) {
@@ -208,7 +207,6 @@ func (a *app) ownTools(
 	return own, nil
 }
 
-// settingOf returns the client's setting that turns its own tools off.
 func (a *app) settingOf(client *clientconfig.Client, file string, project bool) (*clientconfig.OwnTools, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -348,7 +346,6 @@ func withoutLinks(dir, file string) error {
 	return nil
 }
 
-// clientServer returns the server that the client is to start.
 func (a *app) clientServer(client *clientconfig.Client, flags clientFlags) (clientconfig.Server, error) {
 	server := clientconfig.Server{Name: flags.name, Args: []string{"serve"}}
 	if flags.name == "" {

@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// listed is a tool in the JSON output of toolhost list.
 type listed struct {
 	Name        string            `json:"name"`
 	Source      string            `json:"source"`
@@ -149,7 +148,6 @@ func tokensOf(def *tool.Definition) int {
 	return (len(def.Name) + len(def.Description) + len(def.Parameters)) / bytesPerToken
 }
 
-// unavailable returns why a tool's call would fail now, if known.
 func unavailable(e *host.Entry) string {
 	if u, ok := e.Tool.(interface{ Unavailable() *tool.Error }); ok {
 		if err := u.Unavailable(); err != nil {

@@ -28,7 +28,6 @@ func (a *app) mcpCommand() *cobra.Command {
 	return c
 }
 
-// mcpState is a server in the JSON output of toolhost mcp list.
 type mcpState struct {
 	Name    string   `json:"name"`
 	URL     string   `json:"url,omitempty"`

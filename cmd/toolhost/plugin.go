@@ -27,7 +27,6 @@ func (a *app) pluginCommand() *cobra.Command {
 	return c
 }
 
-// pluginState is a plugin in the JSON output of toolhost plugin list.
 type pluginState struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`

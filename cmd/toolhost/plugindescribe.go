@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
-// described is a plugin in the JSON output of toolhost plugin describe.
 type described struct {
 	*plugins.Description
 	// Asked are the permissions that the tools need, Granted those that the plugin's block grants;

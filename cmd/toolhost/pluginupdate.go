@@ -249,7 +249,6 @@ func (o *owned) pin(ctx context.Context, in *install.Installer, c config.Plugin,
 	return entry, err
 }
 
-// verified is a plugin in the JSON output of toolhost plugin verify.
 type verified struct {
 	Name      string             `json:"name"`
 	OK        bool               `json:"ok"`

@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// resultForms are the --json result forms for model APIs' toolsets.
 var resultForms = map[string]func(*host.Outcome) any{"anthropic": toolResultBlock, "openai": functionOutput}
 
 // toolResultBlock returns a tool_result block of the Messages API.

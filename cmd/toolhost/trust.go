@@ -155,7 +155,6 @@ func (a *app) lineText(line string) string {
 	return show.Block(line, width)
 }
 
-// changeText shows a file, or its changes since the user approved it.
 func (a *app) changeText(store *trust.Store, key string, content []byte) string {
 	before, known := store.Get(key)
 	name := filepath.Base(key)

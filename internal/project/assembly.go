@@ -108,8 +108,8 @@ func (p *Project) fill(made *assembly, cfg *config.Config) (err error) {
 	return p.addSources(made, cfg)
 }
 
-// workspaceFor returns a configuration's workspace: the project's own, or one with a changed
-// agent.hcl's trees and protected paths.
+// workspaceFor returns a configuration's workspace: the project's own, or one with changed trees and
+// protected paths.
 func (p *Project) workspaceFor(made *assembly, cfg *config.Config) (*workspace.Workspace, error) {
 	made.protect = p.protectedGlobs(p.Workspace.Root(), cfg)
 	if p.assembly == nil {
@@ -138,7 +138,6 @@ func (m *assembly) standardOnly(cfg *config.Config) bool {
 	return m.toolset.Name == "agent" || cfg.ReadOnly
 }
 
-// writes reports whether a tool may do more than read files.
 func writes(_ string, def *tool.Definition) bool {
 	return def.Risk != tool.ReadOnly ||
 		slices.ContainsFunc(def.Permissions, func(p tool.Permission) bool { return p != tool.FileRead })

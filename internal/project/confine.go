@@ -287,7 +287,6 @@ func pluginFiles(program string) []string {
 	return []string{filepath.Join(append([]string{store}, parts[:depth]...)...)}
 }
 
-// confinement identifies the confinement of a plugin or MCP server.
 type confinement struct {
 	Common *sandbox.Settings
 	Access *argv.Access
@@ -306,7 +305,6 @@ func credentialsDigest(s *sandbox.Settings) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// commonSettings returns the settings that all plugins and MCP servers share.
 func (p *Project) commonSettings(cfg *config.Config) *sandbox.Settings {
 	s := p.confineSettings(cfg)
 	s.Network, s.Hosts = false, nil // set by each block

@@ -60,7 +60,6 @@ func (s *fileStatus) say(file string) string {
 	return file + " is approved and in force."
 }
 
-// instructions returns the text about the project for a client's model.
 func instructions(p *Project, s *fileStatus) func(context.Context) string {
 	return func(context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()

@@ -92,7 +92,7 @@ func (p Location) Path() string {
 	return path
 }
 
-// absent returns what to do about an unknown tool that an agent.hcl not in force may declare.
+// absent returns what to do about an unknown tool that an inactive agent.hcl may declare.
 func absent(s *agentfile.Standing) string {
 	if s == nil || s.State == agentfile.Missing {
 		return ""

@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// openPolicy returns the policy of agent.hcl with the remembered rules.
 func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 	base, err := policy.New(policyRules(cfg.Policy))
 	if err != nil {

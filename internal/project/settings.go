@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// agentSettings returns the agent blocks for the plugins that delegate.
 func agentSettings(cfg *config.Config, root string) subagent.Agents {
 	agents := subagent.Agents{}
 	for _, a := range cfg.Agents {
@@ -23,7 +22,6 @@ func agentSettings(cfg *config.Config, root string) subagent.Agents {
 	return agents
 }
 
-// webSettings returns the web block for the plugins that fetch and search.
 func webSettings(cfg *config.Config) map[string]any {
 	settings := make(map[string]any)
 	if len(cfg.Web.Allow) > 0 {

@@ -54,7 +54,6 @@ func commandOf(entry map[string]any) string {
 	return ""
 }
 
-// toolsetOf returns the value of --toolset in an entry's arguments.
 func toolsetOf(entry map[string]any) string {
 	for _, key := range []string{"args", "command", "path", "transport"} {
 		if inner, ok := entry[key].(map[string]any); ok {
@@ -71,7 +70,6 @@ func toolsetOf(entry map[string]any) string {
 	return ""
 }
 
-// envOf returns the variables that an entry passes on or sets.
 func (c *Client) envOf(entry map[string]any) (names []string) {
 	keys := []string{"env"}
 	if c.env != nil {

@@ -54,7 +54,6 @@ func references(before, after string) func([]string) field {
 	}
 }
 
-// under returns the path of an entry below one key.
 func under(key string) func(any, string) []string {
 	return func(_ any, name string) []string { return []string{key, name} }
 }

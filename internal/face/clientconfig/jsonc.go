@@ -78,7 +78,6 @@ func (j *jsonText) indent(offset int) string {
 	return string(lead)
 }
 
-// lineIndent returns the white space that begins the line of offset.
 func (j *jsonText) lineIndent(offset int) string {
 	line := j.text[bytes.LastIndexByte(j.text[:offset], '\n')+1 : offset]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])

@@ -28,7 +28,6 @@ const (
 	mostAbout = 120
 )
 
-// ranCall is a recorded call as the list shows it.
 type ranCall struct {
 	Space   string  `json:"space"`
 	Root    string  `json:"root"`
@@ -58,7 +57,6 @@ func (s *Server) listSpaces(w http.ResponseWriter, _ *http.Request) error {
 	return give(w, lines, nil)
 }
 
-// chosenSpaces returns the workspace that a request names, or all.
 func (s *Server) chosenSpaces(r *http.Request) ([]*space, error) {
 	id := r.FormValue("space")
 	if id == "" {
@@ -71,7 +69,6 @@ func (s *Server) chosenSpaces(r *http.Request) ([]*space, error) {
 // searchTime bounds a text search in one request; the next one continues.
 const searchTime = 250 * time.Millisecond
 
-// callsAsked returns the filter and text of a request for calls.
 func callsAsked(r *http.Request) (filter record.Filter, text string, err error) {
 	filter = record.Filter{Session: r.FormValue("session"), Tool: r.FormValue("tool"), Status: r.FormValue("status"),
 		Path: r.FormValue("path"), Last: someCalls}
@@ -89,7 +86,7 @@ func callsAsked(r *http.Request) (filter record.Filter, text string, err error) 
 	return filter, strings.ToLower(r.FormValue("text")), err
 }
 
-// listCalls serves the last calls before a time, newest first, and how far back it has searched.
+// listCalls serves the last calls before a time, newest first, and how far back it searched.
 func (s *Server) listCalls(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {

@@ -51,7 +51,6 @@ func (s *Server) askWithin(ctx context.Context, limit *proc.Limit, found *space,
 	return out, result.ExitCode, toldError(out, result.Stderr.String(), args[0])
 }
 
-// toldError returns the error that toolhost printed, as JSON or text.
 func toldError(out []byte, printed, command string) error {
 	var told struct {
 		Error *struct {

@@ -201,7 +201,7 @@ func (g *guard) check(r *http.Request, k kind) *refusal {
 		"Press Enter where toolhost console runs, and open the address that it prints.")
 }
 
-// checkSite refuses requests of other sites, frames and programs other than browsers.
+// checkSite refuses other sites, frames and programs other than browsers.
 func (g *guard) checkSite(r *http.Request, k kind) *refusal {
 	no := refuse(http.StatusForbidden, "only the console's own page may ask for this", openAgain)
 	site := r.Header.Values("Sec-Fetch-Site")

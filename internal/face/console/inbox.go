@@ -178,7 +178,6 @@ type look struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// look asks toolhost what the call is and would do.
 func (s *Server) look(ctx context.Context, found *space, id string) (look, approval.Pending, error) {
 	p, err := found.approvals.Get(ctx, id)
 	if err != nil {

@@ -21,7 +21,6 @@ const (
 	mostSavedCall = 64 << 10
 )
 
-// savedCall is a call that a user filled in and saved.
 type savedCall struct {
 	Toolset string `json:"toolset"`
 	Tool    string `json:"tool"`

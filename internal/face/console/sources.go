@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
-// namedSource names a plugin or MCP server in a request.
 type namedSource struct {
 	Space string `json:"space"`
 	Kind  string `json:"kind"`
@@ -32,7 +31,6 @@ func (n namedSource) in(s *Server) (*space, sources.Kind, error) {
 	return found, kind, err
 }
 
-// showSaid serves a plugin's or MCP server's last output and log.
 func (s *Server) showSaid(w http.ResponseWriter, r *http.Request) error {
 	found, kind, err := namedSource{r.FormValue("space"), r.FormValue("kind"), r.FormValue("name")}.in(s)
 	if err != nil {

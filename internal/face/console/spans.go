@@ -54,7 +54,6 @@ func (s *Server) listSpans(w http.ResponseWriter, r *http.Request) error {
 	return give(w, all, nil)
 }
 
-// taskSpans returns the background tasks of a session, or of all.
 func taskSpans(found *space, session string) (all []span) {
 	tasks, err := background.Open(filepath.Join(found.dir, background.DirName), background.Options{}).List()
 	if err != nil {

@@ -164,7 +164,6 @@ func (r rewriter) types(value any) object {
 	return out
 }
 
-// kindsOf returns the types that a schema lists besides null.
 func kindsOf(in object) []any {
 	names, _ := in.get("type").([]any)
 	return slices.DeleteFunc(slices.Clone(names), func(n any) bool { return n == "null" })

@@ -38,7 +38,6 @@ func connOf(ctx context.Context) *conn {
 	return l
 }
 
-// newConn returns a conn of the host session of that name, or of a random one.
 func (s *Server) newConn(name string) *conn {
 	anonymous := name == ""
 	if anonymous {
@@ -50,8 +49,7 @@ func (s *Server) newConn(name string) *conn {
 	return l
 }
 
-// callsAtOnce bounds a session's concurrent calls, so that it cannot take all the places of others.
-// More wait.
+// callsAtOnce bounds a session's concurrent calls, so that it cannot take all places. More wait.
 const callsAtOnce = 32
 
 // begin starts a call, which ends with the connection at the latest.

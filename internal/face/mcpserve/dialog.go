@@ -163,7 +163,6 @@ func failed(outcome *host.Outcome, err *tool.Error) *host.Outcome {
 	return &done
 }
 
-// invalid returns the protocol error for invalid answers of a client.
 func invalid(err error) error {
 	e := tool.AsError(err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
@@ -204,7 +203,6 @@ func (in *requestInfo) canAsk() bool {
 	return e.Form != nil || e.URL == nil
 }
 
-// canVisit reports whether the client can show its user a URL.
 func (in *requestInfo) canVisit() bool {
 	c := in.capabilities
 	return c != nil && c.Elicitation != nil && c.Elicitation.URL != nil

@@ -46,7 +46,6 @@ type asked struct {
 	answers map[string]tool.Answer
 }
 
-// ask returns the questions of an outcome as input requests.
 func (s *Server) ask(conn *conn, in *requestInfo, request host.Request, outcome *host.Outcome, nonce string) *open {
 	next := outcome.Again(request, nil)
 	state := asked{

@@ -127,7 +127,6 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers a request, or returns why it is refused.
 func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	answered, no := h.guard.check(w, r)
 	if answered || no != nil {

@@ -111,7 +111,6 @@ func (g *guard) checkHost(r *http.Request) *refusal {
 		"Use the address that the server was started with, or allow the name with --allow-host.")
 }
 
-// hostName returns a host in lower case without its port.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessions are the open HTTP sessions: bounded in number, and closed when idle for long.
+// sessions are the open HTTP sessions, bounded in number and closed when idle for long.
 type sessions struct {
 	max  int
 	idle time.Duration

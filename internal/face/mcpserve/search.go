@@ -20,7 +20,6 @@ import (
 // A long list of tools costs a model attention and context. Instead three tools can be offered that
 // find, describe and call the others. Policy, approval and record are the called tool's.
 
-// searching reports whether the search is offered instead of the list.
 func (s *Server) searching() bool {
 	return s.options.Search || s.host.Catalog().Toolset().Search
 }

@@ -68,7 +68,7 @@ type Server struct {
 	options Options
 	sdk     *mcp.Server
 
-	changing  sync.RWMutex // held while the offers change: lists show all of a change or nothing of it
+	changing  sync.RWMutex // held during changes: lists show all of a change or nothing
 	mu        sync.Mutex   // guards offered, resources, prompts
 	offered   map[string]*host.Entry
 	resources map[string]*host.Entry // by URI
@@ -260,7 +260,6 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return err
 }
 
-// describe returns the tool as clients of a revision see it.
 func describe(entry *host.Entry, revision string) *mcp.Tool {
 	def := entry.Definition()
 	return &mcp.Tool{

@@ -17,7 +17,6 @@ import (
 // clients lose other results, or all tools for one such schema. Those revisions get {"result": VALUE},
 // as from the official SDKs.
 
-// anyResult reports whether a revision allows structured results of all kinds.
 func anyResult(revision string) bool { return revision >= statelessRevision }
 
 // outputSchema returns the schema of a tool's structured results at a revision; nil if clients could

@@ -132,7 +132,7 @@ func (t *task) state() *taskState {
 	if status != taskWorking && status != taskAsks {
 		state.StatusMessage = t.reason
 	}
-	if t.unrecorded != nil { // the record says so after a restart: the same answer before it
+	if t.unrecorded != nil { // as the record will say after a restart
 		state.Error = lost("the call ended, and its end could not be recorded (" +
 			strings.TrimSuffix(tool.AsError(t.unrecorded).Message, ".") + ")")
 		state.StatusMessage = state.Error.Message

@@ -113,7 +113,6 @@ func needsTasks(message string) error {
 			"extensions": map[string]any{tasksExtension: struct{}{}}}})}
 }
 
-// refuseWithoutTask refuses a call that must run as a task.
 func (s *Server) refuseWithoutTask(call *mcp.CallToolRequest) (mcp.Result, error) {
 	why := tool.Errorf(tool.Unsupported, "calls of %s take long and are made as tasks, which this client does not know",
 		call.Params.Name)

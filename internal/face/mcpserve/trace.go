@@ -27,7 +27,6 @@ const viaPipe = "Toolhost-Via-Pipe"
 // TraceHeader carries the traceparent of a gateway that forwards the call.
 const TraceHeader = "Toolhost-Traceparent"
 
-// headID sets a request's id and progress token as headers.
 func headID(r *http.Request) {
 	var message struct {
 		ID     json.RawMessage `json:"id"`

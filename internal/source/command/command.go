@@ -147,7 +147,7 @@ func (c *command) programName() string {
 	return c.spec.Command.Argv[0].Literal
 }
 
-// lookUp finds the program. A missing one may be installed later, so it is not cached.
+// lookUp finds the program. A miss is not cached: the program may be installed later.
 func (c *command) lookUp() (string, error) {
 	if found := c.program.Load(); found != nil {
 		return *found, nil

@@ -125,7 +125,6 @@ func (s *server) pinned() string {
 	return ""
 }
 
-// worthAnother reports whether the failure may be due to the protocol.
 func (c *conn) worthAnother(err error) bool {
 	if _, own := errors.AsType[*tool.Error](err); own {
 		return false // the program could not run at all
@@ -169,7 +168,6 @@ func (c *conn) attempt(ctx context.Context, version string) (*listing, error) {
 	return found, nil
 }
 
-// newClient returns the SDK's client for one connection, with toolhost's capabilities.
 func (c *conn) newClient() *mcp.Client {
 	owner := c.server.client
 	options := &mcp.ClientOptions{

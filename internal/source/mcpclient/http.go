@@ -167,7 +167,6 @@ func (c *httpClient) mayBeProtocol() bool {
 	return c.status != 0 && c.status != http.StatusUnauthorized && c.status != http.StatusForbidden
 }
 
-// clean redacts the tokens sent to the server from its responses.
 func (c *httpClient) clean(data []byte) []byte {
 	if c.oauth == nil {
 		return data

@@ -45,7 +45,6 @@ func (b *boundedBody) give(p []byte) (int, error) {
 	return n, nil
 }
 
-// overflow returns the replacement of a message that is too long.
 func (b *boundedBody) overflow() []byte {
 	if b.asked == nil {
 		return nil

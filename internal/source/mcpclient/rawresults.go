@@ -91,7 +91,6 @@ func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
 	return result, large
 }
 
-// tooLarge returns the error of a call whose answer was too long.
 func (c *conn) tooLarge() *tool.Error {
 	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", c.server.spec.Name,
 		c.server.client.options.MaxMessage).

@@ -56,7 +56,6 @@ type budget int
 // listBudget bounds a server's prompts or resources, and one prompt.
 const listBudget budget = 256 << 10
 
-// takes deducts an entry and reports whether the budget suffices.
 func (b *budget) takes(entry any) bool {
 	*b -= budget(len(tool.MustMarshal(entry)))
 	return *b >= 0

@@ -153,7 +153,7 @@ func (s *server) learn(found *listing) {
 	}
 }
 
-// keepFailure caches why the server could not be reached, so that a listing can report it without trying.
+// keepFailure caches why the server could not be reached, for listings that do not try.
 func (s *server) keepFailure(err *tool.Error) {
 	if s.isClosed() {
 		return

@@ -118,7 +118,6 @@ func (f *pendingCall) visitAll(ctx context.Context, pages []*mcp.ElicitParams) e
 	return nil
 }
 
-// stillRequired returns the error of a call refused although the user visited its pages.
 func (c *conn) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
 	_, domain, _ := pageOf(pages[0].URL)
 	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", c.server.spec.Name,

@@ -154,7 +154,7 @@ func (l *Lock) Update(name string, found *install.Installed, constraint string) 
 	l.set(name, found, constraint, l.file.Find(name).From)
 }
 
-// set pins an installed plugin. The checksums of other platforms stay if version and origin are unchanged.
+// set pins an installed plugin. Other platforms' checksums stay if version and origin are unchanged.
 func (l *Lock) set(name string, found *install.Installed, constraint, from string) config.LockedPlugin {
 	entry := config.LockedPlugin{
 		Name: name, Version: found.Version, Constraint: constraint, From: from, Key: found.Signature.Key,

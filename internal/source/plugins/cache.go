@@ -64,7 +64,6 @@ func absolute(path string) string {
 	return path
 }
 
-// load returns the entry for spec, nil if it cannot be read.
 func (c *schemaCache) load(spec *Spec) *cacheEntry {
 	if c.dir == "" {
 		return nil

@@ -143,7 +143,6 @@ func (p *plugin) countCall() {
 	p.calls++
 }
 
-// missing returns the tool's permissions that the plugin was not granted.
 func (p *plugin) missing(d *tool.Definition) []tool.Permission {
 	if p.spec.Granted == nil {
 		return nil

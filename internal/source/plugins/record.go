@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// record is a line of a plugin's output as a log record.
 type record struct {
 	level   slog.Level
 	message string

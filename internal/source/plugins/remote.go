@@ -16,8 +16,7 @@ import (
 // exitWait is how long a call that lost its connection waits for the process's exit status.
 const exitWait = 2 * time.Second
 
-// renderTimeout bounds requests to a plugin without a caller's context: rendering an error, normalizing
-// parameters.
+// renderTimeout bounds requests to a plugin without a caller's context.
 const renderTimeout = 10 * time.Second
 
 func (p *plugin) tools(ctx context.Context) ([]tool.Tool, error) {

@@ -92,8 +92,7 @@ func newRunner(p *plugin) *guardedRunner {
 	return r
 }
 
-// runMarker begins the environment variable that marks a plugin's descendants, even those in other
-// groups.
+// runMarker begins the environment variable that marks a plugin's descendants, even in other groups.
 const runMarker = "TOOLHOST_PLUGIN_RUN="
 
 func (r *guardedRunner) prepare() error {

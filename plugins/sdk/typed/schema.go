@@ -91,7 +91,6 @@ func isAny(s *jsonschema.Schema) bool {
 	return s != nil && reflect.DeepEqual(*s, jsonschema.Schema{})
 }
 
-// applyTags applies the field tags to the schema of t and of nested types.
 func applyTags(s *jsonschema.Schema, t reflect.Type) error {
 	if s == nil {
 		return nil

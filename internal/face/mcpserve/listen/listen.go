@@ -199,7 +199,6 @@ func readToken(file string) ([]byte, error) {
 	return data, err
 }
 
-// usagef returns an error of the command line with a next step.
 func usagef(suggestion, format string, args ...any) error {
 	return tool.Errorf(tool.InvalidArgument, format, args...).Suggest("%s", suggestion)
 }

@@ -52,7 +52,6 @@ func (s *sender) begin(line telemetry.Line) {
 	_, s.open[line.ID] = s.tracer.Start(ctx, name, options...)
 }
 
-// callAttributes returns what is known of a call at its beginning.
 func callAttributes(b *telemetry.Begin) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", telemetry.ExecuteTool),

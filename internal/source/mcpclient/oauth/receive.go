@@ -89,7 +89,6 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 	_, _ = io.WriteString(w, "toolhost has the answer. Close this page; the terminal says how it went.\n")
 }
 
-// paste takes the URL that the browser was redirected to.
 func (r *receiver) paste(redirected string) error {
 	u, err := url.Parse(strings.TrimSpace(redirected))
 	if err != nil || u.RawQuery == "" {

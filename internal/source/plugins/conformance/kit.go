@@ -126,7 +126,7 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	return k.report, nil
 }
 
-// check runs one check, within six times the timeout of a step.
+// check runs one check, within six step timeouts.
 func (k *kit) check(ctx context.Context, c check) {
 	began := time.Now()
 	limit := 6 * k.options.Timeout
@@ -208,7 +208,6 @@ func checks() []check {
 	return append(all, endChecks()...)
 }
 
-// stepOf returns a check of one step with the main process.
 func stepOf(run func(context.Context, *kit, *process) error) func(context.Context, *kit) error {
 	return func(ctx context.Context, k *kit) error {
 		p, err := k.started()

@@ -141,7 +141,6 @@ func (p *process) complained(line string) {
 	}
 }
 
-// noise returns the lines on standard output besides the handshake.
 func (p *process) noise() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

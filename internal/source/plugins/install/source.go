@@ -104,7 +104,6 @@ func (in *Installer) get(ctx context.Context, address string) ([]byte, error) {
 	return r.Body, nil
 }
 
-// fetchFile copies a program or an archive from a path.
 func fetchFile(source, dir string) (*content, error) {
 	c := &content{dir: dir, fileName: filepath.Base(source)}
 	var err error

@@ -89,7 +89,7 @@ func emptyDir(dir string) error {
 	return nil
 }
 
-// takeBack removes what was written into an empty or missing directory, so that the command can be repeated.
+// takeBack removes what was written into an empty or missing directory, so that Write can be repeated.
 func takeBack(dir string, all bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
