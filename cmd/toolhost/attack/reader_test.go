@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// evaluated are lines in which text becomes a command only when bash evaluates it: none of their words
-// is the command that runs. Each removes the file kept.
+// evaluated are lines in which text becomes a command only when bash evaluates it: no word of them is the
+// command that runs. Each removes the file kept.
 var evaluated = []string{
 	`echo "${x:=\$(rm kept)}" "${x@P}"`,
 	`echo ${x:=a[\$(rm kept)]} $((x))`,

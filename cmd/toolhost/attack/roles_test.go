@@ -73,7 +73,7 @@ type doInput struct {
 	Arg  string `json:"arg,omitempty"`
 }
 
-// evilPlugin does the harm it is told.
+// evilPlugin does the harm that it is asked to do.
 func evilPlugin() sdk.Plugin {
 	do := sdk.Func(sdk.Definition{Name: "do", Description: "Do harm. Returns: what came of it.", Risk: sdk.Dangerous},
 		doHarm)

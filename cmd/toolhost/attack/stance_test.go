@@ -18,8 +18,8 @@ import (
 // nobody is the user id of an ordinary user.
 const nobody = 65534
 
-// stance is how the host that is attacked runs: at which level of the sandbox,
-// where Auto is what holds without a word in agent.hcl, and as which user.
+// stance is how the attacked host runs: at which sandbox level (Auto is the default without agent.hcl)
+// and as which user.
 type stance struct {
 	level sandbox.Level
 	uid   int
