@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// failure is the error of a run, nil for success.
 func (t *Taskfile) failure(name string, done *finished) *tool.Error {
 	switch {
 	case done.TimedOut:
@@ -57,7 +56,6 @@ func (t *Taskfile) reported(name string, done *finished) *tool.Error {
 		With("exit_code", done.exitCode())
 }
 
-// denied returns the sandbox's part in a failure, before other advice.
 func (t *Taskfile) denied(done *finished) string {
 	said := done.Refused()
 	if said == "" && t.options.Denied != nil {

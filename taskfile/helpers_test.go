@@ -20,8 +20,8 @@ import (
 	"github.com/toolhost/toolhost/taskfile"
 )
 
-// programs are the child program and the real task, both built from this
-// module, which has go-task in its graph.
+// programs are the child program and the real task, both built from this module, which requires
+// go-task.
 type programs struct{ child, task string }
 
 var built = struct {
@@ -67,7 +67,6 @@ func goBuild(name, pkg string) (string, error) {
 	return path, err
 }
 
-// project is a workspace with the Taskfile tools.
 type project struct {
 	t       *testing.T
 	dir     string
@@ -77,7 +76,7 @@ type project struct {
 	tools   map[string]tool.Tool
 }
 
-// newProject makes a workspace of a directory of testdata, "" for an empty one.
+// newProject makes a workspace from a directory of testdata, "" for an empty one.
 func newProject(t *testing.T, from string, change ...func(*taskfile.Options)) *project {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -95,7 +94,7 @@ func newProject(t *testing.T, from string, change ...func(*taskfile.Options)) *p
 	return (&project{t: t, dir: dir, ws: ws, options: o}).restarted()
 }
 
-// restarted is the same project as another program finds it.
+// restarted returns the same project as in a new process.
 func (p *project) restarted() *project {
 	again := &project{p.t, p.dir, p.ws, p.options, taskfile.New(p.ws, p.options), map[string]tool.Tool{}}
 	for _, tl := range again.tasks.Tools() {
@@ -159,7 +158,7 @@ type run struct {
 	DurationMS *int64 `json:"duration_ms"`
 }
 
-// run calls run_command, which must have run something.
+// run calls run_command, which must run something.
 func (p *project) run(name, args string) (run, *tool.Result) {
 	p.t.Helper()
 	result, err := p.call(p.t.Context(), "run_command", map[string]any{"command": name, "args": args})

@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/taskfile"
 )
 
-// realList is what the real task lists, in the order of the Taskfile.
+// realList returns what the real task lists, in the Taskfile's order.
 func (p *project) realList() []command {
 	p.t.Helper()
 	stdout, stderr, code := p.real("--list", "--json", "--no-status", "--sort", "none")
@@ -46,8 +46,8 @@ func TestListEqualsTask(t *testing.T) {
 		got := p.list()
 		want := p.realList()
 		if name == "plain" {
-			// task computes the variable that the description uses only where
-			// it has dotenv files, and then by running its command.
+			// task computes the description's variable only if there are dotenv files, and then by
+			// running its command.
 			for i := range want {
 				want[i].Description = strings.Replace(want[i].Description, "static dynamic dotenv", "static  dotenv", 1)
 			}
@@ -56,7 +56,7 @@ func TestListEqualsTask(t *testing.T) {
 	}
 }
 
-// With several includes task's own order varies; ours is that of the files.
+// With several includes task's own order varies; ours is the files' order.
 func TestListWithIncludes(t *testing.T) {
 	p := newProject(t, "includes")
 	got := p.list()
@@ -88,7 +88,7 @@ func TestNoTaskfile(t *testing.T) {
 	assert.Contains(t, e.Message, "command 'build' not found")
 }
 
-// A Taskfile of the directory, or of one above it, is not taken instead.
+// A Taskfile of the directory, or of one above it, is not used instead.
 func TestOtherTaskfilesAreNotTaken(t *testing.T) {
 	p := newProject(t, "")
 	p.write("Taskfile.yml", "version: '3'\ntasks: {evil: {desc: e, cmds: [touch pwned]}}\n")
@@ -143,15 +143,14 @@ func TestListIsKept(t *testing.T) {
 		binary := o.Binary
 		o.Binary = func() (string, error) { starts++; return binary() }
 	})
-	time.Sleep(50 * time.Millisecond) // older than the guard against files that just changed
+	time.Sleep(50 * time.Millisecond) // older than the guard against just changed files
 	for range 5 {
 		p.list()
 	}
 	assert.Equal(t, 1, starts)
 }
 
-// A program that starts finds the listing of one that ran before, until a file
-// or the environment is another.
+// A new process finds the listing of an earlier one, unless a file or the environment has changed.
 func TestListIsKeptOnDisk(t *testing.T) {
 	starts := 0
 	cache := t.TempDir()
@@ -162,7 +161,7 @@ func TestListIsKeptOnDisk(t *testing.T) {
 	})
 	old := time.Now().Add(-time.Minute)
 	require.NoError(t, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, _ error) error {
-		return os.Chtimes(path, old, old) // older than the guard against files that just changed
+		return os.Chtimes(path, old, old) // older than the guard against just changed files
 	}))
 	want := p.list()
 	assert.Equal(t, want, p.restarted().list())
@@ -177,7 +176,7 @@ func TestListIsKeptOnDisk(t *testing.T) {
 	assert.Equal(t, 3, starts)
 }
 
-// Who asks for the commands' names never waits for the process that finds them out.
+// Commands never waits for the process that lists them.
 func TestCommandsAreThoseThatAreKnown(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	p := newProject(t, "includes", func(o *taskfile.Options) {
@@ -185,7 +184,7 @@ func TestCommandsAreThoseThatAreKnown(t *testing.T) {
 	})
 	old := time.Now().Add(-time.Minute)
 	require.NoError(t, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, _ error) error {
-		return os.Chtimes(path, old, old) // older than the guard against files that just changed
+		return os.Chtimes(path, old, old) // older than the guard against just changed files
 	}))
 	_, known := p.tasks.Commands()
 	assert.False(t, known, "and nothing was started")
@@ -286,7 +285,7 @@ func TestTaskfileThatIsNoFile(t *testing.T) {
 	assert.Equal(t, tool.Unavailable, p.fails("list_commands", map[string]any{}).Code)
 }
 
-// A large file is refused before go-task reads it, which takes gigabytes to show a mistake in one.
+// A large file is refused before go-task reads it: go-task takes gigabytes to report an error in one.
 func TestTaskfileThatIsTooLarge(t *testing.T) {
 	p := newProject(t, "")
 	require.NoError(t, os.Mkdir(filepath.Join(p.dir, ".agent"), 0o755))

@@ -25,18 +25,17 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// listingCap bounds the JSON of a listing.
+// listingCap bounds the JSON of a listing, in bytes.
 const listingCap = 16 << 20
 
-// listingCache keeps the last listing and what it was made of.
+// listingCache caches the last listing and its inputs.
 type listingCache struct {
-	making  sync.Mutex // held by who makes a listing, so that one is made at a time
+	making  sync.Mutex // held while listing, so that listings do not overlap
 	mu      sync.Mutex
 	listing *protocol.Listing
 	prints  map[string]string
 }
 
-// files returns what the last listing depends on.
 func (c *listingCache) files() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +51,8 @@ func (t *Taskfile) Check(ctx context.Context) error {
 	return err
 }
 
-// Commands are the names of the listed commands, as far as known without reading the Taskfile,
-// which Check does; nil if it is broken.
+// Commands returns the names of the listed commands, if known without reading the Taskfile, which Check
+// does; nil if it is broken.
 func (t *Taskfile) Commands() (names []string, known bool) {
 	path, err := t.path()
 	if err != nil {
@@ -81,7 +80,6 @@ func (t *Taskfile) usable(ctx context.Context) (*protocol.Listing, error) {
 	return listing, nil
 }
 
-// list returns the Taskfile's current commands.
 func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
 	path, err := t.path()
 	if err != nil {
@@ -102,7 +100,7 @@ func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
 	defer c.mu.Unlock()
 	c.listing, c.prints = listing, prints(listing.Files, started)
 	if kept != "" && c.prints != nil {
-		_ = atomicfile.WriteCache(kept, tool.MustMarshal(keptListing{c.listing, c.prints})) // at worst the next start is slower
+		_ = atomicfile.WriteCache(kept, tool.MustMarshal(keptListing{c.listing, c.prints})) // on failure only the next start is slower
 	}
 	return listing, nil
 }
@@ -128,8 +126,8 @@ type keptListing struct {
 	Prints  map[string]string `json:"prints"`
 }
 
-// keptPath returns the file that keeps a listing of the Taskfile at path, "" for none: another one
-// for each toolhost-task, environment and directory.
+// keptPath returns the file that keeps a listing of the Taskfile at path, or "": a different one for
+// each toolhost-task, environment and directory.
 func (t *Taskfile) keptPath(path string) string {
 	if t.options.CacheDir == "" {
 		return ""
@@ -165,13 +163,13 @@ func (c *listingCache) load(path string) bool {
 	return true
 }
 
-// fresh reports whether every file is as it was when it was read.
+// fresh reports whether all files are unchanged since they were read.
 func (c *listingCache) fresh() bool {
 	return c.prints != nil && maps.Equal(c.prints, prints(c.listing.Files, time.Time{}))
 }
 
-// prints returns fingerprints of the files' content: a file can change within a tick of its clock.
-// A file written since may not be what was read: then it returns nil.
+// prints returns fingerprints of the files' content, as a file can change within a tick of its clock;
+// nil if a file was written since and may not be what was read.
 func prints(files []string, since time.Time) map[string]string {
 	prints := make(map[string]string, len(files))
 	for _, path := range files {
@@ -184,7 +182,7 @@ func prints(files []string, since time.Time) map[string]string {
 	return prints
 }
 
-// maxHashed is the size up to which a file is compared by content.
+// maxHashed is the size up to which a file is compared by content, in bytes.
 const maxHashed = 4 << 20
 
 func fingerprint(path string, info fs.FileInfo, err error) string {
@@ -208,7 +206,7 @@ func fingerprint(path string, info fs.FileInfo, err error) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// directoryPrint is the fingerprint of the names that decide which file of an included directory is taken.
+// directoryPrint fingerprints the names that decide which file of an included directory is taken.
 func directoryPrint(path string) string {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -223,7 +221,7 @@ func directoryPrint(path string) string {
 	return strings.Join(names, "/")
 }
 
-// describe has the child read the Taskfile.
+// describe makes the child read the Taskfile.
 func (t *Taskfile) describe(ctx context.Context) (*protocol.Listing, error) {
 	command, err := t.command("--describe")
 	if err != nil {
@@ -246,7 +244,6 @@ func (t *Taskfile) describe(ctx context.Context) (*protocol.Listing, error) {
 	return listing, nil
 }
 
-// ended returns an error for a listing that was stopped.
 func (t *Taskfile) ended(result *proc.Result) error {
 	switch {
 	case result.TimedOut:
@@ -267,7 +264,6 @@ func lastLine(o proc.Output) string {
 	return string(lines[len(lines)-1])
 }
 
-// broken is the error for a Taskfile that cannot be read.
 func (t *Taskfile) broken(p *protocol.Problem) *tool.Error {
 	if p == nil {
 		p = &protocol.Problem{Message: "it cannot be read"}
@@ -292,14 +288,12 @@ func (t *Taskfile) broken(p *protocol.Problem) *tool.Error {
 	return err
 }
 
-// listCommands is the tool list_commands.
 type listCommands struct{ taskfile *Taskfile }
 
 func (l *listCommands) Definition() *tool.Definition {
 	return l.taskfile.definition("list_commands", describeTimeout+describeTimeout/2)
 }
 
-// listed is the result of list_commands.
 type listed struct {
 	Commands []listedCommand `json:"commands"`
 	Message  string          `json:"message"`

@@ -12,13 +12,13 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// InView reports that all that a call changes, its processes change.
+// InView reports that only processes make a call's changes.
 func (r *runCommand) InView() bool { return true }
 
-// InView reports that all that a call changes, its processes change.
+// InView reports that only processes make a call's changes.
 func (k *taskTool) InView() bool { return true }
 
-// Plan implements tool.Planner: the commands that stand behind the name.
+// Plan implements tool.Planner: the commands behind the name.
 func (r *runCommand) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	var params struct {
 		Command string `json:"command"`
@@ -48,7 +48,7 @@ func (k *taskTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error
 	for _, name := range names {
 		part, err := k.taskfile.preview(ctx, name)
 		switch {
-		case tool.CodeOf(err) == tool.NotFound: // which may be no matter, as with --list
+		case tool.CodeOf(err) == tool.NotFound: // may not matter, as with --list
 			part = "command " + show.Word(name) + ": not found\n"
 		case err != nil:
 			return nil, err

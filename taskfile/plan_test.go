@@ -34,8 +34,7 @@ tasks:
   unrelated: { cmds: ["touch unrelated"] }
 `
 
-// Anyone who approves a command of the Taskfile sees what stands behind its name,
-// and nothing of it runs before.
+// The plan of a command shows what is behind its name, and nothing of it runs before approval.
 func TestThePlanShowsWhatACommandRuns(t *testing.T) {
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml", behindNames)

@@ -16,14 +16,13 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// finished is a run that has ended, in whatever way.
 type finished struct {
 	*proc.Result
 	report   protocol.Report
 	metadata map[string]any
 }
 
-// run runs the child with args behind the Taskfile.
+// run runs the child with args added to the Taskfile's.
 func (t *Taskfile) run(ctx context.Context, call *tool.Call, args ...string) (*finished, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -49,10 +48,10 @@ func (t *Taskfile) run(ctx context.Context, call *tool.Call, args ...string) (*f
 	return done, nil
 }
 
-// progressPause is the least time between two lines of progress.
+// progressPause is the least time between two progress reports.
 const progressPause = 200 * time.Millisecond
 
-// progress reports the output's lines as they come, but not a flood.
+// progress reports output lines as they come, at a limited rate.
 func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
 	var mu sync.Mutex
 	var last time.Time
@@ -69,7 +68,7 @@ func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
 	}
 }
 
-// reportChannel is where a report comes back: a pipe that the child inherits.
+// reportChannel carries the report: a pipe that the child inherits.
 type reportChannel struct{ reader, writer *os.File }
 
 func (c *reportChannel) name() string { return "fd:3" }
@@ -84,7 +83,7 @@ func (c *reportChannel) close() {
 // reportLimit is less than a pipe holds, so that the child never blocks.
 const reportLimit = 48 << 10
 
-// read returns the report, or makes one of the exit code of a killed child.
+// read returns the report, or makes one from a killed child's exit code.
 func (c *reportChannel) read(result *proc.Result) protocol.Report {
 	var report protocol.Report
 	if json.Unmarshal(c.data(), &report) == nil && report.Kind != "" {
@@ -99,14 +98,14 @@ func (c *reportChannel) read(result *proc.Result) protocol.Report {
 
 func (c *reportChannel) data() []byte {
 	_ = c.writer.Close()
-	// A process that holds the other end must not hold this one.
+	// A process that holds the other end must not block this one.
 	_ = c.reader.SetReadDeadline(time.Now().Add(time.Second))
 	data, _ := io.ReadAll(io.LimitReader(c.reader, reportLimit))
 	return data
 }
 
-// words splits the arguments of a command. A glob becomes its matches in the workspace, or stays
-// without any, as in a shell.
+// words splits a command's arguments. A glob becomes its matches in the workspace, or stays if there
+// are none, as in a shell.
 func (t *Taskfile) words(ctx context.Context, args string) ([]string, error) {
 	split, err := argv.Split(args)
 	if err != nil {
@@ -127,7 +126,7 @@ func (t *Taskfile) words(ctx context.Context, args string) ([]string, error) {
 	return words, nil
 }
 
-// artifacts are the files with whole outputs that a result does not show.
+// artifacts returns the files with whole outputs that a result does not show.
 func (f *finished) artifacts(t *Taskfile) (artifacts []tool.Artifact) {
 	for _, stream := range []struct {
 		name   string
@@ -141,10 +140,9 @@ func (f *finished) artifacts(t *Taskfile) (artifacts []tool.Artifact) {
 	return artifacts
 }
 
-// BinaryName is the name of the child program, without ".exe".
+// BinaryName is the child program's name, without ".exe".
 const BinaryName = "toolhost-task"
 
-// FindBinary looks for toolhost-task beside the running program, then in the directories of PATH
-// outside workspace. If missing or of another version, the error is of code unavailable and says
-// how to get it.
+// FindBinary returns the path of toolhost-task: beside the running program, or on PATH outside
+// workspace. If missing or of another version, the error is of code unavailable and says how to get it.
 func FindBinary(workspace string) (string, error) { return installation.Task.Find(workspace) }

@@ -11,17 +11,15 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// stopTime is the time after a run's limit for stopping all that it started.
+// stopTime is the time after a run's limit for stopping its processes.
 const stopTime = 15 * time.Second
 
-// runCommand is the tool run_command.
 type runCommand struct{ taskfile *Taskfile }
 
 func (r *runCommand) Definition() *tool.Definition {
 	return r.taskfile.definition("run_command", r.taskfile.options.Timeout+stopTime)
 }
 
-// ran is the result of run_command.
 type ran struct {
 	Command    string `json:"command"`
 	ExitCode   int    `json:"exit_code"`
@@ -68,7 +66,6 @@ func (r *runCommand) Complete(ctx context.Context, wanted tool.Completion) ([]st
 	return names, nil
 }
 
-// result returns the outcome of a command.
 func (t *Taskfile) result(name string, done *finished) (*tool.Result, error) {
 	failure := t.failure(name, done)
 	switch done.report.Kind {
@@ -93,7 +90,7 @@ func (t *Taskfile) result(name string, done *finished) (*tool.Result, error) {
 	return result, nil
 }
 
-// exitCode is the command's, and timeout(1)'s where it was stopped.
+// exitCode returns the command's exit code, or timeout(1)'s if it was stopped.
 func (f *finished) exitCode() int {
 	switch {
 	case f.TimedOut:
@@ -104,7 +101,6 @@ func (f *finished) exitCode() int {
 	return f.report.ExitCode
 }
 
-// describeRun is a run as text.
 func describeRun(name string, out ran, failure *tool.Error, notes []string) string {
 	var b strings.Builder
 	took := time.Duration(out.DurationMS) * time.Millisecond

@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/taskfile"
 )
 
-// What a command prints, and how it ends, is what the real task shows.
+// A command's output and exit are those of the real task.
 func TestRunEqualsTask(t *testing.T) {
 	testneed.NotShort(t, "compares many files with task itself")
 	for _, name := range []string{
@@ -47,7 +47,6 @@ func TestRunEqualsTask(t *testing.T) {
 	}
 }
 
-// taskExe hides which program ran the tasks.
 func taskExe(t *testing.T, s string) string {
 	return strings.NewReplacer(build(t).child, "TASK", build(t).task, "TASK").Replace(s)
 }
@@ -73,7 +72,7 @@ func TestRunResult(t *testing.T) {
 	assert.Contains(t, result.Text(), "stdout:\nzebra\n")
 }
 
-// How toolhost-task collects its garbage is nothing that commands see.
+// toolhost-task's GOGC does not reach commands.
 func TestCommandsCollectAsTheyAreTold(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	for name, tt := range map[string]struct {
@@ -89,7 +88,7 @@ func TestCommandsCollectAsTheyAreTold(t *testing.T) {
 	}
 }
 
-// Values are templates to go-task, and one made of another is so twice.
+// Values are templates to go-task, repeatedly if one is made of another.
 func TestTemplatesInArgsAreData(t *testing.T) {
 	testneed.NotShort(t, "starts hundreds of commands")
 	p := newProject(t, "")
@@ -122,7 +121,7 @@ tasks:
 	} {
 		for _, name := range []string{"direct", "twice", "list"} {
 			if name == "list" && strings.Contains(word, "<no value>") {
-				continue // go-task takes it out of every command line
+				continue // go-task removes it from every command line
 			}
 			r, result := p.run(name, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
 			assert.Equal(t, "<"+word+">\n", r.Stdout, "%s %q\n%s", name, word, result.Text())
@@ -134,7 +133,7 @@ tasks:
 	assert.True(t, p.exists("pwned"), "the attack is a real one")
 }
 
-// What a caller may choose of a name is data too.
+// The part of a name that a caller may choose is data too.
 func TestOpenNames(t *testing.T) {
 	p := newProject(t, "plain")
 	r, _ := p.run("start:web-1.ü", "")
@@ -143,7 +142,7 @@ func TestOpenNames(t *testing.T) {
 		"start:{{fail}}", "start:a\ntouch pwned", "start:`x`", "start:>pwned"} {
 		want := tool.InvalidArgument
 		if strings.Contains(name, "\n") {
-			want = tool.NotFound // "*" stands for one line
+			want = tool.NotFound // "*" matches one line
 		}
 		e := p.fails("run_command", map[string]any{"command": name})
 		assert.Equal(t, want, e.Code, name)
@@ -153,7 +152,7 @@ func TestOpenNames(t *testing.T) {
 	assert.False(t, p.exists("pwned"))
 }
 
-// A run never sees what an earlier one computed.
+// A run does not see an earlier one's variables.
 func TestRunsAreFresh(t *testing.T) {
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml",
@@ -254,7 +253,7 @@ func TestCRLFTaskfileWithUnicode(t *testing.T) {
 	assert.Equal(t, "a\ne\u0301\n", strings.ReplaceAll(r.Stdout, "\r", ""))
 }
 
-// A limit ends everything that a command has started.
+// A limit ends everything that a command started.
 func TestTimeLimit(t *testing.T) {
 	testneed.NotShort(t, "waits for time limits")
 	var p *project
@@ -312,7 +311,7 @@ func TestCancelledRun(t *testing.T) {
 	p.assertGone()
 }
 
-// A command that ends well leaves nothing behind either.
+// A successful command leaves no processes either.
 func TestBackgroundProcessesEnd(t *testing.T) {
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml",

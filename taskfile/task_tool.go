@@ -27,7 +27,7 @@ func (k *taskTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, err
 	return k.result(strings.Join(names, " "), done)
 }
 
-// read returns the words of the call, and the task names among them.
+// read returns the call's words, and the task names among them.
 func (k *taskTool) read(ctx context.Context, call *tool.Call) (words, names []string, err error) {
 	var params struct {
 		Args string `json:"args"`
@@ -42,7 +42,7 @@ func (k *taskTool) read(ctx context.Context, call *tool.Call) (words, names []st
 	return words, names, err
 }
 
-// result is stdout, with stderr under a heading if there is any.
+// result returns stdout, with stderr under a heading if there is any.
 func (k *taskTool) result(name string, done *finished) (*tool.Result, error) {
 	failure := k.taskfile.failure(name, done)
 	switch done.report.Kind {
@@ -70,8 +70,8 @@ func (k *taskTool) result(name string, done *finished) (*tool.Result, error) {
 	return result, nil
 }
 
-// taskOptions are the allowed options of task: for what is shown and how tasks run. Others would
-// lead to another Taskfile, the network, or an endless run.
+// taskOptions are the allowed options of task: for what is shown and how tasks run. Others would lead
+// to another Taskfile, the network, or an endless run.
 var taskOptions = [...]string{
 	"--list", "--list-all", "--json", "--force", "--dry", "--parallel", "--silent", "--verbose", "--failfast",
 	"--summary", "--status",
@@ -81,7 +81,7 @@ var taskOptions = [...]string{
 const taskLetters = "lajfnpsvF"
 
 // checkTaskArgs returns the task names, and refuses words other than names, harmless variables and
-// declared options.
+// allowed options.
 func checkTaskArgs(words []string) (names []string, err error) {
 	for _, word := range words {
 		name, value, isVariable := strings.Cut(word, "=")
@@ -123,7 +123,7 @@ func isTaskOption(word string) bool {
 }
 
 // checkVariable allows values that a shell does not interpret: a Taskfile inserts variables into
-// command lines as they are.
+// command lines unchanged.
 func checkVariable(name, value string) error {
 	if name == "" || strings.ContainsFunc(name, notInVariable) || strings.HasPrefix(strings.ToUpper(name), "CLI_") {
 		return tool.Errorf(tool.InvalidArgument, "%q is no variable that can be set", name).

@@ -23,7 +23,7 @@ func (p *project) task(args string) *tool.Result {
 	return result
 }
 
-// The examples of contract 004: args "" runs the default task, "build" that one.
+// Examples of contract 004: args "" runs the default task, "build" that one.
 func TestTaskExamples(t *testing.T) {
 	p := newProject(t, "plain")
 	assert.Contains(t, p.task("").Text(), "default\n")

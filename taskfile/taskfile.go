@@ -27,24 +27,25 @@ const (
 // describeTimeout bounds a listing, which runs nothing.
 const describeTimeout = 30 * time.Second
 
-// Options shape the tools. The zero value gives the defaults.
+// Options configures the tools. The zero value means the defaults.
 type Options struct {
-	// Path is the Taskfile, relative to the workspace. Empty is DefaultPath.
+	// Path is the Taskfile, relative to the workspace. Empty means DefaultPath.
 	Path string
-	// Timeout bounds one run. Zero is DefaultTimeout.
+	// Timeout bounds one run. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Binary returns the absolute path of toolhost-task. Nil looks beside the running program, then
+	// Binary returns the absolute path of toolhost-task. Nil searches beside the running program, then
 	// on PATH outside the workspace.
 	Binary func() (string, error)
 	// Prepare may change the child process before it starts, to confine it. It returns metadata for the result.
+	// May be nil.
 	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
-	// Denied returns confinement's part in a failure, by the printed text. May be nil.
+	// Denied explains from a child's output how confinement may have caused a failure. May be nil.
 	Denied func(printed string) string
 	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
 	// Env names further environment variables for the commands; a trailing * matches the rest.
 	Env []string
-	// CacheDir keeps listings. Empty keeps none.
+	// CacheDir stores listings. Empty stores none.
 	CacheDir string
 }
 
@@ -55,7 +56,7 @@ type Taskfile struct {
 	listing listingCache
 }
 
-// New readies the tools. It reads and starts nothing.
+// New returns the Taskfile of ws. It reads and starts nothing.
 func New(ws *workspace.Workspace, o Options) *Taskfile {
 	if o.Path == "" {
 		o.Path = DefaultPath
@@ -69,14 +70,13 @@ func New(ws *workspace.Workspace, o Options) *Taskfile {
 	return &Taskfile{ws: ws, options: o}
 }
 
-// Tools are list_commands, run_command and task.
+// Tools returns list_commands, run_command and task.
 func (t *Taskfile) Tools() []tool.Tool {
 	return []tool.Tool{&listCommands{t}, &runCommand{t}, &taskTool{t}}
 }
 
-// Watched returns the sorted absolute paths that the listing depends on: the Taskfile, its
-// includes, dotenv files, and places of missing optional ones; before the first listing the
-// Taskfile alone.
+// Watched returns the sorted absolute paths that the listing depends on: the Taskfile, its includes,
+// dotenv files, and missing optional ones; before the first listing only the Taskfile.
 func (t *Taskfile) Watched(context.Context) []string {
 	if files := t.listing.files(); len(files) > 0 {
 		return files
@@ -88,10 +88,8 @@ func (t *Taskfile) Watched(context.Context) []string {
 	return []string{path}
 }
 
-// path is the Taskfile's absolute path inside the workspace.
 func (t *Taskfile) path() (string, error) { return t.ws.Check(t.options.Path, workspace.Read) }
 
-// command readies a run of toolhost-task with the given arguments.
 func (t *Taskfile) command(args ...string) (proc.Command, error) {
 	binary, err := t.options.Binary()
 	if err != nil {
@@ -129,7 +127,7 @@ func (t *Taskfile) prepare(about *map[string]any) func(*exec.Cmd) error {
 	}
 }
 
-// shown is a path for results: relative if inside the workspace.
+// shown returns a path for results: relative if inside the workspace.
 func (t *Taskfile) shown(path string) string {
 	rel, err := filepath.Rel(t.ws.Root(), path)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -138,7 +136,7 @@ func (t *Taskfile) shown(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// elsewhere returns a Taskfile where Task itself looks for one, "" if none.
+// elsewhere returns a Taskfile where Task itself looks for one, or "".
 func (t *Taskfile) elsewhere() string {
 	for _, name := range []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"} {
 		if info, err := t.ws.Lstat(name); err == nil && info.Mode().IsRegular() {
@@ -153,7 +151,6 @@ var definitionFiles embed.FS
 
 var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
 
-// definition is what the tool name says of itself for this Taskfile.
 func (t *Taskfile) definition(name string, timeout time.Duration) *tool.Definition {
 	d := *definitions()[name]
 	d.Timeout = timeout

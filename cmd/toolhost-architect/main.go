@@ -1,6 +1,6 @@
-// Command toolhost-architect analyzes a source tree for ocode's tool architect. It is a program of
-// its own because its tables of languages take long to set up. It reads a JSON request from
-// standard input and writes a JSON reply; it changes nothing.
+// Command toolhost-architect analyzes a source tree for ocode's tool architect. It is a separate
+// program because its tables of languages take long to set up. It reads a JSON request from standard
+// input and writes a JSON reply; it changes nothing.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(100) // toolhost has its packages start without a collection
+	debug.SetGCPercent(100) // toolhost disabled collection for the start
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -1,5 +1,5 @@
-// Toolhost-console shows waiting approvals and past calls in a browser. toolhost console starts it
-// and holds its standard input open; it ends with that.
+// Toolhost-console shows waiting approvals and past calls in a browser. toolhost console starts it and
+// holds its standard input open; it ends with that.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 
 func serve(toolhost, port string, open bool) error {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)

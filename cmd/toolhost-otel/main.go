@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// complain writes an error on one line: toolhost puts lines into its log.
+// complain writes an error on one line: toolhost logs lines.
 func complain(err error) {
 	fmt.Fprintln(os.Stderr, strings.ReplaceAll(err.Error(), "\n", "; "))
 }

@@ -52,7 +52,6 @@ func listing(ctx context.Context, req *request) (listing protocol.Listing) {
 	return listing
 }
 
-// commands are what `task --list` shows.
 func (l *loaded) commands() ([]protocol.Command, error) {
 	tasks, err := l.executor.GetTaskList(task.FilterOutInternal, task.FilterOutNoDesc)
 	if err != nil {

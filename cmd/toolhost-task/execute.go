@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// execution is one run.
 type execution struct {
 	*request
 	stdout, stderr io.Writer
@@ -46,7 +45,7 @@ func (e *execution) run(ctx context.Context) protocol.Report {
 	return protocol.Report{Kind: protocol.OK, Notes: e.notes}
 }
 
-// fail prints an error where task prints it and reports it.
+// fail prints an error as task does and reports it.
 func (e *execution) fail(err error) protocol.Report {
 	fmt.Fprintln(e.stderr, stripColours(err.Error()))
 	report := classify(err)
@@ -54,8 +53,8 @@ func (e *execution) fail(err error) protocol.Report {
 	return report
 }
 
-// failRun is fail for an error after the Taskfile was read: a variable that cannot be computed,
-// say, is a failed run and not a mistake in the file.
+// failRun is fail for an error after the Taskfile was read: a variable that cannot be computed is a
+// failed run and not a broken file.
 func (e *execution) failRun(err error) protocol.Report {
 	report := e.fail(err)
 	if report.Kind == protocol.Broken && !isTaskfileError(err) {
@@ -64,7 +63,7 @@ func (e *execution) failRun(err error) protocol.Report {
 	return report
 }
 
-// find makes sure that name can be run, so that go-task does not print its list.
+// find checks that name can be run, so that go-task does not print its list.
 func (e *execution) find(l *loaded, name string) (protocol.Report, bool) {
 	call := &task.Call{Task: name}
 	found, err := l.executor.GetTask(call)
@@ -96,8 +95,8 @@ func (e *execution) find(l *loaded, name string) (protocol.Report, bool) {
 	return protocol.Report{}, true
 }
 
-// checkWildcards refuses shell characters in what a caller puts for the "*" of a task's name: a
-// Taskfile inserts it into command lines as it is.
+// checkWildcards refuses shell characters in the caller's part of a task's name ("*"): a Taskfile
+// inserts it into command lines unchanged.
 func (e *execution) checkWildcards(call *task.Call) (protocol.Report, bool) {
 	if !e.exact && e.report == "" {
 		return protocol.Report{}, true
@@ -126,7 +125,6 @@ func forThisPlatform(platforms []*ast.Platform) bool {
 	})
 }
 
-// start sets the executor up and runs.
 func (e *execution) start(ctx context.Context, l *loaded) error {
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
@@ -148,7 +146,7 @@ func (e *execution) start(ctx context.Context, l *loaded) error {
 	for i, name := range e.names {
 		calls[i] = &task.Call{Task: name}
 		if t, err := executor.GetTask(&task.Call{Task: name}); err == nil {
-			t.Watch = false // a watcher ignores cancelling and ends the program itself
+			t.Watch = false // a watcher ignores cancellation and ends the program itself
 		}
 	}
 	if e.status {
@@ -199,7 +197,6 @@ func (e *execution) setVariables(executor *task.Executor) error {
 	return nil
 }
 
-// send writes the report to where toolhost reads it.
 func send(to string, report protocol.Report) error {
 	if to == "" {
 		return nil

@@ -16,7 +16,6 @@ import (
 
 var errNoPrompt = errors.New("there is nobody to ask")
 
-// classify turns an error of go-task into a report.
 func classify(err error) protocol.Report {
 	report := protocol.Report{Kind: kindOf(err), ExitCode: exitCode(err), Message: plain(err)}
 	if report.Kind == protocol.Broken {
@@ -56,7 +55,7 @@ func runKind(err error) protocol.Kind {
 	return protocol.Failed
 }
 
-// isTaskfileError reports mistakes in Taskfiles, which go-task numbers in the hundreds.
+// isTaskfileError reports errors in Taskfiles, which go-task numbers in the hundreds.
 func isTaskfileError(err error) bool {
 	var coded taskerrors.TaskError
 	return errors.As(err, &coded) && coded.Code() >= taskerrors.CodeTaskfileNotFound &&
@@ -68,7 +67,7 @@ func is[E error](err error) bool {
 	return errors.As(err, &target)
 }
 
-// exitCode is that of the command that failed, else go-task's own.
+// exitCode returns the failed command's exit code, else go-task's own.
 func exitCode(err error) int {
 	var run *taskerrors.TaskRunError
 	if errors.As(err, &run) {
@@ -84,7 +83,6 @@ func exitCode(err error) int {
 	return taskerrors.CodeUnknown
 }
 
-// problem returns where a Taskfile is wrong.
 func problem(err error) *protocol.Problem {
 	var decode *taskerrors.TaskfileDecodeError
 	if errors.As(err, &decode) {
@@ -112,7 +110,7 @@ func problem(err error) *protocol.Problem {
 	return p
 }
 
-// decodeMessage is the sentence of a decoding error without its snippet.
+// decodeMessage returns a decoding error's sentence without its snippet.
 func decodeMessage(err *taskerrors.TaskfileDecodeError) string {
 	if err.Message != "" {
 		return stripColours(err.Message)
@@ -123,7 +121,7 @@ func decodeMessage(err *taskerrors.TaskfileDecodeError) string {
 	return "the value has the wrong type"
 }
 
-// lineIn returns the line that the YAML library names in its text only, 0 without one.
+// lineIn returns the line that the YAML library names only in its text, or 0.
 func lineIn(message string) int {
 	_, rest, found := strings.Cut(message, "line ")
 	digits, _, _ := strings.Cut(rest, ":")
@@ -133,10 +131,10 @@ func lineIn(message string) int {
 	return 0
 }
 
-// maxMessage keeps a report small enough to be sent without a reader.
+// maxMessage keeps a report small enough to send without a reader, in bytes.
 const maxMessage = 8 << 10
 
-// plain is an error's text in toolhost's form: no colours, no "task: ".
+// plain returns an error's text in toolhost's form: no colours, no "task: ".
 func plain(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) && err == error(path) {
@@ -149,7 +147,6 @@ func plain(err error) string {
 	return strings.TrimSpace(strings.TrimPrefix(text, "task: "))
 }
 
-// stripColours removes go-task's escape sequences.
 func stripColours(s string) string {
 	if !strings.Contains(s, "\x1b") {
 		return s

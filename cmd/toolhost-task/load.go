@@ -30,7 +30,7 @@ type loaded struct {
 // readTimeout bounds reading from a slow file system; remote includes are refused.
 const readTimeout = 10 * time.Second
 
-// load reads the Taskfile of req. The files are told even when it fails.
+// load reads the Taskfile of req. It returns the files even on failure.
 func load(ctx context.Context, req *request) (*loaded, error) {
 	l := &loaded{order: make(map[string]int)}
 	entry, dir, err := l.entry(req)
@@ -64,8 +64,8 @@ func load(ctx context.Context, req *request) (*loaded, error) {
 	return l, l.compile(node, merged)
 }
 
-// entry returns the Taskfile's path and its commands' directory. Only regular files are opened, so
-// that nothing hangs.
+// entry returns the Taskfile's path and its commands' directory. Only regular files are opened, so that
+// nothing hangs.
 func (l *loaded) entry(req *request) (entry, dir string, err error) {
 	if req.taskfile == "" {
 		return "", req.dir, nil
@@ -84,21 +84,19 @@ func (l *loaded) entry(req *request) (entry, dir string, err error) {
 	case !req.strict():
 	case !info.Mode().IsRegular():
 		return "", "", &unreadableError{"it is no regular file"}
-	case info.Size() > taskincludes.Largest: // go-task takes gigabytes to say what is wrong with a large file
+	case info.Size() > taskincludes.Largest: // go-task takes gigabytes to report an error in a large file
 		return "", "", &unreadableError{"it is larger than 1 MiB"}
 	}
 	return entry, req.dir, nil
 }
 
-// strict is true in toolhost's own forms.
+// strict reports whether the form is one of toolhost's own.
 func (r *request) strict() bool { return r.exact || r.describe }
 
-// unreadableError is why a Taskfile is not read.
 type unreadableError struct{ why string }
 
 func (e *unreadableError) Error() string { return e.why }
 
-// noTaskfileError is the error of a missing Taskfile.
 type noTaskfileError struct{ path string }
 
 func (e *noTaskfileError) Error() string { return "there is no Taskfile at " + e.path }
@@ -134,8 +132,8 @@ func (l *loaded) survey(graph *ast.TaskfileGraph, root string) error {
 	return nil
 }
 
-// rank numbers the commands of the file at uri, then those of its includes. qualify returns a
-// command's name in the whole.
+// rank numbers the commands of the file at uri, then those of its includes. qualify returns a command's
+// name in the whole.
 func (l *loaded) rank(file func(string) *ast.Taskfile, children map[string]map[string]string, uri string,
 	qualify func(string) string) {
 	tf := file(uri)
@@ -155,7 +153,7 @@ func (l *loaded) rank(file func(string) *ast.Taskfile, children map[string]map[s
 	}
 }
 
-// included is the name of an included file's command in the including file.
+// included returns the name of an included file's command in the including file.
 func included(include *ast.Include, name string) string {
 	if include.Flatten {
 		return name
@@ -179,8 +177,8 @@ func (l *loaded) noteInclude(uri string, include *ast.Include) {
 	l.files = append(l.files, path)
 }
 
-// compile sets up an executor for looking up commands and their descriptions. Variables computed by
-// a command are empty.
+// compile sets up an executor for looking up commands and their descriptions. Variables computed by a
+// command are empty.
 func (l *loaded) compile(node taskfile.Node, merged *ast.Taskfile) error {
 	e := task.NewExecutor(
 		task.WithDir(node.Dir()),
@@ -228,13 +226,13 @@ func (l *loaded) readDotenv(merged *ast.Taskfile, dir string) error {
 	return nil
 }
 
-// sort orders names as the Taskfile has them.
+// sort orders names as in the Taskfile.
 func (l *loaded) sort(names, _ []string) []string {
 	slices.SortStableFunc(names, func(a, b string) int { return l.position(a) - l.position(b) })
 	return names
 }
 
-// position of a name that is not in the files, which cannot be, is the end.
+// position returns a name's rank, or the end if it is not in the files, which should not happen.
 func (l *loaded) position(name string) int {
 	if at, ok := l.order[name]; ok {
 		return at

@@ -1,18 +1,17 @@
-// Command toolhost-task lists and runs the commands of a Taskfile. It is the
-// only program of toolhost that links go-task, whose weight would slow every
-// other start down; toolhost starts it once for each listing and each run.
+// Command toolhost-task lists and runs the commands of a Taskfile. It alone links go-task, whose weight
+// would slow every other start; toolhost starts it once for each listing and each run.
 //
 // Two forms are toolhost's own:
 //
 //	toolhost-task --describe --dir DIR --taskfile FILE
 //	toolhost-task --exact NAME --dir DIR --taskfile FILE [--report fd:3|FILE] [-- ARGS...]
 //
-// The first prints the listing as JSON and runs nothing of the Taskfile. The
-// second runs one command: its output passes through untouched, the exit code
-// is that of the command, and how the run ended goes as JSON to the report.
+// The first prints the listing as JSON and runs nothing of the Taskfile. The second runs one command:
+// its output passes through unchanged, the exit code is the command's, and the outcome goes as JSON to
+// the report.
 //
-// In every other form it reads its arguments as task does, for the options
-// that usage names, so that a Taskfile whose commands call {{.TASK_EXE}} works.
+// Otherwise it reads its arguments as task does, for the options in its usage, so that a Taskfile whose
+// commands call {{.TASK_EXE}} works.
 package main
 
 import (
@@ -37,8 +36,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// collectAsUsual undoes toolhost's setting for its own start. The packages' own memory is not
-// garbage: four times that may grow first.
+// collectAsUsual undoes toolhost's GC setting for the start. The packages' own memory is no garbage, so
+// the heap may first grow fourfold.
 func collectAsUsual() {
 	if os.Getenv(protocol.Collection) == protocol.CollectLate {
 		os.Unsetenv(protocol.Collection)
@@ -46,7 +45,6 @@ func collectAsUsual() {
 	}
 }
 
-// run does what args say and gives the exit code.
 func run(args []string, stdout, stderr io.Writer) (code int) {
 	if buildinfo.Answer(args, "toolhost-task", stdout) {
 		return 0

@@ -6,12 +6,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// go-task reads variables' values as templates, arguments too, and again whenever one variable is
-// made of another: {{"'; rm x; '"}} would break out of its quotes. It also removes "<no value>",
-// which can join braces. So neither ever reaches a value as it is.
+// go-task reads variables' values as templates, arguments too, and again if one variable is made of
+// another: {{"'; rm x; '"}} would break out of its quotes. It also removes "<no value>", which can join
+// braces. So neither reaches a value unchanged.
 
-// quoteWords returns the words as one shell text, for CLI_ARGS. Template braces are separated by
-// quotes, which the shell joins again: however often it is read, it holds no template.
+// quoteWords returns the words as one shell text, for CLI_ARGS. Quotes, which the shell joins again,
+// separate template braces: however often it is read, it holds no template.
 func quoteWords(words []string) (string, error) {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -47,8 +47,8 @@ func pieces(word string) []string {
 	return append(pieces, word[start:])
 }
 
-// escapeWords returns the words for CLI_ARGS_LIST, which must stay plain texts. Braces are escaped
-// as in a template, once: a variable made of an element is read as a template again.
+// escapeWords returns the words for CLI_ARGS_LIST, which must stay plain texts. Braces are escaped as
+// in a template, once: a variable made of an element is read as a template again.
 func escapeWords(words []string) []string {
 	escaped := make([]string, len(words))
 	for i, word := range words {

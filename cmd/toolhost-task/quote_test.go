@@ -10,8 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Whatever the words, the shell reads them back, and no template is in the
-// text, not even after go-task has dropped its missing values.
+// For any words, the shell reads them back, and the text has no template, even after go-task has
+// dropped missing values.
 func FuzzQuoteWords(f *testing.F) {
 	for _, word := range []string{"", "a b", "{{x}}", "{{{", "it's", "<no value>", "{<no value>{", "$(x)", "\n", "é",
 		"\x01{{", "~", "*"} {
@@ -21,7 +21,7 @@ func FuzzQuoteWords(f *testing.F) {
 		words := []string{first, second}
 		text, err := quoteWords(words)
 		if err != nil {
-			return // what no shell can quote, such as a NUL byte
+			return // unquotable, such as a NUL byte
 		}
 		assert.NotContains(t, text, "{{")
 		assert.NotContains(t, text, noValue)

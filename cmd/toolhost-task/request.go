@@ -22,20 +22,18 @@ Options of the last form, as task has them:
   --summary            --status               -o, --output STYLE
 `
 
-// variable is a NAME=value before the double dash.
 type variable struct{ name, value string }
 
-// request is what the arguments ask for.
 type request struct {
 	describe bool
 	exact    bool
 	report   string
-	steps    string // the command of which a description tells what it runs
+	steps    string // the command whose steps to describe
 
 	dir, taskfile string
 	names         []string
 	variables     []variable
-	// arguments are what stands after the double dash.
+	// arguments follow the double dash.
 	arguments []string
 
 	list, listAll, json         bool
@@ -45,7 +43,6 @@ type request struct {
 	sort, output                string
 }
 
-// parse reads the arguments.
 func parse(args []string) (*request, error) {
 	req := new(request)
 	flags := pflag.NewFlagSet("toolhost-task", pflag.ContinueOnError)

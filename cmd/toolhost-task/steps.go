@@ -13,7 +13,7 @@ import (
 // maxSteps bounds the commands that one command leads to.
 const maxSteps = 500
 
-// steps are what a command and those that it calls run. Templates stay as they are: nothing is run.
+// steps returns what a command and those that it calls run. Templates stay unchanged: nothing is run.
 func (l *loaded) steps(name string) (steps []protocol.Step, err error) {
 	first, err := l.executor.GetTask(&task.Call{Task: name})
 	if err != nil {
@@ -51,10 +51,10 @@ func (l *loaded) steps(name string) (steps []protocol.Step, err error) {
 	return steps, nil
 }
 
-// stepWriter writes what a command of a Taskfile runs, in the words of the file.
+// stepWriter writes what a Taskfile's command runs, as written there.
 type stepWriter struct {
 	lines  []string
-	others []string // commands that it leads to
+	others []string // commands it leads to
 }
 
 func (w *stepWriter) add(format string, args ...any) {
@@ -142,7 +142,7 @@ func (w *stepWriter) vars(kind string, vars *ast.Vars) {
 	}
 }
 
-// text is a value as it is, or as JSON.
+// text returns a string unchanged, or another value as JSON.
 func text(value any) string {
 	if s, ok := value.(string); ok {
 		return s

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// openReport opens a file, or takes over a descriptor that toolhost passed on.
+// openReport opens a file, or a descriptor passed on by toolhost.
 func openReport(to string) (*os.File, error) {
 	number, isDescriptor := strings.CutPrefix(to, "fd:")
 	if !isDescriptor {
@@ -21,7 +21,8 @@ func openReport(to string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), to), nil
 }
 
-// keepReport keeps commands from inheriting the report's descriptor, since toolhost waits for its end.
+// keepReport prevents commands from inheriting the report's descriptor, since toolhost waits for its
+// end.
 func keepReport(to string) {
 	if number, isDescriptor := strings.CutPrefix(to, "fd:"); isDescriptor {
 		if fd, err := strconv.Atoi(number); err == nil && fd >= 3 {

@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// checkVersion asks go-task whether it takes the Taskfile's schema version. Only the set-up of an executor tells,
-// which would run what computes variables: so the Taskfile here has the version alone.
+// checkVersion asks go-task whether it supports the Taskfile's schema version. Only an executor's set-up tells,
+// which would run commands that compute variables: so it gets a Taskfile with only the version.
 func checkVersion(location string, merged *ast.Taskfile) error {
 	if merged.Version.Equal(ast.V3) {
 		return nil
@@ -41,7 +41,6 @@ func checkVersion(location string, merged *ast.Taskfile) error {
 	return err
 }
 
-// versionLine returns the line of the Taskfile's version, 0 without one.
 func versionLine(path string) int {
 	data, err := os.ReadFile(path)
 	if err != nil {

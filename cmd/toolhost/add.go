@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// addFlags are the flags of toolhost add.
 type addFlags struct {
 	print, yes, json bool
 	hosts            []string
@@ -68,15 +67,14 @@ func packNames() (names []string) {
 	return names
 }
 
-// listedPack is a pack in the JSON of toolhost add.
 type listedPack struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Tools       []string `json:"tools"`
 	Needs       []string `json:"needs"`
-	// Missing are the programs of Needs that PATH does not have.
+	// Missing are the programs of Needs not on PATH.
 	Missing []string `json:"missing"`
-	// Detected is whether this project has what the pack is for.
+	// Detected reports whether the pack fits this project.
 	Detected bool `json:"detected"`
 }
 
@@ -111,7 +109,6 @@ func (a *app) listPacks(asJSON bool) error {
 	return writeFitting(a.out, []byte(text.String()), terminalWidth(a.out))
 }
 
-// missing lists the programs that PATH does not have.
 func missing(programs []string) []string {
 	none := []string{}
 	for _, name := range programs {
@@ -145,7 +142,6 @@ func (a *app) add(ctx context.Context, names []string, flags addFlags) error {
 	return a.addText(path, added, flags)
 }
 
-// packText is what a pack writes for a project.
 func (a *app) packText(ctx context.Context, dir, name string, hosts []string) (string, error) {
 	all := packs.All()
 	i := slices.IndexFunc(all, func(p *packs.Pack) bool { return p.Name == name })
@@ -165,7 +161,7 @@ func (a *app) packText(ctx context.Context, dir, name string, hosts []string) (s
 	return p.Render(project, m, hosts), nil
 }
 
-// addText puts a text at the end of an agent.hcl, if the whole is valid.
+// addText appends a text to an agent.hcl, if the whole is valid.
 func (a *app) addText(path, added string, flags addFlags) error {
 	before, err := plainfile.Read(path, 1<<30)
 	exists := err == nil
@@ -207,7 +203,7 @@ func (a *app) addText(path, added string, flags addFlags) error {
 	return nil
 }
 
-// twice refuses a text with a tool that a file has already.
+// twice refuses a text with a tool that the file already has.
 func (a *app) twice(path string, before []byte, added string, vars map[string]string) error {
 	old, _ := config.Parse(path, before, config.LoadOptions{Vars: vars})
 	cfg, _ := config.Parse(path, []byte(added), config.LoadOptions{Vars: vars})
@@ -225,8 +221,8 @@ func (a *app) twice(path string, before []byte, added string, vars map[string]st
 // settingsPatience bounds how long a program may take to print its settings.
 const settingsPatience = 10 * time.Second
 
-// hostsOf asks a program of the user for the hosts of a pack. It runs outside of
-// the project, whose files shall not choose what may be reached.
+// hostsOf asks a program of the user for a pack's hosts. It runs outside the project, whose files must
+// not choose what may be reached.
 func (a *app) hostsOf(ctx context.Context, p *packs.Pack, project fs.FS) (hosts []string) {
 	if !p.Reaches() {
 		return nil
@@ -254,7 +250,7 @@ func (a *app) hostsOf(ctx context.Context, p *packs.Pack, project fs.FS) (hosts 
 	return hosts
 }
 
-// settingsText is what a program prints of its settings, "" where it does not.
+// settingsText returns the settings that a program prints, "" on failure.
 func (a *app) settingsText(ctx context.Context, command []string) string {
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return ""

@@ -25,7 +25,7 @@ func larder(t *testing.T, files texts, packs ...string) *exampleProject {
 	return p
 }
 
-// offline takes the lists of hosts away, which not every level of the sandbox has.
+// offline removes the lists of hosts, which some sandbox levels do not support.
 func (p *exampleProject) offline() {
 	lines := strings.Split(p.read("agent.hcl"), "\n")
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "  network") })
@@ -34,14 +34,13 @@ func (p *exampleProject) offline() {
 	require.Zero(p.t, code, stderr)
 }
 
-// TestPacksRun calls the tools of packs with the programs that they run, in small
-// projects, in the sandbox.
+// TestPacksRun calls packs' tools with their programs, in small projects, in the sandbox.
 func TestPacksRun(t *testing.T) {
 	testneed.NotShort(t, "starts the programs that packs wrap")
 	for pack, c := range map[string]struct {
 		needs []string
 		files texts
-		run   []string // a command of the user before
+		run   []string // the user's command before
 		calls []projectCall
 	}{
 		"go": {[]string{"go"}, texts{"go.mod": "module example.org/x\n\ngo 1.21\n",
@@ -129,7 +128,7 @@ func TestPacksRun(t *testing.T) {
 	}
 }
 
-// TestNPMWithoutNetworkFailsAtOnce: npm by itself tries for minutes.
+// TestNPMWithoutNetworkFailsAtOnce: npm by itself retries for minutes.
 func TestNPMWithoutNetworkFailsAtOnce(t *testing.T) {
 	installed(t, "npm", "node")
 	p := larder(t, texts{"package.json": `{"name":"app","version":"1.0.0","scripts":{"x":"y"},"dependencies":{"no-such":"1"}}`}, "npm")
@@ -139,8 +138,8 @@ func TestNPMWithoutNetworkFailsAtOnce(t *testing.T) {
 	assert.Contains(t, stderr, "network")
 }
 
-// TestQuickstart types the lines of docs/QUICKSTART.md in small projects that need
-// nothing from the network, and connects a client.
+// TestQuickstart types the lines of docs/QUICKSTART.md in small projects that need no network, and
+// connects a client.
 func TestQuickstart(t *testing.T) {
 	testneed.NotShort(t, "builds a project")
 	page, err := os.ReadFile("../../docs/QUICKSTART.md")
@@ -168,7 +167,7 @@ func TestQuickstart(t *testing.T) {
 			all := ""
 			for line := range strings.Lines(blocks[i] + blocks[3]) {
 				if strings.Contains(line, "call venv") {
-					continue // it is there
+					continue // exists already
 				}
 				stdout, stderr, code := p.run("sh", "-c", line)
 				require.Zero(t, code, "%s%s%s", line, stdout, stderr)

@@ -30,18 +30,17 @@ type app struct {
 	flags     globalFlags
 	painter   painter
 	logger    *slog.Logger
-	telemetry *telemetry.Relay // nil for none
+	telemetry *telemetry.Relay // or nil
 	secrets   *project.LogSecrets
-	patience  time.Duration // how long tools of MCP servers are waited for; zero starts none
+	patience  time.Duration // bounds the wait for MCP servers' tools; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
-	firstList time.Duration       // how long the first list of serve waits for them; zero is the usual
-	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
+	firstList time.Duration       // bounds the first list's wait for them; zero means the default
+	reported  *config.Diagnostics // where report puts mistakes; nil shows them
 
-	serving bool // it is a server that runs
+	serving bool // runs a server
 	args    []string
 }
 
-// globalFlags are the flags that every subcommand has.
 type globalFlags struct {
 	config    string
 	workspace string
@@ -53,7 +52,6 @@ type globalFlags struct {
 	color     string
 }
 
-// execute runs the subcommand that args name and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
 	out := &sink{Writer: onScreen(a.out)}
 	a.out, a.err = out, onScreen(a.err)
@@ -82,7 +80,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	_, exits := errors.AsType[*exitError](err)
 	_, ofTool := errors.AsType[*tool.Error](err)
 	if !exits && !ofTool && !errors.Is(err, context.Canceled) && !isIO(err) {
-		return exitUsage // cobra's own complaints are about usage
+		return exitUsage // cobra's own errors are about usage
 	}
 	return codeOf(err)
 }
@@ -117,7 +115,7 @@ func (a *app) root() *cobra.Command {
 	completeFlag(root, "color", "auto", "always", "never")
 	a.addCommands(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		text, _, _ := strings.Cut(err.Error(), " flag: strconv.") // the rest repeats it in Go's words
+		text, _, _ := strings.Cut(err.Error(), " flag: strconv.") // the rest repeats it in Go's terms
 		if near := nearFlag(c, err); near != "" {
 			return usagef("Did you mean --"+near+"?", "%s", text)
 		}
@@ -126,7 +124,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// nearFlag returns the flag of c that an unknown one was probably meant to be, "" if there is none.
+// nearFlag returns the flag of c that an unknown one probably means, or "".
 func nearFlag(c *cobra.Command, err error) string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -137,7 +135,6 @@ func nearFlag(c *cobra.Command, err error) string {
 	return nearest.Name(unknown.GetSpecifiedName(), names)
 }
 
-// setUp readies what depends on the global flags.
 func (a *app) setUp() error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
@@ -159,7 +156,8 @@ func (a *app) setUp() error {
 	return nil
 }
 
-// log handles log lines: a server's with times and levels, for its operator, other commands' for the user.
+// log returns a handler: a server's has times and levels, for its operator; other commands' is for the
+// user.
 func (a *app) log(level slog.Level) slog.Handler {
 	if a.serving {
 		return slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.secrets.Attr})
@@ -173,18 +171,16 @@ func (a *app) artifactsFlag(c *cobra.Command) {
 		"the directory for copies of events and for artifacts (default: .agent/runs/SESSION in the workspace)")
 }
 
-// toolsetFlag adds --toolset to a command that offers tools.
 func (a *app) toolsetFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.flags.toolset, "toolset", "", toolsetHelp())
 	a.completeToolset(c)
 }
 
-// toolsetHelp returns what --toolset takes.
 func toolsetHelp() string {
 	return "the set of tools to offer: " + strings.Join(toolset.Names(), ", ") + ", or one of agent.hcl"
 }
 
-// toolset is what is known of the toolset that was asked for.
+// toolset returns the selected toolset of toolhost, the zero value if unknown.
 func (a *app) toolset() toolset.Toolset {
 	t, _ := toolset.Find(a.flags.toolset)
 	return t

@@ -90,7 +90,7 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 	})
 }
 
-// approve shows a waiting call, worked out again from the call that would be approved, and asks the user.
+// approve shows a waiting call, computed again from the call that would be approved, and asks the user.
 func (a *app) approve(ctx context.Context, id string) error {
 	if !isTerminal(a.in) || !isTerminal(a.err) {
 		return usagef("Run it in a terminal, where you can see what you approve.", "toolhost approve needs a terminal")
@@ -116,7 +116,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 	return a.decide(ctx, p, pending, verdict, reason)
 }
 
-// deny refuses a call that waits. The agent is told when it makes the call again.
+// deny refuses a waiting call. The agent learns it when it repeats the call.
 func (a *app) deny(ctx context.Context, id, reason string) error {
 	p, pending, err := a.openPending(ctx, id)
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *app) deny(ctx context.Context, id, reason string) error {
 	return nil
 }
 
-// openPending opens the project as the server has it where the call waits.
+// openPending opens the project as the server of the waiting call has it.
 func (a *app) openPending(ctx context.Context, id string) (*project.Project, approval.Pending, error) {
 	for {
 		p, err := a.open(ctx)
@@ -156,7 +156,6 @@ func (a *app) openPending(ctx context.Context, id string) (*project.Project, app
 	}
 }
 
-// decide carries out the verdict.
 func (a *app) decide(ctx context.Context, p *project.Project, pending approval.Pending, verdict host.Verdict,
 	reason string) error {
 	store, err := p.Approvals()
@@ -190,17 +189,17 @@ func (a *app) decide(ctx context.Context, p *project.Project, pending approval.P
 	return nil
 }
 
-// pendingLook is a call that waits as a person is to see it before deciding.
+// pendingLook is a waiting call as the user must see it before deciding.
 type pendingLook struct {
 	approval.Pending
-	// Digest is the call's; an approval is for it alone.
+	// Digest is the call's; an approval is only for it.
 	Digest   string     `json:"digest"`
 	Question show.Parts `json:"question"`
-	// Always is the rule that "always" adds, nil if none is possible.
+	// Always is the rule that "always" adds, nil if impossible.
 	Always *policy.Rule `json:"always,omitempty"`
 }
 
-// lookAtPending prints a call that waits, with what it would do now.
+// lookAtPending prints a waiting call, with what it would do now.
 func (a *app) lookAtPending(ctx context.Context, id string) error {
 	p, pending, err := a.openPending(ctx, id)
 	if err != nil {

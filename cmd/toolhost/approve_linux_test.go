@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// waiting makes a call that needs approval through a client that cannot ask,
-// and gives the ID under which it waits.
+// waiting makes a call that needs approval through a client that cannot ask, and returns the waiting
+// call's ID.
 func waiting(t *testing.T, s *rpcServer, params string) string {
 	t.Helper()
 	r := s.call("edit_file", params)
@@ -58,8 +58,8 @@ func TestApprovingInATerminal(t *testing.T) {
 	assert.True(t, s.call("edit_file", edit).IsError, "and once")
 }
 
-// A client that is restarted for every prompt has another session each time:
-// the approval is for the call in this workspace and toolset.
+// A client restarted for every prompt has another session each time: the approval is for the call in
+// this workspace and toolset.
 func TestAnApprovalOutlivesItsConnection(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": askFirst + "toolset \"edits\" {\n  tools = [\"edit_file\"]\n}\n", "a.txt": "old"})
@@ -123,8 +123,7 @@ func TestApprovingAlwaysInATerminal(t *testing.T) {
 	}
 }
 
-// "Always" is for exactly this call in this workspace and toolset, also where the
-// client's form says it.
+// "Always" is for exactly this call in this workspace and toolset, even if the client's form says so.
 func TestAlwaysIsForThisCallHere(t *testing.T) {
 	agent := askFirst + "toolset \"edits\" {\n  tools = [\"edit_file\"]\n}\n"
 	dir, other := t.TempDir(), t.TempDir()
@@ -159,7 +158,6 @@ func TestApprovingNeedsATerminal(t *testing.T) {
 	assert.Contains(t, stderr, "needs a terminal")
 }
 
-// cloned is the command of another server like s.
 func cloned(s *rpcServer) *exec.Cmd {
 	cmd := exec.Command(s.cmd.Path, s.cmd.Args[1:]...)
 	cmd.Dir, cmd.Env = s.cmd.Dir, s.cmd.Env

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Where a call cannot wait for toolhost approve, its error says why, and what to
-// do.
+// If a call cannot wait for toolhost approve, its error says why, and what to do.
 func TestACallThatCannotWait(t *testing.T) {
 	for name, x := range map[string]struct{ allow, state, config, because, todo string }{
 		"home is allowed": {"..", "home/.local/state", "config", "the state of the workspace cannot be kept in",

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// approveID finds the ID under which a call waits.
 var approveID = regexp.MustCompile("`toolhost approve ([a-z0-9]+)`")
 
 const reviewFirst = `
@@ -25,9 +24,8 @@ tool "stamp" {
 }
 `
 
-// What a call has changed in its view is shown to the person who approves it in
-// another process, and what was shown is what comes, though the command would do
-// something else each time.
+// A call's changes in its view are shown to the user who approves it in another process, and exactly
+// these are applied, though the command would do something else each time.
 func TestReviewInATerminal(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
@@ -58,7 +56,7 @@ func TestReviewInATerminal(t *testing.T) {
 	assert.Contains(t, screen, "+"+content(t, dir, "stamp.txt")[:5], "what was shown is what came")
 }
 
-// An approval is for the changes that were shown, and none others.
+// An approval is only for the shown changes.
 func TestReviewOfWhatHasChangedSince(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
@@ -74,7 +72,7 @@ func TestReviewOfWhatHasChangedSince(t *testing.T) {
 	assert.Equal(t, "mine\n", content(t, dir, "a.txt"))
 	assert.NoFileExists(t, filepath.Join(dir, "stamp.txt"))
 
-	// The same where somebody has changed what is kept.
+	// The same if the stored changes were modified.
 	id = waitingFor(t, s, "stamp")
 	screen, code = onTerminal(t, dir, "y\n", homeOf(s), "approve", id)
 	require.Zero(t, code, screen)
@@ -88,7 +86,7 @@ func TestReviewOfWhatHasChangedSince(t *testing.T) {
 	assert.Equal(t, "mine\n", content(t, dir, "a.txt"))
 }
 
-// waitingFor makes a call that needs approval, and gives the ID under which it waits.
+// waitingFor makes a call that needs approval, and returns the waiting call's ID.
 func waitingFor(t *testing.T, s *rpcServer, name string) string {
 	t.Helper()
 	r := s.call(name, `{}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The files and directories that docs/ARCHITECTURE.md names are there.
+// The files and directories named in docs/ARCHITECTURE.md exist.
 func TestArchitecturePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/ARCHITECTURE.md")
 	require.NoError(t, err)

@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// toolDir makes a directory with toolhost and toolhost-task alone, to be the
-// whole PATH.
+// toolDir makes a directory with only toolhost and toolhost-task, to be the whole PATH.
 func toolDir(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +48,7 @@ func TestMissingProgramsAreNamedWithANextStep(t *testing.T) {
 		assert.Contains(t, string(out), program_+" is not installed", name)
 		assert.Contains(t, string(out), `"suggestion":"Install `+program_, name)
 	}
-	// What needs no program works all the same.
+	// What needs no program works.
 	out, err := withPath(program(t, dir, "call", "read_file", "path=a.txt"), path).Output()
 	require.NoError(t, err)
 	assert.Equal(t, "x\n", string(out))

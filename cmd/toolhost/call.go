@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// callFlags are the flags of toolhost call.
 type callFlags struct {
 	params  string
 	json    bool
@@ -126,7 +125,6 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	return nil
 }
 
-// sayLearned prints the list that the call needed.
 func (a *app) sayLearned(o *host.Outcome) {
 	if len(o.Reached) == 0 {
 		fmt.Fprintf(a.err, "%s reached no host.\n", show.Line(o.Tool))
@@ -151,7 +149,6 @@ func (a *app) printOutcome(o *host.Outcome, flags callFlags, root string) error 
 	return a.printHuman(o, root)
 }
 
-// readParams builds the parameter object from what the command line gives.
 func (a *app) readParams(ctx context.Context, h *host.Host, flags callFlags, name string,
 	pairs []string) (json.RawMessage, error) {
 	if flags.params != "" {
@@ -180,7 +177,7 @@ func (a *app) readParams(ctx context.Context, h *host.Host, flags callFlags, nam
 	return params, nil
 }
 
-// takesArgs reports a passthrough: args is all that it takes.
+// takesArgs reports whether a tool is a passthrough: args is its only parameter.
 func takesArgs(h *host.Host, name string) bool {
 	var parameters struct {
 		Properties map[string]json.RawMessage `json:"properties"`

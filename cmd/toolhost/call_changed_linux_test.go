@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// The agent hears of what its command changed and how to undo it in every toolset, also where the command failed.
-// cliagent has it in its files_affected too.
+// In every toolset the agent learns what its command changed and how to undo it, even if the command failed.
+// cliagent has it in files_affected too.
 func TestResultsSayWhatACommandChanged(t *testing.T) {
 	needsFull(t)
 	const config = "policy {\n  dangerous = \"allow\"\n}\n" +
@@ -34,7 +34,7 @@ func TestResultsSayWhatACommandChanged(t *testing.T) {
 				}
 				s := serve(t, dir, map[bool][]string{false: {"--toolset", toolset}}[toolset == "agent"]...)
 				r := s.call(name, params)
-				if toolset == "clemini" { // which asks first
+				if toolset == "clemini" { // asks first
 					r = s.call(name, params)
 				}
 				require.NotEmpty(t, r.Content)

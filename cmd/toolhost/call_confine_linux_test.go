@@ -19,15 +19,15 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// confinedProject is a project in which every kind of child process can try
-// something, with a home, a directory and a server outside.
+// confinedProject is a project in which every kind of child process can try something, with a home, a
+// directory and a server outside.
 type confinedProject struct {
 	root, home, outside, prober, address string
 }
 
-// newConfinedProject makes one with those settings of the sandbox, and with
-// grants in each block that has a process. The prober is granted to be read:
-// where an ordinary user can put it, in a home directory, it is hidden.
+// newConfinedProject makes one with those sandbox settings, and with grants in each block that has a
+// process. The prober must be granted for reading: an ordinary user can only put it in a home
+// directory, where it is hidden.
 func newConfinedProject(t *testing.T, settings, grants string) confinedProject {
 	t.Helper()
 	base := testneed.VisibleDir(t)
@@ -75,7 +75,6 @@ func newConfinedProject(t *testing.T, settings, grants string) confinedProject {
 	return p
 }
 
-// prober is the built program of testdata/prober.
 func prober(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(binaries, "prober")
@@ -86,8 +85,8 @@ func prober(t *testing.T) string {
 	return path
 }
 
-// attempt has a child process of a kind try something, and gives what it says
-// came of it, and the level that the result names.
+// attempt has a kind of child process try something, and returns its report and the level in the
+// result.
 func (p confinedProject) attempt(t *testing.T, kind, act, what string) (came, level string) {
 	t.Helper()
 	params := map[string]string{"act": act, "what": what}
@@ -114,7 +113,7 @@ func (p confinedProject) attempt(t *testing.T, kind, act, what string) (came, le
 	_ = json.Unmarshal(out, &result)
 	level, _ = result.Metadata["sandbox"].(string)
 	out = append(out, stderr.Bytes()...)
-	if kind == "run" { // whose result names files
+	if kind == "run" { // its result names files
 		logs, err := filepath.Glob(filepath.Join(p.root, ".agent/runs/*/logs/*"))
 		require.NoError(t, err)
 		for _, name := range logs {
@@ -133,8 +132,8 @@ func mustJSON(t *testing.T, v any) []byte {
 	return data
 }
 
-// TestEveryChildIsConfinedByDefault has each kind of child process do what a
-// confined one cannot, and then the same with the sandbox off, where it can.
+// TestEveryChildIsConfinedByDefault has each kind of child process try what a confined one cannot do,
+// and then the same with the sandbox off, where it can.
 func TestEveryChildIsConfinedByDefault(t *testing.T) {
 	testneed.NotShort(t, "starts every kind of process at each level of the sandbox")
 	strongest := sandbox.Detect(t.Context()).Strongest
@@ -156,7 +155,7 @@ func TestEveryChildIsConfinedByDefault(t *testing.T) {
 				} {
 					came, level := p.attempt(t, kind, act, what)
 					assert.Contains(t, came, want, "%s %s", act, what)
-					if kind == "command tool" || kind == "Taskfile" { // the others' results are the contracts'
+					if kind == "command tool" || kind == "Taskfile" { // the others' results follow contracts
 						assert.Equal(t, wantLevel, level, came)
 					}
 				}
@@ -169,8 +168,7 @@ func TestEveryChildIsConfinedByDefault(t *testing.T) {
 	}
 }
 
-// TestGrants gives tools, plugins and the Taskfile in their own blocks what
-// the sandbox block refuses.
+// TestGrants grants tools, plugins and the Taskfile in their blocks what the sandbox block refuses.
 func TestGrants(t *testing.T) {
 	testneed.NotShort(t, "starts every kind of process at each level of the sandbox")
 	if sandbox.Detect(t.Context()).Strongest == "" {
@@ -191,8 +189,7 @@ func TestGrants(t *testing.T) {
 	assert.Contains(t, came, "refused: ", "a grant is for the block that holds it alone")
 }
 
-// TestAnUnapprovedFileGrantsNothing has an agent.hcl that nobody approved turn
-// the sandbox off.
+// TestAnUnapprovedFileGrantsNothing has an unapproved agent.hcl turn the sandbox off.
 func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	if sandbox.Detect(t.Context()).Strongest == "" {
@@ -214,8 +211,8 @@ func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatACommandMayNotChangeInTheWorkspace has a command write where git
-// would run it later, unconfined, and where toolhost keeps its own account.
+// TestWhatACommandMayNotChangeInTheWorkspace has a command write where git would later run it,
+// unconfined, and to toolhost's own record.
 func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 	testneed.NotShort(t, "starts every kind of process at each level of the sandbox")
 	testneed.Program(t, "git")

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestDenialsAreNamed has confined commands fail because a grant is missing, and reads
-// in the error which one. Granted, the same failure has another reason.
+// TestDenialsAreNamed has confined commands fail because a grant is missing, which the error names.
+// With the grant, the same failure has another reason.
 func TestDenialsAreNamed(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	testneed.Program(t, "bash")
@@ -56,7 +56,7 @@ func TestDenialsAreNamed(t *testing.T) {
 			}
 			assert.Contains(t, call("plain", "line="+network), noNetwork+`tool "plain" (agent.hcl:1)`)
 			assert.NotContains(t, call("granted", "line=echo 'could not resolve host'; exit 1"), "sandbox:")
-			if os.Getuid() == 0 { // where others have a directory outside, in their home, the sandbox shows none
+			if os.Getuid() == 0 { // for others the outside directory is in their home, where the sandbox shows none
 				assert.Contains(t, call("plain", "line=echo x > "+outside+"/new"),
 					outside+`/new is read-only in the sandbox. Have the program write below`)
 			}
@@ -87,8 +87,8 @@ func TestDenialsAreNamed(t *testing.T) {
 	}
 }
 
-// TestDenialsAtStartsAreNamed has a plugin and an MCP server fail at their start
-// for lack of network, and reads what to do in the list of tools.
+// TestDenialsAtStartsAreNamed has a plugin and an MCP server fail at their start for lack of network;
+// the list of tools says what to do.
 func TestDenialsAtStartsAreNamed(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	const complaint = "echo 'fetch failed: getaddrinfo EAI_AGAIN api.example' >&2; exit 1"

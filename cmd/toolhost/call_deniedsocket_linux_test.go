@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestHiddenSocketsAreNamed has a command fail at the unix socket of a program
-// outside. What helps is a grant for its directory, not one for the network.
+// TestHiddenSocketsAreNamed has a command fail at the unix socket of a program outside. It needs a
+// grant for the directory, not the network.
 func TestHiddenSocketsAreNamed(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	report := sandbox.Detect(t.Context())

@@ -50,7 +50,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	assert.Equal(t, "keep\n", s.call("read_file", `{"path":"a.txt"}`).text(), "the server goes on")
 }
 
-// What cannot be written is said with a next step, and not said to be written.
+// A failed write is reported with a next step, and not as written.
 func TestFormatOnAFullDisk(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	dir := t.TempDir()

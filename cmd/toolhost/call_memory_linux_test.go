@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// A command whose processes take more memory together than agent.hcl allows is ended, at both levels and in a toolset's
-// own process, and the agent reads why.
+// A command whose processes together exceed agent.hcl's memory limit is ended, at both levels and in a toolset's own
+// process, and the agent learns why.
 func TestMemoryOfCommandsIsBounded(t *testing.T) {
 	testneed.NotShort(t, "fills the memory")
 	report := sandbox.Detect(t.Context())

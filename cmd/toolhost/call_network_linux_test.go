@@ -22,16 +22,16 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// needsNames skips a test where no process can reach hosts by name, or there is no
-// bash, whose /dev/tcp looks names up as other programs do.
+// needsNames skips a test if no process can reach hosts by name, or without bash, whose /dev/tcp looks
+// names up as other programs do.
 func needsNames(t *testing.T) {
 	t.Helper()
 	needsFull(t)
 	testneed.Program(t, "bash")
 }
 
-// namesLead gives the environment in which toolhost is led to one server by every
-// name: that of an operator whose proxy does so. The server answers "HOST says hello".
+// namesLead returns an environment in which every name leads toolhost to one server, by the operator's
+// proxy. The server answers "HOST says hello".
 func namesLead(t *testing.T) (env []string) {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func namesLead(t *testing.T) (env []string) {
 	return []string{"HTTP_PROXY=" + proxy.URL, "HTTPS_PROXY=" + proxy.URL, "NO_PROXY=", "no_proxy="}
 }
 
-// fetching is an agent.hcl with a tool that fetches pages of hosts by bash alone.
+// fetching is an agent.hcl with a tool that fetches hosts' pages with bash only.
 func fetching(network string, hosts ...string) texts {
 	return texts{
 		"fetch.sh": "for host in " + strings.Join(hosts, " ") + "; do\n" +
@@ -71,12 +71,12 @@ func fetching(network string, hosts ...string) texts {
 	}
 }
 
-// The client's user is asked once for each host and call: while the connection waits,
-// or by a client of the newest revision when the call has failed, which then runs again.
+// The client's user is asked once for each host and call: while the connection waits, or with the
+// newest revision after the call has failed, which then runs again.
 func TestAskingThroughMCP(t *testing.T) {
 	needsNames(t)
 	for decision, c := range map[string]struct {
-		asked   [2]int // by the first call and the second
+		asked   [2]int // by the first and second call
 		reached bool
 		said    string
 	}{
@@ -127,8 +127,8 @@ func TestAskingThroughMCP(t *testing.T) {
 	}
 }
 
-// Where the client cannot ask, the connection is refused with the way to allow it, and
-// an approval in a terminal is for this connection of this call alone.
+// If the client cannot ask, the connection is refused with the way to allow it, and an approval on the
+// command line is only for this connection of this call.
 func TestAskingLater(t *testing.T) {
 	needsNames(t)
 	dir := t.TempDir()
@@ -192,7 +192,7 @@ func TestAskingOnTheTerminalOfACall(t *testing.T) {
 	require.NoError(t, err, string(out))
 }
 
-// What a tool needs is learned from one call, in which a person allows each host.
+// A tool's hosts are learned from one call, in which the user allows each.
 func TestLearning(t *testing.T) {
 	needsNames(t)
 	for _, network := range []string{`"deny"`, `"allow"`, `["a.example"]`} {
@@ -209,8 +209,8 @@ func TestLearning(t *testing.T) {
 	assert.Contains(t, stderr, "--learn needs a terminal")
 }
 
-// A call in a view reaches what its list names; a dry run reaches nothing, and nor does
-// a view by network = "allow".
+// A call in a view reaches the hosts of its list; a dry run reaches nothing, nor does a view with
+// network = "allow".
 func TestViewsReachTheList(t *testing.T) {
 	needsNames(t)
 	needsViews(t)
@@ -239,8 +239,7 @@ func TestViewsReachTheList(t *testing.T) {
 	}
 }
 
-// At the levels landlock and off a list cannot be held: nothing of a block that has one
-// runs.
+// Levels landlock and off cannot enforce a list: a block with one runs nothing.
 func TestListsAreRefusedBelowFull(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Off} {
 		t.Run(string(level), func(t *testing.T) { listsAreRefused(t, level) })
@@ -293,7 +292,7 @@ func withLevel(cmd *exec.Cmd, level sandbox.Level) *exec.Cmd {
 	return cmd
 }
 
-// What blocks reach is said before anything runs.
+// The hosts that blocks reach are shown before anything runs.
 func TestWhatIsReachedIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, fetching(`["a.example", "*.example.org:8443", "ask"]`, "a.example"))
@@ -314,8 +313,8 @@ func TestWhatIsReachedIsSaid(t *testing.T) {
 	assert.NotContains(t, stderr, "is every host")
 }
 
-// A toolset's own shell reaches the list, by the operator's proxy, which its commands
-// do not see, and is told which hosts were refused.
+// A toolset's own shell reaches the list, by the operator's proxy, which its commands do not see, and
+// reports refused hosts.
 func TestToolsetsSayWhatWasRefused(t *testing.T) {
 	needsNames(t)
 	dir := t.TempDir()
@@ -333,7 +332,7 @@ func TestToolsetsSayWhatWasRefused(t *testing.T) {
 	}
 }
 
-// A command of the Taskfile says which hosts it was refused, also where it succeeds.
+// A Taskfile command reports refused hosts, even if it succeeds.
 func TestTasksSayWhatWasRefused(t *testing.T) {
 	needsNames(t)
 	for exit, code := range map[string]int{"exit 0": 0, "exit 3": 1} {
@@ -350,8 +349,8 @@ func TestTasksSayWhatWasRefused(t *testing.T) {
 	}
 }
 
-// What a background task is refused is in its output, and what it reaches too in what
-// shows the call that started it.
+// A background task's refused hosts are in its output, and its reached hosts are shown with the call
+// that started it.
 func TestBackgroundTasksSayWhatTheyReach(t *testing.T) {
 	needsNames(t)
 	dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The agent hears of a file that a file tool has destroyed and nobody keeps, and so does who looks at the list of calls.
+// The agent, and the list of calls, report a file that a file tool destroyed and that is not kept.
 func TestResultsSayWhatAFileToolLoses(t *testing.T) {
 	dir, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "policy {\n  dangerous = \"allow\"\n}\n", "big": ""})
@@ -30,7 +30,7 @@ func TestResultsSayWhatAFileToolLoses(t *testing.T) {
 	assert.Contains(t, string(out), said)
 }
 
-// toolhost call says it in a pipe and beside a contract's own JSON too.
+// toolhost call reports it in a pipe and beside a contract's JSON too.
 func TestCallsSayWhatIsNotKept(t *testing.T) {
 	for _, args := range [][]string{{"delete_file", "path=big"}, {"delete_file", "path=big", "--json"},
 		{"write_file", "--toolset", "clemini", "--json", "file_path=big", "content=x"}} {
@@ -46,7 +46,7 @@ func TestCallsSayWhatIsNotKept(t *testing.T) {
 	}
 }
 
-// The calls are listed where what they changed cannot be read, and that is said once.
+// Calls are listed even if their changes cannot be read, which is reported once.
 func TestLogWithoutUndo(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	run := func(args ...string) (out, said string, err error) {

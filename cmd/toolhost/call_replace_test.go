@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryStandardToolCanBeReplaced declares a tool of its own for each tool
-// of the standard set, all in one file.
+// TestEveryStandardToolCanBeReplaced declares a replacement for each standard tool, all in one file.
 func TestEveryStandardToolCanBeReplaced(t *testing.T) {
 	dir := t.TempDir()
 	listed, stderr, code := runIn(t, dir, "list", "--toolset", "agent")

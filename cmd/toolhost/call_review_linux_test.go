@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// needsViews skips a test where no command runs in a view: below a level other
-// than full, or where the state directory's file system has none.
+// needsViews skips a test if commands cannot run in a view: below level full, or if the state
+// directory's file system does not support them.
 func needsViews(t *testing.T) {
 	t.Helper()
 	testneed.NotShort(t, "needs user namespaces")
@@ -35,8 +35,7 @@ func needsViews(t *testing.T) {
 	}
 }
 
-// TestReviewScripts runs the whole program where calls are looked at before they
-// happen.
+// TestReviewScripts runs the whole program with reviewed calls.
 func TestReviewScripts(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)

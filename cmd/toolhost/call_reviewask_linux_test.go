@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// An MCP client that can ask its user shows what the call has changed in its view,
-// and gets what was shown, or nothing.
+// An MCP client that can ask shows the call's changes in its view, and exactly these are applied, or
+// none.
 func TestReviewThroughMCP(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
@@ -61,7 +61,7 @@ func TestReviewThroughMCP(t *testing.T) {
 	assert.NotEqual(t, first, asked, "it was made again")
 }
 
-// The person at the terminal of a call sees its changes before they happen.
+// The user at a call's terminal sees its changes before they are applied.
 func TestReviewOnTheTerminalOfACall(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
@@ -90,7 +90,7 @@ func TestReviewOnTheTerminalOfACall(t *testing.T) {
 	}
 }
 
-// All that a call changes is shown to programs too, be it long.
+// All changes are shown to programs too, however long.
 func TestApproveShowsAllOfAReview(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)

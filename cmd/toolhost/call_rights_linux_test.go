@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// accessList lets user 2000 write and the group read alone; the mode of such a
-// file says 0660.
+// accessList lets user 2000 write and the group only read; the file's mode shows 0660.
 func accessList() []byte {
 	list := binary.LittleEndian.AppendUint32(nil, 2)
 	const anyone = 1<<32 - 1
@@ -29,7 +28,6 @@ func accessList() []byte {
 	return list
 }
 
-// listOf is the access control list of a file, nil for none.
 func listOf(t *testing.T, path string) []byte {
 	t.Helper()
 	list := make([]byte, 512)
@@ -41,7 +39,7 @@ func listOf(t *testing.T, path string) []byte {
 	return list[:n]
 }
 
-// edits are calls that make "alpha\nbeta\n" of f.txt another text.
+// edits are calls that change f.txt from "alpha\nbeta\n".
 var edits = map[string][]string{
 	"edit_file":  {"edit_file", `{"path":"f.txt","old_str":"beta","new_str":"BETA"}`},
 	"multi_edit": {"multi_edit", `{"file_path":"f.txt","edits":[{"old_string":"beta","new_string":"BETA"}]}`},
@@ -53,16 +51,14 @@ var edits = map[string][]string{
 		`{"path":"f.txt","old_string":"beta","new_string":"BETA"}`, "--toolset", "cliagent"},
 }
 
-// TestEditsKeepTheAccessList edits a file by each tool, and takes that back and
-// forth.
+// TestEditsKeepTheAccessList edits a file by each tool, with undo and redo.
 func TestEditsKeepTheAccessList(t *testing.T) {
 	for name, call := range edits {
 		t.Run(name, func(t *testing.T) { requireRights(t, "", call) })
 	}
 }
 
-// TestReviewKeepsTheAccessList has what a command changes put in the workspace
-// from a view.
+// TestReviewKeepsTheAccessList applies a command's changes from a view to the workspace.
 func TestReviewKeepsTheAccessList(t *testing.T) {
 	testneed.NotShort(t, "needs a level of the sandbox")
 	requireRights(t, "tool \"upper\" {\n  description = \"Changes f.txt. Returns: nothing.\"\n"+
@@ -104,8 +100,7 @@ func requireRights(t *testing.T, config string, call []string) {
 	assert.Nil(t, listOf(t, filepath.Join(dir, "control.txt")), "control: other files have no list")
 }
 
-// TestMountedFileIsWrittenInPlace edits a file that is itself a mount, and
-// installs into one.
+// TestMountedFileIsWrittenInPlace edits, and installs into, a file that is itself a mount.
 func TestMountedFileIsWrittenInPlace(t *testing.T) {
 	testneed.NotShort(t, "needs mounts")
 	unshare := testneed.Program(t, "unshare")
@@ -147,7 +142,7 @@ $t install claude-code --name two >&2 || echo refused; ls -d ../home/.claude.jso
 	assert.Empty(t, left)
 }
 
-// TestNewFilesHeedTheUmask makes files and directories by each tool that does.
+// TestNewFilesHeedTheUmask makes files and directories by each tool that can.
 func TestNewFilesHeedTheUmask(t *testing.T) {
 	for name, call := range map[string][]string{
 		"write_file":  {"write_file", `{"path":"d/new","content":"x"}`},
@@ -185,8 +180,8 @@ func TestNewFilesHeedTheUmask(t *testing.T) {
 	}
 }
 
-// TestAnUndoneRemovalLendsTheGroupNothing has a removed file with an access control list
-// come back: the list is not kept, and its mask does not become the group's rights.
+// TestAnUndoneRemovalLendsTheGroupNothing restores a removed file with an access control list: the list
+// is not kept, and its mask does not become the group's rights.
 func TestAnUndoneRemovalLendsTheGroupNothing(t *testing.T) {
 	config := "tool \"swap\" {\n  description = \"Removes, or makes again. Returns: nothing.\"\n  param \"script\" { type = string }\n" +
 		"  command { argv = [\"sh\", \"-c\", param.script] }\n}\n"
@@ -203,7 +198,7 @@ func TestAnUndoneRemovalLendsTheGroupNothing(t *testing.T) {
 			dir := t.TempDir()
 			plant(t, dir, texts{"f.txt": "alpha\n", "d/g.txt": "x", "plain.txt": "p", "agent.hcl": config})
 			paths := []string{filepath.Join(dir, "f.txt"), filepath.Join(dir, "d")}
-			t.Cleanup(func() { _ = os.Chmod(paths[1], 0o700) }) // whose owner may not enter it by the list
+			t.Cleanup(func() { _ = os.Chmod(paths[1], 0o700) }) // its owner may not enter it by the list
 			for _, path := range paths {
 				require.NoError(t, os.Chmod(path, 0o770))
 				if err := unix.Setxattr(path, "system.posix_acl_access", accessList(), 0); errors.Is(err, unix.ENOTSUP) {

@@ -16,14 +16,14 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// onTerminal runs the program on a terminal of its own, answers its question
-// and gives what a person would see.
+// onTerminal runs the program on its own terminal, answers its question and returns what a user would
+// see.
 func onTerminal(t *testing.T, dir, answer string, env []string, args ...string) (screen string, code int) {
 	t.Helper()
 	return onTerminalAt(t, dir, "Approve?", answer, env, args...)
 }
 
-// onTerminalAt answers when the prompt is on the screen.
+// onTerminalAt answers at the prompt.
 func onTerminalAt(t *testing.T, dir, prompt, answer string, env []string, args ...string) (screen string, code int) {
 	t.Helper()
 	return onTerminalWhen(t, dir, prompt, func(stdin io.Writer) {
@@ -84,7 +84,7 @@ func TestAskingOnATerminal(t *testing.T) {
 		"n\n\n":         {3, "old"},
 		"No\nlater\n":   {3, "old"},
 		"\n":            {3, "old"},
-		"what\nye\ny\n": {0, "new"}, // a typo is asked again
+		"what\nye\ny\n": {0, "new"}, // asked again after a typo
 		"what\nn\n\n":   {3, "old"},
 		"yy\n\x04":      {3, "old"},
 		"\x04":          {3, "old"},   // end of input
@@ -104,7 +104,7 @@ func TestAskingOnATerminal(t *testing.T) {
 	}
 }
 
-// The form in which contract cliagent shows a call before it is approved.
+// The form in which contract cliagent shows a call before approval.
 func TestApprovalIsShownAsTheContractSays(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "policy {\n  safe_write = \"ask\"\n}\n"})
@@ -135,8 +135,8 @@ func TestAlwaysAllowsExactlyThisCallFromThenOn(t *testing.T) {
 	assert.Equal(t, 3, other.ProcessState.ExitCode(), "another call is")
 }
 
-// A call that takes long shows that time passes and how far it is, in a line
-// that is gone at the end; what it prints is there once, and all of it.
+// A long call shows the time and its progress, in a line that is removed at the end; its output is
+// complete and printed once.
 func TestStatusOfALongCall(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": `tool "slow" {
@@ -166,7 +166,7 @@ func TestNobodyToAskIsDenied(t *testing.T) {
 	assert.Zero(t, code)
 }
 
-// What is approved is what is shown: an agent cannot write on the screen.
+// What is approved is what is shown: an agent cannot control the screen.
 func TestApprovalShowsControlCharactersWrittenOut(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": askFirst})
@@ -233,7 +233,7 @@ func TestAskingAFormOnATerminal(t *testing.T) {
 		told string
 	}{
 		"Jo\n\n":        {0, "Hello Jo x2"},
-		"Jo\nmany\n3\n": {0, "times: "}, // told, and asked again
+		"Jo\nmany\n3\n": {0, "times: "}, // error shown, and asked again
 		"\n\n\n":        {3, "did not answer"},
 		"\x03":          {130, "interrupted"},
 	} {

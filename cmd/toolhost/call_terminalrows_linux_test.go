@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestATypoIsNoRefusal answers a question with what is no answer: it is asked
-// again.
+// TestATypoIsNoRefusal gives an invalid answer: the question is asked again.
 func TestATypoIsNoRefusal(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "tool \"paint\" {\n  description = \"Paint. Returns: it.\"\n" +
@@ -21,15 +20,15 @@ func TestATypoIsNoRefusal(t *testing.T) {
 	assert.Contains(t, screen, "Approve? (y/n/always): painted\n", "it runs after the second answer")
 }
 
-// TestErrorsAreMarkedOnATerminal covers the contract whose errors are texts for
-// programs: there, a person sees the mark that all other errors have.
+// TestErrorsAreMarkedOnATerminal covers the contract whose errors are texts for programs: on a terminal
+// they have the mark of all other errors.
 func TestErrorsAreMarkedOnATerminal(t *testing.T) {
 	screen, code := onTerminal(t, t.TempDir(), "", nil, "--color", "never", "call", "--toolset", "ocode", "nosuch")
 	assert.NotZero(t, code)
 	assert.Contains(t, screen, "✗ There is no tool named \"nosuch\"")
 }
 
-// A command does not wait at the terminal of who runs toolhost, at no sandbox level.
+// A command does not read from toolhost's terminal, at no sandbox level.
 func TestCommandsHaveNoTerminal(t *testing.T) {
 	for _, level := range []string{"off", "landlock", ""} {
 		env := []string{"TOOLHOST_TRUST=1"}

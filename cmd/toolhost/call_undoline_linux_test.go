@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// A dangerous call that changed something ends, on a terminal, with the line
-// that takes it back. The line works as it stands.
+// A dangerous call that changed something ends, on a terminal, with the line that undoes it. The line
+// works verbatim.
 func TestTheLineAfterADangerousCall(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	needsFull(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// site is a web site of every kind of answer that the contract names.
+// site is a web site with every kind of answer in the contract.
 func site(t *testing.T) (url string, requests *atomic.Int32) {
 	t.Helper()
 	requests = new(atomic.Int32)

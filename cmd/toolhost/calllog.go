@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// logOptions say which calls toolhost log shows.
 type logOptions struct {
 	session string
 	changed bool
@@ -27,7 +26,7 @@ type logOptions struct {
 	json    bool
 }
 
-// loggedCall is a call as the record and the undo store have it.
+// loggedCall is a call in the record and the undo store.
 type loggedCall struct {
 	ID      string          `json:"id"`
 	Session string          `json:"session"`
@@ -40,7 +39,7 @@ type loggedCall struct {
 	Undone  string          `json:"undone_by,omitempty"`
 	Undoes  []string        `json:"undoes,omitempty"`
 
-	call string // as a person reads it
+	call string // for people
 }
 
 func (a *app) logCommand() *cobra.Command {
@@ -92,7 +91,7 @@ func (a *app) listCallLog(ctx context.Context, o *logOptions) error {
 	return a.writeTable(func(out *bufio.Writer) { writeLog(out, calls) })
 }
 
-// loggedCalls joins what the record has of the last calls with what the undo store has.
+// loggedCalls joins the last calls of the record with the undo store.
 func (a *app) loggedCalls(ctx context.Context, p *project.Project, o *logOptions) ([]loggedCall, error) {
 	ran := []record.Call{}
 	var err error
@@ -122,7 +121,7 @@ func (a *app) loggedCalls(ctx context.Context, p *project.Project, o *logOptions
 		delete(known, name)
 		calls = append(calls, c)
 	}
-	for i := range changes { // undos, processes that serve many calls, and what the record has dropped
+	for i := range changes { // undos, processes that serve many calls, and calls pruned from the record
 		info := &changes[i]
 		if known[record.CallName{Session: info.Session, Request: info.Call}] == nil {
 			continue
@@ -160,7 +159,7 @@ func (c *loggedCall) add(info *undo.CallInfo) {
 	}
 }
 
-// boundedNames lists the first names and says how many more there are.
+// boundedNames lists the first names and how many more there are.
 func boundedNames(names []string) string {
 	if more := len(names) - change.MostNames; more > 0 {
 		names = append(slices.Clone(names[:change.MostNames]), fmt.Sprintf("and %d more", more))
@@ -168,7 +167,6 @@ func boundedNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// changed returns what a call changed, for a line of the table.
 func (c *loggedCall) changed() string {
 	var parts []string
 	switch {

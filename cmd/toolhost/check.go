@@ -26,18 +26,17 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// checker looks for what agent.hcl names and is not there: on this machine, or
-// among the tools.
+// checker looks for what agent.hcl names and is missing, on this machine or among the tools.
 type checker struct {
 	project *project.Project
 	cfg     *config.Config
-	inert   bool // the file is not approved: its tools are not there
+	inert   bool // the file is not approved: its tools are not offered
 	toolset string
 	strict  bool
 	found   config.Diagnostics
 }
 
-// check looks at everything that reading the file does not show.
+// check makes all checks beyond reading the file.
 func (c *checker) check(ctx context.Context) config.Diagnostics {
 	c.programs()
 	c.serverPrograms()
@@ -65,8 +64,7 @@ func (c *checker) warn(at, summary, detail, hint string) {
 	c.found = append(c.found, c.cfg.Report("warning", at, summary, strings.ToUpper(detail[:1])+detail[1:], hint))
 }
 
-// programs looks for the programs of all blocks that name one, but for those of
-// MCP servers.
+// programs checks the programs of all blocks but MCP servers'.
 func (c *checker) programs() {
 	root := c.project.Workspace.Root()
 	for i := range c.cfg.Tools {
@@ -101,8 +99,7 @@ func (c *checker) argv(block, fallback string, t *argv.Template) {
 	}
 }
 
-// program warns where a program cannot be run. List is the attribute that
-// holds its arguments.
+// program warns if a program cannot be run. list is the attribute that holds its arguments.
 func (c *checker) program(at, program, avoid, list string) {
 	if program == "" {
 		return
@@ -119,8 +116,7 @@ func (c *checker) program(at, program, avoid, list string) {
 	c.warn(at, "Program cannot be run", e.Message, e.Suggestion)
 }
 
-// grants looks for the paths that blocks grant their processes, and for the
-// directories that tools may use.
+// grants checks the paths that blocks grant their processes, and the directories that tools may use.
 func (c *checker) grants() {
 	c.cfg.Withheld(func(kind, name, pos, said string) {
 		c.warn(c.cfg.At(kind+"."+cmp.Or(name, "default")+".env", pos), "Variable is dropped", said,
@@ -155,7 +151,7 @@ func (c *checker) grants() {
 	}
 }
 
-// credentials reports those that no block's processes get.
+// credentials reports credentials that no block's processes get.
 func (c *checker) credentials() {
 	for _, k := range c.cfg.Credentials {
 		named := slices.ContainsFunc(c.cfg.Reaches(), func(r config.Reach) bool {
@@ -186,7 +182,6 @@ func (c *checker) granted(block, pos string, access config.Access) {
 	}
 }
 
-// opened warns of a grant that opens more than its path.
 func (c *checker) opened(at, doing, path string) {
 	if said := obeyed.Opens(path, doing == "write"); said != "" {
 		c.warn(at, "Grant opens the sandbox", fmt.Sprintf("to %s %s opens more than its files: %s", doing, path, said),
@@ -194,7 +189,7 @@ func (c *checker) opened(at, doing, path string) {
 	}
 }
 
-// files looks for the files that resources and prompts show.
+// files checks the files that resources and prompts show.
 func (c *checker) files() {
 	for _, r := range c.cfg.Resources {
 		c.file(c.cfg.At("resource."+r.Name+".file", r.Pos), &r.Content)
@@ -218,7 +213,7 @@ func (c *checker) file(at string, content *argv.Content) {
 	}
 }
 
-// plugins reports the plugins that give no tools.
+// plugins reports the plugins without tools.
 func (c *checker) plugins() {
 	for _, problem := range c.project.Host.Catalog().Problems() {
 		if mistakes := c.project.ConfigMistakes(problem.Source); mistakes.HasErrors() {
@@ -235,7 +230,6 @@ func (c *checker) plugins() {
 	}
 }
 
-// declaredAt is where the plugin or the MCP server of a source is declared.
 func (c *checker) declaredAt(source string) string {
 	for _, plugin := range c.cfg.Plugins {
 		if source == "plugin "+plugin.Name {
@@ -250,7 +244,6 @@ func (c *checker) declaredAt(source string) string {
 	return ""
 }
 
-// taskfile reads the Taskfile.
 func (c *checker) taskfile(ctx context.Context) {
 	at := ""
 	if t := c.cfg.Taskfile; t != nil {
@@ -265,11 +258,10 @@ func (c *checker) taskfile(ctx context.Context) {
 	}
 }
 
-// maxDescription is how much of a description clients show a model, in
-// characters.
+// maxDescription is how much of a description clients show a model, in characters.
 const maxDescription = 2048
 
-// tooLong warns of what clients cut, or lose all tools for.
+// tooLong warns of what clients cut, or what costs them all tools.
 func (c *checker) tooLong() {
 	for _, e := range c.project.Host.Catalog().Entries() {
 		at := c.placeOf(e)
@@ -287,11 +279,11 @@ func (c *checker) tooLong() {
 	}
 }
 
-// refused warns of parameters that a model API refuses: a client that gives them to
-// it as they are loses all tools.
+// refused warns of parameters that a model API refuses: a client that passes them on unchanged loses
+// all tools.
 func (c *checker) refused() {
 	own := make(map[string]bool)
-	for i := range c.cfg.Tools { // before the file is approved too
+	for i := range c.cfg.Tools { // also before the file is approved
 		t := &c.cfg.Tools[i]
 		own[t.Name] = true
 		c.refusedIn(c.cfg.At("tool."+t.Name+".params_schema", t.Pos), t.Name, t.Schema())
@@ -310,7 +302,6 @@ func (c *checker) refusedIn(at, name string, parameters json.RawMessage) {
 	}
 }
 
-// placeOf is where agent.hcl names a tool or its source.
 func (c *checker) placeOf(e *host.Entry) string {
 	for i := range c.cfg.Tools {
 		if c.cfg.Tools[i].Name == e.Tool.Definition().Name {
@@ -320,8 +311,7 @@ func (c *checker) placeOf(e *host.Entry) string {
 	return c.declaredAt(e.Source)
 }
 
-// names reports toolsets and rules that name a tool which there is not. Of a
-// file that has no effect nothing can be said.
+// names reports toolsets and rules that name an unknown tool. A file not in force is not checked.
 func (c *checker) names() {
 	if c.inert || c.toolset != "" {
 		return
@@ -334,8 +324,7 @@ func (c *checker) names() {
 	c.ruleNames(known)
 }
 
-// toolsetNames looks at the toolset blocks. Where some tools are not known now,
-// nothing can be said.
+// toolsetNames checks the toolset blocks, unless some tools are unknown now.
 func (c *checker) toolsetNames(known []string) {
 	catalog := c.project.Host.Catalog()
 	if len(catalog.Problems()) > 0 {
@@ -361,8 +350,8 @@ func (c *checker) unknown(severity, at, name string, known []string) {
 	c.found = append(c.found, c.cfg.Report(severity, at, "Unknown tool", "There is no tool "+strconv.Quote(name), hint))
 }
 
-// ruleNames looks at the rules of the policy block. One that denies or asks and
-// matches no tool protects nothing, and that is an error.
+// ruleNames checks the policy block's rules. A rule that denies or asks and matches no tool protects
+// nothing, and is an error.
 func (c *checker) ruleNames(known []string) {
 	if c.cfg.Policy == nil {
 		return
@@ -377,7 +366,7 @@ func (c *checker) ruleNames(known []string) {
 		severity := "error"
 		switch {
 		case unsure && nearest.Name(rule.Tool, known) == "":
-			continue // it may be a tool that is not known now
+			continue // maybe a tool unknown now
 		case unsure || rule.Action == config.Allow:
 			severity = "warning"
 		}
@@ -385,8 +374,8 @@ func (c *checker) ruleNames(known []string) {
 	}
 }
 
-// ruled are the names beside those of the catalog that rules may be about: what
-// a policy denies, what other toolsets offer, resources and prompts.
+// ruled returns the names besides the catalog's that rules may be about: tools that a policy denies or
+// other toolsets offer, resources and prompts.
 func (c *checker) ruled() []string {
 	names := append(c.project.Host.Catalog().Hidden(), project.ContractTools()...)
 	for _, set := range c.cfg.Toolsets {

@@ -18,8 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// clemini calls a tool over MCP and gives its object. The text is the same
-// object.
+// clemini calls a tool over MCP and returns its object. The text must be the same object.
 func (s *rpcServer) clemini(name, arguments string) (object map[string]any, failed bool) {
 	s.t.Helper()
 	r := s.call(name, arguments)
@@ -32,9 +31,8 @@ func (s *rpcServer) clemini(name, arguments string) (object map[string]any, fail
 const stubbornTask = `{"command":"trap '' TERM; echo started; setsid sh -c 'trap \"\" TERM; echo x > child; sleep ` +
 	`600; true' & while :; do sleep 1; done","run_in_background":true}`
 
-// TestCleminiTasksEndWithTheSession starts tasks that do not want to end over
-// MCP: the end of the session ends them, whether it ends by itself or by the
-// death of the server, and what they printed can be read in the next session.
+// TestCleminiTasksEndWithTheSession starts stubborn tasks over MCP: the session's end ends them,
+// whether regular or by the server's death, and the next session can read their output.
 func TestCleminiTasksEndWithTheSession(t *testing.T) {
 	testneed.NotShort(t, "waits for the end of tasks")
 	for name, tt := range map[string]struct {
@@ -45,7 +43,7 @@ func TestCleminiTasksEndWithTheSession(t *testing.T) {
 		"SIGKILL":      {func(s *rpcServer) { require.NoError(t, s.cmd.Process.Kill()); s.exit() }, "lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "SIGKILL" { // without namespaces, what a command has started may outlive a host that is killed
+			if name == "SIGKILL" { // without namespaces, a killed host's processes may live on
 				needsFull(t)
 			}
 			dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -64,7 +62,7 @@ func TestCleminiTasksEndWithTheSession(t *testing.T) {
 	}
 }
 
-// startStubborn starts stubbornTask and waits until it runs and has printed. It gives the parameters that name it.
+// startStubborn starts stubbornTask, waits for its output, and returns its parameters.
 func startStubborn(t *testing.T, s *rpcServer, dir string) (id string) {
 	t.Helper()
 	started, failed := s.clemini("bash", stubbornTask)
@@ -80,7 +78,7 @@ func startStubborn(t *testing.T, s *rpcServer, dir string) (id string) {
 	return id
 }
 
-// TestCleminiTasksFromTheCommandLine has the command line list and end what a server runs.
+// TestCleminiTasksFromTheCommandLine lists and ends a server's tasks on the command line.
 func TestCleminiTasksFromTheCommandLine(t *testing.T) {
 	testneed.NotShort(t, "waits for the end of tasks")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -104,7 +102,7 @@ func TestCleminiTasksFromTheCommandLine(t *testing.T) {
 	assert.Zero(t, s.end())
 }
 
-// TestABackgroundTaskBelongsToItsCall has undo and the record know what a task changes after the end of its call.
+// TestABackgroundTaskBelongsToItsCall: undo and record have a task's changes after its call's end.
 func TestABackgroundTaskBelongsToItsCall(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -126,8 +124,8 @@ func TestABackgroundTaskBelongsToItsCall(t *testing.T) {
 	assert.Zero(t, s.end())
 }
 
-// TestCleminiAsksThroughMCP has a client with elicitation: it is asked before a
-// destructive command, and for ask_user.
+// TestCleminiAsksThroughMCP has a client with elicitation: it is asked before a destructive command,
+// and for ask_user.
 func TestCleminiAsksThroughMCP(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"a": "", "b": ""})
@@ -168,7 +166,7 @@ func TestCleminiAsksThroughMCP(t *testing.T) {
 	assert.Contains(t, questions[3], "2. MySQL")
 }
 
-// TestCleminiOnATerminal asks a person who types a number.
+// TestCleminiOnATerminal has a user type a number.
 func TestCleminiOnATerminal(t *testing.T) {
 	dir := t.TempDir()
 	screen, code := onTerminalAt(t, dir, "2. MySQL", "2\n", nil, "call", "--toolset", "clemini", "--json", "ask_user",
@@ -178,8 +176,8 @@ func TestCleminiOnATerminal(t *testing.T) {
 	assert.Contains(t, screen, `{"answer":"MySQL"}`)
 }
 
-// TestCleminiWebThroughAgentHCL searches and fetches where the web block says,
-// and has the model block process a page.
+// TestCleminiWebThroughAgentHCL searches and fetches as the web block says, and has the model block
+// process a page.
 func TestCleminiWebThroughAgentHCL(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/html/", func(w http.ResponseWriter, r *http.Request) {

@@ -17,10 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// deadline bounds every wait of these tests.
 const deadline = testproc.Patience
 
-// rpcMessage is one line of the protocol.
 type rpcMessage struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -35,7 +33,6 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// toolResult is the result of tools/call.
 type toolResult struct {
 	Content []struct {
 		Type string `json:"type"`
@@ -53,8 +50,7 @@ func (r *toolResult) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// rpcServer is a running toolhost serve and a client of it that knows no SDK:
-// it writes lines and reads lines.
+// rpcServer is a running toolhost serve and its client without an SDK, which writes and reads lines.
 type rpcServer struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -64,20 +60,20 @@ type rpcServer struct {
 	cond    *sync.Cond
 	answers map[string]*rpcMessage
 	notes   []*rpcMessage
-	noise   []string // lines of stdout that are no protocol
+	noise   []string // other lines of stdout
 	stderr  strings.Builder
 	ended   bool
 	nextID  int
 	done    chan struct{}
 }
 
-// pipes connect an SDK's client to the program. The SDK by itself kills a program that
-// takes some seconds to end.
+// pipes connects an SDK client to the program. By default the SDK kills a program that takes seconds to
+// end.
 func pipes(cmd *exec.Cmd) *mcp.CommandTransport {
 	return &mcp.CommandTransport{Command: cmd, TerminateDuration: deadline}
 }
 
-// environment is a clean one for the program, with a home of its own.
+// environment returns a clean environment with a home of its own.
 func environment(home string, more ...string) []string {
 	return append(testproc.Environment(home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
 		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "XDG_STATE_HOME="+stateHome(), "TOOLHOST_TRUST=1"), more...)
@@ -92,7 +88,7 @@ func program(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// serve starts a server in a directory and says hello.
+// serve starts a server in a directory and initializes it.
 func serve(t *testing.T, dir string, args ...string) *rpcServer {
 	t.Helper()
 	s := serveCommand(t, program(t, dir, append([]string{"serve"}, args...)...))
@@ -124,7 +120,6 @@ func serveCommand(t *testing.T, cmd *exec.Cmd) *rpcServer {
 	return s
 }
 
-// stderrOf keeps what the server logs.
 type stderrOf rpcServer
 
 func (s *stderrOf) Write(p []byte) (int, error) {
@@ -174,7 +169,7 @@ func (s *rpcServer) take(line string) {
 	}
 }
 
-// until waits for a condition, which is asked under the lock.
+// until waits for a condition, evaluated with the lock held.
 func (s *rpcServer) until(what string, ok func() bool) {
 	s.t.Helper()
 	late := false
@@ -193,14 +188,12 @@ func (s *rpcServer) until(what string, ok func() bool) {
 	require.True(s.t, ok(), "waiting for %s; stderr: %s", what, s.stderr.String())
 }
 
-// send writes one line.
 func (s *rpcServer) send(line string) {
 	s.t.Helper()
 	_, err := io.WriteString(s.stdin, line+"\n")
 	require.NoError(s.t, err)
 }
 
-// start sends a request and gives its id.
 func (s *rpcServer) start(method string, params any) string {
 	s.t.Helper()
 	s.mu.Lock()
@@ -215,7 +208,6 @@ func (s *rpcServer) start(method string, params any) string {
 	return string(id)
 }
 
-// wait waits for the answer to a request.
 func (s *rpcServer) wait(id string) *rpcMessage {
 	s.t.Helper()
 	s.until("the answer to "+id, func() bool { return s.answers[id] != nil })
@@ -239,7 +231,6 @@ func (s *rpcServer) hello() {
 	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// call calls a tool with arguments as JSON.
 func (s *rpcServer) call(tool, arguments string) *toolResult {
 	s.t.Helper()
 	return s.result(s.startCall(tool, arguments))
@@ -259,7 +250,6 @@ func (s *rpcServer) result(id string) *toolResult {
 	return r
 }
 
-// offered is the names of tools/list.
 func (s *rpcServer) offered() []string {
 	s.t.Helper()
 	m := s.request("tools/list", map[string]any{})
@@ -273,7 +263,6 @@ func (s *rpcServer) offered() []string {
 	return names
 }
 
-// noted counts the notifications of a method.
 func (s *rpcServer) noted(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,7 +279,7 @@ func (s *rpcServer) notedLocked(method string) int {
 	return n
 }
 
-// end closes the server's input and gives its exit code.
+// end closes the server's input and returns its exit code.
 func (s *rpcServer) end() int {
 	s.t.Helper()
 	require.NoError(s.t, s.stdin.Close())

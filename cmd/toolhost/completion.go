@@ -23,14 +23,13 @@ import (
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
-// completeFlag completes a flag's known values.
 func completeFlag(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, noFiles)); err != nil {
-		panic(err) // there is no such flag
+		panic(err) // unknown flag
 	}
 }
 
-// openQuietly opens the project for the shell, which shows no complaints.
+// openQuietly opens the project without messages, for shell completion.
 func (a *app) openQuietly(c *cobra.Command) (*project.Project, bool) {
 	if a.setUp() != nil {
 		return nil, false
@@ -40,7 +39,6 @@ func (a *app) openQuietly(c *cobra.Command) (*project.Project, bool) {
 	return p, err == nil
 }
 
-// completeTool completes the name of a tool.
 func (a *app) completeTool(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, noFiles
@@ -82,7 +80,7 @@ func (a *app) completeCall(c *cobra.Command, args []string, word string) ([]stri
 	return missingPairs(entry.Definition(), args[1:]), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// knownValues are the possible values of a parameter, nil if unknown.
+// knownValues returns a parameter's possible values, nil if unknown.
 func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, typed string) (values []string) {
 	var schema struct {
 		Properties map[string]struct {
@@ -104,7 +102,6 @@ func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, 
 	return values
 }
 
-// completeSessions completes the flag session with those that have a record.
 func (a *app) completeSessions(c *cobra.Command) {
 	a.completeFrom(c, "session", func(ctx context.Context, p *project.Project) (names []string) {
 		sessions, _ := p.Recorder.Sessions(ctx)
@@ -119,7 +116,7 @@ func (a *app) completeSessions(c *cobra.Command) {
 func (a *app) completeFrom(c *cobra.Command, flag string, values func(context.Context, *project.Project) []string) {
 	complete := func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if flag == "" && c.Args(c, append(slices.Clone(args), word)) != nil {
-			return nil, noFiles // the command takes no more
+			return nil, noFiles // too many arguments
 		}
 		p, ok := a.openQuietly(c)
 		if !ok {
@@ -134,11 +131,11 @@ func (a *app) completeFrom(c *cobra.Command, flag string, values func(context.Co
 	if flag == "" {
 		c.ValidArgsFunction = complete
 	} else if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // there is no such flag
+		panic(err) // unknown flag
 	}
 }
 
-// callsToUndo are the calls that undo can take back, the last first.
+// callsToUndo returns the calls that undo can undo, last first.
 func callsToUndo(ctx context.Context, p *project.Project) (names []string) {
 	calls, _ := p.Undo.Calls(ctx, undo.Filter{})
 	for _, call := range calls {
@@ -149,7 +146,6 @@ func callsToUndo(ctx context.Context, p *project.Project) (names []string) {
 	return names
 }
 
-// runningTasks are the background tasks that have not ended.
 func runningTasks(_ context.Context, p *project.Project) (ids []string) {
 	tasks, _ := p.Tasks().List()
 	for _, task := range tasks {
@@ -160,7 +156,6 @@ func runningTasks(_ context.Context, p *project.Project) (ids []string) {
 	return ids
 }
 
-// waitingCalls are the calls that wait for approval.
 func waitingCalls(ctx context.Context, p *project.Project) (ids []string) {
 	store, err := p.Approvals()
 	if err != nil {
@@ -173,7 +168,7 @@ func waitingCalls(ctx context.Context, p *project.Project) (ids []string) {
 	return ids
 }
 
-// catalogNames are the tools with what they do.
+// catalogNames returns the tools with their summaries.
 func catalogNames(_ context.Context, p *project.Project) (names []string) {
 	for _, e := range p.Host.Catalog().Entries() {
 		names = append(names, e.Name+"\t"+summary(e.Definition().Description))
@@ -181,7 +176,7 @@ func catalogNames(_ context.Context, p *project.Project) (names []string) {
 	return names
 }
 
-// missingPairs are the key=value prefixes of parameters not given yet.
+// missingPairs returns the key=value prefixes of parameters not given yet.
 func missingPairs(def *tool.Definition, given []string) []string {
 	var schema struct {
 		Properties map[string]struct {
@@ -199,7 +194,6 @@ func missingPairs(def *tool.Definition, given []string) []string {
 	return pairs
 }
 
-// completeDeclared completes what agent.hcl declares.
 func (a *app) completeDeclared(names func(*config.Config) []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		path, err := a.configPath()
@@ -223,7 +217,7 @@ func pluginNames(cfg *config.Config) (names []string) {
 	return names
 }
 
-// loginNames are the servers that one can log in to.
+// loginNames returns the servers with logins.
 func loginNames(cfg *config.Config) (names []string) {
 	for _, s := range cfg.Servers {
 		if s.URL != "" {
@@ -235,7 +229,7 @@ func loginNames(cfg *config.Config) (names []string) {
 
 func (a *app) completeToolset(c *cobra.Command) {
 	if err := c.RegisterFlagCompletionFunc("toolset", a.completeDeclared(project.ToolsetNames)); err != nil {
-		panic(err) // there is no such flag
+		panic(err) // unknown flag
 	}
 }
 

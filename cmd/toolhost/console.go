@@ -53,8 +53,8 @@ the pending calls of a fleet's workers.`,
 	return c
 }
 
-// consoleProgram is the console on that port of 127.0.0.1, 0 for any, with a browser if asked for
-// and possible. With a hub it is toolhost-hub, which reads the flags itself.
+// consoleProgram returns the console's command for that port of 127.0.0.1, 0 for any, with a browser if
+// requested and possible. With a hub it is toolhost-hub, which parses the flags itself.
 func (a *app) consoleProgram(ctx context.Context, hub string, port uint16, open bool) (*exec.Cmd, error) {
 	helper := installation.Console
 	if hub != "" {

@@ -17,23 +17,21 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// contractCase is one line of the agent toolset's contract: what lies in the
-// workspace, what is called, and what has to come of it.
+// contractCase is one line of the agent toolset's contract: files, a call, and its outcome.
 type contractCase struct {
 	name   string
-	files  map[string]string // before; a name that ends in a slash is a directory
+	files  map[string]string // before; a trailing slash means a directory
 	tool   string
-	params string   // {{DIR}} stands for the workspace
-	text   string   // the result's whole text
-	has    []string // parts of the result's or the error's text
+	params string   // {{DIR}} is the workspace
+	text   string   // the whole result text
+	has    []string // parts of the result's or error's text
 	fails  bool
-	usage  bool              // the command line takes it for wrong use
-	after  map[string]string // what has to lie there then; "<none>" for nothing
-	needs  string            // a program
+	usage  bool              // a usage error on the command line
+	after  map[string]string // expected files; "<none>" for a missing one
+	needs  string            // program
 }
 
-// faces are the three ways to call a tool; each gives the text and whether
-// the call failed.
+// faces are the three ways to call a tool; each returns the text and whether the call failed.
 var faces = map[string]func(t *testing.T, dir string, c contractCase) (text string, failed bool){
 	"mcp":  callOverMCP,
 	"cli":  callOnCommandLine,
@@ -55,7 +53,7 @@ func callOverMCP(t *testing.T, dir string, c contractCase) (string, bool) {
 	return r.text(), r.IsError
 }
 
-// jsonTools give an object, which is the text as well.
+// jsonTools return an object, which is also the text.
 var jsonTools = []string{
 	"edit_file", "multi_edit", "append_file", "web_fetch", "html_to_markdown", "todowrite", "todoread", "list_commands",
 }
@@ -152,7 +150,7 @@ func (c contractCase) run(t *testing.T, face func(*testing.T, string, contractCa
 	text, failed := face(t, dir, c)
 	assert.Equal(t, c.fails, failed, text)
 	if c.text != "" {
-		// The command line ends a text with a newline.
+		// The command line adds a final newline.
 		assert.Equal(t, strings.TrimSuffix(c.text, "\n"), strings.TrimSuffix(text, "\n"))
 	}
 	for _, part := range c.has {
@@ -186,8 +184,7 @@ func (c contractCase) checkAfter(t *testing.T, dir string) {
 	}
 }
 
-// TestContractAgent holds the program to the contract of the toolset agent,
-// through every face alike.
+// TestContractAgent tests the contract of the toolset agent through every face.
 func TestContractAgent(t *testing.T) {
 	all := slices.Concat(fileCases(), editCases(), multiEditCases(), searchCases(), passthroughCases(), todoCases(),
 		taskCases(), htmlCases())
@@ -206,8 +203,8 @@ func TestContractAgent(t *testing.T) {
 	}
 }
 
-// TestContractAgentListsExactlyItsTools reads the names and parameters off
-// the contract's document.
+// TestContractAgentListsExactlyItsTools compares with the names and parameters in the contract's
+// document.
 func TestContractAgentListsExactlyItsTools(t *testing.T) {
 	want := map[string][]string{
 		"head": {"args"}, "tail": {"args"}, "cloc": {"args"}, "wc": {"args"}, "cp": {"args"}, "mv": {"args"},
@@ -262,8 +259,7 @@ func TestContractAgentListsExactlyItsTools(t *testing.T) {
 	assert.Contains(t, serve(t, dir).offered(), "extra", "without --toolset the project's own tools are there")
 }
 
-// TestContractCliagentCreateFileOverMCP sends files of up to the 10 MB that
-// the contract allows, and of one byte more.
+// TestContractCliagentCreateFileOverMCP sends files up to the contract's 10 MB, and one byte more.
 func TestContractCliagentCreateFileOverMCP(t *testing.T) {
 	testneed.NotShort(t, "makes the calls that the command line makes again over MCP")
 	const limit = 10 << 20

@@ -17,8 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// kitchen gives a project with one recipe of the cookbook as its approved
-// agent.hcl, and the variables of more.
+// kitchen is a project with one recipe as its approved agent.hcl, and the variables of more.
 func kitchen(t *testing.T, recipe string, files texts, more ...string) *exampleProject {
 	t.Helper()
 	text, there := recipes(t)[recipe]
@@ -31,8 +30,8 @@ func kitchen(t *testing.T, recipe string, files texts, more ...string) *exampleP
 	return p
 }
 
-// standIn puts a program of this name on the PATH, a script outside of the
-// workspace. It stands for one that talks to a server, or that takes long.
+// standIn puts a script outside the workspace on the PATH under this name. It replaces a program that
+// contacts a server or takes long.
 func (p *exampleProject) standIn(name, script string) {
 	p.t.Helper()
 	dir := testneed.VisibleDir(p.t)
@@ -147,7 +146,7 @@ func TestCookbookHTTP(t *testing.T) {
 	})
 }
 
-// keeps wants a secret to be in nothing that was printed, nor in the record.
+// keeps checks that a secret is neither printed nor recorded.
 func (p *exampleProject) keeps(secret string, printed ...string) {
 	p.t.Helper()
 	for _, args := range [][]string{{"events"}, {"trust", "--show"}, {"events", "--json"}} {

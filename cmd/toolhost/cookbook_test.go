@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// recipes are the pieces of agent.hcl in the cookbook, by their first line.
+// recipes returns the cookbook's pieces of agent.hcl, by their first line.
 func recipes(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/COOKBOOK.md")
@@ -27,9 +27,8 @@ func recipes(t *testing.T) map[string]string {
 	return found
 }
 
-// installed skips where one of the programs is missing. The test then finds no
-// program in the user's home: confined processes see none there, because the
-// test has another home.
+// installed skips the test if a program is missing. The test then uses no program in the user's home:
+// confined processes cannot see it, because the test has another home.
 func installed(t *testing.T, programs ...string) {
 	t.Helper()
 	home, _ := os.UserHomeDir()
@@ -42,7 +41,7 @@ func installed(t *testing.T, programs ...string) {
 	}
 }
 
-// TestCookbook has validate check every recipe, with its examples and rejects.
+// TestCookbook validates every recipe, with its examples and rejects.
 func TestCookbook(t *testing.T) {
 	for first, recipe := range recipes(t) {
 		t.Run(strings.Trim(first, " {"), func(t *testing.T) {
@@ -57,7 +56,7 @@ func TestCookbook(t *testing.T) {
 	}
 }
 
-// TestEveryRecipeIsCalled wants a test to name every recipe, and thus to call it.
+// TestEveryRecipeIsCalled requires a test to name, and thus call, every recipe.
 func TestEveryRecipeIsCalled(t *testing.T) {
 	var tests strings.Builder
 	for _, name := range []string{"cookbook_test.go", "cookbook_linux_test.go"} {
@@ -76,8 +75,8 @@ func TestCookbookRuns(t *testing.T) {
 	testneed.NotShort(t, "runs each recipe of the cookbook")
 	tests := map[string]struct {
 		files texts
-		calls [][2]string       // args and what is printed
-		fails map[string]string // args to what the error says
+		calls [][2]string       // args and output
+		fails map[string]string // args and error text
 	}{
 		`tool "jq" {`: {
 			texts{"x.json": `{"a":[1,2],"n":"-5"}`, "more.json": `{"b":3}`},

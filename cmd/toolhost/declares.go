@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// declares lists what a file has, by kind.
 func declares(cfg *config.Config) string {
 	var parts []string
 	for _, kind := range []struct {
@@ -40,7 +39,6 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// listedResource is a resource in the JSON of toolhost list.
 type listedResource struct {
 	Name        string `json:"name"`
 	URI         string `json:"uri"`
@@ -59,7 +57,6 @@ func listedResources(catalog *host.Catalog) []listedResource {
 	return all
 }
 
-// listedPrompt is a prompt in the JSON of toolhost list.
 type listedPrompt struct {
 	Name        string   `json:"name"`
 	Source      string   `json:"source"`

@@ -60,7 +60,6 @@ func (a *app) describeCommand() *cobra.Command {
 	return c
 }
 
-// describeBlock prints the block that declares a standard wrapper.
 func (a *app) describeBlock(name string) error {
 	block := standard.Block(name)
 	if block == nil {
@@ -76,7 +75,7 @@ func (a *app) describeBlock(name string) error {
 	return err
 }
 
-// asWritten is a duration as people write it: 2m, where Go says 2m0s.
+// asWritten formats a duration as people write it: 2m, where Go writes 2m0s.
 func asWritten(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"0s", "0m"} {
@@ -87,7 +86,6 @@ func asWritten(d time.Duration) string {
 	return text
 }
 
-// describe shows a definition to a person.
 func (a *app) describe(e *host.Entry) {
 	def := e.Definition()
 	fmt.Fprintf(a.out, "%s  %s\n", a.painter.bold(def.Name), a.painter.dim("("+e.Source+", "+string(def.Risk)+")"))
@@ -118,15 +116,14 @@ func (a *app) describe(e *host.Entry) {
 	}
 }
 
-// describeReach prints which hosts the processes of a tool reach.
 func (a *app) describeReach(p *project.Project, e *host.Entry) {
 	if reach := reachOf(p, e); reach != "" {
 		fmt.Fprintf(a.out, "\nReaches: %s\n", show.Line(reach))
 	}
 }
 
-// reachOf is what the processes of a tool reach, by its own block or that of its source;
-// "" where that is nothing.
+// reachOf returns the hosts that a tool's processes reach, by its own block or its source's; "" if
+// none.
 func reachOf(p *project.Project, e *host.Entry) string {
 	block := e.Source
 	if kind, name, found := strings.Cut(e.Source, " "); found {
@@ -204,7 +201,7 @@ func typeText(t any) string {
 	return fmt.Sprint(t)
 }
 
-// plainJSON prints a JSON text without quotes, anything else as it is.
+// plainJSON prints a JSON string without quotes, other values unchanged.
 type plainJSON string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -17,9 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/face/export"
 )
 
-// TestPages reads all pages as a reader does who types what they show: each line of
-// toolhost in a code block is a call that the program takes, each one in the text names a
-// command and flags that there are, and each piece of agent.hcl can be read.
+// TestPages checks what all pages show: each toolhost line in a code block is a valid call, each one in
+// the text names an existing command and flags, and each piece of agent.hcl is valid.
 func TestPages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
@@ -39,7 +38,7 @@ func TestPages(t *testing.T) {
 				namesCommand(t, strings.Fields(match[1]))
 			}
 			if filepath.Base(page) == "FLEET.md" {
-				return // its hcl is a fleet.hcl, which toolhost-hub reads
+				return // its hcl is a fleet.hcl, for toolhost-hub
 			}
 			for _, block := range fenced(text, "hcl") {
 				parsesAsConfig(t, block)
@@ -51,7 +50,6 @@ func TestPages(t *testing.T) {
 	assert.Greater(t, pieces, 20)
 }
 
-// fenced are the code blocks of a language in a page.
 func fenced(page, language string) (blocks []string) {
 	blocksOfPage := regexp.MustCompile("(?ms)^ *```(\\w*)\n(.*?)^ *```")
 	for _, match := range blocksOfPage.FindAllStringSubmatch(page, -1) {
@@ -62,7 +60,7 @@ func fenced(page, language string) (blocks []string) {
 	return blocks
 }
 
-// sessionLines are the lines that are typed in recorded terminal sessions.
+// sessionLines returns the typed lines of recorded terminal sessions.
 func sessionLines(blocks []string) (lines []string) {
 	for _, block := range blocks {
 		for line := range strings.Lines(block) {
@@ -74,7 +72,7 @@ func sessionLines(blocks []string) (lines []string) {
 	return lines
 }
 
-// toolhostCalls are the words of each call of toolhost in a script.
+// toolhostCalls returns the words of each toolhost call in a script.
 func toolhostCalls(t *testing.T, script string) (calls [][]string) {
 	t.Helper()
 	file, err := syntax.NewParser().Parse(strings.NewReader(script), "")
@@ -90,7 +88,7 @@ func toolhostCalls(t *testing.T, script string) (calls [][]string) {
 	return calls
 }
 
-// parsesAsCall wants a command that there is, with flags and arguments that it takes.
+// parsesAsCall checks for an existing command with valid flags and arguments.
 func parsesAsCall(t *testing.T, words []string) {
 	t.Helper()
 	found, rest, err := commandTree().Find(words[1:])
@@ -100,14 +98,13 @@ func parsesAsCall(t *testing.T, words []string) {
 	assert.NoError(t, found.ValidateArgs(found.Flags().Args()), words)
 }
 
-// namesCommand wants a command that there is, and flags that it has.
 func namesCommand(t *testing.T, words []string) {
 	t.Helper()
 	found, rest, err := commandTree().Find(words[1:])
 	require.NoError(t, err, words)
 	assert.True(t, found.HasParent(), "%s names no command", words)
 	if slices.Contains(rest, "--hub") {
-		return // toolhost-hub reads the rest
+		return // toolhost-hub parses the rest
 	}
 	for _, word := range rest {
 		if name, ok := strings.CutPrefix(word, "--"); ok && !found.DisableFlagParsing {
@@ -116,8 +113,7 @@ func namesCommand(t *testing.T, words []string) {
 	}
 }
 
-// parsesAsConfig wants a piece of agent.hcl to be valid. One that stands in a tool is put
-// into one.
+// parsesAsConfig checks that a piece of agent.hcl is valid. A piece of a tool is put into one.
 func parsesAsConfig(t *testing.T, piece string) {
 	t.Helper()
 	around := map[string]string{

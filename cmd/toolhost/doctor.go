@@ -27,20 +27,19 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// optionalPrograms are what some tools need, and what for.
+// optionalPrograms are needed by some tools.
 var optionalPrograms = []struct{ name, purpose string }{
 	{"rg", "the rg tool"},
 	{"git", "git_diff"},
 	{"cloc", "the cloc tool"},
 }
 
-// finding is one line of a doctor's report.
 type finding struct {
 	Check  string `json:"check"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 	Next   string `json:"next,omitempty"`
-	// Warning marks what is no fault: somebody has chosen it, or few need it.
+	// Warning marks what is no fault: it was chosen, or few need it.
 	Warning bool `json:"warning,omitempty"`
 }
 
@@ -80,9 +79,8 @@ sandbox that is off (without lists of hosts), and a missing program that few too
 	return c
 }
 
-// printFindings shows each finding below its mark, wrapped to the terminal. What was
-// checked stands in a column as wide as the longest, and above the finding where it is
-// wider than the column may be.
+// printFindings shows each finding below its mark, wrapped to the terminal. The check's name is in a
+// column, or above the finding if too wide.
 func (a *app) printFindings(findings []finding) {
 	const widest = 24
 	column := 14
@@ -108,13 +106,12 @@ func (a *app) printFindings(findings []finding) {
 	}
 }
 
-// firstMistake describes the first error among the mistakes of an agent.hcl.
 func firstMistake(found config.Diagnostics) string {
 	first := found[max(0, slices.IndexFunc(found, func(d config.Diagnostic) bool { return d.Severity == "error" }))]
 	return show.Text(fmt.Sprintf("the first, in line %d: %s: %s", first.Line, first.Summary, first.Detail))
 }
 
-// standingFinding tells of an agent.hcl that is not in force as it is, and whether it could be.
+// standingFinding reports an agent.hcl that is not in force, and whether it could be.
 func (a *app) standingFinding(standing *agentfile.Standing) finding {
 	text, next := standing.Explain()
 	if text == "" {
@@ -132,7 +129,7 @@ func (a *app) standingFinding(standing *agentfile.Standing) finding {
 	return f
 }
 
-// examine looks at the configuration, the plugins and the programs.
+// examine checks the configuration, the plugins and the programs.
 func (a *app) examine(ctx context.Context, verbose bool) []finding {
 	var findings []finding
 	avoid := ""
@@ -170,7 +167,7 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 		for _, problem := range p.Host.Catalog().Problems() {
 			told := slices.ContainsFunc(plugins, func(f finding) bool { return f.Check == problem.Source })
 			if told || p.IsServer(problem.Source) {
-				continue // its own findings report it
+				continue // reported by its own findings
 			}
 			findings = append(findings,
 				finding{Check: problem.Source, Detail: show.Text(indented(problem.Err.Message)),
@@ -214,7 +211,7 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 	return append(findings, installationFindings(avoid)...)
 }
 
-// networkFindings tell which blocks reach which hosts, and whether that can be held here.
+// networkFindings reports which blocks reach which hosts, and whether that can be enforced here.
 func networkFindings(ctx context.Context, p *project.Project) (findings []finding) {
 	level := p.SandboxLevel()
 	for _, reach := range p.Config().Reaches() {
@@ -228,7 +225,7 @@ func networkFindings(ctx context.Context, p *project.Project) (findings []findin
 	return findings
 }
 
-// namedFindings tells what agent.hcl names and is not there.
+// namedFindings reports what agent.hcl names and is missing.
 func (a *app) namedFindings(p *project.Project) (findings []finding) {
 	c := checker{project: p, cfg: p.Config(), inert: p.Config().ReadOnly, toolset: a.flags.toolset}
 	c.programs()
@@ -244,7 +241,7 @@ func (a *app) namedFindings(p *project.Project) (findings []finding) {
 	return findings
 }
 
-// likelyRoot is the workspace where agent.hcl cannot be read.
+// likelyRoot returns the workspace if agent.hcl cannot be read.
 func (a *app) likelyRoot() string {
 	if a.flags.workspace != "" {
 		return a.flags.workspace
@@ -256,7 +253,6 @@ func (a *app) likelyRoot() string {
 	return filepath.Dir(path)
 }
 
-// serverFindings connects to the MCP servers and tells how each is.
 func serverFindings(ctx context.Context, p *project.Project) (findings []finding) {
 	servers := p.Servers()
 	if servers == nil {
@@ -282,8 +278,7 @@ func serverFindings(ctx context.Context, p *project.Project) (findings []finding
 	return findings
 }
 
-// refusalFindings reports servers that run with tools from before a change
-// that they could not take over.
+// refusalFindings reports servers that could not apply a change and run with earlier tools.
 func refusalFindings(ctx context.Context, root string) (findings []finding) {
 	for _, r := range project.Refusals(ctx, root) {
 		findings = append(findings, finding{
@@ -296,8 +291,8 @@ func refusalFindings(ctx context.Context, root string) (findings []finding) {
 	return findings
 }
 
-// sandboxFindings tell what holds for the processes that toolhost starts here,
-// as agent.hcl has it; verbose also what the level does not cover.
+// sandboxFindings reports how toolhost's child processes are confined here, by agent.hcl; verbose also
+// what the level does not cover.
 func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []finding {
 	level := sandbox.Auto
 	if p != nil {
@@ -341,8 +336,8 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	return findings
 }
 
-// obeysBareRepositories reports whether the user's git obeys a directory that only looks
-// like a repository.
+// obeysBareRepositories reports whether the user's git obeys a directory that only looks like a
+// repository.
 func obeysBareRepositories(ctx context.Context, git string) bool {
 	cmd := exec.CommandContext(ctx, git, "config", "--global", "safe.bareRepository")
 	cmd.Dir = os.TempDir()
@@ -350,7 +345,7 @@ func obeysBareRepositories(ctx context.Context, git string) bool {
 	return strings.TrimSpace(string(out)) != "explicit"
 }
 
-// undoState says what is wrong with what undo would bring back.
+// undoState returns what is wrong with the undo store.
 func undoState(ctx context.Context, p *project.Project) error {
 	if err := p.Undo.Present(); err != nil {
 		return err
@@ -361,14 +356,14 @@ func undoState(ctx context.Context, p *project.Project) error {
 	}
 	calls, err := p.Recorder.Calls(ctx, record.Filter{Last: 1000})
 	if err != nil || !slices.ContainsFunc(calls, func(c record.Call) bool { return c.Files > 0 }) {
-		return nil // the record has a line of its own
+		return nil // the record has its own line
 	}
 	return tool.Errorf(tool.Unavailable, "what undo would bring back is missing, though calls changed files").
 		Suggest("Somebody removed it, or nothing was kept. The next change begins a new one; `toolhost log` shows the calls.")
 }
 
-// stateFindings reports what keeps toolhost from writing here: a workspace
-// that is read-only or full, and state that cannot be read.
+// stateFindings reports what keeps toolhost from writing here: a workspace that is read-only or full,
+// and unreadable state.
 func stateFindings(ctx context.Context, p *project.Project) (findings []finding) {
 	if problem, next := unwritable(p.Workspace.Root()); problem != "" {
 		findings = append(findings, finding{Check: "disk", Detail: problem, Next: next})
@@ -404,12 +399,10 @@ func stateFindings(ctx context.Context, p *project.Project) (findings []finding)
 	return findings
 }
 
-// leastFree is how much room a disk needs for the record and for what undo
-// keeps, in bytes.
+// leastFree is the free space needed for the record and for undo, in bytes.
 const leastFree = 16 << 20
 
-// unwritable says why nothing can be written in a directory, and what to do;
-// "" where something can.
+// unwritable returns why nothing can be written in a directory, and what to do; "" if it can.
 func unwritable(dir string) (problem, next string) {
 	if err := unix.Access(dir, unix.W_OK); err != nil {
 		if errors.Is(err, unix.EROFS) {

@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// buildRelease builds programs as releases of a version, into a directory. No
-// version means a development build of another commit.
+// buildRelease builds programs as releases of a version, into a directory. No version means a
+// development build of another commit.
 func buildRelease(t *testing.T, version string, programs ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func buildRelease(t *testing.T, version string, programs ...string) string {
 	return dir
 }
 
-// versionOf is what toolhost version --json says, with nothing on PATH.
+// versionOf returns the output of toolhost version --json, with an empty PATH.
 func versionOf(t *testing.T, toolhost string) (report versionReport) {
 	t.Helper()
 	cmd := withPath(program(t, t.TempDir(), "version", "--json"), t.TempDir())
@@ -95,7 +95,7 @@ func TestDoctorTellsHowToolhostWasInstalled(t *testing.T) {
 	installed := func() finding {
 		cmd := withPath(program(t, t.TempDir(), "doctor", "--json"), t.TempDir())
 		cmd.Path = self
-		out, _ := cmd.Output() // it may find something wrong here
+		out, _ := cmd.Output() // it may find a problem here
 		var findings []finding
 		require.NoError(t, json.Unmarshal(out, &findings), string(out))
 		for _, f := range findings {

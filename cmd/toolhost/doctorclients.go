@@ -14,9 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
-// clientFindings look at the entries of clients that pass on only the
-// environment variables which their entry names: those that agent.hcl reads
-// have to be among them, and to be set.
+// clientFindings checks the entries of clients that pass on only the environment variables named there:
+// those that agent.hcl reads must be among them, and set.
 func (a *app) clientFindings() (findings []finding) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -33,7 +32,7 @@ func (a *app) clientFindings() (findings []finding) {
 		}
 		for _, file := range files {
 			text, _ := clientconfig.Read(file)
-			entries, _ := client.Entries(file, text) // a file that cannot be read is the client's to report
+			entries, _ := client.Entries(file, text) // an unreadable file is the client's to report
 			for _, entry := range entries {
 				if client.FiltersEnv() {
 					findings = append(findings, environmentFinding(client, file, entry, needed))
@@ -45,8 +44,8 @@ func (a *app) clientFindings() (findings []finding) {
 	return findings
 }
 
-// handsFindings tell of a client that has a vendor's tools from toolhost and its own
-// as well: what it does with those is neither confined nor kept.
+// handsFindings reports a client that has a vendor's tools both from toolhost and its own: what its own
+// do is neither confined nor recorded.
 func (a *app) handsFindings(
 	client *clientconfig.Client, machine clientconfig.Machine, file string, entry clientconfig.Entry,
 ) []finding {
@@ -99,9 +98,8 @@ func environmentFinding(client *clientconfig.Client, file string, entry clientco
 	return f
 }
 
-// installationFindings tell how toolhost was installed, and of its helper
-// programs. A missing one is no fault: few need all of them. One of another
-// version is.
+// installationFindings reports how toolhost was installed, and its helper programs. A missing one is no
+// fault, as few need all; one of another version is.
 func installationFindings(avoid string) []finding {
 	own := buildinfo.Read()
 	channel, err := installation.Installed()

@@ -22,8 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// inDocker are what the profile of Docker, containerd and CRI-O refuses, of what
-// toolhost uses.
+// inDocker are the calls used by toolhost that the profile of Docker, containerd and CRI-O refuses.
 var inDocker = []testfilter.Rule{{Call: unix.SYS_UNSHARE, Errno: syscall.EPERM}, {Call: unix.SYS_MOUNT, Errno: syscall.EPERM}}
 
 func noLandlock(errno syscall.Errno) testfilter.Rule {
@@ -36,8 +35,7 @@ const makingTool = `tool "make" {
 }
 `
 
-// TestEnvironments calls a command where the kernel, or a container, refuses a part of
-// what confines it.
+// TestEnvironments calls a command where the kernel, or a container, refuses a part of the confinement.
 func TestEnvironments(t *testing.T) {
 	const passing = "the command cannot be confined at this moment: "
 	const none = "no sandbox works here: full: make namespaces: operation not permitted; landlock: "
@@ -47,8 +45,8 @@ func TestEnvironments(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		rules []testfilter.Rule
-		level sandbox.Level // that is had, or that the case is about
-		error string        // and otherwise it works
+		level sandbox.Level // expected, or selected by the case
+		error string        // otherwise it works
 		next  string
 	}{
 		"as it is":             {level: strongest},
@@ -106,8 +104,8 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
-// TestWeakerLevelIsSaid reads what is said where the strongest level does not work: when
-// a client begins, once in the log, in each result, and by doctor.
+// TestWeakerLevelIsSaid reads the warnings if the strongest level does not work: at a client's start,
+// once in the log, in each result, and by doctor.
 func TestWeakerLevelIsSaid(t *testing.T) {
 	if !sandbox.On(sandbox.Landlock).Works {
 		testneed.Missing(t, "sandbox level landlock does not work on this machine")
@@ -155,8 +153,8 @@ func TestWeakerLevelIsSaid(t *testing.T) {
 	}
 }
 
-// TestDoctorTries has doctor see what calls would meet, though the sandbox works and the
-// plugin has said before what it offers.
+// TestDoctorTries: doctor finds what calls would meet, although the sandbox works and the plugin's
+// tools are cached.
 func TestDoctorTries(t *testing.T) {
 	if sandbox.Detect(t.Context()).Strongest == "" {
 		testneed.Missing(t, "no sandbox works on this machine")
@@ -187,7 +185,7 @@ func TestDoctorTries(t *testing.T) {
 	assert.Contains(t, doctor(), plugin)
 }
 
-// A directory whose files have its group keeps that, also for directories in it.
+// A directory whose files get its group keeps that, also for new directories in it.
 func TestGroupOfADirectory(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, map[string]string{"agent.hcl": makingTool})
@@ -199,8 +197,8 @@ func TestGroupOfADirectory(t *testing.T) {
 	assert.Equal(t, fs.ModeDir|fs.ModeSetgid|0o777, info.Mode())
 }
 
-// TestLimitForAMoment has a limit be used up when a server starts, and be free later: the
-// call fails in its own words, and the next one is confined as strongly as ever.
+// TestLimitForAMoment has a limit exhausted when a server starts and free later: the call fails with
+// its own message, and the next is fully confined.
 func TestLimitForAMoment(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	unshare := testneed.Program(t, "unshare")
@@ -242,8 +240,7 @@ exec "$@"`
 	}
 }
 
-// TestHomes calls commands that change a file where there is no place to keep what
-// they change.
+// TestHomes calls commands that change a file where changes cannot be kept.
 func TestHomes(t *testing.T) {
 	for name, c := range map[string]struct {
 		home string
@@ -281,8 +278,7 @@ func TestHomes(t *testing.T) {
 	}
 }
 
-// A machine and its containers may share a home: what was found out in one does not
-// count in the other.
+// A machine and its containers may share a home: what was detected in one does not count in the other.
 func TestHomeOfAMachineAndItsContainer(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	plant(t, dir, map[string]string{"a.txt": "one\n"})
@@ -307,8 +303,8 @@ func TestHomeOfAMachineAndItsContainer(t *testing.T) {
 	}
 }
 
-// TestHomeOfTheUserDatabase reads a key in the home that the user database names, which
-// lies where homes are not looked for, with and without a variable that names it.
+// TestHomeOfTheUserDatabase reads a key in the home named by the user database, at an unusual place,
+// with and without a variable that names it.
 func TestHomeOfTheUserDatabase(t *testing.T) {
 	testneed.NotShort(t, "mounts a user database")
 	if !testneed.Superuser() {

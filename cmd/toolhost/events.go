@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// eventsOptions are what events is asked for on the command line.
 type eventsOptions struct {
 	record.Filter
 	follow       bool
@@ -65,7 +64,6 @@ call.`,
 	return c
 }
 
-// check reads what the flags say.
 func (o *eventsOptions) check() (err error) {
 	switch {
 	case o.format != "auto" && o.format != "table" && o.format != "json":
@@ -86,7 +84,7 @@ func (o *eventsOptions) check() (err error) {
 	return err
 }
 
-// timeFlag reads a time as a person gives it: how long ago, a day, or a moment.
+// timeFlag parses a duration before now, a day, or a time.
 func timeFlag(name, value string) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
@@ -155,7 +153,7 @@ func (a *app) events(ctx context.Context, o *eventsOptions) error {
 	return nil
 }
 
-// changersOf are the calls by which, as undo knows, a path or one below it has changed: results do
+// changersOf returns the calls by which, according to undo, a path or one below it changed: results do
 // not have all, such as those of background tasks.
 func changersOf(ctx context.Context, store *undo.Store, path string) (names []record.CallName, err error) {
 	calls, err := store.Calls(ctx, undo.Filter{})
@@ -170,7 +168,7 @@ func changersOf(ctx context.Context, store *undo.Store, path string) (names []re
 	return names, err
 }
 
-// unlessEnded returns the error of a reader, nil if ctx ended it.
+// unlessEnded returns a reader's error, nil if ctx ended it.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -203,7 +201,6 @@ func (a *app) listSessions(ctx context.Context, r *record.Recorder, table bool) 
 	return nil
 }
 
-// callTable prints a line for each call.
 func (a *app) callTable(ctx context.Context, r *record.Recorder, f record.Filter) error {
 	calls, err := r.Calls(ctx, f)
 	if err != nil {
@@ -221,7 +218,6 @@ func (a *app) callTable(ctx context.Context, r *record.Recorder, f record.Filter
 	return a.writeCalls(calls, true)
 }
 
-// followTable prints each call at its end.
 func (a *app) followTable(ctx context.Context, r *record.Recorder, f record.Filter) error {
 	for event, err := range r.Events(ctx, f, true) {
 		if err != nil {
@@ -244,7 +240,6 @@ func (a *app) followTable(ctx context.Context, r *record.Recorder, f record.Filt
 	return nil
 }
 
-// outcome is how a call came out, in a table.
 func outcome(c record.Call) string {
 	took := c.Took.Round(time.Millisecond)
 	switch {
@@ -270,7 +265,7 @@ func (a *app) writeCalls(calls []record.Call, head bool) error {
 	})
 }
 
-// writeTable prints what write writes, on a terminal cut to its width.
+// writeTable prints the output of write, on a terminal cut to its width.
 func (a *app) writeTable(write func(*bufio.Writer)) error {
 	var text bytes.Buffer
 	out := bufio.NewWriter(&text)
@@ -281,7 +276,7 @@ func (a *app) writeTable(write func(*bufio.Writer)) error {
 	return writeFitting(a.out, text.Bytes(), terminalWidth(a.out))
 }
 
-// moment formats a time for a table: local, with the day if it is not today.
+// moment formats a time for a table: local, with the day if not today.
 func moment(t time.Time) string {
 	local := t.Local()
 	if now := time.Now(); local.YearDay() == now.YearDay() && local.Year() == now.Year() {

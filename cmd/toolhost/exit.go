@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// Exit codes. They are part of the interface: scripts rely on them.
+// Exit codes. They are a public interface: scripts rely on them.
 const (
 	exitOK          = 0
 	exitFailed      = 1   // the tool failed
@@ -28,10 +28,10 @@ const (
 	exitInterrupted = 130 // as a shell reports SIGINT
 )
 
-// exitError ends the program with a code, after its message if there is one.
+// exitError ends the program with a code, after its message if any.
 type exitError struct {
 	code int
-	err  error // nil: everything has been said already
+	err  error // nil if already reported
 }
 
 func (e *exitError) Error() string {
@@ -43,16 +43,14 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks err as a mistake of the user who typed the command.
 func usage(err error) error { return &exitError{exitUsage, err} }
 
-// usagef is usage of a new error with a next step.
+// usagef returns a usage error with a next step.
 func usagef(suggestion, format string, args ...any) error {
 	return usage(tool.Errorf(tool.InvalidArgument, format, args...).Suggest("%s", suggestion))
 }
 
-// unknownName marks the error of a name that the command line gave and that
-// nothing has as wrong usage.
+// unknownName marks the error for an unknown name on the command line as a usage error.
 func unknownName(given bool, err error) error {
 	if given && tool.CodeOf(err) == tool.NotFound {
 		return usage(err)
@@ -60,7 +58,6 @@ func unknownName(given bool, err error) error {
 	return err
 }
 
-// exitCode is the code for how a call came out.
 func exitCode(ctx context.Context, o *host.Outcome) int {
 	if o.Err == nil {
 		return exitOK
@@ -78,7 +75,6 @@ func exitCode(ctx context.Context, o *host.Outcome) int {
 	return exitFailed
 }
 
-// codeOf is the exit code for an error of a command.
 func codeOf(err error) int {
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit.code
@@ -97,8 +93,8 @@ func codeOf(err error) int {
 	return exitFailed
 }
 
-// explainUsage has c and all below it say what they take when they are used
-// wrongly: an argument too many or too few, or a subcommand that there is not.
+// explainUsage makes c and its subcommands print their usage on wrong use: the wrong number of
+// arguments, or an unknown subcommand.
 func explainUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		explainUsage(sub)
@@ -131,8 +127,8 @@ func explainUsage(c *cobra.Command) {
 	}
 }
 
-// examplesOf gives a command without examples of its own the first one of each
-// of its subcommands, and those that cobra makes their own.
+// examplesOf gives a command without examples the first of each subcommand, and cobra's commands
+// theirs.
 func examplesOf(c *cobra.Command) string {
 	made := map[string]string{
 		"toolhost help":                  "  toolhost help call",
@@ -153,7 +149,6 @@ func examplesOf(c *cobra.Command) string {
 	return strings.Join(lines, "\n")
 }
 
-// helpTopic refuses help on a command that there is not.
 func helpTopic(c *cobra.Command, args []string) error {
 	if found, rest, err := c.Root().Find(args); err == nil && len(rest) > 0 && found.HasSubCommands() {
 		return group(found, rest)
@@ -161,7 +156,7 @@ func helpTopic(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// group is a command that has subcommands and does nothing by itself.
+// group runs a command that only has subcommands.
 func group(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
@@ -179,8 +174,8 @@ func group(c *cobra.Command, args []string) error {
 	return usagef(next, "unknown command %q for %q", args[0], c.CommandPath())
 }
 
-// sink is the standard output. It keeps the first error of writing, so that
-// output that got lost is not taken for success.
+// sink is the standard output. It keeps the first write error, so that lost output does not count as
+// success.
 type sink struct {
 	io.Writer
 	failed sync.Once
@@ -195,8 +190,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// isIO reports whether an error is of the system, and so not of the user who typed
-// the command.
+// isIO reports whether an error is the system's, and so not a usage error.
 func isIO(err error) bool {
 	var path *fs.PathError
 	var errno syscall.Errno

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runIn runs the built program in a directory and gives what it printed.
+// runIn runs the built program in a directory and returns its output.
 func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := program(t, dir, args...)

@@ -2,5 +2,5 @@ package main
 
 import "github.com/toolhost/toolhost/internal/test/testfilter"
 
-// mainBehindFilter is for tests that run toolhost behind a filter of system calls.
+// mainBehindFilter runs toolhost behind a system call filter, for tests.
 func mainBehindFilter() { testfilter.Main() }

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// fleetCommands are those of toolhost-hub, which reads their arguments itself.
+// fleetCommands returns the commands of toolhost-hub, which parses their arguments itself.
 func (a *app) fleetCommands() (commands []*cobra.Command) {
 	for _, c := range []struct{ name, short, example string }{
 		{"hub", "Run the hub of a fleet: many sessions on many machines", "  toolhost hub"},

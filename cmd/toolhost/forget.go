@@ -28,7 +28,7 @@ are named. Change the password or token at its source all the same.`,
 	}
 }
 
-// shortest is the length in bytes of the shortest value that is looked for.
+// shortest is the length in bytes of the shortest searched value.
 const shortest = 4
 
 func (a *app) forget(ctx context.Context, value string) error {
@@ -69,7 +69,7 @@ func (a *app) forget(ctx context.Context, value string) error {
 	return nil
 }
 
-// named prints paths, a bounded number of them.
+// named prints a bounded number of paths.
 func (a *app) named(paths []string) {
 	const most = 20
 	for i, path := range paths {

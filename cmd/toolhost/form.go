@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
-// formField is a field of a form, as its schema has it.
+// formField is a form's field in its schema.
 type formField struct {
 	name        string
 	Title       string          `json:"title"`
@@ -35,11 +35,11 @@ type formChoice struct {
 	Title string    `json:"title"`
 }
 
-// mostTries is how often a field is asked for.
+// mostTries bounds the attempts for a field.
 const mostTries = 3
 
-// askForm asks for the fields of a form in order, each up to three times until the answer fits. A
-// form without fields is a yes or no question.
+// askForm asks for a form's fields in order, each up to three times until the answer fits. A form
+// without fields is a yes or no question.
 func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	fmt.Fprintln(a.err, show.Text(form.Message))
 	if form.URL != "" {
@@ -102,7 +102,7 @@ func formFields(raw json.RawMessage) (fields []formField, required []string) {
 		}
 		var f formField
 		if dec.Decode(&f) != nil {
-			f = formField{} // it is asked for by its name
+			f = formField{} // then asked by its name
 		}
 		f.name, _ = name.(string)
 		fields = append(fields, f)
@@ -127,7 +127,7 @@ func (f *formField) prompt() string {
 	}
 	if len(f.Default) > 0 {
 		text := ""
-		if json.Unmarshal(f.Default, &text) != nil { // no text, but a number, say
+		if json.Unmarshal(f.Default, &text) != nil { // not a string, but a number, for example
 			text = jsontext.Compact(f.Default)
 		}
 		prompt += " (" + show.Line(text) + ")"
@@ -135,7 +135,6 @@ func (f *formField) prompt() string {
 	return show.Line(prompt)
 }
 
-// choices are the values to choose from, with their titles.
 func (f *formField) choices() []formChoice {
 	var choices []formChoice
 	for _, value := range slices.Concat(f.Enum, f.Items.Enum) {
@@ -154,7 +153,8 @@ func (f *formField) chosen(text string) string {
 	return text
 }
 
-// value reads a line as the field's type: lists are separated by commas, yes and no mean true and false.
+// value parses a line as the field's type: lists are separated by commas, yes and no mean true and
+// false.
 func (f *formField) value(line string) json.RawMessage {
 	line = f.chosen(line)
 	switch f.Type {
@@ -180,7 +180,7 @@ func (f *formField) value(line string) json.RawMessage {
 	return tool.MustMarshal(line)
 }
 
-// misfit returns what is wrong with a field's value, "" if it fits.
+// misfit returns what is wrong with a field's value, or "".
 func misfit(form json.RawMessage, name string, value json.RawMessage) string {
 	compiled, err := schema.Compile(form)
 	if err != nil {

@@ -44,8 +44,7 @@ func TestAskForm(t *testing.T) {
 	}
 }
 
-// One field that is declared oddly keeps none of the others back, and a number may be
-// chosen by its title.
+// An oddly declared field does not prevent the others, and a number may be chosen by its title.
 func TestAskFormWithOddFields(t *testing.T) {
 	form := tool.Form{Message: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{
 		"odd":{"type":"string","title":5},
@@ -62,8 +61,7 @@ func TestAskFormWithOddFields(t *testing.T) {
 	assert.Contains(t, screen.String(), "n [1 (One), 9007199254740993 (Many)]: ")
 }
 
-// What can be chosen is shown with its titles, and a wrong choice is told all
-// that are right.
+// Choices are shown with their titles, and a wrong choice is answered with the valid ones.
 func TestAskForChoice(t *testing.T) {
 	form := tool.Form{Message: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{
 		"color":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}]}
@@ -77,7 +75,7 @@ func TestAskForChoice(t *testing.T) {
 	assert.Contains(t, screen.String(), `color: must be one of "r", "g", not "1"`)
 }
 
-// Where the input has ended nobody answers, and the question is put once.
+// After the end of input a question is asked only once.
 func TestAskAfterTheEndOfInput(t *testing.T) {
 	form := tool.Form{Message: "Which?",
 		Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
@@ -89,7 +87,7 @@ func TestAskAfterTheEndOfInput(t *testing.T) {
 	assert.Equal(t, "Which?\na: \n", screen.String(), "once, and the line is ended")
 }
 
-// A form without fields asks for a word; silence is no consent.
+// A form without fields needs a word; an empty line is no consent.
 func TestAskForConsent(t *testing.T) {
 	for typed, action := range map[string]string{"y\n": "accept", "YES\n": "accept", "n\n": "decline", "\n": "decline",
 		"": "decline"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// moduleZip is what Go fetches of this commit as a version of the module.
+// moduleZip returns this commit as Go fetches a module version.
 func moduleZip(t *testing.T, version string) []byte {
 	t.Helper()
 	testneed.Program(t, "git")
@@ -38,8 +38,8 @@ func moduleZip(t *testing.T, version string) []byte {
 	return archive.Bytes()
 }
 
-// Go installs no program of a module whose go.mod replaces others, or that holds
-// files which another system could not have.
+// Go installs no program of a module whose go.mod replaces others, or with files that are invalid on
+// other systems.
 func TestGoCanInstallThisModule(t *testing.T) {
 	testneed.NotShort(t, "builds and tests a project")
 	assert.NotEmpty(t, moduleZip(t, "v0.1.0"))
@@ -50,8 +50,8 @@ func TestGoCanInstallThisModule(t *testing.T) {
 	}
 }
 
-// toolhost alone, by go install from a version: it knows that, works without
-// helpers, and says the line that adds one.
+// toolhost installed alone by go install knows its version, works without helpers, and prints the line
+// that adds one.
 func TestGoInstallAlone(t *testing.T) {
 	testneed.NotShort(t, "builds and tests a project")
 	testneed.LongOnly(t, "it compiles all of toolhost")

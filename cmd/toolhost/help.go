@@ -8,10 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// everyday is the group whose commands help shows with a line each.
+// everyday is the group of commands that help shows with a line each.
 const everyday = "Everyday commands"
 
-// addCommands adds the subcommands in their groups.
 func (a *app) addCommands(root *cobra.Command) {
 	daily := []*cobra.Command{a.initCommand(), a.listCommand(), a.describeCommand(), a.callCommand(), a.installCommand(),
 		a.serveCommand(), a.trustCommand(), a.logCommand(), a.undoCommand(), a.doctorCommand()}
@@ -48,8 +47,8 @@ func (a *app) addCommands(root *cobra.Command) {
 	})
 }
 
-// overview returns the help of the program: the daily commands with a line each, the
-// others by name, so that it fits on a screen.
+// overview returns the program's help: the daily commands with a line each, the others by name, so that
+// it fits on a screen.
 func overview(root *cobra.Command, daily []*cobra.Command) string {
 	commands := make(map[string][]*cobra.Command)
 	for _, c := range root.Commands() {

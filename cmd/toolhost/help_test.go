@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// commands are all commands that do something, with those below them.
+// commands returns all commands that do something.
 func commands(c *cobra.Command) (all []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		all = append(all, commands(sub)...)
@@ -19,7 +19,6 @@ func commands(c *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// commandTree makes the command tree again, as a run of the program does.
 func commandTree() *cobra.Command {
 	root := new(app).root()
 	root.InitDefaultCompletionCmd()
@@ -27,9 +26,8 @@ func commandTree() *cobra.Command {
 	return root
 }
 
-// TestEveryCommandHasExamples wants examples in every help page, and each to
-// be a call of that command which the program takes: a command that there is,
-// with flags and arguments that it has.
+// TestEveryCommandHasExamples checks that every help page has examples, which are valid calls of that
+// command.
 func TestEveryCommandHasExamples(t *testing.T) {
 	for _, c := range commands(commandTree()) {
 		t.Run(c.CommandPath(), func(t *testing.T) {
@@ -40,7 +38,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 				words := calls[0]
 				found, _, err := commandTree().Find(words[1:])
 				require.NoError(t, err, line)
-				if c.HasSubCommands() { // its examples are of those
+				if c.HasSubCommands() { // its examples are for those
 					require.Contains(t, found.CommandPath()+" ", c.CommandPath()+" ", line)
 				} else {
 					require.Equal(t, c.CommandPath(), found.CommandPath(), line)

@@ -16,7 +16,6 @@ import (
 
 const module = "github.com/toolhost/toolhost"
 
-// listedPackage is what go list says of a package.
 type listedPackage struct {
 	ImportPath string
 	Imports    []string
@@ -31,8 +30,8 @@ func listPackages(t *testing.T) []listedPackage {
 }
 
 var goList = sync.OnceValues(func() ([]listedPackage, error) {
-	// By directories: a pattern of import paths takes the module files of the whole
-	// graph, which a machine without network may not have.
+	// By directories: a pattern of import paths needs the module files of the whole graph, which a
+	// machine without network may lack.
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", "./...")
 	cmd.Dir = filepath.Join("..", "..")
 	out, err := cmd.Output()
@@ -51,8 +50,7 @@ var goList = sync.OnceValues(func() ([]listedPackage, error) {
 	return packages, nil
 })
 
-// importRule says what a group of packages may not depend on, even through
-// others.
+// importRule says what a group of packages must not depend on, even indirectly.
 type importRule struct {
 	name string
 	of   func(pkg string) bool
@@ -110,7 +108,7 @@ var (
 	theFront  = func(pkg string) bool { return pkg == module }
 )
 
-// TestImports keeps the floors of the house: imports go down only.
+// TestImports checks that imports only go down the layers.
 func TestImports(t *testing.T) {
 	ours := func(dep string) bool { return strings.HasPrefix(dep, module+"/") }
 	rules := []importRule{
@@ -153,8 +151,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestPublicPackages names all that a program elsewhere can import: toolhost
-// itself, what else it is meant to, and what the signatures of that name.
+// TestPublicPackages lists all that other programs can import: toolhost itself, other intended
+// packages, and what their signatures name.
 func TestPublicPackages(t *testing.T) {
 	var public []string
 	for _, p := range listPackages(t) {
@@ -171,8 +169,8 @@ func TestPublicPackages(t *testing.T) {
 	}, public)
 }
 
-// TestToolsDoNotImportEachOther keeps every tool directory on its own. What
-// toolsets have in common is in the packages named here.
+// TestToolsDoNotImportEachOther keeps tool directories independent. What toolsets share is in the
+// packages named here.
 func TestToolsDoNotImportEachOther(t *testing.T) {
 	home := func(pkg string) string {
 		rel := strings.TrimPrefix(pkg, module+"/")

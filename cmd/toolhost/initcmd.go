@@ -93,21 +93,20 @@ func (a *app) initialize(ctx context.Context, force, asJSON bool) error {
 	return nil
 }
 
-// initialized is what init made, and its JSON.
+// initialized is the result of init, and its JSON.
 type initialized struct {
 	Path    string        `json:"path"`
 	Packs   []writtenPack `json:"packs"`
-	More    []string      `json:"more,omitempty"`    // packs that fit besides
-	Below   []string      `json:"below,omitempty"`   // directories with a project of their own
+	More    []string      `json:"more,omitempty"`    // other packs that fit
+	Below   []string      `json:"below,omitempty"`   // directories with their own project
 	Clients []string      `json:"clients,omitempty"` // MCP clients without toolhost
-	First   string        `json:"first,omitempty"`   // what to type in a fresh clone
+	First   string        `json:"first,omitempty"`   // to type in a fresh clone
 	Next    string        `json:"next"`
 }
 
-// writtenPack is a pack in an agent.hcl that init made.
 type writtenPack struct {
 	Name    string   `json:"name"`
-	File    string   `json:"file"` // why it is there
+	File    string   `json:"file"` // the reason for the pack
 	Tools   []string `json:"tools"`
 	Network []string `json:"network,omitempty"`
 	Missing []string `json:"missing,omitempty"` // programs
@@ -140,10 +139,10 @@ func (a *app) showInitialized(made initialized) {
 	fmt.Fprintf(a.out, "Next: %s\n", made.Next)
 }
 
-// maxBelow bounds how many entries of the project's directory are looked into.
+// maxBelow bounds the examined entries of the project's directory.
 const maxBelow = 200
 
-// projectsBelow names the directories that have a project of their own, and by which file.
+// projectsBelow returns the directories with their own project, and by which file.
 func projectsBelow(project fs.FS) (below []string) {
 	entries, _ := fs.ReadDir(project, ".")
 	for _, e := range entries[:min(len(entries), maxBelow)] {
@@ -159,7 +158,7 @@ func projectsBelow(project fs.FS) (below []string) {
 	return below
 }
 
-// linesToType are what to type first in a fresh clone, if anything, and next.
+// linesToType returns what to type first in a fresh clone, if anything, and next.
 func linesToType(written []packs.Found) (first, next string) {
 	for _, f := range written {
 		if try, before := f.Lines(f.Match); len(missing(f.Needs)) == 0 {
@@ -172,8 +171,7 @@ func linesToType(written []packs.Found) (first, next string) {
 	return first, cmp.Or(next, first, "toolhost list")
 }
 
-// clientsHere lists the MCP clients that have a configuration file of the user and
-// no toolhost in it.
+// clientsHere lists the MCP clients that have a user configuration without toolhost.
 func (a *app) clientsHere() (ids []string) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -195,8 +193,7 @@ func (a *app) clientsHere() (ids []string) {
 	return ids
 }
 
-// cannotWrite says why a file cannot be written, without the name of the
-// temporary one beside it.
+// cannotWrite says why a file cannot be written, without the temporary file's name.
 func cannotWrite(path string, err error) *tool.Error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
@@ -204,8 +201,8 @@ func cannotWrite(path string, err error) *tool.Error {
 	return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err)
 }
 
-// approveOwn approves a file that the user has just had written. Where that
-// cannot be kept, the file asks like any other.
+// approveOwn approves a file that the user has just had written. If that cannot be stored, the file
+// needs approval like others.
 func (a *app) approveOwn(path string, text []byte) {
 	vars, err := a.variables()
 	if err != nil {

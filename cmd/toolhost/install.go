@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
-// clientFlags are the flags of toolhost install and uninstall.
 type clientFlags struct {
 	name    string
 	project bool
@@ -29,14 +28,14 @@ type clientFlags struct {
 	json    bool
 }
 
-// installedServer is the JSON of toolhost install.
+// installedServer is the JSON output of toolhost install.
 type installedServer struct {
 	Client  string   `json:"client"`
 	File    string   `json:"file"`
 	Server  string   `json:"server"`
 	Command []string `json:"command"`
 	Change  string   `json:"change"`           // wrote, repaired or none
-	Backup  string   `json:"backup,omitempty"` // the file as it was
+	Backup  string   `json:"backup,omitempty"` // the earlier file
 	After   string   `json:"after,omitempty"`  // what to do in the client
 }
 
@@ -182,7 +181,6 @@ func (a *app) install(id string, flags clientFlags) error {
 	return nil
 }
 
-// installAgain works the change out for a file that has just been edited.
 func (a *app) installAgain(
 	client *clientconfig.Client, file string, server clientconfig.Server,
 ) (*clientconfig.Change, error) {
@@ -193,8 +191,7 @@ func (a *app) installAgain(
 	return client.Install(file, text, server)
 }
 
-// ownTools are the tools of the client's own that are to be switched off, which
-// is said first; nil where none are.
+// ownTools returns the client's own tools to turn off, after saying so; or nil.
 func (a *app) ownTools(
 	client *clientconfig.Client, file string, flags clientFlags,
 ) (*clientconfig.OwnTools, error) {
@@ -210,7 +207,6 @@ func (a *app) ownTools(
 	return own, nil
 }
 
-// settingOf is the setting of a client that switches its own tools off.
 func (a *app) settingOf(client *clientconfig.Client, file string, project bool) (*clientconfig.OwnTools, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -229,7 +225,7 @@ func (a *app) settingOf(client *clientconfig.Client, file string, project bool) 
 	return own, err
 }
 
-// showEntry prints what install would write, as a file of its own or as a link.
+// showEntry prints what install would write, as a file or as a link.
 func (a *app) showEntry(client *clientconfig.Client, file string, server clientconfig.Server, asLink bool) error {
 	if asLink {
 		link, err := client.Link(server)
@@ -297,7 +293,7 @@ func (a *app) uninstall(id string, flags clientFlags) error {
 	return nil
 }
 
-// backupOf is the file as it was before a change, "" where there was none.
+// backupOf returns the backup of a change, "" if there was no file.
 func backupOf(change *clientconfig.Change) string {
 	if change.Before == nil {
 		return ""
@@ -311,7 +307,6 @@ func (a *app) tellBackup(backup string) {
 	}
 }
 
-// clientFile finds and reads the configuration file that is meant.
 func (a *app) clientFile(client *clientconfig.Client, flags clientFlags) (file string, text []byte, err error) {
 	if flags.project {
 		dir, err := a.projectDir()
@@ -335,7 +330,7 @@ func (a *app) clientFile(client *clientconfig.Client, flags clientFlags) (file s
 	return file, text, err
 }
 
-// withoutLinks refuses a file of the project that a link leads elsewhere.
+// withoutLinks refuses a project's file that a symlink leads elsewhere.
 func withoutLinks(dir, file string) error {
 	rel, err := filepath.Rel(dir, file)
 	if err != nil {
@@ -351,7 +346,6 @@ func withoutLinks(dir, file string) error {
 	return nil
 }
 
-// clientServer is what the client is to start.
 func (a *app) clientServer(client *clientconfig.Client, flags clientFlags) (clientconfig.Server, error) {
 	server := clientconfig.Server{Name: flags.name, Args: []string{"serve"}}
 	if flags.name == "" {
@@ -388,8 +382,8 @@ func (a *app) clientServer(client *clientconfig.Client, flags clientFlags) (clie
 	return server, nil
 }
 
-// clientWorkspace is the workspace to name in the entry, "" when the client
-// starts its servers in the right place.
+// clientWorkspace returns the workspace to name in the entry, "" if the client starts servers in the
+// right place.
 func (a *app) clientWorkspace(client *clientconfig.Client, flags clientFlags) (string, error) {
 	named := a.flags.workspace != "" && !flags.project
 	switch {
@@ -410,7 +404,6 @@ func (a *app) clientWorkspace(client *clientconfig.Client, flags clientFlags) (s
 	return dir, nil
 }
 
-// projectDir is the directory of the project that is meant.
 func (a *app) projectDir() (string, error) {
 	if a.flags.workspace != "" {
 		return filepath.Abs(a.flags.workspace)
@@ -421,8 +414,8 @@ func (a *app) projectDir() (string, error) {
 	return filepath.Abs(".")
 }
 
-// ownCommand is how a client starts this program. In a file that others use
-// too it is the name alone, where PATH leads to it.
+// ownCommand returns how a client starts this program. In a shared file it is only the name, if PATH
+// leads to it.
 func ownCommand(shared bool) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -444,13 +437,11 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// fillWait is how long the servers of a project may take to tell their tools
-// when a client is set up.
+// fillWait bounds the wait for a project's servers when a client is set up.
 const fillWait = 30 * time.Second
 
-// fillCache connects once to the MCP servers that the project declares, so that
-// the first list that a client gets has their tools. What fails here is told
-// where the tools are used.
+// fillCache connects once to the project's MCP servers, so that a client's first list has their tools.
+// Errors are reported when the tools are used.
 func (a *app) fillCache() {
 	cfg, err := a.loadConfig()
 	if err != nil || len(cfg.Servers) == 0 {

@@ -21,20 +21,19 @@ import (
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
-// ownVariables say where toolhost keeps what the user has approved and its
-// caches, or approve for one run.
+// ownVariables locate the user's approvals and toolhost's caches, or approve for one run.
 var ownVariables = []string{"TOOLHOST_TRUST", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 
-// examined is the agent.hcl of the project in which a client is set up.
+// examined is the agent.hcl of the project for which a client is set up.
 type examined struct {
 	client   string
-	standing *agentfile.Standing // nil for a file with mistakes
+	standing *agentfile.Standing // nil if the file has mistakes
 	mistakes config.Diagnostics
-	err      error // why it could not be read at all
+	err      error // why it could not be read
 	path     string
 }
 
-// examineFor reads the agent.hcl that is meant without a word.
+// examineFor reads the selected agent.hcl without output.
 func (a *app) examineFor(client string) *examined {
 	found := &examined{client: client}
 	quiet := *a
@@ -59,8 +58,7 @@ func (e *examined) env() []string {
 	return slices.Compact(names)
 }
 
-// warn tells what a client would not show: why the server offers less than
-// agent.hcl says.
+// warn reports what a client would not show: why the server offers less than agent.hcl declares.
 func (e *examined) warn(a *app, client *clientconfig.Client) {
 	say := func(what, next string) { fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), what, next) }
 	switch {
@@ -90,12 +88,12 @@ func (e *examined) warn(a *app, client *clientconfig.Client) {
 }
 
 const (
-	largeList = 16 << 10 // bytes of a list of tools, with which a client that sends it in each request is slower
-	mostName  = 64       // characters of a tool's name that model APIs take
+	largeList = 16 << 10 // bytes; larger lists slow down a client that sends them in each request
+	mostName  = 64       // characters; the limit of model APIs
 )
 
-// measureList tells where the list of tools is large, and which names are too long once a client
-// has put the server's name before them. What keeps the project from being opened warn has told.
+// measureList warns of a large list of tools, and of names too long with the client's server prefix.
+// warn has reported what prevents opening the project.
 func (a *app) measureList(ctx context.Context, flags clientFlags) {
 	quiet := *a
 	quiet.err = io.Discard
@@ -118,7 +116,7 @@ func (a *app) measureList(ctx context.Context, flags clientFlags) {
 			"APIs: %s\n  Shorten the tool's name or prefix in agent.hcl, or the server's with --name.\n", a.painter.yellow("!"),
 			flags.name, change.Names(long))
 	}
-	var sent bytes.Buffer // without the layout for people
+	var sent bytes.Buffer // without indentation
 	out, err := export.Definitions(export.MCP, defs, nil)
 	if err == nil && json.Compact(&sent, out) == nil && sent.Len() > largeList && !flags.search {
 		fmt.Fprintf(a.out, "  The list of its %d tools has %d KB. If the client sends it with each request, "+

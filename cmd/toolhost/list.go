@@ -16,16 +16,15 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// listed is a tool in the JSON of toolhost list.
 type listed struct {
 	Name        string            `json:"name"`
 	Source      string            `json:"source"`
 	Risk        tool.Risk         `json:"risk"`
 	Permissions []tool.Permission `json:"permissions"`
 	Description string            `json:"description"`
-	// Tokens is about what the definition takes of a model's context.
+	// Tokens estimates the definition's part of a model's context.
 	Tokens int `json:"approx_tokens"`
-	// Unavailable is why a call would fail now, where that is known.
+	// Unavailable is why a call would fail now, if known.
 	Unavailable string `json:"unavailable,omitempty"`
 }
 
@@ -114,7 +113,7 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	return nil
 }
 
-// writeRows writes columns as a tabwriter does, which takes a hundred times as long.
+// writeRows writes columns as a tabwriter would, a hundred times as fast.
 func writeRows(out *bufio.Writer, rows [][4]string) {
 	var widths [3]int
 	for _, row := range rows {
@@ -134,7 +133,7 @@ func writeRows(out *bufio.Writer, rows [][4]string) {
 	}
 }
 
-// summary is the first sentence of a description, as a terminal may show it.
+// summary returns a description's first sentence, safe for a terminal.
 func summary(description string) string {
 	line, _, _ := strings.Cut(description, "\n")
 	if i := strings.Index(line, ". "); i >= 0 {
@@ -143,13 +142,12 @@ func summary(description string) string {
 	return show.Line(line)
 }
 
-// tokensOf estimates a definition's tokens for a model: four bytes of JSON each.
+// tokensOf estimates a definition's tokens: four bytes of JSON each.
 func tokensOf(def *tool.Definition) int {
 	const bytesPerToken = 4
 	return (len(def.Name) + len(def.Description) + len(def.Parameters)) / bytesPerToken
 }
 
-// unavailable is why a call of a tool would fail now, where that is known.
 func unavailable(e *host.Entry) string {
 	if u, ok := e.Tool.(interface{ Unavailable() *tool.Error }); ok {
 		if err := u.Unavailable(); err != nil {
@@ -159,7 +157,7 @@ func unavailable(e *host.Entry) string {
 	return ""
 }
 
-// listUnavailable tells, once for each source, why its tools would fail now.
+// listUnavailable prints, once for each source, why its tools would fail now.
 func (a *app) listUnavailable(catalog *host.Catalog) {
 	told := make(map[string]bool)
 	for _, e := range catalog.Entries() {

@@ -34,8 +34,7 @@ func TestRowsAreWrittenAsByATabwriter(t *testing.T) {
 	assert.Equal(t, want.String(), got.String())
 }
 
-// TestLinesFitATerminal cuts what is too long for a line, by characters and
-// not by bytes, and leaves everything else.
+// TestLinesFitATerminal cuts only what is too long for a line, by characters and not by bytes.
 func TestLinesFitATerminal(t *testing.T) {
 	for _, c := range []struct {
 		width      int
@@ -61,7 +60,7 @@ func TestWrapped(t *testing.T) {
 		want          string
 	}{
 		{"one two three", 0, 4, "one two three"},
-		{"one two three", 22, 10, "one two three"}, // no room to speak of
+		{"one two three", 22, 10, "one two three"}, // too narrow
 		{"alpha beta gamma delta", 30, 10, "alpha beta gamma\n          delta"},
 		{"a line\nand another one of them", 30, 8, "a line\nand another one of\n        them"},
 		{strings.Repeat("x", 40) + " y", 30, 2, strings.Repeat("x", 40) + "\n  y"},

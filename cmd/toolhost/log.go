@@ -32,7 +32,7 @@ func (l *plainLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &more
 }
 
-// WithGroup implements slog.Handler. A person needs no groups.
+// WithGroup implements slog.Handler. It ignores groups.
 func (l *plainLog) WithGroup(string) slog.Handler { return l }
 
 // Handle implements slog.Handler.
@@ -64,7 +64,7 @@ func (l *plainLog) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// text is an attribute's value in one line, without secrets.
+// text returns an attribute's value in one line, without secrets.
 func (l *plainLog) text(attr slog.Attr) string {
 	return show.Line(fmt.Sprint(l.redact(nil, attr).Value.Resolve().Any()))
 }

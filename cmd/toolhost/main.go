@@ -20,7 +20,7 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// collectLate starts garbage collection at 40 MiB: before, it took a tenth of the time of a call.
+// collectLate starts garbage collection at 40 MiB: earlier, it took a tenth of a call's time.
 func collectLate() {
 	const late, usual = 1000, 100
 	if os.Getenv("GOGC") != "" {
@@ -28,7 +28,7 @@ func collectLate() {
 	}
 	debug.SetGCPercent(late)
 	runtime.AddCleanup(new([2]*int), func(int) {
-		if percent := debug.SetGCPercent(usual); percent != late { // a server has its own
+		if percent := debug.SetGCPercent(usual); percent != late { // a server set its own
 			debug.SetGCPercent(percent)
 		}
 	}, 0)

@@ -28,14 +28,13 @@ func (a *app) mcpCommand() *cobra.Command {
 	return c
 }
 
-// mcpState is a server in the JSON of toolhost mcp list.
 type mcpState struct {
 	Name    string   `json:"name"`
 	URL     string   `json:"url,omitempty"`
 	Command []string `json:"command,omitempty"`
-	// Login is nil without a login: for a program, or a server that is authenticated by headers.
+	// Login is nil if there are no logins: for a program, or a server authenticated by headers.
 	Login *oauth.State `json:"login,omitempty"`
-	// Problem is why the login cannot be looked at.
+	// Problem is why the login cannot be read.
 	Problem *tool.Error `json:"problem,omitempty"`
 }
 
@@ -84,7 +83,6 @@ func serverState(p *project.Project, s config.Server) mcpState {
 	return state
 }
 
-// login returns the state of the login in few words.
 func (s mcpState) login() string {
 	switch l := s.Login; {
 	case s.Problem != nil:

@@ -25,8 +25,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// upstreamProject is a project with the reference servers of the Model Context
-// Protocol and one that hangs. mark is in the environment of the servers.
+// upstreamProject is a project with the reference MCP servers and one that hangs. mark is in the
+// servers' environment.
 func upstreamProject(t *testing.T) (dir, mark string) {
 	t.Helper()
 	node := testneed.Program(t, "node")
@@ -47,9 +47,8 @@ func upstreamProject(t *testing.T) (dir, mark string) {
 	return dir, mark
 }
 
-// marked lists the living processes that have mark in their environment, the
-// oldest first. Their numbers say that only of those of one tick of the clock: they
-// begin again at the limit of the system, which may be 32,768.
+// marked lists the living processes with mark in their environment, oldest first. Process ids order
+// only those of one clock tick: they wrap around at the system's limit, which may be 32,768.
 func marked(mark string) (pids []int) {
 	began := make(map[int]uint64)
 	entries, _ := os.ReadDir("/proc")
@@ -68,8 +67,7 @@ func marked(mark string) (pids []int) {
 	return pids
 }
 
-// connectUpstream serves the project to a client, which notes changes of the
-// tools and answers forms.
+// connectUpstream serves the project to a client, which notes changes of the tools and answers forms.
 func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress chan string) (*mcp.ClientSession,
 	*exec.Cmd) {
 	t.Helper()
@@ -115,8 +113,7 @@ func toolNames(t *testing.T, session *mcp.ClientSession) string {
 	return " " + strings.Join(names, " ") + " "
 }
 
-// TestUpstreamReferenceServers has the reference servers offered through
-// toolhost, beside one that hangs.
+// TestUpstreamReferenceServers offers the reference servers through toolhost, beside one that hangs.
 func TestUpstreamReferenceServers(t *testing.T) {
 	testneed.NotShort(t, "needs other programs and packages")
 	dir, mark := upstreamProject(t)
@@ -163,7 +160,7 @@ func TestUpstreamReferenceServers(t *testing.T) {
 	assert.Contains(t, text(call("ev_trigger-elicitation-request", nil)), "Ada",
 		"the form reached the user and the answer the server")
 
-	// Killed in mid-call: the call fails and says why, and the next one works.
+	// Killed during a call: the call fails with the reason, and the next one works.
 	params := &mcp.CallToolParams{Name: "ev_trigger-long-running-operation",
 		Arguments: map[string]any{"duration": 30, "steps": 60}}
 	params.SetProgressToken("p")
@@ -189,8 +186,7 @@ func TestUpstreamReferenceServers(t *testing.T) {
 	eventually(t, "no server outlives toolhost", func() bool { return len(marked(mark)) == 0 })
 }
 
-// TestUpstreamDiesWithAKilledHost has no MCP server outlive toolhost, even one
-// that is killed.
+// TestUpstreamDiesWithAKilledHost: no MCP server outlives toolhost, even if killed.
 func TestUpstreamDiesWithAKilledHost(t *testing.T) {
 	testneed.NotShort(t, "needs other programs and packages")
 	dir, mark := upstreamProject(t)

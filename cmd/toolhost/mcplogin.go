@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
 )
 
-// loginFlags are the flags of toolhost mcp login.
 type loginFlags struct {
 	noBrowser bool
 	scopes    []string
@@ -99,7 +98,6 @@ func (a *app) openServers(ctx context.Context) (*project.Project, error) {
 	return p, nil
 }
 
-// visit shows a person the page where to log in.
 func (a *app) visit(ctx context.Context, page oauth.Page, flags loginFlags) error {
 	opened := !flags.noBrowser && openBrowser(page.URL)
 	if opened {
@@ -115,7 +113,7 @@ func (a *app) visit(ctx context.Context, page oauth.Page, flags loginFlags) erro
 	return nil
 }
 
-// paste reads the address that the page led to, until it is the right one.
+// paste reads the URL that the page redirected to, until it is the right one.
 func (a *app) paste(ctx context.Context, page oauth.Page) {
 	for ended := false; !ended; {
 		var line string

@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// TestServeSeesALogin has a server of tools run while its user logs in to one
-// of the servers behind it, and out again.
+// TestServeSeesALogin runs a server of tools while its user logs in to, and out of, a server behind it.
 func TestServeSeesALogin(t *testing.T) {
 	behind, stop := oauthtest.New()
 	t.Cleanup(stop)

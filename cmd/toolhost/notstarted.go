@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// notStartedTool is offered in place of all other tools where the server cannot start. Clients show only that the
-// connection was closed when a server ends.
+// notStartedTool is offered instead of all other tools if the server cannot start: if it ended, clients would
+// show only a closed connection.
 const notStartedTool = "toolhost_not_started"
 
 // notStarted is the tool notStartedTool and its source.
@@ -38,9 +38,9 @@ func (n *notStarted) Call(context.Context, *tool.Call) (*tool.Result, error) {
 	return tool.Text(n.text), nil
 }
 
-// serveNotStarted tells a client why the server cannot start, by the one tool that it offers, until the client ends.
+// serveNotStarted tells a client why the server cannot start, by its only tool, until the client ends.
 func (a *app) serveNotStarted(ctx context.Context, why error) error {
-	a.printError(why) // at once: the client may stay for hours
+	a.printError(why) // the client may stay for hours
 	e := tool.AsError(why)
 	text := strings.TrimSpace(e.Message + "\n" + e.Suggestion)
 	h, err := host.New(ctx, host.Options{Root: os.TempDir(), Sources: []host.Source{&notStarted{text}}})

@@ -20,7 +20,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// ocodeResult is the contract's result object.
 type ocodeResult struct {
 	Success  bool           `json:"success"`
 	Output   string         `json:"output"`
@@ -28,7 +27,7 @@ type ocodeResult struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-// ocode calls a tool and gives the object and the MCP result around it.
+// ocode calls a tool and returns the object and its MCP result.
 func (s *rpcServer) ocode(name string, params map[string]any) (ocodeResult, *toolResult) {
 	s.t.Helper()
 	m := s.request("tools/call", map[string]any{"name": name, "arguments": params})
@@ -40,8 +39,7 @@ func (s *rpcServer) ocode(name string, params map[string]any) (ocodeResult, *too
 	return o, &r
 }
 
-// TestOcodeOverMCP has the object as structured content, and the output or the
-// error as the text.
+// TestOcodeOverMCP has the object as structured content, and the output or error as text.
 func TestOcodeOverMCP(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, map[string]string{"file.py": strings.Repeat("\n", 9) + "def process():\n    pass\n",
@@ -86,8 +84,8 @@ func TestOcodeOverMCP(t *testing.T) {
 	assert.False(t, o.Success, "a connection is a session, and it has ended")
 }
 
-// TestOcodeMemoryLosesNothing has 8 hosts write 100 times each, at once, and
-// 1,000 times with make long: to keys of their own, and all to one.
+// TestOcodeMemoryLosesNothing has 8 hosts write 100 times each concurrently, or 1,000 times with make
+// long, to their own keys and to a shared one.
 func TestOcodeMemoryLosesNothing(t *testing.T) {
 	testneed.NotShort(t, "repeats and kills sessions for seconds")
 	const hosts, shared = 8, 50
@@ -126,8 +124,8 @@ func TestOcodeMemoryLosesNothing(t *testing.T) {
 	intact(t, dir)
 }
 
-// TestOcodeMemorySurvivesKills kills hosts with SIGKILL while they write.
-// What they have confirmed has to be there, whole.
+// TestOcodeMemorySurvivesKills kills hosts with SIGKILL while they write. What they confirmed must be
+// there, whole.
 func TestOcodeMemorySurvivesKills(t *testing.T) {
 	testneed.NotShort(t, "repeats and kills sessions for seconds")
 	dir := t.TempDir()
@@ -168,7 +166,7 @@ func serveKilled(t *testing.T, dir string) *rpcServer {
 	return s
 }
 
-// confirms waits for a result, and gives false when the server has ended.
+// confirms waits for a result, and returns false if the server ended.
 func (s *rpcServer) confirms(id string) bool {
 	s.until("the answer to "+id, func() bool { return s.answers[id] != nil || s.ended })
 	s.mu.Lock()
@@ -177,8 +175,7 @@ func (s *rpcServer) confirms(id string) bool {
 	return m != nil && strings.Contains(string(m.Result), `"success":true`)
 }
 
-// TestOcodeThinks has the model of agent.hcl reason, and says so when it cannot
-// be reached.
+// TestOcodeThinks has agent.hcl's model reason, and reports if it is unreachable.
 func TestOcodeThinks(t *testing.T) {
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -201,7 +198,6 @@ func TestOcodeThinks(t *testing.T) {
 	assert.True(t, r.IsError || o.Metadata["used_model"] == false, "%v", o)
 }
 
-// intact checks that the memories are whole JSON.
 func intact(t *testing.T, dir string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(stateOf(t, dir), "memories.json"))

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// opening returns what the flags select.
 func (a *app) opening(ctx context.Context) (*project.Opening, error) {
 	location, err := a.location()
 	return &project.Opening{
@@ -33,7 +32,7 @@ func (a *app) opening(ctx context.Context) (*project.Opening, error) {
 	}, err
 }
 
-// location is where the flags say that the agent.hcl is.
+// location returns where the flags locate agent.hcl.
 func (a *app) location() (project.Location, error) {
 	vars, err := a.variables()
 	if err == nil {
@@ -43,7 +42,7 @@ func (a *app) location() (project.Location, error) {
 		Vars: vars}, err
 }
 
-// inProject is what a command does with its project, which is closed after it.
+// inProject returns a command's function that opens the project, calls do, and closes the project.
 func (a *app) inProject(do func(*cobra.Command, []string, *project.Project) error) func(*cobra.Command,
 	[]string) error {
 	return func(c *cobra.Command, args []string) error {
@@ -66,7 +65,6 @@ func (a *app) open(ctx context.Context) (*project.Project, error) {
 	return p, a.asUsage(err)
 }
 
-// asUsage marks the mistakes of the user who runs the program.
 func (a *app) asUsage(err error) error {
 	if wrong, ok := errors.AsType[*project.UsageError](err); ok {
 		return usage(wrong.Err)
@@ -74,7 +72,7 @@ func (a *app) asUsage(err error) error {
 	return err
 }
 
-// loadConfig reads the selected agent.hcl as far as it is in force. Without one, defaults hold.
+// loadConfig reads the selected agent.hcl as far as it is in force. Without one, defaults apply.
 func (a *app) loadConfig() (*config.Config, error) {
 	opening, err := a.opening(context.Background())
 	if err != nil {
@@ -112,8 +110,8 @@ func (a *app) report(diags config.Diagnostics) error {
 	return &mistakesError{exitError{code: exitUsage}, &project.MistakesError{Found: diags}}
 }
 
-// writeMistakes prints mistakes with their source lines. On a terminal a long line is continued
-// behind a colon.
+// writeMistakes prints mistakes with their source lines. On a terminal a long line continues behind a
+// colon.
 func (a *app) writeMistakes(diags config.Diagnostics) error {
 	width := terminalWidth(a.err)
 	if width == 0 {
@@ -134,10 +132,10 @@ func (a *app) writeMistakes(diags config.Diagnostics) error {
 	return nil
 }
 
-// colour is a sequence that sets how what follows looks.
+// colour matches a sequence that sets how text looks.
 var colour = matching.Lazy(`\x1b\[[0-9;]*m`)
 
-// mistakesError ends the program because of mistakes in agent.hcl, which were printed.
+// mistakesError ends the program after mistakes in agent.hcl were printed.
 type mistakesError struct {
 	exitError
 	mistakes *project.MistakesError
@@ -146,7 +144,7 @@ type mistakesError struct {
 // Unwrap lets errors.As find the exit code and the mistakes.
 func (e *mistakesError) Unwrap() []error { return []error{&e.exitError, e.mistakes} }
 
-// configPath returns the selected agent.hcl, "" if there is none.
+// configPath returns the selected agent.hcl, or "".
 func (a *app) configPath() (string, error) {
 	if a.flags.config != "" {
 		if _, err := os.Stat(a.flags.config); err != nil {

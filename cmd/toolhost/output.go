@@ -21,11 +21,10 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 )
 
-// painter colours text when it is true.
+// painter colours text if true.
 type painter bool
 
-// colours are the sequences that it uses, and the one with which HCL's library
-// underlines a mistake.
+// colours are the sequences that it uses, and HCL's underlining of an error.
 var colours = []string{"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[1m", colourEnd, "\x1b[1;4m"}
 
 const colourEnd = "\x1b[0m"
@@ -43,12 +42,11 @@ func (p painter) yellow(s string) string { return p.paint(2, s) }
 func (p painter) dim(s string) string    { return p.paint(3, s) }
 func (p painter) bold(s string) string   { return p.paint(4, s) }
 
-// tellsJSON reports whether a command was asked for JSON.
 func (a *app) tellsJSON(ran *cobra.Command, args []string) bool {
 	return ran.Flags().Lookup("json") != nil && (ran.Flags().Changed("json") || slices.Contains(args, "--json"))
 }
 
-// printJSONError prints the error of a command as JSON, unless its result was printed.
+// printJSONError prints a command's error as JSON, unless its result was printed.
 func (a *app) printJSONError(err error) bool {
 	if mistakes, ok := errors.AsType[*project.MistakesError](err); ok {
 		err = tool.Errorf(tool.InvalidArgument, "agent.hcl has mistakes").
@@ -59,14 +57,13 @@ func (a *app) printJSONError(err error) bool {
 	return writeJSON(a.out, map[string]any{"success": false, "error": tool.AsError(err)}) == nil
 }
 
-// printError prints what went wrong and what to do.
 func (a *app) printError(err error) {
 	e := tool.AsError(err)
 	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), noted(a.err, e.Message, 2))
 	a.printNextStep(e)
 }
 
-// noted returns a text for a stream, behind a mark or margin of so many columns: on a terminal no
+// noted returns a text for a stream, behind a mark or margin of that many columns: on a terminal no
 // part of it looks like another line.
 func noted(stream any, text string, margin int) string {
 	if isTerminal(stream) {
@@ -81,13 +78,13 @@ func (a *app) printNextStep(e *tool.Error) {
 	}
 }
 
-// jsonOutcome is the object of --json for tools without a contract's own.
+// jsonOutcome is the --json object for tools without a contract's own.
 type jsonOutcome struct {
 	Tool          string          `json:"tool"`
 	Success       bool            `json:"success"`
 	Output        string          `json:"output"`
 	Structured    json.RawMessage `json:"structured,omitempty"`
-	Contents      []tool.Content  `json:"contents,omitempty"` // when they are more than text
+	Contents      []tool.Content  `json:"contents,omitempty"` // if more than text
 	FilesAffected []string        `json:"files_affected"`
 	ExecutionTime int64           `json:"execution_time_ms"`
 	Error         *tool.Error     `json:"error,omitempty"`
@@ -124,8 +121,8 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 	return writeJSON(a.out, out)
 }
 
-// envelope is a contract's own object, on the command line alone with the tool's name in front if
-// the contract has it.
+// envelope returns a contract's own object, on the command line with the tool's name in front if the
+// contract has it.
 func (a *app) envelope(o *host.Outcome) json.RawMessage {
 	members, ok := bytes.CutPrefix(o.Result.Structured, []byte("{"))
 	if !a.toolset().NamedInJSON || !ok {
@@ -141,7 +138,6 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// writeIndented writes v for programs and curious people.
 func writeIndented(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -178,7 +174,6 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 	return nil
 }
 
-// printWhere prints a call's affected files and duration.
 func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 	for _, file := range change.Bounded(slices.Sorted(slices.Values(o.Result.FilesAffected))) {
 		if !filepath.IsAbs(file) {
@@ -189,22 +184,21 @@ func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 	fmt.Fprintf(w, "  Time: %s\n", shortDuration(o.Duration))
 }
 
-// printFailure prints how a call failed.
 func (a *app) printFailure(o *host.Outcome) error {
 	if o.Envelope && o.Result != nil {
 		mark := ""
-		if a.toolset().Crossed && isTerminal(a.err) { // a program reads the contract's text alone
+		if a.toolset().Crossed && isTerminal(a.err) { // a program reads only the contract's text
 			mark = a.painter.red("✗") + " "
 		}
 		fmt.Fprintln(a.err, mark+strings.TrimSuffix(o.Result.Text(), "\n"))
-		if a.toolset().BareErrors { // whose text is the error alone
+		if a.toolset().BareErrors { // its text is only the error
 			a.printNextStep(o.Err)
 		}
 		return nil
 	}
 	text := ownText(o)
 	if strings.Contains(o.Err.Message, strings.TrimSpace(text)) {
-		text = "" // no output, but the tool's own words for the error
+		text = "" // not output, but the tool's words for the error
 	}
 	if text != "" {
 		fmt.Fprintln(a.out, strings.TrimSuffix(text, "\n"))
@@ -213,7 +207,7 @@ func (a *app) printFailure(o *host.Outcome) error {
 	return nil
 }
 
-// unsaid is the error of a call without what the tool's own text says already.
+// unsaid returns a call's error without what the tool's text says already.
 func unsaid(o *host.Outcome, text string) *tool.Error {
 	e := *o.Err
 	if e.Message != "" && strings.Contains(strings.ToLower(text), strings.ToLower(e.Message)) {
@@ -225,7 +219,8 @@ func unsaid(o *host.Outcome, text string) *tool.Error {
 	return &e
 }
 
-// ownText is the tool's own text, such as a command's output, also of a failed call, but not the host's error.
+// ownText returns the tool's own text, such as a command's output, even of a failed call, but not the host's
+// error.
 func ownText(o *host.Outcome) string {
 	text := o.Result.Text()
 	if o.Err != nil && text == host.ErrorResult(o.Err).Text() {
@@ -234,7 +229,6 @@ func ownText(o *host.Outcome) string {
 	return text
 }
 
-// printPlan prints the result of a dry run.
 func (a *app) printPlan(o *host.Outcome) {
 	dangerous := o.Definition != nil && o.Definition.Risk == tool.Dangerous // may change more than its plan names, as a shell does
 	switch {

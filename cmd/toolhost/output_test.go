@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// A terminal gets the colours of mistakes in agent.hcl as sequences, not spelled out.
+// A terminal gets the colours of mistakes in agent.hcl as sequences, not escaped.
 func TestColoursOfMistakes(t *testing.T) {
 	_, found := config.Parse("agent.hcl", []byte("tool \"x\" {\n  comand = [\"true\"]\n}\n"), config.LoadOptions{})
 	require.NotEmpty(t, found)

@@ -27,12 +27,11 @@ func (a *app) pluginCommand() *cobra.Command {
 	return c
 }
 
-// pluginState is a plugin in the JSON of toolhost plugin list.
 type pluginState struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
 	Shipped bool   `json:"shipped,omitempty"`
-	// Version, SHA256 and Tools (their number) are left out where they are not known.
+	// Version, SHA256 and Tools (their number) are omitted if unknown.
 	Version string `json:"version,omitempty"`
 	SHA256  string `json:"sha256,omitempty"`
 	Tools   int    `json:"tools,omitempty"`
@@ -107,5 +106,4 @@ func (a *app) listPlugins(states []pluginState) error {
 	return nil
 }
 
-// indented sets further lines of a text under its first.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

@@ -25,7 +25,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// pluginUser is a user with a home, who runs toolhost in a directory.
+// pluginUser is a user with a home, running toolhost in a directory.
 type pluginUser struct {
 	t    *testing.T
 	home string
@@ -51,14 +51,13 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// in is the same user in another directory.
 func (u *pluginUser) in(dir string) *pluginUser {
 	other := *u
 	other.dir = dir
 	return &other
 }
 
-// run runs toolhost and gives its output and exit code.
+// run runs toolhost and returns its output and exit code.
 func (u *pluginUser) run(args ...string) (stdout, stderr string, code int) {
 	u.t.Helper()
 	cmd := exec.CommandContext(u.t.Context(), filepath.Join(binaries, "toolhost"), args...)
@@ -69,7 +68,6 @@ func (u *pluginUser) run(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// must runs toolhost, which has to succeed.
 func (u *pluginUser) must(args ...string) string {
 	u.t.Helper()
 	out, errs, code := u.run(args...)
@@ -77,7 +75,7 @@ func (u *pluginUser) must(args ...string) string {
 	return out
 }
 
-// fails runs toolhost, which has to fail with that exit code and say why.
+// fails runs toolhost, which must fail with that exit code and message.
 func (u *pluginUser) fails(code int, says string, args ...string) {
 	u.t.Helper()
 	out, errs, got := u.run(args...)
@@ -97,8 +95,8 @@ func (u *pluginUser) write(name, text string) {
 	require.NoError(u.t, os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o644))
 }
 
-// A new author: from an empty folder to a plugin that is tested, installed and
-// called, by three commands and less than forty lines of Go.
+// A new author gets from an empty folder to a tested, installed and called plugin by three commands and
+// less than forty lines of Go.
 func TestNewAuthor(t *testing.T) {
 	testneed.NotShort(t, "builds and tests a project")
 	u := newPluginUser(t)
@@ -113,14 +111,13 @@ func TestNewAuthor(t *testing.T) {
 	u.must("plugin", "verify")
 	u.fails(2, "is no release", "plugin", "new", "other")
 
-	// A test that fails keeps it from being installed.
+	// A failing test prevents installation.
 	u.write("hello/main.go", strings.Replace(u.read("hello/main.go"), "Hello, ", "Bye, ", 1))
 	u.fails(1, "got {\"greeting\":\"Bye, World!\"}", "plugin", "install", "./hello")
 	assert.Equal(t, "{\"greeting\":\"Hello, World!\"}\n", u.must("call", "hello_greet", "name=World"))
 }
 
-// release builds the test plugin in a version, once for all tests, as a program
-// and an archive.
+// release builds a version of the test plugin, once for all tests, as a program and an archive.
 func release(t *testing.T, version string) (program, archive []byte) {
 	t.Helper()
 	path := filepath.Join(binaries, "plugins", version)
@@ -144,8 +141,7 @@ func release(t *testing.T, version string) (program, archive []byte) {
 	return program, b.Bytes()
 }
 
-// overwrite writes over a program that has run just now: as long as it is ending
-// still nobody can.
+// overwrite overwrites a program that has just run: that fails until it has ended.
 func overwrite(t *testing.T, path string, data []byte) {
 	t.Helper()
 	eventually(t, path+" can be written", func() bool { return testfile.WriteWhole(path, data, 0o755) == nil })
@@ -189,8 +185,8 @@ func (p *publisher) publish(version string, archive []byte) {
 	p.files[path+".minisig"] = minisign.Sign(p.key, archive)
 }
 
-// A user installs a signed plugin from the web, shares it between projects,
-// updates and removes it, and nothing that was changed is run.
+// A user installs a signed plugin from the web, shares it between projects, updates and removes it, and
+// nothing changed is run.
 func TestPluginLife(t *testing.T) {
 	testneed.NotShort(t, "builds a plugin")
 	testneed.OnlyOn(t, "linux", "it has the test's certificate trusted through SSL_CERT_FILE")
@@ -202,7 +198,7 @@ func TestPluginLife(t *testing.T) {
 	site.publish("1.1.0", secondArchive)
 	address := site.URL + "/tell_{version}_{os}_{arch}.tar.gz"
 
-	u.fails(1, "127.0.0.1", "plugin", "install", address, "--version", "1.0.0") // not opened by agent.hcl
+	u.fails(1, "127.0.0.1", "plugin", "install", address, "--version", "1.0.0") // not allowed by agent.hcl
 	u.write("agent.hcl", "web { allow = [\"127.0.0.1\"] }\n")
 	u.must("trust", "--yes")
 	u.fails(1, "SHA-256", "plugin", "install", address, "--version", "1.0.0", "--sha256", strings.Repeat("0", 64))
@@ -237,14 +233,14 @@ func TestPluginLife(t *testing.T) {
 	u.must("call", "write_file", "path=a", "content=b", "--yes")
 	assert.Contains(t, u.must("plugin", "list"), "not the one that was locked")
 
-	// The message names the command that repairs it, which does.
+	// The message names the command that repairs it.
 	u.fails(1, "Run toolhost plugin install, which takes the locked program from ", "call", "tell_version")
 	u.fails(1, "Run toolhost plugin install, which takes the locked program from ", "plugin", "verify")
 	assert.Contains(t, u.must("plugin", "install"), "Installed tell 1.0.0")
 	u.must("plugin", "verify")
 	assert.Contains(t, u.must("plugin", "install"), "tell is installed.")
 
-	// It is installed again from where the lock says, and has to be the same.
+	// It is reinstalled from the lock's origin, and must be the same.
 	u.must("plugin", "remove", "tell")
 	u.fails(2, "is not installed", "call", "tell_version")
 	site.publish("1.0.0", secondArchive)
@@ -253,7 +249,7 @@ func TestPluginLife(t *testing.T) {
 	u.must("plugin", "install")
 	assert.Equal(t, "version 1.0.0\n", u.must("call", "tell_version"))
 
-	// The lock holds; an update moves it.
+	// The lock stays; an update moves it.
 	u.write("agent.hcl", strings.Replace(u.read("agent.hcl"), `"1.0.0"`, `"~> 1.1"`, 1))
 	u.must("trust", "--yes")
 	u.fails(2, "locked at 1.0.0, and agent.hcl wants ~> 1.1", "call", "tell_version")
@@ -264,7 +260,7 @@ func TestPluginLife(t *testing.T) {
 	assert.Equal(t, "version 1.1.0\n", u.must("call", "tell_version"))
 	assert.Equal(t, "version 1.0.0\n", other.must("call", "tell_version"), "the other project keeps its version")
 
-	// What is granted is shown before it runs, and holds.
+	// Grants are shown before it runs, and apply.
 	u.write("agent.hcl", strings.Replace(u.read("agent.hcl"), "source", "permissions = []\n  source", 1))
 	u.must("trust", "--yes")
 	out = u.must("plugin", "describe", "tell")
@@ -274,9 +270,8 @@ func TestPluginLife(t *testing.T) {
 	u.fails(1, "was not granted", "call", "tell_all", "--yes")
 }
 
-// An update that finds another program under the locked version says so, and
-// takes it after a yes alone; it shows what the tools say now, and what the lock
-// does not cover.
+// An update that finds another program under the locked version says so, and installs it only after a
+// yes; it shows what the tools now say, and what the lock does not cover.
 func TestUpdateUnderTheSameVersion(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
@@ -333,8 +328,7 @@ func TestPluginTest(t *testing.T) {
 	u.fails(1, "ended before the handshake", "plugin", "test", "./other")
 }
 
-// A plugin's settings are checked with their lines, and those that it calls
-// sensitive are shown nowhere.
+// A plugin's settings are checked with their lines, and sensitive ones are never shown.
 func TestPluginSettings(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
@@ -343,7 +337,7 @@ func TestPluginSettings(t *testing.T) {
 	u.must("trust", "--yes")
 	u.fails(1, "agent.hcl:5", "plugin", "describe", "tell")
 	u.fails(1, "agent.hcl:4", "plugin", "describe", "tell")
-	for range 3 { // however often the plugin failed before
+	for range 3 { // regardless of earlier failures
 		out, errs, code := u.run("validate", "--json")
 		assert.Equal(t, 2, code, errs)
 		var report struct{ Diagnostics []map[string]any }
@@ -370,7 +364,7 @@ func TestPluginSettings(t *testing.T) {
 	assert.Error(t, err, "found in %s", out)
 }
 
-// A plugin that is run from a path is locked by its content.
+// A plugin run from a path is locked by its content.
 func TestLockedPath(t *testing.T) {
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")

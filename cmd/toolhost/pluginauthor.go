@@ -55,8 +55,7 @@ change as well.`,
 	return c
 }
 
-// released gives a version that can be downloaded, "" for that of a build from
-// a checkout.
+// released returns a version that can be downloaded, "" for a build from a checkout.
 func released(version string) string {
 	if regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?$`).MatchString(version) {
 		return version
@@ -110,8 +109,8 @@ if no check failed, else 1.`,
 	return c
 }
 
-// printReport prints a line for each check and one with their counts. Checks that were
-// skipped because the plugin does not start are only counted.
+// printReport prints a line for each check and one with their counts. Checks skipped because the plugin
+// does not start are only counted.
 func (a *app) printReport(r *conformance.Report) error {
 	marks := map[conformance.Outcome]string{
 		conformance.Pass: a.painter.green("✓"), conformance.Fail: a.painter.red("✗"), conformance.Skip: a.painter.dim("-"),

@@ -20,9 +20,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/install"
 )
 
-// agreeTo shows what an update of a plugin would change, before it is
-// installed, and asks where the version is the locked one and the program is
-// another: a version names one program.
+// agreeTo shows what an update of a plugin would change before its installation, and asks if the
+// version is the locked one but the program differs: a version names one program.
 func (a *app) agreeTo(ctx context.Context, o *owned, c config.Plugin, next *install.Manifest, yes bool) error {
 	locked := o.lock.Entry(c.Name)
 	var before *plugins.Description
@@ -62,8 +61,8 @@ func (a *app) agreeTo(ctx context.Context, o *owned, c config.Plugin, next *inst
 	return err
 }
 
-// showToolChanges shows how the tools of a plugin differ: their names,
-// descriptions, parameters, risks and permissions.
+// showToolChanges shows the differences between a plugin's tools: names, descriptions, parameters,
+// risks and permissions.
 func (a *app) showToolChanges(before, now *plugins.Description) {
 	if before == nil {
 		fmt.Fprintln(a.out, "  The locked version is not installed here, so its tools cannot be compared.")
@@ -77,7 +76,6 @@ func (a *app) showToolChanges(before, now *plugins.Description) {
 	a.printDiff(show.Text(diff))
 }
 
-// toolsText is the tools of a plugin as text.
 func toolsText(d *plugins.Description) string {
 	var b strings.Builder
 	if len(d.Services) > 0 {
@@ -93,7 +91,7 @@ func toolsText(d *plugins.Description) string {
 	return b.String()
 }
 
-// compact is JSON without blanks: what is kept has others than what a plugin answers.
+// compact removes blanks from JSON: stored JSON has others than a plugin's answer.
 func compact(data json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, data) != nil {
@@ -102,8 +100,7 @@ func compact(data json.RawMessage) string {
 	return b.String()
 }
 
-// noteUnlocked says what the lock file does not cover: it has the checksum of
-// the program alone.
+// noteUnlocked reports what the lock file does not cover: it has only the program's checksum.
 func (a *app) noteUnlocked(found *install.Installed) {
 	var parts []string
 	files := 0
@@ -125,7 +122,7 @@ func (a *app) noteUnlocked(found *install.Installed) {
 	}
 }
 
-// interpreter is what the first line of a script names, "" for another program.
+// interpreter returns the interpreter in a script's first line, "" for other programs.
 func interpreter(program string) string {
 	file, err := os.Open(program)
 	if err != nil {

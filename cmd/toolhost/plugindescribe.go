@@ -16,11 +16,10 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
-// described is a plugin in the JSON of toolhost plugin describe.
 type described struct {
 	*plugins.Description
-	// Asked are the permissions that any of the tools asks for, Granted those
-	// that the plugin's block gives; Refused are tools that ask for others.
+	// Asked are the permissions that the tools need, Granted those that the plugin's block grants;
+	// Refused are the tools that need others.
 	Asked   []tool.Permission `json:"permissions_asked"`
 	Granted []tool.Permission `json:"permissions_granted"`
 	Refused []string          `json:"tools_refused"`
@@ -56,10 +55,10 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 	return c
 }
 
-// grants sets what a plugin asks for beside what agent.hcl gives it.
+// grants compares what a plugin asks for with what agent.hcl grants.
 func grants(p *project.Project, name string, d *plugins.Description) described {
 	out := described{Description: d, Asked: asked(d.Tools), Refused: []string{}}
-	out.Granted = out.Asked // a shipped plugin has what it asks for
+	out.Granted = out.Asked // a shipped plugin gets what it asks for
 	i := slices.IndexFunc(p.Config().Plugins, func(c config.Plugin) bool { return c.Name == name })
 	if i < 0 {
 		return out
@@ -80,7 +79,6 @@ func grants(p *project.Project, name string, d *plugins.Description) described {
 	return out
 }
 
-// asked are the permissions that any of the tools asks for, in order.
 func asked(defs []*tool.Definition) []tool.Permission {
 	all := []tool.Permission{}
 	for _, def := range defs {

@@ -24,7 +24,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// installFlags are those of toolhost plugin install.
 type installFlags struct {
 	version, sha256, key string
 	noAdd, skipTests     bool
@@ -65,7 +64,6 @@ they came from, and have to be the same.`,
 	return c
 }
 
-// newInstaller makes an installer for the plugins of this user.
 func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
 	dir, err := install.Dir()
 	if err != nil {
@@ -81,7 +79,7 @@ func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
 	}, nil
 }
 
-// inspect asks a program what it offers, confined and in an empty workspace.
+// inspect describes a program, confined and in an empty workspace.
 func (a *app) inspect(ctx context.Context, program string) (*plugins.Description, error) {
 	workspace, err := os.MkdirTemp("", "toolhost-inspect-")
 	if err != nil {
@@ -137,7 +135,7 @@ func (f installFlags) request(source string) (install.Request, error) {
 	return r, err
 }
 
-// showInstalled tells what has come, before it is used.
+// showInstalled shows an installed plugin before its use.
 func (a *app) showInstalled(found *install.Installed) {
 	d := found.Description
 	fmt.Fprintf(a.out, "Installed %s %s (%s).\n", a.painter.bold(show.Line(found.Name)), show.Line(found.Version),
@@ -152,7 +150,6 @@ func (a *app) showInstalled(found *install.Installed) {
 	a.noteUnlocked(found)
 }
 
-// listInstalled lists the plugins of this user.
 func (a *app) listInstalled(asJSON bool) error {
 	dir, err := install.Dir()
 	if err != nil {
@@ -170,7 +167,7 @@ func (a *app) listInstalled(asJSON bool) error {
 	return w.Flush()
 }
 
-// declare adds a plugin to agent.hcl, unless it is there, and to the lock.
+// declare adds a plugin to agent.hcl, unless present, and to the lock.
 func (a *app) declare(cfg *config.Config, path string, found *install.Installed, constraint string) error {
 	lock, diags := pluginlock.Open(path)
 	if diags.HasErrors() {
@@ -196,8 +193,8 @@ func (a *app) declare(cfg *config.Config, path string, found *install.Installed,
 	return lock.Write()
 }
 
-// addBlock declares a plugin. A file that was approved, or that there was none
-// of, stays approved: the change is the user's own.
+// addBlock declares a plugin. A file that was approved, or did not exist, is then approved: the change
+// is the user's own.
 func (a *app) addBlock(cfg *config.Config, path, name, constraint string) error {
 	old, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
@@ -225,19 +222,18 @@ func (a *app) approvedText(path string, text []byte) bool {
 	return !diags.HasErrors() && a.approved(cfg)
 }
 
-// approved reports whether a file has been approved as it is, for good.
+// approved reports whether a file is approved as it is, beyond this run.
 func (a *app) approved(cfg *config.Config) bool {
 	cfg.Judge()
 	store, err := a.trustStore(cfg)
 	return err == nil && agentfile.Holds(store, cfg)
 }
 
-// lockedVersions gives the versions of the plugins that are locked.
 func lockedVersions(cfg *config.Config, path string) func(name string) string {
 	return func(name string) string {
 		lock, diags := pluginlock.Open(path)
 		if diags.HasErrors() {
-			return "" // which declaring it reports
+			return "" // declaring it reports that
 		}
 		for _, c := range cfg.Plugins {
 			if entry := lock.Entry(c.Name); c.Source == name && c.Installed() && entry != nil {
@@ -248,8 +244,8 @@ func lockedVersions(cfg *config.Config, path string) func(name string) string {
 	}
 }
 
-// mayInstall refuses to install what a file names that nobody has approved: a
-// repository would choose what is built and run.
+// mayInstall refuses to install what an unapproved file names: a repository would choose what is built
+// and run.
 func (a *app) mayInstall(cfg *config.Config, lock *pluginlock.Lock, list []config.Plugin) error {
 	if len(list) == 0 || a.flags.config != "" || a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1" ||
 		a.approved(cfg) {
@@ -267,7 +263,7 @@ func (a *app) mayInstall(cfg *config.Config, lock *pluginlock.Lock, list []confi
 		"%s is not approved, and it names what would be installed and run: %s", cfg.Path, strings.Join(named, ", "))
 }
 
-// installLocked installs what the lock file names and is missing.
+// installLocked installs missing plugins of the lock file.
 func (a *app) installLocked(ctx context.Context, flags installFlags) error {
 	cfg, _, err := a.ownConfig()
 	if err != nil {

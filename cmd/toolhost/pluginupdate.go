@@ -39,7 +39,6 @@ func (a *app) owned() (*owned, error) {
 	return &owned{cfg, path, lock}, err
 }
 
-// openLock opens the lock of a configuration.
 func (a *app) openLock(cfg *config.Config) (*pluginlock.Lock, error) {
 	lock, diags := pluginlock.For(cfg)
 	if diags.HasErrors() {
@@ -48,7 +47,7 @@ func (a *app) openLock(cfg *config.Config) (*pluginlock.Lock, error) {
 	return lock, nil
 }
 
-// chosen are the plugins of those names, all with none.
+// chosen returns the plugins of those names, or all if there are none.
 func (o *owned) chosen(names []string) ([]config.Plugin, error) {
 	if len(names) == 0 {
 		return o.cfg.Plugins, nil
@@ -88,7 +87,6 @@ locked version needs your confirmation.`,
 	return c
 }
 
-// updateFlags are those of toolhost plugin update.
 type updateFlags struct {
 	version        string
 	skipTests, yes bool
@@ -114,7 +112,7 @@ func (a *app) update(ctx context.Context, names []string, flags updateFlags) err
 		locked := o.lock.Entry(c.Name)
 		switch {
 		case !c.Installed():
-			continue // toolhost plugin lock is for programs of one's own
+			continue // toolhost plugin lock is for one's own programs
 		case locked == nil || locked.From == "":
 			return usagef("Run toolhost plugin install SOURCE.", "nothing says where plugin %s comes from", c.Name)
 		case strings.Contains(locked.From, "{version}") && flags.version == "":
@@ -198,7 +196,7 @@ machines are added, of plugins whose source has them; nothing of these is run.`,
 	return c
 }
 
-// lockedPlugin is a plugin in the JSON of toolhost plugin lock, with its checksums by platform.
+// lockedPlugin is a plugin in the JSON output of toolhost plugin lock, with its checksums by platform.
 type lockedPlugin struct {
 	Name    string            `json:"name"`
 	Version string            `json:"version"`
@@ -239,7 +237,7 @@ func (a *app) lock(ctx context.Context, names, platforms []string, asJSON bool) 
 	return nil
 }
 
-// pin locks one plugin as it is now, for further platforms too.
+// pin locks a plugin's present program, for further platforms too.
 func (o *owned) pin(ctx context.Context, in *install.Installer, c config.Plugin,
 	platforms []string) (config.LockedPlugin, error) {
 	entry, found, err := o.lock.Pin(c)
@@ -251,7 +249,6 @@ func (o *owned) pin(ctx context.Context, in *install.Installer, c config.Plugin,
 	return entry, err
 }
 
-// verified is a plugin in the JSON of toolhost plugin verify.
 type verified struct {
 	Name      string             `json:"name"`
 	OK        bool               `json:"ok"`
@@ -329,8 +326,8 @@ func (o *owned) verify(c config.Plugin) verified {
 	return v
 }
 
-// ownConfig is the project's agent.hcl for commands that change it or its lock,
-// approved or not. The path need not exist yet.
+// ownConfig returns the project's agent.hcl for commands that change it or its lock, approved or not.
+// The path need not exist.
 func (a *app) ownConfig() (*config.Config, string, error) {
 	path, err := a.configPath()
 	if err != nil {
@@ -343,7 +340,6 @@ func (a *app) ownConfig() (*config.Config, string, error) {
 	return cfg, path, err
 }
 
-// note tells the user something beside the result.
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.err, "%s\n", show.Line(fmt.Sprintf(format, args...)))
 }

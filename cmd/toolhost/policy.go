@@ -38,7 +38,7 @@ would see it. Nothing is run.`,
 			}
 			proposal, err := p.Host.Session("cli").Propose(c.Context(), host.Request{Tool: args[0], Params: params})
 			if code := tool.CodeOf(err); code == tool.NotFound || code == tool.InvalidArgument {
-				return usage(err) // as call has it
+				return usage(err) // as in call
 			}
 			if err != nil {
 				return err
@@ -62,8 +62,7 @@ would see it. Nothing is run.`,
 	return c
 }
 
-// explainCall shows what was decided on, as the approver sees
-// it.
+// explainCall shows the call as the approver sees it.
 func (a *app) explainCall(ctx context.Context, p *project.Project, request host.Request) error {
 	outcome, err := p.Host.Session("cli").Preview(ctx, request)
 	if err != nil {
@@ -71,7 +70,7 @@ func (a *app) explainCall(ctx context.Context, p *project.Project, request host.
 		return nil
 	}
 	q := outcome.Question()
-	q.Reason = "" // is said already
+	q.Reason = "" // already shown
 	fmt.Fprintln(a.out)
 	return a.page(ctx, a.out, q.Body(cmp.Or(terminalWidth(a.out), show.Width)))
 }
@@ -139,7 +138,7 @@ func listRules(out io.Writer, rules []policy.Rule) {
 	_ = w.Flush()
 }
 
-// reaching is what a rule about a connection matches, "" for another.
+// reaching describes a rule about a connection, "" for others.
 func reaching(to string) string {
 	if to == "" {
 		return ""
@@ -147,7 +146,7 @@ func reaching(to string) string {
 	return "connections to " + to
 }
 
-// lasting says until when a rule holds.
+// lasting returns when a rule ends, for people.
 func lasting(until time.Time) string {
 	if until.IsZero() {
 		return "removed"

@@ -18,16 +18,14 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// exampleProject is a copy of a project in examples/, as a user with a home of
-// its own has it, who has approved nothing yet.
+// exampleProject is a copy of a project in examples/, for a user with a new home and no approvals.
 type exampleProject struct {
 	t   *testing.T
 	dir string
 	env []string
 }
 
-// copyExample copies a project, without what was made in it. The variables of
-// more are set, too.
+// copyExample copies a project, without build results, and sets the variables in more.
 func copyExample(t *testing.T, name string, more ...string) *exampleProject {
 	t.Helper()
 	made := []string{".agent", ".task", "bin", "out", ".venv", "app.db"}
@@ -58,7 +56,6 @@ func copyExample(t *testing.T, name string, more ...string) *exampleProject {
 	return &exampleProject{t, dir, env}
 }
 
-// run runs a program in the project.
 func (p *exampleProject) run(name string, args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.t.Context(), name, args...)
@@ -78,7 +75,6 @@ func (p *exampleProject) toolhost(args ...string) (stdout, stderr string, code i
 	return p.run(filepath.Join(binaries, "toolhost"), args...)
 }
 
-// read reads a file of the project.
 func (p *exampleProject) read(name string) string {
 	p.t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, name))
@@ -86,8 +82,8 @@ func (p *exampleProject) read(name string) string {
 	return string(data)
 }
 
-// approve does nothing with the tools of agent.hcl before toolhost trust, and
-// finds nothing to say of the file after it. Own are tools that it declares.
+// approve checks that agent.hcl's tools work only after toolhost trust, and that the file then needs no
+// remark. own are its tools.
 func (p *exampleProject) approve(own ...string) {
 	p.t.Helper()
 	listed, stderr, code := p.toolhost("list")
@@ -111,8 +107,7 @@ func (p *exampleProject) approve(own ...string) {
 	}
 }
 
-// projectCall is a call of a tool and what is seen of it: a regular expression
-// for what it prints, which where it fails has its error after it.
+// projectCall is a tool's call and a regular expression for its output, followed by any error.
 type projectCall struct {
 	args  []string
 	want  string
@@ -133,7 +128,7 @@ func (p *exampleProject) calls(calls []projectCall) {
 	}
 }
 
-// commands are those of the project's README, which fits on a screen.
+// commands returns those of the project's README, which fits on a screen.
 func (p *exampleProject) commands() []string {
 	p.t.Helper()
 	page := p.read("README.md")
@@ -141,7 +136,7 @@ func (p *exampleProject) commands() []string {
 	return fenced(page, "sh")
 }
 
-// shell runs commands as one types them, and gives what they print.
+// shell runs commands as typed, and returns their output.
 func (p *exampleProject) shell(script string) (stdout string) {
 	p.t.Helper()
 	stdout, stderr, code := p.run("sh", "-euc", script)
@@ -214,8 +209,8 @@ func TestPythonProject(t *testing.T) {
 	assert.Contains(t, p.shell(strings.Join(p.commands(), "\n")), "six,89.00,quantity is not a number")
 }
 
-// TestGoProject builds the project's programs as its README says. In the
-// repository they belong to toolhost's module; a copy elsewhere gets one.
+// TestGoProject builds the project's programs as its README says. In the repository they belong to
+// toolhost's module; a copy elsewhere gets one.
 func TestGoProject(t *testing.T) {
 	testneed.NotShort(t, "builds and tests a project")
 	installed(t, "go")
@@ -264,8 +259,7 @@ func TestGoProject(t *testing.T) {
 	assert.Contains(t, p.shell(commands[1]), `{"number":"0004","title":"Prices are net"}`)
 }
 
-// build runs the command that builds the project's programs, in a module that
-// takes toolhost from this checkout.
+// build runs the project's build command, in a module that takes toolhost from this checkout.
 func (p *exampleProject) build(command string) {
 	p.t.Helper()
 	root, err := filepath.Abs("../..")
@@ -275,7 +269,7 @@ func (p *exampleProject) build(command string) {
 		require.NoError(p.t, err)
 		require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), data, 0o644))
 	}
-	p.shell("export GOFLAGS=\"${GOFLAGS-} -mod=mod\"\n" + // as make has them: what is built already is taken
+	p.shell("export GOFLAGS=\"${GOFLAGS-} -mod=mod\"\n" + // as in the Makefile, to share its build cache
 		"go mod edit -module=example.org/shop/tools -require=github.com/toolhost/toolhost@v0.0.0 " +
 		"-replace=github.com/toolhost/toolhost='" + root + "'\n" + command)
 	require.NoError(p.t,

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPromisesHaveTests keeps docs/SECURITY.md true: testdata/promises.txt names tests
-// for every promise, and every test that it names exists.
+// TestPromisesHaveTests compares docs/SECURITY.md with testdata/promises.txt, which names existing
+// tests for every promise.
 func TestPromisesHaveTests(t *testing.T) {
 	text, err := os.ReadFile("../../docs/SECURITY.md")
 	require.NoError(t, err)
@@ -42,9 +42,8 @@ func TestPromisesHaveTests(t *testing.T) {
 	}
 }
 
-// walkRepository walks what the repository holds at its root. The root itself is
-// not listed: builds and calls leave files there, and go test would run this whole
-// package again after each of them.
+// walkRepository walks what the repository holds at its root. The root itself is not listed: builds and
+// calls leave files there, and go test would rerun this whole package after each of them.
 func walkRepository(t *testing.T, visit fs.WalkDirFunc) {
 	t.Helper()
 	for _, name := range []string{".ci", "builtin", "cmd", "config", "docs", "examples", "fleet", "host", "internal",
@@ -53,7 +52,7 @@ func walkRepository(t *testing.T, visit fs.WalkDirFunc) {
 	}
 }
 
-// testsOfTheRepository are the names of all tests and fuzz targets.
+// testsOfTheRepository returns the names of all tests and fuzz targets.
 func testsOfTheRepository(t *testing.T) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)

@@ -79,11 +79,11 @@ func (a *app) askVerdict(ctx context.Context) (v host.Verdict, reason string, er
 	}
 }
 
-// keeper stores a text that is too long for one screen, and gives the file.
+// keeper stores a text that is too long for a screen, and returns the file.
 type keeper func(text string) (file string, err error)
 
-// showApproval shows a call before it is approved. If the first lines have left the screen, the
-// last repeat what it is about.
+// showApproval shows a call before its approval. If the first lines have scrolled away, the last repeat
+// what it is about.
 func (a *app) showApproval(ctx context.Context, o *host.Outcome, keep keeper) error {
 	q, width := o.Question(), cmp.Or(terminalWidth(a.err), show.Width)
 	body := q.Body(width)
@@ -102,10 +102,10 @@ func (a *app) showApproval(ctx context.Context, o *host.Outcome, keep keeper) er
 	return nil
 }
 
-// mostLines is how many lines of a question a terminal shows at one time, about.
+// mostLines is roughly how many lines of a question a terminal shows at a time.
 const mostLines = 30
 
-// readLine prompts and reads a line, unless ctx ends first. ended is true at the end of input.
+// readLine prompts and reads a line, unless ctx ends first. ended reports the end of input.
 func (a *app) readLine(ctx context.Context, prompt string) (line string, ended bool, err error) {
 	type reading struct {
 		line string
@@ -120,7 +120,7 @@ func (a *app) readLine(ctx context.Context, prompt string) (line string, ended b
 	select {
 	case r := <-read:
 		if r.err != nil {
-			fmt.Fprintln(a.err) // the line of the prompt has no end yet
+			fmt.Fprintln(a.err) // ends the prompt's line
 		}
 		return r.line, r.err != nil, nil
 	case <-ctx.Done():

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pruneFlags are the flags of toolhost prune.
 type pruneFlags struct {
 	olderThan string
 	maxMB     int64

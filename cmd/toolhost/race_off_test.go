@@ -2,5 +2,5 @@
 
 package main
 
-// raceEnabled has the programs built with the race detector as well.
+// raceEnabled builds the programs with the race detector too.
 const raceEnabled = false

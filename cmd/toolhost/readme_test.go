@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readmeBlocks are the code blocks of a language in the README.
 func readmeBlocks(t *testing.T, language string) []string {
 	t.Helper()
 	data, err := os.ReadFile("../../README.md")
@@ -19,7 +18,7 @@ func readmeBlocks(t *testing.T, language string) []string {
 	return fenced(string(data), language)
 }
 
-// TestREADMECommands runs the commands that the README shows to begin with.
+// TestREADMECommands runs the README's first commands.
 func TestREADMECommands(t *testing.T) {
 	ran := 0
 	for _, block := range readmeBlocks(t, "sh") {
@@ -41,8 +40,7 @@ func TestREADMECommands(t *testing.T) {
 	assert.Equal(t, 1, ran, "the README shows how to begin")
 }
 
-// TestREADMEAgentHCL pastes the README's agent.hcl into a project that has
-// nothing of what it names.
+// TestREADMEAgentHCL pastes the README's agent.hcl into a project that has nothing it names.
 func TestREADMEAgentHCL(t *testing.T) {
 	checked := 0
 	for _, block := range readmeBlocks(t, "hcl") {

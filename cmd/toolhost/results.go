@@ -9,10 +9,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// resultForms are the forms of results in --json for the toolsets of model APIs.
 var resultForms = map[string]func(*host.Outcome) any{"anthropic": toolResultBlock, "openai": functionOutput}
 
-// toolResultBlock is a tool_result block of the Messages API.
+// toolResultBlock returns a tool_result block of the Messages API.
 func toolResultBlock(o *host.Outcome) any {
 	type source struct {
 		Type      string `json:"type"`
@@ -40,8 +39,8 @@ func toolResultBlock(o *host.Outcome) any {
 	}{"tool_result", o.RequestID, content, o.Err != nil}
 }
 
-// functionOutput is the Responses API's item for a call: of its own tools shell and apply_patch, or
-// of a function.
+// functionOutput returns the Responses API's item for a call: of its own tools shell and apply_patch,
+// or of a function.
 func functionOutput(o *host.Outcome) any {
 	var texts []string
 	for _, c := range contentsOf(o) {
@@ -69,7 +68,7 @@ func functionOutput(o *host.Outcome) any {
 	return item{"function_call_output", o.RequestID, "", text}
 }
 
-// contentsOf are those of a result, or the text of an error.
+// contentsOf returns a result's contents, or an error's text.
 func contentsOf(o *host.Outcome) []tool.Content {
 	if o.Result != nil {
 		return o.Result.Contents

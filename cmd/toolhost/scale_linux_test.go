@@ -18,8 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// cost is what a command took: processor time, the memory of its largest process, and
-// how much it printed.
+// cost is what a command took: CPU time, the memory of its largest process, and its output's size.
 type cost struct {
 	time    time.Duration
 	memory  int64
@@ -41,8 +40,7 @@ func costOf(t *testing.T, dir, home string, args ...string) cost {
 	return cost{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss << 10, out.Len()}
 }
 
-// written writes a file piece by piece: what this process has in memory when it starts
-// another counts for that.
+// written writes a file piece by piece: this process's memory counts when it starts another.
 func written(t *testing.T, path string, write func(io.Writer)) {
 	t.Helper()
 	file, err := os.Create(path)
@@ -53,8 +51,8 @@ func written(t *testing.T, path string, write func(io.Writer)) {
 	require.NoError(t, w.Flush())
 }
 
-// TestScale has commands do four times as much: they take at most four times as long,
-// no more memory than there is for them, and what they print stays as short.
+// TestScale quadruples commands' work: they take at most four times as long, no more memory than
+// available, and print as little.
 func TestScale(t *testing.T) {
 	testneed.LongOnly(t, "takes a minute, and processor time counts")
 	const line = "INFO request %d handled by worker, status=200 path=/api/v1/items, some more words to make it longer\n"
@@ -68,7 +66,7 @@ func TestScale(t *testing.T) {
 	for name, c := range map[string]struct {
 		size    int // and four times that
 		prepare func(dir string, n int)
-		before  []string // a call that is not measured
+		before  []string // an unmeasured call
 		args    []string
 		memory  int64 // MiB
 		printed int
@@ -116,7 +114,7 @@ func TestScale(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var costs [2]cost
 			for i, size := range []int{c.size, 4 * c.size} {
-				// The lesser of two: other work on the machine only adds to it.
+				// The lesser of two: other load only adds to it.
 				for range 2 {
 					dir, home := t.TempDir(), t.TempDir()
 					c.prepare(dir, size)
@@ -137,7 +135,7 @@ func TestScale(t *testing.T) {
 				t.Logf("%8d: %s", size, costs[i])
 			}
 			small, large := costs[0], costs[1]
-			const start = 30 * time.Millisecond // what a call takes that does nothing
+			const start = 30 * time.Millisecond // the time of a call that does nothing
 			assert.Less(t, large.time, 5*max(small.time, start)+start, "processor time grows faster than the work")
 			assert.Less(t, large.memory>>20, c.memory, "MiB of the largest process")
 			assert.LessOrEqual(t, large.printed, c.printed, "bytes printed")

@@ -22,10 +22,10 @@ type screen struct {
 	file *os.File
 
 	mu     sync.Mutex
-	status bool // the cursor is in the line of a status
+	status bool // the cursor is in a status line
 }
 
-// onScreen guards a stream that is a terminal. Others get bytes as they are.
+// onScreen guards a stream that is a terminal. Others are unchanged.
 func onScreen(stream io.Writer) io.Writer {
 	file := terminal(stream)
 	if file == nil {
@@ -34,14 +34,13 @@ func onScreen(stream io.Writer) io.Writer {
 	return &screen{Writer: show.Writer{To: file, Pass: colours}, file: file}
 }
 
-// flush writes what is held back of an incomplete end.
+// flush writes an incomplete end that is held back.
 func flush(stream io.Writer) {
 	if s, ok := stream.(*screen); ok {
 		_ = s.Flush()
 	}
 }
 
-// terminal returns the terminal behind a stream, nil if there is none.
 func terminal(stream any) *os.File {
 	switch s := stream.(type) {
 	case *sink:
@@ -56,7 +55,6 @@ func terminal(stream any) *os.File {
 	return nil
 }
 
-// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool { return terminal(stream) != nil }
 
 // raw removes the guard from the standard output.
@@ -68,8 +66,8 @@ func (a *app) raw() {
 	}
 }
 
-// page writes a text whose lines fit the terminal. If it is longer than the terminal, it waits
-// after each screen, so that all is seen; stopping is an error.
+// page writes a text whose lines fit the terminal. If it is longer than the terminal, it waits after
+// each screen, so that all is seen; stopping is an error.
 func (a *app) page(ctx context.Context, to io.Writer, text string) error {
 	rest := strings.SplitAfter(text, "\n")
 	total, step := strings.Count(text, "\n"), a.screenful(to)
@@ -96,7 +94,8 @@ func (a *app) page(ctx context.Context, to io.Writer, text string) error {
 	return err
 }
 
-// screenful is the number of lines to show at a time, 0 for any: not a terminal, or no input to go on.
+// screenful returns the number of lines to show at a time; 0 means all, if not a terminal or without
+// input.
 func (a *app) screenful(to io.Writer) int {
 	file := terminal(to)
 	if file == nil || !isTerminal(a.in) {
@@ -109,7 +108,7 @@ func (a *app) screenful(to io.Writer) int {
 	return max(height-1, 5)
 }
 
-// terminalWidth is a terminal's columns, 0 for other streams.
+// terminalWidth returns a terminal's columns, 0 for other streams.
 func terminalWidth(stream any) int {
 	file := terminal(stream)
 	if file == nil {
@@ -141,8 +140,8 @@ func writeFitting(w io.Writer, text []byte, width int) error {
 	return err
 }
 
-// wrapped breaks a text between words to fit width behind a margin, which the further lines begin
-// with. Width 0 breaks nothing.
+// wrapped breaks a text between words to fit width. Further lines begin with a margin. Width 0 breaks
+// nothing.
 func wrapped(text string, width, margin int) string {
 	const least = 20
 	if width <= 0 || width-margin < least {

@@ -32,8 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildAndRun builds both programs, as a reader of the README would, and runs
-// the tests with them.
+// buildAndRun builds both programs, as the README says, and runs the tests with them.
 func buildAndRun(m *testing.M) (int, error) {
 	dir, err := os.MkdirTemp("", "toolhost-test-")
 	if err != nil {
@@ -52,7 +51,7 @@ func buildAndRun(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// TestScript runs the whole program as a person or a script would.
+// TestScript runs the whole program as a user or script would.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -75,7 +74,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			// [missing:rg] skips a script visibly, or fails it where all must run.
+			// [missing:rg] skips a script visibly, or fails it if all must run.
 			program, ok := strings.CutPrefix(name, "missing:")
 			if !ok {
 				return false, fmt.Errorf("unknown condition %q", name)
@@ -93,8 +92,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// serveWithLogin starts an MCP server that wants a login, and gives the script
-// a browser.
+// serveWithLogin starts an MCP server that requires a login, and gives the script a browser.
 func serveWithLogin(env *testscript.Env) error {
 	server, stop := oauthtest.New()
 	env.Defer(stop)
@@ -108,8 +106,7 @@ func serveWithLogin(env *testscript.Env) error {
 	return errors.Join(os.Mkdir(desktop, 0o755), os.Symlink(self, filepath.Join(desktop, "xdg-open")))
 }
 
-// browse is the browser: it goes to a page and where that leads, or with
-// --where only tells where.
+// browse is the browser: it visits a page and follows it, or with --where only prints the destination.
 func browse(args []string) int {
 	client := http.DefaultClient
 	if args[0] == "--where" {

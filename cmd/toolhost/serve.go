@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
-// serveFlags are the flags of toolhost serve.
 type serveFlags struct {
 	toolsets []string
 	search   bool
@@ -95,7 +94,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	defer stop()
 	offer, err := a.offer(ctx, project.Serving{
 		Search: flags.search, FirstList: a.firstList, TaskAfter: flags.tasks,
-		Broken: !isTerminal(a.in), // a client shows its user nothing of a server that ends
+		Broken: !isTerminal(a.in), // clients show their user nothing of a server that ended
 	})
 	if err != nil && ctx.Err() == nil && !isTerminal(a.in) {
 		return a.serveNotStarted(ctx, err)
@@ -111,7 +110,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	return offer.Server.ServeStdio(ctx, a.in, a.out)
 }
 
-// forFleet reports whether toolhost-hub, which has further flags, has to serve.
+// forFleet reports whether toolhost-hub, which has further flags, must serve.
 func (a *app) forFleet() bool {
 	return slices.ContainsFunc(a.args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
@@ -119,11 +118,11 @@ func (a *app) forFleet() bool {
 	})
 }
 
-// listPatience is how long a list waits for the unknown tools of MCP servers: as long as a start may take.
+// listPatience bounds a list's wait for MCP servers' unknown tools: as long as a start may take.
 const listPatience = time.Hour
 
-// serveGCPercent: little memory is in use, so with Go's 100 a quarter of the time of small calls
-// went into garbage collection; 4 MiB more end it.
+// serveGCPercent: little memory is in use, so with Go's 100 garbage collection took a quarter of the
+// time of small calls; 4 MiB more end that.
 const serveGCPercent = 200
 
 // offer opens the project for the selected toolset and follows its changes until ctx ends.
@@ -139,7 +138,7 @@ func (a *app) offer(ctx context.Context, serving project.Serving) (*project.Offe
 	return offer, a.asUsage(err)
 }
 
-// restartCommand restarts a plugin or MCP server in running sessions.
+// restartCommand returns the command that restarts a plugin or MCP server in running sessions.
 func (a *app) restartCommand(kind sources.Kind, what string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart NAME",

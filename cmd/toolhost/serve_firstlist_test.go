@@ -19,8 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// gatedHCL declares an MCP server that does not speak before the file open is
-// there. It is toolhost itself.
+// gatedHCL declares an MCP server (toolhost itself) that is silent until the file open exists.
 const gatedHCL = `sandbox { level = "off" }
 mcp "slow" {
   command = ["sh", "-c", "while [ ! -e open ]; do sleep 0.02; done; exec '%s' serve --toolset agent --workspace ."]
@@ -30,16 +29,16 @@ mcp "slow" {
 }
 `
 
-// served is serve of this process, spoken to line by line.
+// served is a serve within this process, with a line-based client.
 type served struct {
 	t       *testing.T
 	in      *io.PipeWriter
 	answers chan map[string]any
 	ended   chan struct{}
-	code    int // once ended is closed
+	code    int // valid after ended is closed
 }
 
-// locked is a log that is read while it is written.
+// locked is a log that can be read while it is written.
 type locked struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -57,7 +56,7 @@ func (l *locked) String() string {
 	return l.text.String()
 }
 
-// serveHere serves dir, with a bound of its own for the first list.
+// serveHere serves dir, with its own bound for the first list.
 func serveHere(t *testing.T, dir string, firstList time.Duration, log io.Writer) *served {
 	t.Helper()
 	t.Setenv("TOOLHOST_TRUST", "1")
@@ -73,7 +72,7 @@ func serveHere(t *testing.T, dir string, firstList time.Duration, log io.Writer)
 		_ = out.Close()
 		close(s.ended)
 	}()
-	t.Cleanup(s.hangUp) // it writes into directories that are removed after this
+	t.Cleanup(s.hangUp) // it writes into directories that are removed later
 	go func() {
 		lines := bufio.NewScanner(read)
 		lines.Buffer(nil, 16<<20)
@@ -94,7 +93,6 @@ func (s *served) send(id int, method, params string) {
 	require.NoError(s.t, err)
 }
 
-// begin agrees on a revision.
 func (s *served) begin() {
 	s.t.Helper()
 	s.send(1, "initialize",
@@ -104,7 +102,6 @@ func (s *served) begin() {
 	require.NoError(s.t, err)
 }
 
-// next is the next answer.
 func (s *served) next() map[string]any {
 	s.t.Helper()
 	answer := testproc.Receive(s.t, s.answers, "an answer")
@@ -112,7 +109,6 @@ func (s *served) next() map[string]any {
 	return answer
 }
 
-// hangUp lets the server end.
 func (s *served) hangUp() {
 	_ = s.in.Close()
 	for testproc.Receive(s.t, s.answers, "the end") != nil { //nolint:revive // what was still on its way
@@ -120,7 +116,7 @@ func (s *served) hangUp() {
 	testproc.Receive(s.t, s.ended, "the end")
 }
 
-// end hangs up and has the server end well.
+// end hangs up and checks that the server ends well.
 func (s *served) end() {
 	s.t.Helper()
 	s.hangUp()
@@ -136,9 +132,8 @@ func listedNames(answer map[string]any) (names []string) {
 	return names
 }
 
-// TestOnlyTheFirstListWaits has an MCP server that does not begin to speak
-// before it may: the session begins and a call of a tool that is not of that
-// server is answered; the list and a call of its tool wait for it.
+// TestOnlyTheFirstListWaits has an MCP server that is silent at first: the session begins and a call of
+// another tool is answered; the list and a call of its tool wait.
 func TestOnlyTheFirstListWaits(t *testing.T) {
 	for name, hangUp := range map[string]bool{"client that stays": false, "script that has hung up": true} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +160,7 @@ func TestOnlyTheFirstListWaits(t *testing.T) {
 			}
 			assert.Contains(t, listedNames(answers[2]), "up_head")
 			assert.Contains(t, listedNames(answers[2]), "read_file")
-			if !hangUp { // a call that goes on after the end is cancelled
+			if !hangUp { // a call in progress at the end is cancelled
 				assert.Contains(t, fmt.Sprint(answers[3]["result"]), "first")
 				s.end()
 			}
@@ -173,7 +168,7 @@ func TestOnlyTheFirstListWaits(t *testing.T) {
 	}
 }
 
-// TestTheFirstListWaitsNoLonger has a server that never speaks.
+// TestTheFirstListWaitsNoLonger has a server that stays silent.
 func TestTheFirstListWaitsNoLonger(t *testing.T) {
 	assert.Equal(t, 10*time.Second, project.FirstList)
 	dir := t.TempDir()

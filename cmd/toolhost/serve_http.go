@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 )
 
-// serveHTTP serves any number of clients until ctx ends.
 func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 	token, err := flags.http.Token()
 	if err != nil {

@@ -30,7 +30,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// httpServer is a running toolhost serve --http.
 type httpServer struct {
 	t      *testing.T
 	url    string
@@ -65,10 +64,10 @@ func serveHTTP(t *testing.T, dir string, env []string, args ...string) *httpServ
 
 func (s *httpServer) log() string { return s.said.Text() }
 
-// made is the token that the server made for its run.
+// made returns the token that the server generated for its run.
 func (s *httpServer) made() string { return s.said.Find(s.t, `Authorization: Bearer (\S+)`) }
 
-// connect opens a session with the SDK's client at a path below the URL.
+// connect opens an SDK session at a path below the URL.
 func (s *httpServer) connect(path string, o *mcp.ClientOptions) *mcp.ClientSession {
 	s.t.Helper()
 	transport := &mcp.StreamableClientTransport{Endpoint: s.url + path, HTTPClient: s.client}
@@ -99,7 +98,6 @@ func offeredTo(t *testing.T, session *mcp.ClientSession) []string {
 	return names
 }
 
-// withHeader is a client that sends a header with every request.
 type withHeader struct{ name, value string }
 
 func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -152,8 +150,7 @@ func TestServingNamedToolsetsOverHTTP(t *testing.T) {
 func TestSessionsOverHTTPAreTheirOwn(t *testing.T) {
 	s := serveHTTP(t, t.TempDir(), nil, "--http", "0", "--no-token", "--toolset", "agent")
 	list := map[string]any{"todos_json": `[{"content":"x","status":"pending","priority":"high"}]`}
-	// The SDK's client speaks the revision without sessions first, so these
-	// two name theirs.
+	// The SDK's client prefers the revision without sessions, so these two name theirs.
 	one, two := s.connect("?session=one", nil), s.connect("?session=two", nil)
 	called(t, one, "todowrite", list)
 	assert.Contains(t, called(t, one, "todoread", nil), "x")
@@ -185,8 +182,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokenOfARun: who was given no token gets one that is made for the run, and
-// --no-token is told what it does.
+// TestTokenOfARun: without a token one is generated for the run, and --no-token warns.
 func TestTokenOfARun(t *testing.T) {
 	one, two := serveHTTP(t, t.TempDir(), nil, "--http", "0"), serveHTTP(t, t.TempDir(), nil, "--http", "0")
 	assert.GreaterOrEqual(t, len(one.made()), 26, "it cannot be guessed")
@@ -260,7 +256,7 @@ func TestServingOnAUnixSocket(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// certificate makes one for 127.0.0.1 and gives the client that trusts it.
+// certificate makes one for 127.0.0.1 and returns a client that trusts it.
 func certificate(t *testing.T) (cert, key string, client *http.Client) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -296,7 +292,7 @@ func TestServingOverTLS(t *testing.T) {
 	assert.NotEmpty(t, offeredTo(t, s.connect("", nil)))
 }
 
-// TestCurlOfTheDocs runs the request that docs/MCP.md shows, as it stands.
+// TestCurlOfTheDocs runs the request in docs/MCP.md verbatim.
 func TestCurlOfTheDocs(t *testing.T) {
 	testneed.NotShort(t, "needs other programs and packages")
 	testneed.Program(t, "curl")

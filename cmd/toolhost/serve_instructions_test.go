@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// told are the instructions that a client gets which begins now, whichever way
-// it begins.
+// told returns the instructions for a new client, whichever way it begins.
 func told(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
 	begin := func(method string, params map[string]any) string {
@@ -87,7 +86,7 @@ func TestInstructions(t *testing.T) {
 			dir := t.TempDir()
 			plant(t, dir, tt.files)
 			if _, ok := tt.files[".agent/Taskfile.yml"]; ok && tt.args == nil {
-				tt.env = environment(t.TempDir()) // the same for all, as is what is kept
+				tt.env = environment(t.TempDir()) // shared, as is cached data
 				learnCommands(t, dir, tt.env)
 			}
 			text := told(t, dir, tt.env, tt.args...)
@@ -101,10 +100,10 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// learnCommands has a server begin without the names of the Taskfile's commands, which
-// are known to servers that start later.
+// learnCommands starts a server without the names of the Taskfile's commands, which later servers then
+// know.
 func learnCommands(t *testing.T, dir string, env []string) {
-	old := time.Now().Add(-time.Minute) // a listing of what was written just now is not kept
+	old := time.Now().Add(-time.Minute) // a listing of a just written file is not cached
 	require.NoError(t, os.Chtimes(filepath.Join(dir, ".agent", "Taskfile.yml"), old, old))
 	cmd := program(t, dir, "serve")
 	cmd.Env = env
@@ -142,9 +141,8 @@ func TestInstructionsFollowTheFile(t *testing.T) {
 	})
 }
 
-// A client is told about a file that is broken when the server starts, is offered
-// nothing that the file might have denied, and gets all tools once the file is
-// corrected.
+// If the file is broken at the server's start, a client is told, gets no tool that the file might have
+// denied, and gets all tools once it is corrected.
 func TestServingABrokenFile(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "tool \"Obey me\" {\n  descripton = 1\n}\n", "a.txt": "kept"})
@@ -170,7 +168,7 @@ func TestServingABrokenFile(t *testing.T) {
 	assert.NotContains(t, names, "delete_file", "what the file denies")
 }
 
-// A client whose server cannot start is offered one tool, which says why and what to do.
+// A client whose server cannot start gets one tool, which says why and what to do.
 func TestServingWhereItCannotStart(t *testing.T) {
 	dir := t.TempDir()
 	for name, tt := range map[string]struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// neighbours is a project with two plugins and two MCP servers, which are
-// toolhost itself: each has a mark in its environment.
+// neighbours is a project with two plugins and two MCP servers, which are toolhost itself, each with a
+// mark in its environment.
 type neighbours struct {
 	t    *testing.T
 	dir  string
@@ -35,8 +35,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	return n
 }
 
-// hcl is agent.hcl: what holds for the second plugin and the second server is
-// given, and what else is in the file.
+// hcl returns agent.hcl with those settings for the second plugin and server, and more.
 func (n *neighbours) hcl(env, more string) string {
 	text := "sandbox {\n  level = \"off\"\n}\n" + more
 	for _, name := range []string{"one", "two"} {
@@ -56,7 +55,7 @@ func (n *neighbours) change(s *rpcServer, hcl string) {
 	n.attempt(s, hcl, "was read again")
 }
 
-// attempt writes agent.hcl and waits for what the log says of it.
+// attempt writes agent.hcl and waits for the log's message.
 func (n *neighbours) attempt(s *rpcServer, hcl, says string) {
 	n.t.Helper()
 	before := strings.Count(s.log(), says)
@@ -64,8 +63,8 @@ func (n *neighbours) attempt(s *rpcServer, hcl, says string) {
 	s.until("the change", func() bool { return strings.Count(s.stderr.String(), says) > before })
 }
 
-// pids finds the process of each plugin and server, by "plugin-one" and so on.
-// Those that they started have the mark too and are younger.
+// pids returns the process of each plugin and server, by "plugin-one" and so on. Their children have
+// the mark too and are younger.
 func (n *neighbours) pids() map[string]int {
 	found := make(map[string]int)
 	for _, name := range []string{"plugin-one", "plugin-two", "server-one", "server-two"} {
@@ -177,8 +176,7 @@ func TestReloadsLeaveNothingBehind(t *testing.T) {
 	eventually(t, "none is left", func() bool { return len(marked(n.mark)) == 0 })
 }
 
-// What cannot be used leaves everything as it was, with the reason in the log
-// and in doctor.
+// An unusable change leaves everything unchanged, with the reason in the log and in doctor.
 func TestAChangeThatDoesNotWorkIsNotMade(t *testing.T) {
 	testneed.NotShort(t, "waits for watchers of files")
 	n := newNeighbours(t)

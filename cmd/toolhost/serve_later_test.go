@@ -28,8 +28,8 @@ resource "note" {
 }
 `
 
-// A client that connected before there was a prompt or a resource can use the
-// first that comes: MCP tells capabilities once, when a session begins.
+// A client that connected before there was a prompt or resource can use the first that comes: MCP
+// declares capabilities once, at a session's beginning.
 func TestThePromptThatComesLaterIsOffered(t *testing.T) {
 	testneed.NotShort(t, "waits for watchers of files")
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func TestThePromptThatComesLaterIsOffered(t *testing.T) {
 	assert.Contains(t, string(completed.Result), `"Bea"`)
 	require.Nil(t, s.request("resources/subscribe", map[string]any{"uri": "doc://note"}).Error)
 	const updated = "notifications/resources/updated"
-	for n := 1; s.noted(updated) == 0 && n < 100; n++ { // the first change may come before the file was looked at
+	for n := 1; s.noted(updated) == 0 && n < 100; n++ { // the first change may precede the first look
 		plant(t, dir, texts{"note.txt": strings.Repeat("more", n)})
 		time.Sleep(2 * project.WatchInterval)
 	}

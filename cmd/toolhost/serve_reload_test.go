@@ -25,7 +25,6 @@ func extra(name string) string {
 		"    argv = [\"echo\", \"hi\"]\n  }\n}\n", name)
 }
 
-// doctor is what toolhost doctor says of servers here.
 func doctor(t *testing.T, dir string) string {
 	t.Helper()
 	stdout, _, _ := runIn(t, dir, "doctor")
@@ -68,7 +67,7 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 		assert.NotContains(t, names, "one")
 	}
 
-	// Two tools of one name are refused.
+	// Duplicate tool names are refused.
 	plant(t, dir, texts{"agent.hcl": served("three", "tail = \"head\"")})
 	eventually(t, "the refusal", func() bool { return strings.Contains(s.log(), "is a tool of this set already") })
 	eventually(t, "doctor's word",
@@ -153,8 +152,7 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 	assert.Contains(t, findings, "! Taskfile")
 }
 
-// What a changed agent.hcl allows and protects holds for the tools of toolhost
-// itself from then on, too.
+// A changed agent.hcl's trees and protected paths apply to toolhost's own tools at once, too.
 func TestAChangeOfTheTreesReachesTheFileTools(t *testing.T) {
 	testneed.NotShort(t, "waits for watchers of files")
 	dir, outside := t.TempDir(), t.TempDir()

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readPage reads one page of a resource.
 func readPage(t *testing.T, s *rpcServer, uri string) (text, next string, size float64) {
 	t.Helper()
 	m := s.request("resources/read", map[string]any{"uri": uri})

@@ -146,7 +146,7 @@ func TestPluginsDoNotOutliveAKilledServer(t *testing.T) {
 	eventually(t, "no process with the server's home is left", func() bool { return !anyWithEnv("HOME=" + home) })
 }
 
-// needsFull skips a test of what sandbox level full alone holds where that does not work.
+// needsFull skips a test of sandbox level full if it does not work.
 func needsFull(t *testing.T) {
 	t.Helper()
 	if full := sandbox.Detect(t.Context()).Full; !full.Works {
@@ -154,8 +154,8 @@ func needsFull(t *testing.T) {
 	}
 }
 
-// Without a sandbox the kernel ends the commands with the server, and their
-// children live on; at level full nothing does.
+// Without a sandbox the kernel ends the commands with the server, but not their children; level full
+// ends all.
 func TestNothingOutlivesAKilledServerInTheSandbox(t *testing.T) {
 	testneed.NotShort(t, "needs user namespaces")
 	testneed.Program(t, "setsid")
@@ -278,7 +278,7 @@ func TestListChangedOnAgentHCL(t *testing.T) {
 	before := s.noted(changed)
 	require.NoError(t, os.Remove(filepath.Join(dir, "agent.hcl")))
 	s.until(changed, func() bool { return s.notedLocked(changed) > before })
-	// A write is not one step: what was told may have been of the file before.
+	// A write is not one step: the log may refer to the file before.
 	eventually(t, "the tool is gone", func() bool { return !slices.Contains(s.offered(), "extra") })
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// taskAnswer is what the Tasks extension answers, and a call's own result.
+// taskAnswer is an answer of the Tasks extension, with a call's own result.
 type taskAnswer struct {
 	ResultType    string `json:"resultType"`
 	TaskID        string `json:"taskId"`
@@ -28,7 +28,7 @@ type taskAnswer struct {
 	} `json:"content"`
 }
 
-// taskServer speaks the newest revision, with tasks, to a server over stdio.
+// taskServer uses the newest revision, with tasks, over stdio.
 type taskServer struct{ *rpcServer }
 
 const slowTools = `
@@ -98,7 +98,6 @@ func (s taskServer) get(id string) *taskAnswer {
 	return answer
 }
 
-// settled waits until a task has ended.
 func (s taskServer) settled(id string) *taskAnswer {
 	s.t.Helper()
 	var answer *taskAnswer
@@ -120,8 +119,7 @@ func slowProject(t *testing.T) (dir, file string) {
 	return dir, filepath.Join(dir, "go")
 }
 
-// A call that takes long becomes a task, whose result can be had as long as the
-// server runs, and from the next one.
+// A long call becomes a task, whose result is available while the server runs, and from the next one.
 func TestTaskOutlivesItsServer(t *testing.T) {
 	dir, file := slowProject(t)
 	s := serveTasks(t, dir)
@@ -146,7 +144,7 @@ func TestTaskOutlivesItsServer(t *testing.T) {
 	assert.Equal(t, -32602, failure.Code, "what can be guessed names no task")
 }
 
-// A server that is killed in the middle leaves a task that is lost, and stays so.
+// A killed server leaves a lost task, which stays lost.
 func TestTaskOfAKilledServerIsLost(t *testing.T) {
 	dir, file := slowProject(t)
 	s := serveTasks(t, dir)
@@ -203,7 +201,7 @@ func TestApprovalIsNoTask(t *testing.T) {
 	}
 }
 
-// A tool whose calls are made as tasks alone waits for approval as a task, and goes on with the answer.
+// A tool that requires tasks waits for approval as a task, and continues with the answer.
 func TestTaskWaitsForApproval(t *testing.T) {
 	dir, _ := slowProject(t)
 	s := serveTasks(t, dir)
@@ -231,11 +229,11 @@ func TestTaskWaitsForApproval(t *testing.T) {
 	assert.Equal(t, "completed", done.Status)
 	require.NotNil(t, done.Result)
 	assert.Contains(t, done.Result.Content[0].Text, "at once")
-	respond(key, host.ApproveOnce) // twice does nothing
+	respond(key, host.ApproveOnce) // the second has no effect
 	assert.Equal(t, "completed", s.get(created.TaskID).Status)
 }
 
-// Clients that do not know tasks get results, and none of the methods.
+// Clients without tasks get results, and none of the methods.
 func TestTasksNeedTheExtension(t *testing.T) {
 	dir, file := slowProject(t)
 	require.NoError(t, os.WriteFile(file, nil, 0o644))

@@ -55,7 +55,7 @@ func countedCall(name, wait string) map[string]any {
 	return map[string]any{"name": "counted", "arguments": map[string]any{"name": name, "wait": wait}}
 }
 
-// A tool whose calls are made as tasks alone is one for clients that know tasks.
+// A tool that requires tasks is offered only to clients with tasks.
 func TestTaskIsRequired(t *testing.T) {
 	s := serveTasks(t, requiredProject(t))
 	created, failure := s.ask("tools/call", countedCall("x", "0"), nil)
@@ -75,7 +75,7 @@ func TestTaskIsRequired(t *testing.T) {
 	assert.Contains(t, old.text(), "made as tasks")
 }
 
-// A task that asks two things at once is told each answer by itself.
+// A task that asks two questions gets each answer separately.
 func TestTaskAsksTwoThings(t *testing.T) {
 	s := serveTasks(t, requiredProject(t))
 	created := s.call("asks", map[string]any{"elicitation": map[string]any{},
@@ -96,7 +96,7 @@ func TestTaskAsksTwoThings(t *testing.T) {
 	assert.Contains(t, done.Result.Content[0].Text, "Ada in Turin")
 }
 
-// A command of the Taskfile becomes a task like any other call.
+// A Taskfile command becomes a task like any other call.
 func TestTaskOfRunCommand(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{
@@ -115,7 +115,7 @@ func TestTaskOfRunCommand(t *testing.T) {
 	assert.Contains(t, done.Result.Content[0].Text, "finished")
 }
 
-// Over HTTP a task is told on another connection, and by the next server.
+// Over HTTP a task can be fetched on another connection, and from the next server.
 func TestTaskAfterAReconnect(t *testing.T) {
 	dir, file := slowProject(t)
 	s := serveHTTP(t, dir, nil, "--http", "127.0.0.1:0", "--no-token", "--task-after", "200ms")
@@ -170,8 +170,8 @@ func TestTaskAfterAReconnect(t *testing.T) {
 	assert.Equal(t, done, get())
 }
 
-// A server that is killed at any moment leaves a task that is lost or has its
-// result: never both, and what it has done it has done once.
+// A server killed at any moment leaves a task that is lost or has its result, never both, and its
+// effect occurred once.
 func TestKillsOfTasks(t *testing.T) {
 	testneed.NotShort(t, "waits for the end of tasks")
 	rounds := 3
@@ -187,7 +187,7 @@ func TestKillsOfTasks(t *testing.T) {
 		created, failure := s.ask("tools/call", countedCall(name, fmt.Sprintf("0.%03d", random.IntN(200))), nil)
 		require.Nil(t, failure)
 		require.Equal(t, "task", created.ResultType)
-		time.Sleep(time.Duration(random.IntN(250)) * time.Millisecond) // any moment will do
+		time.Sleep(time.Duration(random.IntN(250)) * time.Millisecond) // a random moment
 		var before *taskAnswer
 		if i%2 == 0 {
 			before = s.get(created.TaskID)
@@ -221,7 +221,6 @@ func TestKillsOfTasks(t *testing.T) {
 	t.Logf("%d servers killed: %d calls lost, %d with their result", rounds, lost, told)
 }
 
-// readFile is a file's content, "" where there is none.
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)

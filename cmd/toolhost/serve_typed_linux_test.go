@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What is typed at a program is not in the record as a parameter, so that a password is nowhere in it. The record has
-// what a terminal showed, which is what was typed wherever the terminal shows that.
+// Text typed at a program is not recorded as a parameter, so that a password is not in the record. The record has the
+// terminal's output, which includes typed text only if the terminal echoes it.
 func TestTypedPasswordsAreNotRecorded(t *testing.T) {
 	testneed.Program(t, "bash")
 	dir := testneed.VisibleDir(t)

@@ -23,20 +23,19 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
-// showOptions say which call is shown, and how.
 type showOptions struct {
 	filter record.Filter
 	patch  bool
 	json   bool
 }
 
-// shown is a call as the record and the undo store have it.
+// shown is a call in the record and the undo store.
 type shown struct {
 	*record.Detail
-	Changed []string `json:"changed,omitempty"`  // paths that can be taken back
-	NotKept string   `json:"not_kept,omitempty"` // what else it changed
+	Changed []string `json:"changed,omitempty"`  // paths that can be undone
+	NotKept string   `json:"not_kept,omitempty"` // other changes
 	Undone  string   `json:"undone_by,omitempty"`
-	// Summary and Diff are from what each file held before the call to what the call left there.
+	// Summary and Diff compare each file before and after the call.
 	Summary *change.Summary `json:"summary,omitempty"`
 	Diff    string          `json:"diff,omitempty"`
 }
@@ -66,7 +65,6 @@ files it changed. CALL is its ID, as toolhost log shows it.`,
 	return c
 }
 
-// recentCalls are the names of the last calls.
 func recentCalls(ctx context.Context, p *project.Project) (names []string) {
 	calls, _ := p.Recorder.Calls(ctx, record.Filter{Last: 50})
 	for _, c := range slices.Backward(calls) {
@@ -142,7 +140,6 @@ func oneCall(ctx context.Context, p *project.Project, f record.Filter) error {
 // labelWidth is how many columns a label takes.
 const labelWidth = 12
 
-// showCall prints a call for a person.
 func (a *app) showCall(s *shown) {
 	fmt.Fprintln(a.out, show.Line(s.Tool))
 	say := func(label, text string) {
@@ -181,7 +178,6 @@ func (a *app) showCall(s *shown) {
 	}
 }
 
-// tell passes on the facts of a call.
 func (s *shown) tell(say func(label, text string)) {
 	fact := func(name string) string { return plainFact(s.Facts[name]) }
 	say("Call", s.Request+" of session "+s.Session)
@@ -216,7 +212,7 @@ func (s *shown) tell(say func(label, text string)) {
 	}
 }
 
-// command is what ran, as a shell would take it.
+// command returns what ran, as a shell command.
 func (s *shown) command() string {
 	var argv []string
 	if json.Unmarshal(s.Facts["argv"], &argv) != nil {
@@ -225,7 +221,7 @@ func (s *shown) command() string {
 	return show.Argv(argv)
 }
 
-// plainFact is a text as it is, and another value as JSON.
+// plainFact returns a string unchanged, and another value as JSON.
 func plainFact(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -247,7 +243,7 @@ func (a *app) showContent(label, text string) {
 	fmt.Fprintf(a.out, "\n%s:\n%s", label, show.Prose(text, width))
 }
 
-// resultText is what the caller was given: texts as they are.
+// resultText returns the caller's result, with texts unchanged.
 func resultText(content json.RawMessage) string {
 	var result tool.Result
 	if len(content) == 0 || json.Unmarshal(content, &result) != nil {

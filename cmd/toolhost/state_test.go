@@ -9,11 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stateHome is where the programs that tests run keep the state of workspaces:
-// the same for all, so that one finds what another has kept.
+// stateHome is where the tests' programs keep workspaces' state, shared so that they find each other's.
 func stateHome() string { return filepath.Join(binaries, "state") }
 
-// stateOf is the directory of what toolhost keeps of the workspace at dir.
+// stateOf returns the state directory of the workspace at dir.
 func stateOf(t *testing.T, dir string) string {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(dir)

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// status is a line at the bottom of the terminal with the call's time, count and last message,
-// until the call ends.
+// status is a line at the bottom of the terminal with the call's time, count and last message, until
+// the call ends.
 type status struct {
 	screen  *screen
 	width   int
@@ -26,7 +26,7 @@ type status struct {
 // statusPause is the refresh interval of the status, and the delay before it first shows.
 const statusPause = time.Second
 
-// watch shows the status of a call until end is called. report is nil unless the terminal can erase a line.
+// watch shows a call's status until end is called. report is nil unless the terminal can erase a line.
 func (a *app) watch(ctx context.Context) (report func(tool.Progress), end func()) {
 	s, ok := a.err.(*screen)
 	if !ok || os.Getenv("TERM") == "dumb" {
@@ -56,7 +56,7 @@ func (st *status) run(ctx context.Context) {
 	}
 }
 
-// report takes a tool's progress. A message without a count leaves the last count.
+// report takes a tool's progress. A message without a count keeps the last count.
 func (st *status) report(p tool.Progress) {
 	st.mu.Lock()
 	if p.Total <= 0 {
@@ -89,7 +89,7 @@ func (st *status) show() {
 // clearLine erases the cursor's line.
 const clearLine = "\r\x1b[K"
 
-// setStatus writes the status in the place of the one before; "" takes it away.
+// setStatus replaces the status; "" removes it.
 func (s *screen) setStatus(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *screen) setStatus(text string) {
 	s.status = text != ""
 }
 
-// Write replaces the status, which comes back with its next change.
+// Write replaces the status, which returns with its next change.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// tracedMeta names a caller's trace as clients put it into _meta.
+// tracedMeta names a caller's trace in _meta, as clients do.
 var tracedMeta = map[string]any{
 	"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 	"tracestate":  "rojo=00f067aa0ba902b7", "baggage": "tenant=alice-and-bob",
 }
 
-// TestTelemetryByTheConventions holds a call over MCP against OpenTelemetry's
-// conventions for MCP servers and for tools.
+// TestTelemetryByTheConventions compares a call over MCP with OpenTelemetry's conventions for MCP
+// servers and tools.
 func TestTelemetryByTheConventions(t *testing.T) {
 	c := delivered(t, func(c *collector) string {
 		dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestTelemetryByTheConventions(t *testing.T) {
 	}
 }
 
-// TestTelemetryWithContent: what is asked for is sent, and no secret in it.
+// TestTelemetryWithContent: requested content is sent, without secrets.
 func TestTelemetryWithContent(t *testing.T) {
 	token := "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
 	c := delivered(t, func(c *collector) string {

@@ -40,9 +40,8 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// delivered runs a program until all that it tells has reached a collector of its own:
-// at its end it waits for some seconds alone, and says so where a busy machine needs
-// more. do gives what it has printed to stderr.
+// delivered repeats a program until all its telemetry has reached a collector: at its end it waits only
+// seconds, and reports if a busy machine needs more. do returns its stderr.
 func delivered(t *testing.T, do func(c *collector) (stderr string)) *collector {
 	t.Helper()
 	for end := time.Now().Add(deadline); ; {
@@ -107,7 +106,6 @@ func attributes(list []*common.KeyValue) map[string]string {
 	return out
 }
 
-// span gives the only span of a name.
 func (c *collector) span(t *testing.T, name string) *trace.Span {
 	t.Helper()
 	c.mu.Lock()
@@ -215,8 +213,7 @@ func TestTelemetryOfAServer(t *testing.T) {
 	assert.Equal(t, "mine", c.service["service.name"])
 }
 
-// A collector that is missing or never answers costs a bounded time at the
-// end, and no call its result.
+// A missing or hanging collector costs a bounded time at the end, and no call's result.
 func TestTelemetryWithoutACollector(t *testing.T) {
 	testneed.NotShort(t, "waits for a collector that is not there")
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -239,7 +236,7 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 	}
 }
 
-// Without the variable nothing is started and nothing sent.
+// Without the variable nothing is started or sent.
 func TestTelemetryIsOffByItself(t *testing.T) {
 	c := newCollector(t)
 	for _, env := range [][]string{

@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// upstreamServer is an MCP server over HTTP with one tool, echo, and gives the
-// address and what its calls bring along.
+// upstreamServer is an MCP server over HTTP with one tool, echo. It returns the address and the calls
+// received.
 func upstreamServer(t *testing.T) (url string, calls chan *mcp.CallToolRequest) {
 	calls = make(chan *mcp.CallToolRequest, 100)
 	server := mcp.NewServer(&mcp.Implementation{Name: "upstream", Version: "1"}, nil)
@@ -34,8 +34,8 @@ func upstreamServer(t *testing.T) (url string, calls chan *mcp.CallToolRequest) 
 	return h.URL, calls
 }
 
-// The trace of the caller goes on to the server that answers it;
-// baggage, which is for the caller's own services, does not.
+// The caller's trace goes to the answering server; baggage, which is for the caller's own services,
+// does not.
 func TestTraceGoesUpstream(t *testing.T) {
 	url, calls := upstreamServer(t)
 	dir := t.TempDir()

@@ -58,10 +58,9 @@ approves for one run.`,
 	return c
 }
 
-// trustFlags are the flags of toolhost trust, and its argument.
 type trustFlags struct {
 	revoke, show, yes, json bool
-	// digest approves what was shown with it, and nothing else.
+	// digest approves only what was shown with it.
 	digest string
 }
 
@@ -126,7 +125,6 @@ func (a *app) approveFile(store *trust.Store, path string, content []byte) error
 	return nil
 }
 
-// askTrust asks whether the file that was shown is approved.
 func (a *app) askTrust(ctx context.Context, path string, content []byte) error {
 	line, _, err := a.readLine(ctx,
 		fmt.Sprintf("Approve %s with all of this (sha256 %s)? (y/n): ", show.Word(filepath.Base(path)),
@@ -148,7 +146,7 @@ func (a *app) linesText(lines []string) string {
 	return b.String()
 }
 
-// lineText marks where a long line continues, which a terminal would show like another line.
+// lineText marks where a long line continues, as a terminal would make it look like another line.
 func (a *app) lineText(line string) string {
 	width := terminalWidth(a.out)
 	if width == 0 {
@@ -157,7 +155,6 @@ func (a *app) lineText(line string) string {
 	return show.Block(line, width)
 }
 
-// changeText shows a file, or what has changed in it since the user approved it.
 func (a *app) changeText(store *trust.Store, key string, content []byte) string {
 	before, known := store.Get(key)
 	name := filepath.Base(key)
@@ -176,7 +173,7 @@ func (a *app) changeText(store *trust.Store, key string, content []byte) string 
 		before.Time.Local().Format("2006-01-02 15:04"), show.Prose(diff, terminalWidth(a.out)))
 }
 
-// revoke withdraws the approval of a file, also of a deleted one.
+// revoke revokes the approval of a file, even of a deleted one.
 func (a *app) revoke(path string) error {
 	if path == "" {
 		path = filepath.Join(cmp.Or(a.flags.workspace, "."), config.FileName)
@@ -193,13 +190,12 @@ func (a *app) revoke(path string) error {
 	return nil
 }
 
-// trustStore is where approvals lie.
 func (a *app) trustStore(cfg *config.Config) (*trust.Store, error) {
 	store, err := project.Location{Workspace: a.flags.workspace}.TrustStore(cfg)
 	return store, a.asUsage(err)
 }
 
-// findStanding finds the selected agent.hcl and what is in force, and prints its mistakes.
+// findStanding finds the selected agent.hcl and its standing, and prints its mistakes.
 func (a *app) findStanding() (*agentfile.Standing, error) {
 	opening, err := a.opening(context.Background())
 	if err != nil {
@@ -208,7 +204,6 @@ func (a *app) findStanding() (*agentfile.Standing, error) {
 	return opening.Find()
 }
 
-// noteStanding reports an agent.hcl that is not in force.
 func (a *app) noteStanding(s *agentfile.Standing) {
 	if text, next := s.Explain(); text != "" {
 		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), noted(a.err, show.Line(text), 2),
@@ -216,32 +211,32 @@ func (a *app) noteStanding(s *agentfile.Standing) {
 	}
 }
 
-// approvable is what an approval of a file is for, as toolhost trust --json has it.
+// approvable is what an approval of a file covers, the JSON output of toolhost trust.
 type approvable struct {
 	Path    string   `json:"path"`
 	Content string   `json:"content"`
 	Effects []string `json:"effects"`
 	Lent    []string `json:"lent"`
-	// Files are those that run with a grant, and their digests.
+	// Files maps the files that run with a grant to their digests.
 	Files map[string]string `json:"files"`
-	// Digest is that of all above: toolhost trust DIGEST approves this and nothing else.
+	// Digest covers all above: toolhost trust DIGEST approves only this.
 	Digest string `json:"digest"`
 
 	Approved bool `json:"approved"`
-	// Known is true if the file was approved before, Diff what has changed since, and Changed in which files.
+	// Known reports whether the file was approved before, Diff what changed since, and Changed in which
+	// files.
 	Known   bool     `json:"known"`
 	Diff    string   `json:"diff,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 }
 
-// approvableOf examines a file's current content.
 func approvableOf(store *trust.Store, cfg *config.Config, path string, content []byte) approvable {
 	key := agentfile.Key(path)
 	a := approvable{Path: key, Content: string(content), Effects: append([]string{}, cfg.Grants()...),
 		Lent:  append([]string{}, cfg.DirectoryGrants()...),
 		Files: cfg.FileDigests(), Approved: agentfile.Holds(store, cfg)}
 	text := sha256.Sum256([]byte(a.Content))
-	// All that has to be seen to approve it.
+	// All that must be seen to approve it.
 	sum := sha256.Sum256(tool.MustMarshal([]any{a.Path, hex.EncodeToString(text[:]), a.Effects, a.Lent, a.Files}))
 	a.Digest = hex.EncodeToString(sum[:])
 	if before, known := store.Get(key); known {
@@ -252,7 +247,7 @@ func approvableOf(store *trust.Store, cfg *config.Config, path string, content [
 	return a
 }
 
-// check refuses another file than the one that was shown.
+// check refuses a file other than the shown one.
 func (a approvable) check(shown string) error {
 	if shown != a.Digest {
 		return tool.Errorf(tool.Conflict, "%s, or what an approval lets it do, is not what was shown", a.Path).

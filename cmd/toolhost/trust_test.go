@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A running server keeps what was approved, says so in the answer to a call of
-// what only the new file declares, and takes an approval over by itself.
+// A running server keeps the approved file, says so when a tool of only the new file is called, and
+// applies an approval by itself.
 func TestARunningServerKeepsWhatWasApproved(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	env := environment(home, "TOOLHOST_TRUST=")

@@ -14,12 +14,11 @@ import (
 	"github.com/toolhost/toolhost/internal/store/pins"
 )
 
-// changedTool is a tool that waits for approval, as JSON.
 type changedTool struct {
 	Source string `json:"source"`
 	Name   string `json:"name"`
 	New    bool   `json:"new,omitempty"`
-	// Changes are in words; Was and Is the definitions, Was "" where it is not known.
+	// Changes are in words; Was and Is are the definitions, Was "" if unknown.
 	Changes []string `json:"changes,omitempty"`
 	Was     string   `json:"was,omitempty"`
 	Is      string   `json:"is"`
@@ -109,7 +108,7 @@ func (a *app) trustTools(ctx context.Context, names []string, asJSON bool) error
 	return nil
 }
 
-// tells reports whether name means a tool: by the source's name, or with agent.hcl's prefix.
+// tells reports whether name is the tool's: the source's name, or with agent.hcl's prefix.
 func tells(p *project.Project, c pins.Change, name string) bool {
 	for _, s := range p.Config().Servers {
 		if c.Source == "mcp "+s.Name && name == s.Prefix+c.Name {
@@ -119,7 +118,6 @@ func tells(p *project.Project, c pins.Change, name string) bool {
 	return name == c.Name
 }
 
-// showChanged shows the difference of two definitions.
 func (a *app) showChanged(c pins.Change) {
 	fmt.Fprintf(a.out, "%s of %s:\n", a.painter.bold(show.Line(c.Name)), show.Line(c.Source))
 	switch {

@@ -18,13 +18,12 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// undoFlags are the flags of toolhost undo.
 type undoFlags struct {
 	selectFlags
 	dryRun, patch bool
 }
 
-// add adds the flags that undo and redo have in common.
+// add adds the flags common to undo and redo.
 func (flags *undoFlags) add(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&flags.selection.Skip, "skip", false,
@@ -86,7 +85,7 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 	return a.showUndo(outcome, outcome, flags)
 }
 
-// undone names what was done, or would be, and to which calls.
+// undone returns what was done, or would be, and to which calls.
 func (flags *undoFlags) undone(done *undo.Outcome) (verb, calls string) {
 	verbs, names := [2]string{"Undid", "Would undo"}, done.Calls
 	if flags.selection.Redo && len(done.Redone) > 0 {
@@ -172,7 +171,7 @@ func (a *app) showDiff(d *undo.Difference, patch bool) {
 	}
 }
 
-// sayHowToUndo ends a dangerous call on a terminal with the way to take it back, and every call with what is not kept.
+// sayHowToUndo prints how to undo a dangerous call on a terminal, and for every call what is not kept.
 func (a *app) sayHowToUndo(ctx context.Context, p *project.Project, session string, o *host.Outcome) {
 	if o.Result != nil {
 		if notKept, _ := o.Result.Metadata[change.NotKept].(string); notKept != "" {

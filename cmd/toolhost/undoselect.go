@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// selectFlags say which changes undo, redo and diff are about.
+// selectFlags select the changes for undo, redo and diff.
 type selectFlags struct {
 	selection undo.Selection
 	since     string
@@ -19,7 +19,6 @@ type selectFlags struct {
 	json      bool
 }
 
-// selecting adds the flags to a command.
 func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	f := c.Flags()
 	f.StringVar(&s.selection.Call, "call", "", "the call, as toolhost log names it; CALL does the same")
@@ -33,7 +32,6 @@ func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	a.completeSessions(c)
 }
 
-// read checks what was given.
 func (s *selectFlags) read(args []string) (err error) {
 	if len(args) > 0 {
 		if s.selection.Call != "" {
@@ -53,7 +51,7 @@ func (s *selectFlags) read(args []string) (err error) {
 	return err
 }
 
-// locate turns paths of the working directory into those of the workspace.
+// locate converts paths relative to the working directory to the workspace's.
 func (s *selectFlags) locate(p *project.Project) error {
 	for _, path := range s.paths {
 		path, err := filepath.Abs(path)
@@ -72,8 +70,8 @@ func (s *selectFlags) locate(p *project.Project) error {
 	return nil
 }
 
-// changing opens the project and what undo changes: all of the workspace, also what tools may not
-// touch, since the user restores it.
+// changing opens the project and the workspace for undo: all of it, even what tools may not change,
+// since the user restores it.
 func (a *app) changing(c *cobra.Command, s *selectFlags) (*project.Project, *workspace.Workspace, error) {
 	p, err := a.open(c.Context())
 	if err != nil {

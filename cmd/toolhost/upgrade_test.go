@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// userOf is a person who works in one project and has everything in one home.
+// userOf is a user with one project and one home.
 type userOf struct {
 	t                       *testing.T
 	home, project, toolhost string
@@ -34,7 +34,7 @@ func newUser(t *testing.T) *userOf {
 	return u
 }
 
-// has installs a toolhost of that version in place of the one before.
+// has installs toolhost of that version instead.
 func (u *userOf) has(version string) {
 	u.t.Helper()
 	dir := buildRelease(u.t, version, "toolhost")
@@ -55,7 +55,7 @@ func (u *userOf) does(args ...string) string {
 	return out
 }
 
-// works has the user do what leaves something behind everywhere.
+// works does, as the user, what leaves data everywhere.
 func (u *userOf) works() {
 	u.t.Helper()
 	plant(u.t, u.project,
@@ -69,7 +69,7 @@ func (u *userOf) works() {
 	u.does("install", "cursor")
 }
 
-// kept demands that all of it is there.
+// kept checks that all of it is there.
 func (u *userOf) kept() {
 	u.t.Helper()
 	assert.Contains(u.t, u.does("call", "hi"), "hi", "the approval of agent.hcl")
@@ -85,8 +85,8 @@ func (u *userOf) kept() {
 	assert.Equal(u.t, "one\n", string(data), "the old content")
 }
 
-// everything is the content of all files of the user's but caches and what calls
-// leave in the project.
+// everything returns the content of all the user's files but caches and what calls leave in the
+// project.
 func (u *userOf) everything() map[string][32]byte {
 	u.t.Helper()
 	all := make(map[string][32]byte)

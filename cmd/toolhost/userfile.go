@@ -10,7 +10,7 @@ import (
 )
 
 // writeUserFile writes a file below the current directory or another existing one. That tree may be
-// from a repository, so no link leads the file out of it, or to what git runs.
+// from a repository, so no link may lead the file out of it, or to what git runs.
 func writeUserFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	base, rel := ".", ""
@@ -35,7 +35,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// belowHere returns a path relative to the current directory, if it is in it.
+// belowHere returns a path relative to the current directory, if within it.
 func belowHere(path string) (string, bool) {
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -49,7 +49,8 @@ func belowHere(path string) (string, bool) {
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
-// notWritten returns why a file cannot be written, with what to do unless a link is the reason.
+// notWritten returns why a file cannot be written, with the suggestion otherwise unless a link is the
+// reason.
 func notWritten(path string, err error, otherwise string) *tool.Error {
 	if tool.CodeOf(err) == tool.PathOutsideWorkspace {
 		return tool.Errorf(tool.PathOutsideWorkspace, "%s is not written: a symlink leads out of this directory", path).

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/command"
 )
 
-// validateFlags are the flags of toolhost validate.
 type validateFlags struct{ json, strict bool }
 
 func (a *app) validateCommand() *cobra.Command {
@@ -80,12 +79,11 @@ func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 	return nil
 }
 
-// checkUse opens the project, as all other commands do, and says what is wrong
-// then. All mistakes are diagnostics.
+// checkUse opens the project, as other commands do, and returns all mistakes as diagnostics.
 func (a *app) checkUse(ctx context.Context, path string, cfg *config.Config, strict bool) (diags config.Diagnostics) {
 	opening := *a
 	if a.flags.logLevel == "warn" {
-		opening.logger = slog.New(slog.DiscardHandler) // what it would warn of is told with its line
+		opening.logger = slog.New(slog.DiscardHandler) // its warnings are reported with their line
 	}
 	opening.reported = &diags
 	if a.flags.workspace == "" {
@@ -162,7 +160,7 @@ func (a *app) format(ctx context.Context, args []string, check bool) error {
 		return notWritten(path, err, "Make room on the disk, or the directory writable; --check and - write nothing.")
 	}
 	if approved {
-		a.approveOwn(path, out) // it says the same as before
+		a.approveOwn(path, out) // same meaning as before
 	}
 	fmt.Fprintln(a.out, path)
 	return nil

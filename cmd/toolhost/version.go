@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/installation"
 )
 
-// versionReport is what toolhost version --json prints.
+// versionReport is the output of toolhost version --json.
 type versionReport struct {
 	buildinfo.Info
 	Channel installation.Name `json:"channel"`
@@ -19,7 +19,6 @@ type versionReport struct {
 	Missing []missingHelper   `json:"missing"`
 }
 
-// helperReport is a helper program that was found.
 type helperReport struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
@@ -30,7 +29,6 @@ type helperReport struct {
 	Next    string `json:"next,omitempty"`
 }
 
-// missingHelper is one that was not found.
 type missingHelper struct {
 	Name    string `json:"name"`
 	Purpose string `json:"purpose"`
@@ -81,7 +79,6 @@ func (a *app) versionReport() versionReport {
 	return r
 }
 
-// write writes the report for people.
 func (r versionReport) write(out io.Writer) error {
 	_, err := io.WriteString(out, r.Text("toolhost"))
 	for _, h := range r.Helpers {
@@ -97,5 +94,4 @@ func (r versionReport) write(out io.Writer) error {
 	return err
 }
 
-// version is that of the program.
 func version() string { return buildinfo.Read().Version }

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Approvals is the store of calls that wait for approval in this workspace.
+// Approvals returns the store of calls waiting for approval in this workspace.
 func (p *Project) Approvals() (*approval.Store, error) {
 	if p.stateDir == "" {
 		return nil, tool.Errorf(tool.Unavailable, "calls cannot wait for approval: %s", p.stateless.Message).
@@ -30,7 +30,7 @@ func (p *Project) Approvals() (*approval.Store, error) {
 		p.Config().Workspace.Allow...)
 }
 
-// WouldBe is what a waiting call would do now, without a record. A call that could not run if
+// WouldBe returns what a waiting call would do now, without a record. A call that could not run if
 // approved is an error.
 func (p *Project) WouldBe(ctx context.Context, pending approval.Pending) (*host.Outcome, error) {
 	if pending.Connect != "" {
@@ -52,7 +52,7 @@ func (p *Project) WouldBe(ctx context.Context, pending approval.Pending) (*host.
 	return outcome, nil
 }
 
-// pendingApprovals lets a person approve in a terminal what an MCP client cannot ask.
+// pendingApprovals lets the user approve on the command line what an MCP client cannot ask.
 type pendingApprovals struct{ p *Project }
 
 func (e pendingApprovals) call(session string, proposal host.Proposal) approval.Call {
@@ -82,7 +82,7 @@ func (e pendingApprovals) Take(_ context.Context, session string, proposal host.
 	return host.ApproveAlways, "", nil
 }
 
-// remembered reports whether the user has answered "always" in another process since this one read the rules.
+// remembered reports whether the user answered "always" in another process since the rules were read.
 func (e pendingApprovals) remembered(proposal host.Proposal) (bool, error) {
 	rules, err := e.p.openPolicy(e.p.Config())
 	if err != nil || rules.Decide(e.p.policyRequest(proposal)).Action != policy.Allow {
@@ -106,11 +106,11 @@ func (e pendingApprovals) File(ctx context.Context, session string, proposal hos
 	return e.p.options.HowToApprove(pending, e.p.Workspace.Root()), nil
 }
 
-// questionTime is how long a question that was too long to be shown is kept.
+// questionTime is how long a stored question is kept.
 const questionTime = 24 * time.Hour
 
-// KeepQuestion stores a question for approval in the user's cache and returns the file. It fails if
-// tools may write there.
+// KeepQuestion stores an approval question in the user's cache and returns the file. It fails if tools
+// may write there.
 func (p *Project) KeepQuestion(text string) (file string, err error) {
 	dir := userdir.Cache("questions")
 	if dir == "" {

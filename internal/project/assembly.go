@@ -32,22 +32,22 @@ import (
 	"github.com/toolhost/toolhost/taskfile"
 )
 
-// assembly are the sources of a project's tools, made from one state of its agent.hcl.
+// assembly has the sources of a project's tools, for one state of its agent.hcl.
 type assembly struct {
 	sources []host.Source
 	toolset host.Toolset
 	manager *plugins.Manager
 	tasks   *taskfile.Taskfile
-	model   *model.Client // nil without a model block
+	model   *model.Client // or nil
 
 	workspace *workspace.Workspace
-	changed   bool // workspace is not the project's own, but of this assembly
+	changed   bool // workspace belongs to this assembly, not to the project
 	protect   []string
 
-	upstream *mcpclient.Client // nil without mcp blocks
+	upstream *mcpclient.Client // or nil
 	lock     *pluginlock.Lock  // of the plugins; nil for a fixed contract
-	pins     *pins.Store       // of the tools that others define; nil for none
-	claims   []claim           // to names, of those sources
+	pins     *pins.Store       // of foreign tools; or nil
+	claims   []claim           // of those sources to names
 }
 
 func (p *assembly) close() {
@@ -65,7 +65,6 @@ func (p *assembly) close() {
 	}
 }
 
-// assemble makes the sources for a configuration and a toolset.
 func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*assembly, error) {
 	if p.options.Broken && cfg == p.options.Config {
 		return p.brokenAssembly(cfg)
@@ -93,7 +92,6 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*assembly,
 	return made, nil
 }
 
-// fill makes what the assembly consists of.
 func (p *Project) fill(made *assembly, cfg *config.Config) (err error) {
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return err
@@ -110,8 +108,8 @@ func (p *Project) fill(made *assembly, cfg *config.Config) (err error) {
 	return p.addSources(made, cfg)
 }
 
-// workspaceFor is the workspace of a configuration: the project's own, or one with a changed
-// agent.hcl's trees and protected paths.
+// workspaceFor returns a configuration's workspace: the project's own, or one with changed trees and
+// protected paths.
 func (p *Project) workspaceFor(made *assembly, cfg *config.Config) (*workspace.Workspace, error) {
 	made.protect = p.protectedGlobs(p.Workspace.Root(), cfg)
 	if p.assembly == nil {
@@ -134,19 +132,18 @@ func (p *Project) workspaceFor(made *assembly, cfg *config.Config) (*workspace.W
 	return p.openTrees(p.Workspace.Root(), cfg)
 }
 
-// standardOnly reports whether only the standard tools are offered: for the contract "agent", or
-// while a file is not approved.
+// standardOnly reports whether only the standard tools are offered: for the contract "agent", or for an
+// unapproved file.
 func (m *assembly) standardOnly(cfg *config.Config) bool {
 	return m.toolset.Name == "agent" || cfg.ReadOnly
 }
 
-// writes reports whether a tool may do more than read files.
 func writes(_ string, def *tool.Definition) bool {
 	return def.Risk != tool.ReadOnly ||
 		slices.ContainsFunc(def.Permissions, func(p tool.Permission) bool { return p != tool.FileRead })
 }
 
-// addShipped offers a shipped plugin's tools, without those that others replace.
+// addShipped offers a shipped plugin's tools, without replaced ones.
 func (m *assembly) addShipped(spec plugins.Spec, replaced ...string) error {
 	spec.Shipped = true
 	if undo.Optional() {
@@ -160,8 +157,8 @@ func (m *assembly) addShipped(spec plugins.Spec, replaced ...string) error {
 }
 
 // addSources adds, in order of listing: built-ins, commands, the files plugin, the Taskfile, the
-// project's plugins and other MCP servers. A tool of agent.hcl replaces the standard one of its
-// name, from any source.
+// project's plugins and MCP servers. A tool of agent.hcl replaces the standard one of its name, from
+// any source.
 func (p *Project) addSources(m *assembly, cfg *config.Config) error {
 	var own []argv.Spec
 	if !m.standardOnly(cfg) {
@@ -185,8 +182,8 @@ func (p *Project) addSources(m *assembly, cfg *config.Config) error {
 		commands,
 		host.Without(host.Tools("taskfile", m.tasks.Tools()...), replaced...),
 	)
-	// The file tools have the built-ins' confines: a process of their own would take twice the time
-	// and protect nothing.
+	// The file tools are confined by the built-ins' rules: a process of their own would take twice the
+	// time and protect nothing.
 	settings := map[string]any{"confine": p.confineSettings(cfg)}
 	files := plugins.Spec{Name: "files", InProcess: true, Config: tool.MustMarshal(settings)}
 	if err := m.addShipped(files, replaced...); err != nil {
@@ -202,7 +199,6 @@ func (p *Project) addSources(m *assembly, cfg *config.Config) error {
 	return p.addUpstream(m, cfg)
 }
 
-// addPlugins adds the plugins that agent.hcl declares.
 func (p *Project) addPlugins(m *assembly, cfg *config.Config) error {
 	var diags config.Diagnostics
 	if m.lock, diags = pluginlock.For(cfg); diags.HasErrors() {
@@ -222,7 +218,7 @@ func (p *Project) addPlugins(m *assembly, cfg *config.Config) error {
 			return usage(err)
 		}
 		source := host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix)
-		if spec.SHA256 == "" { // who can change the program can do more than change a description
+		if spec.SHA256 == "" { // those who can change the program can do more than change a description
 			m.sources = append(m.sources, host.Foreign(source, nil))
 			continue
 		}
@@ -243,8 +239,8 @@ func (p *Project) builtins(m *assembly, cfg *config.Config) ([]tool.Tool, error)
 		nil
 }
 
-// sealKey returns the key that authenticates what toolhost writes into the workspace, nil without a
-// safe place for one.
+// sealKey returns the key that authenticates toolhost's files in the workspace, nil without a safe
+// place for it.
 func (p *Project) sealKey(cfg *config.Config) *seal.Key {
 	dir, err := seal.Dir()
 	if err != nil {
@@ -257,7 +253,7 @@ func (p *Project) sealKey(cfg *config.Config) *seal.Key {
 	return key
 }
 
-// commands are the own tools, and the standard wrappers that these do not replace.
+// commands returns the own tools, and the standard wrappers that these do not replace.
 func (p *Project) commands(m *assembly, cfg *config.Config, own []argv.Spec) (host.Source, error) {
 	standards := slices.DeleteFunc(standard.Specs(), func(s argv.Spec) bool {
 		return slices.ContainsFunc(own, func(o argv.Spec) bool { return o.Name == s.Name })
@@ -310,8 +306,8 @@ func (p *Project) newManager(cfg *config.Config, protect []string) (*plugins.Man
 	return plugins.NewManager(options), nil
 }
 
-// pluginSpec is a plugin block for the manager. Its configuration is checked when the plugin's own
-// schema is known.
+// pluginSpec returns a plugin block's spec. Its configuration is checked when the plugin's schema is
+// known.
 func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 	settings, diags := c.Config.JSON(nil)
 	if diags.HasErrors() {
@@ -327,7 +323,7 @@ func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 // defaultIdleTimeout ends an unused foreign plugin. Shipped ones may hold a session's state, and stay.
 const defaultIdleTimeout = 15 * time.Minute
 
-// idleTimeout is the value of idle_timeout for the manager.
+// idleTimeout converts idle_timeout for the manager.
 func idleTimeout(given time.Duration) time.Duration {
 	switch {
 	case given < 0:
@@ -338,8 +334,8 @@ func idleTimeout(given time.Duration) time.Duration {
 	return given
 }
 
-// resolveConfig checks a plugin's config block against the plugin's schema, and keeps the mistakes
-// with their lines.
+// resolveConfig checks a plugin's config block against the plugin's schema, and keeps the mistakes with
+// their lines.
 func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
 	return func(declared json.RawMessage) (json.RawMessage, error) {
 		settings, diags := c.Config.JSON(declared)
@@ -355,7 +351,7 @@ func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.Ra
 	}
 }
 
-// ConfigMistakes are the mistakes in a plugin's config block, if its schema was seen.
+// ConfigMistakes returns the mistakes in a plugin's config block, if its schema was seen.
 func (p *Project) ConfigMistakes(source string) config.Diagnostics {
 	found, _ := p.configMistakes.Load(source)
 	mistakes, _ := found.(config.Diagnostics)
@@ -378,7 +374,6 @@ func (p *Project) newTaskfile(m *assembly, cfg *config.Config) *taskfile.Taskfil
 	return taskfile.New(m.workspace, options)
 }
 
-// ownOffers makes the resources and prompts of agent.hcl.
 func (p *Project) ownOffers(cfg *config.Config, deps command.Deps) ([]tool.Resource, []tool.Prompt, error) {
 	var resources []tool.Resource
 	for _, declared := range cfg.Resources {

@@ -12,7 +12,6 @@ import (
 // BrokenTool replaces all tools while agent.hcl has mistakes: what the file would restrict is unknown.
 const BrokenTool = "agent_hcl_mistakes"
 
-// brokenAssembly are those of a project whose agent.hcl has mistakes.
 func (p *Project) brokenAssembly(cfg *config.Config) (made *assembly, err error) {
 	made = &assembly{toolset: host.Toolset{Name: "broken"}, sources: []host.Source{&broken{p, filepath.Base(cfg.Path)}}}
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
@@ -44,7 +43,7 @@ func (b *broken) Definition() *tool.Definition {
 	}
 }
 
-// Call reads the file as it is now.
+// Call reports the file's present mistakes.
 func (b *broken) Call(context.Context, *tool.Call) (*tool.Result, error) {
 	if _, err := b.project.options.Reread(); err != nil {
 		return tool.Text(err.Error()), nil

@@ -30,8 +30,8 @@ import (
 // sandboxEnv is the operator's environment variable for the level, with or without agent.hcl; it may be off.
 const sandboxEnv = "TOOLHOST_SANDBOX"
 
-// confineSettings confines child processes by the sandbox block; without one at the strongest
-// available level, without network.
+// confineSettings confines child processes by the sandbox block; without one at the strongest available
+// level, without network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 	s := sandbox.Settings{Identity: p.identity, State: p.stateDir, Ignore: cfg.Record.Ignore}
 	s.Keep, s.Names = p.ownFiles(cfg)
@@ -52,7 +52,7 @@ func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 	return s
 }
 
-// chosenLevel is the level of the sandbox, and whether it is to watch nothing.
+// chosenLevel returns the sandbox's level, and whether it does not watch changes.
 func chosenLevel(cfg *config.Config) (level sandbox.Level, unwatched bool) {
 	level = sandbox.Auto
 	if block := cfg.Sandbox; block != nil {
@@ -61,8 +61,8 @@ func chosenLevel(cfg *config.Config) (level sandbox.Level, unwatched bool) {
 	return sandboxLevel(level), unwatched
 }
 
-// grantedCaches returns the directories of caches for blocks with a grant alone. They are made, so
-// that no other process can; that of read-only tools if there is such a tool.
+// grantedCaches returns the cache directories for blocks with a grant only. They are made here, so that
+// no other process can make them; that of read-only tools only if there is one.
 func (p *Project) grantedCaches(cfg *config.Config) (dirs []string) {
 	root := p.Workspace.Root()
 	for _, name := range cfg.GrantedCaches() {
@@ -78,7 +78,7 @@ func (p *Project) grantedCaches(cfg *config.Config) (dirs []string) {
 	return dirs
 }
 
-// masks is what of it says what file tools do not use either.
+// masks returns the settings that file tools observe too.
 func masks(cfg *config.Config) (s sandbox.Settings) {
 	if cfg.Sandbox != nil {
 		s.Mask = cfg.Sandbox.Mask
@@ -96,7 +96,7 @@ func verified(cfg *config.Config, access argv.Access) error {
 	return cfg.Verify(slices.Concat(access.Read, access.Write)...)
 }
 
-// verifiedTasks is verified for the commands of the Taskfile.
+// verifiedTasks is verified for the Taskfile's commands.
 func verifiedTasks(cfg *config.Config, root string) error {
 	if cfg.Taskfile == nil {
 		return verified(cfg, argv.Access{})
@@ -104,12 +104,13 @@ func verifiedTasks(cfg *config.Config, root string) error {
 	return errors.Join(verified(cfg, cfg.Taskfile.Access), cfg.ApprovedTasks(root).Verify())
 }
 
-// sandboxLevel is the chosen level, or the operator's. If that does not exist, nothing is run.
+// sandboxLevel returns the operator's level if set, else the chosen one. With an unknown level nothing
+// is run.
 func sandboxLevel(chosen sandbox.Level) sandbox.Level {
 	return cmp.Or(sandbox.Level(os.Getenv(sandboxEnv)), chosen)
 }
 
-// SandboxLevel is how strongly the project's processes are confined.
+// SandboxLevel returns how strongly the project's processes are confined.
 func (p *Project) SandboxLevel() sandbox.Level {
 	level, _ := chosenLevel(p.Config())
 	return level
@@ -122,7 +123,7 @@ func (p *Project) TryCommand() error {
 	return policy.Try()
 }
 
-// ConfineInspection confines a program that is run once to list what it offers, in an empty workspace.
+// ConfineInspection confines a program that is run once to list its offers, in an empty workspace.
 func ConfineInspection(l plugins.Launch, workspace string) error {
 	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto)}
 	policy := settings.Policy(workspace, l.SocketDir)
@@ -131,8 +132,8 @@ func ConfineInspection(l plugins.Launch, workspace string) error {
 	return policy.Confine(l.Cmd)
 }
 
-// ConfineBuild confines the go command that tests and builds a plugin to its room, with a cache of
-// that module alone.
+// ConfineBuild confines the go command that tests and builds a plugin to its room, with a cache for
+// that module.
 func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
 	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Mask: room.Hide}
 	policy := settings.Policy(room.Write)
@@ -148,8 +149,8 @@ func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
 	return policy.Confine(cmd)
 }
 
-// granting adds a block's own grant and network, in which the sandbox block's is applied. A block
-// with a grant has its own caches.
+// granting adds a block's grant and network to s, which has the sandbox block's. A block with a grant
+// has its own caches.
 func (p *Project) granting(cfg *config.Config, s sandbox.Settings, kind, name string, access argv.Access) sandbox.Settings {
 	s = s.WithCache(p.Workspace.Root(), config.CacheName(kind, name))
 	s.Network, s.Hosts = access.Network, access.Hosts
@@ -159,8 +160,8 @@ func (p *Project) granting(cfg *config.Config, s sandbox.Settings, kind, name st
 }
 
 // confine confines a command tool's processes, and returns metadata for its results. A tool of risk
-// read_only cannot change the workspace; standard wrappers of that kind can change nothing, and
-// none needs caches.
+// read_only cannot change the workspace; such standard wrappers can change nothing, and standard
+// wrappers need no caches.
 func (p *Project) confine(cfg *config.Config, kind, name string, standard bool, risk tool.Risk) (
 	prepare func(*exec.Cmd, argv.Access) (map[string]any, error),
 	denied func(block string, access argv.Access, printed string) string) {
@@ -197,7 +198,7 @@ func (p *Project) confine(cfg *config.Config, kind, name string, standard bool, 
 		}
 }
 
-// taskPolicy is how the commands of the Taskfile are confined.
+// taskPolicy returns the confinement of the Taskfile's commands.
 func (p *Project) taskPolicy(cfg *config.Config) sandbox.Policy {
 	access := argv.Access{}
 	if cfg.Taskfile != nil {
@@ -208,7 +209,7 @@ func (p *Project) taskPolicy(cfg *config.Config) sandbox.Policy {
 	return p.granting(cfg, p.confineSettings(cfg), "taskfile", "", access).Policy(p.Workspace.Root(), cfg.Workspace.Allow...).Prepared()
 }
 
-// taskBlock names the block that grants the commands of the Taskfile something.
+// taskBlock names the block that can grant the Taskfile's commands access.
 func taskBlock(cfg *config.Config) string {
 	if cfg.Taskfile == nil {
 		return "a taskfile block of agent.hcl"
@@ -216,8 +217,8 @@ func taskBlock(cfg *config.Config) string {
 	return "the taskfile block (" + cfg.Taskfile.Pos + ")"
 }
 
-// confinePlugin confines processes of the project's own plugins. Shipped ones are toolhost's code
-// and confine what they start.
+// confinePlugin confines processes of the project's own plugins. Shipped ones are toolhost's code and
+// confine what they start.
 func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch) error,
 	denied func(plugin, printed string) string) {
 	access := make(map[string]argv.Access)
@@ -251,8 +252,8 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 	return prepare, denied
 }
 
-// networkOf logs refused connections of a process that serves many calls, beside what it prints. The call is
-// unknown, so the user decides for the process, by `toolhost approve` or in the console.
+// networkOf logs refused connections of a process that serves many calls. The call is unknown, so the user
+// decides for the process, by `toolhost approve` or in the console.
 func (p *Project) networkOf(kind sources.Kind, name string) *network.Log {
 	return &network.Log{
 		Tell: func(c network.Connection) { p.keepLine(kind, name, "network: "+c.String()) },
@@ -264,7 +265,7 @@ func (p *Project) networkOf(kind sources.Kind, name string) *network.Log {
 	}
 }
 
-// pluginFiles is the installed plugin's directory of a program, which a private /tmp would hide if
+// pluginFiles returns the installed plugin's directory of a program, which a private /tmp would hide if
 // the user's data is below /tmp.
 func pluginFiles(program string) []string {
 	store, err := install.Dir()
@@ -278,7 +279,7 @@ func pluginFiles(program string) []string {
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	depth := 3 // NAME/VERSION/PLATFORM
 	if strings.HasPrefix(parts[0], ".") {
-		depth = 1 // being installed
+		depth = 1 // not installed yet
 	}
 	if len(parts) <= depth {
 		return nil
@@ -286,18 +287,16 @@ func pluginFiles(program string) []string {
 	return []string{filepath.Join(append([]string{store}, parts[:depth]...)...)}
 }
 
-// confinement identifies a way to confine a plugin or an MCP server.
 type confinement struct {
 	Common *sandbox.Settings
 	Access *argv.Access
 	Allow  []string
-	// Since is when a server was last asked to restart.
+	// Since is the server's last requested restart.
 	Since string
-	// Credentials is a digest of those that are added to what it sends.
+	// Credentials is a digest of the credentials added to its requests.
 	Credentials string `json:",omitempty"`
 }
 
-// credentialsDigest identifies the credentials of a configuration.
 func credentialsDigest(s *sandbox.Settings) string {
 	if len(s.Credentials) == 0 {
 		return ""
@@ -306,9 +305,8 @@ func credentialsDigest(s *sandbox.Settings) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// commonSettings are those that all plugins and MCP servers share.
 func (p *Project) commonSettings(cfg *config.Config) *sandbox.Settings {
 	s := p.confineSettings(cfg)
-	s.Network, s.Hosts = false, nil // each has its own word on it
+	s.Network, s.Hosts = false, nil // set by each block
 	return &s
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// enforce applies the rules and granted permissions of a configuration.
+// enforce applies a configuration's rules and granted permissions.
 func (p *Project) enforce(rules *policy.Policy, cfg *config.Config) {
 	p.policy.Store(rules)
 	granted := cfg.Granted
 	p.granted.Store(&granted)
 }
 
-// refused denies a call of a tool that needs a permission that is not granted. The toolset ocode
-// does so itself: there not every call needs all that its tool declares.
+// refused denies a call of a tool that needs an ungranted permission. The toolset ocode does so itself:
+// there not every call needs all that its tool declares.
 func (p *Project) refused(proposal host.Proposal) (host.Decision, bool) {
 	granted := p.granted.Load()
 	if granted == nil || *granted == nil || known(p.options.Toolset).OwnPermissions {

@@ -20,26 +20,25 @@ import (
 // fileStatus is the state of a server's agent.hcl for clients, which do not show the log.
 type fileStatus struct {
 	mu      sync.Mutex
-	file    *agentfile.Standing // as it was found last
-	refused string              // what is wrong with a change that was not taken over, "" for nothing
+	file    *agentfile.Standing // as last found
+	refused string              // why a change was not applied, or ""
 	broken  bool                // and nothing was in force before
 }
 
-// found notes how the file stands.
 func (s *fileStatus) found(file *agentfile.Standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.file, s.refused, s.broken = file, "", false
 }
 
-// refuse notes why a change was not taken over.
+// refuse notes why a change was not applied.
 func (s *fileStatus) refuse(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = why
 }
 
-// say returns it for a model to pass on to its user.
+// say returns the status for a model to pass on to its user.
 func (s *fileStatus) say(file string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +60,6 @@ func (s *fileStatus) say(file string) string {
 	return file + " is approved and in force."
 }
 
-// instructions are what a client's model is told about the project.
 func instructions(p *Project, s *fileStatus) func(context.Context) string {
 	return func(context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()
@@ -82,7 +80,7 @@ func instructions(p *Project, s *fileStatus) func(context.Context) string {
 	}
 }
 
-// undone says whether the user can undo what calls changed.
+// undone says whether the user can undo calls' changes.
 func undone(p *Project) string {
 	if p.Undo.Kept() != nil {
 		return ", and what they do to files cannot be taken back here"
@@ -90,7 +88,7 @@ func undone(p *Project) string {
 	return ", and the user can take back what they did to files (toolhost undo)"
 }
 
-// toolsOfProject are the tools that come from agent.hcl, by their names here.
+// toolsOfProject returns the offered names of tools from agent.hcl.
 func toolsOfProject(p *Project, cfg *config.Config) (names []string) {
 	for _, e := range p.Host.Catalog().Entries() {
 		declared := slices.ContainsFunc(cfg.Tools, func(t argv.Spec) bool { return t.Name == e.Tool.Definition().Name })
@@ -116,10 +114,10 @@ func taskCommands(p *Project) string {
 		slices.DeleteFunc(names, func(name string) bool { return !plainName().MatchString(name) }))
 }
 
-// mostNames bounds the names of a kind that are told.
+// mostNames bounds the listed names of a kind.
 const mostNames = 12
 
-// named lists names under a heading, "" without names.
+// named lists names under a heading, or returns "".
 func named(heading string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -131,7 +129,7 @@ func named(heading string, names []string) string {
 	return fmt.Sprintf("%s (%d): %s%s.", heading, len(names), strings.Join(shown, ", "), more)
 }
 
-// mostMistakes bounds the mistakes of a file that are named.
+// mostMistakes bounds the listed mistakes of a file.
 const mostMistakes = 3
 
 // Summarize returns place and kind of a file's first mistakes, without text of the file that could

@@ -17,23 +17,23 @@ import (
 	"github.com/toolhost/toolhost/internal/store/approval"
 )
 
-// Location selects the agent.hcl, with its user's settings.
+// Location selects the agent.hcl and its user's settings.
 type Location struct {
-	// Workspace replaces agent.hcl's workspace directory, and the search begins there. Empty begins
+	// Workspace replaces agent.hcl's workspace directory, and is where the search begins. Empty begins
 	// in the working directory.
 	Workspace string
-	// File is the agent.hcl to use. A file that is named counts as approved.
+	// File is the agent.hcl to use. It needs no approval.
 	File string
 	// Trust approves a found file for one run.
 	Trust bool
-	// Vars are values of the variables of agent.hcl.
+	// Vars are values of agent.hcl's variables.
 	Vars map[string]string
 }
 
-// trustVariable is the environment variable with which the user approves a file for one run.
+// trustVariable is the environment variable that approves a file for one run.
 const trustVariable = "TOOLHOST_TRUST"
 
-// Find finds the agent.hcl and how far it counts.
+// Find finds the agent.hcl and its standing.
 func (p Location) Find() (*agentfile.Standing, config.Diagnostics) {
 	options := agentfile.Options{
 		Dir: p.Workspace, File: p.File, All: p.Trust || os.Getenv(trustVariable) == "1", Vars: p.Vars,
@@ -48,7 +48,7 @@ func (p Location) Find() (*agentfile.Standing, config.Diagnostics) {
 	return agentfile.Find(options)
 }
 
-// TrustStore holds the approvals. A store that tools could write approves nothing.
+// TrustStore returns the approvals. It is an error if tools could write them.
 func (p Location) TrustStore(cfg *config.Config) (*trust.Store, error) {
 	dir, err := trust.Dir()
 	if err != nil {
@@ -64,7 +64,7 @@ func (p Location) TrustStore(cfg *config.Config) (*trust.Store, error) {
 	return trust.Open(dir), nil
 }
 
-// usable refuses what must not be a workspace, and variables without a file.
+// usable refuses directories that must not be a workspace, and variables without a file.
 func (p Location) usable(s *agentfile.Standing) error {
 	if names := slices.Sorted(maps.Keys(p.Vars)); s.Path == "" && len(names) > 0 {
 		return usage(tool.Errorf(tool.InvalidArgument,
@@ -83,7 +83,7 @@ func (p Location) usable(s *agentfile.Standing) error {
 	return nil
 }
 
-// Path is the selected agent.hcl, "" if there is none.
+// Path returns the selected agent.hcl, or "".
 func (p Location) Path() string {
 	if p.File != "" {
 		return p.File
@@ -92,7 +92,7 @@ func (p Location) Path() string {
 	return path
 }
 
-// absent returns what to do about an unknown tool that an agent.hcl not in force may declare.
+// absent returns what to do about an unknown tool that an inactive agent.hcl may declare.
 func absent(s *agentfile.Standing) string {
 	if s == nil || s.State == agentfile.Missing {
 		return ""
@@ -107,7 +107,7 @@ func (p Location) howToApprove(pending approval.Pending, root string) string {
 		p.Again("approve "+pending.ID), show.Word(root), approval.Spoken(approval.PendingTime))
 }
 
-// Again is a command line of toolhost with the flags that choose this place.
+// Again returns a toolhost command line with the flags that select this place.
 func (p Location) Again(command string) string {
 	line := "toolhost " + command
 	for _, word := range p.flags() {
@@ -116,7 +116,7 @@ func (p Location) Again(command string) string {
 	return line
 }
 
-// flags choose this place from wherever toolhost runs, and say that its user trusts the file.
+// flags select this place from any directory, and trust the file if its user does.
 func (p Location) flags() (flags []string) {
 	for _, flag := range []struct{ name, path string }{{"--config", p.File}, {"--workspace", p.Workspace}} {
 		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// LogSecrets removes the secrets of a project from a log. Nil is valid and has no secrets.
+// LogSecrets removes a project's secrets from a log. Nil is valid and has no secrets.
 type LogSecrets struct {
 	redactor atomic.Pointer[redact.Redactor]
 }
@@ -22,7 +22,7 @@ func (s *LogSecrets) Store(r *redact.Redactor) {
 	}
 }
 
-// Attr removes secrets from an attribute of the log, including its message.
+// Attr removes secrets from a log attribute, including the message.
 func (s *LogSecrets) Attr(_ []string, attr slog.Attr) slog.Attr {
 	secrets := s.redactor.Load()
 	if secrets == nil {
@@ -47,10 +47,9 @@ func (s *LogSecrets) Attr(_ []string, attr slog.Attr) slog.Attr {
 	return attr
 }
 
-// Handler returns a handler that removes secrets before it passes records on.
+// Handler returns a handler that removes secrets before it passes records to another.
 func (s *LogSecrets) Handler(to slog.Handler) slog.Handler { return &secretless{to, s} }
 
-// secretless is a handler for which another writes.
 type secretless struct {
 	slog.Handler
 	secrets *LogSecrets
@@ -85,10 +84,9 @@ func (h *secretless) WithGroup(name string) slog.Handler {
 type pluginSecrets struct {
 	mu     sync.Mutex
 	values []string
-	ready  bool // the host takes further ones by itself
+	ready  bool // the host redacts further ones itself
 }
 
-// keepPluginSecrets redacts settings of a plugin.
 func (p *Project) keepPluginSecrets(values []string) {
 	p.pluginSecrets.mu.Lock()
 	defer p.pluginSecrets.mu.Unlock()
@@ -101,7 +99,7 @@ func (p *Project) keepPluginSecrets(values []string) {
 	p.pluginSecrets.values = append(p.pluginSecrets.values, values...)
 }
 
-// handOver passes to the host what was kept before there was one.
+// handOver passes secrets kept so far to the host.
 func (p *Project) handOver() {
 	p.pluginSecrets.mu.Lock()
 	defer p.pluginSecrets.mu.Unlock()

@@ -27,17 +27,17 @@ type Opening struct {
 	Patience                    time.Duration
 	Logger                      *slog.Logger
 	BeforeRun                   func(ctx context.Context, repeatable bool) error
-	// LogSecrets are kept out of the log. It may be nil.
+	// LogSecrets are kept out of the log. May be nil.
 	LogSecrets *LogSecrets
-	// Standing is how the agent.hcl stands, once it has been found.
+	// Standing is the agent.hcl's standing, once found.
 	Standing *atomic.Pointer[agentfile.Standing]
 	// Report prints mistakes, and returns the error to end with, which wraps a *MistakesError. May be nil.
 	Report func(config.Diagnostics) error
-	// Note shows how an agent.hcl stands that was found. It may be nil.
+	// Note shows the standing that was found. May be nil.
 	Note func(*agentfile.Standing)
-	// Telemetry is StartTelemetry, for the code that closes what it starts.
+	// Telemetry is StartTelemetry, for code that closes what it starts.
 	Telemetry func(root string) *telemetry.Relay
-	// HowToApprove is the one of [Options]. Nil names toolhost approve.
+	// HowToApprove is that of [Options]. Nil names toolhost approve.
 	HowToApprove func(pending approval.Pending, root string) string
 }
 
@@ -60,7 +60,7 @@ func (o *Opening) report(diags config.Diagnostics) error {
 	return o.Report(diags)
 }
 
-// Find finds the agent.hcl that is meant, and reports its mistakes.
+// Find finds the selected agent.hcl, and reports its mistakes.
 func (o *Opening) Find() (*agentfile.Standing, error) {
 	if err := userdir.Usable(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (o *Opening) Find() (*agentfile.Standing, error) {
 	return standing, nil
 }
 
-// Load is Find for what can be a project, and notes how the file stands.
+// Load is Find that also refuses directories that cannot be a project, and calls Note.
 func (o *Opening) Load() (*agentfile.Standing, error) {
 	standing, err := o.Find()
 	if err == nil {
@@ -148,21 +148,21 @@ func StartTelemetry(ctx context.Context, workspace string, logger *slog.Logger) 
 	return relay
 }
 
-// inForce is the agent.hcl that a running project has.
+// inForce is the agent.hcl of a running project.
 type inForce struct {
 	opening  *Opening
 	mu       sync.Mutex
 	standing *agentfile.Standing
 }
 
-// files are those whose change may change what is in force.
+// files returns the files whose change may change what is in force.
 func (f *inForce) files() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.standing.Watch
 }
 
-// again reads the configuration again; mistakes come back as a *MistakesError.
+// again reads the configuration again; mistakes are a *MistakesError.
 func (f *inForce) again() (*config.Config, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

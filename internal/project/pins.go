@@ -13,21 +13,21 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// pinsPlace is where the definitions of foreign tools are remembered: for the user, starting from
+// pinsPlace returns where foreign tools' definitions are stored: for the user, starting from
 // agent.lock.hcl. That file comes with the repository, so a change of it approves nothing.
 func (p *Project) pinsPlace(cfg *config.Config) pins.Place {
 	place := pins.Place{Texts: userdir.Cache("definitions"), Seed: make(map[string]map[string]string)}
 	if dir, err := pins.Dir(cfg.Path, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...); err == nil {
 		place.Dir = dir
 	}
-	lock, _ := config.ReadLock(config.LockPath(cfg.Path)) // mistakes are reported by who needs its plugins
+	lock, _ := config.ReadLock(config.LockPath(cfg.Path)) // mistakes are reported when plugins need it
 	for _, t := range lock.Tools {
 		place.Seed[t.Source] = t.SHA256
 	}
 	return place
 }
 
-// openPins is nil where nothing is foreign.
+// openPins returns nil if nothing is foreign.
 func (p *Project) openPins(cfg *config.Config) *pins.Store {
 	if len(cfg.Plugins)+len(cfg.Servers) == 0 {
 		return nil
@@ -39,15 +39,15 @@ func (p *Project) openPins(cfg *config.Config) *pins.Store {
 	return s
 }
 
-// claim is what a source offers its tools as: "" for one that it does not.
+// claim maps a source's tools to their offered names; "" if not offered.
 type claim struct {
 	source  string
 	offered func(own string) string
 }
 
-// foreign wraps a source of others, whose tools are pinned. offered maps a tool's own name to the
-// offered one. A name stays with the first source that had it, in the order of agent.hcl: policy
-// goes by names, and another source must not inherit what was allowed.
+// foreign wraps a foreign source, whose tools are pinned. offered maps a tool's own name to the offered
+// one. A name stays with the first source that had it, in the order of agent.hcl: policy goes by names,
+// and another source must not inherit what was allowed.
 func (m *assembly) foreign(source host.Source, offered func(own string) string) host.Source {
 	if m.pins == nil {
 		return host.Foreign(source, nil)
@@ -66,7 +66,7 @@ func (m *assembly) foreign(source host.Source, offered func(own string) string) 
 	})
 }
 
-// claimed is the error for a tool with a name that belongs to another source, though that does not offer it now.
+// claimed returns the error for a tool whose name belongs to another source, even if not offered now.
 func (m *assembly) claimed(source string, t tool.Tool, offered func(string) string, before []claim) *tool.Error {
 	own := t.Definition().Name
 	if d, ok := t.(interface{ Declared() (string, any) }); ok {
@@ -84,8 +84,8 @@ func (m *assembly) claimed(source string, t tool.Tool, offered func(string) stri
 	return nil
 }
 
-// keepPins remembers definitions at their first use, and writes them into agent.lock.hcl for others
-// in the project.
+// keepPins stores definitions at their first use, and writes them into agent.lock.hcl for others in the
+// project.
 func (p *Project) keepPins() {
 	s, ctx := p.current().pins, context.Background()
 	var servers []*mcpclient.Source
@@ -93,7 +93,7 @@ func (p *Project) keepPins() {
 		servers = upstream.Sources()
 	}
 	for _, server := range servers {
-		for name, said := range server.Listed() { // those that are not offered now, too
+		for name, said := range server.Listed() { // including those not offered now
 			s.Learn(server.Name(), name, pins.Definition(said))
 		}
 	}
@@ -122,7 +122,7 @@ func addPins(path string, list []pins.Pin) error {
 	return pluginlock.Save(path, lock)
 }
 
-// ChangedTools are the tools left out because their definition changed.
+// ChangedTools returns the tools left out because their definition changed.
 func (p *Project) ChangedTools() []pins.Change { return p.current().pins.Changes() }
 
 // ApproveTools pins the tools' current definitions: for the user, and in agent.lock.hcl if writable.
@@ -136,7 +136,7 @@ func (p *Project) ApproveTools(list []pins.Change) error {
 	}
 	s := p.current().pins
 	err, failed := s.Approve(list), addPins(p.lockPath(), approved)
-	if s.Place().Dir == "" { // which has no other place
+	if s.Place().Dir == "" { // the lock file is the only place
 		return failed
 	}
 	if failed != nil {

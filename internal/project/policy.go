@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// openPolicy readies the policy of agent.hcl with the remembered rules.
 func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 	base, err := policy.New(policyRules(cfg.Policy))
 	if err != nil {
@@ -27,7 +26,7 @@ func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 	}
 	more, err := remembered.List()
 	if tool.CodeOf(err) == tool.Unsupported {
-		return nil, err // it may be one that denies
+		return nil, err // one of them may deny
 	}
 	if err != nil {
 		p.options.Logger.Warn("a remembered rule is not used", "error", err)
@@ -35,8 +34,8 @@ func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 	return base.With(more...)
 }
 
-// policyRules are the rules of a policy block. Without one everything is allowed: containment and
-// sandbox hold regardless.
+// policyRules returns a policy block's rules. Without one everything is allowed: containment and
+// sandbox apply regardless.
 func policyRules(block *config.Policy) policy.Rules {
 	if block == nil {
 		return policy.Rules{}
@@ -58,7 +57,7 @@ func policyRules(block *config.Policy) policy.Rules {
 	return rules
 }
 
-// Remembered are the rules beside agent.hcl: from answers, and by toolhost rules.
+// Remembered returns the rules beside agent.hcl: from answers, and by toolhost rules.
 func (p *Project) Remembered() (*policy.Remembered, error) {
 	dir, err := policy.RememberedDir()
 	if err != nil {
@@ -67,7 +66,6 @@ func (p *Project) Remembered() (*policy.Remembered, error) {
 	return policy.OpenRemembered(dir, p.Workspace.Root(), p.Config().Workspace.Allow...)
 }
 
-// judge decides on a call by the policy in force.
 func (p *Project) judge(_ context.Context, proposal host.Proposal) host.Decision {
 	d := p.Decide(proposal)
 	decision := host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
@@ -77,7 +75,7 @@ func (p *Project) judge(_ context.Context, proposal host.Proposal) host.Decision
 	return decision
 }
 
-// Decide asks the permissions that are granted, then the policy.
+// Decide applies the granted permissions, then the policy.
 func (p *Project) Decide(proposal host.Proposal) policy.Decision {
 	if d, refused := p.refused(proposal); refused {
 		return policy.Decision{Action: policy.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
@@ -104,7 +102,8 @@ func (p *Project) policyRequest(proposal host.Proposal) policy.Request {
 	return request
 }
 
-// places are a path as written and with links resolved, in the workspace. A directory ends in a slash.
+// places returns a path as written and with links resolved, in the workspace. A directory ends in a
+// slash.
 func (p *Project) places(name string) (all []string) {
 	root := p.Workspace.Root()
 	if name = filepath.FromSlash(name); !filepath.IsAbs(name) {

@@ -1,6 +1,6 @@
-// Package project assembles toolhost for a project: from agent.hcl and a toolset it makes the
-// sources of tools, confines what they start, enforces the policy, and builds a host. It applies
-// changes of agent.hcl while the host runs.
+// Package project assembles toolhost for a project: from agent.hcl and a toolset it makes the tools'
+// sources, confines what they start, enforces the policy, and builds a host. It applies changes of
+// agent.hcl while the host runs.
 package project
 
 import (
@@ -41,40 +41,40 @@ import (
 
 // Options select a project and its user. Config, Logger and all functions are required.
 type Options struct {
-	// Config is the configuration in force.
+	// Config is the current configuration.
 	Config *config.Config
 	// Reread reads the configuration again, for Reload.
 	Reread func() (*config.Config, error)
-	// Broken is set if agent.hcl has mistakes: Config only names the file, and one tool with the
-	// mistakes is offered until a Reload finds them corrected.
+	// Broken is set if agent.hcl has mistakes: Config only names the file, and one tool that shows them
+	// is offered until a Reload finds them corrected.
 	Broken bool
-	// ConfigFiles are the files that make a reload necessary. Nil follows no change.
+	// ConfigFiles returns the files whose change requires a reload. Nil follows no change.
 	ConfigFiles func() []string
-	// Absent suggests what to do about an unknown tool, see host.Toolset. May be nil.
+	// Absent suggests what to do about an unknown tool; see host.Toolset. May be nil.
 	Absent func(name string) string
 	// Report prints mistakes in agent.hcl for the user, and returns the error to end with.
 	Report func(config.Diagnostics) error
 	// Workspace replaces the configuration's workspace directory. May be empty.
 	Workspace string
-	// Toolset is the name of the toolset to offer. Empty offers all tools.
+	// Toolset is the toolset to offer. Empty offers all tools.
 	Toolset string
-	// Artifacts is the directory for this run's record. Empty keeps one for each session in the workspace.
+	// Artifacts is the directory for this run's record. Empty means one for each session in the workspace.
 	Artifacts string
-	// Patience is how long to wait for unknown tools of MCP servers. Zero starts no server.
+	// Patience bounds the wait for unknown tools of MCP servers. Zero starts no server.
 	Patience time.Duration
-	// Version is told to plugins and MCP servers as toolhost's.
+	// Version is toolhost's version for plugins and MCP servers.
 	Version string
-	// BeforeRun is the host's, see host.Options. It may be nil.
+	// BeforeRun is the host's; see host.Options. May be nil.
 	BeforeRun func(ctx context.Context, repeatable bool) error
-	// Logger receives what goes wrong beside the calls.
+	// Logger receives problems outside of calls.
 	Logger *slog.Logger
-	// OnSecrets is called with the project's redactor when it has further secrets, for the log.
+	// OnSecrets is called with the project's redactor, for the log, when it has new secrets.
 	OnSecrets func(*redact.Redactor)
 	// Telemetry starts sending traces, once the workspace's root is known. It returns nil if not wanted.
 	Telemetry func(root string) *telemetry.Relay
-	// Flags are toolhost's flags that select this project, for code that looks at its pending calls.
+	// Flags are toolhost's flags that select this project, for code that shows its pending calls.
 	Flags []string
-	// HowToApprove tells an agent how its user approves a pending call in the workspace with that root.
+	// HowToApprove tells an agent how its user approves a pending call in the workspace at root.
 	HowToApprove func(pending approval.Pending, root string) string
 }
 
@@ -87,16 +87,16 @@ type Project struct {
 
 	options   Options
 	identity  string           // of the workspace's directory, which was opened once
-	stateDir  string           // of what the host believes of the workspace; "" for none
+	stateDir  string           // of the host's data about the workspace; "" for none
 	callIDs   *callid.Names    // of the workspace
-	stateless *tool.Error      // why there is none
-	sources   sources.Kept     // what plugins and MCP servers said
-	telemetry *telemetry.Relay // nil for none
+	stateless *tool.Error      // why there is no stateDir
+	sources   sources.Kept     // output of plugins and MCP servers
+	telemetry *telemetry.Relay // or nil
 	store     *state.Store
-	serves    bool // sessions, whose beginning and end the record keeps
+	serves    bool // records beginning and end of sessions
 	policy    atomic.Pointer[policy.Policy]
 	granted   atomic.Pointer[[]tool.Permission]
-	session   atomic.Pointer[string] // of the last call
+	session   atomic.Pointer[string] // session of the last call
 	calls     effects.Calls
 
 	taskIncludes taskincludes.Reader
@@ -106,18 +106,18 @@ type Project struct {
 	assembly *assembly
 
 	swapping sync.Mutex    // one change of the tools at a time
-	upstream chan struct{} // holds a token when an MCP server has other tools
-	warned   sync.Map      // messages about tools that were logged
+	upstream chan struct{} // holds a token when an MCP server's tools changed
+	warned   sync.Map      // logged messages about tools
 
 	life        context.Context // until Close
 	endLife     context.CancelFunc
-	retiring    sync.WaitGroup // of assemblies that have been replaced
-	ignored     atomic.Bool    // by git is what lies in .agent
-	toldRefused atomic.Bool    // doctor was told about a change that is not used
-	undoMissed  atomic.Bool    // the log was told that the undo store is gone
+	retiring    sync.WaitGroup // replaced assemblies
+	ignored     atomic.Bool    // .agent is ignored by git
+	toldRefused atomic.Bool    // a refused change was reported to doctor
+	undoMissed  atomic.Bool    // the loss of the undo store was logged
 
 	pluginSecrets  pluginSecrets
-	configMistakes sync.Map // of sources, config.Diagnostics
+	configMistakes sync.Map // config.Diagnostics by source
 }
 
 // UsageError is a mistake in agent.hcl or on the command line.
@@ -130,8 +130,8 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 func usage(err error) error { return &UsageError{err} }
 
-// Open builds the host of a configuration. It starts no process. The user's mistakes are
-// *UsageErrors, or the error of Options.Report.
+// Open builds the host of a configuration. It starts no process. The user's mistakes are *UsageErrors,
+// or the error of Options.Report.
 func Open(ctx context.Context, options Options) (*Project, error) {
 	p := &Project{options: options, config: withExistingTrees(options.Config, options.Logger),
 		upstream: make(chan struct{}, 1)}
@@ -164,7 +164,7 @@ func (p *Project) openWorkspace() error {
 	return nil
 }
 
-// workspaceRoot is the absolute path of the workspace, maybe with symlinks.
+// workspaceRoot returns the workspace's absolute path, maybe with symlinks.
 func workspaceRoot(override string, cfg *config.Config) (string, error) {
 	return filepath.Abs(cmp.Or(override, cfg.Workspace.Root, "."))
 }
@@ -205,7 +205,6 @@ func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspa
 	return w, nil
 }
 
-// treeOptions say what may be done in the trees that a configuration allows.
 func (p *Project) treeOptions(root string, cfg *config.Config) workspace.Options {
 	trees := append([]string{root}, cfg.Workspace.Allow...)
 	for i := range trees {
@@ -222,7 +221,7 @@ func (p *Project) treeOptions(root string, cfg *config.Config) workspace.Options
 	}
 }
 
-// held refuses calls if another directory has replaced the one that was opened: names would lead there.
+// held refuses calls if another directory replaced the opened one: names would lead there.
 func (p *Project) held() error {
 	return sandbox.Held{Path: p.Workspace.Root(), Identity: p.identity}.There()
 }
@@ -283,7 +282,7 @@ func (p *Project) tracing() func(context.Context, string, *tool.Call) (context.C
 	return p.telemetry.Tracer(func(data json.RawMessage) json.RawMessage { return p.Recorder.Redactor().JSON(data) })
 }
 
-// Config is the configuration in force. It must not be changed.
+// Config returns the current configuration. It must not be changed.
 func (p *Project) Config() *config.Config {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -296,13 +295,13 @@ func (p *Project) current() *assembly {
 	return p.assembly
 }
 
-// Plugins is the manager of the plugins that are in force.
+// Plugins returns the current manager of plugins.
 func (p *Project) Plugins() *plugins.Manager { return p.current().manager }
 
-// Lock is the lock of the project's plugins, nil for a toolset without them.
+// Lock returns the lock of the project's plugins, nil for a toolset without them.
 func (p *Project) Lock() *pluginlock.Lock { return p.current().lock }
 
-// Servers is the client of the current MCP servers, nil if none.
+// Servers returns the client of the current MCP servers, nil if none.
 func (p *Project) Servers() *mcpclient.Client { return p.current().upstream }
 
 // Close ends everything that the project started.
@@ -311,7 +310,7 @@ func (p *Project) Close() {
 	if p.Host != nil {
 		p.Host.DropReviews(context.Background())
 	}
-	p.swapping.Lock() // a change that is being taken over may be the last
+	p.swapping.Lock() // a change being applied may be the last
 	defer p.swapping.Unlock()
 	p.retiring.Wait()
 	if p.store != nil {
@@ -329,7 +328,7 @@ func (p *Project) Close() {
 	}
 }
 
-// TaskFiles are the files that may change the listed commands.
+// TaskFiles returns the files that may change the listed commands.
 func (p *Project) TaskFiles() []string {
 	tasks := p.current().tasks
 	if tasks == nil {
@@ -338,7 +337,7 @@ func (p *Project) TaskFiles() []string {
 	return tasks.Watched(context.Background())
 }
 
-// Commands are the names of the Taskfile's commands, if known without reading it, which CheckTasks
+// Commands returns the names of the Taskfile's commands, if known without reading it, which CheckTasks
 // does; nil without run_command.
 func (p *Project) Commands() (names []string, known bool) {
 	tasks := p.current().tasks
@@ -348,7 +347,7 @@ func (p *Project) Commands() (names []string, known bool) {
 	return tasks.Commands()
 }
 
-// CheckTasks returns what is wrong with the Taskfile.
+// CheckTasks returns the Taskfile's error, if any.
 func (p *Project) CheckTasks(ctx context.Context) error {
 	tasks := p.current().tasks
 	if tasks == nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// deciding lists the slash globs, relative to root, of files that a configuration makes decide what agents may
-// do: the Taskfile with its includes, and programs and arguments of blocks with a grant. Changing one could run
-// anything with that grant. names are those of obeyed.Relative, as globs of names.
+// deciding returns slash globs, relative to root, of files by which a configuration decides what agents may do:
+// the Taskfile with its includes, and programs and arguments of blocks with a grant. Changing one could run
+// anything with that grant. names are those of obeyed.Relative, as globs.
 func (p *Project) deciding(root string, cfg *config.Config) (globs, names []string) {
 	tasks := taskincludes.DefaultPath
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
@@ -27,7 +27,7 @@ func (p *Project) deciding(root string, cfg *config.Config) (globs, names []stri
 	globs = p.taskIncludes.Sources(root, tasks)
 	for i, glob := range globs {
 		if glob == path.Clean(filepath.ToSlash(tasks)) {
-			globs[i] = matching.Literal(glob) // a name, whatever is in it
+			globs[i] = matching.Literal(glob) // a name, whatever its characters
 		}
 	}
 	for _, name := range obeyed.Relative(root) {
@@ -46,7 +46,7 @@ func (p *Project) deciding(root string, cfg *config.Config) (globs, names []stri
 	return globs, names
 }
 
-// protectedGlobs are what file tools may not write in the workspace at root.
+// protectedGlobs returns the globs that file tools may not write in the workspace at root.
 func (p *Project) protectedGlobs(root string, cfg *config.Config) []string {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
@@ -55,9 +55,9 @@ func (p *Project) protectedGlobs(root string, cfg *config.Config) []string {
 	return slices.Concat(workspace.DefaultProtect(), cfg.Workspace.Protect, globs)
 }
 
-// ownFiles are files in the workspace that a confined command may not change: what decides what
-// agents may do, and toolhost's own record. Package sandbox protects what git obeys. names are
-// globs of files that such a command may not make or change anywhere in the workspace.
+// ownFiles returns workspace files that a confined command may not change: those that decide what
+// agents may do, and toolhost's own record. Package sandbox protects what git obeys. names are globs of
+// files that such a command may not make or change anywhere in the workspace.
 func (p *Project) ownFiles(cfg *config.Config) (files, names []string) {
 	root := p.Workspace.Root()
 	for _, name := range slices.Concat(workspace.Deciding(), obeyed.Names()) {
@@ -87,7 +87,7 @@ func (p *Project) holder() func(name string) bool {
 	own := sync.OnceValue(func() []string { files, _ := p.ownFiles(p.Config()); return files })
 	return func(name string) bool {
 		at := filepath.FromSlash(name)
-		if !filepath.IsAbs(at) { // else it is in a tree of workspace.allow
+		if !filepath.IsAbs(at) { // absolute ones are in a tree of workspace.allow
 			at = filepath.Join(p.Workspace.Root(), at)
 		}
 		rel := strings.Split(filepath.ToSlash(name), "/")
@@ -97,7 +97,6 @@ func (p *Project) holder() func(name string) bool {
 	}
 }
 
-// there reports whether there is anything at a path.
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// openRecord opens the record in the user's state. Copies go into the workspace, or into the
-// operator's directory for a run.
+// openRecord opens the record in the user's state. Copies go into the workspace, or into the operator's
+// directory for a run.
 func (p *Project) openRecord() (*record.Recorder, error) {
 	options := record.Options{Root: p.Workspace.Root(), State: p.stateDir, Workspace: p.Workspace.Root(),
 		Copy: known(p.options.Toolset).EventsFile, Secrets: p.config.Secrets, Keep: limitsOf(p.config)}
@@ -32,7 +32,7 @@ func (p *Project) openRecord() (*record.Recorder, error) {
 	return record.New(options)
 }
 
-// ignoreState hides toolhost's files in .agent from git, once there is that directory.
+// ignoreState hides toolhost's files in .agent from git, once that directory exists.
 func (p *Project) ignoreState() {
 	if p.ignored.Load() {
 		return
@@ -51,23 +51,22 @@ func (p *Project) ignoreState() {
 // callContext names the call in its context, for undo and the record.
 func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Context {
 	p.session.Store(&call.Session)
-	p.ignoreState() // of the calls before this one
+	p.ignoreState() // of earlier calls
 	p.sessionBegun(call.Session)
 	own := undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool}
 	return effects.With(undo.WithCall(ctx, own), effects.New(p.Undo, own, p.trees()))
 }
 
-// lifeOf watches a process that serves many calls.
 func (p *Project) lifeOf(name string) *effects.Lifetime {
 	session := "default"
 	if last := p.session.Load(); last != nil {
 		session = *last
 	}
-	own := undo.Call{Session: session, Tool: name} // which has an ID when it changes something
+	own := undo.Call{Session: session, Tool: name} // gets an ID when it changes something
 	return effects.NewLifetime(&p.calls, p.Undo, own, p.trees())
 }
 
-// trees are where what processes change is kept.
+// trees returns where processes' changes are kept.
 func (p *Project) trees() effects.Trees {
 	trees := effects.Trees{Root: p.Workspace.Root(), Ignore: p.Config().Record.Ignore}
 	for _, tree := range p.Config().Workspace.Allow {
@@ -78,7 +77,6 @@ func (p *Project) trees() effects.Trees {
 	return trees
 }
 
-// effects returns what the processes of a call changed.
 func (p *Project) effects(ctx context.Context) (ended func() (files []string, note string, undo bool)) {
 	call := effects.From(ctx)
 	leave := p.calls.Enter(call)
@@ -95,8 +93,8 @@ func (p *Project) effects(ctx context.Context) (ended func() (files []string, no
 	}
 }
 
-// pluginLife records events of a plugin's process: in the session of the call that started it, else
-// of the last call. Before the first call there is no record.
+// pluginLife records events of a plugin's process: in the session of the call that started it, else of
+// the last call. Before the first call there is no record.
 func (p *Project) pluginLife(ctx context.Context, plugin, event string, details map[string]any) {
 	p.telemetry.Note(ctx, event, details)
 	payload := map[string]any{"plugin": plugin}
@@ -113,14 +111,14 @@ func (p *Project) pluginLife(ctx context.Context, plugin, event string, details 
 	}
 }
 
-// RecordLimits are the bounds of the record that are in force.
+// RecordLimits returns the current bounds of the record.
 func (p *Project) RecordLimits() record.Limits { return limitsOf(p.Config()) }
 
 func limitsOf(cfg *config.Config) record.Limits {
 	return record.Limits{Age: cfg.Record.Keep, Bytes: cfg.Record.Size}
 }
 
-// unrecorded returns whether calls, with what they change, have to be recorded, and why they cannot.
+// unrecorded returns whether calls and their changes must be recorded, and why they cannot.
 func (p *Project) unrecorded() (required bool, err error) {
 	required, err = p.Config().Record.Required, p.Recorder.Kept()
 	if required && err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Reexec runs a shipped plugin: toolhost internal plugin NAME, for the plugin manager. It is no
-// part of the interface. ok is false for other arguments.
+// Reexec runs a shipped plugin, for the plugin manager: toolhost internal plugin NAME, which is not a
+// public interface. ok is false for other arguments.
 func Reexec(args []string) (code int, ok bool) {
 	reexec.Answers()
 	if len(args) < 3 || args[0] != "internal" || args[1] != "plugin" {

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Refusal is a change that a running server did not take over.
+// Refusal is a change that a running server did not apply.
 type Refusal struct {
 	// PID is the server's process id.
 	PID     int       `json:"pid"`
@@ -23,7 +23,7 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// refusals is where servers tell doctor of them.
+// refusals is where servers report them to doctor.
 func refusals(store *state.Store) tool.State {
 	return store.Directory("refused")
 }
@@ -47,8 +47,8 @@ func (p *Project) forgetRefused(ctx context.Context) {
 	}
 }
 
-// Refusals lists changes that running servers of the workspace at root did not apply: they keep
-// their earlier tools.
+// Refusals returns changes that running servers of the workspace at root did not apply: they keep their
+// earlier tools.
 func Refusals(ctx context.Context, root string) (all []Refusal) {
 	dir, err := userdir.State(root)
 	if err != nil {
@@ -65,7 +65,7 @@ func Refusals(ctx context.Context, root string) (all []Refusal) {
 		var r Refusal
 		value, ok, err := kept.Get(ctx, key)
 		if err != nil || !ok || json.Unmarshal(value, &r) != nil || !pid.Alive(r.PID) {
-			_ = kept.Delete(ctx, key) // it has ended without a word
+			_ = kept.Delete(ctx, key) // the server was killed
 			continue
 		}
 		all = append(all, r)

@@ -11,10 +11,10 @@ import (
 	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
-// ErrClosed is the error of Reload on a project that has been closed.
+// ErrClosed is the error of Reload on a closed project.
 var ErrClosed = errors.New("the project is closed")
 
-// Reload reads agent.hcl again and swaps the tools. On an error they stay, and toolhost doctor
+// Reload reads agent.hcl again and replaces the tools. On an error they stay, and toolhost doctor
 // reports why while the project is open.
 func (p *Project) Reload(ctx context.Context) error {
 	err := p.reload(ctx)
@@ -29,7 +29,7 @@ func (p *Project) Reload(ctx context.Context) error {
 	return err
 }
 
-// reload is Reload without the note for doctor. Plugins and MCP servers that are declared as before go on as they are.
+// reload is Reload without the note for doctor. Plugins and MCP servers that are declared as before continue.
 func (p *Project) reload(ctx context.Context) error {
 	p.swapping.Lock()
 	defer p.swapping.Unlock()
@@ -69,7 +69,7 @@ func (p *Project) reload(ctx context.Context) error {
 	return nil
 }
 
-// swap offers the next assembly's tools. What is in use and was changed has to work.
+// swap offers the next assembly's tools. Changed plugins and servers in use must start.
 func (p *Project) swap(ctx context.Context, next *assembly) error {
 	if err := next.manager.TryChanged(ctx); err != nil {
 		return err
@@ -82,10 +82,10 @@ func (p *Project) swap(ctx context.Context, next *assembly) error {
 	return p.Host.Reload(ctx, next.sources, next.toolset)
 }
 
-// retirement is how long calls may go on with tools that have been replaced.
+// retirement is how long calls may continue with replaced tools.
 const retirement = 15 * time.Minute
 
-// retire closes a replaced assembly. What the next one shares goes on; other plugins and servers end
+// retire closes a replaced assembly. What the next one shares continues; other plugins and servers end
 // when no call uses them.
 func (p *Project) retire(old, next *assembly) {
 	ctx, cancel := context.WithTimeout(p.life, retirement)
@@ -112,7 +112,7 @@ func (p *Project) retire(old, next *assembly) {
 	})
 }
 
-// ConfigFiles are the files that make a reload necessary: those that decide about agent.hcl, its
+// ConfigFiles returns the files whose change requires a reload: those that decide about agent.hcl, its
 // lock, its plugins, and restart requests.
 func (p *Project) ConfigFiles() []string {
 	cfg := p.Config()

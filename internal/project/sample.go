@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/source/model"
 )
 
-// newModel returns the client of the model block, nil without one.
 func newModel(cfg *config.Config) (*model.Client, error) {
 	m := cfg.Model
 	if m == nil {
@@ -21,7 +20,6 @@ func newModel(cfg *config.Config) (*model.Client, error) {
 	})
 }
 
-// sample asks the model of the agent.hcl that holds now.
 func (p *Project) sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
 	asked := p.current().model
 	if asked == nil {

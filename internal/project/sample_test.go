@@ -21,8 +21,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// TestModelBlock asks through the block of an agent.hcl, and again after the
-// block has changed and gone.
+// TestModelBlock asks through the model block, again after a change, and after its removal.
 func TestModelBlock(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer sk-from-env" {
@@ -53,7 +52,6 @@ func TestModelBlock(t *testing.T) {
 	assert.ErrorIs(t, err, host.ErrNoModel)
 }
 
-// openTest opens the project of an agent.hcl.
 func openTest(t *testing.T, file string) *Project {
 	t.Helper()
 	read := func() (*config.Config, error) {

@@ -11,37 +11,37 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// FirstList bounds the wait of a server's first list. Clients are notified of later tools, but many
-// read only the first list.
+// FirstList bounds the wait of a server's first list, which many clients read only, though they are
+// notified of later tools.
 const FirstList = 10 * time.Second
 
-// Serving is how a toolset is served.
+// Serving configures Opening.Offer.
 type Serving struct {
-	// Search offers three tools in place of the list, see mcpserve.Options.
+	// Search offers three tools instead of the list; see mcpserve.Options.
 	Search bool
-	// FirstList bounds the wait for the tools of MCP servers. Zero means the constant.
+	// FirstList bounds the wait for MCP servers' tools. Zero means the constant.
 	FirstList time.Duration
 	// Broken lets the server start with mistakes in agent.hcl.
 	Broken bool
-	// TaskAfter is when a call becomes a task, see mcpserve.Options.
+	// TaskAfter is when a call becomes a task; see mcpserve.Options.
 	TaskAfter time.Duration
-	// Name is the server's for clients. Empty is "toolhost".
+	// Name is the server's name for clients. Empty means "toolhost".
 	Name string
-	// SessionID and Middleware are those of mcpserve.Options. They may be nil.
+	// SessionID and Middleware are those of mcpserve.Options. May be nil.
 	SessionID  func() string
 	Middleware mcp.Middleware
 	// NoUndo is that of mcpserve.Options.
 	NoUndo bool
-	// Unwatched leaves it to the caller to call [Offer.Look]: polling for thousands of servers in
-	// one process takes a whole processor.
+	// Unwatched requires the caller to call [Offer.Look]: polling for thousands of servers in one
+	// process takes a whole processor.
 	Unwatched bool
 }
 
-// Offer is a toolset that is served.
+// Offer is a served toolset.
 type Offer struct {
 	Project *Project
 	Server  *mcpserve.Server
-	// Settled is closed when no further tools are about to come.
+	// Settled is closed when no further tools are expected.
 	Settled <-chan struct{}
 
 	opening   *Opening
@@ -104,15 +104,15 @@ func (o *Offer) Look() {
 	}
 }
 
-// connectServers starts MCP servers with unknown tools, and logs missing sources and tools for a
-// server's operator. Other commands report them where relevant.
+// connectServers starts MCP servers with unknown tools, and logs missing sources and tools for the
+// operator. Other commands report them where relevant.
 func (o *Offer) connectServers(ctx context.Context) {
 	p, logger := o.Project, o.opening.Logger
 	loaded := p.LoadServers(ctx, o.firstList)
 	for _, problem := range p.Host.Catalog().Problems() {
 		logger.WarnContext(ctx, "a source gives no tools", "source", problem.Source, "error", problem.Err)
 	}
-	if loaded { // what is left out was logged with it
+	if loaded { // LoadServers logged what is left out
 		o.Server.Refresh()
 		return
 	}

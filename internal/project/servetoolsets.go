@@ -10,20 +10,20 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// Offers are the toolsets at paths of their own of a server, each a project opened at first use.
+// Offers serves toolsets at their own paths, each by a project opened at first use.
 type Offers struct {
 	ctx     context.Context
 	opening *Opening
 	serving Serving
 	first   *Offer
-	named   []string // by the operator; none: those of agent.hcl
+	named   []string // by the operator; none means those of agent.hcl
 
 	mu   sync.Mutex
 	more map[string]*Offer
 }
 
-// Further returns further toolsets: the named ones, or those of agent.hcl, served until ctx ends.
-// Close the Offers in place of the Offer.
+// Further returns further toolsets: the named ones, or those of agent.hcl, served until ctx ends. Close
+// the Offers instead of the Offer.
 func (o *Offer) Further(ctx context.Context, serving Serving, named ...string) *Offers {
 	return &Offers{ctx: ctx, opening: o.opening, serving: serving, first: o, named: named,
 		more: make(map[string]*Offer)}
@@ -68,7 +68,7 @@ func (o *Offers) known() []string {
 	return names
 }
 
-// Close ends all that is offered.
+// Close closes all projects.
 func (o *Offers) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

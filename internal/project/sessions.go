@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/session"
 )
 
-// Tasks are the background tasks of the project's workspace.
+// Tasks returns the workspace's background tasks.
 func (p *Project) Tasks() *background.Store {
 	dir := ""
 	if p.stateDir != "" {
@@ -21,7 +21,7 @@ func (p *Project) Tasks() *background.Store {
 // OwnSessions records beginning and end of the sessions served from now on.
 func (p *Project) OwnSessions() { p.serves = true }
 
-// RunningTasks counts the background tasks that run and were started from here.
+// RunningTasks counts the running background tasks that were started from here.
 func (p *Project) RunningTasks() int {
 	running, err := p.Tasks().Running((*background.Task).Ours)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *Project) RunningTasks() int {
 	return len(running)
 }
 
-// EndTasks ends the background tasks that were started from here, and keeps why.
+// EndTasks ends the background tasks that were started from here, and records the reason.
 func (p *Project) EndTasks(ctx context.Context, reason string) error {
 	_, err := p.Tasks().EndAll(ctx, (*background.Task).Ours, reason)
 	return err
@@ -38,13 +38,13 @@ func (p *Project) EndTasks(ctx context.Context, reason string) error {
 
 // startsTasks reports whether the tools can start background tasks.
 func (p *Project) startsTasks() bool {
-	if p.Host == nil || p.Host.Catalog() == nil { // the project could not be opened
+	if p.Host == nil || p.Host.Catalog() == nil { // opening failed
 		return false
 	}
 	return known(p.Host.Catalog().Toolset().Name).StartsTasks
 }
 
-// closeTasks ends the background tasks that run, since they are children of the processes that Close ends.
+// closeTasks ends the running background shells: they are children of processes that Close ends.
 func (p *Project) closeTasks() {
 	if !p.startsTasks() {
 		return
@@ -62,7 +62,7 @@ func (p *Project) closeTasks() {
 	}
 }
 
-// sessionFacts are what the record keeps of the beginning of a session.
+// sessionFacts are recorded at a session's beginning.
 type sessionFacts struct {
 	Toolset string `json:"toolset"`
 	Config  string `json:"config,omitempty"`
@@ -79,7 +79,7 @@ func (p *Project) sessionBegun(name string) {
 	}
 }
 
-// SessionEnded releases what was kept for a session.
+// SessionEnded releases a session's state.
 func (p *Project) SessionEnded(name string) {
 	if p.startsTasks() {
 		mine := func(t *background.Task) bool { return t.Session == name && t.Ours() }

@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// agentSettings are the agent blocks for the plugins that delegate.
 func agentSettings(cfg *config.Config, root string) subagent.Agents {
 	agents := subagent.Agents{}
 	for _, a := range cfg.Agents {
@@ -23,7 +22,6 @@ func agentSettings(cfg *config.Config, root string) subagent.Agents {
 	return agents
 }
 
-// webSettings is the web block for the plugins that fetch and search.
 func webSettings(cfg *config.Config) map[string]any {
 	settings := make(map[string]any)
 	if len(cfg.Web.Allow) > 0 {
@@ -41,12 +39,12 @@ func webSettings(cfg *config.Config) map[string]any {
 	return settings
 }
 
-// contractConfig is the configuration of a contract's plugin from agent.hcl: those settings below that it has.
+// contractConfig returns a contract plugin's configuration from agent.hcl: the settings below that it accepts.
 func (p *Project) contractConfig(name string, cfg *config.Config) map[string]any {
 	var accepted struct{ Properties map[string]json.RawMessage }
 	plugin, _ := shippedPlugin(name)
 	if err := json.Unmarshal(plugin.ConfigSchema, &accepted); err != nil {
-		panic(err) // the plugin is a part of this program
+		panic(err) // part of this program
 	}
 	settings := make(map[string]any)
 	for key := range accepted.Properties {
@@ -57,7 +55,7 @@ func (p *Project) contractConfig(name string, cfg *config.Config) map[string]any
 	return settings
 }
 
-// contractSetting is a setting of contracts' plugins; false if unknown or not in agent.hcl.
+// contractSetting returns a setting of contracts' plugins; false if unknown or not in agent.hcl.
 func (p *Project) contractSetting(key string, cfg *config.Config) (value any, ok bool) {
 	switch key {
 	case "confine":
@@ -84,7 +82,7 @@ func (p *Project) contractSetting(key string, cfg *config.Config) (value any, ok
 	case "pins":
 		place := p.pinsPlace(cfg)
 		if place.Dir != "" {
-			place.Seed = nil // it has been adopted there
+			place.Seed = nil // already adopted there
 		}
 		return place, true
 	case "login_dir":

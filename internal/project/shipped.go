@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// shippedPlugins are toolhost's own plugins by name: one for each toolset of package shipped, and
+// shippedPlugins maps the names of toolhost's own plugins: one for each toolset of package shipped, and
 // the file tools.
 func shippedPlugins() map[string]func() sdk.Plugin {
 	return map[string]func() sdk.Plugin{
@@ -27,7 +27,6 @@ func shippedPlugins() map[string]func() sdk.Plugin {
 	}
 }
 
-// shippedPlugin returns the shipped plugin of a name, for plugins.Options.Shipped.
 func shippedPlugin(name string) (sdk.Plugin, bool) {
 	plugin, ok := shippedPlugins()[name]
 	if !ok {

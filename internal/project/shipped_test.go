@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
-// TestToolsetsHavePlugins holds the folders of toolsets and the list of plugins
-// together: each plugin but that of the file tools serves a toolset.
+// TestToolsetsHavePlugins compares toolsets with plugins: each plugin but that of the file tools serves
+// a toolset.
 func TestToolsetsHavePlugins(t *testing.T) {
 	serving := []string{"files"}
 	for _, set := range toolset.All() {

@@ -11,10 +11,10 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// mostSaid bounds a line that is kept of what a source said.
+// mostSaid bounds a kept line of a source's output.
 const mostSaid = 2000
 
-// keepLine keeps what a plugin or MCP server said, for a person.
+// keepLine keeps a line of a plugin or MCP server for the user.
 func (p *Project) keepLine(kind sources.Kind, name, line string) {
 	line = show.SanitizeLine(p.Recorder.Redactor().String(line), mostSaid)
 	if err := p.sources.Said(kind, name, line); err != nil {
@@ -22,7 +22,7 @@ func (p *Project) keepLine(kind sources.Kind, name, line string) {
 	}
 }
 
-// sourceSince is when an MCP server was last asked to restart, "" for never.
+// sourceSince returns when an MCP server's restart was last requested, or "".
 func (p *Project) sourceSince(name string) string {
 	if at := p.sources.Since(sources.Server, name); !at.IsZero() {
 		return at.Format(time.RFC3339Nano)
@@ -30,8 +30,8 @@ func (p *Project) sourceSince(name string) string {
 	return ""
 }
 
-// RestartSource restarts a plugin or MCP server in all sessions of this workspace, running or
-// resting after failures.
+// RestartSource restarts a plugin or MCP server in all sessions of this workspace, running or resting
+// after failures.
 func (p *Project) RestartSource(kind sources.Kind, name string) error {
 	var names []string
 	cfg, what := p.Config(), "plugin"

@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// findState finds the directory of the host's state of the workspace. Without one, optional state
-// lasts as long as the process.
+// findState finds the directory of the host's state of the workspace. Without one, optional state lasts
+// as long as the process.
 func (p *Project) findState(root string) {
 	dir, err := userdir.State(root, p.config.Workspace.Allow...)
 	if err != nil {
@@ -29,7 +29,6 @@ func (p *Project) findState(root string) {
 	p.sources, p.stateDir, p.callIDs = sources.Kept{State: dir}, dir, callid.In(dir)
 }
 
-// openState names the store of what tools keep.
 func (p *Project) openState() (err error) {
 	if p.stateDir == "" {
 		p.store = state.InMemory()
@@ -50,7 +49,8 @@ func (p *Project) openUndo() (err error) {
 	return err
 }
 
-// Unprotected is the workspace for a user who restores files, also those that tools may not touch. Close it.
+// Unprotected returns the workspace for a user who restores files, including those that tools may not
+// change. The caller must close it.
 func (p *Project) Unprotected() (*workspace.Workspace, error) { return p.unprotected(workspace.Inside) }
 
 func (p *Project) unprotected(symlinks workspace.SymlinkPolicy) (*workspace.Workspace, error) {

@@ -27,7 +27,7 @@ func (p *Project) recordedCall(ctx context.Context, id string) (*mcpserve.Record
 	case record.StatusRunning:
 		call.State, call.Ended = mcpserve.RecordedWorking, time.Now()
 		return call, nil
-	case record.StatusLost, record.StatusAsks: // who asked is gone, or it would know the task
+	case record.StatusLost, record.StatusAsks: // the caller is gone, or it would know the task
 		call.State = mcpserve.RecordedLost
 		return call, nil
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// openKept opens the project of an agent.hcl with state of its own, and serves a
-// session that has changed a file.
+// openKept opens the project of an agent.hcl with its own state, and serves a session that changed a
+// file.
 func openKept(t *testing.T, agentHCL string) *Project {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -33,8 +33,7 @@ func openKept(t *testing.T, agentHCL string) *Project {
 	return p
 }
 
-// A served session begins in the record, with the digest of agent.hcl, as do its
-// calls.
+// A served session is recorded at its beginning, with the digest of agent.hcl, as are its calls.
 func TestTheSessionIsRecorded(t *testing.T) {
 	text := `limits { timeout = "1m" }`
 	p := openKept(t, text)
@@ -54,7 +53,7 @@ func TestTheSessionIsRecorded(t *testing.T) {
 	assert.Contains(t, all[3], `"session_ended"`)
 }
 
-// What sessions left that were killed goes when it is old.
+// The leftovers of killed sessions are removed when old.
 func TestTidyDropsWhatOldSessionsLeft(t *testing.T) {
 	p := openKept(t, "")
 	old, recent := p.store.Scope("a", tool.SessionScope, "old"), p.store.Scope("a", tool.SessionScope, "recent")

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
-// SelectToolset finds one of toolhost's or agent.hcl's toolsets by name. The empty name means all tools.
+// SelectToolset returns a toolset of toolhost or agent.hcl by name. Empty means all tools.
 func SelectToolset(cfg *config.Config, name string) (host.Toolset, error) {
 	switch {
 	case name == "":
@@ -32,7 +32,7 @@ func SelectToolset(cfg *config.Config, name string) (host.Toolset, error) {
 		Suggest("%s", nearest.Hint(name, names, "Known toolsets: "+strings.Join(names, ", ")+".")))
 }
 
-// ToolsetNames are toolhost's toolsets, then those of agent.hcl.
+// ToolsetNames returns toolhost's toolsets, then those of agent.hcl.
 func ToolsetNames(cfg *config.Config) []string {
 	names := append([]string{"agent"}, contracts()...)
 	for _, set := range cfg.Toolsets {
@@ -41,7 +41,7 @@ func ToolsetNames(cfg *config.Config) []string {
 	return names
 }
 
-// contracts are the toolsets that a shipped plugin serves, sorted.
+// contracts returns the toolsets that a shipped plugin serves, sorted.
 func contracts() (names []string) {
 	for _, t := range toolset.All() {
 		if t.Plugin {
@@ -52,7 +52,6 @@ func contracts() (names []string) {
 	return names
 }
 
-// agentTools are the names of contract "agent", in its order.
 func agentTools() []string {
 	return []string{
 		"head", "tail", "cloc", "wc", "cp", "mv", "rm", "touch", "mkdir", "task",
@@ -62,7 +61,7 @@ func agentTools() []string {
 	}
 }
 
-// ContractTools are the names of the tools in the fixed toolsets.
+// ContractTools returns the names of the fixed toolsets' tools.
 func ContractTools() []string {
 	names := agentTools()
 	for _, contract := range contracts() {

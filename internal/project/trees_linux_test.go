@@ -24,8 +24,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// treeTools are tools that run a script: as it is, reviewed, and confined at the
-// weaker level by the one sandbox block that there is.
+// treeTools run a script: directly, reviewed, and confined at the weaker level by the sandbox block.
 const treeTools = `workspace { allow = ["../shared"] }
 sandbox { level = "%s" }
 tool "sh" {
@@ -54,9 +53,8 @@ policy {
 }
 `
 
-// treeNames are the names of which paths are made, and treeTexts what is written to
-// them. CANARY stands for a command that says that it ran, REACHED for a file that nobody
-// may make.
+// treeNames are parts of paths, and treeTexts what is written to them. CANARY stands for a command that
+// reports that it ran, REACHED for a file that must not be made.
 var (
 	treeDirs  = []string{".", "sub", "wt", "n", "lib", "b", "link", "sub/x", "../shared", "../shared/s"}
 	treeIn    = []string{".", ".git", ".git/modules/lib", ".git/worktrees/wt", ".git/info", ".git/hooks", ".git/objects/info", "x"}
@@ -86,8 +84,8 @@ var (
 		"branch.main.remote origin", "remote.origin.url ../sub", "core.pager CANARY", "log.showSignature true", "gpg.program CANARY"}
 )
 
-// treeRecipes are known ways to make git run something, of which the lines are mixed
-// with others. D is a directory.
+// treeRecipes are known ways to make git run something; their lines are mixed with others. D is a
+// directory.
 var treeRecipes = [][]string{
 	{"mkdir -p D", "mkdir -p D/objects", "mkdir -p D/refs", "printf 'ref: refs/heads/main\\n' > D/HEAD",
 		"printf '[core]\\n\\tbare = false\\n\\tworktree = .\\n\\tfsmonitor = CANARY\\n' > D/config"},
@@ -125,7 +123,6 @@ var treeRecipes = [][]string{
 
 var placeD = regexp.MustCompile(`\bD\b`)
 
-// treeSteps are the lines of a script.
 func treeSteps(r *rand.Rand) (steps []string) {
 	for range 1 + r.IntN(3) {
 		recipe := slices.Clone(treeRecipes[r.IntN(len(treeRecipes))])
@@ -148,7 +145,6 @@ func treeSteps(r *rand.Rand) (steps []string) {
 	return steps
 }
 
-// treeStep is one of them.
 func treeStep(r *rand.Rand) string {
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	path := func() string { return filepath.Join(pick(treeDirs), pick(treeIn), pick(treeNames)) }
@@ -190,12 +186,11 @@ func treeStep(r *rand.Rand) string {
 	return "cd " + pick(treeDirs) + " && git add -A && git commit -qm x --no-verify; cd \"$TOP\""
 }
 
-// treeConflict makes two branches of which each does not take the commits of the other
-// without being asked.
+// treeConflict makes two branches that do not merge by themselves.
 const treeConflict = "git checkout -qb side; echo b > a; git commit -qam b; echo b > b; git add b; git commit -qm b2; git checkout -q main; " +
 	"echo c > a; git commit -qam c; echo c > c; git add c; git commit -qm c2; "
 
-// treeBases are what the user had before: scripts in the workspace.
+// treeBases are the user's earlier state, as scripts in the workspace.
 var treeBases = []string{
 	"", "git init -q; echo a > a; git add a; git commit -qm a",
 	"git init -q; echo a > a; git add a; git commit -qm a; git worktree add -q wt; git init -q sub; cd sub; echo b > b; git add b; git commit -qm b; " +
@@ -207,9 +202,9 @@ var treeBases = []string{
 	"git init -q --bare b; git init -q sub; cd ../shared; git init -q; echo a > a; git add a; git commit -qm a",
 }
 
-// userScript is what a user, a prompt and an editor do in each directory. What git runs
-// depends on the repository that it finds: where it has found the same one before, the
-// rest is not done again. Some of it is done in some trees alone.
+// userScript is what a user, a prompt and an editor do in each directory. What git runs depends on the
+// repository that it finds: for one found before, the rest is skipped. Some of it is done only in some
+// trees.
 const userScript = `seen=
 find . ../shared '(' -name objects -o -name logs -o -name refs -o -name .agent ')' -prune -o -type d -print | while read -r d; do cd "$TOP/$d" || continue
 found=$(git rev-parse --absolute-git-dir --is-inside-git-dir --is-bare-repository --show-toplevel </dev/null)
@@ -219,7 +214,6 @@ seen="$seen<$found>"
 if [ "$MORE" ]; then git rev-parse --short HEAD; git diff --cached --quiet; git describe --all; git ls-files --others; git stash list; git fetch -q; git submodule status
 for o in rebase cherry-pick am; do echo d > a; git add a; git $o --continue; done; git commit -q --allow-empty -m x; git checkout -q HEAD~0; git checkout -q -; fi) </dev/null; done >/dev/null 2>&1`
 
-// userGit runs a script as the user does.
 func userGit(t *testing.T, dir, home, script string, env ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -230,7 +224,7 @@ func userGit(t *testing.T, dir, home, script string, env ...string) {
 	_ = cmd.Run()
 }
 
-// trees is how many are made: more with TOOLHOST_TEST_TREES.
+// trees is the number of trees, or TOOLHOST_TEST_TREES.
 func trees() int {
 	if count, err := strconv.Atoi(os.Getenv("TOOLHOST_TEST_TREES")); err == nil {
 		return count
@@ -238,8 +232,8 @@ func trees() int {
 	return 20
 }
 
-// TestTreesOfGit makes random trees by file tools, commands and reviewed calls. No git
-// of the user's runs anything of them.
+// TestTreesOfGit makes random trees by file tools, commands and reviewed calls. The user's git must run
+// nothing of them.
 func TestTreesOfGit(t *testing.T) {
 	testneed.NotShort(t, "makes many repositories")
 	testneed.Program(t, "git")
@@ -256,7 +250,7 @@ func TestTreesOfGit(t *testing.T) {
 			t.Logf("%d trees, nothing ran", n+1)
 		}
 	}
-	// What the same steps do where nothing holds them.
+	// Control: the effect of the same steps unconfined.
 	reached, tried := 0, 0
 	for ; tried < 20 && (reached == 0 || trees() > 20); tried++ {
 		r := rand.New(rand.NewPCG(seed, uint64(tried)))
@@ -298,7 +292,7 @@ func (g *treeMaker) arena(t *testing.T, script string) string {
 	return dir
 }
 
-// look has the user's git look at all, and gives what ran.
+// look runs the user's git everywhere, and returns what ran.
 func (g *treeMaker) look(t *testing.T, dir string, r *rand.Rand) (ran []string) {
 	more := ""
 	if r.IntN(4) == 0 {

@@ -15,9 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// Where the record cannot be written, here as a file is in its place, calls go on
-// unless agent.hcl requires that they are recorded; then nothing is changed, and
-// a changed agent.hcl holds from the next call on.
+// If the record cannot be written, here since a file is in its place, calls continue unless agent.hcl
+// requires a record; then nothing is changed, and a changed agent.hcl applies from the next call.
 func TestARecordThatCannotBeWritten(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
@@ -43,7 +42,7 @@ func TestARecordThatCannotBeWritten(t *testing.T) {
 	assert.FileExists(t, filepath.Join(dir, "a"))
 }
 
-// What undo would bring back is missed at the next call, where somebody removed it or put something else in its place.
+// A removed or replaced undo store is noticed at the next call.
 func TestAnUndoStoreThatIsRemoved(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"removed":  os.RemoveAll,

@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// addUpstream offers the tools of other MCP servers.
 func (p *Project) addUpstream(m *assembly, cfg *config.Config) error {
 	if len(cfg.Servers) == 0 {
 		return nil
@@ -65,7 +64,7 @@ func (p *Project) addUpstream(m *assembly, cfg *config.Config) error {
 	return nil
 }
 
-// upstreamSpecs are the mcp blocks of agent.hcl. A local server gets the workspace's trees as
+// upstreamSpecs returns the mcp blocks of agent.hcl. A local server gets the workspace's trees as
 // roots; a remote one cannot use them.
 func (p *Project) upstreamSpecs(cfg *config.Config) []mcpclient.Spec {
 	specs := make([]mcpclient.Spec, 0, len(cfg.Servers))
@@ -97,7 +96,7 @@ func oauthConfig(o *config.OAuth) oauth.Config {
 	}
 }
 
-// Logins holds the user's logins to MCP servers. A place that this project's tools could read is an error.
+// Logins returns the user's logins to MCP servers. It is an error if this project's tools could read them.
 func (p *Project) Logins(cfg *config.Config) (*oauth.Store, error) {
 	dir, err := oauth.Dir()
 	if err != nil {
@@ -106,13 +105,13 @@ func (p *Project) Logins(cfg *config.Config) (*oauth.Store, error) {
 	return oauth.Open(dir, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...)
 }
 
-// usableLogins is Logins, nil if they cannot be kept: toolhost mcp login says why.
+// usableLogins is Logins, or nil on error: toolhost mcp login reports it.
 func (p *Project) usableLogins(cfg *config.Config) *oauth.Store {
 	store, _ := p.Logins(cfg)
 	return store
 }
 
-// LoginFiles are the files whose change means a login or its end.
+// LoginFiles returns the files whose change means a login or logout.
 func (p *Project) LoginFiles() (files []string) {
 	cfg := p.Config()
 	store := sync.OnceValue(func() *oauth.Store { return p.usableLogins(cfg) })
@@ -124,9 +123,9 @@ func (p *Project) LoginFiles() (files []string) {
 	return files
 }
 
-// LoadServers connects to MCP servers with unknown tools and adds those tools. It returns when all
-// have connected or failed, or after wait, while FollowServers goes on. It reports whether there
-// was such a server.
+// LoadServers connects to MCP servers with unknown tools and adds those tools. It returns when all have
+// connected or failed, or after wait, while FollowServers continues. It reports whether there was such
+// a server.
 func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -138,7 +137,7 @@ func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
 	return true
 }
 
-// confineUpstream confines MCP servers' processes as other children, with their block's grants.
+// confineUpstream confines MCP servers' processes like other children, with their block's grants.
 func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, mcpclient.Spec) error,
 	denied func(mcpclient.Spec, string) string) {
 	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), slices.Clone(cfg.Workspace.Allow)
@@ -179,7 +178,6 @@ func (p *Project) LoadFor(ctx context.Context, name string) {
 // TakeOver lists the sources' tools again, after servers were connected.
 func (p *Project) TakeOver(ctx context.Context) { p.regather(ctx) }
 
-// regather asks the sources for their tools again.
 func (p *Project) regather(ctx context.Context) {
 	p.swapping.Lock()
 	defer p.swapping.Unlock()
@@ -191,7 +189,7 @@ func (p *Project) regather(ctx context.Context) {
 	p.logLeftOut(ctx, p.options.Logger)
 }
 
-// logLeftOut logs which tools are not offered, and, once, notes about those that are.
+// logLeftOut logs which tools are not offered, and, once, warnings about those that are.
 func (p *Project) logLeftOut(ctx context.Context, logger *slog.Logger) {
 	for _, left := range p.Host.Catalog().LeftOut() {
 		logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
@@ -216,15 +214,15 @@ func (p *Project) FollowServers(ctx context.Context, changed func()) {
 	}
 }
 
-// IsServer reports whether a source of tools is an MCP server.
+// IsServer reports whether a source is an MCP server.
 func (p *Project) IsServer(source string) bool {
 	upstream := p.Servers()
 	return upstream != nil &&
 		slices.ContainsFunc(upstream.Sources(), func(s *mcpclient.Source) bool { return s.Name() == source })
 }
 
-// traceOf returns the caller's trace for an upstream server. Baggage is for the caller's own
-// services, and is not passed on.
+// traceOf returns the caller's trace for an upstream server. Baggage is for the caller's own services,
+// and is not passed on.
 func traceOf(ctx context.Context) map[string]any {
 	o := host.OriginOf(ctx)
 	if o.TraceParent == "" {

@@ -35,7 +35,7 @@ func (v views) Open(context.Context) (host.View, error) {
 	return &projectView{v.p, made}, nil
 }
 
-// viewAge is how long a view may lie about whose process was killed.
+// viewAge is how long a killed process's view may remain.
 const viewAge = 24 * time.Hour
 
 func (v views) dir() string { return filepath.Join(v.p.stateDir, "views") }
@@ -53,7 +53,6 @@ func (v views) Kept(ctx context.Context, digest string) (*host.Changes, error) {
 	return (&projectView{v.p, found}).Changes(ctx)
 }
 
-// projectView is a view of the project's workspace.
 type projectView struct {
 	p    *Project
 	view *view.View
@@ -138,7 +137,7 @@ func (v *projectView) Commit(ctx context.Context, digest string) error {
 	return err
 }
 
-// takeBack undoes half a commit.
+// takeBack undoes an incomplete commit.
 func (v *projectView) takeBack(ctx context.Context, ws *workspace.Workspace, why error) error {
 	call, _ := undo.CallOf(ctx)
 	_, err := v.p.Undo.Undo(context.WithoutCancel(ctx), ws, undo.Selection{Session: call.Session, Call: call.ID})

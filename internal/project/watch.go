@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// WatchInterval is how often files are looked at for changes.
+// WatchInterval is how often files are checked for changes.
 const WatchInterval = 500 * time.Millisecond
 
-// stamp is what tells two states of a file apart.
 type stamp struct {
 	size     int64
 	modified time.Time
@@ -29,7 +28,7 @@ func newLook(files func() []string, changed func()) *look {
 	return &look{files: files, changed: changed, last: stamps(files())}
 }
 
-// again calls changed if any of the files has changed since the last time.
+// again calls changed if a file has changed since the last time.
 func (l *look) again() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +38,7 @@ func (l *look) again() {
 	}
 }
 
-// every calls again once in every WatchInterval until ctx ends.
+// every calls again every WatchInterval until ctx ends.
 func every(ctx context.Context, again func()) {
 	ticker := time.NewTicker(WatchInterval)
 	defer ticker.Stop()
@@ -78,11 +77,11 @@ func same(a, b map[string]stamp) bool {
 // tidyEvery is the interval between checks of the age and size of past data.
 const tidyEvery = 12 * time.Hour
 
-// stateAge is how long the state of a killed session stays after its last change.
+// stateAge is how long a killed session's state stays after its last change.
 const stateAge = 30 * 24 * time.Hour
 
-// Tidy removes old undo history, records and session state, if not done lately; otherwise it looks
-// at one file. Errors do not concern the call that just ended.
+// Tidy removes old undo history, records and session state, if not done lately; otherwise it only
+// checks one file. Errors are only logged: they do not affect the ended call.
 func (p *Project) Tidy(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	ran, err := p.Undo.PruneIfDue(ctx, tidyEvery)
@@ -101,7 +100,7 @@ func (p *Project) Tidy(ctx context.Context) {
 	}
 }
 
-// KeepTidy is Tidy for a program that runs on.
+// KeepTidy is Tidy for a program that keeps running.
 func (p *Project) KeepTidy(ctx context.Context) {
 	for {
 		p.Tidy(ctx)

@@ -9,7 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// How long a call waits for a user who is looking: clients give up after a minute, and many not before.
+// How long a call waits for a user who is looking: clients time out after a minute, and many not
+// before.
 const (
 	waitsForPerson = 50 * time.Second
 	lookPause      = 100 * time.Millisecond
@@ -34,7 +35,7 @@ func (e pendingApprovals) Wait(ctx context.Context, session string, proposal hos
 	return "", "", nil
 }
 
-// watched reports whether somebody looks at the calls that wait.
+// watched reports whether the user is looking at the waiting calls.
 func watched() bool {
 	path, err := userdir.Watched()
 	if err != nil {

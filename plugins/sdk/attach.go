@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// attach serves a host that did not start the plugin, for use with a debugger, until an interrupt. It prints the
-// environment variable by which the host finds it. The socket lies in a directory of the user's own.
+// attach serves, for debugging, a host that did not start the plugin, until an interrupt. It prints the
+// environment variable by which the host finds it. The socket is in a directory of the user's.
 func attach(name string, server *pluginserver.Server, std *stdio) int {
 	dir, err := os.MkdirTemp("", "toolhost-attach-")
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dependencies lists the packages that a package pulls in.
 func dependencies(t *testing.T, pkg string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", pkg).Output()
@@ -17,7 +16,7 @@ func dependencies(t *testing.T, pkg string) []string {
 	return strings.Fields(string(out))
 }
 
-// A plugin's author pays for what the SDK pulls in.
+// The SDK must have few dependencies: its users inherit them.
 func TestSDKPullsInLittle(t *testing.T) {
 	const module = "github.com/toolhost/toolhost/"
 	heavy := []string{

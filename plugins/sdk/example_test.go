@@ -42,8 +42,7 @@ func plugin() sdk.Plugin {
 	}, countWords)}}
 }
 
-// Func makes a tool of a function: the schemas of its parameters and of its
-// result come from the two structs.
+// Func makes a tool of a function: the schemas of parameters and result come from the two structs.
 func ExampleFunc() {
 	tool := plugin().Tools[0]
 	fmt.Println(string(tool.Definition().Parameters))

@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// serveHost is go-plugin's Serve over gRPC only, until the host shuts the plugin down. That Serve links net/rpc,
-// which keeps the linker from dropping methods.
+// serveHost is go-plugin's Serve over gRPC only, until the host shuts the plugin down. go-plugin's links
+// net/rpc, which keeps the linker from dropping methods.
 func serveHost(server *pluginserver.Server, std *stdio) error {
 	listener, err := listen()
 	if err != nil {
@@ -29,7 +29,7 @@ func serveHost(server *pluginserver.Server, std *stdio) error {
 	if err != nil {
 		return err
 	}
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // meant for the host, which ends its plugins
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // for the host, which ends its plugins
 	if _, err := fmt.Fprintf(std.out, "%d|%d|%s|%s|%s|\n", goplugin.CoreProtocolVersion, spokenVersion(),
 		listener.Addr().Network(), listener.Addr(), goplugin.ProtocolGRPC); err != nil {
 		return err
@@ -37,7 +37,7 @@ func serveHost(server *pluginserver.Server, std *stdio) error {
 	return rpc.Serve(listener)
 }
 
-// hostServer is a server with go-plugin's own services and the plugin's.
+// hostServer returns a server with go-plugin's services and the plugin's.
 func hostServer(server *pluginserver.Server) (*grpc.Server, error) {
 	var rpc *grpc.Server
 	protocol := goplugin.GRPCServer{
@@ -64,7 +64,6 @@ func serverOptions() []grpc.ServerOption {
 	}
 }
 
-// listen listens on a socket in the directory made by the host.
 func listen() (net.Listener, error) {
 	f, err := os.CreateTemp(os.Getenv(goplugin.EnvUnixSocketDir), "plugin")
 	if err != nil {
@@ -77,7 +76,7 @@ func listen() (net.Listener, error) {
 	return net.Listen("unix", f.Name())
 }
 
-// spokenVersion is the newest version of the protocol that the host supports too, else the oldest, and the host
+// spokenVersion returns the newest protocol version that the host supports too, else the oldest, and the host
 // reports the mismatch.
 func spokenVersion() int {
 	theirs := strings.Split(os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), ",")

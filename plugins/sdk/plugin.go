@@ -14,51 +14,48 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/typed"
 )
 
-// Plugin is everything a plugin offers.
+// Plugin is what a plugin offers.
 type Plugin struct {
-	// Name is what the plugin calls itself. It is required.
+	// Name is the plugin's name. It is required.
 	Name string
-	// Version is the plugin's own, such as "1.2.0".
+	// Version is the plugin's version, such as "1.2.0".
 	Version string
-	// Tools are what the plugin offers. A plugin whose tools need the
-	// configuration or the workspace makes them in Configure, and lists here
-	// what they will be, so that they can be described beforehand.
+	// Tools are the plugin's tools. If they need the configuration or workspace, make them in
+	// Configure, and list here what they will be, so that they can be described beforehand.
 	Tools []Tool
-	// ConfigSchema is the JSON Schema of the plugin's configuration, an object
-	// schema; [Schema] infers one from a struct. Empty means that the plugin
-	// takes none.
+	// ConfigSchema is the JSON Schema of the configuration, an object schema; [Schema] infers one from
+	// a struct. Empty means no configuration.
 	ConfigSchema json.RawMessage
-	// Configure is called once, before the first call of a tool. The tools it returns replace Tools; nil keeps
-	// them. An error keeps the plugin from being used, and is shown to the user. May be nil.
+	// Configure is called once, before the first call of a tool. The returned tools replace Tools; nil keeps
+	// them. An error prevents the plugin's use, and is shown to the user. May be nil.
 	Configure func(ctx context.Context, env Env) ([]Tool, error)
-	// RenderError turns an error that the host made, such as an unknown parameter, into the plugin's own result
-	// shape; nil leaves it to the host. It serves all tools that are not an [ErrorRenderer] themselves. May be nil.
+	// RenderError turns an error of the host, such as an unknown parameter, into the plugin's own result shape; nil
+	// leaves it to the host. It serves all tools that are no [ErrorRenderer]. May be nil.
 	RenderError func(call *Call, err *Error) *Result
-	// Services are those of the host that the tools use, beside progress and
-	// log, which all may: a call to another is refused. They are shown to the
-	// user before the plugin first runs.
+	// Services are the host's services that the tools use; others are refused, except progress and log.
+	// They are shown to the user before the plugin first runs.
 	Services []Service
-	// Logger logs panics. Nil logs to standard error, which the host passes on to its own log.
+	// Logger logs panics. Nil logs to standard error, which the host logs.
 	Logger *slog.Logger
 }
 
 // Service is a service of the host for a tool during a call.
 type Service string
 
-// The services that a plugin declares in [Plugin.Services].
+// Services for [Plugin.Services].
 const (
 	ServiceEmit     Service = "emit"      // Call.Emit: an event in the session's record
 	ServiceAsk      Service = "ask"       // Call.Ask: a question to the user
 	ServiceSample   Service = "sample"    // Call.Sample: a question to a language model
-	ServiceState    Service = "state"     // Call.State: what is kept between calls
+	ServiceState    Service = "state"     // Call.State: state between calls
 	ServiceCallTool Service = "call_tool" // Call.CallTool: another tool, under the user's policy
 )
 
-// Env is what a plugin is configured with.
+// Env is a plugin's configuration and environment.
 type Env struct {
 	// Config is the configuration as a JSON object, "{}" if there is none.
 	Config json.RawMessage
-	// Workspace is the directory that the tools work in.
+	// Workspace is where the tools work.
 	Workspace Workspace
 	// HostVersion is the version of toolhost.
 	HostVersion string
@@ -68,17 +65,17 @@ type Env struct {
 type Workspace struct {
 	// Root is the absolute path of the workspace.
 	Root string
-	// Allow are further directories, absolute.
+	// Allow are further absolute directories.
 	Allow []string
 	// Protect are globs, relative to Root, of files that tools must not write. Nil means the default ones, such as
 	// .git; an empty list means none.
 	Protect []string
-	// Symlinks is which symbolic links are followed: "inside" (the default) those that stay inside, "block" none.
+	// Symlinks selects the symbolic links to follow: "inside" (the default) those that stay inside, "block" none.
 	Symlinks string
 }
 
-// Decode stores the configuration in v, a pointer to a struct. Unknown and mistyped settings have been refused
-// already if the plugin declares a schema.
+// Decode stores the configuration in v, a pointer to a struct. If the plugin declares a schema, unknown and
+// mistyped settings were refused before.
 func (e Env) Decode(v any) error {
 	if err := json.Unmarshal(e.Config, v); err != nil {
 		return tool.Errorf(tool.InvalidArgument, "cannot read the configuration: %w", err).
@@ -96,8 +93,7 @@ func Schema[T any]() json.RawMessage {
 	return schema
 }
 
-// Register adds the plugin to a gRPC server. [Serve] does so; tests may want
-// to, without a process of their own.
+// Register adds the plugin to a gRPC server, for tests without a process; [Serve] does so itself.
 func (p Plugin) Register(registrar grpc.ServiceRegistrar) error {
 	s, err := p.server()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package sdk is what the author of a toolhost plugin imports. A plugin is a
-// program whose main function calls [Serve]:
+// Package sdk is for authors of toolhost plugins. A plugin is a program whose main function calls
+// [Serve]:
 //
 //	type Input struct {
 //		Text string `json:"text" jsonschema:"The text to count in."`
@@ -36,7 +36,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/typed"
 )
 
-// ProtocolVersion is the newest version of the plugin protocol that this SDK supports.
+// ProtocolVersion is the newest supported version of the plugin protocol.
 const ProtocolVersion = wire.ProtocolVersion
 
 // The contract between host and tools; see package host/tool.
@@ -129,21 +129,21 @@ const (
 	NotADirectory        = tool.NotADirectory
 )
 
-// ErrInputRequired is what Call.Ask returns if the user has to be asked first: the tool returns it at once,
-// unchanged, and is called again with the answer.
+// ErrInputRequired is returned by Call.Ask if the user must be asked first: the tool must return it at
+// once, unchanged, and is called again with the answer.
 var ErrInputRequired = tool.ErrInputRequired
 
-// Errorf makes an error that the caller can act on; see [tool.Errorf].
+// Errorf returns an error that the caller can act on; see [tool.Errorf].
 func Errorf(code Code, format string, args ...any) *Error { return tool.Errorf(code, format, args...) }
 
-// Text makes a result of one text.
+// Text returns a result of one text.
 func Text(s string) *Result { return tool.Text(s) }
 
-// JSON makes a result of data; see [tool.JSON].
+// JSON returns a result of data; see [tool.JSON].
 func JSON(v any) *Result { return tool.JSON(v) }
 
-// Func makes a tool of a function. The fields of the struct In are the parameters, its return value is the result;
-// both schemas are inferred. See [typed.Func] and, for the struct tags, [typed.Schema].
+// Func makes a tool of a function. The struct In's fields are the parameters, Out is the result; both schemas are
+// inferred. See [typed.Func] and, for the struct tags, [typed.Schema].
 func Func[In, Out any](definition Definition, fn func(context.Context, *Call, In) (Out, error)) Tool {
 	return typed.Func(definition, fn)
 }

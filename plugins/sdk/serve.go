@@ -9,15 +9,15 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// Serve runs the plugin until the host ends it. Call it from main, with nothing printed to standard output before.
+// Serve runs the plugin until the host ends it. Call it from main, and print nothing to standard output before.
 //
-// Run with the one argument "describe", the program prints the plugin's description as JSON instead. With "attach"
-// it waits for a toolhost that finds it through the environment variable it prints, and can be run under a
-// debugger. Started in any other way than by toolhost, it says so and exits with status 1.
+// With the only argument "describe", the program prints the plugin's description as JSON instead. With "attach" it
+// can run in a debugger: it prints an environment variable by which toolhost finds it, and waits. Started otherwise
+// than by toolhost, it says so and exits with status 1.
 //
-// During Serve os.Stdout is standard error, since the real one is for the handshake; what the plugin prints goes to
-// the host's log. When the host dies the process ends at once, with all processes of its group. A panic of a tool
-// is an error of that call alone.
+// During Serve os.Stdout is standard error, since the real one is for the handshake; the plugin's output goes to
+// the host's log. When the host dies the process ends at once, with its process group. A panic of a tool is an
+// error of that call only.
 func Serve(p Plugin) {
 	if code := serve(p, os.Args[1:]); code != 0 {
 		os.Exit(code)
@@ -52,8 +52,8 @@ func serve(p Plugin, args []string) (code int) {
 	return 0
 }
 
-// stdio keeps the process's standard output for the handshake. What the plugin prints goes to standard error, whose
-// last lines survive a crash.
+// stdio keeps the standard output for the handshake. The plugin's output goes to standard error, whose last lines
+// survive a crash.
 type stdio struct{ out, err *os.File }
 
 func takeStdout() *stdio {
@@ -62,7 +62,7 @@ func takeStdout() *stdio {
 	return s
 }
 
-// tell reports on the handshake line why the plugin cannot start.
+// tell reports, instead of the handshake line, why the plugin cannot start.
 func (s *stdio) tell(reason string) {
 	line, _ := json.Marshal(reason)
 	fmt.Fprintf(s.out, "%s%s\n", wire.StartupErrorPrefix, line)
@@ -76,8 +76,8 @@ func (s *stdio) tellPanic(code *int) {
 	}
 }
 
-// watchHost ends the process when the host is gone, which is the end of standard input: the host holds the other
-// end of that pipe and never writes.
+// watchHost ends the process at the end of standard input, a pipe whose other end the host holds and never
+// writes to.
 func watchHost() {
 	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return

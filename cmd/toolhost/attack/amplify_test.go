@@ -16,9 +16,9 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What makes much of little: a log, a pattern, a link.
+// Small inputs with large effects: a log, a pattern, a link.
 
-// serveLoudly is serveEvilMCP, after many words on stderr.
+// serveLoudly is serveEvilMCP, after much output on stderr.
 func serveLoudly() {
 	var lines int
 	_, _ = fmt.Sscan(os.Getenv("ATTACK_LINES"), &lines)
@@ -28,13 +28,12 @@ func serveLoudly() {
 	serveEvilMCP()
 }
 
-// loudUpstream is the block of the server that says so much.
 func loudUpstream(lines int) string {
 	return strings.Replace(upstream(""), `ATTACK_ROLE = "mcp"`,
 		fmt.Sprintf(`ATTACK_ROLE = "loud", ATTACK_LINES = "%d"`, lines), 1)
 }
 
-// A server's words fill nobody's log.
+// A server's output cannot fill the log.
 func TestAServerFillsTheLog(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -61,16 +60,16 @@ func TestAServerFillsTheLog(t *testing.T) {
 	control(t, "mcp", "what a server says is in the log", checkResult, found)
 }
 
-// slowPattern takes minutes for a line of some megabytes, without a match.
+// slowPattern takes minutes for a line of some megabytes without a match.
 const slowPattern = `([a-z]{0,100}[0-9]?){0,9}([a-z]{0,100}){0,5}[x-z]{3}$`
 
-// A search ends in its time, whatever it looks for, and so does the work for it.
+// A search ends in time, whatever its pattern, and its work too.
 func TestASearchOfALongLine(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	quoted, err := json.Marshal(slowPattern)
 	require.NoError(t, err)
-	without := "PATH=" + t.TempDir() // no program is there that searches by itself
+	without := "PATH=" + t.TempDir() // without an external search program
 	for toolset, search := range map[string]struct{ tool, params string }{
 		"clemini":    {"grep", `{"pattern":%s}`},
 		"ocode":      {"grep", `{"pattern":%s}`},
@@ -98,7 +97,7 @@ func TestASearchOfALongLine(t *testing.T) {
 	}
 }
 
-// idles reports whether the host takes next to no processor time for a while.
+// idles reports whether the host uses almost no CPU for a while.
 func (h *host) idles(t *testing.T) bool {
 	t.Helper()
 	ticks := func() (sum int) {
@@ -116,7 +115,7 @@ func (h *host) idles(t *testing.T) bool {
 	return ticks()-before <= 2
 }
 
-// A call ends in its time, whatever its parameters are compared with.
+// A call ends in time, whatever pattern its parameters are matched with.
 func TestAPatternOfALongParameter(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -146,7 +145,7 @@ func TestAPatternOfALongParameter(t *testing.T) {
 	}
 }
 
-// A project's agent.hcl that is a link shows nothing of the file it leads to.
+// An agent.hcl that is a link shows nothing of its target.
 func TestALinkedFileIsQuoted(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

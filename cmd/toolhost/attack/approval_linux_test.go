@@ -24,12 +24,11 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// A person decides on what will run, sees all of it, and decides once.
+// The user decides once on what will run, and sees all of it.
 
 // user answers a form.
 type user func(form map[string]any) map[string]any
 
-// message is a message of JSON-RPC.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -42,12 +41,12 @@ func (m *message) text() string {
 	return string(data)
 }
 
-// asking is a client of toolhost serve whose user is asked.
+// asking is a client of toolhost serve that asks its user.
 type asking struct {
 	a     *arena
 	in    io.WriteCloser
 	lines chan message
-	asked string // the last question
+	asked string // last question
 	form  map[string]any
 }
 
@@ -100,7 +99,6 @@ func (c *asking) receive() message {
 	}
 }
 
-// call makes a call; u answers what is asked.
 func (c *asking) call(tool, params string, u user) string {
 	c.a.t.Helper()
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool,
@@ -118,8 +116,8 @@ func (c *asking) call(tool, params string, u user) string {
 	}
 }
 
-// entersNo is a client that draws a form as its fields with the safest choice
-// marked, and sends it when its user presses Enter: No, False, the first.
+// entersNo is a client that shows a form's fields with the safest choice selected, and sends it when
+// its user presses Enter: No, False, the first.
 func entersNo(form map[string]any) map[string]any {
 	content := make(map[string]any)
 	properties, _ := form["properties"].(map[string]any)
@@ -162,7 +160,7 @@ func TestOnlyAnExplicitChoiceApproves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tally.note(tally.cases, "approval", name)
 			var text string
-			testproc.Quickly(900*time.Millisecond, func() { // later it would be a person who declines
+			testproc.Quickly(900*time.Millisecond, func() { // later it would be a user who declines
 				text = c.call("write_file", `{"path":"h.txt","content":"x"}`, u)
 			})
 			assert.NoFileExists(t, filepath.Join(a.ws, "h.txt"), "%s", text)
@@ -212,7 +210,6 @@ func TestAnApprovalIsReplayed(t *testing.T) {
 	assert.Equal(t, "ran\n", string(data), "it is good for one")
 }
 
-// unseen lists the characters of a text that a person does not see.
 func unseen(text string) (found []string) {
 	for _, r := range text {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
@@ -260,18 +257,17 @@ func TestAQuestionHidesNothing(t *testing.T) {
 	assert.NotEmpty(t, unseen("a\u202eb"), "control")
 }
 
-// onTerminal runs the program on a terminal of its own and types answers, each at
-// its prompt. It gives what the terminal got.
+// onTerminal runs the program on its own terminal and types each answer at its prompt. It returns the
+// terminal's output.
 func (a *arena) onTerminal(typed [][2]string, args ...string) string {
 	a.t.Helper()
 	screen, _, _ := a.typedOn("", nil, typed, args)
 	return screen
 }
 
-// typedOn is onTerminal with shell commands that go before the program, more
-// environment, the exit code, and the answers whose prompts did not come. The
-// terminal is a dumb one: on others toolhost's own status line moves the cursor
-// when a call takes long.
+// typedOn is onTerminal with shell commands before the program, more environment, the exit code, and
+// the unused answers. TERM is dumb: on others toolhost's status line moves the cursor during long
+// calls.
 func (a *arena) typedOn(before string, env []string, typed [][2]string, args []string) (screen string, code int,
 	left [][2]string) {
 	a.t.Helper()
@@ -380,7 +376,7 @@ func TestOutputMovesNoCursor(t *testing.T) {
 	assert.Empty(t, unseen(screen))
 }
 
-// A client that is restarted for each prompt has another session each time.
+// A client restarted for each prompt has another session each time.
 func TestAnApprovalReachesTheNextSession(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -434,5 +430,5 @@ func TestTrustShowsWhatItApproves(t *testing.T) {
 	tally.note(tally.controls, "approval", "a change is shown")
 }
 
-// unapprovedFile has no file count that the user has not approved.
+// unapprovedFile disables files that the user has not approved.
 const unapprovedFile = "TOOLHOST_TRUST="

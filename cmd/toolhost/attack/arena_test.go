@@ -23,8 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// arena is where one or more attacks take place: a workspace, and around it
-// what must stay as it is.
+// arena is where attacks take place: a workspace, and around it what must not change.
 type arena struct {
 	t      testing.TB
 	stance stance
@@ -36,15 +35,15 @@ type arena struct {
 	secret string // planted outside and in the host's environment
 	mark   string // in the command line of every process that an attack starts
 
-	soon time.Duration // how long what happens at once is waited for
+	soon time.Duration // bounds the wait for what happens at once
 
 	canary  net.Listener // must not be reached
 	reached atomic.Int64
-	visits  int64 // of the reached, our own
+	visits  int64 // our own, of those reached
 
 	before map[string]string   // the canary tree
-	whole  map[string][]string // contents that files may have
-	owners map[string]bool     // names of mounts that were there before
+	whole  map[string][]string // allowed contents of files
+	owners map[string]bool     // earlier mounts by name
 }
 
 // newArena makes an arena with files in the workspace, by slash path.
@@ -96,7 +95,6 @@ func (a *arena) write(dir, name, content string, mode fs.FileMode) {
 	}
 }
 
-// link makes a symlink in the workspace.
 func (a *arena) link(target, name string) {
 	a.t.Helper()
 	path := filepath.Join(a.ws, filepath.FromSlash(name))
@@ -104,8 +102,8 @@ func (a *arena) link(target, name string) {
 	require.NoError(a.t, os.Symlink(target, path))
 }
 
-// listen opens the canary server, on a port that the system gives nobody by itself: who
-// looks for a server that has ended, and had such a port, does not knock here.
+// listen opens the canary server, on a port outside the system's ephemeral range: a client of an ended
+// server with such a port does not connect here.
 func (a *arena) listen() {
 	a.t.Helper()
 	var l net.Listener
@@ -128,9 +126,8 @@ func (a *arena) listen() {
 	}()
 }
 
-// strangers tells how often others than we reached the canary server. It knocks
-// itself: connections are accepted one after the other, so all that were made
-// before are counted then.
+// strangers returns how often others than we reached the canary server. It connects itself: connections
+// are accepted in order, so all earlier ones are counted then.
 func (a *arena) strangers() int64 {
 	a.t.Helper()
 	c, err := net.Dial("tcp", a.canary.Addr().String())
@@ -142,7 +139,7 @@ func (a *arena) strangers() int64 {
 	return a.reached.Load() - a.visits
 }
 
-// arm notes how everything is, after all is set up and before the attack.
+// arm records the state before the attack.
 func (a *arena) arm() {
 	a.t.Helper()
 	a.hand()
@@ -198,7 +195,7 @@ func mounts() []string {
 	return strings.Split(string(data), "\n")
 }
 
-// clear ends what an attack may have left and removes the arena.
+// clear ends what an attack left and removes the arena.
 func (a *arena) clear() {
 	a.canary.Close()
 	for _, pid := range a.marked() {

@@ -14,9 +14,9 @@ import (
 var refused = []string{"invalid_argument", "blocked", "path_outside_workspace", "unsupported", "permission_denied",
 	"not_found"}
 
-// argsAttacks are args strings that try to reach more than the command is for.
+// argsAttacks are args strings that try to reach more than the command's purpose.
 var argsAttacks = []struct{ tool, args string }{
-	// What a shell would act on.
+	// Shell syntax.
 	{"head", `ok.txt; touch {OUT}/owned`},
 	{"head", `ok.txt && touch {OUT}/owned`},
 	{"head", `none || touch {OUT}/owned`},
@@ -55,7 +55,7 @@ var argsAttacks = []struct{ tool, args string }{
 	{"head", `sub/../../outside/*`},
 	{"rm", `-rf ../*`},
 	{"rm", `-rf {BASE}/out*`},
-	// Values of options that are paths.
+	// Option values that are paths.
 	{"wc", `--files0-from={OUT}/secret.txt`},
 	{"wc", `--files0-from {OUT}/secret.txt`},
 	{"wc", `--files0-f={OUT}/secret.txt`},
@@ -152,7 +152,7 @@ var searchAttacks = []string{
 	`{"pattern":"--files","args":"{OUT}"}`,
 }
 
-// harmlessSearches must find nothing outside, whether refused or not.
+// harmlessSearches must find nothing outside, refused or not.
 var harmlessSearches = []string{
 	`{"pattern":"planted","args":"-L ."}`,
 	`{"pattern":"planted","args":"--follow"}`,

@@ -12,10 +12,10 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// mostAnswer is what no answer may exceed that nobody asked to be long.
+// mostAnswer bounds answers unless length was requested.
 const mostAnswer = 1 << 20
 
-// An answer is not larger for what it is about: an error repeats its input.
+// An answer does not grow with its subject: an error repeats its input.
 func TestAnswersAreBounded(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// What another server says is no larger, unless the operator allows it.
+// Another server's answers are bounded too, unless the operator allows more.
 func TestAnswersOfPeersAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []string{"", "limits {\n  output = \"8MiB\"\n}\n"} {
@@ -67,7 +67,7 @@ func TestAnswersOfPeersAreBounded(t *testing.T) {
 	}
 }
 
-// What the operator lets tools print is not cut: the bound is on errors.
+// Output that the operator allows is not cut: the bound is on errors.
 func TestAnswerBoundControls(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": "limits {\n  output = \"8MiB\"\n}\n",

@@ -13,9 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// hostileBuild is a module's test that looks around in the user's build cache,
-// changes it and what is outside, leaves garbage where the cache is asked, and
-// fails, for what it says to be seen.
+// hostileBuild is a module's test that inspects and changes the user's build cache and files outside,
+// leaves garbage in the cache, and fails, so that its output is shown.
 const hostileBuild = `package main
 
 import (
@@ -36,8 +35,7 @@ func TestX(t *testing.T) {
 }
 `
 
-// The build of a module sees nothing of the user's build cache, and changes nothing
-// in it.
+// A module's build sees and changes nothing of the user's build cache.
 func TestBuildsDoNotReachTheBuildCache(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// buildCache is the directory of what Go has compiled here already.
 func buildCache(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command(testneed.Program(t, "go"), "env", "GOCACHE").Output()
@@ -19,7 +18,7 @@ func buildCache(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// withBuildCache is the environment of a build that takes what it needs from there.
+// withBuildCache returns the environment of a build that uses it.
 func withBuildCache(dir string) []string {
 	return []string{"TMPDIR=/tmp", "GOCACHE=" + dir, "GOFLAGS=" + os.Getenv("GOFLAGS")}
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// askAll has a person asked about whatever changes something.
+// askAll asks the user about whatever changes something.
 const askAll = "policy {\n  dangerous  = \"ask\"\n  safe_write = \"ask\"\n}\n"
 
-// attack is one call that tries to do harm.
+// attack is one harmful call.
 type attack struct {
 	group, name  string
 	tool, params string
 	// want lists the codes of which the result has one; "" is success, and no
 	// want at all leaves it open whether the call succeeds: harmless is enough.
 	want []string
-	// wantText is a part of what is shown, where that matters.
+	// wantText is a part of the shown text, if it matters.
 	wantText string
 }
 
-// fill puts the arena's paths and marks into a text.
+// fill inserts the arena's paths and marks into a text.
 func (a *arena) fill(text string) string {
 	return strings.NewReplacer(
 		"{OUT}", a.out, "{WS}", a.ws, "{BASE}", a.base, "{HOME}", a.home, "{MARK}", a.mark,
@@ -30,8 +30,7 @@ func (a *arena) fill(text string) string {
 	).Replace(text)
 }
 
-// overMCP makes the attacks one after the other on one host, with all checks
-// after each.
+// overMCP makes the attacks in sequence on one host, with all checks after each.
 func overMCP(t *testing.T, h *host, attacks []attack) {
 	t.Helper()
 	for _, x := range attacks {
@@ -45,19 +44,17 @@ func oneOverMCP(t *testing.T, h *host, x attack) {
 	_ = oneOverMCPResult(t, h, x)
 }
 
-// oneOverMCPResult is oneOverMCP for who wants to know more of the result.
 func oneOverMCPResult(t *testing.T, h *host, x attack) (r *result) {
 	t.Helper()
 	t.Run(x.name, func(t *testing.T) {
 		tally.note(tally.cases, x.group, x.name)
 		r = h.call(x.tool, h.a.fill(x.params))
 		x.judge(t, r, h.inspect(r))
-		h.a.before = h.a.snapshot() // one that breaks out does not fail those after it
+		h.a.before = h.a.snapshot() // a successful attack must not fail later ones
 	})
 	return r
 }
 
-// onCommandLine makes one attack as a command line call.
 func onCommandLine(t *testing.T, a *arena, env []string, toolset string, x attack) *result {
 	t.Helper()
 	tally.note(tally.cases, x.group, x.name)
@@ -66,7 +63,6 @@ func onCommandLine(t *testing.T, a *arena, env []string, toolset string, x attac
 	return r
 }
 
-// judge compares what came of an attack with what had to.
 func (x attack) judge(t *testing.T, r *result, found []violation) {
 	t.Helper()
 	for _, v := range found {
@@ -75,12 +71,12 @@ func (x attack) judge(t *testing.T, r *result, found []violation) {
 	if len(x.want) > 0 {
 		assert.Contains(t, x.want, r.code, "the code; it said: %.300s", r.text)
 	}
-	if x.wantText != "" && r.code != "timeout" { // a busy machine may not get to it in time
+	if x.wantText != "" && r.code != "timeout" { // a busy machine may be too slow
 		assert.Contains(t, r.text+strings.Join(r.said, "\n"), x.wantText)
 	}
 }
 
-// control sees that an attack whose defence is off breaks the check.
+// control checks that an attack without the defence breaks the check.
 func control(t *testing.T, group, name, check string, found []violation) {
 	t.Helper()
 	tally.note(tally.controls, group, name)

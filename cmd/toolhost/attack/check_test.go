@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The checks, by the names that controls use.
+// Names of the checks, for controls.
 const (
 	checkCanary  = "canary tree"
 	checkSecret  = "secret"
@@ -26,11 +26,9 @@ const (
 	checkResult  = "one result"
 )
 
-// violation is a check that failed, and how.
 type violation struct{ check, what string }
 
-// inspect makes the checks that concern the world; said is all that the
-// program gave out.
+// inspect makes the checks of the surroundings; said is the program's whole output.
 func (a *arena) inspect(said ...string) []violation {
 	var found []violation
 	add := func(check, format string, args ...any) {
@@ -74,7 +72,7 @@ func (a *arena) inspect(said ...string) []violation {
 	return found
 }
 
-// walk looks for secrets and for what was left in the workspace.
+// walk looks for secrets and leftovers in the workspace.
 func (a *arena) walk(add func(check, format string, args ...any)) {
 	_ = filepath.WalkDir(a.ws, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -95,8 +93,7 @@ func (a *arena) walk(add func(check, format string, args ...any)) {
 	})
 }
 
-// plantedLink reports that a file is one of the canary tree by another name,
-// as attacks with hard links plant it.
+// plantedLink reports whether a file is a hard link to the canary tree, as planted by attacks.
 func (a *arena) plantedLink(info fs.FileInfo) bool {
 	for _, name := range []string{"secret.txt", "dir/inner.txt", "locked.txt"} {
 		if canary, err := os.Stat(filepath.Join(a.out, name)); err == nil && os.SameFile(canary, info) {
@@ -106,7 +103,7 @@ func (a *arena) plantedLink(info fs.FileInfo) bool {
 	return false
 }
 
-// ended looks for what a program that has ended must not leave.
+// ended looks for what an ended program must not leave.
 func (a *arena) ended() []violation {
 	var found []violation
 	_ = filepath.WalkDir(a.tmp, func(path string, _ fs.DirEntry, _ error) error {
@@ -135,8 +132,8 @@ func (a *arena) marked() []int {
 	return pids
 }
 
-// left inspects after a control that leaves a process. For a moment, while it
-// becomes another program, it has no name to be found by.
+// left inspects after a control that leaves a process. While that becomes another program, it briefly
+// has no name to be found by.
 func (a *arena) left(named func() bool) []violation {
 	a.t.Helper()
 	require.True(a.t, within(patience, named), "there is a process")
@@ -144,10 +141,10 @@ func (a *arena) left(named func() bool) []violation {
 	return a.inspect()
 }
 
-// named reports that a process has the mark in its command line.
+// named reports whether a process has the mark in its command line.
 func (a *arena) named() bool { return len(a.marked()) > 0 }
 
-// renamed reports that a process has taken the mark as its name.
+// renamed reports whether a process took the mark as its name.
 func (a *arena) renamed() bool {
 	return slices.ContainsFunc(a.marked(), func(pid int) bool {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -155,7 +152,6 @@ func (a *arena) renamed() bool {
 	})
 }
 
-// within waits for a condition.
 func within(limit time.Duration, ok func() bool) bool {
 	for deadline := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
 		if ok() {
@@ -167,7 +163,7 @@ func within(limit time.Duration, ok func() bool) bool {
 	}
 }
 
-// around is a text near a place in it.
+// around returns a text's part near a place.
 func around(text, place string) string {
 	i := strings.Index(text, place)
 	return text[max(0, i-60):min(len(text), i+60)]

@@ -15,17 +15,17 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What a client's user does not see: what was approved does not arrive, or what
-// was not is missing without a word.
+// What a client's user does not see: something approved does not arrive, or something is missing
+// silently.
 
-// greeting is a tool of an agent.hcl that reads the environment.
+// greeting is a tool that reads the environment.
 const greeting = `tool "greet" {
   description = "Greet. Returns: a greeting."
   command { argv = ["echo", "hello", env("GREETED")] }
 }
 `
 
-// as starts a server with that environment and no more.
+// as starts a server with only that environment.
 func (a *arena) as(env []string, args ...string) *host {
 	a.t.Helper()
 	cmd := a.program(nil, append([]string{"serve"}, args...)...)
@@ -38,7 +38,7 @@ func (a *arena) as(env []string, args ...string) *host {
 	return h
 }
 
-// A client that hands on four variables of its own has what the user approved.
+// With a client that passes on only four variables of its own, what the user approved works.
 func TestAClientThatFiltersTheEnvironment(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": greeting})
@@ -78,8 +78,8 @@ func TestAClientThatFiltersTheEnvironment(t *testing.T) {
 	control(t, "trust", "a client that passes on nothing else", checkResult, found)
 }
 
-// What is not in force is said where a client's user and a model see it, and is
-// in force soon after the approval.
+// What is not in force is shown to the client's user and model, and is in force soon after the
+// approval.
 func TestAnUnapprovedFileIsSaid(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": greeting})
@@ -115,8 +115,7 @@ func TestAnUnapprovedFileIsSaid(t *testing.T) {
 	h.stop()
 }
 
-// awaitTool waits until a tool is offered: on a busy machine its server may take
-// longer to start than the first list waits.
+// awaitTool waits until a tool is offered: on a busy machine its server may start after the first list.
 func (h *host) awaitTool(name string) {
 	h.a.t.Helper()
 	require.True(h.a.t, within(patience, func() bool {
@@ -124,10 +123,9 @@ func (h *host) awaitTool(name string) {
 	}), "%s is offered: %s", name, h.stderr.String())
 }
 
-// said is the whole answer to a request.
 func (h *host) said(id string) string { return string(h.wait(id, patience)) }
 
-// A file with mistakes ends no server: a client shows nothing of why.
+// A file with mistakes ends no server: a client would not show why.
 func TestABrokenFileIsSaid(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -151,7 +149,7 @@ func TestABrokenFileIsSaid(t *testing.T) {
 	h.stop()
 }
 
-// A rule that can never match, and what cannot run, are mistakes and no silence.
+// A rule that cannot match, and what cannot run, are reported as mistakes.
 func TestSilentMistakes(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -178,7 +176,7 @@ func TestSilentMistakes(t *testing.T) {
 		tally.note(tally.cases, "trust", name)
 		for _, env := range [][]string{nil, {unapproved}} {
 			out, err := a.run(env, "validate")
-			if c.fails && env != nil { // its tools are looked at once it is approved
+			if c.fails && env != nil { // its tools are checked once it is approved
 				assert.Contains(t, out, "is not approved", name)
 				continue
 			}

@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The console shows what waits and lets it run: a confined command that may use
-// the network must neither read it nor decide. What browsers and other sites try
-// is in internal/face/console (TestRequestsThatThePageDoesNotMake), hostile text on
-// its pages in internal/face/console/bundle (TestEveryPage).
+// The console shows waiting calls and lets them run: a confined command with network access must
+// neither read it nor decide. Browsers and other sites are tested in internal/face/console
+// (TestRequestsThatThePageDoesNotMake), hostile text on its pages in internal/face/console/bundle
+// (TestEveryPage).
 
 const visited = `policy {
   rule "writes" {
@@ -38,11 +38,11 @@ tool "visit" {
 
 func init() { systemRoles["visit console"] = func() { visitConsole(os.Args[1]) } }
 
-// waitingWords are in the call that waits, and in nothing else.
+// waitingWords are only in the waiting call.
 const waitingWords = "words that wait"
 
-// visitRequests are what the visitor sends: as the page does, with a cookie and a
-// key of its own, with guessed codes, and as other programs do.
+// visitRequests returns the visitor's requests: like the page's, with made-up cookie and key, with
+// guessed codes, and like other programs'.
 func visitRequests(address string) (all []*http.Request) {
 	base := "http://" + address
 	for _, headers := range []map[string]string{
@@ -79,8 +79,8 @@ func visit(method, url, body string, headers map[string]string) *http.Request {
 	return r
 }
 
-// visitConsole is the confined command: it asks all it can, and looks at other
-// processes for an address with a code.
+// visitConsole is the confined command: it sends all requests, and searches other processes for an
+// address with a code.
 func visitConsole(address string) {
 	client := http.Client{Timeout: slow, Transport: &http.Transport{}}
 	document := map[string]string{"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
@@ -117,7 +117,7 @@ func visitConsole(address string) {
 	fmt.Println("visited")
 }
 
-// openConsole starts a console and gives its address and code.
+// openConsole starts a console and returns its address and code.
 func (a *arena) openConsole() (address, code string) {
 	a.t.Helper()
 	cmd := a.program(nil, "console")
@@ -168,7 +168,7 @@ func TestAConfinedCommandVisitsTheConsole(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(a.ws, "new.txt"))
 	assert.Empty(t, h.stop())
 
-	// The control: who has the code reads what waits.
+	// Control: with the code one can read the waiting call.
 	page := map[string]string{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty",
 		"Origin": "http://" + address}
 	client := http.Client{Timeout: slow}

@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// SIGTERM also ends waits that nothing can break off: for a pipe that nobody
-// writes to.
+// SIGTERM also ends waits that cannot be interrupted: for a pipe without a writer.
 func TestDeafWaitsEndAtSIGTERM(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -32,7 +31,7 @@ func TestDeafWaitsEndAtSIGTERM(t *testing.T) {
 			a.arm()
 			h := newHost(a, a.program(nil, args...))
 			h.begin()
-			require.True(t, within(patience, func() bool { // somebody reads
+			require.True(t, within(patience, func() bool { // there is a reader
 				writer, err := unix.Open(filepath.Join(a.ws, "pipe"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 				if err == nil {
 					t.Cleanup(func() { _ = unix.Close(writer) })

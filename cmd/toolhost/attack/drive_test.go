@@ -22,33 +22,32 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// patience bounds a wait for what comes soon unless something is broken.
+// patience bounds the wait for what comes soon unless something is broken.
 const patience = 2 * time.Minute
 
-// soon bounds what happens at once where the machine has time, and brief is how
-// long a control waits for what does not come.
+// soon bounds what happens at once on an idle machine, and brief is how long a control waits for what
+// does not come.
 const (
 	soon  = time.Minute
 	brief = 2 * time.Second
 )
 
-// result is what a call came to, through either face.
+// result is a call's result, through either face.
 type result struct {
 	failed  bool
 	code    string
-	text    string // what is shown
+	text    string // shown text
 	said    []string
 	exit    int
 	elapsed time.Duration
 	faults  []violation
 }
 
-// env is the environment of the program: clean, but for a secret that no child
-// may see.
+// env returns the program's environment: clean, but for a secret that no child may see.
 func (a *arena) env(more ...string) []string {
 	if chosen, _ := os.ReadFile(filepath.Join(a.ws, "agent.hcl")); a.stance.level != sandbox.Auto &&
 		!bytes.Contains(chosen, []byte("level = ")) {
-		more = append([]string{"TOOLHOST_SANDBOX=" + string(a.stance.level)}, more...) // which a case may overrule
+		more = append([]string{"TOOLHOST_SANDBOX=" + string(a.stance.level)}, more...) // a case may override it
 	}
 	return append(testproc.Environment(a.home, "XDG_CACHE_HOME="+a.home+"/cache", "XDG_CONFIG_HOME="+a.home+"/config",
 		"TMPDIR="+a.tmp, "TOOLHOST_TRUST=1", "PLANTED="+a.secret,
@@ -61,7 +60,6 @@ func (a *arena) program(more []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// cli makes a call on the command line.
 func (a *arena) cli(env []string, toolset, tool, params string) *result {
 	a.t.Helper()
 	args := []string{"call", tool, "--json", "--params", "-"}
@@ -85,9 +83,8 @@ func (a *arena) cli(env []string, toolset, tool, params string) *result {
 	return r
 }
 
-// read takes the one JSON object of a call. Toolset clemini says nothing of a
-// success in it, and those of vendors have the result of a model's API, without a
-// code.
+// read decodes a call's one JSON object. Toolset clemini omits success, and vendors' toolsets have the
+// result of a model's API, without a code.
 func (r *result) read(toolset string, stdout []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(stdout))
 	var o struct {
@@ -129,14 +126,12 @@ func (r *result) read(toolset string, stdout []byte) {
 	}
 }
 
-// host is a running toolhost serve.
 type host struct {
 	a      *arena
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	events *bufio.Reader // of the record
-	// session is the one of this host in the record, and last the error code of the
-	// call that ended last there.
+	// session is this host's session in the record, and last the error code of its last call.
 	session, last string
 	nextID        int
 
@@ -166,7 +161,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// serve starts a host in the arena and says hello.
+// serve starts a host in the arena and initializes it.
 func (a *arena) serve(env []string, args ...string) *host {
 	a.t.Helper()
 	h := newHost(a, a.program(env, append([]string{"serve"}, args...)...))
@@ -183,7 +178,6 @@ func newHost(a *arena, cmd *exec.Cmd) *host {
 	return h
 }
 
-// begin starts the program.
 func (h *host) begin() {
 	h.a.t.Helper()
 	var err error
@@ -235,7 +229,6 @@ func (h *host) take(line string) {
 
 func (h *host) send(line string) { _, _ = io.WriteString(h.in, line+"\n") }
 
-// start sends a request and gives its id.
 func (h *host) start(method, params string) string {
 	h.mu.Lock()
 	h.nextID++
@@ -245,7 +238,7 @@ func (h *host) start(method, params string) string {
 	return id
 }
 
-// wait gives the answer to a request, nil when none comes in time.
+// wait returns the answer to a request, nil on timeout.
 func (h *host) wait(id string, limit time.Duration) json.RawMessage {
 	late := false
 	timer := time.AfterFunc(limit, func() { h.mu.Lock(); late = true; h.fresh.Broadcast(); h.mu.Unlock() })
@@ -270,7 +263,7 @@ func (h *host) ask(method, params string) json.RawMessage {
 	return h.wait(h.start(method, params), patience)
 }
 
-// call calls a tool. The code is what the record says of the call.
+// call calls a tool. The code is from the record.
 func (h *host) call(tool, params string) *result {
 	h.a.t.Helper()
 	began := time.Now()
@@ -320,19 +313,18 @@ func (h *host) finish(id string, began time.Time) *result {
 	return r
 }
 
-// recorded are the files of the record.
 func (a *arena) recorded() []string {
 	files, _ := filepath.Glob(filepath.Join(a.home, ".local/state/toolhost/*/record/*.jsonl"))
 	return files
 }
 
-// lastCode is the error code of the call that the record reports last.
+// lastCode returns the error code of the last recorded call.
 func (h *host) lastCode() string {
 	h.a.t.Helper()
 	if h.events == nil {
 		counts, _ := filepath.Glob(filepath.Join(h.a.home, ".local/state/toolhost/*/record/steps/mcp-*"))
 		require.NotEmpty(h.a.t, counts)
-		h.session = filepath.Base(slices.MaxFunc(counts, byTime)) // of this host, not of one before it
+		h.session = filepath.Base(slices.MaxFunc(counts, byTime)) // of this host, not an earlier one
 		files := h.a.recorded()
 		require.Len(h.a.t, files, 1)
 		f, err := os.Open(files[0])
@@ -384,7 +376,7 @@ func (h *host) inspect(r *result) []violation {
 	return found
 }
 
-// stop ends the host and says what it left.
+// stop ends the host and returns what it left.
 func (h *host) stop() []violation {
 	_ = h.in.Close()
 	var found []violation

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// Whatever was planted where toolhost keeps its own, nothing goes outside.
+// Whatever is planted instead of toolhost's files, nothing goes outside.
 func TestFaultsOfPlantedLinks(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestFaultsOfPlantedLinks(t *testing.T) {
 	}
 }
 
-// Many writers at once, in one host and in two, lose nothing.
+// Concurrent writers, in one host and in two, lose nothing.
 func TestFaultsOfConcurrentWriters(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestFaultsOfConcurrentWriters(t *testing.T) {
 	}
 }
 
-// A write that cannot be done leaves what was there.
+// A failed write leaves the old content.
 func TestFaultsOfWrites(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{"locked.txt": "locked\n", "a.txt": "keep\n", "dir/x": "x"})

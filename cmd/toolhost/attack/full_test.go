@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// onFullDisk is the program with a file system of 128 KiB where its state lies,
-// which is its own: nobody else sees that mount.
+// onFullDisk runs the program with a private mount of 128 KiB for its state.
 func (a *arena) onFullDisk(unshare string, env []string, args ...string) *exec.Cmd {
 	cmd := a.program(env, args...)
 	script := `mount -t tmpfs -o size=128k,mode=0777 none "$HOME/.local/state" && exec "$@"`
@@ -24,8 +23,7 @@ func (a *arena) onFullDisk(unshare string, env []string, args ...string) *exec.C
 	return cmd
 }
 
-// A disk that is full keeps a call whose effect could not be taken back from
-// having one.
+// A full disk prevents a call whose effect could not be undone.
 func TestFaultsOfAFullDisk(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -35,7 +33,7 @@ func TestFaultsOfAFullDisk(t *testing.T) {
 		testneed.Missing(t, "this user may not mount a file system: "+strings.TrimSpace(string(out)))
 	}
 	data := make([]byte, 1<<20)
-	_, _ = rand.Read(data) // what no compression makes fit
+	_, _ = rand.Read(data) // incompressible
 	prepare := func() *arena {
 		a := newArena(t, map[string]string{"big.bin": string(data)})
 		require.NoError(t, os.MkdirAll(filepath.Join(a.home, ".local/state"), 0o755))

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestGrantedFileIsMade has a command make or change a file that a block with a
-// grant runs, in every stance. The block runs no content that was not approved.
+// TestGrantedFileIsMade has a command make or change a file that a block with a grant runs, in every
+// stance. The block runs no unapproved content.
 func TestGrantedFileIsMade(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -69,8 +69,8 @@ tool "line" {
 	}
 }
 
-// TestGrantedFileOfAnotherWorkspace names another directory as the workspace: what
-// lies there under the name of an approved file does not have its grant.
+// TestGrantedFileOfAnotherWorkspace names another directory as the workspace: a file there under an
+// approved file's name does not have its grant.
 func TestGrantedFileOfAnotherWorkspace(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -10,9 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestGrantedFileIsAnotherOne changes what an agent, a Taskfile and a server of
-// toolset ocode run with a grant, as git pull does. None runs what was not
-// approved.
+// TestGrantedFileIsAnotherOne changes, as git pull does, what an agent, a Taskfile and a server of
+// toolset ocode run with a grant. Unapproved content is not run.
 func TestGrantedFileIsAnotherOne(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -67,7 +66,7 @@ func TestGrantedFileIsAnotherOne(t *testing.T) {
 			r = a.cli(env, x.toolset, x.call[0], x.call[1])
 			all = r.text + strings.Join(r.said, "\n")
 			assert.NotContains(t, all, "is not what it was", "control: it is approved")
-			if x.toolset != "ocode" { // whose new tools wait for an approval of their own
+			if x.toolset != "ocode" { // its new tools need their own approval
 				assert.Contains(t, all, "evil ran", "control: it is approved")
 			}
 		})

@@ -12,9 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// A process that runs beside a call puts a link on the way to a path that the
-// call's block is granted, and takes it away, as fast as it can. Nothing is
-// written where the link leads.
+// A process beside a call repeatedly puts a link on the way to a path granted to the call's block, and
+// removes it. Nothing is written where the link leads.
 func TestAGrantIsRacedForItsPath(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -14,12 +14,11 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// hostCache is toolhost's cache below the arena's home: what servers and plugins
-// have said, questions that wait to be read, what is counted.
+// hostCache is toolhost's cache below the arena's home: what servers and plugins said, stored
+// questions, counts.
 const hostCache = "cache/toolhost"
 
-// ownedCache tells what an attack has put into the host's cache, and whether it
-// has read what lies there.
+// ownedCache reports what an attack put into, or read from, the host's cache.
 func (a *arena) ownedCache(said string) (found []violation) {
 	if _, err := os.Stat(filepath.Join(a.home, hostCache, "owned")); err == nil {
 		found = append(found, violation{checkWhole, "owned"})
@@ -27,8 +26,8 @@ func (a *arena) ownedCache(said string) (found []violation) {
 	return append(found, a.inspect(said)...)
 }
 
-// Nothing that runs in a tree which holds the home directory reads or writes the
-// host's cache, whether it exists yet or not.
+// Processes in a tree with the home directory can neither read nor write the host's cache, existing or
+// not.
 func TestHostCacheFromCommands(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -62,7 +61,7 @@ func TestHostCacheFromCommands(t *testing.T) {
 	}
 }
 
-// The same for file tools, in this process of the host and in others.
+// The same for file tools, in this host process and in others.
 func TestHostCacheFromFileTools(t *testing.T) {
 	t.Parallel()
 	for toolset, names := range map[string][3]string{"": {"write_file", "read_file", "path"},

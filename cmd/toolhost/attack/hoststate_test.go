@@ -16,11 +16,10 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// hostPlaces are the directories of what the host believes, below the arena's
-// home.
+// hostPlaces are the directories of the host's trusted data, below the arena's home.
 var hostPlaces = []string{".local/state/toolhost", "config/toolhost"}
 
-// plantInHost are ways to put something there, with a place for %s.
+// plantInHost are ways to put something there (%s).
 var plantInHost = []string{
 	"mkdir -p %[1]s; echo owned > %[1]s/owned",
 	"cd %[1]s && echo owned > owned",
@@ -30,7 +29,6 @@ var plantInHost = []string{
 	"rmdir %[1]s; ln -s {WS}/mine %[1]s; mkdir mine; echo owned > mine/owned",
 }
 
-// owned lists what an attack has put into the host's places.
 func (a *arena) owned() (found []violation) {
 	for _, place := range hostPlaces {
 		dir, err := filepath.EvalSymlinks(filepath.Join(a.home, place))
@@ -60,8 +58,8 @@ func homeArena(t *testing.T, s stance, level string, there bool) *arena {
 	return a
 }
 
-// Nothing that runs in a tree which holds the home directory writes what the
-// host believes there, whether that exists yet or not.
+// Processes in a tree with the home directory cannot write the host's trusted data there, existing or
+// not.
 func TestHostStateFromCommands(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -93,7 +91,7 @@ func TestHostStateFromCommands(t *testing.T) {
 	control(t, "sandbox", "the host's state where nothing is confined", checkWhole, a.owned())
 }
 
-// The same for file tools, in this process of the host and in others.
+// The same for file tools, in this host process and in others.
 func TestHostStateFromFileTools(t *testing.T) {
 	t.Parallel()
 	for toolset, tool := range map[string]string{"": "write_file", "cliagent": "create_file", "clemini": "write_file"} {

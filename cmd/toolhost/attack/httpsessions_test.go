@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// webHost is a running toolhost serve --http.
 type webHost struct {
 	a          *arena
 	url, token string
@@ -36,7 +35,6 @@ func (a *arena) serveHTTP(args ...string) *webHost {
 	return h
 }
 
-// do makes a request in a session.
 func (h *webHost) do(method, session, body string) (status int, header http.Header, answer string) {
 	h.a.t.Helper()
 	request, err := http.NewRequest(method, h.url+"/mcp", strings.NewReader(body))
@@ -72,8 +70,7 @@ func (h *webHost) call(session, tool, params string) string {
 	return said
 }
 
-// What one client of a server over HTTP leaves is nothing that another one finds,
-// and the end of one is not that of the other.
+// A client over HTTP finds nothing that another left, and their ends are independent.
 func TestSessionsOverHTTPAreApart(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, nil)
@@ -88,7 +85,7 @@ func TestSessionsOverHTTPAreApart(t *testing.T) {
 	tally.note(tally.controls, "mcp", "the todos of the same session over HTTP")
 	assert.Contains(t, h.call(mine, "todoread", `{}`), "the ring")
 
-	// Each call is in the record of its own session.
+	// Each call is in its own session's record.
 	sessions := make(map[string]string)
 	for _, file := range a.recorded() {
 		data, err := os.ReadFile(file)
@@ -112,7 +109,7 @@ func TestSessionsOverHTTPAreApart(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status, "control: the other one goes on")
 }
 
-// The end of a session ends the background tasks of that session alone.
+// A session's end ends only its own background tasks.
 func TestTasksEndWithTheirSessionOverHTTP(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -145,8 +142,7 @@ func TestTasksEndWithTheirSessionOverHTTP(t *testing.T) {
 	assert.True(t, within(patience, otherGrows))
 }
 
-// Anyone who has the token can open so many sessions and no more, and a place is
-// free again when one ends.
+// A client with the token can open only so many sessions, and a place is free again when one ends.
 func TestSessionsOverHTTPAreCounted(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program of this machine finds the port of a server that was started without
-// a word about tokens, and has a tool of it read a file.
+// A local program finds the port of a server started without a token option, and calls a tool to read a
+// file.
 func TestOtherProgramsHaveNoToken(t *testing.T) {
 	t.Parallel()
 	tally.note(tally.cases, "mcp", "another program of this machine uses a server over HTTP")
@@ -48,8 +48,7 @@ func TestOtherProgramsHaveNoToken(t *testing.T) {
 	assert.Contains(t, answer, "words of the workspace")
 }
 
-// readOverHTTP has read_file read notes.txt, in one request of the revision
-// without sessions.
+// readOverHTTP has read_file read notes.txt, in one request of the revision without sessions.
 func readOverHTTP(url, token string) (int, string) {
 	return post(url, token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file",`+
 		`"arguments":{"path":"notes.txt"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+

@@ -11,10 +11,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Holes that open when somebody adds to toolhost: the program of today has no
-// face to attack them through.
+// Holes that an extension of toolhost could open: the present program cannot be attacked through them.
 
-// wrapped is a source whose tool takes a name that others have.
+// wrapped is a source whose tool takes an existing name.
 type wrapped struct{}
 
 func (wrapped) Name() string { return "wrapped" }
@@ -32,8 +31,7 @@ type wrappedPrompt struct{ wrapped }
 
 func (wrappedPrompt) Prompt() *tool.PromptDefinition { return &tool.PromptDefinition{Name: "ask"} }
 
-// A source that is wrapped twice has what both wrappings say of it: a prefix
-// that is lost gives its tools the names of others.
+// A source wrapped twice keeps both wrappings: a lost prefix would give its tools others' names.
 func TestASourceThatIsWrappedTwice(t *testing.T) {
 	prompts := []tool.Prompt{wrappedPrompt{}}
 	for name, source := range map[string]inner.Source{

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// keys are where programs of the user's keep what lets others in.
+// keys are where the user's programs keep credentials.
 var keys = []string{
 	".local/share/opencode/auth.json", ".local/share/amp/secrets.json", ".qwen/oauth_creds.json",
 	".cache/huggingface/token", ".kaggle/kaggle.json",
@@ -18,7 +18,7 @@ var keys = []string{
 	".bitcoin/wallet.dat", ".msmtprc", "snap/firefox/common/key4.db", ".var/app/org.mozilla.firefox/key4.db",
 }
 
-// No command reads what other programs have for keys.
+// No command reads other programs' credentials.
 func TestKeysOfOtherPrograms(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -17,14 +17,13 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// The two contents between which files change. They are long enough for a
-// write to take a while.
+// The two contents between which files change, long enough for a write to take a while.
 var (
 	oldText = strings.Repeat("old line of a file that is long\n", 12000)
 	newText = strings.Repeat("new line of a file that is long\n", 12000)
 )
 
-// edits are the ways in which a file changes from one to the other and back.
+// edits are the ways to change a file from one to the other and back.
 var edits = map[string]func(to string) (tool, params string){
 	"write_file": func(to string) (string, string) { return "write_file", object("path", "f.txt", "content", to) },
 	"edit_file": func(to string) (string, string) {
@@ -51,8 +50,7 @@ func object(pairs ...string) string {
 	return string(data)
 }
 
-// TestKills ends the host by SIGKILL in the middle of editing, again and
-// again: 300 times with make long.
+// TestKills kills the host during edits, repeatedly: 300 times with make long.
 func TestKills(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -82,9 +80,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// killOnce has a host edit on and on and kills it at a random moment. What a
-// killed host leaves is swept by the next one, so that only wholeness is
-// looked at here.
+// killOnce lets a host edit continuously and kills it at a random moment. The next host sweeps a killed
+// one's leftovers, so only wholeness is checked here.
 func killOnce(t *testing.T, a *arena, edit func(string) (string, string)) {
 	h := a.serve(nil)
 	data, err := os.ReadFile(filepath.Join(a.ws, "f.txt"))
@@ -120,7 +117,7 @@ func killOnce(t *testing.T, a *arena, edit func(string) (string, string)) {
 	writer.Wait()
 }
 
-// editNaively writes in place, as an editor without care does.
+// editNaively writes in place, as a careless editor does.
 func editNaively() {
 	for text := newText; ; text = map[string]string{oldText: newText, newText: oldText}[text] {
 		_ = os.WriteFile("f.txt", []byte(strings.Repeat(text, 8)), 0o644)

@@ -12,9 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// known are attacks that once worked, what tries each now, and its control. A test that
-// is named without a directory is one of this package, and runs at each level and user
-// of stances() unless the entry says otherwise.
+// known are attacks that once worked, their present tests, and the control. A test without a directory
+// is in this package, and runs at each level and user of stances() unless the entry says otherwise.
 var known = []struct{ attack, tests, control string }{
 	{"1 the root becomes a bare repository", "TestWhatIsPlantedForOthers", "the same script unconfined"},
 	{"2 write_file makes a bare repository", "TestFileToolsMakeNoRepository", "another file is written"},
@@ -43,7 +42,7 @@ var known = []struct{ attack, tests, control string }{
 		"TestShownChangesHideNothing internal/store/review:TestADiffHidesNothing",
 		"at level full, which has reviews"},
 	{"19 install writes through a link", "cmd/toolhost:TestScript/install", "without the link; no level"},
-	// 20 was of a command that is gone.
+	// 20 concerned a removed command.
 	{"21 undo brings a planted repository back", "TestUndoBringsNothingThatGitHeeds", "named by --path"},
 	{"22 a granted name is taken for a pattern", "TestGrantedNamesAreNames internal/file/workspace:TestProtectedNames",
 		"a file beside it"},
@@ -70,7 +69,7 @@ var known = []struct{ attack, tests, control string }{
 	{"36 a grant of an agent's directory lends the agent", "TestAGrantOfAnAgentsDirectory", "the same script unconfined"},
 }
 
-// Each known attack is tried by tests that exist.
+// The tests of each known attack exist.
 func TestKnownAttacks(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -100,7 +99,7 @@ func TestKnownAttacks(t *testing.T) {
 	}
 }
 
-// A rule on paths is about places, however they are spelled.
+// A rule on paths is about places, however spelled.
 func TestRulesAreOnPlaces(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -129,8 +128,8 @@ func TestRulesAreOnPlaces(t *testing.T) {
 	assert.False(t, a.cli(nil, "", "delete_file", `{"path":"docs/y"}`).failed)
 }
 
-// A file whose name has characters of patterns is protected, and another that the
-// pattern would match is not.
+// A file whose name has pattern characters is protected, and others that the pattern would match are
+// not.
 func TestGrantedNamesAreNames(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -155,7 +154,7 @@ func TestGrantedNamesAreNames(t *testing.T) {
 	}
 }
 
-// Where nobody can be asked, nothing is approved.
+// Nothing is approved if the user cannot be asked.
 func TestTrustAsksOrRefuses(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -175,7 +174,7 @@ func TestTrustAsksOrRefuses(t *testing.T) {
 	assert.Contains(t, a.cli(env, "", "plant", planted(t, "echo ran")).text, "ran")
 }
 
-// A file that a tool's own script writes is not one that it runs.
+// A file written by a tool's own script is not one that it runs.
 func TestAToolsOwnFile(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

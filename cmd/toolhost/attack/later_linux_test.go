@@ -16,9 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// TestWhatIsPlantedLater has a background task, a server between calls, and the program
-// of an agent block try all that TestWhatIsPlantedForOthers has commands try, which has
-// the controls.
+// TestWhatIsPlantedLater has a background task, a server between calls, and an agent block's program
+// try all that TestWhatIsPlantedForOthers has commands try, which has the controls.
 func TestWhatIsPlantedLater(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -46,7 +45,7 @@ func TestWhatIsPlantedLater(t *testing.T) {
 				h := a.serve(nil, toolset[config]...)
 				switch config {
 				case "":
-					h.call("bash", `{"command":"sh later.sh; sleep 600","run_in_background":true}`) // asks to be confirmed
+					h.call("bash", `{"command":"sh later.sh; sleep 600","run_in_background":true}`) // needs confirmation
 					started := h.call("bash", `{"command":"sh later.sh; sleep 600","run_in_background":true,"confirmed":true}`)
 					require.Contains(t, started.text, "running")
 				case delegated:
@@ -73,8 +72,8 @@ func TestWhatIsPlantedLater(t *testing.T) {
 	}
 }
 
-// TestAGrantOfARepository grants the repository of a linked worktree, as git asks for it
-// there. What git obeys in it stays as it is.
+// TestAGrantOfARepository grants a linked worktree's repository, as git needs. What git obeys in it
+// stays unchanged.
 func TestAGrantOfARepository(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -84,7 +83,7 @@ func TestAGrantOfARepository(t *testing.T) {
 		"the config":    `printf '[core]\n\tfsmonitor = touch PWNED; false\n' >> ../sup/.git/config`,
 		"another config": `printf '[core]\n\tfsmonitor = touch PWNED; false\n' > c; ` +
 			`cat ../sup/.git/config >> c; mv c ../sup/.git/config`,
-		"another directory": `cp -r ../sup/.git e; rm -rf e/worktrees; mv e ../sup/.git/evil; ` + // cp stops where it comes to its own copy
+		"another directory": `cp -r ../sup/.git e; rm -rf e/worktrees; mv e ../sup/.git/evil; ` + // cp stops at its own copy
 			`printf '[core]\n\tfsmonitor = touch PWNED; false\n' >> ../sup/.git/evil/config; ` +
 			`echo ../../evil > ../sup/.git/worktrees/wt/commondir`,
 	}

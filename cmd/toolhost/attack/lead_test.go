@@ -15,11 +15,11 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// leadPlace is where a file leads the user's browser to a console, below the
-// arena's home (TestConsoleOpensABrowser in internal/face/console/bundle).
+// leadPlace is the file that leads the user's browser to a console, below the arena's home
+// (TestConsoleOpensABrowser in internal/face/console/bundle).
 const leadPlace = ".local/state/toolhost/console/open-1.html"
 
-// leadWords are in that file, as the code is.
+// leadWords are in that file, like the code.
 const leadWords = "0123456789abcdef-lead"
 
 // readingLeads are ways to read it.
@@ -30,9 +30,8 @@ var readingLeads = []string{
 	"find {HOME} -type f -exec cat {} +", "mv {HOME}/.local {HOME}/aside; find {HOME} -type f -exec cat {} +",
 }
 
-// The file with a console's code is out of the reach of confined commands and of
-// file tools, also where they may use the whole home directory, and whether it was
-// there when their session began or not.
+// Confined commands and file tools cannot reach the file with a console's code, even if they may use
+// the whole home directory, and whether or not it existed when their session began.
 func TestAFileThatLeadsToTheConsole(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

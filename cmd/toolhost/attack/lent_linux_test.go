@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// lendingWays are ways to change the file F, each in a shell of its own.
+// lendingWays are ways to change the file F, each in its own shell.
 var lendingWays = []string{
 	`echo evil > F`, `echo evil >> F`, `echo evil > x; mv x F`, `rm -f F`, `mv F x`, `ln -sf /bin/false F`,
 	`ln F hard; echo evil > hard`, `ln -s F soft; echo evil > soft`, `chmod 777 F; echo evil > F`, `truncate -s 0 F`,
@@ -25,7 +25,7 @@ var lendingWays = []string{
 	`mv "$(dirname F)" moved`, `rm -rf "$(dirname F)"`, `D=$(dirname F); mv "$D" moved; mkdir -p "$D"; echo evil > F`,
 }
 
-// fileTools are what changes the file F without a process.
+// fileTools change the file F without a process.
 var fileTools = map[string]string{
 	"write_file": `{"path":"F","content":"evil"}`, "append_file": `{"path":"F","content":"evil"}`,
 	"edit_file": `{"path":"F","old_str":"good","new_str":"evil"}`, "delete_file": `{"path":"F"}`,
@@ -33,9 +33,8 @@ var fileTools = map[string]string{
 	"cp":         `{"args":"ok.txt F"}`, "mv": `{"args":"F x"}`, "rm": `{"args":"-f F"}`,
 }
 
-// TestGrantsAreNotLent has a block without a grant try to change, in every way, what one
-// with a grant runs or reads. What both may write in the workspace is not meant: see
-// docs/SECURITY.md.
+// TestGrantsAreNotLent has a block without a grant try, in every way, to change what one with a grant
+// runs or reads. Files that both may write in the workspace are exempt: see docs/SECURITY.md.
 func TestGrantsAreNotLent(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -56,7 +55,7 @@ tool "weak" {
 }
 taskfile { network = "allow" }
 `
-	files := map[string]string{ // beside what the first run of strong makes
+	files := map[string]string{ // besides what the first run of strong makes
 		"tools/run.sh": `for d in "$npm_config_cache" "$GOCACHE" "$XDG_CACHE_HOME"; do` + "\n" +
 			`mkdir -p "$d"; echo good > "$d/program"; done` + "\n",
 		".agent/Taskfile.yml": "version: '3'\n", "agent.lock.hcl": "# locked\n", ".envrc": "good\n", ".mcp.json": "{}\n",
@@ -124,8 +123,8 @@ taskfile { network = "allow" }
 	}
 }
 
-// TestWhatOthersLackIsNotLent has blocks with less than the sandbox block has, and file
-// tools, try to change what those with all of it run from their caches.
+// TestWhatOthersLackIsNotLent has blocks with less than the sandbox block, and file tools, try to
+// change what those with all of it run from their caches.
 func TestWhatOthersLackIsNotLent(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -170,8 +169,8 @@ func TestWhatOthersLackIsNotLent(t *testing.T) {
 	control(t, "protect", "lent to all", checkWhole, a.inspect())
 }
 
-// TestARunningGrantIsNotLent has a block without a grant try to reach one with a grant
-// that runs: its memory, environment, files and processes.
+// TestARunningGrantIsNotLent has a block without a grant try to reach a running one with a grant: its
+// memory, environment, files and processes.
 func TestARunningGrantIsNotLent(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

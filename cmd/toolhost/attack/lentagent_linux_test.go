@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestAGrantOfAnAgentsDirectory grants and allows the directories of the user's own
-// agents. What those obey in them stays as it is; other files can be changed.
+// TestAGrantOfAnAgentsDirectory grants and allows the directories of the user's own agents. What those
+// obey stays unchanged; other files can be changed.
 func TestAGrantOfAnAgentsDirectory(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -16,13 +16,13 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What a person reads on a terminal: no text of an agent or a repository passes
-// for a line of toolhost's own, and none scrolls away unread.
+// On a terminal, no text of an agent or a repository looks like a line of toolhost's, and none scrolls
+// away unread.
 
-// The terminal of these tests.
+// Size of the terminal.
 const rows, columns = 24, 80
 
-// onScreen is onTerminal with a terminal that has a size, and an agent.hcl that nobody has approved.
+// onScreen is onTerminal with a terminal size, and an unapproved agent.hcl.
 func (a *arena) onScreen(typed [][2]string, args ...string) (screen string, code int) {
 	a.t.Helper()
 	testneed.Program(a.t, "stty")
@@ -31,8 +31,8 @@ func (a *arena) onScreen(typed [][2]string, args ...string) (screen string, code
 	return screen, code
 }
 
-// forged lists the rows of a screen that begin with a text of the attacker's, Z:
-// by a line's end in it, or because the terminal broke a line that was too long.
+// forged lists the screen rows that begin with the attacker's text, Z: by a line end in it, or because
+// the terminal wrapped a long line.
 func forged(screen string) (found []string) {
 	for line := range strings.Lines(screen) {
 		text := []rune(strings.TrimSuffix(line, "\n"))
@@ -107,7 +107,7 @@ func TestATextForgesNoLine(t *testing.T) {
 	}
 }
 
-// What is recorded comes from callers and from tools.
+// Recorded texts come from callers and tools.
 func TestARecordForgesNoLine(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": askAll, "a.txt": "x"})

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// protectedLinks are names that commands may not change. Being protected must
-// not make visible what a link of such a name leads to.
+// protectedLinks are names that commands may not change. Protection must not reveal the target of such
+// a link.
 var protectedLinks = []string{
 	".envrc", ".mcp.json", ".vscode", ".cursor/mcp.json", "agent.lock.hcl", ".agent/runs", ".agent/Taskfile.yml",
 	".git/config", ".git/hooks", "tools/build.sh",
@@ -30,8 +30,8 @@ tool "script" {
 }
 `
 
-// TestProtectedLinksShowNothing has links of protected names lead to secrets: as
-// they come with a clone, and as a command leaves them for the next one.
+// TestProtectedLinksShowNothing has links with protected names lead to secrets: from a clone, and left
+// by a command for the next.
 func TestProtectedLinksShowNothing(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestProtectedLinksShowNothing(t *testing.T) {
 							tool: "run_in_terminal", params: command(t, line)})
 						continue
 					}
-					// No mount here: it would be one of this machine, and stay.
+					// No mount here: it would be the machine's, and stay.
 					r := h.call("run_in_terminal", command(t, line+"true"))
 					if planted[name] {
 						control(t, "protect", "link "+name+" to "+leads, checkSecret, h.inspect(r))

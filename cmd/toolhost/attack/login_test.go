@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// Of two tokens of one login, where one begins like the other, nothing is left
-// in what the server says, in whichever order they came.
+// If one of a login's two tokens begins like the other, the server's texts show nothing of either, in
+// whichever order they came.
 func TestOverlappingTokens(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

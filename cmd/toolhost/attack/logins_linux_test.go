@@ -25,13 +25,13 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// The tokens of a login that is there.
+// Tokens of the login.
 const (
 	accessToken  = "access-of-the-login-0123456789"
 	refreshToken = "refresh-of-the-login-9876543210"
 )
 
-// heard is a web server that keeps what it is sent, and answers as told.
+// heard is a web server that keeps requests, and answers as told.
 type heard struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -59,7 +59,7 @@ func (h *heard) all() string {
 	return strings.Join(h.said, "\n")
 }
 
-// greets is an MCP server that has one tool, and says what token it was sent.
+// greets is an MCP server with one tool that returns the token it was sent.
 func greets(w http.ResponseWriter, r *http.Request) {
 	var m struct {
 		ID     json.RawMessage
@@ -81,7 +81,7 @@ func greets(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// loggedIn has the user be logged in to a server, whose tokens come from there too.
+// loggedIn logs the user in to a server, which also issues the tokens.
 func (a *arena) loggedIn(server string) {
 	a.t.Helper()
 	url := server + "/mcp"
@@ -97,8 +97,8 @@ func serverBlock(url string) string {
 	return fmt.Sprintf("mcp \"up\" {\n  url      = %q\n  protocol = \"2025-06-18\"\n}\n", url+"/mcp")
 }
 
-// Wherever a server leads, and whatever agent.hcl comes to say, the tokens of a
-// login go to the server that they were asked for, and are shown nowhere.
+// Wherever a server leads, and however agent.hcl changes, a login's tokens go only to the server that
+// they are for, and are never shown.
 func TestALoginStaysWithItsServer(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -164,8 +164,8 @@ func TestALoginStaysWithItsServer(t *testing.T) {
 	control(t, "secrets", "the server of the login gets its token", checkSecret, found)
 }
 
-// everySaying is what toolhost prints and records where a server of the project
-// is used, with all that it logs.
+// everySaying returns all that toolhost prints and records when a server of the project is used, with
+// all logs.
 func (a *arena) everySaying() string {
 	a.t.Helper()
 	var all strings.Builder
@@ -185,11 +185,10 @@ func (a *arena) everySaying() string {
 	return all.String()
 }
 
-// toTheBrowser is a desktop that notes which page it was to open.
+// toTheBrowser is a desktop that notes the page to open.
 const toTheBrowser = "#!/bin/sh\necho \"$@\" >> \"$(dirname \"$0\")/opened\"\n"
 
-// What a server says of logging in leads to no address of the network around, and
-// opens nothing that is no page.
+// A server's login information leads to no internal network address, and opens nothing but pages.
 func TestWhereALoginLeads(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -251,8 +250,8 @@ func TestWhereALoginLeads(t *testing.T) {
 	assert.Len(t, kept, 1, said)
 }
 
-// login logs the user in to a server that behaves so, and gives what the user is
-// shown, the page that was opened and what is kept.
+// login logs the user in to a server with that behaviour, and returns what the user is shown, the
+// opened page and the stored login.
 func login(t *testing.T, change func(*oauthtest.Server, *oauthtest.Behaviour)) (said, opened string, kept []string) {
 	t.Helper()
 	server, stop := oauthtest.New()
@@ -278,7 +277,7 @@ func login(t *testing.T, change func(*oauthtest.Server, *oauthtest.Behaviour)) (
 	_ = cmd.Wait()
 	kept, err = filepath.Glob(filepath.Join(a.home, "config/toolhost/logins/*.json"))
 	require.NoError(t, err)
-	wait := brief // where a page is opened it is without anybody waiting for it
+	wait := brief // a page is opened without anybody waiting for it
 	if len(kept) > 0 {
 		wait = patience
 	}

@@ -25,7 +25,7 @@ var binaries string
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv("ATTACK_ROLE"); role != "" {
-		play(role) // this program is also the evil plugin, the naive editor and so on
+		play(role) // this program also plays the evil plugin, the naive editor and others
 		return
 	}
 	code, err := buildAndRun(m)
@@ -45,8 +45,7 @@ func buildAndRun(m *testing.M) (int, error) {
 	if binaries = dir; os.Getenv(builtEnv) != "" {
 		return run(m, os.Getenv(builtEnv))
 	}
-	// Also for those whom the superuser plays. The program that runs lies in a
-	// private directory.
+	// Also for users that root plays. The running program is in a private directory.
 	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", player())); err != nil {
 		return 1, err
 	}
@@ -62,16 +61,15 @@ func buildAndRun(m *testing.M) (int, error) {
 	return run(m, dir)
 }
 
-// The environment variables that choose how the catalogue runs: userEnv is the
-// number of the user that a root user runs it as, with what is in builtEnv, and
-// levelEnv the level of the sandbox, where no case chooses one.
+// Environment variables that configure the catalogue: userEnv is the user id under which root runs it,
+// with the programs in builtEnv, and levelEnv the sandbox level unless a case sets one.
 const (
 	userEnv  = "ATTACK_USER"
 	builtEnv = "ATTACK_BUILT"
 	levelEnv = "ATTACK_LEVEL"
 )
 
-// runAs runs the tests as another user, with programs that are built already.
+// runAs runs the tests as another user, with built programs.
 func runAs(user string) (int, error) {
 	uid, err := strconv.ParseUint(user, 10, 32)
 	if err != nil {
@@ -93,11 +91,10 @@ func runAs(user string) (int, error) {
 	return 0, nil
 }
 
-// run runs the tests with the programs in dir.
 func run(m *testing.M, dir string) (int, error) {
 	binaries = dir
 	flag.Parse()
-	_ = flag.Set("test.parallel", strconv.Itoa(min(12, 3*runtime.GOMAXPROCS(0)))) // they wait more than they work
+	_ = flag.Set("test.parallel", strconv.Itoa(min(12, 3*runtime.GOMAXPROCS(0)))) // tests mostly wait
 	code := m.Run()
 	if flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" &&
 		!tally.enough() {
@@ -106,10 +103,9 @@ func run(m *testing.M, dir string) (int, error) {
 	return code, nil
 }
 
-// player is this program, as what it plays the roles.
+// player returns this program's path, for its roles.
 func player() string { return filepath.Join(binaries, "player") }
 
-// copyFile copies a program.
 func copyFile(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
@@ -118,11 +114,10 @@ func copyFile(from, to string) error {
 	return testfile.WriteWhole(to, data, 0o755)
 }
 
-// all is true where the long forms of tests are to run.
+// all reports whether tests run in their long form.
 func all() bool { return testneed.All() }
 
-// wanted is how many cases the catalogue holds at least, and groups are those
-// that it must have cases and controls of.
+// wanted is the least number of cases, and groups must each have cases and controls.
 const wanted = 200
 
 var groups = []string{"paths", "faults", "args", "shell", "sandbox", "processes", "parsers", "web", "plugins", "mcp",

@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What is masked in the workspace is not moved to where the next command would
-// see it.
+// A masked file of the workspace cannot be moved to where the next command would see it.
 func TestMaskedFilesAreNotMoved(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -50,7 +49,7 @@ func TestMaskedFilesAreNotMoved(t *testing.T) {
 	}
 }
 
-// What is granted in a masked directory of the workspace shows nothing else of it.
+// A grant in a masked directory shows nothing else of it.
 func TestAGrantInAMaskedDirectory(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// rawLines are what a client must not send. After each the host answers still.
-// refused is true where an error is the only right answer.
+// rawLines are what a client must not send. The host still answers after each. refused reports whether
+// only an error is right.
 var rawLines = []struct {
 	name, line string
 }{
@@ -89,8 +89,7 @@ func TestMCPLines(t *testing.T) {
 	assert.Empty(t, dropNull(h.stop()))
 }
 
-// broken is inspect, where a line that cannot be read may be answered under no
-// id as often as there are such lines.
+// broken is inspect that allows as many answers without an id as there are unreadable lines.
 func broken(h *host) []violation { return dropNull(h.inspect(new(result))) }
 
 func dropNull(found []violation) []violation {
@@ -175,7 +174,6 @@ func residentMB(pid int) int {
 	return resident * os.Getpagesize() >> 20
 }
 
-// overHTTP starts a host on a port of its choice.
 func (a *arena) overHTTP(token string) (url string, stop func()) {
 	a.t.Helper()
 	cmd := a.program([]string{"TOOLHOST_HTTP_TOKEN=" + token}, "serve", "--http", "127.0.0.1:0", "--log-level", "info")
@@ -267,8 +265,7 @@ func TestMCPOverHTTP(t *testing.T) {
 	}
 }
 
-// What the checks of a host's answers are worth, shown on one that repeats
-// whatever it is told.
+// Controls of the checks of answers, with a host that repeats its input.
 func TestMCPControls(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

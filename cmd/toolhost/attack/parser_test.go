@@ -17,14 +17,14 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// slow is longer than reading anything may take, however hostile, also on a
-// busy machine; costly is more of the processors' time.
+// slow is longer than reading any input may take, even on a busy machine; costly is a bound of CPU
+// time.
 const (
 	slow   = time.Minute
 	costly = 20 * time.Second
 )
 
-// configBombs are files that make a naive reader fall over.
+// configBombs are files that break a naive reader.
 var configBombs = map[string]string{
 	"nested brackets":    "locals { a = " + strings.Repeat("[", 60000) + strings.Repeat("]", 60000) + " }\n",
 	"nested parentheses": "locals { a = " + strings.Repeat("(", 60000) + "1" + strings.Repeat(")", 60000) + " }\n",
@@ -72,8 +72,7 @@ func TestParsersOfConfiguration(t *testing.T) {
 	}
 }
 
-// survives runs the program and says what was wrong with how it ended: with
-// too much work, or by failing.
+// survives runs the program and reports a bad end: too much work, or a crash.
 func (a *arena) survives(args ...string) []violation {
 	cmd := a.program(nil, args...)
 	var out bytes.Buffer
@@ -155,7 +154,7 @@ func TestParsersOfTaskfiles(t *testing.T) {
 	}
 }
 
-// inputBombs are parameters of tools that are hard to work with.
+// inputBombs are tool parameters that are hard to process.
 func inputBombs(t *testing.T) []attack {
 	str := func(v any) string {
 		data, err := json.Marshal(v)
@@ -238,7 +237,7 @@ func TestParsersOfInput(t *testing.T) {
 	assert.Empty(t, h.stop())
 }
 
-// diffBombs are patches for apply_patch.
+// TestParsersOfPatches gives apply_patch hostile patches.
 func TestParsersOfPatches(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{"a.txt": strings.Repeat("same\n", 20000)})
@@ -272,7 +271,7 @@ func TestParserControls(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, text := range map[string]string{
-		// What the guard in front of the parser is for: the parser by itself.
+		// What the guard before the parser is for: the parser alone.
 		"nested brackets":    "locals { a = " + strings.Repeat("[", 300000) + " }",
 		"nested parentheses": "locals { a = " + strings.Repeat("(", 300000) + " }",
 	} {

@@ -13,17 +13,16 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// victim is a tool that takes a path, {P}. Where the path stands in an args
-// string it is quoted.
+// victim is a tool with a path parameter, {P}. In an args string the path is quoted.
 type victim struct {
 	tool, params string
-	as           string // what the path is, where the tool takes two
-	dir          bool   // it wants a directory
-	unlinks      bool   // a symlink given is itself removed or moved, which is harmless
-	text         bool   // what is no path that may be read is taken for a text
+	as           string // the path's role if the tool takes two
+	dir          bool   // needs a directory
+	unlinks      bool   // removes or moves a given symlink itself, which is harmless
+	text         bool   // takes what is no readable path for a text
 }
 
-// victims are the tools of each toolset that work on paths.
+// victims are each toolset's tools that work on paths.
 var victims = map[string][]victim{
 	"agent": {
 		{tool: "read_file", params: `{"path":"{P}"}`},
@@ -150,8 +149,8 @@ var victims = map[string][]victim{
 	},
 }
 
-// escape is a way to name what lies outside: a file and a directory there.
-// links marks those that go through a symlink.
+// escape is a way to name a file and a directory outside. links reports whether it goes through a
+// symlink.
 type escape struct {
 	name, file, dir string
 	links           bool
@@ -170,16 +169,15 @@ var escapes = []escape{
 	{name: "link out of a link", file: "sub/up/outside/secret.txt", dir: "sub/up/outside", links: true},
 }
 
-// refusals are the codes of each contract for a path that leads out.
+// refusals are each contract's codes for a path that leads out.
 var refusals = map[string][]string{
 	"agent":      {"path_outside_workspace"},
 	"cliagent":   {"path_outside_working_dir"},
-	"agentbench": {"path_outside_workspace", "blocked"}, // path_escape and symlink_blocked in its own words
+	"agentbench": {"path_outside_workspace", "blocked"}, // path_escape and symlink_blocked in its terms
 	"clemini":    {"ACCESS_DENIED", "path_outside_workspace"},
 	"ocode":      {"path_outside_workspace"},
 }
 
-// plantLinks makes the links of the escapes again.
 func (a *arena) plantLinks() {
 	for name, target := range map[string]string{
 		"lnk": "../outside/secret.txt", "lnkdir": "../outside", "abslnk": a.out + "/secret.txt", "abslnkdir": a.out,
@@ -197,7 +195,6 @@ func (a *arena) plantLinks() {
 	_ = os.WriteFile(filepath.Join(a.ws, "ok.txt"), []byte("fine\n"), 0o644)
 }
 
-// called begins the name of a case.
 func (v victim) called(toolset string) string {
 	if v.as != "" {
 		return toolset + " " + v.tool + " " + v.as + ": "
@@ -205,13 +202,12 @@ func (v victim) called(toolset string) string {
 	return toolset + " " + v.tool + ": "
 }
 
-// at puts a path into a victim's parameters.
 func (v victim) at(path string) string {
 	quoted, _ := json.Marshal(path)
 	return strings.ReplaceAll(v.params, "{P}", string(quoted[1:len(quoted)-1]))
 }
 
-// against is the attack on a victim by an escape.
+// against returns the attack on a victim by an escape.
 func (v victim) against(toolset string, e escape) attack {
 	x := attack{group: "paths", name: v.called(toolset) + e.name, tool: v.tool, want: refusals[toolset],
 		params: v.at(e.file)}
@@ -222,9 +218,9 @@ func (v victim) against(toolset string, e escape) attack {
 	case v.unlinks && e.links, v.text:
 		x.want = nil
 	case v.tool == "apply_patch" && (e.name == "absolute" || strings.HasPrefix(e.name, "sibling")):
-		x.want = nil // patch takes leading slashes for the part to be stripped
+		x.want = nil // patch strips leading slashes
 	case v.tool == "create_file" && e.links:
-		x.want = append([]string{"file_exists"}, x.want...) // the link does
+		x.want = append([]string{"file_exists"}, x.want...) // the link exists
 	}
 	return x
 }
@@ -251,7 +247,7 @@ func TestPathsLeadNowhereOutside(t *testing.T) {
 	}
 }
 
-// The same over the command line, one way out for each tool in turn.
+// The same on the command line, with one escape per tool in turn.
 func TestPathsOnTheCommandLine(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -274,7 +270,7 @@ func TestPathsOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// Files that are no plain files, names that are none, and what is protected.
+// Special files, invalid names, and protected files.
 func TestPathsThatAreTraps(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{
@@ -357,7 +353,7 @@ func TestPathsThatAreTraps(t *testing.T) {
 		want := blocked
 		if strings.Contains(name, "\u200c") || name == "AGENT.HCL" || name == ".agent/taskfile.yml" ||
 			strings.HasPrefix(name, ".GIT") {
-			want = append([]string{""}, blocked...) // another file where names are case sensitive
+			want = append([]string{""}, blocked...) // another file if names are case sensitive
 		}
 		add("write the protected "+name, "write_file", write, name, want)
 	}

@@ -25,11 +25,10 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// Other servers and plugins, and what a repository brings as state.
+// Other servers and plugins, and state that a repository brings.
 
-// serveEvilMCP is an MCP server on stdin and stdout. Its tools are those of the
-// file that ATTACK_TOOLS names; the one named sample asks the host's model so
-// many times as ATTACK_SAMPLES says.
+// serveEvilMCP is an MCP server on stdin and stdout, with the tools in the file ATTACK_TOOLS; the tool
+// sample asks the host's model ATTACK_SAMPLES times.
 func serveEvilMCP() {
 	in := bufio.NewReader(os.Stdin)
 	var m struct {
@@ -79,13 +78,12 @@ func serveEvilMCP() {
 	}
 }
 
-// upstream is the block of the evil MCP server.
 func upstream(more string) string {
 	return fmt.Sprintf("mcp \"up\" {\n  command = [%q, \"tools.json\"]\n  protocol = \"2025-06-18\"\n"+
 		"  env = { ATTACK_ROLE = \"mcp\", ATTACK_TOOLS = \"tools.json\", ATTACK_SAMPLES = \"40\" }\n%s}\n", player(), more)
 }
 
-// offering lists tools of these names in the form of the protocol.
+// offering lists tools of these names in the protocol's form.
 func offering(description string, names ...string) string {
 	var list []map[string]any
 	for _, name := range names {
@@ -96,7 +94,7 @@ func offering(description string, names ...string) string {
 	return string(data)
 }
 
-// run runs the program in the arena and gives what it printed.
+// run runs the program in the arena and returns its output.
 func (a *arena) run(env []string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	defer cancel()
@@ -107,8 +105,7 @@ func (a *arena) run(env []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// takesNoName has a peer offer the tool own and one with the name of another
-// tool, which goes on to work.
+// takesNoName has a peer offer the tool own and one with another tool's name, which still works.
 func takesNoName(t *testing.T, a *arena, name, group, peer string) {
 	t.Helper()
 	a.arm()
@@ -120,7 +117,7 @@ func takesNoName(t *testing.T, a *arena, name, group, peer string) {
 		params: `{"path":"ok.txt"}`, want: []string{""}, wantText: "fine"})
 }
 
-// A server that takes the names of other tools stops none of them.
+// A server cannot disable other tools by taking their names.
 func TestPeersThatTakeNames(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -137,8 +134,7 @@ func TestPeersThatTakeNames(t *testing.T) {
 	assert.Regexp(t, `(?m)^up_read_file .*mcp up`, out, "the server does list it")
 }
 
-// A tool that says something else than when it was first used waits for the
-// user.
+// A tool that changes after its first use waits for the user.
 func TestPeersThatChangeTheirTools(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -161,8 +157,7 @@ func TestPeersThatChangeTheirTools(t *testing.T) {
 	assert.Equal(t, "served", strings.TrimSpace(a.cli(nil, "", "greet", `{}`).text))
 }
 
-// samplingServer is an arena with the evil MCP server, and how often it has
-// reached the model.
+// samplingServer returns an arena with the evil MCP server, and how often it reached the model.
 func samplingServer(t *testing.T) (*arena, *atomic.Int64) {
 	t.Helper()
 	asked := new(atomic.Int64)
@@ -180,7 +175,7 @@ func samplingServer(t *testing.T) (*arena, *atomic.Int64) {
 	return a, asked
 }
 
-// A server spends little of the operator's model.
+// A server can spend only little of the operator's model.
 func TestPeersThatAskTheModel(t *testing.T) {
 	t.Parallel()
 	a, asked := samplingServer(t)
@@ -192,7 +187,6 @@ func TestPeersThatAskTheModel(t *testing.T) {
 	assert.Positive(t, asked.Load(), "the model is reached at all")
 }
 
-// pipeAt puts a pipe in the workspace.
 func (a *arena) pipeAt(name string) {
 	a.t.Helper()
 	path := filepath.Join(a.ws, filepath.FromSlash(name))
@@ -200,7 +194,7 @@ func (a *arena) pipeAt(name string) {
 	require.NoError(a.t, syscall.Mkfifo(path, 0o666))
 }
 
-// A pipe in place of a directory of toolhost's own makes nobody wait.
+// A pipe instead of one of toolhost's directories blocks nothing.
 func TestRepositoryOfPipesForDirectories(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -229,12 +223,12 @@ func TestRepositoryOfPipesForDirectories(t *testing.T) {
 	naive.Dir, naive.SysProcAttr = a.ws, &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, naive.Start())
 	control(t, "repository", "a pipe and a naive reader", checkProcess, a.left(a.named))
-	require.NoError(t, syscall.Kill(-naive.Process.Pid, syscall.SIGKILL)) // the reader, too
+	require.NoError(t, syscall.Kill(-naive.Process.Pid, syscall.SIGKILL)) // the reader too
 	_ = naive.Wait()
 }
 
-// What a repository that nobody approved names as a plugin is not run, and what
-// the user installs is tested in the sandbox.
+// A plugin named by an unapproved repository is not run, and one that the user installs is tested in
+// the sandbox.
 func TestRepositoryNamesAPluginToInstall(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -283,8 +277,7 @@ func TestRepositoryNamesAPluginToInstall(t *testing.T) {
 	control(t, "repository", "go test of a module", checkCanary, a.inspect())
 }
 
-// An archive of directories fills no disk, and none is unpacked before its
-// checksum has been seen to be right.
+// An archive of directories cannot fill the disk, and is unpacked only after its checksum is verified.
 func TestPluginArchiveOfDirectories(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -327,7 +320,6 @@ func TestPluginArchiveOfDirectories(t *testing.T) {
 	assert.Contains(t, out, "which file is the program", "it is unpacked and looked at")
 }
 
-// undoInTheWay puts a file where toolhost keeps old contents.
 func (a *arena) undoInTheWay() {
 	a.t.Helper()
 	a.arm()
@@ -340,7 +332,7 @@ func (a *arena) undoInTheWay() {
 	require.NoError(a.t, os.WriteFile(stores[0], []byte("in the way\n"), 0o600))
 }
 
-// What cannot be kept for undo is not removed.
+// What undo cannot keep is not removed.
 func TestFaultsOfWhatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	for _, x := range [][3]string{
@@ -365,8 +357,7 @@ func TestFaultsOfWhatCannotBeKept(t *testing.T) {
 	control(t, "faults", "undo is optional", checkWhole, a.inspect(r.said...))
 }
 
-// A plugin of several files sees its neighbours, also where it lies below a
-// directory that commands have as their own.
+// A plugin of several files sees them, even below a directory that commands get privately.
 func TestPluginOfSeveralFiles(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

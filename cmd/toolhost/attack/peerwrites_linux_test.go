@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// writingServer is an MCP server whose one tool writes files of the workspace.
+// writingServer is an MCP server whose tool writes files of the workspace.
 const writingServer = `while read -r line; do
 	id=$(printf '%s' "$line" | sed -n 's/.*"id": *\([0-9][0-9]*\).*/\1/p')
 	case $line in
@@ -26,8 +26,8 @@ const writingServer = `while read -r line; do
 done
 `
 
-// peersThatWrite are the blocks of a plugin and of a server that write ok.txt by
-// themselves, in processes that serve many calls.
+// peersThatWrite are the blocks of a plugin and a server that write ok.txt themselves, in processes
+// that serve many calls.
 func peersThatWrite(a *arena) map[string]string {
 	return map[string]string{
 		"plugin": evil(a, "plugin", ""),
@@ -35,8 +35,8 @@ func peersThatWrite(a *arena) map[string]string {
 	}
 }
 
-// What a plugin and an MCP server write themselves, past every tool of toolhost, is
-// an effect of the call: it is listed, undone and redone.
+// Files that a plugin or MCP server writes itself, without toolhost's tools, are effects of the call:
+// listed, undone and redone.
 func TestWhatPeersWriteComesBack(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestWhatPeersWriteComesBack(t *testing.T) {
 	}
 }
 
-// The control: nobody watches.
+// Control: changes are not watched.
 func TestWhatUnwatchedPeersWriteStays(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -80,7 +80,6 @@ func TestWhatUnwatchedPeersWriteStays(t *testing.T) {
 	}
 }
 
-// writtenBy has a peer write ok.txt in a call.
 func writtenBy(t *testing.T, s stance, peer, block string) (*arena, *result) {
 	t.Helper()
 	a := newArenaFor(t, s, map[string]string{"server.sh": writingServer})
@@ -92,7 +91,6 @@ func writtenBy(t *testing.T, s stance, peer, block string) (*arena, *result) {
 	return a, r
 }
 
-// holds says what ok.txt has to hold.
 func (a *arena) holds(want string) {
 	a.t.Helper()
 	data, err := os.ReadFile(filepath.Join(a.ws, "ok.txt"))

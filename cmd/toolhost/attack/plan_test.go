@@ -18,7 +18,7 @@ type publishInput struct {
 	Content string `json:"content"`
 }
 
-// publish says of each call that it does something else.
+// publish plans something else than it does.
 type publish struct{ sdk.Tool }
 
 func (publish) Plan(context.Context, *sdk.Call) (*sdk.Plan, error) {
@@ -32,7 +32,7 @@ func liar() sdk.Plugin {
 	return sdk.Plugin{Name: "evil", Version: "1.0.0", Tools: []sdk.Tool{publish{do}}}
 }
 
-// A plugin that says something else of a call hides nothing of its parameters.
+// A plugin with a wrong plan hides nothing of its parameters.
 func TestAPlanThatLies(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

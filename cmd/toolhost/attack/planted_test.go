@@ -14,15 +14,14 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// planting is a tool that runs a script with a shell.
+// planting is a tool that runs a shell script.
 const planting = "tool \"plant\" {\n  description = \"Run. Returns: output.\"\n  param \"script\" {\n    type = string\n  }\n" +
 	"  command {\n    argv  = [\"sh\"]\n    stdin = param.script\n  }\n}\n"
 
-// commonDirectory has git take its configuration from elsewhere in the work tree.
+// commonDirectory has git read its configuration from elsewhere in the work tree.
 const commonDirectory = `cp -r .git evil && rm -f evil/commondir && printf '[core]\n\tfsmonitor = touch PWNED; ` +
 	`false\n' >> evil/config && echo ../evil > .git/commondir; `
 
-// planted are the parameters of the tool plant.
 func planted(t *testing.T, script string) string {
 	t.Helper()
 	data, err := json.Marshal(map[string]string{"script": script})
@@ -30,7 +29,7 @@ func planted(t *testing.T, script string) string {
 	return string(data)
 }
 
-// repositoryIn makes a repository in a directory, as the user does.
+// repositoryIn makes a repository in a directory, as the user.
 func (a *arena) repositoryIn(dir string) {
 	a.t.Helper()
 	for _, args := range [][]string{{"init", "-q", dir}, {"-C", dir, "add", "ok.txt"},
@@ -40,14 +39,14 @@ func (a *arena) repositoryIn(dir string) {
 	}
 }
 
-// repositoryWithSettings makes the workspace one whose configuration names files of it.
+// repositoryWithSettings makes the workspace a repository whose configuration names files in it.
 func (a *arena) repositoryWithSettings() {
 	a.t.Helper()
 	a.repositoryIn(a.ws)
 	a.shellIn(a.ws, "git config core.hooksPath .githooks; git config include.path ../git.inc")
 }
 
-// shellIn has who runs the tests run a script in a directory.
+// shellIn runs a script in a directory as the tests' user.
 func (a *arena) shellIn(dir, script string) {
 	a.t.Helper()
 	cmd := exec.Command("sh", "-ec", script)
@@ -56,8 +55,7 @@ func (a *arena) shellIn(dir, script string) {
 	require.NoError(a.t, err, "%s", out)
 }
 
-// status has the user look at the repository, and tells whether that ran what
-// was planted.
+// status runs git as the user, and reports whether that ran what was planted.
 func (a *arena) status() (found []violation) {
 	a.t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "status", "--short")
@@ -70,8 +68,8 @@ func (a *arena) status() (found []violation) {
 	return found
 }
 
-// plantings are ways to have the user's git, shell, editor or agent run something,
-// and what each would leave.
+// plantings are ways to make the user's git, shell, editor or agent run something, and what each would
+// leave.
 var plantings = map[string]struct{ script, made string }{
 	"commondir": {commonDirectory, ".git/commondir"},
 	"bare root": {"mv .git/HEAD .git/H; mkdir objects refs; echo 'ref: refs/heads/master' > HEAD; " +
@@ -108,8 +106,8 @@ var plantings = map[string]struct{ script, made string }{
 	"whiteout":            {"mknod dev c 0 0; true", "dev"},
 }
 
-// No command, background task or reviewed call leaves anything that the user's own
-// programs run, in the workspace and in allowed directories.
+// No command, background task or reviewed call leaves anything that the user's own programs run, in the
+// workspace and in allowed directories.
 func TestWhatIsPlantedForOthers(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -120,7 +118,7 @@ func TestWhatIsPlantedForOthers(t *testing.T) {
 			"reviewed ": s.block() + "policy {\n  rule \"r\" {\n" +
 				"    tool = \"plant\"\n    action = \"review\"\n    files = 500\n    deletes = true\n  }\n}\n"} {
 			if rule == "reviewed " && !s.full(t) {
-				continue // there are no views
+				continue // no views
 			}
 			t.Run(rule+s.String(), func(t *testing.T) {
 				t.Parallel()
@@ -150,7 +148,7 @@ func TestWhatIsPlantedForOthers(t *testing.T) {
 			found = append(found, violation{checkWhole, c.made})
 		}
 		if name == "whiteout" && len(found) == 0 {
-			continue // not everyone may make a device
+			continue // devices may need privileges
 		}
 		control(t, "protect", "unconfined, "+name, checkWhole, found)
 		if slices.Contains([]string{"commondir", "bare root"}, name) {

@@ -23,7 +23,7 @@ import (
 func evil(a *arena, role, more string) string {
 	patiently := "3s"
 	if slices.Contains([]string{"plugin", "liar", "named"}, role) {
-		patiently = patience.String() // it does start, on a busy machine too
+		patiently = patience.String() // it does start, even on a busy machine
 	}
 	return fmt.Sprintf("plugin %q {\n  source = %q\n  start_timeout = %q\n  env = { ATTACK_ROLE = %q, ATTACK_CANARY = %q }\n%s}\n",
 		"evil", player(), patiently, role, a.canary.Addr().String(), more)
@@ -75,7 +75,7 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// servedEvil serves an evil plugin whose calls have a limit.
+// servedEvil serves an evil plugin with a call limit.
 func (a *arena) servedEvil(limit time.Duration) *host {
 	hcl := evil(a, "plugin", fmt.Sprintf("  timeout = %q\n", limit)) + a.stance.block()
 	a.write(a.ws, "agent.hcl", hcl, 0o644)
@@ -84,7 +84,6 @@ func (a *arena) servedEvil(limit time.Duration) *host {
 	return a.serve(nil)
 }
 
-// doAll has an evil plugin do all its deeds.
 func doAll(t *testing.T, s stance) {
 	a := newArenaFor(t, s, nil)
 	h := a.servedEvil(patience)
@@ -93,14 +92,14 @@ func doAll(t *testing.T, s stance) {
 		case d.what == "children":
 			continue // they live as long as the plugin, see below
 		case d.arg == "{WS}/agent.hcl" && !s.full(t):
-			continue // kept from it by namespaces alone
+			continue // only namespaces prevent it
 		}
 		one := attack{group: "plugins", name: s.String() + " does " + d.what + " " + d.arg, tool: "do",
 			params: harm(d.what, a.fill(d.arg)), want: d.want}
 		oneOverMCP(t, h, one)
 		r := h.call("read_file", `{"path":"ok.txt"}`)
 		assert.Equal(t, "fine\n", r.text, "other tools work on after %s", d.what)
-		if len(d.want) > 0 { // it may rest for a moment after a failure
+		if len(d.want) > 0 { // it may rest briefly after a failure
 			assert.True(t, h.works(), "the plugin works on after %s", d.what)
 		}
 	}
@@ -109,13 +108,12 @@ func doAll(t *testing.T, s stance) {
 	}
 }
 
-// works waits until the evil plugin answers.
 func (h *host) works() bool {
 	return within(patience, func() bool { return !h.call("do", `{"what":"nothing"}`).failed })
 }
 
-// A call that hangs ends at its limit, which is shorter than a start may take: the
-// plugin runs before.
+// A hanging call ends at its limit, which is shorter than a start may take: the plugin is started
+// before.
 func TestPluginHangs(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -163,7 +161,7 @@ func TestPluginsLeaveNoProcess(t *testing.T) {
 	}
 }
 
-// One that does not start takes nothing else with it.
+// One that does not start affects nothing else.
 func TestPluginsThatDoNotStart(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -180,7 +178,7 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 	}
 }
 
-// A program that is not the one that was pinned does not run.
+// A program other than the pinned one does not run.
 func TestPluginsThatWereTamperedWith(t *testing.T) {
 	t.Parallel()
 	program, err := os.ReadFile(player())

@@ -14,18 +14,17 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// sleeper is a process that would stay, found by its mark.
+// sleeper is a lasting process, found by its mark.
 const sleeper = `bash -c 'exec -a {MARK} sleep 300'`
 
-// stubbornCommand is one of them; text is what it prints.
+// stubbornCommand is one of them; text is its output.
 type stubbornCommand struct {
 	name, script string
 	want         []string
 	text         string
 }
 
-// stubborn are commands that try to outlive their call, to hold it up, or to
-// use up what there is.
+// stubborn are commands that try to outlive their call, block it, or use up resources.
 var stubborn = []stubbornCommand{
 	{name: "a child in the background", script: sleeper + ` & echo started`, text: "started"},
 	{name: "a grandchild that holds the output open", script: `( ` + sleeper + ` & ) ; echo started`, text: "started"},
@@ -70,7 +69,7 @@ tool "script" {
 taskfile { timeout = "1s" }
 `
 
-// shortly is a call whose time limit is a second.
+// shortly is a call with a time limit of a second.
 func shortly(face string) func(t *testing.T, script string) string {
 	return func(t *testing.T, script string) string {
 		name := map[string]string{"cliagent": "timeout_seconds", "agentbench": "timeout_sec"}[face]
@@ -103,7 +102,6 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// outlive has a few stubborn commands run on one host.
 func outlive(t *testing.T, s stance, face string, list []stubbornCommand) {
 	a, f := processArena(t, s, stubbornTools), faces[face]
 	a.arm()
@@ -114,7 +112,7 @@ func outlive(t *testing.T, s stance, face string, list []stubbornCommand) {
 	h := a.serve(nil, toolsetArgs(f.toolset)...)
 	for _, x := range list {
 		if face == "taskfile" && x.name == "stops itself" {
-			continue // the shell of go-task waits for it, and both are ended like any other
+			continue // go-task's shell waits for it, and both are ended
 		}
 		one := attack{group: "processes", name: face + " " + s.String() + " " + x.name, tool: f.tool,
 			params: make(t, a.fill(x.script)), want: x.want}
@@ -129,10 +127,10 @@ func outlive(t *testing.T, s stance, face string, list []stubbornCommand) {
 	}
 }
 
-// inTheBackground is a command that leaves nobody to end it but the sandbox.
+// inTheBackground is a command that only the sandbox can end.
 const inTheBackground = `setsid ` + sleeper + ` & trap '' TERM HUP; sleep 300 # {MARK}`
 
-// The host's own end, however it comes, is that of all it started.
+// The host's end, however caused, ends its child processes.
 func TestProcessesEndWithTheHost(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -149,7 +147,7 @@ func TestProcessesEndWithTheHost(t *testing.T) {
 					tally.note(tally.cases, "processes", face+" host "+how+" "+s.String())
 					script, processes := inTheBackground, 2
 					if how == "killed" && !s.full(t) {
-						// What a command starts may outlive that one; it itself may not.
+						// A command's children may outlive it; the command itself may not.
 						if script, processes = `exec `+sleeper, 1; face == "taskfile" {
 							return
 						}
@@ -178,7 +176,7 @@ func endHost(t *testing.T, s stance, face, script string, processes int, end fun
 	assert.Empty(t, a.inspect(h.stdout.String(), h.stderr.String()))
 }
 
-// A call that is cancelled takes its processes along and leaves the host.
+// A cancelled call's processes end; the host stays.
 func TestProcessesOfACancelledCall(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

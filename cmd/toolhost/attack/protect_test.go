@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// grantingConfig has a block of each kind that grants something to a file of
-// the workspace.
+// grantingConfig has a block of each kind with a grant to a file of the workspace.
 const grantingConfig = `
 tool "script" {
   description = "Run."
@@ -40,8 +39,8 @@ agent "helper" {
 taskfile { network = "allow" }
 `
 
-// decidingFiles are the files of the arena that decide what may be done, and
-// their content; empty is a file that is not there.
+// decidingFiles are the arena's files that decide what may be done, and their content; empty means
+// missing.
 var decidingFiles = map[string]string{
 	".agent/Taskfile.yml": "version: '3'\nincludes:\n  more: ../Taskfile.more.yml\n" +
 		"  dir: {taskfile: ../ci, optional: true}\ntasks: {}\n",
@@ -65,7 +64,7 @@ var decidingFiles = map[string]string{
 	".git/objects/info/alternates": "",
 }
 
-// ways are shell commands that would change a file, each in its own way.
+// ways are shell commands that would change a file.
 var ways = []string{
 	`echo owned >> F`, `echo owned > F.tmp && mv F.tmp F`, `rm -f F && echo owned > F`,
 	`D=$(dirname F); mv $D D.moved && mkdir -p $D && echo owned > F`,
@@ -92,8 +91,8 @@ func protectedArena(t *testing.T, s stance) *arena {
 	return a
 }
 
-// TestProtectDecidingFiles has confined commands try to change what decides
-// what may be done, in every way.
+// TestProtectDecidingFiles has confined commands try, in every way, to change what decides what may be
+// done.
 func TestProtectDecidingFiles(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -120,7 +119,7 @@ func TestProtectDecidingFiles(t *testing.T) {
 	}
 }
 
-// eachWith are the scripts of a way with each of names.
+// eachWith returns the scripts of a way with each name.
 func eachWith(way string, names ...string) []script {
 	var list []script
 	for _, name := range names {
@@ -129,8 +128,7 @@ func eachWith(way string, names ...string) []script {
 	return list
 }
 
-// missingNames are those of decidingFiles' kind that are not there, and that
-// level landlock keeps from being made.
+// missingNames are missing files like decidingFiles that level landlock prevents from being made.
 var missingNames = []string{
 	"agent.hcl.json", "pkg/agent.hcl", "pkg/agent.hcl.new", "pkg/deep/agent.lock.hcl", "pkg/.agent/Taskfile.yml",
 	".cursor/mcp.json", ".git/commondir",
@@ -138,7 +136,7 @@ var missingNames = []string{
 	".git/modules/a/b/hooks/post-checkout", ".git/worktrees/w/commondir",
 }
 
-// TestProtectMissing has confined commands make what decides and is not there.
+// TestProtectMissing has confined commands try to make missing deciding files.
 func TestProtectMissing(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -150,7 +148,7 @@ func TestProtectMissing(t *testing.T) {
 		`mkdir -p $(dirname F); mkfifo F; mkdir F; mkdir -p F/sub`,
 		`mkdir -p $(dirname F); exec 9> plain; ln /proc/self/fd/9 F; mv plain F`, `mkdir -p $(dirname F); ` + racing,
 	}, slices.DeleteFunc(slices.Clone(ways), func(way string) bool { return way == ways[3] })...)
-	// These could undo what one with another name had done.
+	// These could undo another name's effect.
 	removing := []string{
 		`D=$(dirname F); mkdir -p x && echo owned > x/$(basename F) && rm -rf $D; mv x $D; ln -sfn x $D`, ways[3],
 	}
@@ -164,7 +162,7 @@ func TestProtectMissing(t *testing.T) {
 			for _, name := range missingNames {
 				a.whole[name] = []string{"(missing)"}
 			}
-			// It is made as git makes it, whatever is written.
+			// Made as by git, whatever is written.
 			a.whole[".git/worktrees/w/commondir"] = []string{"(missing)", "../..\n"}
 			require.NoError(t, copyFile(player(), filepath.Join(a.ws, "player")))
 			a.arm()
@@ -194,12 +192,11 @@ func TestProtectMissing(t *testing.T) {
 	}
 }
 
-// racing has a thread change the name while the call that it is an argument of
-// is being looked at.
+// racing has a thread change the name during the inspection of the call with it.
 const racing = `ATTACK_ROLE=race ./player F; rm -f g*g`
 
-// TestProtectSupervisedFiles has programs make files in the ways that there are,
-// which at level landlock toolhost does for them.
+// TestProtectSupervisedFiles has programs make files in all ways; at level landlock toolhost makes
+// them.
 func TestProtectSupervisedFiles(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -225,8 +222,7 @@ echo all worked`
 	}
 }
 
-// TestProtectFromFileTools is the same by file tools, also for what does not
-// exist.
+// TestProtectFromFileTools is the same by file tools, including missing files.
 func TestProtectFromFileTools(t *testing.T) {
 	t.Parallel()
 	a := protectedArena(t, usual())
@@ -262,9 +258,8 @@ func TestProtectFromFileTools(t *testing.T) {
 	control(t, "protect", "a tool that asks nobody", checkWhole, off.inspect())
 }
 
-// TestProtectIncludedTaskfiles has commands and file tools write to what a
-// Taskfile includes where no block grants anything, so that nothing else keeps
-// those files.
+// TestProtectIncludedTaskfiles has commands and file tools write to a Taskfile's includes while no
+// block has a grant, so that nothing else protects them.
 func TestProtectIncludedTaskfiles(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -294,7 +289,7 @@ func TestProtectIncludedTaskfiles(t *testing.T) {
 	}
 }
 
-// TestProtectLeavesGitWorking has confined commands do what git is for.
+// TestProtectLeavesGitWorking has confined commands use git normally.
 func TestProtectLeavesGitWorking(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -318,7 +313,7 @@ git log --oneline | wc -l; git status --porcelain; git fsck --strict 2>&1; echo 
 	}
 }
 
-// TestProtectFromReadOnlyTools has a tool that calls itself read_only write.
+// TestProtectFromReadOnlyTools has a tool declared read_only write.
 func TestProtectFromReadOnlyTools(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -18,8 +18,8 @@ func init() { // see protect_test.go
 	systemRoles["files"] = useFiles
 }
 
-// raceForAName opens a file for writing, again and again, by a name that another
-// thread changes between a harmless one and the one that it is after.
+// raceForAName opens a file for writing repeatedly, by a name that another thread switches between a
+// harmless one and the target.
 func raceForAName(name string) {
 	evil, good := append([]byte(name), 0), append([]byte(strings.Repeat("g", len(name))), 0)
 	shared := append([]byte{}, good...)
@@ -40,8 +40,7 @@ func raceForAName(name string) {
 	}
 }
 
-// useFiles uses the calls that a shell does not, and fails where one does not do
-// what it does unconfined.
+// useFiles uses calls that a shell does not, and fails if one differs from its unconfined effect.
 func useFiles() {
 	err := errors.Join(unnamed(), exclusive(), atDirectories(), crowd())
 	if err != nil {
@@ -50,7 +49,7 @@ func useFiles() {
 	}
 }
 
-// unnamed makes a file without a name and gives it one.
+// unnamed makes a file without a name and links it.
 func unnamed() error {
 	fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_RDWR, 0o600)
 	if err != nil {
@@ -82,7 +81,7 @@ func exclusive() error {
 	return unix.Flock(int(file.Fd()), unix.LOCK_EX)
 }
 
-// atDirectories works by descriptors of directories, as careful programs do.
+// atDirectories works by directory descriptors, as careful programs do.
 func atDirectories() error {
 	if err := os.MkdirAll("deep/er", 0o755); err != nil {
 		return err
@@ -96,7 +95,7 @@ func atDirectories() error {
 		root.RemoveAll("er"))
 }
 
-// crowd has many threads make and move files at once, with signals coming in.
+// crowd has many threads make and move files at once, while signals arrive.
 func crowd() error {
 	var wait sync.WaitGroup
 	failures := make([]error, 8)

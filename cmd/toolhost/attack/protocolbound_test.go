@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A protocol error does not repeat all that a request names.
+// A protocol error does not repeat all of a request.
 func TestProtocolErrorsAreBounded(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// evaluated are lines in which a text becomes a command only while bash works
-// it out: no word of them is the command that runs. Each removes the file kept.
+// evaluated are lines in which text becomes a command only when bash evaluates it: no word of them is the
+// command that runs. Each removes the file kept.
 var evaluated = []string{
 	`echo "${x:=\$(rm kept)}" "${x@P}"`,
 	`echo ${x:=a[\$(rm kept)]} $((x))`,
@@ -30,14 +30,13 @@ var evaluated = []string{
 	`eval -- rm kept`,
 	`env - rm kept`,
 	`echo a | xargs --replace rm kept`,
-	"(echo ''#; rm kept\n)", // to a parser a comment, to no shell
+	"(echo ''#; rm kept\n)", // a comment to a parser, but not to a shell
 	`echo rm kept | xargs -I{} sh -c '{}'`,
 	`echo rm kept | . /dev/stdin`,
 	`bash +c 'rm kept'`,
 }
 
-// lenient asks for what is dangerous and lets through the programs that the
-// lines name.
+// lenient asks about dangerous calls and allows the programs that the lines name.
 const lenient = `
 policy {
   dangerous = "ask"
@@ -66,7 +65,7 @@ func needBash(t *testing.T) []string {
 	return []string{"SHELL=" + bash}
 }
 
-// ran reports whether a line of evaluated ran what it hides.
+// ran reports whether a line of evaluated ran its hidden command.
 func (a *arena) ran() (found []violation) {
 	if _, err := os.Lstat(filepath.Join(a.ws, "kept")); err != nil {
 		found = append(found, violation{checkWhole, "the hidden command ran"})
@@ -75,8 +74,7 @@ func (a *arena) ran() (found []violation) {
 	return found
 }
 
-// What a line evaluates is no way around a rule that allows, a rule that
-// denies, or a confirmation.
+// Evaluation bypasses no rule that allows or denies, and no confirmation.
 func TestEvaluatedCommands(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -105,7 +103,7 @@ func TestEvaluatedCommands(t *testing.T) {
 	}
 }
 
-// codes are the codes of a refusal, as each toolset says it.
+// codes returns each toolset's codes of a refusal.
 func codes(code string) []string {
 	if code == "needs_confirmation" {
 		return []string{code, "NEEDS_CONFIRMATION"}

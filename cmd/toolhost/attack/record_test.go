@@ -14,13 +14,12 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// wipe is what a command does that wants no trace of itself, wherever the
-// record lies, after it has read it.
+// wipe is a command that reads the record and removes its traces, wherever it is.
 const wipe = `find {HOME}/.local/state/toolhost {WS}/.agent/runs -name '*.jsonl' -exec cat {} + > seen;
 find {HOME}/.local/state/toolhost {WS}/.agent/runs -name '*.jsonl' -exec sh -c ': > "$1"' sh {} \;`
 
-// Nothing that runs takes its traces out of the record, or reads those of
-// others, though it may use the whole home directory.
+// No process can remove its traces from the record, or read others', even with access to the whole home
+// directory.
 func TestNobodyChangesTheRecord(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -17,11 +17,9 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What comes with a clone of a repository, or was left by a command that ran in
-// it, is believed nothing.
+// Files that come with a clone, or were left by a command in it, are not trusted.
 
-// Anyone who replaces the .git file of a linked worktree chooses what git runs for
-// the user there.
+// Replacing the .git file of a linked worktree chooses what git runs there for the user.
 func TestRepositoryOfALinkedWorktree(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -41,9 +39,8 @@ func TestRepositoryOfALinkedWorktree(t *testing.T) {
 	}
 }
 
-// An agent.hcl that nobody approved reads nothing of the user's environment:
-// clients and models would learn it from a tool's name, or by trying out which
-// file is protected.
+// An unapproved agent.hcl reads nothing of the user's environment: clients and models would learn it
+// from a tool's name, or by trying which file is protected.
 func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -67,7 +64,7 @@ func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
 			env := []string{"TOOLHOST_TRUST=" + trusted, "TOOLHOST_VAR_v=" + a.secret}
 			list, _ := a.program(env, "list", "--toolset", "x").CombinedOutput()
 			tool, params := "write_file", `{"path":"`+guess+`","content":"x"}`
-			if trusted == "0" { // nothing that writes is offered
+			if trusted == "0" { // no writing tools are offered
 				tool, params = "read_file", `{"path":"agent.hcl"}`
 			}
 			call := a.cli(env, "", tool, params)
@@ -85,8 +82,7 @@ func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// A pipe where toolhost keeps its own makes nobody wait: neither a call nor
-// the signal that would end it.
+// A pipe instead of one of toolhost's files blocks neither a call nor the signal that ends it.
 func TestRepositoryOfPipes(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -125,8 +121,7 @@ func TestRepositoryOfPipes(t *testing.T) {
 	_ = naive.Wait()
 }
 
-// Old runs are removed when a call ends. Where their directory is a link, they
-// are the user's own files.
+// Old runs are removed at a call's end. If their directory is a link, they are the user's own files.
 func TestRepositoryLendsItsFilesAsOldRuns(t *testing.T) {
 	t.Parallel()
 	arena := func() *arena {
@@ -145,7 +140,7 @@ func TestRepositoryLendsItsFilesAsOldRuns(t *testing.T) {
 	onCommandLine(t, a, nil, "", x)
 	assert.NoDirExists(t, filepath.Join(a.ws, "cli"), "nor is a record kept there")
 
-	naive := arena() // by handles, as they are: links within the workspace are followed
+	naive := arena() // by unchanged handles: links within the workspace are followed
 	root, err := os.OpenRoot(naive.ws)
 	require.NoError(t, err)
 	defer root.Close()

@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What a command does in a view stays in it until somebody who has seen all of it
-// says yes, or limits hold it.
+// A command's changes in a view stay there until a user who has seen all of them approves, or limits
+// allow them.
 
 const reviewedLine = `
 tool "line" {
@@ -43,7 +43,6 @@ const reviewWithin = `policy {
 }
 ` + reviewedLine
 
-// reviewArena is an arena whose commands run in views.
 func reviewArena(t *testing.T, hcl string, files map[string]string) *arena {
 	t.Helper()
 	if report := sandbox.Detect(t.Context()); !report.Full.Works {
@@ -63,10 +62,10 @@ func reviewArena(t *testing.T, hcl string, files map[string]string) *arena {
 	return a
 }
 
-// tree is what is in the workspace.
+// tree lists the workspace.
 func (a *arena) tree() string { return strings.Join(listing(a.ws), "\n") }
 
-// shown is all of the last question, with what it has been put into a file of.
+// shown returns the whole last question, including the file it was stored in.
 func (a *arena) shown(c *asking) string {
 	a.t.Helper()
 	file := regexp.MustCompile(`(/\S+) \(sha256 ([0-9a-f]{64})\)`).FindStringSubmatch(c.asked)
@@ -242,7 +241,7 @@ func TestApprovedEffectsChange(t *testing.T) {
 	}
 }
 
-// A person sees all of what comes, and nothing else than that.
+// The user sees exactly what will be applied.
 func TestShownChangesHideNothing(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -285,7 +284,7 @@ func TestShownChangesHideNothing(t *testing.T) {
 	assert.Contains(t, strings.Split("a\n"+lie+"\nb", "\n"), lie)
 }
 
-// Limits hold at their bounds, and there is no way around them.
+// Limits apply at their bounds, and cannot be bypassed.
 func TestLimitsOfReview(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -341,7 +340,7 @@ func TestLimitsOfReview(t *testing.T) {
 	}
 }
 
-// A file that nobody has approved reviews nothing in place of what was asked about.
+// An unapproved file cannot replace a question by a review.
 func TestUnapprovedReview(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -17,9 +17,8 @@ func init() { // see review_linux_test.go
 	systemRoles["forge"], systemRoles["dial"] = forgeLayers, dialOut
 }
 
-// forgeLayers tries to say in a view, with what overlayfs notes in its upper layer,
-// that things have gone which have not, and to plant there what it follows. In the
-// end it notes what it sees.
+// forgeLayers tries, with the marks of overlayfs in its upper layer, to fake removals in a view and to
+// plant what it follows. In the end it notes what it sees.
 func forgeLayers() {
 	for _, name := range []string{"user.overlay.opaque", "trusted.overlay.opaque", "user.overlay.whiteout",
 		"user.overlay.redirect", "user.overlay.metacopy", "user.overlay.origin", "user.overlay.upper",
@@ -47,7 +46,7 @@ func forgeLayers() {
 	}
 }
 
-// listing is all below a directory that a view keeps: its kind, mode and content.
+// listing returns kind, mode and content of all that a view keeps below a directory.
 func listing(root string) (lines []string) {
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(root, path)
@@ -73,8 +72,7 @@ func listing(root string) (lines []string) {
 	return lines
 }
 
-// dialOut tries to reach each peer it is given: a socket by a path, one without, and a
-// port.
+// dialOut tries to reach each given peer: a socket by path, an abstract one, and a port.
 func dialOut() {
 	for _, to := range []struct{ network, address string }{
 		{"unix", "s.sock"}, {"unix", os.Getenv("ATTACK_ABSTRACT")}, {"tcp", os.Getenv("ATTACK_CANARY")},

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// play is what this program does when it is started as something else.
 func play(role string) {
 	switch role {
 	case "plugin":
@@ -42,7 +41,7 @@ func play(role string) {
 		time.Sleep(time.Hour)
 	case "garbage":
 		_, _ = io.Copy(os.Stdout, io.LimitReader(zeros{}, 4<<20))
-	case "elsewhere": // names the canary server as its own address
+	case "elsewhere": // gives the canary server as its own address
 		fmt.Printf("1|1|tcp|%s|grpc|\n", os.Getenv("ATTACK_CANARY"))
 		time.Sleep(time.Hour)
 	case "panics":
@@ -50,9 +49,9 @@ func play(role string) {
 		panic("at the start")
 	case "hcl": // a naive reader of configuration
 		data, _ := io.ReadAll(os.Stdin)
-		debug.SetMaxStack(64 << 20) // fall over soon
+		debug.SetMaxStack(64 << 20) // crash soon
 		_, _ = hclsyntax.ParseConfig(data, "x.hcl", hcl.InitialPos)
-	case "echo": // a naive host: everything it is told goes to stdout
+	case "echo": // a naive host: copies its input to stdout
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 	case "edit": // a naive editor, see kill_test.go
 		editNaively()
@@ -62,7 +61,7 @@ func play(role string) {
 	}
 }
 
-// systemRoles are those of one system.
+// systemRoles are roles of one system.
 var systemRoles = make(map[string]func())
 
 type zeros struct{}
@@ -74,7 +73,7 @@ type doInput struct {
 	Arg  string `json:"arg,omitempty"`
 }
 
-// evilPlugin does what it is told, which is no good.
+// evilPlugin does the harm that it is asked to do.
 func evilPlugin() sdk.Plugin {
 	do := sdk.Func(sdk.Definition{Name: "do", Description: "Do harm. Returns: what came of it.", Risk: sdk.Dangerous},
 		doHarm)

@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// forbidden are commands that a confined process must not get done. Whether
-// they fail or do it in a world of their own is all the same.
+// forbidden are commands that a confined process must not achieve. They may fail or act in an isolated
+// namespace.
 var forbidden = []script{
 	{"write a file outside", `echo owned > {OUT}/owned`},
 	{"append to a file outside", `echo owned >> {OUT}/secret.txt`},
@@ -64,8 +64,7 @@ var forbidden = []script{
 
 const changeOfRules = "change what agents may do"
 
-// faces are the ways in which a shell command gets to run, each with its
-// toolset and the parameters for a script.
+// faces are the ways to run a shell command, each with its toolset and a script's parameters.
 var faces = map[string]struct {
 	toolset, tool string
 	params        func(t *testing.T, script string) string
@@ -137,8 +136,8 @@ func toolsetArgs(toolset string) []string {
 	return []string{"--toolset", toolset}
 }
 
-// TestSandboxProbe runs the probe of package sandbox through the whole
-// program: sockets of every family, io_uring, namespaces, ptrace and more.
+// TestSandboxProbe runs package sandbox's probe through the whole program: sockets of every family,
+// io_uring, namespaces, ptrace and more.
 func TestSandboxProbe(t *testing.T) {
 	t.Parallel()
 	a := sandboxArena(t, usual())
@@ -193,8 +192,8 @@ func TestSandboxControls(t *testing.T) {
 	}
 }
 
-// TestStances sees that commands run as the stances say: where they did not,
-// the attacks would be on something else.
+// TestStances checks that commands run as the stances say: otherwise the attacks would test something
+// else.
 func TestStances(t *testing.T) {
 	t.Parallel()
 	list := stances()

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// odd is a secret that JSON writes in many ways.
+// odd is a secret that JSON can encode in many ways.
 const odd = "pä\"ss\\word/x&y"
 
-// saysOdd is a tool that has the secret and prints it as writers of JSON do.
+// saysOdd is a tool that prints the secret as JSON encoders do.
 const saysOdd = `
 tool "say" {
   description = "Say it. Returns: JSON."
@@ -26,7 +26,7 @@ tool "say" {
 
 var anyEscape = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|.)`)
 
-// unescaped takes one layer of JSON's escapes off.
+// unescaped removes one layer of JSON escapes.
 func unescaped(text string) string {
 	return anyEscape.ReplaceAllStringFunc(text, func(e string) string {
 		var plain string
@@ -48,7 +48,7 @@ func tells(text string) (found []violation) {
 	return nil
 }
 
-// A secret does not get out by being escaped.
+// Escaping does not reveal a secret.
 func TestEscapedSecrets(t *testing.T) {
 	t.Parallel()
 	a := newArena(t,
@@ -68,7 +68,7 @@ func TestEscapedSecretControls(t *testing.T) {
 	control(t, "secrets", "escaped", checkSecret, tells(strings.Join(r.said, "")))
 }
 
-// saysLonger is a server that fails with a secret that begins like another one.
+// saysLonger is a server that fails with a secret that begins like another.
 const saysLonger = `
 mcp "up" {
   command = ["sh", "-c", "echo failed with $LONGER >&2; exit 1"]
@@ -76,7 +76,7 @@ mcp "up" {
 }
 `
 
-// Of a secret that begins like another one nothing is left.
+// A secret that begins like another is redacted completely.
 func TestOverlappingSecrets(t *testing.T) {
 	t.Parallel()
 	const short, rest = "hunter2", "-and-the-rest-of-a-longer-token"

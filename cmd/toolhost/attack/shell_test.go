@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shell runs a command as nobody should let an agent do it: in the workspace,
-// with nothing in between. %OUT% and %MARK% are the arena's.
+// shell runs a command in the workspace without protection. %OUT% and %MARK% are the arena's.
 func (a *arena) shell(script string) string {
 	script = strings.NewReplacer("%OUT%", a.out, "%MARK%", a.mark, "%HOME%", a.home, "%PORT%", a.fill("{PORT}"), "%WS%",
 		a.ws).Replace(script)
@@ -20,9 +19,8 @@ func (a *arena) shell(script string) string {
 	return string(out)
 }
 
-// hidden are ways to write `touch {OUT}/owned` so that a rule against touch
-// would not see it. Where the command cannot be read, it asks, and nobody is
-// there: denied too.
+// hidden are ways to write `touch {OUT}/owned` that a rule against touch might miss. An unreadable
+// command asks, which is denied too since there is no user.
 var hidden = []string{
 	`touch {OUT}/owned`,
 	`\touch {OUT}/owned`,
@@ -130,7 +128,7 @@ func command(t *testing.T, line string) string {
 	return string(data)
 }
 
-// A rule against a command is not got around by writing it another way.
+// A rule against a command cannot be bypassed by another spelling.
 func TestShellPolicy(t *testing.T) {
 	t.Parallel()
 	for toolset, name := range map[string]string{"cliagent": "run_in_terminal", "agentbench": "run"} {
@@ -150,8 +148,7 @@ func TestShellPolicy(t *testing.T) {
 	}
 }
 
-// What only looks like it is let through: a rule that stops everything would
-// prove nothing.
+// Similar commands are allowed: a rule that stops everything would prove nothing.
 func TestShellPolicyLetsOtherCommandsThrough(t *testing.T) {
 	t.Parallel()
 	a := shellArena(t)
@@ -171,7 +168,7 @@ func TestShellControls(t *testing.T) {
 		`. ./script`, `t=touch; $t %OUT%/owned`} {
 		t.Run(line, func(t *testing.T) {
 			a := shellArena(t)
-			a.write(a.ws, "agent.hcl", "sandbox { level = \"off\" }\n", 0o644) // no policy, and nothing behind it
+			a.write(a.ws, "agent.hcl", "sandbox { level = \"off\" }\n", 0o644) // neither policy nor sandbox
 			a.arm()
 			r := a.cli(nil, "cliagent", "run_in_terminal", command(t, strings.ReplaceAll(line, "%OUT%", a.out)))
 			control(t, "shell", line, checkCanary, a.inspect(r.said...))

@@ -15,25 +15,24 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// nobody is the number of an ordinary user.
+// nobody is the user id of an ordinary user.
 const nobody = 65534
 
-// stance is how the host that is attacked runs: at which level of the sandbox,
-// where Auto is what holds without a word in agent.hcl, and as which user.
+// stance is how the attacked host runs: at which sandbox level (Auto is the default without agent.hcl)
+// and as which user.
 type stance struct {
 	level sandbox.Level
 	uid   int
 }
 
-// usual is a stance that the operator does nothing for.
+// usual is a stance without the operator's settings.
 func usual() stance { return stance{level(), os.Geteuid()} }
 
-// level is the one that this run of the catalogue is for, Auto unless levelEnv
-// says otherwise.
+// level returns this run's level, Auto unless levelEnv is set.
 func level() sandbox.Level { return cmp.Or(sandbox.Level(os.Getenv(levelEnv)), sandbox.Auto) }
 
-// weakest is the stance in which the kernel holds the least: no namespaces, and
-// an ordinary user where the test can play one.
+// weakest is the stance with the least protection by the kernel: no namespaces, and an ordinary user if
+// possible.
 func weakest() stance { return stance{sandbox.Landlock, ordinary()} }
 
 func ordinary() int {
@@ -43,7 +42,6 @@ func ordinary() int {
 	return os.Geteuid()
 }
 
-// stances are all that differ on this machine.
 func stances() []stance {
 	levels := []sandbox.Level{level()}
 	if level() == sandbox.Auto {
@@ -70,7 +68,7 @@ func (s stance) String() string {
 	return name
 }
 
-// only leaves one way to run a command, in one stance, under -short.
+// only selects one way to run a command, in one stance, under -short.
 func only(t testing.TB, face string, s stance) {
 	t.Helper()
 	if face != "command" || s != usual() {
@@ -78,7 +76,7 @@ func only(t testing.TB, face string, s stance) {
 	}
 }
 
-// block is the stance's part of agent.hcl.
+// block returns the stance's part of agent.hcl.
 func (s stance) block() string {
 	if s.level == sandbox.Auto {
 		return ""
@@ -86,22 +84,22 @@ func (s stance) block() string {
 	return "sandbox { level = \"" + string(s.level) + "\" }\n"
 }
 
-// unwatched is the block where nobody is told what commands change.
+// unwatched returns the block with watching of changes turned off.
 func (s stance) unwatched() string {
 	return fmt.Sprintf("sandbox {\n  level = %q\n  watch = false\n}\n", s.level)
 }
 
-// full reports whether namespaces hold: only they protect parts of the
-// workspace, and end what a host that was killed had started.
+// full reports whether namespaces work: only they protect parts of the workspace, and end what a killed
+// host started.
 func (s stance) full(t testing.TB) bool {
 	return s.level == sandbox.Full || s.level == sandbox.Auto && sandbox.Detect(t.Context()).Strongest == sandbox.Full
 }
 
-// signalScope is the version of Landlock that keeps signals in. Without it, an
-// attack that ends whatever it can may not be tried.
+// signalScope is the version of Landlock that scopes signals. Without it, an attack that kills whatever
+// it can must not be tried.
 const signalScope = 6
 
-// need skips a test whose stance this machine does not allow.
+// need skips a test whose stance is impossible on this machine.
 func (s stance) need(t testing.TB) {
 	t.Helper()
 	report := sandbox.Detect(t.Context())
@@ -124,8 +122,7 @@ func newArenaFor(t testing.TB, s stance, files map[string]string) *arena {
 	return a
 }
 
-// hand gives all in the arena to the user that the host runs as: what keeps
-// that one out must be the sandbox alone.
+// hand gives all files in the arena to the host's user: only the sandbox may keep it out.
 func (a *arena) hand() {
 	a.t.Helper()
 	if a.stance.uid == os.Geteuid() {
@@ -139,7 +136,7 @@ func (a *arena) hand() {
 	}))
 }
 
-// credential has a program run as the stance's user.
+// credential makes a program run as the stance's user.
 func (s stance) credential() *syscall.SysProcAttr {
 	if s.uid == os.Geteuid() {
 		return nil

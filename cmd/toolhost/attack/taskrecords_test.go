@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// The records of background tasks are what toolhost made them, whatever a command tries.
+// Commands cannot change the records of background tasks.
 func TestRecordsOfTasksAreOutOfReach(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

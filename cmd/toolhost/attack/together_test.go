@@ -12,13 +12,11 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
-// script is an attack by a shell.
 type script struct{ name, text string }
 
-// together has one call run scripts one after the other, each in a shell of its
-// own, and makes all checks after it: a call takes longer than most scripts do.
-// None may undo what one before it did. What they say goes to a file of the
-// workspace, where secrets are looked for as well.
+// together has one call run scripts in sequence, each in its own shell, and makes all checks after it,
+// since a call takes longer than most scripts. No script may undo an earlier one's effect. Their output
+// goes to a file of the workspace, where secrets are looked for too.
 func together(t *testing.T, h *host, x attack, params func(*testing.T, string) string, scripts []script) {
 	t.Helper()
 	var line strings.Builder

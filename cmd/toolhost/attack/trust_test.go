@@ -14,13 +14,12 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// An agent.hcl that is not approved has no effect, and only tools that read are
-// offered beside it, however it comes to be there.
+// An unapproved agent.hcl has no effect, and only reading tools are offered, however it got there.
 
-// unapproved has no file count that the user has not approved.
+// unapproved disables files that the user has not approved.
 const unapproved = "TOOLHOST_TRUST="
 
-// approve has the user approve the agent.hcl in a directory.
+// approve approves the agent.hcl in a directory as the user.
 func (a *arena) approve(dir string) {
 	a.t.Helper()
 	cmd := a.program([]string{unapproved}, "trust", "--yes")
@@ -55,8 +54,7 @@ func TestUnapprovedFileMovesTheWorkspace(t *testing.T) {
 	}
 }
 
-// A link that leads elsewhere than when the file was approved needs another
-// approval.
+// A link that leads elsewhere than when the file was approved needs another approval.
 func TestApprovedPathIsMoved(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -96,8 +94,7 @@ func TestUnapprovedFileLoosens(t *testing.T) {
 		tool: "read_file", params: `{"path":"x.txt"}`, want: []string{""}, wantText: "evil.example"})
 }
 
-// strict is a policy that an attacker wants to be rid of, and a file that is
-// hidden.
+// strict is a policy that an attacker wants to remove, and a masked file.
 const strict = `policy {
   dangerous = "ask"
   rule "no rm" {
@@ -128,8 +125,7 @@ func (a *arena) policyHolds(call func(tool, params string) *result, file, when s
 	assert.Equal(a.t, "kept\n", string(data), when)
 }
 
-// Whatever becomes of an approved file, its restrictions hold: in the servers
-// that run and in those that start.
+// Whatever happens to an approved file, its restrictions apply, in running and new servers.
 func TestPolicyIsDropped(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -189,7 +185,7 @@ func TestPolicyIsDropped(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(a.ws, "pkg", "precious"))
 }
 
-// awaitChange waits until a server has seen a change of its agent.hcl.
+// awaitChange waits until a server has noticed a change of its agent.hcl.
 func (h *host) awaitChange() {
 	h.a.t.Helper()
 	testproc.Until(h.a.t, "word of the change", func() (bool, string) {
@@ -198,7 +194,7 @@ func (h *host) awaitChange() {
 	})
 }
 
-// The workspace is opened once, when the server starts.
+// The workspace is opened once, at the server's start.
 func TestWorkspaceIsReplaced(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -244,8 +240,7 @@ func TestWorkspaceIsReplaced(t *testing.T) {
 	}
 }
 
-// What is no project is no workspace unless the user names it, and secrets are
-// for no tool even then.
+// What is no project is no workspace unless the user names it, and even then no tool gets secrets.
 func TestHomeAsWorkspace(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -287,7 +282,7 @@ func TestHomeAsWorkspace(t *testing.T) {
 	}
 }
 
-// A file above that is not approved moves no workspace.
+// An unapproved file above does not move the workspace.
 func TestPlantedFileAbove(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// underWay are operations of git in which the user has stopped at a conflict, and what is
-// planted for when they go on.
+// underWay are git operations stopped at a conflict, and what is planted for when the user continues
+// them.
 var underWay = map[string]struct{ begin, plant, goOn string }{
 	"the strategy of a rebase": {"git rebase -q side", "echo x/evil > .git/rebase-merge/strategy", "rebase"},
 	"the strategy, moved": {"git rebase -q side",
@@ -25,8 +25,8 @@ var underWay = map[string]struct{ begin, plant, goOn string }{
 		`echo " '--build-fake-ancestor=PWNED'" > .git/rebase-apply/apply-opt`, "am"},
 }
 
-// TestWhatAnOperationGoesOnWith has a command change what the user's git takes programs
-// and options from when an operation goes on that has stopped.
+// TestWhatAnOperationGoesOnWith has a command change the files from which a continued git operation
+// takes programs and options.
 func TestWhatAnOperationGoesOnWith(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestWhatAnOperationGoesOnWith(t *testing.T) {
 				r := a.cli(nil, "", "plant", planted(t, evil+c.plant))
 				require.FileExists(t, filepath.Join(a.ws, "git-merge-x/evil"), "%s", r.said)
 				assert.Empty(t, goOn(a, c.goOn), "%s", r.said)
-				for _, file := range []string{"b", "c"} { // the second commit of each branch
+				for _, file := range []string{"b", "c"} { // each branch's second commit
 					assert.FileExists(t, filepath.Join(a.ws, file), "the operation went on")
 				}
 			})

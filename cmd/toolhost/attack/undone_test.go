@@ -13,14 +13,13 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What undo would bring back: planted where it was harmless, and removed again, to
-// come back when the user has made something there.
+// What undo would restore: planted while harmless, and removed, to return when the user has made
+// something there.
 var undone = map[string]struct{ plant, user string }{
 	"sub/HEAD": {"mkdir sub; echo ref: refs/heads/main > sub/HEAD", "mkdir -p sub/objects sub/refs"},
 }
 
-// An undo makes no repository for git, of what the user has made since, unless the
-// user names it.
+// An undo makes no git repository of the user's later files, unless the user names it.
 func TestUndoBringsNothingThatGitHeeds(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -71,7 +70,7 @@ func undoBringsNothing(t *testing.T, s stance, name, plant, user string) {
 	control(t, "protect", s.String()+": undo of "+name+", which the user has named", checkWhole, found)
 }
 
-// asUser has the user run a script in the workspace, unconfined.
+// asUser runs a script in the workspace as the user, unconfined.
 func (a *arena) asUser(script string) {
 	a.t.Helper()
 	cmd := exec.Command("sh", "-c", script)

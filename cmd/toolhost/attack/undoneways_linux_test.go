@@ -20,7 +20,7 @@ func init() { // see TestUndoOfByways
 	systemRoles["secret name"], systemRoles["whiteout"], systemRoles["deep"] = removeBySecretName, whiteOut, changeDeeply
 }
 
-// removeBySecretName removes ok.txt by a name in memory that no other process reads.
+// removeBySecretName removes ok.txt by a name in memory unreadable to other processes.
 func removeBySecretName() {
 	memory := make([]byte, 4096)
 	if fd, _, errno := unix.Syscall(unix.SYS_MEMFD_SECRET, 0, 0, 0); errno == 0 {
@@ -53,8 +53,8 @@ func changeDeeply() {
 	_ = os.Rename(long+"/d", "d")
 }
 
-// byways are ways to change ok.txt or d/g that a record could overlook: each fails, or
-// is undone. What is in first runs in a call before.
+// byways are ways to change ok.txt or d/g that a record could overlook: each fails, or is undone. first
+// runs in an earlier call.
 var byways = map[string]struct{ first, script string }{
 	"the working directory in /proc":       {"", "echo lost > /proc/self/cwd/ok.txt"},
 	"removed by /proc":                     {"", "rm /proc/self/cwd/ok.txt"},
@@ -66,7 +66,7 @@ var byways = map[string]struct{ first, script string }{
 	"ignored before":                       {"echo ok.txt >> .git/info/exclude", "rm ok.txt"},
 }
 
-// TestUndoOfByways has commands change files by ways that a record could overlook.
+// TestUndoOfByways has commands change files in these ways.
 func TestUndoOfByways(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

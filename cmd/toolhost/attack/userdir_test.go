@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// What the user has decided does not count where tools could have written it.
+// The user's decisions do not count if tools could have written them.
 func TestDecisionsInATreeOfTools(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

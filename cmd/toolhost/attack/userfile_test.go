@@ -11,13 +11,13 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// Links that a repository brings lead nothing out of it that the user has
-// toolhost write, and nothing to what git runs. A pipe there is no trap.
+// A repository's links lead no file that toolhost writes for the user out of it, or to what git runs. A
+// pipe there does not block.
 func TestLinksOfWhatTheUserHasWritten(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	type planted struct {
-		name, target string // no target is a pipe
+		name, target string // "" means a pipe
 		args         []string
 	}
 	untidy := "policy   {\n}\n"

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// Who is not let write through a link hears of the link, not of room.
+// A refusal to write through a link mentions the link, not lack of space.
 func TestAdviceAboutLinksIntoGit(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()

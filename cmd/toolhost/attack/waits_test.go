@@ -21,8 +21,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// dies bounds how long the program may go on after SIGTERM. Every wait below is
-// longer by itself.
+// dies bounds the program's end after SIGTERM. Every wait below is longer.
 const dies = 20 * time.Second
 
 // wait is something that toolhost waits for and that never comes.
@@ -32,14 +31,14 @@ type wait struct {
 	// call is the tool and its parameters; args is another command line.
 	call [2]string
 	args []string
-	// serve waits in a server instead of a call on the command line.
+	// serve waits in a server instead of a command-line call.
 	serve bool
-	// before prepares the arena, and gives what tells that the wait has begun
-	// beside that the call has.
+	// before prepares the arena, and returns what detects that the wait has begun, besides the call's
+	// beginning.
 	before func(a *arena) func() bool
 }
 
-// silent is a server that takes connections and says nothing.
+// silent is a server that accepts connections and sends nothing.
 func silent(t *testing.T) (address string, reached func() bool) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,7 +58,6 @@ func silent(t *testing.T) (address string, reached func() bool) {
 	return l.Addr().String(), func() bool { return len(came) > 0 }
 }
 
-// held has somebody else hold the lock of a file or a directory.
 func held(t testing.TB, path string) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -68,7 +66,7 @@ func held(t testing.TB, path string) {
 	require.NoError(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 }
 
-// waits are those of every kind.
+// waits returns one of every kind.
 func waits(t *testing.T) []wait {
 	web, webReached := silent(t)
 	model, modelReached := silent(t)
@@ -124,7 +122,7 @@ func waits(t *testing.T) []wait {
 	}
 }
 
-// SIGTERM ends the program, whatever it waits for, with all that it started.
+// SIGTERM ends the program, whatever it waits for, with its child processes.
 func TestWaitsEndAtSIGTERM(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
@@ -176,7 +174,7 @@ func TestWaitsEndAtSIGTERM(t *testing.T) {
 	_ = naive.Wait()
 }
 
-// start starts the program and has it wait. Its input stays open.
+// start starts the program and makes it wait. Its input stays open.
 func (w wait) start(t *testing.T, a *arena) *host {
 	t.Helper()
 	args := w.args
@@ -194,7 +192,7 @@ func (w wait) start(t *testing.T, a *arena) *host {
 		h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		h.startCall(w.call[0], w.call[1])
 	}
-	if w.name == "parameters" { // more than a pipe holds: it has been read
+	if w.name == "parameters" { // more than a pipe holds, so it has been read
 		_, err := io.WriteString(h.in, strings.Repeat(" ", 100<<10))
 		require.NoError(t, err)
 	}
@@ -204,14 +202,12 @@ func (w wait) start(t *testing.T, a *arena) *host {
 	return h
 }
 
-// printed reports whether the program has printed a text.
 func (h *host) printed(text string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return strings.Contains(h.stdout.String(), text)
 }
 
-// calling reports whether the record reports a call that has begun.
 func (a *arena) calling() bool {
 	for _, file := range a.recorded() {
 		if data, err := os.ReadFile(file); err == nil && bytes.Contains(data, []byte("tool_call_started")) {
@@ -234,8 +230,6 @@ func (a *arena) handles(pid int) bool {
 	return false
 }
 
-// children counts the processes, other than the program, that work in the
-// workspace.
 func (a *arena) children() (n int) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, dir := range dirs {

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// inward are URLs that lead to this machine or its network, however written.
+// inward are URLs that lead to this machine or its network, in many spellings.
 var inward = []string{
 	"http://{CANARY}/", "http://localhost:{PORT}/", "http://LOCALHOST.:{PORT}/", "http://127.1:{PORT}/",
 	"http://127.0.1:{PORT}/",
@@ -63,8 +63,8 @@ func TestWebReachesNothingInside(t *testing.T) {
 	}
 }
 
-// hostile is a server that the operator allows and that does harm. It listens
-// on an address of its own, so that the canary server is still forbidden.
+// hostile is a harmful server that the operator allows. It has its own address, so that the canary
+// server stays forbidden.
 func hostile(t *testing.T, canary string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.2:0")
@@ -152,7 +152,7 @@ func hostile(t *testing.T, canary string) string {
 	return l.Addr().String()
 }
 
-// hostilePages are what it offers; those that are true must not succeed.
+// hostilePages are its pages; those that are true must not succeed.
 var hostilePages = map[string]bool{
 	"inside": true, "file": true, "metadata": true, "round": true, "hops": true, "refresh": false, "bomb": false,
 	"endless": false, "slow": true,

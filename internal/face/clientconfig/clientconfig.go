@@ -1,6 +1,5 @@
-// Package clientconfig edits the entry of an MCP server in the configuration files of MCP clients.
-// Every other byte stays: comments, order, indentation, line ends. A file that the client could not
-// read is left alone.
+// Package clientconfig edits an MCP server's entry in clients' configuration files. Every other byte
+// stays: comments, order, indentation, line ends. A file that the client could not read is left alone.
 package clientconfig
 
 import (
@@ -12,32 +11,32 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Server is the server that a client is to start.
+// Server is an MCP server that a client starts.
 type Server struct {
 	// Name is the server's name in the client.
 	Name string
 	// Command and Args are the program and its arguments.
 	Command string
 	Args    []string
-	// Env names the environment variables that the server needs, for clients that do not pass on
-	// the environment.
+	// Env names the environment variables that the server needs, for clients that do not pass on their
+	// environment.
 	Env []string
 }
 
-// field is a value of an entry. Initial ones are not changed once there, such as whether the server
-// is on; others may add to a shared list.
+// field is a value of an entry. An initial one, such as whether the server is on, is not changed once
+// present; a shared one is a list that others may extend.
 type field struct {
 	key     string
 	value   any // string, bool, int64, []string or members
 	initial bool
 	shared  bool
-	under   []string // the mappings in the entry that it lies in, once that is there
+	under   []string // keys of the mappings in the entry that hold it
 }
 
-// members are the fields of a mapping, in their order.
+// members are the fields of a mapping, in order.
 type members []field
 
-// flat returns the fields of an entry with those of its mappings.
+// flat returns the fields of an entry, including those of its mappings.
 func flat(fields []field, under ...string) (all []field) {
 	for _, f := range fields {
 		if inner, ok := f.value.(members); ok {
@@ -50,10 +49,10 @@ func flat(fields []field, under ...string) (all []field) {
 	return all
 }
 
-// path is where the field is, from the entry on.
+// path returns the field's path within the entry.
 func (f field) path() []string { return append(f.under[:len(f.under):len(f.under)], f.key) }
 
-// over returns the field's value for an entry that has old there.
+// over returns the field's value for an entry whose current value is old.
 func (f field) over(old any) any {
 	list, ok := f.value.([]string)
 	if !ok || !f.shared {
@@ -72,27 +71,27 @@ func (f field) over(old any) any {
 	return merged
 }
 
-// format is a language of configuration files.
+// format reads and edits a configuration language.
 type format interface {
-	// decode returns the file as data. Its error names the line.
+	// decode returns the file's data. Errors name the line.
 	decode(text []byte) (any, error)
-	// set returns text with the fields of the entry at path, the mappings from the root and the entry's name.
+	// set returns text with the entry's fields set. path is the keys from the root to the entry.
 	set(text []byte, path []string, fields []field) ([]byte, error)
-	// remove returns text without the entry at path, which exists.
+	// remove returns text without the entry at path, which must exist.
 	remove(text []byte, path []string) ([]byte, error)
 }
 
-// Change is what is to become of a file.
+// Change is a change of a file.
 type Change struct {
-	// File is the path of the file.
+	// File is its path.
 	File string
-	// Before and After are its contents. Before is nil without a file, After when none is to be left.
+	// Before and After are the contents. Before is nil if there is no file, After nil to remove it.
 	Before, After []byte
-	// Existed is true when there was an entry of that name.
+	// Existed reports whether there was an entry of that name.
 	Existed bool
 }
 
-// Changed reports whether there is anything to do.
+// Changed reports whether Before and After differ.
 func (c *Change) Changed() bool { return string(c.Before) != string(c.After) }
 
 // Install returns the change that adds or repairs the server's entry. It writes nothing. The error
@@ -127,7 +126,7 @@ func (c *Client) Install(file string, before []byte, s Server) (*Change, error) 
 	})
 }
 
-// initialText is a file as it is before the first entry.
+// initialText returns the text to which the first entry is added.
 func (c *Client) initialText(text []byte) []byte {
 	if len(text) == 0 {
 		return []byte(c.fresh)
@@ -135,7 +134,7 @@ func (c *Client) initialText(text []byte) []byte {
 	return text
 }
 
-// repairs are those fields that are not as they should be in an entry.
+// repairs returns the fields that differ from what the entry should have.
 func repairs(entry any, fields []field) (wrong []field) {
 	for _, f := range fields {
 		have := member(entry, f)
@@ -149,9 +148,9 @@ func repairs(entry any, fields []field) (wrong []field) {
 	return wrong
 }
 
-// Uninstall returns the change that removes the entry of that name, and mappings left empty, unless
-// original, the file before any install (nil for no file), had them without it. A file that then holds
-// nothing is removed, if original held nothing else. It writes nothing. The error is a *tool.Error.
+// Uninstall returns the change that removes the entry, and mappings left empty unless they were empty
+// in original, the file before any install (nil for no file). A file left empty is removed unless
+// original held more. It writes nothing. The error is a *tool.Error.
 func (c *Client) Uninstall(file string, before, original []byte, name string) (*Change, error) {
 	change, data, err := c.read(file, before)
 	if err != nil {
@@ -174,7 +173,7 @@ func (c *Client) Uninstall(file string, before, original []byte, name string) (*
 	return change, err
 }
 
-// only reports whether a file has the entry at path and nothing else.
+// only reports whether a file has nothing but the entry at path.
 func (c *Client) only(text []byte, path []string) bool {
 	data, err := c.format.decode(text)
 	_, there := at(data, path)
@@ -214,7 +213,6 @@ func (c *Client) prune(change *Change, path []string, original []byte) error {
 	return nil
 }
 
-// read decodes the file as it is.
 func (c *Client) read(file string, before []byte) (*Change, any, error) {
 	data, err := c.format.decode(before)
 	if err != nil {
@@ -224,7 +222,7 @@ func (c *Client) read(file string, before []byte) (*Change, any, error) {
 	return &Change{File: file, Before: before, After: before}, data, nil
 }
 
-// refuse is the error for a file that is in order but not to be edited.
+// refuse returns the error for a valid file that cannot be edited.
 func (c *Client) refuse(file string, err error) *tool.Error {
 	return tool.Errorf(tool.Unsupported, "%s cannot be edited: %w", file, err).
 		Suggest("Nothing was changed. Edit the file by hand; toolhost install %s --print shows the entry.", c.ID)
@@ -247,7 +245,6 @@ func (c *Client) verify(change *Change, path []string, entryIsRight func(entry a
 		Suggest("Nothing was changed. Write the entry by hand; --print shows it.")
 }
 
-// at finds the value at path.
 func at(data any, path []string) (any, bool) {
 	for _, key := range path {
 		mapping, ok := data.(map[string]any)
@@ -266,10 +263,9 @@ func member(entry any, f field) any {
 	return value
 }
 
-// same compares what a file holds with what it should.
 func same(have, want any) bool { return fmt.Sprint(have) == fmt.Sprint(want) }
 
-// without copies data without the value at path, and without mappings left empty.
+// without copies data, leaving out the value at path and mappings left empty.
 func without(data any, path []string) any {
 	mapping, ok := data.(map[string]any)
 	if !ok || len(path) == 0 {

@@ -39,8 +39,8 @@ func golden(t *testing.T, file string, got []byte) {
 	require.Equal(t, string(want), string(got), file)
 }
 
-// TestGolden installs into no file, into one with other entries and comments,
-// and over an old entry; and takes everything out again.
+// TestGolden installs into no file, into one with other entries and comments, and over an old entry;
+// and uninstalls again.
 func TestGolden(t *testing.T) {
 	for _, client := range clientconfig.Clients() {
 		t.Run(client.ID, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestRoundTrips installs into files of all shapes and takes the entry out
-// again: then they are as before, byte for byte.
+// TestRoundTrips installs into files of all shapes and uninstalls: the files are as before, byte for
+// byte.
 func TestRoundTrips(t *testing.T) {
 	for name, tc := range map[string]struct{ client, text string }{
 		"one line":           {"cursor", `{"mcpServers": {"a": {"command": "x"}}, "b": 1}`},
@@ -134,8 +134,7 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// TestUninstallLeavesNothing takes out what install added on the way to the
-// entry, and nothing that was there before.
+// TestUninstallLeavesNothing removes what install added on the way to the entry, and nothing else.
 func TestUninstallLeavesNothing(t *testing.T) {
 	for name, tc := range map[string]struct{ client, original, want string }{
 		"no file, JSON": {"opencode", "", ""},
@@ -164,8 +163,8 @@ func TestUninstallLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestEnvironment has clients that pass on less than they have told which
-// variables the server needs, beside those that the user named.
+// TestEnvironment: for clients that filter the environment, the entry names the variables that the
+// server needs, besides the user's own.
 func TestEnvironment(t *testing.T) {
 	needs := server
 	needs.Args, needs.Env = []string{"serve"}, []string{"A_TOKEN", "XDG_CONFIG_HOME"}
@@ -270,7 +269,7 @@ func TestFilesThatAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestEntriesThatHoldMore has entries of toolhost's own to which the user has added something.
+// TestEntriesThatHoldMore has entries to which the user added something.
 func TestEntriesThatHoldMore(t *testing.T) {
 	const own = "[mcp_servers.toolhost]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n"
 	change, err := find(t, "codex").Uninstall("config.file", []byte("[tui]\na = 1\n\n"+own+"startup_timeout_sec = 20\n"),
@@ -291,7 +290,7 @@ func machine(system string, env map[string]string) clientconfig.Machine {
 		Env:  func(name string) string { return env[name] }}
 }
 
-// TestPlaces has the places from the clients' own documentation.
+// TestPlaces has the paths from the clients' documentation.
 func TestPlaces(t *testing.T) {
 	for id, want := range map[string][2]string{
 		"amp": {"/home/ada/.config/amp/settings.json", "/Users/ada/.config/amp/settings.json"},
@@ -384,8 +383,8 @@ func TestWrite(t *testing.T) {
 	require.Equal(t, fresh, clientconfig.Choose([]string{filepath.Join(dir, "none"), fresh}))
 }
 
-// TestUninstallRemovesWhatItEmpties removes a file that install has made, of every client,
-// and no file that was there. The last content is kept, since it may have been changed.
+// TestUninstallRemovesWhatItEmpties removes a file that install made, for every client, and no earlier
+// file. The last content is kept, since it may have been changed.
 func TestUninstallRemovesWhatItEmpties(t *testing.T) {
 	run := func(t *testing.T, file string, work func(before, original []byte) (*clientconfig.Change, error)) {
 		t.Helper()
@@ -417,7 +416,7 @@ func TestUninstallRemovesWhatItEmpties(t *testing.T) {
 			moved := server
 			moved.Command = "/elsewhere/toolhost"
 			install(server, fresh)
-			install(moved, fresh) // with a copy of its own
+			install(moved, fresh) // with a backup of its own
 			last, err := clientconfig.Read(fresh)
 			require.NoError(t, err)
 			uninstall(fresh)
@@ -435,9 +434,9 @@ func TestUninstallRemovesWhatItEmpties(t *testing.T) {
 	}
 }
 
-// FuzzInstall installs into any file that the client could read. What comes
-// out holds the entry and everything else (Install verifies that itself and
-// fails with code internal otherwise), and the entry can be taken out again.
+// FuzzInstall installs into any file that the client could read. The result holds the entry and
+// everything else (Install verifies that and fails with code internal otherwise), and the entry can be
+// removed again.
 func FuzzInstall(f *testing.F) {
 	ids := []string{"cursor", "codex", "opencode", "cline"}
 	for i, id := range ids {

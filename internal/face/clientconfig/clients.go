@@ -10,28 +10,29 @@ import (
 
 // Client is an MCP client whose configuration files are known.
 type Client struct {
-	// ID is what the command line calls it, Title what people do.
+	// ID is its name on the command line, Title its name for people.
 	ID, Title string
-	// StartsInProject is true if the client starts servers in the open project's directory.
+	// StartsInProject reports whether the client starts servers in the project's directory.
 	StartsInProject bool
-	// ProjectArg is what the client replaces by the project's directory in arguments; may be empty.
+	// ProjectArg is the placeholder that the client replaces by the project's directory in arguments,
+	// or "".
 	ProjectArg string
-	// ProjectArgForUser is true when that works in the user's own file, too.
+	// ProjectArgForUser reports whether that works in the user's own file too.
 	ProjectArgForUser bool
-	// After is what the user has to do for the change to take effect.
+	// After is what the user must do for the change to take effect.
 	After string
 
 	format  format
-	user    func(Machine) []string // candidates, the first that exists counts
-	project string                 // relative to the project, "" when there is none
+	user    func(Machine) []string // candidates; the first that exists counts
+	project string                 // relative to the project, or ""
 	path    func(data any, name string) []string
 	fields  func(data any, s Server) []field
-	env     func(names []string) field // nil where the environment is passed on
-	link    func(Server) string        // nil where there are no links
-	fresh   string                     // what a new file begins with
+	env     func(names []string) field // nil if the environment is passed on
+	link    func(Server) string        // nil if there are no links
+	fresh   string                     // initial content of a new file
 }
 
-// Machine is where the user's files are.
+// Machine locates the user's files.
 type Machine struct {
 	// OS is linux or darwin.
 	OS string
@@ -41,7 +42,7 @@ type Machine struct {
 	Env func(name string) string
 }
 
-// config is the directory for programs that follow the XDG rules on every system.
+// config returns the directory for programs that follow the XDG rules on every system.
 func (m Machine) config() string {
 	if dir := m.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -49,7 +50,7 @@ func (m Machine) config() string {
 	return filepath.Join(m.Home, ".config")
 }
 
-// application is the directory of configuration files of desktop programs.
+// application returns the directory for desktop programs' configuration.
 func (m Machine) application() string {
 	if m.OS == "darwin" {
 		return filepath.Join(m.Home, "Library", "Application Support")
@@ -65,16 +66,17 @@ func (m Machine) from(variable string, below ...string) string {
 	return filepath.Join(append([]string{m.Home}, below...)...)
 }
 
-// Printed reports whether toolhost prints the client's entry and leaves it to the user to add it.
+// Printed reports whether toolhost prints the client's entry for the user to add.
 func (c *Client) Printed() bool {
 	_, yaml := c.format.(yamlFile)
 	return yaml
 }
 
-// UserFiles are the paths of the user's configuration file, in order of preference; a new one goes to the first.
+// UserFiles returns the possible paths of the user's configuration file, in order of preference; a new
+// one goes to the first.
 func (c *Client) UserFiles(m Machine) []string { return c.user(m) }
 
-// ProjectFile is the configuration file of a project. Without one the error is a *tool.Error of
+// ProjectFile returns a project's configuration file. If there is none, the error is a *tool.Error of
 // code unsupported.
 func (c *Client) ProjectFile(project string) (string, error) {
 	if c.project == "" {

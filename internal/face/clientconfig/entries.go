@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Entry is a server of a client's that is toolhost.
+// Entry is a toolhost server in a client's file.
 type Entry struct {
-	// Name is the server's name in the client.
+	// Name is its name in the client.
 	Name string
 	// Command is the program that the client starts.
 	Command string
-	// Toolset is what it is told to offer, "" for the project's tools.
+	// Toolset is the toolset it offers, "" for the project's tools.
 	Toolset string
-	// Env are the environment variables that the entry names, sorted.
+	// Env names the environment variables of the entry, sorted.
 	Env []string
 }
 
-// Entries finds toolhost's entries of any name in a client's file. The error is a *tool.Error.
+// Entries returns toolhost's entries in a client's file. The error is a *tool.Error.
 func (c *Client) Entries(file string, text []byte) (found []Entry, err error) {
 	_, data, err := c.read(file, text)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Client) Entries(file string, text []byte) (found []Entry, err error) {
 	return found, nil
 }
 
-// commandOf is the program of an entry, whose form depends on the client.
+// commandOf returns an entry's program; the form depends on the client.
 func commandOf(entry map[string]any) string {
 	for _, key := range []string{"command", "cmd", "path", "transport"} {
 		switch value := entry[key].(type) {
@@ -54,7 +54,6 @@ func commandOf(entry map[string]any) string {
 	return ""
 }
 
-// toolsetOf is what follows --toolset among the arguments of an entry.
 func toolsetOf(entry map[string]any) string {
 	for _, key := range []string{"args", "command", "path", "transport"} {
 		if inner, ok := entry[key].(map[string]any); ok {
@@ -71,7 +70,6 @@ func toolsetOf(entry map[string]any) string {
 	return ""
 }
 
-// envOf are the variables that an entry passes on or sets.
 func (c *Client) envOf(entry map[string]any) (names []string) {
 	keys := []string{"env"}
 	if c.env != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/clientconfig"
 )
 
-// What install writes is found again, in the form of every client, under any
-// name, and nothing else is.
+// Entries finds what install writes, for every client, under any name, and nothing else.
 func TestEntriesOfEveryClient(t *testing.T) {
 	for _, client := range clientconfig.Clients() {
 		t.Run(client.ID, func(t *testing.T) {

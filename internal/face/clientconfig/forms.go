@@ -9,11 +9,10 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// patience is the time for a call, in seconds, for clients that would give up earlier. Builds and
-// tests take minutes.
+// patience is a call's time, in seconds, for clients with a short limit. Builds and tests take minutes.
 const patience = int64(600)
 
-// inHome returns files below the home directory, with slashes.
+// inHome returns files below the home directory. Names use slashes.
 func inHome(files ...string) func(Machine) []string {
 	return func(m Machine) (all []string) {
 		for _, file := range files {
@@ -23,7 +22,6 @@ func inHome(files ...string) func(Machine) []string {
 	}
 }
 
-// inConfig returns files in the XDG configuration directory.
 func inConfig(dir string, files ...string) func(Machine) []string {
 	return func(m Machine) (all []string) {
 		for _, file := range files {
@@ -33,20 +31,19 @@ func inConfig(dir string, files ...string) func(Machine) []string {
 	}
 }
 
-// inApplication returns a file among those of desktop programs.
 func inApplication(parts ...string) func(Machine) []string {
 	return func(m Machine) []string {
 		return []string{filepath.Join(append([]string{m.application()}, parts...)...)}
 	}
 }
 
-// names lists the names of variables that a client passes on.
+// names lists the variables that a client passes on.
 func names(key string) func([]string) field {
 	return func(names []string) field { return field{key: key, value: names, shared: true} }
 }
 
-// references sets variables to references to the client's own, in a form that is empty for an unset
-// one. Existing ones stay.
+// references sets variables to references to the client's own, in a form that is empty if unset.
+// Existing ones stay.
 func references(before, after string) func([]string) field {
 	return func(names []string) field {
 		var all members
@@ -57,17 +54,16 @@ func references(before, after string) func([]string) field {
 	}
 }
 
-// under is the path of an entry below one key.
 func under(key string) func(any, string) []string {
 	return func(_ any, name string) []string { return []string{key, name} }
 }
 
-// plain are the fields that most clients have.
+// plain returns the fields that most clients have.
 func plain(_ any, s Server) []field {
 	return []field{{key: "command", value: s.Command}, {key: "args", value: s.Args}}
 }
 
-// typed are the fields of clients that want to be told the transport.
+// typed returns the fields for clients that want the transport.
 func typed(_ any, s Server) []field {
 	return append([]field{{key: "type", value: "stdio"}}, plain(nil, s)...)
 }
@@ -81,12 +77,12 @@ func gooseFields(_ any, s Server) []field {
 	}
 }
 
-// zedFields has source for versions of Zed that require it for servers that are not extensions.
+// zedFields has source, which older versions of Zed require for servers that are not extensions.
 func zedFields(_ any, s Server) []field {
 	return append([]field{{key: "source", value: "custom"}}, plain(nil, s)...)
 }
 
-// opencodePath is mcp.NAME, or mcp.servers.NAME in a file of opencode 2's form.
+// opencodePath is mcp.NAME, or mcp.servers.NAME in opencode 2's form.
 func opencodePath(data any, name string) []string {
 	if opencode2(data) {
 		return []string{"mcp", "servers", name}
@@ -97,7 +93,7 @@ func opencodePath(data any, name string) []string {
 func opencode2(data any) bool {
 	servers, ok := at(data, []string{"mcp", "servers"})
 	_, isMap := servers.(map[string]any)
-	_, isServer := at(servers, []string{"command"}) // one that is named so
+	_, isServer := at(servers, []string{"command"}) // a server of that name
 	return ok && isMap && !isServer
 }
 
@@ -109,7 +105,7 @@ func opencodeFields(data any, s Server) []field {
 	return fields
 }
 
-// localFields are those of opencode 1 and of what was made of it.
+// localFields returns the fields for opencode 1 and its forks.
 func localFields(_ any, s Server) []field {
 	return []field{
 		{key: "type", value: "local"}, {key: "command", value: append([]string{s.Command}, s.Args...)},
@@ -117,7 +113,7 @@ func localFields(_ any, s Server) []field {
 	}
 }
 
-// clineFields has the transport apart.
+// clineFields nests the transport.
 func clineFields(_ any, s Server) []field {
 	return []field{{key: "transport", value: members(typed(nil, s))}, {key: "timeout", value: patience, initial: true}}
 }
@@ -138,8 +134,8 @@ func copilotFields(_ any, s Server) []field {
 // FiltersEnv reports whether the client passes on only the environment variables that the entry names.
 func (c *Client) FiltersEnv() bool { return c.env != nil }
 
-// Link is a link that adds the server to the client. Without links the error is a *tool.Error of
-// code unsupported.
+// Link returns a link that adds the server to the client. If the client has none, the error is a
+// *tool.Error of code unsupported.
 func (c *Client) Link(s Server) (string, error) {
 	if c.link == nil {
 		return "", tool.Errorf(tool.Unsupported, "%s takes no servers over from links", c.Title).
@@ -148,18 +144,16 @@ func (c *Client) Link(s Server) (string, error) {
 	return c.link(s), nil
 }
 
-// cursorLink has the entry in base64.
 func cursorLink(s Server) string {
 	entry := (&jsonText{}).renderFlat(members(typed(nil, s)))
 	return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + escape(s.Name) + "&config=" +
 		escape(base64.StdEncoding.EncodeToString([]byte(entry)))
 }
 
-// vscodeLink has the entry with its name in it.
 func vscodeLink(s Server) string {
 	entry := append([]field{{key: "name", value: s.Name}}, typed(nil, s)...)
 	return "vscode:mcp/install?" + escape((&jsonText{}).renderFlat(members(entry)))
 }
 
-// escape is JavaScript's encodeURIComponent, whose counterpart does not read + as a blank.
+// escape is JavaScript's encodeURIComponent, whose counterpart does not decode + as a space.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

@@ -38,7 +38,6 @@ func (jsonc) decode(text []byte) (any, error) {
 	return data, nil
 }
 
-// jsonText is a file that is being edited.
 type jsonText struct {
 	text    []byte
 	newline string
@@ -69,7 +68,7 @@ func openJSON(text []byte) (*jsonText, *hujson.Object, error) {
 	return j, object, nil
 }
 
-// indent is the white space before offset in its line, "" if there is other text.
+// indent returns the white space before offset in its line, "" if there is other text.
 func (j *jsonText) indent(offset int) string {
 	start := bytes.LastIndexByte(j.text[:offset], '\n') + 1
 	lead := j.text[start:offset]
@@ -79,7 +78,6 @@ func (j *jsonText) indent(offset int) string {
 	return string(lead)
 }
 
-// lineIndent is the white space that begins the line of offset.
 func (j *jsonText) lineIndent(offset int) string {
 	line := j.text[bytes.LastIndexByte(j.text[:offset], '\n')+1 : offset]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
@@ -108,7 +106,7 @@ func (jsonc) set(text []byte, path []string, fields []field) ([]byte, error) {
 	return text, nil
 }
 
-// setJSON sets one value, making the objects on the way.
+// setJSON sets a value, making objects on the way.
 func setJSON(text []byte, path []string, value any) ([]byte, error) {
 	j, object, err := openJSON(text)
 	if err != nil {
@@ -173,7 +171,7 @@ func (j *jsonText) insert(o *hujson.Object, start int, key string, value any) []
 	if own := j.indent(o.Members[0].Name.StartOffset); own != "" {
 		inner = own
 	}
-	tail := string(j.text[last.EndOffset:end]) // comments, and the trailing comma if any
+	tail := string(j.text[last.EndOffset:end]) // comments, and any trailing comma
 	before, after := ",", ""
 	if j.endsInComma(last) {
 		before, after = "", ","
@@ -188,15 +186,12 @@ func (j *jsonText) insert(o *hujson.Object, start int, key string, value any) []
 	return splice(j.text, last.EndOffset, end, text+j.newline+outer)
 }
 
-// endsInComma reports whether a comma follows the last value of an object.
 func (j *jsonText) endsInComma(last hujson.Value) bool {
 	return j.text[last.EndOffset+len(last.AfterExtra)] == ','
 }
 
-// trailing is the white space at the end of s.
 func trailing(s string) string { return s[len(strings.TrimRight(s, " \t")):] }
 
-// objectEnd is the offset of the brace that ends an object.
 func (j *jsonText) objectEnd(o *hujson.Object, start int) int {
 	if len(o.Members) == 0 {
 		return start + 1 + len(o.AfterExtra)
@@ -208,7 +203,7 @@ func (j *jsonText) objectEnd(o *hujson.Object, start int) int {
 	return last.EndOffset + len(o.AfterExtra)
 }
 
-// render writes a value over several lines; indent begins the line it is in.
+// render writes a value over several lines; indent begins its line.
 func (j *jsonText) render(value any, indent string) string {
 	object, ok := value.(members)
 	if !ok {
@@ -288,7 +283,7 @@ func (j *jsonText) cut(o *hujson.Object, start, i int) []byte {
 		to = comma + 1
 	case hasComma: // a comment between value and comma stays
 		return splice(splice(j.text, comma, comma+1, ""), from, to, "")
-	case i > 0: // the last one: the comma before it goes
+	case i > 0: // the last one: remove the comma before it
 		before := o.Members[i-1].Value
 		at := before.EndOffset + len(before.AfterExtra)
 		return splice(j.cutLine(from, to), at, at+1, "")
@@ -301,7 +296,7 @@ func (j *jsonText) cut(o *hujson.Object, start, i int) []byte {
 	return j.cutLine(from, to)
 }
 
-// cutLine removes a part of the text, and the line if left empty.
+// cutLine removes text, and its line if left empty.
 func (j *jsonText) cutLine(from, to int) []byte {
 	lead := len(bytes.TrimRight(j.text[:from], " \t"))
 	rest := j.text[to:]

@@ -14,17 +14,17 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// ownTools are a client's own tools that do what toolhost's do, and the setting to turn them off: a
-// list of names, or with flags an object in which each is false.
+// ownTools are a client's tools that toolhost replaces, and the setting that turns them off: a list of
+// names, or with flags an object of false values.
 type ownTools struct {
 	names   []string
 	path    []string
 	flags   bool
-	user    func(Machine) string // nil for the file of the servers
+	user    func(Machine) string // nil means the servers' file
 	project string
 }
 
-// ownSuffix ends the name of SwitchOff's copy of the earlier file.
+// ownSuffix ends the name of SwitchOff's backup.
 const ownSuffix = ".with-own-tools"
 
 // claudeTools are Claude Code's names of its tools, googleTools those of Gemini CLI and its forks.
@@ -34,7 +34,7 @@ var (
 		"grep_search", "search_file_content", "list_directory", "web_fetch"}
 )
 
-// ownToolsOf are those of the clients that have such a setting, by their IDs.
+// ownToolsOf maps client IDs to their settings.
 var ownToolsOf = map[string]ownTools{
 	"claude-code": {names: claudeTools, path: []string{"permissions", "deny"},
 		user: func(m Machine) string {
@@ -49,17 +49,17 @@ var ownToolsOf = map[string]ownTools{
 		path: []string{"tools"}, flags: true},
 }
 
-// OwnTools is the setting of a client that switches off its own tools.
+// OwnTools is a client's setting that turns off its own tools.
 type OwnTools struct {
-	// File is where the setting is, Setting its name, and Names the tools.
+	// File has the setting, Setting is its name, and Names are the tools.
 	File, Setting string
 	Names         []string
 
 	how ownTools
 }
 
-// OwnTools returns the client's setting: in the project's file, or the user's if project is "". servers is the
-// file of the servers. Without a setting the error is a *tool.Error of code unsupported.
+// OwnTools returns the client's setting: in the project's file, or the user's if project is "". servers
+// is the servers' file. Without a setting the error is a *tool.Error of code unsupported.
 func (c *Client) OwnTools(m Machine, project, servers string) (*OwnTools, error) {
 	how, ok := ownToolsOf[c.ID]
 	if !ok {
@@ -75,7 +75,7 @@ func (c *Client) OwnTools(m Machine, project, servers string) (*OwnTools, error)
 	return o, nil
 }
 
-// off returns a file in which the tools are off.
+// off returns the file with the tools turned off.
 func (o *OwnTools) off(text []byte) ([]byte, error) {
 	data, err := jsonc{}.decode(text)
 	if err != nil {
@@ -112,7 +112,7 @@ func (o *OwnTools) off(text []byte) ([]byte, error) {
 	return text, err
 }
 
-// Off reports whether all of the tools are off.
+// Off reports whether all the tools are off.
 func (o *OwnTools) Off() bool {
 	text, err := Read(o.File)
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *OwnTools) Off() bool {
 	return err == nil && bytes.Equal(off, text)
 }
 
-// SwitchOff switches the tools off. The file as it was is kept beside it.
+// SwitchOff turns the tools off and keeps a backup of the file.
 func (o *OwnTools) SwitchOff() error {
 	text, err := Read(o.File)
 	if err != nil {
@@ -148,7 +148,7 @@ func (o *OwnTools) SwitchOff() error {
 		return failed("write", o.File, err)
 	}
 	takeBack := func(error) {}
-	if _, err := os.Stat(file + ownSuffix); err != nil { // one is that of the first time
+	if _, err := os.Stat(file + ownSuffix); err != nil { // keep the first backup
 		if takeBack, err = keep(file, ownSuffix, text); err != nil {
 			return failed("write", o.File+ownSuffix, err)
 		}
@@ -197,7 +197,7 @@ func (o *OwnTools) SwitchOn() (done bool, err error) {
 	return true, os.Remove(file + ownSuffix)
 }
 
-// on removes the names that SwitchOff added from a file that has changed since.
+// on removes the names that SwitchOff added, from a file changed since.
 func (o *OwnTools) on(text, was []byte) ([]byte, error) {
 	now, err := jsonc{}.decode(text)
 	if err != nil {
@@ -241,7 +241,7 @@ func (o *OwnTools) on(text, was []byte) ([]byte, error) {
 	return setJSON(text, o.how.path, append([]string{}, left...))
 }
 
-// removed removes the list, and objects left empty that were not there before.
+// removed removes the list, and objects left empty that did not exist before.
 func (o *OwnTools) removed(text []byte, before any) ([]byte, error) {
 	for n := len(o.how.path); n > 0; n-- {
 		now, err := jsonc{}.decode(text)
@@ -260,10 +260,10 @@ func (o *OwnTools) removed(text []byte, before any) ([]byte, error) {
 	return text, nil
 }
 
-// verbatim is a value as it is written in a file.
+// verbatim is a value as written in a file.
 type verbatim string
 
-// rawAt is the value at a path as written, "" if missing.
+// rawAt returns the value at a path as written, "" if missing.
 func rawAt(text []byte, path []string) string {
 	_, object, err := openJSON(text)
 	for i, key := range path {

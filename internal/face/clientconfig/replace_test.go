@@ -69,7 +69,7 @@ func TestOwnTools(t *testing.T) {
 	assert.Equal(t, "/p/.claude/settings.json", own.File)
 }
 
-// What somebody has changed since stays, and the setting is as it was.
+// Later changes stay, and the setting is as it was.
 func TestOwnToolsOfAFileThatHasChanged(t *testing.T) {
 	client, err := clientconfig.Find("claude-code")
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ func Clients() []*Client {
 	return all
 }
 
-// terminalClients are those that people start in a project.
+// terminalClients are started in a project.
 func terminalClients() []*Client {
 	return []*Client{
 		{

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/obeyed"
 )
 
-// What clients start servers by in a project, no tool may write.
+// No tool may write a project's files from which clients start servers.
 func TestProjectFilesAreObeyed(t *testing.T) {
 	for _, client := range Clients() {
 		if client.project != "" {

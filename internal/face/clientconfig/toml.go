@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// tomlFile is TOML. An entry is a table of toolhost's own, appended to the file, and changed or
-// removed while it reads as toolhost writes it.
+// tomlFile is TOML. An entry is a table of toolhost's own, appended to the file, and changed or removed
+// only while it reads as toolhost writes it.
 type tomlFile struct{}
 
 func (tomlFile) decode(text []byte) (any, error) {
@@ -28,10 +28,10 @@ func (tomlFile) decode(text []byte) (any, error) {
 	return data, nil
 }
 
-// tomlKeys are the keys of an entry that toolhost writes, in order.
+// tomlKeys are the keys that toolhost writes, in order.
 var tomlKeys = [...]string{"command", "args", "env_vars"}
 
-// tomlBlock writes an entry, without its last line end.
+// tomlBlock returns an entry without its last line end.
 func tomlBlock(path []string, values map[string]any, newline string) string {
 	names := make([]string, len(path))
 	for i, key := range path {
@@ -46,7 +46,7 @@ func tomlBlock(path []string, values map[string]any, newline string) string {
 	return strings.Join(lines, newline)
 }
 
-// find returns the place of the entry's block, and its values; exists is false without one.
+// find returns the place of the entry's block and its values; exists is false if there is none.
 func (f tomlFile) find(text []byte, path []string) (start int, block string,
 	values map[string]any, exists bool, err error) {
 	data, err := f.decode(text)
@@ -105,7 +105,7 @@ func (f tomlFile) set(text []byte, path []string, fields []field) ([]byte, error
 	return text, nil
 }
 
-// remove removes the block, with lines that were added to its table and the blank line before, or after, it.
+// remove removes the block, lines added to its table, and the blank line before, or after, it.
 func (f tomlFile) remove(text []byte, path []string) ([]byte, error) {
 	start, block, _, _, err := f.find(text, path)
 	if err != nil {
@@ -113,14 +113,14 @@ func (f tomlFile) remove(text []byte, path []string) ([]byte, error) {
 	}
 	newline := lineEnd(text)
 	before, after := string(text[:start]), strings.TrimPrefix(string(text[start+len(block):]), newline)
-	for { // settings of the client's that somebody has added to the table go with it
+	for { // with settings that others added to the table
 		line, rest, _ := strings.Cut(after, "\n")
 		if line = strings.TrimSpace(line); line == "" || line[0] == '[' || line[0] == '#' {
 			break
 		}
 		after = rest
 	}
-	for line := range strings.Lines(after) { // a setting further below would become one of the table before
+	for line := range strings.Lines(after) { // a setting further below would move to the table before
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			if line[0] != '[' {
 				return nil, errHoldsMore
@@ -160,7 +160,7 @@ func tomlKey(key string) string {
 	return quoteJSON(key)
 }
 
-// tomlValue writes a text or a list of texts. A JSON string is a TOML basic string.
+// tomlValue returns a string or list of strings as TOML. A JSON string is a TOML basic string.
 func tomlValue(value any) string {
 	var parts []string
 	switch value := value.(type) {

@@ -11,10 +11,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/inplace"
 )
 
-// BackupSuffix ends the name of Write's copy of the earlier file.
+// BackupSuffix ends the name of Write's backup.
 const BackupSuffix = ".before-toolhost"
 
-// Choose returns the first of files that exists, or else the first.
+// Choose returns the first file that exists, or else the first.
 func Choose(files []string) string {
 	for _, file := range files {
 		if _, err := os.Stat(file); err == nil {
@@ -24,7 +24,7 @@ func Choose(files []string) string {
 	return files[0]
 }
 
-// Read returns the content of a file, nil if missing. The error is a *tool.Error.
+// Read returns a file's content, nil if missing. The error is a *tool.Error.
 func Read(file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	switch {
@@ -36,7 +36,7 @@ func Read(file string) ([]byte, error) {
 	return text, nil
 }
 
-// ReadOriginal returns the content of a file before Write's last change, nil if there was no file.
+// ReadOriginal returns a file's content before Write's last change, nil if there was no file.
 func ReadOriginal(file string) ([]byte, error) {
 	real, err := target(file)
 	if err != nil {
@@ -45,9 +45,9 @@ func ReadOriginal(file string) ([]byte, error) {
 	return Read(real + BackupSuffix)
 }
 
-// Write writes a change atomically, through symlinks, with the file's permissions. The old file is
-// kept under its name and BackupSuffix, if it is to be removed too. If the file has changed meanwhile,
-// nothing is written and the error is of code conflict. The error is a *tool.Error.
+// Write writes a change atomically, through symlinks, with the file's permissions, and keeps a backup
+// of the old file (BackupSuffix), also if it is removed. If the file has changed meanwhile, nothing is
+// written and the error is of code conflict. The error is a *tool.Error.
 func (c *Change) Write() error {
 	file, err := target(c.File)
 	if err != nil {
@@ -85,8 +85,8 @@ func (c *Change) Write() error {
 	return nil
 }
 
-// keep copies a file beside it. takeBack undoes that, unless the error of writing the file says
-// that the copy is needed.
+// keep makes a backup. takeBack undoes that, unless the error of writing the file says that the backup
+// is needed.
 func keep(file, suffix string, text []byte) (takeBack func(error), err error) {
 	backup := file + suffix
 	was, readErr := os.ReadFile(backup)
@@ -106,7 +106,7 @@ func keep(file, suffix string, text []byte) (takeBack func(error), err error) {
 	}, nil
 }
 
-// target follows symlinks, to a file that need not exist.
+// target follows symlinks to a file that need not exist.
 func target(file string) (string, error) {
 	real, err := filepath.EvalSymlinks(file)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func target(file string) (string, error) {
 	}
 	link, err := os.Readlink(file)
 	if err != nil {
-		return file, nil // there is nothing at all
+		return file, nil // no link either
 	}
 	if !filepath.IsAbs(link) {
 		link = filepath.Join(filepath.Dir(file), link)

@@ -10,10 +10,9 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// yamlFile is YAML, which is read and not edited: the user adds the entry by hand.
+// yamlFile is YAML, which is read but not edited: the user adds the entry by hand.
 //
-// With list set, the entries are items of a list, and the field name tells
-// them apart.
+// With list set, the entries are items of a list, identified by the field name.
 type yamlFile struct{ list bool }
 
 func (f yamlFile) decode(text []byte) (any, error) {
@@ -31,7 +30,7 @@ func (f yamlFile) decode(text []byte) (any, error) {
 	return data, nil
 }
 
-// named returns the items of a list by their names, or else by their places.
+// named returns a list's items by name, or else by place.
 func named(items []any) map[string]any {
 	all := make(map[string]any)
 	for i, item := range items {
@@ -45,7 +44,7 @@ func named(items []any) map[string]any {
 	return all
 }
 
-// set adds the entry to what begins a new file.
+// set adds the entry to the initial content of a file.
 func (f yamlFile) set(text []byte, path []string, fields []field) ([]byte, error) {
 	var b strings.Builder
 	b.Write(text)
@@ -81,7 +80,7 @@ func (yamlFile) remove([]byte, []string) ([]byte, error) { return nil, errNoYAML
 
 var plainYAML = matching.Lazy(`^[A-Za-z/][A-Za-z0-9_./ ,-]*$`)
 
-// yamlString writes a text without quotes if that is unambiguous. A JSON string is a YAML one.
+// yamlString returns a string without quotes if that is unambiguous. A JSON string is a YAML one.
 func yamlString(s string) string {
 	if plainYAML().MatchString(s) && s == strings.TrimSpace(s) {
 		var back any

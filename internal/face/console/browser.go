@@ -15,11 +15,11 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// leads are files that lead the user's browser to an address. All programs of the machine can read
-// a command line, but not a file of mode 0600 out of the tools' reach.
+// leads match the files that lead the user's browser to an address. All programs of the machine can
+// read a command line, but not a file of mode 0600 out of the tools' reach.
 const leads = "open-*.html"
 
-// BrowserExpected reports whether a browser can be started here.
+// BrowserExpected reports whether a browser can likely be started.
 func BrowserExpected(getenv func(string) string) bool {
 	switch runtime.GOOS {
 	case "darwin":
@@ -28,8 +28,8 @@ func BrowserExpected(getenv func(string) string) bool {
 	return getenv("DISPLAY") != "" || getenv("WAYLAND_DISPLAY") != ""
 }
 
-// OpenBrowser opens an address of Address in the user's browser, by a file that is removed when the
-// address has been used. It does not wait; failed is called if nothing could be opened.
+// OpenBrowser opens an address of Address in the user's browser, by a file that is removed once used.
+// It does not wait; failed is called if nothing could be opened.
 func (s *Server) OpenBrowser(address string, failed func(error)) {
 	path, err := writeLead(strings.Replace(address, "/#", entrancePath+"#", 1))
 	if err != nil {
@@ -78,7 +78,7 @@ func writeLead(address string) (path string, err error) {
 	return f.Name(), nil
 }
 
-// openFile opens a file in the user's browser, which goes on without the console.
+// openFile opens a file in the user's browser, which outlives the console.
 func openFile(path string) error {
 	program := "xdg-open"
 	if runtime.GOOS == "darwin" {

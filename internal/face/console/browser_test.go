@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// opener puts a program that stands for the user's browser first in PATH.
+// opener puts a program in place of the user's browser first in PATH.
 func opener(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func opener(t *testing.T, script string) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// leadOf is the only file that leads to a console, "" where there is none.
+// leadOf returns the only file that leads to a console, or "".
 func leadOf(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "toolhost", "console", "*"))
@@ -38,8 +38,8 @@ func leadOf(t *testing.T) string {
 	return files[0]
 }
 
-// The file that leads a browser here is the user's alone, and goes as soon as its
-// code counts no longer, whatever ends it.
+// The file that leads a browser here has mode 0600, and is removed as soon as its code is invalid, for
+// any reason.
 func TestLeads(t *testing.T) {
 	for name, end := range map[string]func(s *Server, code string){
 		"used": func(s *Server, code string) {
@@ -73,7 +73,7 @@ func TestLeads(t *testing.T) {
 	}
 }
 
-// A code that somebody has used before the file was written leaves none.
+// A code used before the file was written leaves no file.
 func TestLeadToAUsedCode(t *testing.T) {
 	s := at(t)
 	s.browse = func(string) error { return nil }
@@ -86,7 +86,7 @@ func TestLeadToAUsedCode(t *testing.T) {
 	assert.False(t, s.guard.leads())
 }
 
-// What a killed console has left is removed by the next, not what another uses.
+// A killed console's files are removed by the next, but not those in use.
 func TestLeadsThatWereLeft(t *testing.T) {
 	s := at(t)
 	s.browse = func(string) error { return nil }
@@ -103,8 +103,7 @@ func TestLeadsThatWereLeft(t *testing.T) {
 	assert.FileExists(t, fresh)
 }
 
-// That a browser cannot be opened is said; the address opens the console all
-// the same.
+// A failure to open a browser is reported; the address still works.
 func TestBrowserThatFails(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T){
 		"fails":      func(t *testing.T) { opener(t, "exit 3\n") },
@@ -126,8 +125,7 @@ func TestBrowserThatFails(t *testing.T) {
 	}
 }
 
-// Where a file leads is answered for a browser's own window alone, and as long as
-// the file is there.
+// The entrance answers only a browser's own window, and only while the file exists.
 func TestEntrance(t *testing.T) {
 	s := at(t)
 	s.browse = func(string) error { return nil }

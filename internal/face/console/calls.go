@@ -20,15 +20,14 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// How many calls one answer has.
+// Bounds of one answer's calls.
 const (
 	someCalls = 200
 	mostCalls = 1000
-	// mostAbout is how much a line says of what a call is about.
+	// mostAbout bounds ranCall.About, in columns.
 	mostAbout = 120
 )
 
-// ranCall is a call of the record, in a line.
 type ranCall struct {
 	Space   string  `json:"space"`
 	Root    string  `json:"root"`
@@ -43,7 +42,7 @@ type ranCall struct {
 	Waited  float64 `json:"waited,omitempty"`
 	Client  string  `json:"client,omitempty"`
 	Files   int     `json:"files,omitempty"`
-	says    bool    // what the filter asked for
+	says    bool    // matches the filter's text
 }
 
 func (s *Server) listSpaces(w http.ResponseWriter, _ *http.Request) error {
@@ -58,7 +57,6 @@ func (s *Server) listSpaces(w http.ResponseWriter, _ *http.Request) error {
 	return give(w, lines, nil)
 }
 
-// chosenSpaces are the workspace that a request names, or all.
 func (s *Server) chosenSpaces(r *http.Request) ([]*space, error) {
 	id := r.FormValue("space")
 	if id == "" {
@@ -68,10 +66,9 @@ func (s *Server) chosenSpaces(r *http.Request) ([]*space, error) {
 	return []*space{found}, err
 }
 
-// searchTime bounds the search for a text in one request; the next goes on from there.
+// searchTime bounds a text search in one request; the next one continues.
 const searchTime = 250 * time.Millisecond
 
-// callsAsked is what a request for calls chooses.
 func callsAsked(r *http.Request) (filter record.Filter, text string, err error) {
 	filter = record.Filter{Session: r.FormValue("session"), Tool: r.FormValue("tool"), Status: r.FormValue("status"),
 		Path: r.FormValue("path"), Last: someCalls}
@@ -89,7 +86,7 @@ func callsAsked(r *http.Request) (filter record.Filter, text string, err error) 
 	return filter, strings.ToLower(r.FormValue("text")), err
 }
 
-// listCalls serves the last calls before a time, newest first, and how far back it has looked.
+// listCalls serves the last calls before a time, newest first, and how far back it searched.
 func (s *Server) listCalls(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {
@@ -124,7 +121,6 @@ func (s *Server) listCalls(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// callsOf returns the last calls of workspaces, newest first.
 func callsOf(ctx context.Context, spaces []*space, filter record.Filter) ([]ranCall, error) {
 	all := []ranCall{}
 	for _, found := range spaces {
@@ -151,7 +147,7 @@ func ranLine(found *space, c *record.Call) ranCall {
 var aboutNames = []string{"path", "file_path", "absolute_path", "filePath", "command", "args", "pattern", "query", "url",
 	"name"}
 
-// about is the parameter that best describes a call, "" if unknown.
+// about returns the parameter that best describes a call, "" if unknown.
 func about(params json.RawMessage) string {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(params, &values) != nil {
@@ -168,19 +164,19 @@ func about(params json.RawMessage) string {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// callPage is all that is shown of a call.
+// callPage is a call with all details.
 type callPage struct {
 	ranCall
 	Facts  json.RawMessage `json:"facts,omitempty"`
 	Params []show.PartText `json:"params,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Plan   json.RawMessage `json:"plan,omitempty"`
-	// JSON and CLI make the call again, exactly; all that is not ASCII is escaped.
+	// JSON and CLI repeat the call exactly; non-ASCII is escaped.
 	JSON string `json:"json,omitempty"`
 	CLI  string `json:"cli,omitempty"`
-	// Rule is a rule of agent.hcl that allows exactly this call.
+	// Rule is a rule for agent.hcl that allows exactly this call.
 	Rule string `json:"rule,omitempty"`
-	// Pieces are the sizes, in bytes, of what is too large to be sent whole.
+	// Pieces are the sizes, in bytes, of contents too large to be sent whole.
 	Pieces   map[string]int `json:"pieces,omitempty"`
 	Problems []string       `json:"problems,omitempty"`
 	Events   []string       `json:"events,omitempty"`
@@ -215,7 +211,7 @@ func (s *Server) showCall(w http.ResponseWriter, r *http.Request) error {
 	return give(w, page, nil)
 }
 
-// whole is a content as it is shown, or nothing where it is sent in pieces.
+// whole returns the content, or nil if it is sent in pieces.
 func (p *callPage) whole(name string, data json.RawMessage) json.RawMessage {
 	if len(data) > mostWhole {
 		p.Pieces[name] = len(data)
@@ -229,7 +225,7 @@ func (p *callPage) whole(name string, data json.RawMessage) json.RawMessage {
 	return shown
 }
 
-// again sets how the call is repeated.
+// again sets how to repeat the call.
 func (p *callPage) again(d *record.Detail) {
 	p.Call = show.Fit(show.Call(d.Tool, d.Params), mostLine)
 	p.JSON = plain(d.Params)
@@ -238,14 +234,13 @@ func (p *callPage) again(d *record.Detail) {
 	p.Rule = ruleText(policy.Exactly("", d.Tool, d.Params))
 }
 
-// ruleText is a rule as agent.hcl has it.
 func ruleText(rule policy.Rule) string {
 	return fmt.Sprintf("policy {\n  rule %s {\n    tool   = %s\n    params = %s\n    action = %s\n  }\n}\n",
 		hclText(rule.Name),
 		hclText(rule.Tool), hclText(rule.Params), hclText(string(rule.Action)))
 }
 
-// hclText is a text as HCL has it, in ASCII alone.
+// hclText quotes a text for HCL, in ASCII only.
 func hclText(text string) string {
 	var b strings.Builder
 	for _, c := range text {
@@ -260,11 +255,11 @@ func hclText(text string) string {
 			fmt.Fprintf(&b, `\U%08x`, c)
 		}
 	}
-	// Nothing in it is a template.
+	// No templates.
 	return `"` + strings.NewReplacer("${", "$${", "%{", "%%{").Replace(b.String()) + `"`
 }
 
-// plain is JSON in ASCII alone: the same value, and nothing in it hides.
+// plain returns the same JSON in ASCII only, so that nothing is hidden.
 func plain(data json.RawMessage) string {
 	var b strings.Builder
 	for _, c := range string(compacted(data)) {
@@ -281,7 +276,8 @@ func plain(data json.RawMessage) string {
 	return b.String()
 }
 
-// callNamed returns the flags that select exactly one call: a client's name of a call must not be a flag.
+// callNamed returns the flags that select one call: an ID chosen by a client must not be read as a
+// flag.
 func callNamed(session, id string) ([]string, error) {
 	if err := record.ValidSession(session); err != nil {
 		return nil, err
@@ -292,13 +288,13 @@ func callNamed(session, id string) ([]string, error) {
 	return []string{"--json", "--session=" + session, "--call=" + id}, nil
 }
 
-// changed is what a call changed in files.
+// changed describes what a call changed in files.
 type changed struct {
-	// Diff is from what the files held before the call to what the call left.
+	// Diff compares the files before and after the call.
 	Diff string `json:"diff,omitempty"`
-	// UndoneBy is the call that took it back.
+	// UndoneBy is the call that undid it.
 	UndoneBy string `json:"undone_by,omitempty"`
-	// Since are the files that somebody has changed since.
+	// Since lists the files changed since.
 	Since []string `json:"since,omitempty"`
 }
 
@@ -317,13 +313,13 @@ func (s *Server) showDiff(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if c.UndoneBy == "" {
-		// Where it cannot be compared with what is there now, the call's own diff stands.
+		// If the present content cannot be compared, the call's own diff stands.
 		_ = s.askJSON(r.Context(), found, nil, &struct{ Since *[]string }{&c.Since}, append([]string{"diff"}, flags...)...)
 	}
 	return give(w, shownJSON(tool.MustMarshal(c)), nil)
 }
 
-// scope selects changes: of a call, of a session, or of all calls since a time; and files, all if empty.
+// scope selects changes: of a call, a session, or all calls since a time; and files, all if empty.
 type scope struct {
 	Space   string   `json:"space"`
 	Session string   `json:"session"`
@@ -364,13 +360,13 @@ func (c scope) flags() (flags []string, err error) {
 	return flags, nil
 }
 
-// undoing is an undo or a redo that somebody wants to see, or wants.
+// undoing requests an undo or a redo.
 type undoing struct {
 	scope
 	Redo bool `json:"redo"`
-	// Conflicts is what happens to files changed since: "", which refuses, "skip" or "ours".
+	// Conflicts is the treatment of files changed since: "" refuses, else "skip" or "ours".
 	Conflicts string `json:"conflicts"`
-	// Shown is the digest of the plan that was shown; without one it is only shown.
+	// Shown is the digest of the plan that was shown; empty only shows it.
 	Shown string `json:"shown"`
 }
 
@@ -390,8 +386,8 @@ func (u undoing) args() ([]string, error) {
 	return args, err
 }
 
-// showNet serves the remaining changes of a scope: a diff for each file, from its content before
-// the first call to now.
+// showNet serves the remaining changes of a scope: a diff for each file, from before the first call to
+// now.
 func (s *Server) showNet(w http.ResponseWriter, r *http.Request) error {
 	c := scope{Space: r.FormValue("space"), Session: r.FormValue("session"), Since: r.FormValue("since")}
 	found, err := s.spaces.find(c.Space)
@@ -409,7 +405,7 @@ func (s *Server) showNet(w http.ResponseWriter, r *http.Request) error {
 	return give(w, shownJSON(out), err)
 }
 
-// undo shows what an undo would do, and does it where that was shown.
+// undo shows what an undo would do, and does it if that was shown.
 func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
 	var u undoing
 	if err := given(r, &u); err != nil {
@@ -444,8 +440,8 @@ func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
 	return give(w, map[string]any{"done": shownJSON(done)}, err)
 }
 
-// conflictIn returns the diffs in toolhost's error: from what the call left to now, and from there
-// to what undo would restore.
+// conflictIn returns the diffs in toolhost's error: from what the call left to now, and from now to
+// what undo would restore.
 func conflictIn(out []byte) (since, back string) {
 	var told struct {
 		Error struct {
@@ -459,7 +455,6 @@ func conflictIn(out []byte) (since, back string) {
 	return told.Error.Details.Since, told.Error.Details.Back
 }
 
-// listChanges serves the calls that changed files, newest first.
 func (s *Server) listChanges(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a client has named its call, or somebody types, is no flag of its own.
+// A client's or user's ID of a call is never a flag.
 func TestCallsAreNamedByOneFlag(t *testing.T) {
 	flags, err := callNamed("cli", "--all")
 	require.NoError(t, err)
@@ -24,8 +24,7 @@ func TestCallsAreNamedByOneFlag(t *testing.T) {
 	assert.Equal(t, []string{"undo", "--json", "--session=cli", "--call=x", "--redo", "--ours"}, args)
 }
 
-// An undo is of one file, or of all calls since a time, and of nothing that is no
-// file and no time.
+// An undo is of one file, or of all calls since a time; invalid files and times are refused.
 func TestUndoArgs(t *testing.T) {
 	args, err := undoing{scope: scope{Session: "cli", ID: "x", Paths: []string{"--all"}}}.args()
 	require.NoError(t, err)
@@ -40,7 +39,7 @@ func TestUndoArgs(t *testing.T) {
 	}
 }
 
-// The JSON to copy is the same value in ASCII alone.
+// The JSON to copy is the same value in ASCII.
 func TestPlain(t *testing.T) {
 	for _, text := range []string{"", "a'b", "\u202e\u200b\u00ad", "\U0001f600\U000e0041", "\x7f\u0085",
 		"tab\tline\n"} {
@@ -52,7 +51,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Texts of results and errors, and the names in them, hide nothing.
+// Texts of results and errors, and names in them, hide nothing.
 func TestShownJSON(t *testing.T) {
 	hostile := "<img src=x onerror=alert(1)>\u202e\x1b[2J\u200b"
 	data, err := json.Marshal(map[string]any{hostile: []any{hostile, map[string]string{"a": hostile}}, "n": 1e3})

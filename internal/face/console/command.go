@@ -16,16 +16,16 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// Bounds of what toolhost is asked.
+// Bounds of running toolhost.
 const (
 	askTime   = 2 * time.Minute
 	mostAsked = 64 << 20
 )
 
-// asking bounds the programs that run at the same time.
+// asking bounds the programs running at the same time.
 var asking = proc.NewLimit(4)
 
-// ask runs toolhost in a workspace and returns its output, or its own error.
+// ask runs toolhost in a workspace and returns its output, or its error.
 func (s *Server) ask(ctx context.Context, found *space, flags []string, stdin []byte, args ...string) ([]byte, int,
 	error) {
 	return s.askWithin(ctx, asking, found, flags, stdin, args...)
@@ -51,7 +51,6 @@ func (s *Server) askWithin(ctx context.Context, limit *proc.Limit, found *space,
 	return out, result.ExitCode, toldError(out, result.Stderr.String(), args[0])
 }
 
-// toldError is the error that toolhost has printed, as JSON or as text.
 func toldError(out []byte, printed, command string) error {
 	var told struct {
 		Error *struct {
@@ -67,7 +66,7 @@ func toldError(out []byte, printed, command string) error {
 		Suggest("Run it in a terminal in this workspace.")
 }
 
-// askJSON is ask for what toolhost prints as JSON.
+// askJSON is ask for JSON output.
 func (s *Server) askJSON(ctx context.Context, found *space, flags []string, v any, args ...string) error {
 	out, _, err := s.ask(ctx, found, flags, nil, args...)
 	if err != nil {
@@ -89,7 +88,7 @@ func digestOf(parts ...[]byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// shownJSON is JSON with every text in it, names too, made harmless.
+// shownJSON makes every text in JSON harmless, names too.
 func shownJSON(data json.RawMessage) json.RawMessage {
 	var v any
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -9,10 +9,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// mostConfig bounds the agent.hcl that is shown.
+// mostConfig bounds the agent.hcl shown.
 const mostConfig = 1 << 20
 
-// showConfig serves a workspace's agent.hcl, its mistakes, and what an approval would allow.
+// showConfig serves a workspace's agent.hcl, its errors, and what an approval would allow.
 func (s *Server) showConfig(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {

@@ -1,9 +1,7 @@
-// Package console is the server of toolhost console: a page on 127.0.0.1 that
-// shows what waits for a person and what ran, in all workspaces of this user.
+// Package console is the server of toolhost console: a page on 127.0.0.1 that shows what waits for the
+// user and what ran, in all the user's workspaces.
 //
-// Everything that a page asks for goes through one guard and one table of
-// routes: what is not in the table, or lacks what the table demands, is refused.
-// What needs a project (what a call would do, its tools) is asked of the
-// program toolhost, as a person would on the command line; the calls that wait,
-// the record and what the user decides are read and written here.
+// Every request goes through one guard and one table of routes: what is not in the table, or lacks what
+// it demands, is refused. The program toolhost answers questions about a project (its tools, what a
+// call would do); waiting calls, the record and the user's decisions are read and written here.
 package console

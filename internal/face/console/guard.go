@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// kind is what a request has to bring. Each demands what those before it do not; there is no other.
+// kind is what a request must prove. Each kind demands things that the ones before it do not.
 type kind int
 
 const (
 	// document is the page itself, which holds no secret.
 	document kind = iota + 1
-	// asset is what the page consists of.
+	// asset is a part of the page.
 	asset
 	// exchange trades a code for a cookie and a key.
 	exchange
 	// reading and acting need both.
 	reading
 	acting
-	// entrance is the page for a browser that a file has led here, as from another site. It is
-	// there while such a file is.
+	// entrance is the page for a browser that a file directed here, as from another site. It exists
+	// while such a file does.
 	entrance
 )
 
@@ -38,7 +38,7 @@ const (
 	mostBody  = 4 << 20
 )
 
-// headers are those of every answer.
+// headers are sent with every answer.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 		"img-src 'self' data:; media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
@@ -53,17 +53,17 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// guard decides which requests are answered. A page elsewhere in the user's browser and a confined
-// command with network reach this address too.
+// guard decides which requests are answered. Other pages in the user's browser and confined commands
+// with network access can send some too.
 type guard struct {
-	host string // the only one that is served, with its port
+	host string // the only host served, with its port
 
 	mu    sync.Mutex
-	codes map[[sha256.Size]byte]time.Time // until when each counts
-	// leave removes the file that leads to the newest code, where there is one.
+	codes map[[sha256.Size]byte]time.Time // expiry of each code
+	// leave removes the file that leads to the newest code; nil if there is none.
 	leave func()
-	// cookies map to the key that their page sends along: a browser sends cookies to every port of
-	// this machine, the key to this one.
+	// cookies map to the page's key: a browser sends cookies to every port of this machine, but the key
+	// only to this one.
 	cookies map[[sha256.Size]byte][sha256.Size]byte
 	now     func() time.Time
 }
@@ -73,7 +73,7 @@ func newGuard(host string) *guard {
 		cookies: make(map[[sha256.Size]byte][sha256.Size]byte), now: time.Now}
 }
 
-// secret returns an unguessable text, and its hash to keep.
+// secret returns an unguessable text and its hash to store.
 func secret() (text string, sum [sha256.Size]byte) {
 	var b [32]byte
 	rand.Read(b[:])
@@ -81,7 +81,7 @@ func secret() (text string, sum [sha256.Size]byte) {
 	return text, sha256.Sum256([]byte(text))
 }
 
-// newCode returns a code that can be exchanged once, and invalidates earlier ones.
+// newCode returns a code for one exchange and invalidates earlier ones.
 func (g *guard) newCode() string {
 	text, sum := secret()
 	g.mu.Lock()
@@ -106,7 +106,7 @@ func (g *guard) lead(code string, leave func()) {
 	g.leave = func() { timer.Stop(); leave() }
 }
 
-// left removes the file that leads to a code. The lock is held.
+// left removes the file that leads to a code. Must be called with mu held.
 func (g *guard) left() {
 	if g.leave != nil {
 		g.leave()
@@ -114,7 +114,6 @@ func (g *guard) left() {
 	}
 }
 
-// end is the end of a code.
 func (g *guard) end(sum [sha256.Size]byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,27 +122,25 @@ func (g *guard) end(sum [sha256.Size]byte) {
 	}
 }
 
-// forget ends all codes. The lock is held.
+// forget ends all codes. Must be called with mu held.
 func (g *guard) forget() {
 	g.codes = make(map[[sha256.Size]byte]time.Time)
 	g.left()
 }
 
-// close ends all codes.
 func (g *guard) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.forget()
 }
 
-// leads reports whether a file leads here.
 func (g *guard) leads() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.leave != nil
 }
 
-// redeem uses a code up.
+// redeem exchanges a code, once.
 func (g *guard) redeem(code string) (cookie, key string, ok bool) {
 	sum := sha256.Sum256([]byte(code))
 	g.mu.Lock()
@@ -160,7 +157,7 @@ func (g *guard) redeem(code string) (cookie, key string, ok bool) {
 	return cookie, key, true
 }
 
-// refusal is why a request is not answered; nil for one that is.
+// refusal is why a request is refused; nil if it is not.
 type refusal struct {
 	status        int
 	message, next string
@@ -170,7 +167,7 @@ func refuse(status int, message, next string) *refusal { return &refusal{status,
 
 const openAgain = "Open the address that toolhost console prints in a new tab."
 
-// check returns why a request may not be answered as one of that kind.
+// check returns why a request may not be served as kind k.
 func (g *guard) check(r *http.Request, k kind) *refusal {
 	if r.Host != g.host {
 		return refuse(http.StatusForbidden, "this Host is not served here", openAgain)
@@ -204,7 +201,7 @@ func (g *guard) check(r *http.Request, k kind) *refusal {
 		"Press Enter where toolhost console runs, and open the address that it prints.")
 }
 
-// checkSite refuses requests of another site, a frame or a program that is not a browser.
+// checkSite refuses other sites, frames and programs other than browsers.
 func (g *guard) checkSite(r *http.Request, k kind) *refusal {
 	no := refuse(http.StatusForbidden, "only the console's own page may ask for this", openAgain)
 	site := r.Header.Values("Sec-Fetch-Site")
@@ -230,7 +227,7 @@ func (g *guard) checkSite(r *http.Request, k kind) *refusal {
 	return nil
 }
 
-// known reports whether the request has a cookie and the key that belongs to it.
+// known reports whether the request has a cookie and its key.
 func (g *guard) known(r *http.Request) bool {
 	key := sha256.Sum256([]byte(r.Header.Get(keyHeader)))
 	g.mu.Lock()
@@ -244,7 +241,7 @@ func (g *guard) known(r *http.Request) bool {
 	return false
 }
 
-// cookieName has the port, since cookies of all ports are in one jar.
+// cookieName includes the port, since the ports of a host share cookies.
 func (g *guard) cookieName() string {
 	return "toolhost-console-" + portOf(g.host)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// at is a console of a user who has nothing yet.
+// at is a console of a new user.
 func at(t *testing.T) *Server {
 	t.Helper()
 	home := t.TempDir()
@@ -39,7 +39,7 @@ func at(t *testing.T) *Server {
 	return s
 }
 
-// own are the headers of a request that the console's page makes.
+// own returns a request as the console's page makes it.
 func own(s *Server, method, path, body string, page *http.Response, key string) *http.Request {
 	r := httptest.NewRequest(method, "http://"+s.guard.host+path, strings.NewReader(body))
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -82,11 +82,11 @@ func enter(t *testing.T, s *Server) (*http.Response, string) {
 	return page, regexp.MustCompile(`"key":"(\w+)"`).FindStringSubmatch(body)[1]
 }
 
-// known is a call to a route that ends at once: it needs a session.
+// known is a route that needs a session and ends at once.
 const known = "/api/pending?space=none"
 
-// Each request that the page does not make is refused, and says nothing; the same
-// one without what makes it foreign is the control.
+// Each foreign request is refused without information; the same request without what makes it foreign
+// is the control.
 func TestRequestsThatThePageDoesNotMake(t *testing.T) {
 	s := at(t)
 	page, key := enter(t, s)
@@ -214,8 +214,8 @@ func TestTwoCookieHeadersOrOriginsAreNotMixed(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, got.StatusCode)
 }
 
-// A cookie and a key that do not belong together open nothing: a server on
-// another port of this machine is sent the one, and not the other.
+// A cookie and a key of different sessions open nothing: a server on another port of this machine
+// receives the cookie, but not the key.
 func TestCookieOfOneAndKeyOfAnother(t *testing.T) {
 	s := at(t)
 	page, key := enter(t, s)
@@ -287,7 +287,7 @@ func TestCookieAndHeaders(t *testing.T) {
 	}
 }
 
-// A route whose kind somebody forgets to say is not served.
+// A route without a kind is not served.
 func TestEveryRouteSaysWhatItDemands(t *testing.T) {
 	s := at(t)
 	page, key := enter(t, s)
@@ -306,8 +306,7 @@ func TestEveryRouteSaysWhatItDemands(t *testing.T) {
 	assert.NotContains(t, body, "secret")
 }
 
-// Nothing of the page comes from elsewhere, nothing of it is inline, and its own
-// code makes no markup of texts.
+// Nothing of the page comes from elsewhere or is inline, and its code makes no markup of texts.
 func TestPageIsWhole(t *testing.T) {
 	for _, name := range []string{"index.html", "app.css", "app.js"} {
 		data, err := built.ReadFile("built/" + name)

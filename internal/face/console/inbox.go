@@ -18,21 +18,20 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Pauses of those who follow.
+// Intervals of the inbox stream.
 const (
 	inboxPause = 100 * time.Millisecond
 	beat       = time.Second
-	// writeTime is how long a reader may take for what it is sent.
+	// writeTime bounds each write to a reader.
 	writeTime = 10 * time.Second
 )
 
-// waitingCall is a call that waits, in a line.
 type waitingCall struct {
 	Key     string    `json:"key"`
 	Space   string    `json:"space"`
 	ID      string    `json:"id"`
 	Root    string    `json:"root"`
-	Worker  string    `json:"worker,omitempty"` // where it waits, for a call of a fleet
+	Worker  string    `json:"worker,omitempty"` // for a call of a fleet
 	Tenant  string    `json:"tenant,omitempty"`
 	Tool    string    `json:"tool"`
 	Call    string    `json:"call"`
@@ -46,7 +45,7 @@ type waitingCall struct {
 	Expires time.Time `json:"expires"`
 }
 
-// mostLine bounds a call in a line of the list. The whole is shown beside it.
+// mostLine bounds a call in the list. The page shows the whole beside it.
 const mostLine = 300
 
 func lineOf(s *space, p approval.Pending) waitingCall {
@@ -57,20 +56,20 @@ func lineOf(s *space, p approval.Pending) waitingCall {
 		Expires: p.Expires}
 }
 
-// inboxNews is what has changed since the last.
+// inboxNews is what changed since the last one.
 type inboxNews struct {
 	Add      []waitingCall `json:"add,omitempty"`
 	Gone     []string      `json:"gone,omitempty"`
 	Problems []string      `json:"problems,omitempty"`
 	Ready    bool          `json:"ready"`
-	// More is set if more lines of the same moment follow.
+	// More is set if further lines belong to it.
 	More bool `json:"more,omitempty"`
 }
 
-// mostNews is how many calls one line of news has.
+// mostNews bounds the calls in one line.
 const mostNews = 500
 
-// parts are news in lines that a page reads without a pause.
+// parts splits news into lines of bounded size.
 func (n inboxNews) parts() (all []inboxNews) {
 	for len(n.Add) > mostNews {
 		all = append(all, inboxNews{Add: n.Add[:mostNews], Ready: n.Ready, More: true})
@@ -79,7 +78,6 @@ func (n inboxNews) parts() (all []inboxNews) {
 	return append(all, n)
 }
 
-// followInbox sends the calls that wait, and then what changes.
 func (s *Server) followInbox(w http.ResponseWriter, r *http.Request) error {
 	out, done, err := s.stream(w)
 	if err != nil {
@@ -87,7 +85,7 @@ func (s *Server) followInbox(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer done()
 	defer s.watch.begin()()
-	sent := make(map[string]string) // the digest, by key
+	sent := make(map[string]string) // digest by key
 	last, problems := time.Time{}, []string(nil)
 	for first := true; ; first = false {
 		news := s.news(r.Context(), sent)
@@ -168,7 +166,7 @@ func (s *Server) stream(w http.ResponseWriter) (out func(any) error, done func()
 	}, func() { <-s.streams }, nil
 }
 
-// look is a call that waits, whole, as toolhost shows it now.
+// look is a waiting call with all details.
 type look struct {
 	waitingCall
 	Flags    []string        `json:"flags,omitempty"`
@@ -180,7 +178,6 @@ type look struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// look asks toolhost what the call is and would do.
 func (s *Server) look(ctx context.Context, found *space, id string) (look, approval.Pending, error) {
 	p, err := found.approvals.Get(ctx, id)
 	if err != nil {
@@ -240,7 +237,6 @@ func (s *Server) lookAtPending(w http.ResponseWriter, r *http.Request) error {
 	return give(w, l, err)
 }
 
-// decision is what a person says of a call that was shown.
 type decision struct {
 	Space   string `json:"space"`
 	ID      string `json:"id"`
@@ -250,7 +246,7 @@ type decision struct {
 	Reason  string `json:"reason"`
 }
 
-// mostReason is how long a reason may be, in bytes.
+// mostReason bounds a reason, in bytes.
 const mostReason = 4 << 10
 
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
@@ -290,7 +286,7 @@ func reasonFits(reason string) error {
 	return nil
 }
 
-// refuse needs no look at what the call would do.
+// refuse denies a call; it need not know what the call would do.
 func (s *Server) refuse(ctx context.Context, found *space, d decision) error {
 	if err := reasonFits(d.Reason); err != nil {
 		return err
@@ -337,7 +333,8 @@ func (s *Server) approve(ctx context.Context, found *space, d decision) error {
 	return found.approvals.Approve(ctx, p)
 }
 
-// watch marks the waiting calls as looked at while a page is open: then their callers wait for the answer.
+// watch marks the waiting calls as looked at while a page is open: then their callers wait for the
+// answer.
 type watch struct {
 	mu    sync.Mutex
 	pages int

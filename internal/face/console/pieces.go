@@ -27,10 +27,10 @@ const (
 	pieceValue = 200      // bytes of a value beside its name
 )
 
-// largeTime is how long a large content stays in memory after it was looked at.
+// largeTime is how long a large content stays in memory.
 const largeTime = time.Minute
 
-// large is the large content that was looked at last.
+// large caches the last large content.
 type large struct {
 	mu    sync.Mutex
 	key   string
@@ -38,7 +38,7 @@ type large struct {
 	drop  *time.Timer
 }
 
-// get returns a content, read again unless it is the last one. One is read at a time.
+// get returns a content, read again unless it is the last one. Reads do not overlap.
 func (l *large) get(key string, read func() (any, error)) (any, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *large) get(key string, read func() (any, error)) (any, error) {
 	return l.value, nil
 }
 
-// part is a part of a list or an object: a short value, or its kind and size.
+// part is an element of a list or object: a short value, or its kind and size.
 type part struct {
 	Name  string `json:"name"`
 	Value string `json:"value,omitempty"`
@@ -69,10 +69,10 @@ type part struct {
 	Size  int    `json:"size"`
 }
 
-// piece is a piece of a text, or of a list or an object.
+// piece is a piece of a text, list or object.
 type piece struct {
 	Kind   string `json:"kind"`
-	Size   int    `json:"size"` // bytes of a text, else parts
+	Size   int    `json:"size"` // bytes of a text, else number of parts
 	Pieces int    `json:"pieces"`
 	From   int    `json:"from"`
 	To     int    `json:"to"`
@@ -80,8 +80,8 @@ type piece struct {
 	Parts  []part `json:"parts,omitempty"`
 }
 
-// showPiece serves a piece of a part of a call's parameters or result. The part is named by its
-// indexes in lists and objects, whose names are sorted.
+// showPiece serves a piece of a part of a call's parameters or result. The part is named by its indexes
+// in lists and in objects sorted by name.
 func (s *Server) showPiece(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -135,7 +135,6 @@ func readLarge(ctx context.Context, found *space, r *http.Request) (any, error) 
 	return value, nil
 }
 
-// partAt is the part of a list or an object at a place.
 func partAt(v any, n int) (any, bool) {
 	switch v := v.(type) {
 	case []any:
@@ -150,7 +149,7 @@ func partAt(v any, n int) (any, bool) {
 	return nil, false
 }
 
-// pieceOf returns the piece of that number, or the nearest.
+// pieceOf returns the nth piece, or the nearest.
 func pieceOf(v any, n int) piece {
 	text, ok := v.(string)
 	if !ok {
@@ -166,7 +165,6 @@ func pieceOf(v any, n int) piece {
 	return p
 }
 
-// runeAt is the beginning of the character at a place.
 func runeAt(text string, i int) int {
 	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
 		i--
@@ -203,7 +201,7 @@ func partOf(name string, v any) part {
 	return part{Name: name, Kind: kind, Size: size}
 }
 
-// kindOf returns what of a value is shown by itself, and its size.
+// kindOf returns the kind and size of a value that is shown by itself; "" for others.
 func kindOf(v any) (kind string, size int) {
 	switch v := v.(type) {
 	case string:

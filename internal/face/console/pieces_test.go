@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The pieces of a text are all of it, none is large, and none splits a character.
+// The pieces of a text are complete, bounded, and split no character.
 func TestPiecesOfAText(t *testing.T) {
 	for _, text := range []string{"", "short", strings.Repeat("x", pieceText), strings.Repeat("aé€😀", pieceText),
 		strings.Repeat("😀", pieceText/2) + "x"} {

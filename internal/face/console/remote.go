@@ -8,28 +8,28 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// RemoteInbox has the waiting calls of a fleet's workers, which work out what a call would do and
-// carry out the decision.
+// RemoteInbox has the waiting calls of a fleet's workers, which find out what a call would do and carry
+// out the decision.
 type RemoteInbox interface {
-	// Waiting are the known waiting calls, and why others are unknown. It does not block.
+	// Waiting returns the known waiting calls, and why others are unknown. It does not block.
 	Waiting() (calls []RemoteCall, problems []string)
-	// Look works out again what the call is and would do. shown stands for it.
+	// Look finds out again what the call is and would do. shown identifies it.
 	Look(ctx context.Context, call RemoteCall) (question show.Question, shown string, err error)
-	// Approve lets the call run once, if it still is what Look has shown.
+	// Approve lets the call run once, if it still is what Look showed.
 	Approve(ctx context.Context, call RemoteCall, shown string) error
 	Deny(ctx context.Context, call RemoteCall, reason string) error
 }
 
-// RemoteCall is a call that waits elsewhere, by the word of that worker.
+// RemoteCall is a call waiting elsewhere, as that worker reports it.
 type RemoteCall struct {
 	Worker, ID, Session, Tenant, Tool, Call, Reason string
 	Asked, Expires                                  time.Time
 }
 
-// remoteSpace is in place of a workspace where a call waits on a worker.
+// remoteSpace begins the Space of a call that waits on a worker.
 const remoteSpace = "worker/"
 
-// line is the call as the page has it. Every text in it is another's.
+// line returns the call as the page has it. Its texts are foreign.
 func (c RemoteCall) line() waitingCall {
 	return waitingCall{Key: remoteSpace + c.Worker + "/" + c.ID, Space: remoteSpace + c.Worker, ID: c.ID,
 		Root: "worker " + show.SanitizeLine(c.Worker, show.MostName), Worker: show.SanitizeLine(c.Worker, show.MostName),
@@ -39,7 +39,7 @@ func (c RemoteCall) line() waitingCall {
 		Expires: c.Expires}
 }
 
-// waitingRemote are the calls that wait elsewhere.
+// waitingRemote returns the calls that wait elsewhere.
 func (s *Server) waitingRemote() (calls []waitingCall, problems []string) {
 	if s.options.Remote == nil {
 		return nil, nil
@@ -54,7 +54,7 @@ func (s *Server) waitingRemote() (calls []waitingCall, problems []string) {
 	return calls, problems
 }
 
-// findRemote returns the call that waits elsewhere, nil for a space of this machine.
+// findRemote returns the call that waits elsewhere; nil for a space of this machine.
 func (s *Server) findRemote(space, id string) (*RemoteCall, error) {
 	if s.options.Remote == nil || len(space) <= len(remoteSpace) || space[:len(remoteSpace)] != remoteSpace {
 		return nil, nil
@@ -69,7 +69,7 @@ func (s *Server) findRemote(space, id string) (*RemoteCall, error) {
 		"session has moved", show.SanitizeLine(id, show.MostName)).Suggest("A call that is made again waits again.")
 }
 
-// lookAway returns the whole call for the page, and what stands for that at its worker.
+// lookAway returns the whole call for the page, and its identification at the worker.
 func (s *Server) lookAway(ctx context.Context, call RemoteCall) (l look, shown string, err error) {
 	l = look{waitingCall: call.line()}
 	question, shown, err := s.options.Remote.Look(ctx, call)
@@ -86,7 +86,7 @@ func (s *Server) lookAway(ctx context.Context, call RemoteCall) (l look, shown s
 	return l, shown, nil
 }
 
-// decideAway passes on what a person says of a call that was shown.
+// decideAway passes on a user's decision.
 func (s *Server) decideAway(ctx context.Context, call RemoteCall, d decision) error {
 	switch {
 	case d.Verdict == "always":

@@ -88,7 +88,7 @@ func (l look) decision(verdict string) decision {
 	return decision{Space: l.Space, ID: l.ID, Digest: l.Digest, Shown: l.Shown, Verdict: verdict}
 }
 
-// A call that waits elsewhere is decided as it was shown, there, once.
+// A call that waits elsewhere is decided there, once, as it was shown.
 func TestDecideAway(t *testing.T) {
 	e := oneAway()
 	p := openRemote(t, e)
@@ -158,8 +158,8 @@ func TestDecideAway(t *testing.T) {
 	assert.Equal(t, e.problems, news.Problems)
 }
 
-// Texts of a worker that lies are written out, and cut in lists. A call that its
-// worker does not show can be denied alone.
+// A lying worker's texts are escaped, and cut in lists. A call that its worker does not show can only
+// be denied.
 func TestWhatAWorkerSays(t *testing.T) {
 	const hostile = "\x1b[2J\u202e</script>\n"
 	e := oneAway()
@@ -176,7 +176,7 @@ func TestWhatAWorkerSays(t *testing.T) {
 	news := p.s.news(t.Context(), make(map[string]string))
 	require.Len(t, news.Add, 1)
 	line := news.Add[0]
-	line.Key, line.Space = "", "" // which are for the server alone
+	line.Key, line.Space = "", "" // for the server only
 	l.Space, l.Key = "", ""
 	for _, said := range []any{l, line, news.Problems} {
 		var b strings.Builder

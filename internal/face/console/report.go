@@ -28,13 +28,13 @@ var reportHTML string
 
 var reportPage = template.Must(template.New("report").Parse(reportHTML))
 
-// report is what one session did, for somebody who was not there.
+// report is what one session did.
 type report struct {
 	Project, Session, Client string
 	From, To                 time.Time
-	Calls                    []reportedCall // the oldest first
+	Calls                    []reportedCall // oldest first
 	Failed, Denied, Files    int
-	More                     bool // there were calls before these
+	More                     bool // earlier calls are left out
 }
 
 type reportedCall struct {
@@ -45,7 +45,8 @@ type reportedCall struct {
 	Files                                       []string
 }
 
-// showReport serves a session as one HTML file to send: without scripts, loads, or what looks like a secret.
+// showReport serves a session as one HTML file to send: without scripts, loads, or what looks like a
+// secret.
 func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -76,7 +77,7 @@ func reportOf(ctx context.Context, found *space, session string) (*report, error
 	}
 	slices.Reverse(calls)
 	last := calls[len(calls)-1]
-	// The record has no secret that is known as one; here goes what has the shape of one, too.
+	// The record has no known secrets; this removes what looks like one, too.
 	out := cleaner{redact.WithShapes(nil)}
 	told := &report{Project: out.line(projectName(found.root)), Session: show.Line(session), From: calls[0].Began,
 		To: last.Began.Add(last.Took), More: len(calls) == mostReported}
@@ -87,7 +88,7 @@ func reportOf(ctx context.Context, found *space, session string) (*report, error
 		d, err := found.recorder.Show(ctx, record.Filter{Session: session, Request: c.Request,
 			Until: c.Began.Add(time.Millisecond)})
 		if err != nil {
-			continue // it was pruned meanwhile
+			continue // pruned meanwhile
 		}
 		told.add(out.call(&c, d))
 		told.Files += c.Files
@@ -107,7 +108,7 @@ func (r *report) add(c reportedCall) {
 
 func projectName(root string) string { return root[strings.LastIndexAny(root, `/\`)+1:] }
 
-// cleaner leaves secrets out of what is shown.
+// cleaner redacts secrets.
 type cleaner struct{ *redact.Redactor }
 
 func (c cleaner) line(text string) string { return show.Line(c.String(text)) }
@@ -151,7 +152,7 @@ func (c cleaner) call(ran *record.Call, d *record.Detail) reportedCall {
 	return one
 }
 
-// textIn is a JSON text, "" for anything else.
+// textIn decodes a JSON string; "" for other values.
 func textIn(data json.RawMessage) (text string) {
 	_ = json.Unmarshal(data, &text)
 	return text

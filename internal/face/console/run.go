@@ -10,9 +10,9 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// Run serves a console on that port of 127.0.0.1 until ctx or in ends: the program that started it
-// holds in open. It prints its address to out, and a new one, which opens the console once, for
-// each line of in. With open, a browser opens the first if possible.
+// Run serves a console on that port of 127.0.0.1 until ctx or in ends: its starter holds in open. It
+// prints its address to out, and a new one, which opens the console once, for each line of in. With
+// open, a browser opens the first if possible.
 func Run(ctx context.Context, port string, open bool, o Options, in io.Reader, out, problems io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

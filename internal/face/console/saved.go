@@ -15,18 +15,17 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// Bounds of the calls that are saved in a workspace.
+// Bounds of a workspace's saved calls.
 const (
 	mostSaved     = 200
 	mostSavedCall = 64 << 10
 )
 
-// savedCall is a call that somebody has filled in and kept.
 type savedCall struct {
 	Toolset string `json:"toolset"`
 	Tool    string `json:"tool"`
 	Name    string `json:"name"`
-	// Params is the object as JSON; "" forgets the call.
+	// Params is the object as JSON; "" deletes the call.
 	Params string `json:"params"`
 }
 
@@ -37,7 +36,7 @@ func (c savedCall) sameAs(o savedCall) bool {
 // saving is held while the file is replaced.
 var saving sync.Mutex
 
-// saved are a workspace's saved calls, in a state file that no tool can write.
+// saved returns a workspace's saved calls, from a state file that no tool can write.
 func (s *space) saved() (calls []savedCall, err error) {
 	data, err := plainfile.Read(s.savedFile(), mostSaved*2*mostSavedCall)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +52,8 @@ func (s *space) saved() (calls []savedCall, err error) {
 	return calls, nil
 }
 
-// withoutSecrets replaces parameters that the schema marks as writeOnly by null, to be filled in at each call.
+// withoutSecrets replaces parameters that the schema marks as writeOnly by null, to be filled in at
+// each call.
 func withoutSecrets(described []byte, params string) (string, error) {
 	var def struct {
 		Parameters json.RawMessage `json:"parameters"`

@@ -14,9 +14,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Options say what a console shows.
+// Options configures a console.
 type Options struct {
-	// Toolhost is the program that is asked about projects.
+	// Toolhost is the program that answers questions about projects.
 	Toolhost string
 	// Version is its version.
 	Version string
@@ -25,7 +25,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Server is a console. It answers at one address of this machine only.
+// Server is a console. It listens only on this machine.
 type Server struct {
 	options Options
 	guard   *guard
@@ -36,7 +36,7 @@ type Server struct {
 	watch   watch
 	large   large
 	logins  logins
-	streams chan struct{} // one for each that may be open
+	streams chan struct{} // a token for each open stream
 	closing chan struct{}
 	once    sync.Once
 }
@@ -46,10 +46,10 @@ type route struct {
 	answer func(w http.ResponseWriter, r *http.Request) error
 }
 
-// mostStreams bounds the pages that are kept up to date.
+// mostStreams bounds the pages kept up to date.
 const mostStreams = 64
 
-// Listen returns a console on that port of 127.0.0.1, 0 for any.
+// Listen returns a console on that port of 127.0.0.1; 0 means any.
 func Listen(port string, o Options) (*Server, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
@@ -62,12 +62,12 @@ func Listen(port string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Address is where the console can be opened once, by one browser.
+// Address returns a URL that opens the console once, in one browser.
 func (s *Server) Address() string {
 	return "http://" + s.guard.host + "/#code=" + s.guard.newCode()
 }
 
-// table is all that is served. Anyone who adds a route says what it demands.
+// table lists all routes and the kind of request that each demands.
 func (s *Server) table() map[string]route {
 	return map[string]route{
 		"/":            {document, s.page("index.html", "text/html; charset=utf-8")},
@@ -110,7 +110,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	to, ok := s.routes[r.URL.Path]
 	if !ok {
-		to.kind = reading // who may see nothing does not learn what there is
+		to.kind = reading // without rights, one must not learn which paths exist
 	}
 	if no := s.guard.check(r, to.kind); no != nil {
 		writeError(w, no.status, tool.Errorf(tool.Denied, "%s", no.message).Suggest("%s", no.next))
@@ -156,7 +156,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(data)
 }
 
-// give answers with a value, or passes the error on.
+// give answers with a value, or returns err.
 func give(w http.ResponseWriter, v any, err error) error {
 	if err == nil {
 		writeJSON(w, http.StatusOK, v)
@@ -164,7 +164,7 @@ func give(w http.ResponseWriter, v any, err error) error {
 	return err
 }
 
-// given reads the body of a request, in which nothing is unknown.
+// given decodes the request's body. Unknown fields are errors.
 func given(r *http.Request, v any) error {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
@@ -180,7 +180,7 @@ func given(r *http.Request, v any) error {
 	return nil
 }
 
-// openSession exchanges a code for the cookie and the key of a page.
+// openSession exchanges a code for a page's cookie and key.
 func (s *Server) openSession(w http.ResponseWriter, r *http.Request) error {
 	var ask struct {
 		Code string `json:"code"`

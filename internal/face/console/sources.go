@@ -14,14 +14,13 @@ import (
 	"github.com/toolhost/toolhost/internal/store/sources"
 )
 
-// namedSource is a plugin or MCP server that a request means.
 type namedSource struct {
 	Space string `json:"space"`
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
 }
 
-// in is the workspace of the source. What has no such kind is refused.
+// in returns the source's workspace and kind. Other kinds are refused.
 func (n namedSource) in(s *Server) (*space, sources.Kind, error) {
 	found, err := s.spaces.find(n.Space)
 	kind := sources.Kind(n.Kind)
@@ -32,7 +31,6 @@ func (n namedSource) in(s *Server) (*space, sources.Kind, error) {
 	return found, kind, err
 }
 
-// showSaid serves the last output and log of a plugin or MCP server.
 func (s *Server) showSaid(w http.ResponseWriter, r *http.Request) error {
 	found, kind, err := namedSource{r.FormValue("space"), r.FormValue("kind"), r.FormValue("name")}.in(s)
 	if err != nil {
@@ -42,7 +40,6 @@ func (s *Server) showSaid(w http.ResponseWriter, r *http.Request) error {
 	return give(w, map[string]string{"said": show.Text(said)}, err)
 }
 
-// restart restarts a plugin or MCP server in every session.
 func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 	var ask namedSource
 	if err := given(r, &ask); err != nil {
@@ -56,7 +53,7 @@ func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 	return give(w, map[string]bool{"asked": true}, err)
 }
 
-// login is one that a person has begun in the page.
+// login is a login begun in the page.
 type login struct {
 	mu      sync.Mutex
 	address string // where to log in
@@ -64,7 +61,7 @@ type login struct {
 	failed  error
 }
 
-// logins are those of this console, the last of each server.
+// logins are this console's logins, the last of each server.
 type logins struct {
 	mu  sync.Mutex
 	all map[namedSource]*login
@@ -73,10 +70,10 @@ type logins struct {
 // loginTime bounds a login; the command itself waits for five minutes.
 const loginTime = 6 * time.Minute
 
-// logging bounds the logins at the same time.
+// logging bounds concurrent logins.
 var logging = proc.NewLimit(4)
 
-// begin returns a new login of a server, nil while one goes on.
+// begin returns a new login of a server; nil while one goes on.
 func (l *logins) begin(of namedSource) *login {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +91,7 @@ func (l *logins) begin(of namedSource) *login {
 	return l.all[of]
 }
 
-// beginLogin runs toolhost mcp login; showLogin tells how it goes.
+// beginLogin runs toolhost mcp login; showLogin shows its progress.
 func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
 	var ask namedSource
 	if err := given(r, &ask); err != nil {
@@ -113,7 +110,7 @@ func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
 	return give(w, map[string]bool{"begun": true}, nil)
 }
 
-// logIn logs in, and ends with the console.
+// logIn logs in. It ends with the console.
 func (s *Server) logIn(l *login, found *space, name string) {
 	ctx, stop := context.WithTimeout(context.Background(), loginTime)
 	defer stop()
@@ -124,7 +121,7 @@ func (s *Server) logIn(l *login, found *space, name string) {
 		case <-ctx.Done():
 		}
 	}()
-	var said strings.Builder // of standard error, which one goroutine has
+	var said strings.Builder // standard error, written by one goroutine
 	heard := func(stream, line string) {
 		line = strings.TrimSpace(line)
 		if stream != "stderr" {

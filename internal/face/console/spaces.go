@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// space is a workspace in which toolhost was used.
+// space is a workspace with a toolhost state.
 type space struct {
 	id, dir, root string
 	store         *state.Store
@@ -36,8 +36,8 @@ type stamp struct {
 	time time.Time
 }
 
-// clockStep is more than a step of a file system's clock: writes of the same size within one step
-// have the same stamp.
+// clockStep exceeds the clock step of file systems: writes of the same size within one step have the
+// same stamp.
 const clockStep = 50 * time.Millisecond
 
 // before reports whether the last change is older than d.
@@ -49,17 +49,16 @@ type spaces struct {
 	known  map[string]*space
 	looked time.Time
 	home   stamp     // of the directory that has them
-	new    time.Time // when that has changed last
+	new    time.Time // when home last changed
 }
 
-// Workspaces are looked for every lookEvery, and for newTime after a new one each time: it is known
-// only once something of it is recorded.
+// Workspaces are searched every lookEvery, and for newTime after each new one: it is known only once it
+// has a record.
 const (
 	lookEvery = time.Second
 	newTime   = 5 * time.Second
 )
 
-// due reports whether new workspaces are to be looked for.
 func (s *spaces) due(now time.Time) bool {
 	if watched, err := userdir.Watched(); err == nil {
 		if home := stampOf(filepath.Dir(watched)); home != s.home {
@@ -123,7 +122,6 @@ func (s *space) close() {
 	s.recorder.Close()
 }
 
-// title names the workspace for a person.
 func (s *space) title() string { return show.Page.Line(s.root) }
 
 // openSpace opens the workspace with the state in dir, nil if unknown.
@@ -154,7 +152,7 @@ func openSpace(id, dir string) *space {
 	return found
 }
 
-// pending are the waiting calls, read once for all pages when the files have changed or one has expired.
+// pending returns the waiting calls, read once for all pages when the files changed or a call expired.
 func (s *space) pending(ctx context.Context) ([]waitingCall, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +179,6 @@ func (s *space) pending(ctx context.Context) ([]waitingCall, error) {
 	return s.waiting, nil
 }
 
-// changes are the calls that changed files.
 func (s *space) changes(ctx context.Context) ([]undo.CallInfo, error) {
 	store, err := undo.Open(filepath.Join(s.dir, undo.DirName), undo.Options{})
 	if err != nil {

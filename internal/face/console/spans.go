@@ -15,25 +15,24 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// span is the life of a background task, or of a plugin's process.
+// span is the lifetime of a background task or plugin process.
 type span struct {
 	Space   string `json:"space"`
 	Session string `json:"session"`
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`
 	State   string `json:"state"`
-	Call    string `json:"call,omitempty"` // that started it, where the record says so
+	Call    string `json:"call,omitempty"` // that started it, if recorded
 	Began   int64  `json:"began"`          // microseconds
 	Ended   int64  `json:"ended,omitempty"`
 }
 
-// How much is looked at for spans.
+// Bounds of the search for spans.
 const (
 	mostSpanEvents = 1000
 	mostTasks      = 200
 )
 
-// listSpans serves the tasks and plugins that ran lately.
 func (s *Server) listSpans(w http.ResponseWriter, r *http.Request) error {
 	spaces, err := s.chosenSpaces(r)
 	if err != nil {
@@ -55,7 +54,6 @@ func (s *Server) listSpans(w http.ResponseWriter, r *http.Request) error {
 	return give(w, all, nil)
 }
 
-// taskSpans are the background tasks of a session, or of all.
 func taskSpans(found *space, session string) (all []span) {
 	tasks, err := background.Open(filepath.Join(found.dir, background.DirName), background.Options{}).List()
 	if err != nil {
@@ -77,11 +75,11 @@ func taskSpans(found *space, session string) (all []span) {
 	return all
 }
 
-// pluginEnds are the events that end a plugin's process, and what is said of it.
+// pluginEnds maps the events that end a plugin's process to a word.
 var pluginEnds = map[string]string{"plugin_crashed": "crashed", "plugin_unresponsive": "unresponsive",
 	"plugin_stopped": "stopped"}
 
-// pluginSpans are the processes of plugins that the last events tell of.
+// pluginSpans returns the plugin processes in the last events.
 func pluginSpans(ctx context.Context, found *space, session string) ([]span, error) {
 	type life struct {
 		span
@@ -132,7 +130,7 @@ func pluginSpans(ctx context.Context, found *space, session string) ([]span, err
 			}
 		}
 	}
-	for key, l := range open { // killed ones have no end
+	for key, l := range open { // killed processes have no end
 		if l.pid > 0 && !pid.Alive(l.pid) {
 			end(l, max(last[key[0]], l.Began), "ended")
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// A plugin's process is a span from its start to what ended it, in the session
-// that started it.
+// A plugin's process is a span from its start to its end, in the session that started it.
 func TestPluginSpans(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	recorder, err := record.New(record.Options{Root: t.TempDir(), State: t.TempDir(),

@@ -12,14 +12,14 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// trying bounds the calls made here, apart from asking: a call may wait for an approval, and
-// looking at that asks too.
+// trying bounds the calls made here. It is apart from asking: a call may wait for an approval, and
+// showing that asks too.
 var trying = proc.NewLimit(4)
 
-// tryingSession is where they are recorded.
+// tryingSession is the session that records them.
 const tryingSession = "console"
 
-// toolsetFlags choose the tools of a toolset; "" is what agent.hcl says.
+// toolsetFlags returns the flags that choose a toolset; "" means agent.hcl's.
 func toolsetFlags(toolset string) []string {
 	if toolset == "" {
 		return nil
@@ -27,7 +27,6 @@ func toolsetFlags(toolset string) []string {
 	return []string{"--toolset=" + toolset}
 }
 
-// listTools serves all tools of a workspace, in a few words each.
 func (s *Server) listTools(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -38,8 +37,8 @@ func (s *Server) listTools(w http.ResponseWriter, r *http.Request) error {
 	return give(w, shownJSON(out), err)
 }
 
-// showTool serves all of a tool. Schema and examples are unchanged, since a form calls the tool
-// with these names and values; the page renders them harmlessly.
+// showTool serves a tool with all details. Schema and examples are unchanged, since a form uses their
+// names and values; the page renders them harmlessly.
 func (s *Server) showTool(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
@@ -66,37 +65,36 @@ func (s *Server) showTool(w http.ResponseWriter, r *http.Request) error {
 		nil)
 }
 
-// describe is what toolhost knows of a tool.
 func (s *Server) describe(ctx context.Context, found *space, toolset, name string) ([]byte, error) {
 	args := append([]string{"describe", "--json"}, toolsetFlags(toolset)...)
 	out, _, err := s.ask(ctx, found, nil, nil, append(args, "--", name)...)
 	return out, err
 }
 
-// trial is a call that somebody has filled in.
+// trial is a call that a user filled in.
 type trial struct {
 	Space   string `json:"space"`
 	Toolset string `json:"toolset"`
 	Tool    string `json:"tool"`
 	// Params is the object as JSON.
 	Params string `json:"params"`
-	// Do is check, plan or run.
+	// Do is "check", "plan" or "run".
 	Do string `json:"do"`
 }
 
-// tried is what came of it.
+// tried is the outcome of a trial.
 type tried struct {
-	// Violations are all that is wrong with the parameters.
+	// Violations are all problems of the parameters.
 	Violations json.RawMessage `json:"violations,omitempty"`
 	Decision   json.RawMessage `json:"decision,omitempty"`
 	Result     json.RawMessage `json:"result,omitempty"`
-	// Large is the size of a result that is too large to send, in bytes, and Call its recorded
-	// call, which shows it in pieces.
+	// Large is the size in bytes of a result too large to send, and Call its recorded call, which shows
+	// it in pieces.
 	Large int      `json:"large,omitempty"`
 	Call  *ranCall `json:"call,omitempty"`
 }
 
-// try checks a call as the host does, and says what it would do, or makes it.
+// try checks a call as the host does, and plans or makes it.
 func (s *Server) try(w http.ResponseWriter, r *http.Request) error {
 	var t trial
 	if err := given(r, &t); err != nil {
@@ -140,7 +138,8 @@ func (s *Server) try(w http.ResponseWriter, r *http.Request) error {
 	return give(w, done, nil)
 }
 
-// violationsIn are those in toolhost's error. Their paths are unchanged, so that each is shown at its field.
+// violationsIn returns the violations in toolhost's error, with unchanged paths, so that each is shown
+// at its field.
 func violationsIn(out []byte) json.RawMessage {
 	var told struct {
 		Error struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
-// withSpace is a console of a user who has used toolhost in one workspace.
+// withSpace is a console of a user with one workspace.
 func withSpace(t *testing.T) (*Server, *space) {
 	t.Helper()
 	s := at(t)
@@ -32,7 +32,7 @@ func withSpace(t *testing.T) (*Server, *space) {
 	return s, all[0]
 }
 
-// Violations keep their places, which name fields, and their texts hide nothing.
+// Violations keep their paths, which name fields; their texts hide nothing.
 func TestViolationsIn(t *testing.T) {
 	out := `{"error":{"details":{"violations":[{"path":"a\u202e[1].b","message":"must \u202e not"}]}}}`
 	assert.JSONEq(t, `[{"path":"a\u202e[1].b","message":"must \\u202e not"}]`, string(violationsIn([]byte(out))))
@@ -41,8 +41,7 @@ func TestViolationsIn(t *testing.T) {
 	}
 }
 
-// Saved calls are of one tool, are replaced by name, forgotten, and bounded, and hold
-// no secret.
+// Saved calls belong to a tool, are replaced by name, deleted, and bounded, and hold no secret.
 func TestSavedCalls(t *testing.T) {
 	s, found := withSpace(t)
 	s.options.Toolhost = filepath.Join(t.TempDir(), "toolhost")
@@ -89,7 +88,7 @@ func TestSavedCalls(t *testing.T) {
 	assert.Contains(t, list("&tool=t"), "Remove")
 }
 
-// What is no call is refused before toolhost is asked.
+// An invalid call is refused before toolhost is asked.
 func TestTryWhatIsNoCall(t *testing.T) {
 	s, found := withSpace(t)
 	page, key := enter(t, s)

@@ -19,9 +19,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestMakeManyWaiting makes as many calls wait as TOOLHOST_MAKE_WAITING says, the
-// most that may in each workspace of TOOLHOST_MAKE_ROOT, for tests of who reads
-// them. Call 0 is the newest.
+// TestMakeManyWaiting makes TOOLHOST_MAKE_WAITING calls wait, the most allowed in each workspace of
+// TOOLHOST_MAKE_ROOT, for tests of readers. Call 0 is the newest.
 func TestMakeManyWaiting(t *testing.T) {
 	calls, err := strconv.Atoi(testneed.Child(t, "TOOLHOST_MAKE_WAITING", "TestInboxOfManyCalls"))
 	require.NoError(t, err)
@@ -31,13 +30,13 @@ func TestMakeManyWaiting(t *testing.T) {
 	for first := 0; first < calls; first += approval.MaxPending {
 		name := fmt.Sprintf("w%03d", first/approval.MaxPending)
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait for the disk
+			t.Parallel() // waits for the disk
 			makeWaiting(t, filepath.Join(parent, name), now, first, min(calls, first+approval.MaxPending))
 		})
 	}
 }
 
-// makeWaiting makes the calls of those numbers wait in a workspace.
+// makeWaiting makes the calls from first to end wait in a workspace.
 func makeWaiting(t *testing.T, root string, now time.Time, first, end int) {
 	approvals, err := approval.Dir()
 	require.NoError(t, err)
@@ -68,7 +67,7 @@ func makeWaiting(t *testing.T, root string, now time.Time, first, end int) {
 	require.Len(t, waiting, end-first)
 }
 
-// News of many calls come in lines of a bounded size, in one moment.
+// News of many calls comes at once, in lines of bounded size.
 func TestNewsInParts(t *testing.T) {
 	for _, calls := range []int{0, 1, mostNews, mostNews + 1, 10_000} {
 		parts := inboxNews{Add: make([]waitingCall, calls), Gone: []string{"x"}, Ready: true}.parts()

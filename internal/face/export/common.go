@@ -6,7 +6,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// isCommon reports whether RE2 and ECMA-262, also in Unicode mode, read a pattern in the same way.
+// isCommon reports whether RE2 and ECMA-262, also in Unicode mode, read a pattern the same way.
 func isCommon(pattern string) bool {
 	c := common{rest: pattern}
 	for c.rest != "" {
@@ -21,10 +21,10 @@ func isCommon(pattern string) bool {
 type common struct {
 	rest      string
 	depth     int  // of groups
-	repeating bool // the piece before may be repeated
+	repeating bool // the previous piece may be repeated
 }
 
-// counted is a number of repetitions.
+// counted matches a number of repetitions.
 var counted = matching.Lazy(`^\{[0-9]+(,[0-9]*)?\}`)
 
 func (c *common) step() bool {
@@ -92,7 +92,6 @@ func (c *common) escape(special string) bool {
 	return true
 }
 
-// class reads a set of characters in brackets.
 func (c *common) class() bool {
 	c.take(1, true)
 	c.rest = strings.TrimPrefix(c.rest, "^")

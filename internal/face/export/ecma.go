@@ -7,9 +7,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// ECMA returns a schema whose patterns every client can compile: RE2's own are rewritten, or left
-// out if impossible; parameters are still checked with the schema itself. A schema without such
-// patterns is returned byte for byte.
+// ECMA returns a schema whose patterns every client can compile: RE2's own are rewritten, or left out
+// if impossible; parameters are still checked with the original. A schema without such patterns is
+// returned byte for byte.
 func ECMA(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`"pattern`)) {
 		return raw
@@ -26,15 +26,15 @@ func ECMA(raw json.RawMessage) json.RawMessage {
 	return tool.MustMarshal(value)
 }
 
-// patterns rewrites the patterns of a schema.
+// patterns rewrites a schema's patterns.
 type patterns struct{ changed bool }
 
-// namedSchemas are the keywords that hold schemas by names.
+// namedSchemas are the keywords with schemas by name.
 var namedSchemas = map[string]bool{
 	"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true,
 }
 
-// schema rewrites a schema, or schemas by names.
+// schema rewrites a schema, or schemas by name.
 func (p *patterns) schema(value any, names bool) any {
 	switch value := value.(type) {
 	case []any:
@@ -55,7 +55,7 @@ func (p *patterns) schema(value any, names bool) any {
 	return value
 }
 
-// keyword rewrites a keyword of a schema, nil leaves it out.
+// keyword rewrites a keyword; nil removes it.
 func (p *patterns) keyword(m member) object {
 	switch m.Key {
 	case "const", "enum", "default", "examples":
@@ -77,14 +77,14 @@ func (p *patterns) keyword(m member) object {
 	return object{{m.Key, p.schema(m.Value, namedSchemas[m.Key])}}
 }
 
-// properties rewrites the patterns of names.
+// properties rewrites patternProperties.
 func (p *patterns) properties(m member) object {
 	in, _ := m.Value.(object)
 	out := object{}
 	for _, property := range in {
 		ecma, ok := ecmaPattern(property.Key)
 		p.changed = p.changed || ecma != property.Key
-		if !ok { // any name then, or one that fits would be refused
+		if !ok { // then any name is allowed, lest a valid one be refused
 			ecma = ""
 		}
 		out = append(out, member{ecma, p.schema(property.Value, false)})

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/export"
 )
 
-// exported is a pattern as clients get it, "" for none.
+// exported returns a pattern as clients get it, or "".
 func exported(t *testing.T, pattern string) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{"type": "object",
@@ -26,25 +26,24 @@ func exported(t *testing.T, pattern string) string {
 	return out.Properties["p"].Pattern
 }
 
-// Patterns that both sides read in the same way are left alone.
+// Patterns that both engines read alike are unchanged.
 func TestPatternsThatStay(t *testing.T) {
 	for _, pattern := range []string{
 		`^[a-z]+$`, `^(?:ab|cd)*?x{2,3}\.$`, `^[\w.-]+@\d+$`, `a\/b`, `[^\]]`, `[\-a]`, `^é+$`, `\bword\b`, `x{3}`,
 		`x{3,}?`, ``,
-		`^(?!\.)(?=x).*$`, // of another engine, which RE2 does not read
+		`^(?!\.)(?=x).*$`, // not RE2
 	} {
 		assert.Equal(t, pattern, exported(t, pattern))
 	}
 }
 
-// What ECMA-262 does not have is rewritten and takes the same texts, or is
-// left out.
+// What ECMA-262 lacks is rewritten and matches the same texts, or is left out.
 func TestPatternsOfRE2(t *testing.T) {
 	texts := []string{
 		"", "a", "A", "abc", "ABC", "aBc", "k", "\u212a", "x\ny", "x y", "-", "]", "^", "\\", "{", "}", "a{", "{}", "é",
 		"É", "ab", "abab", "0", "7", "_", "\t", "\r", "\u2028", "😀", "a😀", "xx", "xxxx", "@", "a@b", "a.b", "a-b",
 	}
-	tests := map[string]string{ // to what is expected, or "" where only the meaning is
+	tests := map[string]string{ // the expected pattern, or "" if only its meaning counts
 		`(?i)^abc$`:                 `^[Aa][Bb][Cc]$`,
 		`(?i)k`:                     `[Kk\u212a]`,
 		`\Aab\z`:                    `^ab$`,

@@ -10,10 +10,10 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Format names a form of export.
+// Format is the form of an API.
 type Format string
 
-// The forms. Each is what the API of that name takes in its tools field.
+// Each form is what the tools field of that API takes.
 const (
 	MCP       Format = "mcp"       // https://modelcontextprotocol.io, result of tools/list
 	OpenAI    Format = "openai"    // chat completions: tools
@@ -25,9 +25,9 @@ const (
 // Formats lists all forms.
 func Formats() []Format { return []Format{MCP, OpenAI, Anthropic, Gemini, Ollama} }
 
-// Definitions writes the definitions in the given form, as indented JSON with a final newline. The
-// schemas are portable: each type is one name, no schema is a bare true, and no reference is at the
-// top. own has the forms of tools that the API defines itself, by name. The error is a *tool.Error.
+// Definitions returns the definitions in a form, as indented JSON with a final newline. The schemas are
+// portable: each type is one name, no schema is a bare true, and no reference is at the top. own has
+// the forms of tools that the API defines itself, by name. The error is a *tool.Error.
 func Definitions(format Format, defs []*tool.Definition, own map[string]json.RawMessage) ([]byte, error) {
 	write, ok := writers[format]
 	if !ok {
@@ -38,7 +38,7 @@ func Definitions(format Format, defs []*tool.Definition, own map[string]json.Raw
 		return nil, tool.Errorf(tool.InvalidArgument, "unknown schema format %q", format).
 			Suggest("Use one of %s.", strings.Join(names, ", "))
 	}
-	if format == OpenAI && len(own) > 0 { // tools that the Responses API has
+	if format == OpenAI && len(own) > 0 { // tools of the Responses API
 		write = flatFunction
 	}
 	entries := make([]any, 0, len(defs))
@@ -57,7 +57,7 @@ func Definitions(format Format, defs []*tool.Definition, own map[string]json.Raw
 	return indent(wrap(format, entries))
 }
 
-// writers give one entry of each form.
+// writers return one entry in each form.
 var writers = map[Format]func(*tool.Definition, object) any{
 	MCP: func(def *tool.Definition, parameters object) any {
 		entry := object{{"name", def.Name}, {"description", def.Description}, {"inputSchema", parameters}}
@@ -86,7 +86,7 @@ var writers = map[Format]func(*tool.Definition, object) any{
 	},
 }
 
-// outputSchema is the schema of an object, as most revisions of MCP require; nil for others.
+// outputSchema returns the schema of an object, as most revisions of MCP require; nil for others.
 func outputSchema(returns json.RawMessage) json.RawMessage {
 	if len(returns) == 0 {
 		return nil
@@ -107,7 +107,6 @@ func function(def *tool.Definition, parameters object) any {
 	}}}
 }
 
-// flatFunction is a function of the Responses API.
 func flatFunction(def *tool.Definition, parameters object) any {
 	return object{{"type", "function"}, {"name", def.Name}, {"description", def.Description},
 		{"parameters", parameters}, {"strict", false}}

@@ -78,7 +78,7 @@ func openAI(_ *testing.T, v any) (string, any) {
 	return f["name"].(string), f["parameters"]
 }
 
-// assertPortable walks a schema for what some model APIs refuse.
+// assertPortable checks a schema for what some model APIs refuse.
 func assertPortable(t *testing.T, v any) {
 	t.Helper()
 	root := v.(map[string]any)

@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// Patterns in agent.hcl are RE2; JSON Schema has those of ECMA-262, which clients compile in the stricter Unicode
-// mode. One that means the same in both stays; another is rewritten from its syntax tree.
+// Patterns in agent.hcl are RE2; JSON Schema has ECMA-262, which clients compile in the stricter
+// Unicode mode. A pattern with the same meaning in both stays; others are rewritten.
 
 // maxPattern bounds a rewritten pattern, in bytes. toolhost checks the parameters regardless.
 const maxPattern = 500
 
-// ecmaPattern returns a pattern for ECMA-262; ok is false if impossible. A pattern that RE2 cannot
-// read is returned unchanged, for its own engine.
+// ecmaPattern returns a pattern for ECMA-262; ok is false if impossible. A pattern that RE2 cannot read
+// is returned unchanged.
 func ecmaPattern(pattern string) (ecma string, ok bool) {
 	if isCommon(pattern) {
 		return pattern, true
@@ -32,7 +32,6 @@ func ecmaPattern(pattern string) (ecma string, ok bool) {
 	return w.String(), true
 }
 
-// ecmaWriter writes a syntax tree.
 type ecmaWriter struct {
 	strings.Builder
 	failed bool
@@ -71,7 +70,7 @@ func (w *ecmaWriter) expression(e *syntax.Regexp) {
 		}
 	case syntax.OpAlternate:
 		w.alternatives(e.Sub)
-	default: // line ends within a text, and what matches nothing
+	default: // line ends within a text, and what never matches
 		w.failed = true
 	}
 }
@@ -131,7 +130,7 @@ func (w *ecmaWriter) literal(e *syntax.Regexp) {
 	}
 }
 
-// class writes ranges of characters, negated if they end with the last character.
+// class writes ranges of characters, negated if they include the last character.
 func (w *ecmaWriter) class(ranges []rune) {
 	if len(ranges) == 0 {
 		w.failed = true
@@ -155,7 +154,7 @@ func (w *ecmaWriter) class(ranges []rune) {
 	w.WriteByte(']')
 }
 
-// complement are the gaps between the given ranges, which end with the last character.
+// complement returns the gaps between ranges, which end with the last character.
 func complement(ranges []rune) (out []rune) {
 	next := rune(0)
 	for i := 0; i < len(ranges); i += 2 {
@@ -167,7 +166,7 @@ func complement(ranges []rune) (out []rune) {
 	return out
 }
 
-// rune writes a character, with a backslash where it is one of special.
+// rune writes a character, escaped if in special.
 func (w *ecmaWriter) rune(r rune, special string) {
 	switch {
 	case strings.ContainsRune(special, r):

@@ -19,7 +19,7 @@ const (
 	mostInlined = 1000
 )
 
-// portable returns a tool's parameter schema in the API's words.
+// portable returns a tool's parameter schema as the API takes it.
 func portable(def *tool.Definition, format Format) (object, error) {
 	raw := def.Parameters
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -45,7 +45,6 @@ func portable(def *tool.Definition, format Format) (object, error) {
 	return out, nil
 }
 
-// rewriter makes schemas portable.
 type rewriter struct {
 	format  Format
 	root    object
@@ -79,7 +78,7 @@ func (r rewriter) schema(value any, depth int) any {
 	return r.taken(out)
 }
 
-// target is what a reference points to, with the reference's own description.
+// target returns a reference's target, with the reference's own description.
 func (r rewriter) target(in object) any {
 	ref, _ := in.get("$ref").(string)
 	pointer, ok := strings.CutPrefix(ref, "#")
@@ -96,7 +95,7 @@ func (r rewriter) target(in object) any {
 	return target
 }
 
-// at is what a JSON pointer in a reference leads to, nil for nothing.
+// at returns the value that a JSON pointer leads to, or nil.
 func (r rewriter) at(pointer string) any {
 	var value any = r.root
 	if pointer, err := url.PathUnescape(pointer); err == nil && pointer != "" {
@@ -118,10 +117,10 @@ func (r rewriter) at(pointer string) any {
 	return value
 }
 
-// keyword rewrites a keyword and its value; nil removes it.
+// keyword rewrites a keyword; nil removes it.
 func (r rewriter) keyword(m member, depth int) object {
 	switch m.Key {
-	case "$defs", "definitions", "$schema", "$id", "$comment", "writeOnly": // the last is for the record, not for models
+	case "$defs", "definitions", "$schema", "$id", "$comment", "writeOnly": // writeOnly is for the record, not for models
 		return nil
 	case "type":
 		return r.types(m.Value)
@@ -165,13 +164,12 @@ func (r rewriter) types(value any) object {
 	return out
 }
 
-// kindsOf are the types that a schema lists besides null.
 func kindsOf(in object) []any {
 	names, _ := in.get("type").([]any)
 	return slices.DeleteFunc(slices.Clone(names), func(n any) bool { return n == "null" })
 }
 
-// eachKind turns a list of types into anyOf; what a schema says of arrays goes to the array.
+// eachKind turns a list of types into anyOf; keywords for arrays go to the array.
 func eachKind(in object, kinds []any) object {
 	out, of := in.without("type"), object{}
 	for _, key := range []string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems"} {
@@ -179,7 +177,7 @@ func eachKind(in object, kinds []any) object {
 			of, out = append(of, member{key, out.get(key)}), out.without(key)
 		}
 	}
-	if out.has("anyOf") { // which says more
+	if out.has("anyOf") { // more specific
 		return out
 	}
 	var any []any

@@ -10,30 +10,28 @@ import (
 	"sync"
 )
 
-// refusedJSON is what each model API refuses in the schema of a tool, with what it
-// says then and who has seen it. One such schema loses a client all tools.
+// refusedJSON lists what each model API refuses in a tool's schema, its error message and the sources.
+// One such schema can cost a client all its tools.
 //
 //go:embed refused.json
 var refusedJSON []byte
 
-// refusal is an entry of the table.
 type refusal struct {
 	Rule string   `json:"rule"`
 	APIs []Format `json:"apis"`
-	// Keywords are those refused (rule root), or those allowed (rules format and keywords).
+	// Keywords are those refused (rule root) or allowed (rules format and keywords).
 	Keywords []string `json:"keywords"`
-	// Pattern is what names have to match (rule names).
+	// Pattern must match names (rule names).
 	Pattern string `json:"pattern"`
 	// Warn is the warning; empty if clients of that API remove it themselves.
 	Warn string `json:"warn"`
-	// Says are the API's own words, Sources where they were seen.
+	// Says is the API's message, Sources where it was seen.
 	Says    string   `json:"says"`
 	Sources []string `json:"sources"`
 
 	name *regexp.Regexp
 }
 
-// refusals is the table.
 var refusals = sync.OnceValue(func() (all []refusal) {
 	if err := json.Unmarshal(refusedJSON, &all); err != nil {
 		panic(err) // it is built in
@@ -44,7 +42,7 @@ var refusals = sync.OnceValue(func() (all []refusal) {
 	return all
 })
 
-// ruleOf is what an API refuses by a rule; nil where it does not.
+// ruleOf returns an API's refusal by rule, or nil.
 func ruleOf(format Format, rule string) *refusal {
 	for i, r := range refusals() {
 		if r.Rule == rule && slices.Contains(r.APIs, format) {
@@ -54,15 +52,15 @@ func ruleOf(format Format, rule string) *refusal {
 	return nil
 }
 
-// Refused returns what model APIs refuse in a schema of parameters, a sentence for each place,
-// except what clients correct for all tools. Over MCP a schema is sent unchanged.
+// Refused returns what model APIs refuse in a parameter schema, a sentence for each place, except what
+// clients correct for all tools. Over MCP a schema is sent unchanged.
 func Refused(parameters json.RawMessage) (sentences []string) {
 	value, err := decode(parameters)
 	root, ok := value.(object)
 	if err != nil || !ok {
 		return nil
 	}
-	by := make(map[string][]string) // the APIs
+	by := make(map[string][]string) // APIs by sentence
 	for _, r := range refusals() {
 		if r.Warn == "" {
 			continue
@@ -83,7 +81,7 @@ func Refused(parameters json.RawMessage) (sentences []string) {
 	return sentences
 }
 
-// places are where a schema violates the rule, as paths of properties and keywords.
+// places returns where a schema violates the rule, as paths of properties and keywords.
 func (r *refusal) places(root object) (found []string) {
 	switch r.Rule {
 	case "root":
@@ -156,7 +154,7 @@ func (r *refusal) refuses(schema object) bool {
 	return false
 }
 
-// undefined are the required names that are not properties, if there are properties.
+// undefined returns the required names that are not properties, if there are properties.
 func undefined(schema object) (names []any) {
 	properties, ok := schema.get("properties").(object)
 	required, _ := schema.get("required").([]any)

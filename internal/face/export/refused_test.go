@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/export"
 )
 
-// parameters are a tool's parameters as a form has them.
+// parameters returns a tool's parameters in a form.
 func parameters(t *testing.T, format export.Format, raw string) string {
 	t.Helper()
 	out, err := export.Definitions(format,
@@ -37,7 +37,7 @@ func parameters(t *testing.T, format export.Format, raw string) string {
 	return string(tool.MustMarshal(v))
 }
 
-// Each API is given what it takes, and nothing more is lost.
+// Each API gets what it takes, and no more is lost.
 func TestEachAPIIsGivenWhatItTakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   string
@@ -132,8 +132,8 @@ func TestRefusedIsSaid(t *testing.T) {
 	}
 }
 
-// Of what generators write, every name, value and word comes out of every export, and
-// each API is given nothing that it refuses.
+// Every name, value and word of generated schemas is in every export, and each API gets nothing that it
+// refuses.
 func TestGeneratedSchemasInEveryExport(t *testing.T) {
 	text, err := os.ReadFile("../../../host/schema/testdata/generated.json")
 	require.NoError(t, err)
@@ -157,8 +157,8 @@ func TestGeneratedSchemasInEveryExport(t *testing.T) {
 	}
 }
 
-// wordsOf are the names of properties, the texts of enums and the descriptions that a
-// schema leads to. Values of a map have no place in Gemini's schemas.
+// wordsOf returns the property names, enum texts and descriptions in a schema. Gemini's schemas cannot
+// hold a map's values.
 func wordsOf(value any, key string, noMaps bool) (words []string) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -8,10 +8,10 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// What an API refuses (refused.json) is expressed otherwise, in words or left out: toolhost checks
-// all of it at the call.
+// What an API refuses (refused.json) is expressed otherwise, in words or left out: toolhost checks all
+// of it at the call.
 
-// taken returns a schema as the API takes it; nested ones are so already.
+// taken returns a schema as the API takes it; nested schemas must have been converted.
 func (r rewriter) taken(s object) object {
 	if allowed := ruleOf(r.format, "keywords"); allowed != nil {
 		s = merged(s, "allOf", true)
@@ -40,7 +40,7 @@ func (r rewriter) taken(s object) object {
 	return s
 }
 
-// flat returns a schema of parameters with a root that the API takes.
+// flat returns a parameter schema with a root that the API takes.
 func (r rewriter) flat(s object) object {
 	if root := ruleOf(r.format, "root"); root != nil {
 		for _, key := range root.Keywords {
@@ -64,8 +64,8 @@ func (r rewriter) flat(s object) object {
 	return s
 }
 
-// merged merges the schemas below a keyword into the schema: with all, everything that it does not
-// say itself, else their properties.
+// merged merges the schemas below a keyword into the schema: with all, everything that it lacks, else
+// only their properties.
 func merged(s object, keyword string, all bool) object {
 	parts, ok := s.get(keyword).([]any)
 	if !ok {
@@ -99,7 +99,7 @@ func merged(s object, keyword string, all bool) object {
 	return s
 }
 
-// union are the properties of two schemas; the first ones count.
+// union returns the properties of both schemas; the first one's count.
 func union(first, more any) object {
 	out, _ := first.(object)
 	out = slices.Clone(out)
@@ -133,7 +133,7 @@ func withoutNull(s object) object {
 	return s.with("anyOf", rest)
 }
 
-// enumOfTexts leaves an enum of texts, and says other values in the description.
+// enumOfTexts leaves an enum of strings, and moves other values to the description.
 func enumOfTexts(s object, texts *refusal) object {
 	values, _ := s.get("enum").([]any)
 	if texts.refuses(s) {
@@ -167,7 +167,7 @@ func withoutRequired(s object, names []any) object {
 	return s.with("required", required)
 }
 
-// with is the object with a member of that value, in its place or at the end.
+// with returns the object with a member set, in its place or at the end.
 func (o object) with(key string, value any) object {
 	o = slices.Clone(o)
 	for i := range o {

@@ -90,8 +90,8 @@ func TestHeartbeatsWhileAToolIsSilent(t *testing.T) {
 	}
 }
 
-// A client that fails at a tool's question is told what was asked: a policy rule,
-// which helps where a call needs approval, is no answer to it.
+// The error for a client that fails at a tool's question names the question. A policy rule, which helps
+// if a call needs approval, does not.
 func TestAClientThatFailsToAsk(t *testing.T) {
 	failing := &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult,
 		error) {
@@ -119,7 +119,7 @@ func TestAClientThatFailsToAsk(t *testing.T) {
 	}
 }
 
-// desk is a place where calls wait for a person, as the command line keeps it.
+// desk stores waiting calls as the command line does.
 type desk struct {
 	mu      sync.Mutex
 	waiting []string
@@ -142,8 +142,7 @@ func (d *desk) File(_ context.Context, session string, p host.Proposal, _ host.D
 	return "Run approve 4711.", nil
 }
 
-// Only an explicit choice allows. What no person has decided on waits; a person
-// who says no is heard, with the reason.
+// Only an explicit choice allows. An undecided call waits; a user's refusal counts, with the reason.
 func TestOnlyAnExplicitChoiceAllows(t *testing.T) {
 	const slow, soon, machine = 1100 * time.Millisecond, 900 * time.Millisecond, "decline by a machine"
 	for name, tt := range map[string]struct {
@@ -193,7 +192,7 @@ func TestOnlyAnExplicitChoiceAllows(t *testing.T) {
 				text := ""
 				ask := func() { h, runs, d = withDesk(t); text = give(t, h, tt.response, tt.after) }
 				if name == machine {
-					testproc.Quickly(soon, ask) // later it would be a person
+					testproc.Quickly(soon, ask) // later it would be a user
 				} else {
 					ask()
 				}
@@ -210,7 +209,7 @@ func TestOnlyAnExplicitChoiceAllows(t *testing.T) {
 	}
 }
 
-// withDesk is dangerous with a place where calls wait.
+// withDesk is dangerous with stored waiting calls.
 func withDesk(t *testing.T) (*host.Host, *int, *desk) {
 	runs, d := new(int), new(desk)
 	write := newTool("write", tool.Dangerous, func(context.Context, *tool.Call) (*tool.Result, error) {
@@ -222,8 +221,8 @@ func withDesk(t *testing.T) (*host.Host, *int, *desk) {
 	}}, write), runs, d
 }
 
-// choices reads the values of the form for approval, in their order, and sees
-// that it is a required single choice without a default.
+// choices returns the values of the approval form, in order, and checks that it is a required single
+// choice without a default.
 func choices(t *testing.T, form any) []string {
 	t.Helper()
 	data, err := json.Marshal(form)
@@ -254,7 +253,7 @@ func choices(t *testing.T, form any) []string {
 	return all
 }
 
-// fill puts the form's first choice where a response says so.
+// fill inserts the form's first choice into a response.
 func fill(t *testing.T, response map[string]any, form any) map[string]any {
 	first := choices(t, form)[0]
 	content, _ := response["content"].(map[string]any)
@@ -264,18 +263,18 @@ func fill(t *testing.T, response map[string]any, form any) map[string]any {
 	return response
 }
 
-// stateAnswer answers an input-required result and gives what the agent reads.
+// stateAnswer answers an input-required result and returns the text for the agent.
 func stateAnswer(t *testing.T, h *host.Host, response map[string]any, after time.Duration) string {
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
 	q, key := w.ask("write", `{}`)
 	params := q.InputRequests[key]["params"].(map[string]any)
-	time.Sleep(after) // a person reads
+	time.Sleep(after) // a user reads
 	data, err := json.Marshal(fill(t, response, params["requestedSchema"]))
 	require.NoError(t, err)
 	return textOf(t, w.reply("write", `{}`, key, q.RequestState, string(data)))
 }
 
-// elicitAnswer answers an elicitation and gives what the agent reads.
+// elicitAnswer answers an elicitation and returns the text for the agent.
 func elicitAnswer(t *testing.T, h *host.Host, response map[string]any, after time.Duration) string {
 	w := dial(t, h)
 	w.send(fmt.Sprintf(hello, "2025-06-18", elicitation))
@@ -291,8 +290,8 @@ func elicitAnswer(t *testing.T, h *host.Host, response map[string]any, after tim
 	return textOf(t, w.receive())
 }
 
-// A call that waits runs when a person has approved it elsewhere, without being
-// asked again, and not when one has refused it.
+// A waiting call runs if it was approved elsewhere, without being asked again, and not if it was
+// refused.
 func TestWhatWasSaidElsewhereCountsForClientsThatCanAsk(t *testing.T) {
 	h, runs, d := withDesk(t)
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
@@ -308,8 +307,7 @@ func TestWhatWasSaidElsewhereCountsForClientsThatCanAsk(t *testing.T) {
 	w.ask("write", `{}`)
 }
 
-// A name that was made up for a connection does not bind what a person said: the
-// next connection has another.
+// A made-up session name does not bind a decision: the next connection has another.
 func TestWhatASessionsNameBinds(t *testing.T) {
 	h, _, d := withDesk(t)
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
@@ -324,8 +322,8 @@ func TestWhatASessionsNameBinds(t *testing.T) {
 	assert.Equal(t, []string{"/write", "http-else/write", "/write"}, d.waiting)
 }
 
-// Codex cannot send a form while a text in it is empty: it is asked for the
-// decision alone, and for the reason of a refusal after that.
+// Codex cannot send a form with an empty text: it is asked for the decision alone, and then for the
+// reason of a refusal.
 func TestAClientThatNeedsEveryText(t *testing.T) {
 	const asCodex = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
 		`"capabilities":{"elicitation":{}},"clientInfo":{"name":"codex-mcp-client","version":"0.169.0"}}}`

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/network"
 )
 
-// A client of an older revision is asked about a connection while the call runs.
+// An older client is asked about a connection while the call runs.
 func TestAConnectionIsAskedAboutWhileTheCallRuns(t *testing.T) {
 	for response, want := range map[string]string{
 		`"result":{"action":"accept","content":{"decision":"once"}}`:    "once <nil>",

@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// mostError bounds the message and the data of a protocol error, in bytes: both repeat parts of the
-// request.
+// mostError bounds a protocol error's message and data, in bytes: both repeat parts of the request.
 const mostError = 64 << 10
 
 func boundErrors(next mcp.MethodHandler) mcp.MethodHandler {
@@ -21,7 +20,7 @@ func boundErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// boundedError returns err, shortened if it is too long.
+// boundedError returns err, shortened if too long.
 func boundedError(err error) error {
 	if err == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// call serves tools/call. Whatever the tool does is a result; only protocol violations are errors.
+// call serves tools/call. A tool's failure is a result; only protocol violations are errors.
 func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	in := fromCall(request)
 	if entry, err := s.host.Catalog().Lookup(in.name); err == nil {
@@ -24,7 +24,7 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 	return s.answer(ctx, request, in)
 }
 
-// answer is call for in, which may name another tool than the request does.
+// answer is call for in, which may name another tool than the request.
 func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *requestInfo) (*mcp.CallToolResult, error) {
 	conn := connOf(ctx)
 	ctx, done, err := conn.begin(ctx)
@@ -52,7 +52,7 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *r
 	return result, nil
 }
 
-// result turns an outcome into a revision's form.
+// result converts an outcome for a revision.
 func (s *Server) result(ctx context.Context, session *host.Session, outcome *host.Outcome,
 	revision string) *mcp.CallToolResult {
 	r := outcome.Result
@@ -66,8 +66,7 @@ func (s *Server) result(ctx context.Context, session *host.Session, outcome *hos
 	return result
 }
 
-// changes returns what the processes of a call changed, how to undo it, and what of that is not
-// kept. It follows all that a contract has.
+// changes returns what the call's processes changed, how to undo it, and what of that is not kept.
 func (s *Server) changes(outcome *host.Outcome) []mcp.Content {
 	told, _ := outcome.Result.Metadata[change.Key].(string)
 	if s.options.NoUndo {
@@ -117,7 +116,7 @@ func content(p tool.Content) mcp.Content {
 	return &mcp.TextContent{Text: p.Text, Meta: x.Meta, Annotations: x.Annotations}
 }
 
-// extras are the further members of a piece that came from an upstream server.
+// extras are further members of content from an upstream server.
 type extras struct {
 	Meta        mcp.Meta         `json:"_meta"`
 	Annotations *mcp.Annotations `json:"annotations"`
@@ -143,7 +142,7 @@ func extrasOf(raw json.RawMessage) (x extras) {
 
 var separators = strings.NewReplacer("_", " ", "-", " ")
 
-// title is what a person sees: the tool's own title, or its name in words.
+// title returns the tool's title, or its name in words.
 func title(def *tool.Definition) string {
 	if def.Title != "" {
 		return def.Title
@@ -152,9 +151,9 @@ func title(def *tool.Definition) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// inputSchema returns the parameter schema; an object schema for a tool without parameters, as MCP
-// requires. A foreign tool's invalid schema is left out: it would cost clients and model APIs all
-// tools. Our own are checked elsewhere.
+// inputSchema returns the parameter schema, as MCP requires an object schema even without parameters. A
+// foreign tool's invalid schema is left out: it would cost clients and model APIs all tools. Our own are
+// checked elsewhere.
 func inputSchema(entry *host.Entry, def *tool.Definition) json.RawMessage {
 	if entry.Foreign() {
 		if _, err := entry.Schema(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// A result says what its call changed, and how to undo it where the user can.
+// A result says what its call changed, and how to undo it if the user can.
 func TestWhatACallChanged(t *testing.T) {
 	const note = "generated files are not kept"
 	h := newHost(t, host.Options{

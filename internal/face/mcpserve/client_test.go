@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// clients is a recorder that keeps what is said of clients.
+// clients is a recorder that keeps clients.
 type clients struct{ all []string }
 
 func (c *clients) Step(context.Context, string) (int, error) { return 1, nil }
@@ -30,7 +30,7 @@ func (c *clients) Event(_ context.Context, _, event string, payload any) error {
 	return nil
 }
 
-// The record has the client's name and version, as far as they can be ones.
+// The record has the client's name and version, bounded.
 func TestTheClientIsRecorded(t *testing.T) {
 	for _, c := range []struct{ name, version, want string }{
 		{"claude-code", "2.1", `"client":"claude-code 2.1"`},

@@ -11,36 +11,33 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// conn ties an MCP session to a session of the host. It travels in the context of the connection.
+// conn ties an MCP session to a host session. It travels in the connection's context.
 type conn struct {
 	session *host.Session
-	// anonymous is true where the session's name was made up.
+	// anonymous reports whether the session's name was made up.
 	anonymous bool
 	stdio     bool
 
 	ended   context.Context
 	end     context.CancelFunc
-	slots   chan struct{} // of calls that run at one time
+	slots   chan struct{} // of calls that run at the same time
 	running sync.WaitGroup
-	closed  func() // after the last call has ended
+	closed  func() // called after the last call has ended
 
-	// keep is told about the MCP session once it is initialized. May be nil.
+	// keep is called with the MCP session once it is initialized. May be nil.
 	keep func(*mcp.ServerSession)
 
 	mu   sync.Mutex // guards over against running
 	over bool
 }
 
-// connKey is the key of the conn in a connection's context.
 type connKey struct{}
 
-// connOf returns the conn of the connection that a request came in on.
 func connOf(ctx context.Context) *conn {
 	l, _ := ctx.Value(connKey{}).(*conn)
 	return l
 }
 
-// newConn returns a conn of the host session of that name, or of a random one.
 func (s *Server) newConn(name string) *conn {
 	anonymous := name == ""
 	if anonymous {
@@ -52,8 +49,7 @@ func (s *Server) newConn(name string) *conn {
 	return l
 }
 
-// callsAtOnce bounds the concurrent calls of one session, so that it cannot take the places of all
-// others. More wait.
+// callsAtOnce bounds a session's concurrent calls, so that it cannot take all places. More wait.
 const callsAtOnce = 32
 
 // begin starts a call, which ends with the connection at the latest.
@@ -87,7 +83,7 @@ func errEnded() error {
 	return tool.Errorf(tool.Cancelled, "the session has ended").Suggest("Open a new session and call again.")
 }
 
-// close ends the calls that run, waits for them and releases the session.
+// close ends the running calls, waits for them and releases the session.
 func (l *conn) close() {
 	l.mu.Lock()
 	first := !l.over

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A message means what the SDK takes it for, whichever way it is taken apart.
+// A message decodes as in the SDK, in either way.
 func TestDecodeMessageLikeTheSDK(t *testing.T) {
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":[1,2.50,"\u00e9 \ud83d\ude00"]}}}`,

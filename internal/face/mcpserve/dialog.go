@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// requestInfo is what calls of tools, reads of resources and gets of prompts have in common.
+// requestInfo is common to calls of tools, reads of resources and gets of prompts.
 type requestInfo struct {
 	method       string
 	name         string // of the tool or prompt, or the resource's URI
@@ -28,7 +28,7 @@ type requestInfo struct {
 	responses    mcp.InputResponseMap
 	state        string
 	token        any    // for progress; nil for none
-	id           string // the client's own name for the call, "" for none
+	id           string // the client's name for the call, "" for none
 	client       *mcp.Implementation
 }
 
@@ -38,7 +38,7 @@ func fromCall(r *mcp.CallToolRequest) *requestInfo {
 		p.RequestState, tokenOf(r.Extra, p.GetProgressToken()), namedBy(p.Meta), r.ClientInfo()}
 }
 
-// maxClient bounds the recorded name and version of a client, in bytes each.
+// maxClient bounds a client's recorded name and version, in bytes each.
 const maxClient = 100
 
 // nameOf returns a client's name and version for the record, "" if unknown.
@@ -50,11 +50,11 @@ func nameOf(client *mcp.Implementation) string {
 	return strings.ToValidUTF8(strings.TrimSpace(name+" "+version), "")
 }
 
-// maxRequestID bounds what a client may call a request, in bytes.
+// maxRequestID bounds a client's name for a request, in bytes.
 const maxRequestID = 200
 
-// namedBy returns the client's own name of the request for results and the record; "" if there is
-// no valid one.
+// namedBy returns the client's name for the request, for results and the record; "" if missing or
+// invalid.
 func namedBy(meta mcp.Meta) string {
 	id, _ := meta["request_id"].(string)
 	if len(id) > maxRequestID {
@@ -79,15 +79,15 @@ func fromGet(r *mcp.GetPromptRequest) *requestInfo {
 		p.RequestState, tokenOf(r.Extra, p.GetProgressToken()), "", r.ClientInfo()}
 }
 
-// open are questions that go out as an input-required result.
+// open are the questions of an input-required result.
 type open struct {
 	requests mcp.InputRequestMap
 	state    string
 }
 
-// callWithQuestions makes the call and asks its questions of the user, the client's model or the
-// client until there is an outcome. A client of the newest revision gets the questions as open and
-// calls again with the answers. The error is one of the protocol.
+// callWithQuestions makes the call and asks its questions of the user, the client or its model until
+// there is an outcome. A client of the newest revision gets the questions as open and calls again with
+// the answers. The error is a protocol error.
 func (s *Server) callWithQuestions(ctx context.Context, conn *conn, in *requestInfo,
 	do func(context.Context, host.Request) *host.Outcome) (*host.Outcome, *open, error) {
 	asked, err := s.resume(conn, in)
@@ -156,21 +156,20 @@ func (s *Server) callWithQuestions(ctx context.Context, conn *conn, in *requestI
 	}
 }
 
-// failed is an outcome whose questions could not be answered.
+// failed returns the outcome of a call whose questions could not be answered.
 func failed(outcome *host.Outcome, err *tool.Error) *host.Outcome {
 	done := *outcome
 	done.Input, done.Err, done.Result = nil, err, host.ErrorResult(err)
 	return &done
 }
 
-// invalid is an error in what a client sent with its answers.
 func invalid(err error) error {
 	e := tool.AsError(err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
 }
 
-// lacks returns the protocol's error for a call that needs a capability the client did not declare;
-// nil for older revisions.
+// lacks returns the protocol error for a call that needs a capability the client did not declare; nil
+// for older revisions.
 func (in *requestInfo) lacks(outcome *host.Outcome) error {
 	if outcome.Err == nil || !isStateless(in.session) {
 		return nil
@@ -186,7 +185,7 @@ func (in *requestInfo) lacks(outcome *host.Outcome) error {
 	}
 }
 
-// capability is an object with the member that a name with dots leads to.
+// capability returns nested objects for a dotted name.
 func capability(name string) map[string]any {
 	first, rest, more := strings.Cut(name, ".")
 	if more {
@@ -195,8 +194,7 @@ func capability(name string) map[string]any {
 	return map[string]any{first: struct{}{}}
 }
 
-// canAsk reports whether the client can show its user a form. Elicitation without a mode means
-// forms.
+// canAsk reports whether the client can show its user a form. Elicitation without a mode means forms.
 func (in *requestInfo) canAsk() bool {
 	if in.capabilities == nil || in.capabilities.Elicitation == nil {
 		return false
@@ -205,7 +203,6 @@ func (in *requestInfo) canAsk() bool {
 	return e.Form != nil || e.URL == nil
 }
 
-// canVisit reports whether the client can show its user the URL of a page.
 func (in *requestInfo) canVisit() bool {
 	c := in.capabilities
 	return c != nil && c.Elicitation != nil && c.Elicitation.URL != nil
@@ -220,20 +217,20 @@ func (in *requestInfo) canRoots() bool {
 	return c != nil && (c.RootsV2 != nil || c.Roots.ListChanged)
 }
 
-// isStateless reports whether a session's revision has no requests from the server to the client.
+// isStateless reports whether the session's revision has no requests from server to client.
 func isStateless(session *mcp.ServerSession) bool {
 	params := session.InitializeParams()
 	return params == nil || params.ProtocolVersion >= statelessRevision
 }
 
-// mostLogs bounds the log lines of a call that wait to be sent.
+// mostLogs bounds a call's queued log lines.
 const mostLogs = 256
 
-// logTo passes a tool's log lines to the client, from the level that it asked for. Lines that come
-// faster than they can be sent are dropped.
+// logTo sends a tool's log lines to the client, from its log level on. Lines that come faster than they
+// can be sent are dropped.
 func (s *Server) logTo(ctx context.Context, in *requestInfo) (log func(slog.Level, string), flush func()) {
 	var lines chan *mcp.LoggingMessageParams
-	var start sync.Once // by the first line: most calls log nothing
+	var start sync.Once // at the first line: most calls log nothing
 	done := make(chan struct{})
 	log = func(level slog.Level, message string) {
 		start.Do(func() {

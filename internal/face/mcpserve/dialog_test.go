@@ -77,7 +77,7 @@ func TestTheConfiguredModelComesFirst(t *testing.T) {
 	}
 }
 
-// A client without a model gets what its revision has for that.
+// A client without a model gets its revision's error.
 func TestNoModel(t *testing.T) {
 	began := 0
 	w := serveWeb(t, newHost(t, host.Options{}, samples(&began)), mcpserve.HTTPOptions{})
@@ -130,7 +130,7 @@ func TestEveryKindOfQuestion(t *testing.T) {
 	}
 }
 
-// A client that closes a form at once, as one does that cannot draw it, is told apart from a user who does not answer.
+// A form closed at once, as by a client that cannot draw it, differs from a user who does not answer.
 func TestAFormThatIsClosedAtOnce(t *testing.T) {
 	for _, revision := range revisions() {
 		for _, action := range []string{"decline", "cancel"} {
@@ -161,7 +161,7 @@ func TestQuestionsGoOutTogether(t *testing.T) {
 	result := answer(t, w.post(message, headers...))["result"].(map[string]any)
 	assert.Len(t, result["inputRequests"], 3)
 
-	// Answered in part, the rest is asked again, and nothing twice.
+	// After a partial answer, only the rest is asked again.
 	more := fmt.Sprintf(`"requestState":%q,"inputResponses":{"who":{"action":"accept","content":{"name":"Jo"}}},`,
 		result["requestState"])
 	message, headers = stateless("three", "{}", all, more)
@@ -174,7 +174,7 @@ func TestQuestionsGoOutTogether(t *testing.T) {
 	assert.Equal(t, "Jo,that,", textOf(t, answer(t, w.post(message, headers...))))
 }
 
-// Of optional questions only those go out that the client can answer.
+// Of optional questions only those are sent that the client can answer.
 func TestOptionalQuestionsHeedCapabilities(t *testing.T) {
 	w := serveWeb(t, three(t, host.Options{}, true), mcpserve.HTTPOptions{})
 	for capability, key := range map[string]string{"elicitation": "who", "sampling": "what", "roots": "where"} {
@@ -187,8 +187,8 @@ func TestOptionalQuestionsHeedCapabilities(t *testing.T) {
 	assert.Equal(t, ",", textOf(t, answer(t, w.post(message, headers...))))
 }
 
-// An approval counts only with the signed state of its question; the answer
-// to a tool's own form may come at once, and has to fit.
+// An approval needs the signed state of its question; the answer to a tool's own form may come at once,
+// but must be valid.
 func TestAnswersWithoutAQuestion(t *testing.T) {
 	h, runs := dangerous(t)
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
@@ -238,7 +238,7 @@ func TestLogLinesReachTheClient(t *testing.T) {
 	assert.Equal(t, map[string]string{"told": "info talks", "the key is [redacted]": "error talks"}, heard)
 }
 
-// A question with a secret in it goes to no model.
+// A question that contains a secret is not sent to a model.
 func TestSecretsAreNotSampled(t *testing.T) {
 	leaks := newTool("leaks", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		response, err := c.Sample(ctx, tool.SampleRequest{Prompt: "What is hush-hush?"})
@@ -254,8 +254,7 @@ func TestSecretsAreNotSampled(t *testing.T) {
 	assert.Contains(t, string(data), "What is [redacted]?")
 }
 
-// What a model said before an approval is what runs after it, and what the
-// approval is for.
+// What a model said before an approval is what runs after it, and what the approval is for.
 func TestAnApprovalCoversTheModelsAnswer(t *testing.T) {
 	spec := argv.Spec{
 		Name: "says", Risk: tool.Dangerous, Params: []argv.Param{{Name: "a", Type: argv.TypeString}},
@@ -305,7 +304,7 @@ func TestWithoutAnswers(t *testing.T) {
 	assert.JSONEq(t, `{"text":"x"}`, string(answers["what"].Content))
 }
 
-// A page to visit goes to clients that can show its address, and to no other.
+// A URL to visit goes only to clients that can show it.
 func TestAPageToVisit(t *testing.T) {
 	visits := newTool("visits", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		answer, err := c.Ask(ctx, "page", tool.Form{Message: "Visit pay.example?", URL: "https://pay.example/x"})
@@ -354,7 +353,7 @@ func TestAPageToVisit(t *testing.T) {
 	}
 }
 
-// Images and audio reach the client's model as they are.
+// Images and audio reach the client's model unchanged.
 func TestSamplingWithAnImage(t *testing.T) {
 	looks := newTool("looks", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		response, err := c.Sample(ctx, tool.SampleRequest{Messages: []tool.Content{

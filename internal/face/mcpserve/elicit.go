@@ -27,26 +27,25 @@ import (
 )
 
 // Approvals and a tool's questions go to the user. A client of the newest revision gets an
-// input-required result and calls again with the answer; the questions and answers so far travel in
-// requestState, signed, so that no answer serves another question or call. Clients of older
-// revisions get an elicitation for each question.
+// input-required result and calls again with the answer; questions and answers so far travel in
+// requestState, signed, so that an answer serves no other question or call. Older clients get an
+// elicitation for each question.
 
-// asked is a call's questions so far.
+// asked is the state of a call's questions.
 type asked struct {
 	ID      string                 `json:"id,omitempty"`
 	Step    int                    `json:"step,omitempty"`
 	Call    string                 `json:"call"` // digest of tool, arguments and session
-	Open    map[string]tool.Form   `json:"open"` // the open questions
+	Open    map[string]tool.Form   `json:"open"`
 	Before  map[string]tool.Answer `json:"before,omitempty"`
 	Put     int64                  `json:"put"` // when, in milliseconds
 	Expires int64                  `json:"expires"`
-	// Nonce lets a call run once.
+	// Nonce allows one run.
 	Nonce string `json:"nonce"`
 
 	answers map[string]tool.Answer
 }
 
-// ask returns the questions of an outcome as input requests.
 func (s *Server) ask(conn *conn, in *requestInfo, request host.Request, outcome *host.Outcome, nonce string) *open {
 	next := outcome.Again(request, nil)
 	state := asked{
@@ -70,15 +69,15 @@ func (s *Server) ask(conn *conn, in *requestInfo, request host.Request, outcome 
 	return &open{requests, base64.RawURLEncoding.EncodeToString(body) + "." + base64.RawURLEncoding.EncodeToString(s.mac(body))}
 }
 
-// mostNamed bounds what a state keeps of a question's text, in bytes.
+// mostNamed bounds the part of a question's text kept in a state, in bytes.
 const mostNamed = 200
 
-// questions are all that can be answered at the same time.
+// questions returns all questions that can be answered together.
 func questions(input *tool.InputRequired) []*tool.InputRequired {
 	return append([]*tool.InputRequired{input}, input.Also...)
 }
 
-// askEach asks a client of an older revision one question after the other and waits for the answers.
+// askEach asks an older client one question after the other and waits for the answers.
 func (s *Server) askEach(ctx context.Context, in *requestInfo, outcome *host.Outcome) (map[string]tool.Answer, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
 	defer cancel()
@@ -107,7 +106,7 @@ func (s *Server) askEach(ctx context.Context, in *requestInfo, outcome *host.Out
 	return given, nil
 }
 
-// askNow puts a question of the host's own while the call runs.
+// askNow asks a question of the host's own during the call.
 func (s *Server) askNow(ctx context.Context, in *requestInfo, form tool.Form) (tool.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
 	defer cancel()
@@ -120,7 +119,6 @@ func (s *Server) askNow(ctx context.Context, in *requestInfo, form tool.Form) (t
 	return answer(host.ApprovalKey, response, time.Since(began)), nil
 }
 
-// unanswered returns why a question has no answer.
 func (s *Server) unanswered(waiting context.Context, err error) string {
 	switch {
 	case waiting.Err() != nil:
@@ -135,8 +133,8 @@ func (s *Server) tooLate() string {
 	return fmt.Sprintf("the user did not answer within %s", s.options.AskTimeout)
 }
 
-// checkElicited checks the answer to a form before the SDK does, whose error names neither the
-// question nor what would be valid.
+// checkElicited checks a form's answer before the SDK does, whose error names neither the question nor
+// a valid answer.
 func checkElicited(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)
@@ -161,8 +159,7 @@ func checkElicited(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// unasked returns the error for a tool's question that the client answered with an error or
-// invalidly.
+// unasked returns the error for a tool's question that the client answered invalidly or with an error.
 func unasked(q *tool.InputRequired, err error) *tool.Error {
 	if own, ok := errors.AsType[*tool.Error](err); ok {
 		return own
@@ -171,7 +168,7 @@ func unasked(q *tool.InputRequired, err error) *tool.Error {
 		Suggest("Nothing was run. Tell the user what was asked, and call again when the client can ask.")
 }
 
-// askWhy asks a user who refused what to tell the agent; "" if nothing.
+// askWhy asks a user who refused for a message to the agent; "" if none.
 func (s *Server) askWhy(ctx context.Context, in *requestInfo, outcome *host.Outcome) string {
 	message := outcome.Question().Headline() + "\nIt will not run. What is the agent told? Cancel to say nothing."
 	response, err := in.session.Elicit(ctx,
@@ -183,7 +180,7 @@ func (s *Server) askWhy(ctx context.Context, in *requestInfo, outcome *host.Outc
 	return reason
 }
 
-// elicit sends one question to a client that can be sent requests.
+// elicit sends one question to a client that takes requests.
 func (s *Server) elicit(ctx context.Context, in *requestInfo, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse,
 	error) {
 	if q.Form.Roots {
@@ -192,7 +189,6 @@ func (s *Server) elicit(ctx context.Context, in *requestInfo, outcome *host.Outc
 	return in.session.Elicit(ctx, s.formOf(in, outcome, q))
 }
 
-// formOf is a question of an outcome as MCP's elicitation.
 func (s *Server) formOf(in *requestInfo, outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
 	if q.Form.URL != "" {
 		return &mcp.ElicitParams{Mode: "url", Message: show.Text(q.Form.Message), URL: q.Form.URL,
@@ -208,7 +204,7 @@ func (s *Server) formOf(in *requestInfo, outcome *host.Outcome, q *tool.InputReq
 	return &mcp.ElicitParams{Mode: "form", Message: s.question(outcome, q), RequestedSchema: schema}
 }
 
-// question is the text that the user sees, the whole call for an approval.
+// question returns the text for the user; for an approval the whole call.
 func (s *Server) question(outcome *host.Outcome, q *tool.InputRequired) string {
 	if !host.IsApproval(q) {
 		return show.Text(q.Form.Message)
@@ -216,11 +212,11 @@ func (s *Server) question(outcome *host.Outcome, q *tool.InputRequired) string {
 	return outcome.Question().Text(show.Width, mostShown, s.options.KeepQuestion)
 }
 
-// mostShown bounds a question for approval, in bytes; a longer one goes to a file.
+// mostShown bounds an approval question, in bytes; a longer one goes to a file.
 const mostShown = 16 << 10
 
-// resume reads the answers that a request carries; open questions are asked again. Answers without
-// a state are kept for what a tool is going to ask, but never count as an approval.
+// resume reads the answers in a request; open questions are asked again. Answers without a state are
+// kept for the tool's questions, but never count as approval.
 func (s *Server) resume(conn *conn, in *requestInfo) (asked, error) {
 	if in.state == "" {
 		return asked{answers: answers(in.responses, 0, func(key string) bool { return key != host.ApprovalKey })}, nil
@@ -245,7 +241,7 @@ func (s *Server) resume(conn *conn, in *requestInfo) (asked, error) {
 	}))
 	for key, form := range state.Open {
 		if key == host.ApprovalKey {
-			continue // what chooses nothing is an answer to it
+			continue // an empty choice is an answer to it
 		}
 		if err := host.CheckAnswer(form, state.answers[key]); err != nil {
 			return asked{}, err
@@ -265,12 +261,11 @@ func notOpen() *tool.Error {
 		Suggest("Call again without requestState and answer the new question.")
 }
 
-// spent holds the states that have brought an approval, until they expire: an approval is good for
-// one run.
+// spent holds the states that brought an approval until they expire: an approval is good for one run.
 type spent struct {
 	mu    sync.Mutex
 	until map[string]time.Time
-	sweep int // the number at which to look for expired ones
+	sweep int // size at which to remove expired ones
 }
 
 // spend reports whether the state is used for the first time.
@@ -292,7 +287,7 @@ func (s *spent) spend(nonce string, expires time.Time) bool {
 	return true
 }
 
-// answers reads the responses that count; took is the time since the question was asked.
+// answers reads the responses that count; took is the time since the question.
 func answers(responses mcp.InputResponseMap, took time.Duration, counts func(key string) bool) map[string]tool.Answer {
 	given := make(map[string]tool.Answer)
 	for key, response := range responses {
@@ -303,7 +298,7 @@ func answers(responses mcp.InputResponseMap, took time.Duration, counts func(key
 	return given
 }
 
-// answer turns a client's response into the host's form.
+// answer converts a client's response.
 func answer(key string, response mcp.InputResponse, took time.Duration) tool.Answer {
 	switch r := response.(type) {
 	case *mcp.CreateMessageWithToolsResult:
@@ -321,8 +316,7 @@ func answer(key string, response mcp.InputResponse, took time.Duration) tool.Ans
 	return tool.Answer{Action: "cancel"}
 }
 
-// reading is the least time in which a user reads and answers a question. Clients without a user
-// decline at once.
+// reading is the least time in which a user reads and answers. Clients without a user decline at once.
 const reading = time.Second
 
 func elicited(key string, response *mcp.ElicitResult, took time.Duration) tool.Answer {
@@ -345,8 +339,7 @@ func elicited(key string, response *mcp.ElicitResult, took time.Duration) tool.A
 	return a
 }
 
-// asksForSecret reports whether a form would have the user type a secret into the client, which
-// shows and keeps it.
+// asksForSecret reports whether a form asks for a secret, which the client would show and keep.
 func asksForSecret(input *tool.InputRequired) bool {
 	var form struct {
 		Properties map[string]struct {
@@ -368,7 +361,6 @@ func asksForSecret(input *tool.InputRequired) bool {
 	return false
 }
 
-// namesSecret reports whether a field's name says that it holds a secret.
 func namesSecret(name string) bool {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 	for _, word := range []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",

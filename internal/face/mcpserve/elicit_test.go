@@ -23,14 +23,14 @@ import (
 
 const elicitation = `{"elicitation":{}}`
 
-// What a client sends for the choices of a question for approval.
+// Answers of a client to an approval question.
 const (
 	yes    = `{"action":"accept","content":{"decision":"once"}}`
 	always = `{"action":"accept","content":{"decision":"always"}}`
 	no     = `{"action":"accept","content":{"decision":"deny"}}`
 )
 
-// dangerous is a host whose tool write needs approval, and how often it ran.
+// dangerous returns a host whose tool write needs approval, and how often it ran.
 func dangerous(t *testing.T) (*host.Host, *int) {
 	runs := new(int)
 	write := newTool("write", tool.Dangerous, func(context.Context, *tool.Call) (*tool.Result, error) {
@@ -45,7 +45,6 @@ func dangerous(t *testing.T) (*host.Host, *int) {
 	}}, write, other), runs
 }
 
-// question is an input-required result.
 type question struct {
 	ResultType    string                    `json:"resultType"`
 	InputRequests map[string]map[string]any `json:"inputRequests"`
@@ -66,7 +65,6 @@ func (w *web) ask(name, arguments string) (q question, key string) {
 	return q, key
 }
 
-// reply makes a call again with an answer.
 func (w *web) reply(name, arguments, key, state, response string) map[string]any {
 	w.t.Helper()
 	more := fmt.Sprintf(`"requestState":%q,"inputResponses":{%q:%s},`, state, key, response)
@@ -129,7 +127,6 @@ func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 	assert.Equal(t, 1, *runs, "an approval is good for one run")
 }
 
-// protocolError is the message of an error that is no result.
 func protocolError(m map[string]any) string {
 	e, _ := m["error"].(map[string]any)
 	return fmt.Sprint(e["message"])
@@ -142,8 +139,8 @@ func flip(two string) string {
 	return "A" + two[1:]
 }
 
-// An answer that comes too late decides nothing: the call waits for approval
-// elsewhere. That to the question of a tool is refused.
+// A late answer decides nothing: the call waits for approval elsewhere. A late answer to a tool's
+// question is refused.
 func TestAQuestionExpires(t *testing.T) {
 	testneed.NotShort(t, "waits for time limits")
 	h, runs, d := withDesk(t)
@@ -174,7 +171,7 @@ func TestAQuestionExpires(t *testing.T) {
 	})
 }
 
-// twice asks two questions and tells the answers.
+// twice asks two questions and returns the answers.
 func twice() *fake {
 	return newTool("twice", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		var said []string
@@ -222,8 +219,7 @@ func TestSeveralQuestionsInOneCall(t *testing.T) {
 	assert.Equal(t, want, textOf(t, old.receive()))
 }
 
-// A client that cannot draw a form sends it empty: the agent is told what would
-// be an answer.
+// A client that cannot draw a form sends it empty: the agent is told which answers are valid.
 func TestAnEmptyFormIsAnsweredWithItsFields(t *testing.T) {
 	color := newTool("color", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		_, err := c.Ask(ctx, "style", tool.Form{Message: "Which style?", Schema: json.RawMessage(
@@ -263,14 +259,14 @@ func TestAUserWhoDoesNotAnswer(t *testing.T) {
 	inOut.send(callMessage(1, "write", "{}"))
 	require.Equal(t, "elicitation/create", inOut.receive()["method"])
 	var m map[string]any
-	for m = inOut.receive(); m["method"] != nil; m = inOut.receive() { // it is told that the question is withdrawn
+	for m = inOut.receive(); m["method"] != nil; m = inOut.receive() { // the question is withdrawn
 	}
 	assert.Contains(t, textOf(t, m), "did not answer within")
 	assert.Zero(t, *runs)
 }
 
-// A question that nobody answers in time leaves the call waiting, under the ID
-// that the agent reads, and an answer that comes after that runs nothing.
+// If a question times out, the call stays waiting, under the ID that the agent reads, and a later
+// answer runs nothing.
 func TestATimeOutLeavesTheCallWaiting(t *testing.T) {
 	h, runs, d := withDesk(t)
 	inOut := dialWith(t, h, mcpserve.Options{AskTimeout: 300 * time.Millisecond})
@@ -282,7 +278,7 @@ func TestATimeOutLeavesTheCallWaiting(t *testing.T) {
 	require.Equal(t, "elicitation/create", question["method"])
 	result := func() string {
 		for {
-			if m := inOut.receive(); m["method"] == nil { // it is also told that the question is withdrawn
+			if m := inOut.receive(); m["method"] == nil { // the question is withdrawn too
 				return textOf(t, m)
 			}
 		}
@@ -294,13 +290,14 @@ func TestATimeOutLeavesTheCallWaiting(t *testing.T) {
 	inOut.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":%s}`, quoteID(question["id"]), yes))
 	assert.Zero(t, *runs)
 
-	d.said = host.ApproveOnce // in a terminal
+	d.said = host.ApproveOnce // on the command line
 	inOut.send(callMessage(2, "write", "{}"))
 	assert.Equal(t, "done", result(), "control: what was approved elsewhere runs")
 	assert.Equal(t, 1, *runs)
 }
 
-// The user sees one question for one exact call: an equal call beside it is refused at once, and one after it asks again.
+// The user sees one question for one exact call: an equal concurrent call is refused at once, and a
+// later one asks again.
 func TestEqualCallsAskOnce(t *testing.T) {
 	h, runs := dangerous(t)
 	old := dial(t, h)

@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// greet is a tool of the program itself.
 type greet struct{}
 
 func (greet) Definition() *tool.Definition {
@@ -54,7 +53,7 @@ func ExampleHTTP() {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 
-	// A client, as any program on this machine could be one.
+	// A client could be any program on this machine.
 	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1.0.0"}, nil)
 	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{
 		Endpoint:   server.URL + "/mcp",
@@ -73,7 +72,6 @@ func ExampleHTTP() {
 	// Output: Hello, world!
 }
 
-// bearer sends a token with every request.
 type bearer string
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -23,7 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// listening is a server that listens by itself, and raw sockets to it.
+// listening is a server with ListenAndServe, and raw sockets to it.
 type listening struct {
 	t    *testing.T
 	addr string
@@ -53,7 +53,6 @@ func listen(t *testing.T, o mcpserve.HTTPOptions, tools ...tool.Tool) *listening
 	return l
 }
 
-// dial opens a socket and sends what it is given.
 func (l *listening) dial(send string) net.Conn {
 	l.t.Helper()
 	conn, err := net.Dial("tcp", l.addr)
@@ -64,7 +63,6 @@ func (l *listening) dial(send string) net.Conn {
 	return conn
 }
 
-// status reads the status of the answer on a socket.
 func (l *listening) status(conn net.Conn) int {
 	l.t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
@@ -74,8 +72,7 @@ func (l *listening) status(conn net.Conn) int {
 	return response.StatusCode
 }
 
-// serves demands that a whole client's work is done within a second. On a
-// machine that is busy with other work many a one takes longer.
+// serves checks that a whole client's work takes at most a second. Retries allow for a busy machine.
 func (l *listening) serves(during string) {
 	l.t.Helper()
 	var took time.Duration
@@ -89,7 +86,7 @@ func (l *listening) serves(during string) {
 	assert.Less(l.t, took, promptly, during)
 }
 
-// work is that of a client which connects, calls a tool and leaves.
+// work connects, calls a tool and leaves.
 func (l *listening) work(during string) {
 	l.t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
@@ -118,8 +115,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// settled waits until a number is small again. It looks in the test's own goroutine, as
-// the number may be that of all.
+// settled waits until a number is small again. It runs in the test's own goroutine, as the number may
+// count goroutines.
 func settled(t *testing.T, what string, limit uint64, now func() uint64) {
 	t.Helper()
 	last := now()
@@ -132,7 +129,7 @@ func settled(t *testing.T, what string, limit uint64, now func() uint64) {
 	}
 }
 
-// goroutines counts those that run, without the ones of connections that the test's own client keeps for later.
+// goroutines counts goroutines without those of the test client's idle connections.
 func goroutines() uint64 {
 	http.DefaultClient.CloseIdleConnections()
 	return uint64(runtime.NumGoroutine())
@@ -223,7 +220,7 @@ func TestHalfAMessage(t *testing.T) {
 	started := time.Now()
 	body := l.dial(posting + "Content-Length: 1000\r\n\r\n{\"jsonrpc\":")
 	header := l.dial("POST /mcp HTTP/1.1\r\nHost: 127.")
-	var others sync.WaitGroup // on a busy machine to be served may take longer than to be given up
+	var others sync.WaitGroup // on a busy machine serving may take longer than the deadline
 	others.Go(func() {
 		_ = header.SetReadDeadline(time.Now().Add(time.Minute))
 		_, err := io.Copy(io.Discard, header)
@@ -274,7 +271,7 @@ func TestASlowReader(t *testing.T) {
 			len(message)+2, message+"\r\n"))
 	}
 	l.serves("while ten clients read nothing")
-	settled(t, "goroutines", threads+15, goroutines) // those that read nothing are given up
+	settled(t, "goroutines", threads+15, goroutines) // connections that read nothing are dropped
 	l.stop()
-	settled(t, "heap", before+24<<20, heap) // what clients may come back for is bounded
+	settled(t, "heap", before+24<<20, heap) // what is kept for reconnecting clients is bounded
 }

@@ -25,14 +25,14 @@ const (
 	DefaultPatience    = 20 * time.Second
 )
 
-// HTTPOptions bound the use of a server over HTTP. The zero value serves this machine alone:
-// requests whose Host names the loopback interface and that no web page of another origin sent.
+// HTTPOptions bounds the use of a server over HTTP. The zero value serves this machine alone: requests
+// whose Host is the loopback interface, from no web page of another origin.
 type HTTPOptions struct {
 	// Toolset returns the server for the path value {toolset} of the handler's pattern. May be nil.
 	Toolset func(ctx context.Context, name string) (*Server, error)
-	// Token is the bearer token that each request must have, "" for none.
+	// Token is the bearer token required of each request, "" for none.
 	Token string
-	// Hosts are further names that the Host header may have, without a port.
+	// Hosts are further names allowed in the Host header, without a port.
 	Hosts []string
 	// Origins are the web origins ("https://app.example.com") whose pages may use the server.
 	Origins []string
@@ -40,34 +40,32 @@ type HTTPOptions struct {
 	Sessions int
 	// SessionIdle is how long a session lives without a request. Zero means DefaultSessionIdle.
 	SessionIdle time.Duration
-	// Patience is how long a client may take to send a message or to read each piece of an answer.
-	// Zero means DefaultPatience.
+	// Patience bounds the time to receive a message or to send each piece of an answer. Zero means
+	// DefaultPatience.
 	Patience time.Duration
-	// Backend answers the requests in place of this server. May be nil.
+	// Backend answers requests instead of this server. May be nil.
 	Backend Backend
 	// Logger receives refused requests. Nil discards.
 	Logger *slog.Logger
 }
 
-// Backend answers requests in place of a Server.
+// Backend answers requests instead of a Server.
 type Backend interface {
-	// Authenticate authenticates the sender before the body is read. It returns the request to serve, or
-	// nil after it called Refuse.
+	// Authenticate runs before the body is read. It returns the request to serve, or nil after it
+	// called Refuse.
 	Authenticate(w http.ResponseWriter, r *http.Request) *http.Request
 	// Serve answers a request whose body has been read.
 	Serve(w http.ResponseWriter, r *http.Request, body []byte)
-	// Metadata returns the authorization server for /mcp/NAME or /mcp (RFC 9728); nil if there is
-	// none.
+	// Metadata returns the authorization server for /mcp/NAME or /mcp (RFC 9728), or nil.
 	Metadata(name string) *oauthex.ProtectedResourceMetadata
 	// Ready returns why requests cannot be served now, for /readyz.
 	Ready() error
-	// WriteMetrics writes what was counted, for /metrics.
+	// WriteMetrics writes metrics, for /metrics.
 	WriteMetrics(w io.Writer)
 }
 
-// HTTP serves MCP over streamable HTTP, all protocol revisions at one URL: the older ones with
-// sessions, 2026-07-28 without. Mounted under a pattern with {toolset} it also serves the toolsets
-// of HTTPOptions.Toolset.
+// HTTP serves MCP over streamable HTTP, all protocol revisions at one URL: older ones with sessions,
+// 2026-07-28 without. Under a pattern with {toolset} it also serves HTTPOptions.Toolset.
 type HTTP struct {
 	server   *Server
 	options  HTTPOptions
@@ -82,10 +80,10 @@ type HTTP struct {
 	eras map[*Server]*eras
 }
 
-// eras are the two handlers for one server.
+// eras are a server's two handlers.
 type eras struct{ stateful, stateless *mcp.StreamableHTTPHandler }
 
-// NewHTTP returns a handler for a server. Close it at the end.
+// NewHTTP returns a handler for a server. The caller must close it.
 func NewHTTP(server *Server, o HTTPOptions) *HTTP {
 	if o.Sessions <= 0 {
 		o.Sessions = DefaultSessions
@@ -109,10 +107,10 @@ func NewHTTP(server *Server, o HTTPOptions) *HTTP {
 	return h
 }
 
-// replayBytes bounds the events kept for clients that lost their connection, in bytes.
+// replayBytes bounds the events kept for reconnecting clients, in bytes.
 const replayBytes = 16 << 20
 
-// Close ends all sessions and their calls and waits for that. Later requests are refused.
+// Close ends all sessions and waits for their calls. Later requests are refused.
 func (h *HTTP) Close() {
 	h.close()
 	h.sessions.closeAll()
@@ -129,7 +127,6 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers a request, or says why it is refused.
 func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	answered, no := h.guard.check(w, r)
 	if answered || no != nil {
@@ -188,7 +185,6 @@ func (h *HTTP) find(r *http.Request) (*Server, *refusal) {
 	return server, nil
 }
 
-// handlersOf returns the two handlers of a server.
 func (h *HTTP) handlersOf(server *Server) *eras {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -208,8 +204,8 @@ func (h *HTTP) handlersOf(server *Server) *eras {
 	return e
 }
 
-// IsStateless tells the two eras apart: by the header with the revision or, without a session, by
-// the message itself.
+// IsStateless reports whether a request is of the revisions without sessions, by the revision header
+// or, without a session, by the message.
 func IsStateless(r *http.Request, body []byte) bool {
 	if r.Header.Get("MCP-Protocol-Version") >= statelessRevision {
 		return true
@@ -228,7 +224,7 @@ func IsStateless(r *http.Request, body []byte) bool {
 	return revision >= statelessRevision
 }
 
-// serveStateful answers a request of the revisions with sessions.
+// serveStateful serves the revisions with sessions.
 func (h *HTTP) serveStateful(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
 	id := r.Header.Get("Mcp-Session-Id")
 	if id == "" {
@@ -241,14 +237,14 @@ func (h *HTTP) serveStateful(server *Server, w http.ResponseWriter, r *http.Requ
 	}
 	defer h.sessions.leave(session)
 	if r.Method == http.MethodDelete {
-		session.conn.end() // or closing would wait for its calls
+		session.conn.end() // else closing would wait for its calls
 		defer h.sessions.remove(session)
 	}
 	h.handlersOf(server).stateful.ServeHTTP(w, r)
 	return nil
 }
 
-// openSession answers a request without a session, which opens one if it is an initialize.
+// openSession serves a request without a session; an initialize opens one.
 func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
 	if !h.sessions.hasRoom() {
 		no := refuse(http.StatusServiceUnavailable, "all sessions are in use",
@@ -263,8 +259,8 @@ func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Reques
 	return nil
 }
 
-// serveStateless answers a request of the revisions without sessions. All such clients share one
-// session of the host; ?session=NAME in the URL selects http-NAME.
+// serveStateless serves the revisions without sessions. Their clients share one host session;
+// ?session=NAME in the URL selects http-NAME.
 func (h *HTTP) serveStateless(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
 	name := r.URL.Query().Get("session")
 	if name != "" {

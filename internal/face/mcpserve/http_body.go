@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// A body is read whole before it is used, within a time and from a budget that all requests share,
-// so that slow or large ones cannot take the memory or the time of others.
+// A body is read whole before use, within a time and from a budget shared by all requests, so that slow
+// or large ones cannot take others' memory or time.
 
 const (
 	// bodyFree is the size up to which a body is not counted, in bytes.
 	bodyFree = 64 << 10
-	// bodyBudget bounds the bodies that are held at one time, in bytes.
+	// bodyBudget bounds the bodies held at one time, in bytes.
 	bodyBudget = 64 << 20
 )
 
-// budget is an amount of bytes that can be taken and given back.
 type budget struct {
 	mu   sync.Mutex
 	left int64
@@ -42,7 +41,6 @@ func (b *budget) give(n int64) {
 	b.left += n
 }
 
-// heldBody is a body that has been read.
 type heldBody struct {
 	*bytes.Reader
 	data []byte
@@ -50,7 +48,6 @@ type heldBody struct {
 
 func (heldBody) Close() error { return nil }
 
-// bodyOf returns the body that readBody has read.
 func bodyOf(r *http.Request) []byte {
 	if held, ok := r.Body.(heldBody); ok {
 		return held.data
@@ -81,7 +78,7 @@ func (h *HTTP) readBody(w http.ResponseWriter, r *http.Request) (release func(),
 
 var errBudget = errors.New("too much is being sent at once")
 
-// meteredReader takes what is read beyond bodyFree from a budget.
+// meteredReader takes bytes beyond bodyFree from a budget.
 type meteredReader struct {
 	from        io.Reader
 	budget      *budget
@@ -127,17 +124,17 @@ func refuseBody(w http.ResponseWriter, err error, patience time.Duration) *refus
 		"Send it again, faster or in smaller calls.")
 }
 
-// writePiece is how much of an answer has one write deadline, in bytes.
+// writePiece is how much of an answer shares one write deadline, in bytes.
 const writePiece = 64 << 10
 
-// patientWriter gives a slow client time for each piece and drops one that reads nothing.
+// patientWriter sets a deadline for each piece, and so drops a client that reads nothing.
 type patientWriter struct {
 	http.ResponseWriter
 	patience time.Duration
 }
 
-// patiently makes w a patientWriter until done is called. HTTP/2 keeps its own flow control: there
-// a deadline would end a silent stream.
+// patiently makes w a patientWriter until done is called. HTTP/2 has its own flow control: there a
+// deadline would end a silent stream.
 func patiently(w http.ResponseWriter, r *http.Request, patience time.Duration) (_ http.ResponseWriter, done func()) {
 	if r.ProtoMajor >= 2 {
 		return w, func() {}

@@ -16,19 +16,19 @@ import (
 	"github.com/toolhost/toolhost/internal/run/loopback"
 )
 
-// refusal is a request that is not served, and what to do instead.
+// refusal is why a request is refused, and what to do instead.
 type refusal struct {
 	status        int
 	message, next string
 	header        map[string]string
-	id            json.RawMessage // of the message; nil where there is none, or it is not read
+	id            json.RawMessage // of the message; nil if absent or not read
 }
 
 func refuse(status int, message, next string) *refusal {
 	return &refusal{status: status, message: message, next: next}
 }
 
-// Refuse answers a request that is not served, in the form that MCP clients show.
+// Refuse answers a refused request in the form that MCP clients show.
 func Refuse(w http.ResponseWriter, status int, err *tool.Error, header map[string]string) {
 	no := refuseError(status, err)
 	no.header = header
@@ -57,9 +57,9 @@ func (no *refusal) write(w http.ResponseWriter) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// guard decides which requests are served. A page in the user's browser reaches every server on
-// this machine and, by DNS rebinding, as the same origin. So the Host must be one that leads here,
-// and the Origin, which browsers send, must be known.
+// guard decides which requests are served. A page in the user's browser reaches every local server and,
+// by DNS rebinding, as the same origin. So the Host must be one of this server's, and the Origin, which
+// browsers send, must be known.
 type guard struct {
 	hosts, origins []string
 	token          [sha256.Size]byte
@@ -105,13 +105,12 @@ func (g *guard) checkHost(r *http.Request) *refusal {
 	}
 	_, err := netip.ParseAddr(name)
 	if err == nil && local != nil && !loopback.Is(hostName(local.String())) {
-		return nil // an address leads where it says
+		return nil // an IP address cannot be rebound
 	}
 	return refuse(http.StatusForbidden, fmt.Sprintf("the Host %q is not served here", r.Host),
 		"Use the address that the server was started with, or allow the name with --allow-host.")
 }
 
-// hostName is a host in lower case without its port.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -119,7 +118,7 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// checkOrigin refuses what a page of another origin sends.
+// checkOrigin refuses requests from pages of other origins.
 func (g *guard) checkOrigin(w http.ResponseWriter, r *http.Request) *refusal {
 	given := r.Header.Values("Origin")
 	if len(given) == 0 {
@@ -149,7 +148,7 @@ func (g *guard) knowsOrigin(origin string, r *http.Request) bool {
 	return loopback.Is(hostName(u.Host)) && loopback.Is(hostName(r.Host)) && u.Port() == port
 }
 
-// allowOrigin lets a page send what it asks to send, and read the answer.
+// allowOrigin lets a page send the request and read the answer.
 func allowOrigin(header http.Header, r *http.Request) {
 	header.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 	header.Add("Vary", "Origin")
@@ -160,7 +159,6 @@ func allowOrigin(header http.Header, r *http.Request) {
 	}
 }
 
-// checkToken refuses who does not know the token.
 func (g *guard) checkToken(r *http.Request) *refusal {
 	if !g.needsToken {
 		return nil
@@ -179,14 +177,13 @@ func (g *guard) checkToken(r *http.Request) *refusal {
 // MinToken is the least length of a token, in characters.
 const MinToken = 16
 
-// IsToken reports whether a text is one word of plain characters, long enough to be the token of a
-// server.
+// IsToken reports whether text can be a server's token: one word of printable ASCII, long enough.
 func IsToken(text string) bool {
 	return len(text) >= MinToken && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// IsLocal reports whether only this machine can reach an address. A server without a token listens
-// at no other.
+// IsLocal reports whether only this machine can reach an address. A server without a token must listen
+// at such a one.
 func IsLocal(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return !ok || tcp.IP.IsLoopback()

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// Bounds of a server that listens by itself.
+// Bounds of ListenAndServe.
 const (
 	maxConnections = 1024
 	maxHeader      = 32 << 10
@@ -23,20 +23,19 @@ const (
 	lastRequests   = time.Second
 )
 
-// ListenAndServe serves MCP at /mcp and /mcp/TOOLSET, and /healthz, until ctx ends; then it closes
-// h, waits a short time for the requests under way, and returns nil. With a tls.Config it speaks
-// TLS.
+// ListenAndServe serves MCP at /mcp and /mcp/TOOLSET, and /healthz, until ctx ends; then it closes h,
+// waits briefly for open requests, and returns nil. With a tls.Config it speaks TLS.
 func (h *HTTP) ListenAndServe(ctx context.Context, listener net.Listener, secure *tls.Config) error {
 	connections := &connections{max: maxConnections, open: make(map[net.Conn]*connection)}
 	server := &http.Server{
 		Handler: connections.serving(h.routes()), TLSConfig: secure,
 		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ConnState: connections.note, ConnContext: connections.context,
-		WriteTimeout: h.options.Patience, // of an answer's beginning; patientWriter prolongs it piece by piece
+		WriteTimeout: h.options.Patience, // of an answer's beginning; patientWriter extends it piece by piece
 		ErrorLog:     slog.NewLogLogger(h.options.Logger.Handler(), slog.LevelDebug),
 		Protocols:    new(http.Protocols),
 	}
-	server.Protocols.SetHTTP1(true) // a deadline ends a stream of HTTP/2, silent or not
+	server.Protocols.SetHTTP1(true) // no HTTP/2: a deadline ends its streams, silent or not
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
@@ -64,7 +63,6 @@ func (h *HTTP) ListenAndServe(ctx context.Context, listener net.Listener, secure
 	return err
 }
 
-// routes are the paths of a server that listens by itself.
 func (h *HTTP) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
@@ -116,7 +114,7 @@ func (h *HTTP) metadata(w http.ResponseWriter, r *http.Request) {
 	no.write(w)
 }
 
-// serveText serves a text about the server, without a token: monitoring has none.
+// serveText serves a text about the server without a token: monitoring has none.
 func (h *HTTP) serveText(mux *http.ServeMux, pattern string, write func(io.Writer) error) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if no := h.guard.checkHost(r); no != nil {
@@ -130,8 +128,8 @@ func (h *HTTP) serveText(mux *http.ServeMux, pattern string, write func(io.Write
 	})
 }
 
-// connections bounds the open ones. Beyond the bound the one that has been idle longest is closed,
-// so that silent connections cannot keep others out.
+// connections bounds the open connections. Beyond the bound the one idle longest is closed, so that
+// silent ones cannot keep others out.
 type connections struct {
 	max int
 
@@ -139,10 +137,9 @@ type connections struct {
 	open map[net.Conn]*connection
 }
 
-// connection is one that is open.
 type connection struct {
 	since   time.Time // of the last change
-	serving int       // requests that have reached their handler
+	serving int       // requests in their handler
 }
 
 type connectionKey struct{}
@@ -159,7 +156,7 @@ func (c *connections) context(ctx context.Context, conn net.Conn) context.Contex
 	return context.WithValue(ctx, connectionKey{}, entry)
 }
 
-// evict closes the connection that has been idle longest: the newest, if all others are serving.
+// evict closes the connection idle longest, which is the newest if all others are serving.
 func (c *connections) evict() {
 	var oldest net.Conn
 	for conn, entry := range c.open {
@@ -173,7 +170,6 @@ func (c *connections) evict() {
 	}
 }
 
-// note forgets a connection that is gone.
 func (c *connections) note(conn net.Conn, state http.ConnState) {
 	if state == http.StateClosed || state == http.StateHijacked {
 		c.mu.Lock()
@@ -182,7 +178,7 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// serving counts the requests of each connection around a handler.
+// serving counts each connection's requests.
 func (c *connections) serving(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if entry, ok := r.Context().Value(connectionKey{}).(*connection); ok {

@@ -8,8 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessions are the open ones over HTTP: bounded in number, and closed when they have been idle for
-// long.
+// sessions are the open HTTP sessions, bounded in number and closed when idle for long.
 type sessions struct {
 	max  int
 	idle time.Duration
@@ -20,7 +19,7 @@ type sessions struct {
 	ending sync.WaitGroup
 }
 
-// openSession is not idle while a request or an event stream is open.
+// openSession is an HTTP session. It is not idle while a request or event stream is open.
 type openSession struct {
 	id        string
 	conn      *conn
@@ -30,7 +29,7 @@ type openSession struct {
 	expiry    *time.Timer
 }
 
-// evictable is the idle time after which a session may be closed to make room for a new one.
+// evictable is the idle time after which a session may be closed to make room.
 const evictable = time.Minute
 
 // opening is a request that may open a session.
@@ -43,7 +42,7 @@ type opening struct {
 	opened *openSession
 }
 
-// keep receives the session once it is initialized, and closes it if the request has gone.
+// keep stores the initialized session, or closes it if the request is over.
 func (o *opening) keep(session *mcp.ServerSession) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,11 +50,10 @@ func (o *opening) keep(session *mcp.ServerSession) {
 		o.opened = o.sessions.add(session.ID(), o.conn, session.Close)
 	}
 	if o.opened == nil {
-		go session.Close() // waits for the initialize that is under way
+		go session.Close() // waits for the initialize under way
 	}
 }
 
-// end ends the request.
 func (o *opening) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,7 +65,7 @@ func (o *opening) end() {
 	}
 }
 
-// add keeps a session, entered once. Nil means that no more are opened.
+// add stores a session, entered once; nil if closed.
 func (s *sessions) add(id string, l *conn, hangUp func() error) *openSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +81,7 @@ func (s *sessions) addLocked(id string, l *conn, hangUp func() error) *openSessi
 	return o
 }
 
-// enter begins a request in the session of that id, nil if there is none. Each entered session must
-// be left.
+// enter begins a request in a session; nil if there is none. Each entered session must be left.
 func (s *sessions) enter(id string) *openSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +100,8 @@ func (s *sessions) enterLocked(id string) *openSession {
 	return o
 }
 
-// enterNamed begins a request in the host session of that name, which is made if missing; requests
-// without a session share the empty name. Nil means that there are too many.
+// enterNamed begins a request in the host session of that name, made if missing; requests without a
+// session share "". Nil if there are too many.
 func (s *sessions) enterNamed(server *Server, name string) *openSession {
 	id := fmt.Sprintf("named %p %s", server, name)
 	s.mu.Lock()
@@ -118,7 +115,7 @@ func (s *sessions) enterNamed(server *Server, name string) *openSession {
 	return s.addLocked(id, server.newConn(name), func() error { return nil })
 }
 
-// leave ends a request in a session.
+// leave ends a request.
 func (s *sessions) leave(o *openSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +131,7 @@ func (s *sessions) leave(o *openSession) {
 	}
 }
 
-// expire closes a session unless it has been entered meanwhile.
+// expire closes a session unless it was entered meanwhile.
 func (s *sessions) expire(o *openSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +140,7 @@ func (s *sessions) expire(o *openSession) {
 	}
 }
 
-// hasRoom reports whether one more session may be opened, after it closed an idle one if necessary.
+// hasRoom reports whether one more session may be opened, closing an idle one if necessary.
 func (s *sessions) hasRoom() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +164,6 @@ func (s *sessions) hasRoomLocked() bool {
 	return true
 }
 
-// remove closes a session, in the background.
 func (s *sessions) remove(o *openSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +185,7 @@ func (s *sessions) closeLocked(o *openSession) {
 	})
 }
 
-// closeAll closes all sessions and waits until they are. No more are opened.
+// closeAll closes all sessions and waits. No more are opened.
 func (s *sessions) closeAll() {
 	s.mu.Lock()
 	s.closed = true

@@ -182,7 +182,6 @@ func TestTheLogDoesNotTellSessionIDs(t *testing.T) {
 	assert.NotContains(t, log.String(), id)
 }
 
-// safeBuffer is a buffer for several writers.
 type safeBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -24,13 +24,12 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// web serves a host over HTTP for a test.
 type web struct {
 	t       *testing.T
 	url     string
 	handler *mcpserve.HTTP
 	server  *mcpserve.Server
-	ended   chan string // sessions that have ended
+	ended   chan string // ended sessions
 }
 
 func serveWeb(t *testing.T, h *host.Host, o mcpserve.HTTPOptions) *web {
@@ -51,7 +50,6 @@ func serveWeb(t *testing.T, h *host.Host, o mcpserve.HTTPOptions) *web {
 	return w
 }
 
-// serveServer serves a server over HTTP for a test.
 func serveServer(t *testing.T, server *mcpserve.Server) *web {
 	t.Helper()
 	handler := mcpserve.NewHTTP(server, mcpserve.HTTPOptions{})
@@ -63,7 +61,7 @@ func serveServer(t *testing.T, server *mcpserve.Server) *web {
 	return &web{t: t, url: listener.URL, handler: handler, server: server}
 }
 
-// post sends one message with more headers, as "Name: value".
+// post sends a message with extra headers, as "Name: value".
 func (w *web) post(message string, headers ...string) *http.Response {
 	w.t.Helper()
 	return w.do(http.MethodPost, strings.NewReader(message), headers...)
@@ -78,7 +76,6 @@ func (w *web) do(method string, body io.Reader, headers ...string) *http.Respons
 	return response
 }
 
-// start posts a message whose answer is not waited for.
 func (w *web) start(message string, headers ...string) {
 	request := w.request(http.MethodPost, strings.NewReader(message), headers...)
 	go func() {
@@ -106,7 +103,6 @@ func (w *web) request(method string, body io.Reader, headers ...string) *http.Re
 	return request
 }
 
-// answer is the JSON-RPC response in an HTTP response.
 func answer(t *testing.T, response *http.Response) map[string]any {
 	t.Helper()
 	lines := bufio.NewScanner(response.Body)
@@ -125,7 +121,6 @@ func answer(t *testing.T, response *http.Response) map[string]any {
 const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,` +
 	`"clientInfo":{"name":"t","version":"1"}}}`
 
-// initialize opens a session and gives the headers that name it.
 func (w *web) initialize(revision, capabilities string) []string {
 	w.t.Helper()
 	headers := w.openWith(revision, capabilities)
@@ -134,7 +129,7 @@ func (w *web) initialize(revision, capabilities string) []string {
 	return headers
 }
 
-// open begins a session with one request, where a second one may come too late.
+// open opens a session with one request, for tests in which a second may come too late.
 func (w *web) open(revision string) []string { return w.openWith(revision, "{}") }
 
 func (w *web) openWith(revision, capabilities string) []string {
@@ -150,7 +145,7 @@ func callMessage(id int, name, arguments string) string {
 		arguments)
 }
 
-// stateless is a call of the revision without sessions, with its headers.
+// stateless returns a call of the revision without sessions, and its headers.
 func stateless(name, arguments, capabilities, more string) (message string, headers []string) {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,`+
 			`%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
@@ -184,7 +179,7 @@ func TestEveryRevisionAtOneURL(t *testing.T) {
 	shared := textOf(t, answer(t, w.post(message, headers...)))
 	assert.Equal(t, shared, textOf(t, answer(t, w.post(message, headers...))), "without sessions all share one")
 	assert.False(t, names[shared])
-	response := w.post(message) // no header: the message says what it is
+	response := w.post(message) // no header: the message decides
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 	assert.Contains(t, fmt.Sprint(answer(t, response)["error"]), "Mcp-Protocol-Version")
 	assert.Equal(t, http.StatusMethodNotAllowed,
@@ -250,8 +245,8 @@ func TestWhoMayUseTheServer(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, open.do(http.MethodOptions, nil, "Origin: https://evil.example").StatusCode)
 }
 
-// statusOf sends what the server does not read to its end, and gives the status. Who
-// sends on until the server has hung up loses the answer, and sends again.
+// statusOf sends a body that the server does not read to its end, and returns the status. If the server
+// hung up while it was still sending, the answer is lost and it retries.
 func (w *web) statusOf(body func() io.Reader, headers ...string) int {
 	w.t.Helper()
 	for tries := 1; ; tries++ {

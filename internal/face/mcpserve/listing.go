@@ -10,12 +10,12 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// anyObject is what the SDK is told about most tools' parameters.
+// anyObject stands for most tools' parameters in the SDK.
 var anyObject = &jsonschema.Schema{Type: "object"}
 
-// add adds a tool to the SDK. The SDK decodes and encodes a schema several times to check it, which
-// takes longer than the rest of a start, and needs it only for parameters that HTTP headers repeat.
-// So only tools with such get theirs; all are described when they are listed.
+// add adds a tool to the SDK. The SDK decodes and encodes a schema several times to check it, longer
+// than the rest of a start, and needs it only for parameters that HTTP headers repeat. So only such
+// tools get their schema; all are described when listed.
 func (s *Server) add(entry *host.Entry) {
 	schema := entry.Tool.Definition().Parameters
 	if (bytes.Contains(schema, []byte("x-mcp-header")) || bytes.Contains(schema, []byte(`\u`))) && s.addWhole(entry) {
@@ -24,7 +24,7 @@ func (s *Server) add(entry *host.Entry) {
 	s.sdk.AddTool(&mcp.Tool{Name: entry.Name, InputSchema: anyObject}, s.call)
 }
 
-// addWhole fails for a schema that the SDK panics at.
+// addWhole adds a tool with its schema; false if the SDK panics at it.
 func (s *Server) addWhole(entry *host.Entry) (added bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -36,8 +36,7 @@ func (s *Server) addWhole(entry *host.Entry) (added bool) {
 	return true
 }
 
-// awaitListed has lists of tools wait for those that are about to come: many clients read only the
-// first list.
+// awaitListed makes lists of tools wait for Settled: many clients read only the first list.
 func (s *Server) awaitListed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if _, ok := request.(*mcp.ListToolsRequest); ok && !s.searching() {
@@ -47,7 +46,7 @@ func (s *Server) awaitListed(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// listWhole has lists wait for a change under way: a client may have been notified of its first
+// listWhole makes lists wait for a change under way: the client may have been notified of its first
 // part.
 func (s *Server) listWhole(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
@@ -60,8 +59,8 @@ func (s *Server) listWhole(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// describeListed describes the tools of a list as clients see them. A tool that went in the
-// meantime is left out; clients are notified.
+// describeListed describes the tools of a list as clients see them, without those removed meanwhile;
+// clients are notified.
 func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)

@@ -19,8 +19,7 @@ func withSchemas(f *fake, parameters, returns string) *fake {
 	return f
 }
 
-// Lists hold the schemas as the tools have them: in their order, with keywords
-// that nobody knows.
+// Lists have the tools' schemas unchanged: in order, with unknown keywords.
 func TestListsHoldTheSchemasAsTheyAre(t *testing.T) {
 	const parameters, returns = `{"type":"object","zebra":[1.50],"properties":{"b":true,"a":{"x-own":"y"}}}`,
 		`{"required":["z"],"type":"object"}`
@@ -37,8 +36,8 @@ func TestListsHoldTheSchemasAsTheyAre(t *testing.T) {
 	assert.Less(t, bytes.Index(line, []byte(`"bare"`)), bytes.Index(line, []byte(`"shown"`)), "sorted by name")
 }
 
-// A parameter may be repeated in a header, for those who route requests by
-// it; then both have to agree, however its schema spells that.
+// A parameter may be repeated in a header for routers; then both must agree, however its schema spells
+// that.
 func TestParametersThatHeadersRepeat(t *testing.T) {
 	named := func(name, annotation string) *fake {
 		f := echoTool()
@@ -62,7 +61,7 @@ func TestParametersThatHeadersRepeat(t *testing.T) {
 	}
 }
 
-// What a plugin says of itself does not end the server.
+// A plugin's definition cannot end the server.
 func TestSchemasThatTheSDKPanicsAt(t *testing.T) {
 	w := dial(t, newForeignHost(t,
 		withSchemas(newTool("header", tool.ReadOnly, nil),
@@ -76,9 +75,8 @@ func TestSchemasThatTheSDKPanicsAt(t *testing.T) {
 	assert.NotContains(t, tools[1], "outputSchema", "clients lose all tools for one schema that is none")
 }
 
-// A schema with a type that there is not is not shown: model APIs refuse a
-// request for it. A pattern is shown as every client can compile it, and
-// checked as it was written.
+// A schema with an unknown type is not shown: model APIs refuse a request for it. A pattern is shown in
+// a form that every client can compile, and checked as written.
 func TestSchemasThatClientsCannotUse(t *testing.T) {
 	w := dial(t, newForeignHost(t,
 		withSchemas(newTool("misspelt", tool.ReadOnly, nil), `{"type":"object","properties":{"a":{"type":"strng"}}}`,
@@ -99,8 +97,7 @@ func TestSchemasThatClientsCannotUse(t *testing.T) {
 	assert.Contains(t, textOf(t, w.receive()), "(?i)^")
 }
 
-// Clients that keep long results out of a model's sight are told how long those
-// of a tool may be.
+// Clients that keep long results from the model learn how long a tool's may be.
 func TestToolsWithLongResults(t *testing.T) {
 	reads := newTool("reads", tool.ReadOnly, nil)
 	reads.def.Permissions = []tool.Permission{tool.FileRead}

@@ -11,20 +11,19 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// bounded are the clients that end a session over stdio at a longer message, by the beginning of
-// their name.
+// bounded are the clients that end a stdio session at a longer message, by the beginning of their name.
 var bounded = []struct {
 	client string
 	bytes  int
 }{
-	{"qwen-", 10 << 20},       // Qwen Code 0.24.4: the bound of the TypeScript SDK since its version 1.30
+	{"qwen-", 10 << 20},       // Qwen Code 0.24.4: that of the TypeScript SDK since 1.30
 	{"claude-code", 16 << 20}, // Claude Code 2.1.330: its own
 }
 
-// margin is for the rest of the message, and for what a client may have read of the next one.
+// margin is for the rest of the message and the part of the next one already read.
 const margin = 128 << 10
 
-// boundOf is how long a result may be for a client over stdio, 0 for any length.
+// boundOf bounds a stdio client's results; 0 means no bound.
 func boundOf(client *mcp.Implementation) int {
 	if client == nil {
 		return 0
@@ -37,7 +36,7 @@ func boundOf(client *mcp.Implementation) int {
 	return 0
 }
 
-// mayExceed reports whether a result could be longer, without encoding it: a byte is at most six as
+// mayExceed reports whether a result could be longer, without encoding it: a byte takes at most six in
 // JSON.
 func mayExceed(r *tool.Result, limit int) bool {
 	size := len(r.Structured)
@@ -79,7 +78,7 @@ func encodedSize(v any) int {
 	return len(encoded)
 }
 
-// headOf returns the beginning of text that has at most limit bytes as JSON.
+// headOf returns the beginning of text, at most limit bytes as JSON.
 func headOf(text string, limit int) string {
 	for size := encodedSize(text); size > limit && text != ""; size = encodedSize(text) {
 		text = excerpt.Head(text, min(len(text)-1, int(float64(len(text))*float64(max(limit, 0))/float64(size))))

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// longLines serves one client of that name and notes how long the longest line is.
+// longLines serves a client of that name and measures the longest line.
 func longLines(t *testing.T, h *host.Host, name, revision string) (*mcp.ClientSession, *lineMeter) {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -32,7 +32,7 @@ func longLines(t *testing.T, h *host.Host, name, revision string) (*mcp.ClientSe
 	return session, meter
 }
 
-// lineMeter measures what is written. It is read between answers alone.
+// lineMeter measures written lines. It must be read between answers only.
 type lineMeter struct {
 	to            io.Writer
 	line, longest int
@@ -50,9 +50,8 @@ func (m *lineMeter) Write(p []byte) (int, error) {
 	return m.to.Write(p)
 }
 
-// A client that is known to end its session at a long message over stdio gets
-// none: a text is cut with a note at its end, and what cannot be cut is an error.
-// All others get the whole.
+// A client known to end its stdio session at a long message gets none: a text is cut with a note at its
+// end, and what cannot be cut is an error. Others get all.
 func TestClientsThatEndAtALongMessage(t *testing.T) {
 	testneed.NotShort(t, "sends long messages and keeps many connections")
 	plain := func(name string, content tool.Content) *fake {

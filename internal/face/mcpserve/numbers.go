@@ -14,7 +14,7 @@ import (
 )
 
 // The SDK reads numbers as float64. What that would change is kept beside it (rpcid, rpcToken) or
-// refused: an answer of the user must not change, and over HTTP ids go through the SDK alone.
+// refused: a user's answer must not change, and over HTTP ids go through the SDK alone.
 
 const (
 	inexactAnswer = "an answer holds a number with more digits than are kept"
@@ -23,7 +23,7 @@ const (
 
 var errInexact = errors.New(inexactAnswer)
 
-// exactAnswer returns the message, or an error as the answer if float64 would change it.
+// exactAnswer returns the message, or an error answer if float64 would change it.
 func exactAnswer(data []byte) []byte {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -38,7 +38,7 @@ func exactAnswer(data []byte) []byte {
 	return errorLine(m.ID, jsonrpc.CodeInvalidParams, inexactAnswer+". "+giveText)
 }
 
-// errorLine returns an answer that is an error, nil if the id is invalid.
+// errorLine returns an error response; nil if the id is invalid.
 func errorLine(id json.RawMessage, code int, message string) []byte {
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id,
 		"error": map[string]any{"code": code, "message": message}})
@@ -48,7 +48,7 @@ func errorLine(id json.RawMessage, code int, message string) []byte {
 	return line
 }
 
-// inexactResponses reports whether a request brings answers that would be changed.
+// inexactResponses reports whether float64 would change the request's answers.
 func inexactResponses(params json.RawMessage) bool {
 	var p struct {
 		Responses json.RawMessage `json:"inputResponses"`
@@ -57,7 +57,7 @@ func inexactResponses(params json.RawMessage) bool {
 		!exact.Kept(p.Responses)
 }
 
-// exactBody refuses a request over HTTP whose numbers would be changed.
+// exactBody refuses an HTTP request whose numbers float64 would change.
 func exactBody(r *http.Request) *refusal {
 	body := bodyOf(r)
 	parts := jsonlines.Split(bytes.TrimSpace(body))

@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// line gives the next message as it was written.
+// line returns the next message as written.
 func (w *wire) line() string {
 	w.t.Helper()
 	late := time.AfterFunc(testproc.Patience, func() { _ = w.end() })
@@ -44,7 +44,7 @@ func TestIDsOverStdioComeBackAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// Of two calls whose ids are the same float64, the one that is meant is cancelled.
+// If the ids of two calls are the same float64, the right one is cancelled.
 func TestTheCallThatIsMeantIsCancelled(t *testing.T) {
 	began, ended := make(chan string, 2), make(chan string, 2)
 	wait := newTool("wait", tool.ReadOnly,
@@ -113,7 +113,7 @@ func TestIDsOverHTTPThatWouldChangeAreRefused(t *testing.T) {
 	assert.Equal(t, http.StatusOK, w.post(`{"jsonrpc":"2.0","id":9007199254740991,"method":"ping"}`, headers...).StatusCode)
 }
 
-// What the user answers is not made another number: it is kept, or refused.
+// A user's number is unchanged, or refused.
 func TestNumbersOfAnswers(t *testing.T) {
 	asking := func() *host.Host {
 		return newHost(t, host.Options{}, newTool("order", tool.ReadOnly,

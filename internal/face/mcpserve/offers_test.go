@@ -26,10 +26,9 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// revisions are one of each era.
+// revisions returns one of each era.
 func revisions() []string { return []string{"2025-06-18", "2025-11-25", "2026-07-28"} }
 
-// connect gives a session of the SDK's client at a revision.
 func (w *web) connect(revision string, o *mcp.ClientOptions, roots ...*mcp.Root) *mcp.ClientSession {
 	w.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
@@ -55,7 +54,7 @@ func literal(text string) *argv.Expr { return &argv.Expr{Literal: text} }
 
 func param(name string) argv.Expr { return argv.Expr{Param: name} }
 
-// offering is a host with resources and prompts, in a workspace with a note.
+// offering returns a host with resources and prompts, in a workspace with a note.
 func offering(t *testing.T, o host.Options) (*host.Host, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -273,7 +272,7 @@ func TestResourcesComeAndGo(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// Policies hold for resources and prompts as they do for tools.
+// Policies apply to resources and prompts as to tools.
 func TestResourcesAreJudged(t *testing.T) {
 	h, _ := offering(t, host.Options{Judge: func(_ context.Context, p host.Proposal) host.Decision {
 		switch p.Tool {

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sdkOptions declares what the server can do. Sessions of older revisions are told once, at the
-// start, and offers may come later: so prompts, subscriptions and completion are declared always.
+// sdkOptions declares the server's capabilities. Older revisions read them once, at the start, so
+// prompts, subscriptions and completion, which may come later, are always declared.
 func (s *Server) sdkOptions() *mcp.ServerOptions {
 	return &mcp.ServerOptions{
 		Logger:       sdkLog(s.options.Logger),

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// pendingFor is how long a question sent as an input-required result counts as shown: a client that
-// gives it up does not say so.
+// pendingFor is how long an input-required question counts as shown: a client that gives up does not
+// say so.
 const pendingFor = time.Minute
 
-// pending are the questions for approval that users see now. One question is put for one exact call of a session.
+// pending are the approval questions that users see now, one for one exact call of a session.
 type pending struct {
 	mu     sync.Mutex
 	byCall map[string]pendingQuestion
@@ -39,7 +39,7 @@ func (p *pending) put(call, nonce, follows string, lasts time.Duration) bool {
 	return true
 }
 
-// end forgets the questions about a call, by the digest that its key begins with.
+// end forgets the questions about a call, by the digest that begins its key.
 func (p *pending) end(digest string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// A pipe is read by a description of its own: what a client and its other programs
-// share stays blocking.
+// A pipe gets its own open file description: what a client and its other programs share stays blocking.
 func TestAPipeIsPolled(t *testing.T) {
 	var ends [2]int
 	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
@@ -46,8 +45,7 @@ func TestAPipeIsPolled(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrClosed)
 }
 
-// What has been read of a file is not read again, and nobody is waited for who would
-// write into a pipe.
+// A file is not read twice, and a pipe without a writer does not block.
 func TestWhatIsNotPolled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, []byte("ab"), 0o600))

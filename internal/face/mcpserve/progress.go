@@ -10,9 +10,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// progress reports to a client that asked for it, never faster than it reads: a report is dropped
-// while the last is under way. A silent call is reported as running, so that the client's time
-// limit does not end it. stop sends the last report.
+// progress reports to a client that asked for it, never faster than it reads: a report is dropped while
+// the last is under way. A silent call is reported as running, to prevent a timeout. stop sends the
+// last report.
 func (s *Server) progress(ctx context.Context, in *requestInfo) (report func(tool.Progress), stop func()) {
 	if in.token == nil {
 		return nil, func() {}
@@ -28,14 +28,13 @@ func (s *Server) progress(ctx context.Context, in *requestInfo) (report func(too
 	return r.report, r.stop
 }
 
-// reporter sends the progress of one call.
 type reporter struct {
 	pending    chan tool.Progress
 	quit, done chan struct{}
 	started    time.Time
 	send       func(*mcp.ProgressNotificationParams)
 
-	last  float64 // what was sent; it only ever grows
+	last  float64 // sent; must only grow
 	total float64
 	text  string
 }
@@ -76,15 +75,14 @@ func (r *reporter) run(ctx context.Context, heartbeat time.Duration) {
 	}
 }
 
-// forward sends what the tool reports.
 func (r *reporter) forward(p tool.Progress) {
 	r.total, r.text = p.Total, p.Message
 	r.grow(p.Done)
 	r.send(&mcp.ProgressNotificationParams{Progress: r.last, Total: r.total, Message: r.text})
 }
 
-// beat reports that the call is running: as seconds or, if the tool counts in its own unit, as the
-// least bit more of that.
+// beat reports that the call is running: in seconds or, if the tool has its own unit, by leastProgress
+// more.
 func (r *reporter) beat() {
 	elapsed := time.Since(r.started)
 	text := fmt.Sprintf("still running after %s", elapsed.Round(time.Second))
@@ -99,8 +97,7 @@ func (r *reporter) beat() {
 	r.send(&mcp.ProgressNotificationParams{Progress: r.last, Total: r.total, Message: text})
 }
 
-// leastProgress is the growth of a report without news: the protocol requires each to be more than
-// the last.
+// leastProgress is the growth of a report without news: the protocol requires each to exceed the last.
 const leastProgress = 1e-6
 
 func (r *reporter) grow(to float64) {

@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// refreshPrompts replaces the offered prompts by those of a catalog and notifies clients of
-// changes.
+// refreshPrompts offers a catalog's prompts instead and notifies clients of changes.
 func (s *Server) refreshPrompts(catalog *host.Catalog) {
 	gone := s.prompts
 	s.prompts = make(map[string]*host.Entry)
@@ -65,7 +64,7 @@ func (s *Server) getPrompt(ctx context.Context, request *mcp.GetPromptRequest) (
 	return result, nil
 }
 
-// mostCompletions is the protocol's bound of the values of a completion.
+// mostCompletions is the protocol's bound of a completion's values.
 const mostCompletions = 100
 
 // complete serves completion/complete: arguments of prompts and variables of resource templates.
@@ -88,7 +87,7 @@ func (s *Server) complete(ctx context.Context, request *mcp.CompleteRequest) (*m
 	return result, nil
 }
 
-// referred finds what a completion is for.
+// referred returns the entry that a completion is for.
 func (s *Server) referred(ref *mcp.CompleteReference) (*host.Entry, error) {
 	if ref == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,

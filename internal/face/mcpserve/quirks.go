@@ -13,7 +13,7 @@ import (
 // quirk is a parameter that a client adds to all calls, whatever the schema.
 type quirk struct {
 	name   string
-	values []string // the JSON values that it has
+	values []string // its JSON values
 	client string
 }
 
@@ -22,7 +22,7 @@ var quirks = []quirk{
 	{"wait_for_previous", []string{"true", "false"}, "Gemini CLI"},
 }
 
-// withoutQuirks removes what the client added from the arguments of a tool.
+// withoutQuirks removes the client's additions from a tool's arguments.
 func (s *Server) withoutQuirks(ctx context.Context, name string, def *tool.Definition,
 	arguments json.RawMessage) json.RawMessage {
 	for _, q := range quirks {
@@ -47,8 +47,7 @@ func hasParameter(def *tool.Definition, name string) bool {
 	return has
 }
 
-// cut removes the quirk's member from a JSON object and keeps all else as written, duplicate keys
-// too.
+// cut removes the quirk's member from a JSON object and keeps all else as written, even duplicate keys.
 func (q quirk) cut(object json.RawMessage) (kept json.RawMessage, found bool) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
@@ -85,8 +84,8 @@ func (q quirk) is(value json.RawMessage) bool {
 	return false
 }
 
-// needsText reports a client whose forms cannot be sent while an optional text is empty: Codex, up
-// to 0.169 at least.
+// needsText reports whether the client cannot send forms with an empty optional text: Codex, up to
+// 0.169 at least.
 func (in *requestInfo) needsText() bool {
 	params := in.session.InitializeParams()
 	return params != nil && params.ClientInfo != nil && strings.HasPrefix(params.ClientInfo.Name, "codex")

@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// What Gemini CLI adds to every call is left out, with a line for anyone who
-// debugs; every other unknown parameter stays an error.
+// Gemini CLI's extra parameter is removed from every call, with a log line; other unknown parameters
+// are errors.
 func TestParametersThatClientsAdd(t *testing.T) {
 	own := echoTool()
 	own.def.Name = "own"
@@ -49,7 +49,7 @@ func TestParametersThatClientsAdd(t *testing.T) {
 	}
 }
 
-// With a search instead of the list the client adds it to the search's tools.
+// With a search instead of the list the client adds it to the search tools.
 func TestParametersThatClientsAddToTheSearch(t *testing.T) {
 	w := dialWith(t, newHost(t, host.Options{}, newTool("quiet", tool.ReadOnly, nil)), mcpserve.Options{Search: true})
 	w.initialize("2025-11-25")

@@ -4,5 +4,5 @@ package mcpserve_test
 
 import "time"
 
-// promptly is how soon a server answers that others try to keep busy.
+// promptly bounds an answer of a server under attack.
 const promptly = time.Second

@@ -4,6 +4,5 @@ package mcpserve_test
 
 import "time"
 
-// promptly is how soon a server answers that others try to keep busy; the race
-// detector makes all slower.
+// promptly bounds an answer of a server under attack; the race detector slows all down.
 const promptly = 10 * time.Second

@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// refreshResources replaces the offered resources by those of a catalog and notifies clients of
-// changes.
+// refreshResources offers a catalog's resources instead and notifies clients of changes.
 func (s *Server) refreshResources(catalog *host.Catalog) {
 	gone := s.resources
 	s.resources = make(map[string]*host.Entry)
@@ -48,8 +47,7 @@ func (s *Server) addResource(def *tool.ResourceDefinition) {
 	}, s.readResource)
 }
 
-// readResource serves resources/read. A resource has no error result, so a failure is a protocol
-// error.
+// readResource serves resources/read. A resource has no error result, so a failure is a protocol error.
 func (s *Server) readResource(ctx context.Context, request *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	conn := connOf(ctx)
 	ctx, done, err := conn.begin(ctx)
@@ -76,10 +74,9 @@ func (s *Server) readResource(ctx context.Context, request *mcp.ReadResourceRequ
 	return result, nil
 }
 
-// serverError is JSON-RPC's code for what no other code is for.
+// serverError is JSON-RPC's code for other errors.
 const serverError = -32000
 
-// failure is a tool's error as one of the protocol.
 func failure(e *tool.Error) error {
 	code := int64(serverError)
 	switch e.Code {
@@ -92,7 +89,7 @@ func failure(e *tool.Error) error {
 		Data: tool.MustMarshal(map[string]any{"code": e.Code})}
 }
 
-// subscribe lets a client hear of changes of a resource that there is.
+// subscribe accepts subscriptions of existing resources.
 func (s *Server) subscribe(_ context.Context, request *mcp.SubscribeRequest) error {
 	if _, _, err := s.host.Catalog().Resource(request.Params.URI); err != nil {
 		return mcp.ResourceNotFoundError(request.Params.URI)
@@ -100,8 +97,8 @@ func (s *Server) subscribe(_ context.Context, request *mcp.SubscribeRequest) err
 	return nil
 }
 
-// ResourceChanges returns a function that looks once and notifies subscribers of watched resources
-// whose file changed since the call before.
+// ResourceChanges returns a function that checks once and notifies subscribers of watched resources
+// whose file changed since the last call.
 func (s *Server) ResourceChanges(ctx context.Context) func() {
 	var mu sync.Mutex
 	last := s.watched()
@@ -118,7 +115,7 @@ func (s *Server) ResourceChanges(ctx context.Context) func() {
 	}
 }
 
-// fileStamp tells two states of a file apart. Zero means no file.
+// fileStamp identifies a file's state. Zero means no file.
 type fileStamp struct {
 	size     int64
 	modified time.Time

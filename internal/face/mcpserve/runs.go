@@ -25,23 +25,22 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// A result that shows a part of a command's output links to the whole of it,
-// which clients read as a resource, page by page:
+// A result that shows part of a command's output links to the whole, which clients read as a resource,
+// page by page:
 //
 //	toolhost://run/ID/stdout
 //	toolhost://run/ID/stdout?offset=262144&length=65536
 //
-// The ID is the session and the step of the call, so that a link outlives its
-// connection.
+// The ID is the call's session and step, so that a link outlives its connection.
 
 const (
 	runTemplate = "toolhost://run/{id}/{stream}"
-	// pageSize and maxPage bound what one read gives, in bytes.
+	// pageSize is the default and maxPage the most that one read returns, in bytes.
 	pageSize = 256 << 10
 	maxPage  = 1 << 20
 )
 
-// offerRuns lets clients read the output of calls, where it is kept.
+// offerRuns lets clients read the output of calls, if it is kept.
 func (s *Server) offerRuns() {
 	if s.host.Session("any").ArtifactDir() == "" {
 		return
@@ -55,7 +54,7 @@ func (s *Server) offerRuns() {
 	}
 }
 
-// runLinks are links to the whole of what a result shows in part.
+// runLinks returns links to the whole of what a result shows in part.
 func (s *Server) runLinks(session *host.Session, outcome *host.Outcome) []mcp.Content {
 	if !outcome.Result.Truncated {
 		return nil
@@ -85,9 +84,8 @@ func (s *Server) runLinks(session *host.Session, outcome *host.Outcome) []mcp.Co
 	return links
 }
 
-// runPage is what a link asks for.
 type runPage struct {
-	uri            string // without the page
+	uri            string // without the query
 	session        string
 	step           int
 	stream         string
@@ -117,7 +115,6 @@ func (s *Server) readRun(_ context.Context, request *mcp.ReadResourceRequest) (*
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
-// parseRun reads a link.
 func parseRun(uri string) (runPage, error) {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -145,7 +142,6 @@ func parseRun(uri string) (runPage, error) {
 	return p, nil
 }
 
-// readPage reads a page of the file that keeps an output.
 func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
 	file, err := s.openRun(p)
 	if err != nil {
@@ -160,8 +156,7 @@ func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
 	return data, info.Size(), err
 }
 
-// openRun opens the file that keeps an output: regular files only, and no link out of the
-// workspace.
+// openRun opens a kept output: regular files only, and no link out of the workspace.
 func (s *Server) openRun(p runPage) (*os.File, error) {
 	base, name := s.host.Session(p.session).ArtifactDir(), record.LogName(p.step, p.stream)
 	if rel, err := filepath.Rel(s.host.Root(), base); err == nil && filepath.IsLocal(rel) {

@@ -14,8 +14,8 @@ import (
 // defaultMaxTokens bounds a model's answer if the question does not; the protocol requires a bound.
 const defaultMaxTokens = 4096
 
-// sampler returns a function that asks the client's model at once; nil if this client, or its
-// revision, cannot.
+// sampler returns a function that asks the client's model at once; nil if this client, or its revision,
+// cannot.
 func (s *Server) sampler(in *requestInfo) func(context.Context, tool.SampleRequest) (*tool.SampleResponse, error) {
 	if !in.canSample() || isStateless(in.session) {
 		return nil
@@ -32,7 +32,6 @@ func (s *Server) sampler(in *requestInfo) func(context.Context, tool.SampleReque
 	}
 }
 
-// sampling is a question to a model in MCP's form.
 func sampling(request tool.SampleRequest) *mcp.CreateMessageParams {
 	p := &mcp.CreateMessageParams{SystemPrompt: request.System, MaxTokens: int64(request.MaxTokens)}
 	for _, m := range request.Messages {
@@ -48,7 +47,6 @@ func sampling(request tool.SampleRequest) *mcp.CreateMessageParams {
 	return p
 }
 
-// textOf joins the texts of a model's answer.
 func textOf(contents []mcp.Content) string {
 	var texts []string
 	for _, c := range contents {

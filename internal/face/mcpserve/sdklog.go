@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// sdkLog is the SDK's logger, at debug level: it reports each request, with session ids that open
+// sdkLog returns the SDK's logger, at debug level: it logs each request, with session ids that open
 // sessions.
 func sdkLog(logger *slog.Logger) *slog.Logger { return slog.New(demoted{logger.Handler()}) }
 

@@ -17,10 +17,9 @@ import (
 	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
-// A long list of tools costs a model attention and context. In its place three tools can be offered
-// to find, describe and call the others. Policy, approval and record are those of the tool called.
+// A long list of tools costs a model attention and context. Instead three tools can be offered that
+// find, describe and call the others. Policy, approval and record are the called tool's.
 
-// searching reports whether the search is offered instead of the list.
 func (s *Server) searching() bool {
 	return s.options.Search || s.host.Catalog().Toolset().Search
 }
@@ -34,7 +33,6 @@ type searchTool struct {
 //go:embed tools
 var definitionFiles embed.FS
 
-// searchTools are the three.
 var searchTools = sync.OnceValue(func() []searchTool {
 	d := definition.Read(definitionFiles, nil)
 	return []searchTool{
@@ -49,13 +47,11 @@ func (t searchTool) entry() *host.Entry { return &host.Entry{Name: t.def.Name, T
 // Definition implements tool.Tool.
 func (t searchTool) Definition() *tool.Definition { return t.def }
 
-// Call implements tool.Tool. The server answers these tools itself: their calls are those of other
-// tools.
+// Call implements tool.Tool. It fails: the server answers these tools itself.
 func (t searchTool) Call(context.Context, *tool.Call) (*tool.Result, error) {
 	return nil, tool.Errorf(tool.Unsupported, "%s is a tool of the MCP server", t.def.Name).Suggest("Call it over MCP.")
 }
 
-// handler checks the parameters and answers.
 func (t searchTool) handler(s *Server) mcp.ToolHandler {
 	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		compiled, err := schema.Compile(t.def.Parameters)
@@ -72,7 +68,7 @@ func (t searchTool) handler(s *Server) mcp.ToolHandler {
 	}
 }
 
-// found is a tool as search_tools gives it.
+// found is a result of search_tools.
 type found struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description"`
@@ -138,7 +134,7 @@ func (s *Server) callTool(ctx context.Context, request *mcp.CallToolRequest,
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
-	_, _ = s.lookup(ctx, in.Name) // the call says what is wrong
+	_, _ = s.lookup(ctx, in.Name) // calling reports the error
 	requestInfo := fromCall(request)
 	requestInfo.name, requestInfo.arguments = in.Name, in.Arguments
 	return s.answer(ctx, request, requestInfo)

@@ -19,43 +19,40 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Options say how a Server presents a host.
+// Options configures a Server.
 type Options struct {
 	// Name and Version introduce the server to clients.
 	Name, Version string
-	// Instructions returns what the tools are for, for the model of each client. May be nil.
+	// Instructions returns instructions for each client's model. May be nil.
 	Instructions func(context.Context) string
-	// Session names the host session of ServeStdio. Empty makes a random name for each connection.
+	// Session names the host session of ServeStdio. Empty means a random name for each connection.
 	Session string
-	// SessionEnded is called when a session and all its calls have ended, to release its state. May
-	// be nil.
+	// SessionEnded is called when a session and all its calls have ended. May be nil.
 	SessionEnded func(session string)
-	// KeepQuestion stores a question for approval that is too long to show and returns the file's
-	// absolute path, which no tool can change. Nil shows long questions whole.
+	// KeepQuestion stores an approval question that is too long to show and returns its absolute path,
+	// which tools cannot change. Nil shows it whole.
 	KeepQuestion func(text string) (file string, err error)
-	// AskTimeout is how long a question to the user may wait. Zero means DefaultAskTimeout.
+	// AskTimeout bounds the wait for the user's answer. Zero means DefaultAskTimeout.
 	AskTimeout time.Duration
 	// NoUndo leaves `toolhost undo`, which the client's user cannot run, out of results.
 	NoUndo bool
-	// Search offers three tools that find, describe and call the others in place of the list.
+	// Search offers three tools that find, describe and call the others, instead of the list.
 	Search bool
-	// Heartbeat is how often a silent call is reported as running, to clients that want progress.
-	// Zero means DefaultHeartbeat.
+	// Heartbeat is the interval of reports that a silent call runs. Zero means DefaultHeartbeat.
 	Heartbeat time.Duration
-	// TaskAfter is the time after which a call becomes a task, for clients that know tasks. Zero
-	// means DefaultTaskAfter; less than zero never.
+	// TaskAfter is when a call becomes a task, for clients that support tasks. Zero means
+	// DefaultTaskAfter; negative never.
 	TaskAfter time.Duration
-	// Recorded returns the record of a call, for tasks of other servers; nil if there is none. May
-	// be nil.
+	// Recorded returns the record of a call, for tasks of other servers; nil if unknown. May be nil.
 	Recorded func(ctx context.Context, id string) (*Recorded, error)
-	// Settled is closed when no further tools are about to come. Lists of tools and calls of
-	// unknown tools wait for it. May be nil.
+	// Settled is closed when no further tools are expected. Lists and calls of unknown tools wait for
+	// it. May be nil.
 	Settled <-chan struct{}
-	// SessionID names the sessions over HTTP. Nil makes random names.
+	// SessionID names sessions over HTTP. Nil means random names.
 	SessionID func() string
 	// Middleware sees every request first. May be nil.
 	Middleware mcp.Middleware
-	// Logger receives what operators may want to know. Nil discards.
+	// Logger receives messages for operators. Nil discards.
 	Logger *slog.Logger
 }
 
@@ -65,13 +62,13 @@ const (
 	DefaultHeartbeat  = 10 * time.Second
 )
 
-// Server is the MCP face of a host, for any number of connections over stdio or HTTP.
+// Server offers a host's tools over MCP, for any number of connections over stdio or HTTP.
 type Server struct {
 	host    *host.Host
 	options Options
 	sdk     *mcp.Server
 
-	changing  sync.RWMutex // held while what is offered changes: lists show all of a change or nothing of it
+	changing  sync.RWMutex // held during changes: lists show all of a change or nothing
 	mu        sync.Mutex   // guards offered, resources, prompts
 	offered   map[string]*host.Entry
 	resources map[string]*host.Entry // by URI
@@ -118,7 +115,7 @@ func New(h *host.Host, options Options) *Server {
 	return s
 }
 
-// nameUnknown answers a call of an unknown tool with the nearest names, which the SDK does not.
+// nameUnknown answers a call of an unknown tool with the nearest names; the SDK does not.
 func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if call, ok := request.(*mcp.CallToolRequest); ok && call.Params != nil {
@@ -131,7 +128,7 @@ func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// note records and counts a call of an unknown tool, as elsewhere.
+// note records and counts a call of an unknown tool.
 func (s *Server) note(ctx context.Context, call *mcp.CallToolRequest, why *tool.Error) {
 	conn := connOf(ctx)
 	if conn == nil {
@@ -145,7 +142,7 @@ func (s *Server) note(ctx context.Context, call *mcp.CallToolRequest, why *tool.
 	conn.session.Refuse(traced(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
 }
 
-// unknown returns the error if there is no tool of that name.
+// unknown returns an error if there is no tool of that name, else nil.
 func (s *Server) unknown(ctx context.Context, name string) *tool.Error {
 	if s.searching() {
 		return s.unlisted(ctx, name)
@@ -156,13 +153,13 @@ func (s *Server) unknown(ctx context.Context, name string) *tool.Error {
 	s.mu.Lock()
 	behind := s.offered[name] == nil
 	s.mu.Unlock()
-	if behind { // it has come just now: Refresh is about to be called
+	if behind { // just added: Refresh is about to be called
 		s.Refresh()
 	}
 	return nil
 }
 
-// lookup finds a tool; it waits for one that may be about to come.
+// lookup finds a tool, after Settled if it is not there yet.
 func (s *Server) lookup(ctx context.Context, name string) (*host.Entry, error) {
 	if entry, err := s.host.Catalog().Lookup(name); err == nil {
 		return entry, nil
@@ -171,7 +168,6 @@ func (s *Server) lookup(ctx context.Context, name string) (*host.Entry, error) {
 	return s.host.Catalog().Lookup(name)
 }
 
-// awaitSettled waits until no further tools are about to come.
 func (s *Server) awaitSettled(ctx context.Context) {
 	select {
 	case <-s.options.Settled:
@@ -179,9 +175,9 @@ func (s *Server) awaitSettled(ctx context.Context) {
 	}
 }
 
-// Refresh offers what the host's catalog holds now and notifies clients of changes.
+// Refresh offers the tools in the host's catalog and notifies clients of changes.
 func (s *Server) Refresh() {
-	s.changing.Lock() // word of the first tool may reach clients before the last one is there
+	s.changing.Lock() // clients may hear of the first tool before the last one is added
 	defer s.changing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,11 +212,11 @@ func (s *Server) Refresh() {
 	s.refreshPrompts(s.host.Catalog())
 }
 
-// same reports whether clients see the same in both, so that they need no notification. Calls use
-// the catalog of the time.
+// same reports whether clients see a and b alike and need no notification. Calls use the current
+// catalog.
 func same(a, b any) bool { return bytes.Equal(tool.MustMarshal(a), tool.MustMarshal(b)) }
 
-// Announce notifies clients although the list looks the same: a Taskfile was edited, say.
+// Announce notifies clients although the list is unchanged, such as after an edit of the Taskfile.
 func (s *Server) Announce() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,9 +231,8 @@ func (s *Server) Announce() {
 	}
 }
 
-// ServeStdio serves one client until in ends or ctx is done. At the end of in, calls under way are
-// cancelled unless they are answered within moments. When it returns, every call has ended. End of
-// input is no error.
+// ServeStdio serves one client until in ends or ctx is done, and returns when every call has ended. At
+// the end of in, calls get a moment to finish before they are cancelled; that is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	conn := s.newConn(s.options.Session)
 	conn.stdio = true
@@ -256,7 +251,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		_ = connection.Close()
 	}()
 	err = connection.Wait()
-	if conn.ended.Err() != nil { // whatever err is, it came of the end
+	if conn.ended.Err() != nil { // whatever err is, the end caused it
 		return nil
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
@@ -265,7 +260,6 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return err
 }
 
-// describe turns an entry into what MCP clients of a revision see.
 func describe(entry *host.Entry, revision string) *mcp.Tool {
 	def := entry.Definition()
 	return &mcp.Tool{
@@ -279,14 +273,14 @@ func describe(entry *host.Entry, revision string) *mcp.Tool {
 	}
 }
 
-// resultSizeKey bounds a tool's results in its _meta. Claude Code puts longer ones into a file, by
-// default from a fraction of toolhost's own bound.
+// resultSizeKey in _meta bounds a tool's results. Claude Code writes longer ones to a file, by default
+// from a fraction of toolhost's bound.
 const resultSizeKey = "anthropic/maxResultSizeChars"
 
-// longResult is both streams of a command as cut by default.
+// longResult is the size of a command's two streams as cut by default.
 const longResult = 200_000
 
-// resultSize is the _meta of a tool whose results may be long; nil of others.
+// resultSize returns the _meta of a tool whose results may be long; nil for others.
 func resultSize(def *tool.Definition) mcp.Meta {
 	for _, p := range def.Permissions {
 		if p == tool.FileRead || p == tool.ShellExec || p == tool.Network {
@@ -296,7 +290,7 @@ func resultSize(def *tool.Definition) mcp.Meta {
 	return nil
 }
 
-// annotations are the hints of MCP for a tool's risk.
+// annotations returns MCP's hints for a tool's risk.
 func annotations(def *tool.Definition) *mcp.ToolAnnotations {
 	destructive := def.Risk == tool.Dangerous
 	open := false
@@ -312,11 +306,10 @@ func annotations(def *tool.Definition) *mcp.ToolAnnotations {
 	}
 }
 
-// MaxInstructions bounds the instructions sent, in characters; clients cut longer ones.
+// MaxInstructions bounds the instructions, in characters; clients cut longer ones.
 const MaxInstructions = 2048
 
-// instruct adds the current instructions to answers that begin a session, or that describe the
-// server without one.
+// instruct adds the current instructions to answers that begin a session or describe the server.
 func (s *Server) instruct(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)

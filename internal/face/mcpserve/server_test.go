@@ -57,7 +57,6 @@ func newHost(t *testing.T, o host.Options, tools ...tool.Tool) *host.Host {
 	return h
 }
 
-// newForeignHost offers tools of somebody else.
 func newForeignHost(t *testing.T, tools ...tool.Tool) *host.Host {
 	t.Helper()
 	h, err := host.New(t.Context(),
@@ -66,13 +65,13 @@ func newForeignHost(t *testing.T, tools ...tool.Tool) *host.Host {
 	return h
 }
 
-// wire is a client that speaks lines, as raw as a test wants them.
+// wire is a client that sends raw lines.
 type wire struct {
 	t    *testing.T
 	in   *io.PipeWriter
 	out  *bufio.Reader
 	done chan error
-	end  func() error // nothing more is received
+	end  func() error // receiving ends
 }
 
 func dial(t *testing.T, h *host.Host) *wire {
@@ -198,7 +197,6 @@ func TestEndOfInputEndsRunningCalls(t *testing.T) {
 	testproc.Receive(t, ended, "the end of the call")
 }
 
-// connect gives a client of the SDK.
 func connect(t *testing.T, h *host.Host, options *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	w := dial(t, h)
@@ -267,7 +265,7 @@ func TestCancellationReachesTheTool(t *testing.T) {
 	testproc.Receive(t, ended, "the end of the call")
 }
 
-// A request that the client has cancelled is not answered; one whose cancellation comes late was.
+// A cancelled request is not answered, unless it was answered before.
 func TestACancelledRequestIsNotAnswered(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan struct{})
 	h := newHost(t, host.Options{}, echoTool(),
@@ -370,7 +368,7 @@ func TestRefreshTellsTheClient(t *testing.T) {
 		&mcp.ClientSessionOptions{})
 	require.NoError(t, err)
 	defer session.Close()
-	testproc.Until(t, "word of a change", func() (bool, string) { // a client that is connected may not listen yet
+	testproc.Until(t, "word of a change", func() (bool, string) { // a connected client may not listen yet
 		s.Announce()
 		return len(changed) > 0, ""
 	})
@@ -385,8 +383,7 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	assert.Equal(t, "other", list.Tools[0].Name)
 }
 
-// A client that is notified of a change while more of it comes lists all of it, or what
-// was there before.
+// A client that is notified in the middle of a change lists all of it, or nothing.
 func TestListsShowAllOfAChange(t *testing.T) {
 	testneed.NotShort(t, "waits for time limits")
 	named := func(prefix string) (tools source) {
@@ -434,8 +431,7 @@ func TestListsShowAllOfAChange(t *testing.T) {
 	changing.Wait()
 }
 
-// A tool can be called as soon as the host has it, also in the moment before
-// Refresh.
+// A tool can be called as soon as the host has it, even before Refresh.
 func TestACallOfAToolThatHasJustCome(t *testing.T) {
 	h := newHost(t, host.Options{}, echoTool())
 	session := connect(t, h, nil)
@@ -448,7 +444,7 @@ func TestACallOfAToolThatHasJustCome(t *testing.T) {
 	assert.Equal(t, "here", r.Content[0].(*mcp.TextContent).Text)
 }
 
-// events is a recorder that keeps what it is told.
+// events is a recorder for tests.
 type events struct {
 	mu   sync.Mutex
 	told []string
@@ -465,8 +461,8 @@ func (e *events) Event(_ context.Context, _, event string, payload any) error {
 
 func (e *events) ArtifactDir(string) string { return "" }
 
-// A call of a tool that is not there is an error of the protocol, and in the
-// record and the trace a call that failed, as on the command line.
+// A call of an unknown tool is a protocol error, and in the record and the trace a failed call, as on
+// the command line.
 func TestUnknownToolIsRecorded(t *testing.T) {
 	recorded := new(events)
 	var outcomes []string
@@ -485,8 +481,7 @@ func TestUnknownToolIsRecorded(t *testing.T) {
 	assert.Equal(t, []string{"call ecko not_found"}, outcomes)
 }
 
-// TestTheClientNamesItsRequests: a call has the client's name for it, where
-// that is one.
+// TestTheClientNamesItsRequests: a call has the client's name for it, if valid.
 func TestTheClientNamesItsRequests(t *testing.T) {
 	w := dial(t, newHost(t, host.Options{},
 		newTool("name", tool.ReadOnly, func(_ context.Context, c *tool.Call) (*tool.Result, error) {
@@ -508,8 +503,8 @@ func TestTheClientNamesItsRequests(t *testing.T) {
 	}
 }
 
-// What is under way when the input ends is answered before the server is over: by its
-// answer, or by an error.
+// Calls under way at the end of the input are answered, by a result or an error, before the server
+// ends.
 func TestTheEndOfTheInputAnswersWhatIsUnderWay(t *testing.T) {
 	began := make(chan struct{})
 	w := dial(t, newHost(t, host.Options{}, echoTool(), newTool("nap", tool.ReadOnly,

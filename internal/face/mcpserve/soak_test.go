@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// `make soak` does more of this with the whole program.
+// `make soak` does more, with the whole program.
 func TestNothingGrowsOverStdio(t *testing.T) {
 	testneed.NotShort(t, "sends long messages and keeps many connections")
 	w := dial(t, newHost(t, host.Options{}, echoTool()))

@@ -6,11 +6,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// callStack is how much stack a call takes, in bytes.
+// callStack is a call's stack use, in bytes.
 const callStack = 24 << 10
 
 // withStack grows the goroutine's stack while it is nearly empty. Else it grows four times during a
-// call, copying each time, which is a twentieth of a small read.
+// call, copying each time, a twentieth of a small read's time.
 func withStack(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		grow()

@@ -18,21 +18,21 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// lastAnswers is how long calls may still take when the input ends, before an error answers them: a
-// script can pipe requests in and read the answers.
+// lastAnswers bounds the calls after the end of input before an error answers them: a script can pipe
+// requests in and read the answers.
 const lastAnswers = 200 * time.Millisecond
 
-// MaxMessage bounds a client's message, in bytes. Tools take texts of up to 10 MB, and JSON may
-// spell two bytes of them in six.
+// MaxMessage bounds a client's message, in bytes. Tools take texts of up to 10 MB, and JSON may use six
+// bytes for two of them.
 const MaxMessage = 32 << 20
 
-// lineTransport carries newline-delimited JSON-RPC. Unlike the SDK's transport it answers a broken
-// or oversized message with an error and lives on, and does not encode a result twice.
+// lineTransport carries newline-delimited JSON-RPC. Unlike the SDK's transport it answers a broken or
+// oversized message with an error and continues, and encodes results once.
 type lineTransport struct {
 	in      io.Reader
 	out     io.Writer
 	settled <-chan struct{} // see Options
-	onEOF   func()          // called once, when the client has closed its end
+	onEOF   func()          // called once, when the client closed its end
 }
 
 // Connect implements mcp.Transport.
@@ -68,7 +68,7 @@ type lineConn struct {
 	answered   chan struct{} // holds one token after an answer
 
 	opening sync.Mutex
-	open    map[jsonrpc.ID]bool // requests without an answer; true for one that the client has cancelled
+	open    map[jsonrpc.ID]bool // unanswered requests; true if the client cancelled it
 }
 
 // SessionID implements mcp.Connection.
@@ -110,7 +110,7 @@ func (c *lineConn) close(id jsonrpc.ID) (cancelled bool) {
 	return cancelled
 }
 
-// cancel notes that the client does not want the answer to a request.
+// cancel notes that the client does not want an answer.
 func (c *lineConn) cancel(notification *jsonrpc.Request) {
 	var params struct {
 		RequestID any `json:"requestId"`
@@ -133,8 +133,8 @@ func (c *lineConn) writeLine(line []byte) error {
 	return err
 }
 
-// encode is jsonrpc.EncodeMessage without encoding the result of a successful response again, which
-// for a megabyte costs more than everything else.
+// encode is jsonrpc.EncodeMessage without encoding a successful result again, which for a megabyte
+// costs more than everything else.
 func encode(message jsonrpc.Message) ([]byte, error) {
 	response, ok := message.(*jsonrpc.Response)
 	if ok && response.Error != nil {
@@ -150,8 +150,8 @@ func encode(message jsonrpc.Message) ([]byte, error) {
 	return append(append(line, response.Result...), '}'), nil
 }
 
-// awaitAnswers waits until every request is answered, for a short time unless some wait for tools
-// that are about to come.
+// awaitAnswers waits until every request is answered: a short time, or longer while some wait for
+// expected tools.
 func (c *lineConn) awaitAnswers() {
 	var timeout <-chan time.Time
 	settled := c.settled
@@ -168,7 +168,7 @@ func (c *lineConn) awaitAnswers() {
 	}
 }
 
-// answerOpen answers what was not answered in time, as far as the client reads.
+// answerOpen answers the requests still open, as far as the client reads.
 func (c *lineConn) answerOpen() {
 	var late []jsonrpc.ID
 	c.opening.Lock()
@@ -195,7 +195,7 @@ func (c *lineConn) answerOpen() {
 	}
 }
 
-// count notes a request that has to be answered, and has it tell its id.
+// count notes a request that needs an answer, and adds its id as a header.
 func (c *lineConn) count(message jsonrpc.Message) {
 	request, ok := message.(*jsonrpc.Request)
 	if ok && request.Method == "notifications/cancelled" {
@@ -212,7 +212,7 @@ func (c *lineConn) count(message jsonrpc.Message) {
 
 var errTooLong = fmt.Errorf("a message is longer than %d bytes; send less in one call", MaxMessage)
 
-// decodeMessage is rpcid.Decode, which decodes twice, with a faster way for plain requests.
+// decodeMessage is rpcid.Decode, which decodes twice, with a fast path for plain requests.
 func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	var fields map[string]json.RawMessage
 	var request jsonrpc.Request
@@ -232,7 +232,7 @@ func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	return &request, err
 }
 
-// invalid answers what cannot be taken.
+// invalid answers an invalid message.
 func (c *lineConn) invalid(data []byte, cause error) {
 	var m struct {
 		ID json.RawMessage `json:"id"`
@@ -249,7 +249,7 @@ func (c *lineConn) refuse(id json.RawMessage, cause error) {
 	c.fail(id, jsonrpc.CodeParseError, "not a JSON-RPC message: "+cause.Error())
 }
 
-// fail answers with an error that the SDK does not know of.
+// fail sends an error itself, not through the SDK.
 func (c *lineConn) fail(id json.RawMessage, code int, message string) {
 	if line := errorLine(id, code, message); line != nil {
 		_ = c.writeLine(line)

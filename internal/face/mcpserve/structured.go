@@ -13,15 +13,14 @@ import (
 	"github.com/toolhost/toolhost/internal/face/export"
 )
 
-// Until 2025-11-25 a structured result is an object and its schema has "type": "object"; strict
-// clients lose other results, or all tools for one such schema. Those revisions get {"result":
-// VALUE}, as from the official SDKs. From 2026-07-28 on every value is allowed.
+// Before 2026-07-28 a structured result is an object and its schema has "type": "object"; strict
+// clients lose other results, or all tools for one such schema. Those revisions get {"result": VALUE},
+// as from the official SDKs.
 
-// anyResult reports whether a revision allows structured results of all kinds.
 func anyResult(revision string) bool { return revision >= statelessRevision }
 
-// outputSchema returns the schema of a tool's structured results at a revision; nil if clients
-// could not compile it.
+// outputSchema returns the schema of a tool's structured results at a revision; nil if clients could
+// not compile it.
 func outputSchema(revision string, entry *host.Entry, def *tool.Definition) any {
 	if len(def.Returns) == 0 {
 		return nil
@@ -54,12 +53,12 @@ func structured(revision string, def *tool.Definition, data json.RawMessage) any
 	return map[string]json.RawMessage{schema.WrapKey: data}
 }
 
-// longest bounds a result that has both structure and text: clients of the official TypeScript SDK
-// end a session over stdio at a message of 10 MiB.
+// longest bounds a result with both structure and text: clients of the official TypeScript SDK end a
+// stdio session at a message of 10 MiB.
 const longest = 10<<20 - 64<<10
 
-// once removes the duplicate from a longer result: the text if a schema promises the structure,
-// else the structure.
+// once removes the duplicate from a longer result: the text if a schema promises the structure, else
+// the structure.
 func once(r *mcp.CallToolResult, def *tool.Definition, data json.RawMessage) {
 	if len(data) == 0 {
 		return

@@ -19,10 +19,10 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// everyRevision are those that the server speaks.
+// everyRevision returns all revisions that the server supports.
 func everyRevision() []string { return append([]string{"2024-11-05", "2025-03-26"}, revisions()...) }
 
-// sdkClient is the official Go client at a revision, over stdio.
+// sdkClient returns the official Go client at a revision, over stdio.
 func sdkClient(t *testing.T, h *host.Host, revision string) *mcp.ClientSession {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -37,7 +37,6 @@ func sdkClient(t *testing.T, h *host.Host, revision string) *mcp.ClientSession {
 	return session
 }
 
-// gives is a tool with that structured result.
 func gives(name, structured, returns string) *fake {
 	f := newTool(name, tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
 		r := tool.Text(structured)
@@ -47,8 +46,8 @@ func gives(name, structured, returns string) *fake {
 	return withSchemas(f, "", returns)
 }
 
-// A structured result is an object on every revision that demands one, and
-// fits the schema that the same revision is shown.
+// A structured result is an object on every revision that requires one, and fits the schema sent at
+// that revision.
 func TestStructuredResultsOfAllKinds(t *testing.T) {
 	tests := map[string]struct {
 		value, returns string
@@ -85,7 +84,7 @@ func TestStructuredResultsOfAllKinds(t *testing.T) {
 				if tt.wrapped && revision < "2026-07-28" {
 					want = `{"result":` + want + `}`
 				}
-				if want == "null" { // the client's decoder does not tell it from none
+				if want == "null" { // the client decodes it like none
 					assert.Nil(t, r.StructuredContent)
 					return
 				}
@@ -98,8 +97,8 @@ func TestStructuredResultsOfAllKinds(t *testing.T) {
 	}
 }
 
-// A tool whose schema promises a structured result and that gives none is an
-// error with what it gave: clients refuse any other answer whole.
+// A tool without the structured result that its schema promises returns an error with its result:
+// clients refuse any other answer.
 func TestPromisedStructuredResultsThatAreMissing(t *testing.T) {
 	h := newHost(t, host.Options{},
 		withSchemas(newTool("made", tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
@@ -115,7 +114,7 @@ func TestPromisedStructuredResultsThatAreMissing(t *testing.T) {
 	}
 }
 
-// assertFits fails unless a value is what a schema of that revision says.
+// assertFits fails unless a value is valid for the schema at that revision.
 func assertFits(t *testing.T, outputSchema, value any, revision string) {
 	t.Helper()
 	if outputSchema == nil {
@@ -161,8 +160,7 @@ func TestTextsOfAllKinds(t *testing.T) {
 	}
 }
 
-// A client that asks for a revision which initialize cannot give gets that of
-// the answer.
+// A client that asks for an unknown revision gets that of the answer.
 func TestTheRevisionIsTheOneAgreedOn(t *testing.T) {
 	w := dial(t, newHost(t, host.Options{}, gives("list", `[1]`, `{"type":"array"}`)))
 	agreed := w.initialize("2099-01-01")["result"].(map[string]any)["protocolVersion"].(string)

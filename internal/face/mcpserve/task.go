@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// task is a call that this process makes.
+// task is a call of this process that clients can poll.
 type task struct {
 	id      string
 	cancel  context.CancelFunc
@@ -25,24 +25,24 @@ type task struct {
 	mu        sync.Mutex
 	changed   time.Time
 	status    string
-	cancelled bool // the client does not want it any more
+	cancelled bool // by the client
 	result    *mcp.CallToolResult
 	err       error
-	requests  mcp.InputRequestMap // open questions, under keys that are used once
+	requests  mcp.InputRequestMap // open questions, under keys used once
 	names     map[string]string   // the tool's keys of these
-	asked     map[string]bool     // all keys that were used
+	asked     map[string]bool     // all keys used
 	given     map[string]json.RawMessage
 	answered  chan struct{} // holds a token when no question is open
 	ended     chan struct{}
-	reason    string // why the server has ended it
+	reason    string // why the server ended it
 
 	once       sync.Once
-	begins     chan struct{} // closed when it is known whether the record has its beginning
-	notStarted error         // why it has not
-	unrecorded error         // why the record does not have its end
+	begins     chan struct{} // closed when it is known whether the beginning is recorded
+	notStarted error         // why it is not
+	unrecorded error         // why the end is not recorded
 }
 
-// onStart is told whether the record has the beginning of the call.
+// onStart notes whether the call's beginning is recorded.
 func (t *task) onStart(unrecorded error) {
 	t.once.Do(func() {
 		t.notStarted = unrecorded
@@ -50,7 +50,7 @@ func (t *task) onStart(unrecorded error) {
 	})
 }
 
-// recorded reports whether the record has the beginning of the call.
+// recorded reports whether the call's beginning is recorded.
 func (t *task) recorded() bool {
 	select {
 	case <-t.begins:
@@ -60,20 +60,20 @@ func (t *task) recorded() bool {
 	}
 }
 
-// ends is told whether the record has the end of the call.
+// ends notes whether the call's end is recorded.
 func (t *task) ends(unrecorded error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unrecorded = unrecorded
 }
 
-// taskOf is the task of a call; nil where it cannot become one.
+// taskOf returns the task of a call; nil if it cannot become one.
 func taskOf(ctx context.Context) *task {
 	t, _ := ctx.Value(taskKey{}).(*task)
 	return t
 }
 
-// ask shows questions to the client that asks for the task, and waits for all answers.
+// ask shows questions to the client that polls the task, and waits for all answers.
 func (t *task) ask(ctx context.Context, requests mcp.InputRequestMap,
 	patience time.Duration) (responses mcp.InputResponseMap, ok bool) {
 	t.mu.Lock()
@@ -101,7 +101,6 @@ func (t *task) ask(ctx context.Context, requests mcp.InputRequestMap,
 	return responses, json.Unmarshal(tool.MustMarshal(t.given), &responses) == nil
 }
 
-// end keeps what came of the call.
 func (t *task) end(result *mcp.CallToolResult, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +121,6 @@ func (t *task) end(result *mcp.CallToolResult, err error) {
 	}
 }
 
-// state is what clients learn about a task.
 func (t *task) state() *taskState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +132,7 @@ func (t *task) state() *taskState {
 	if status != taskWorking && status != taskAsks {
 		state.StatusMessage = t.reason
 	}
-	if t.unrecorded != nil { // the record says so after a restart: the same answer before it
+	if t.unrecorded != nil { // as the record will say after a restart
 		state.Error = lost("the call ended, and its end could not be recorded (" +
 			strings.TrimSuffix(tool.AsError(t.unrecorded).Message, ".") + ")")
 		state.StatusMessage = state.Error.Message

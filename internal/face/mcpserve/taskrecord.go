@@ -12,17 +12,17 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Recorded is what the record has of a call.
+// Recorded is a call's record.
 type Recorded struct {
 	// State is "working", "lost" or "ended".
 	State        string
 	Began, Ended time.Time
-	// Session, Tool and Step say which call it was.
+	// Session, Tool and Step identify the call.
 	Session string
 	Tool    string
 	Step    int
 	Result  *tool.Result
-	// Error and Message are those of the error that the call ended with.
+	// Error and Message describe the call's error.
 	Error   tool.Code
 	Message string
 }
@@ -37,7 +37,7 @@ const (
 // randomLength is the length of the unguessable part of a task's id.
 const randomLength = 26
 
-// recordedTask is a task of another process, or of this one long ago.
+// recordedTask returns a task from the record: another process's, or an old one.
 func (s *Server) recordedTask(ctx context.Context, id string) (mcp.Result, error) {
 	missing := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no task of that id"}
 	if s.options.Recorded == nil || len(id) < randomLength {

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// failsAt is a record to which one kind of event cannot be written.
+// failsAt is a recorder that cannot write one kind of event.
 type failsAt string
 
 func (failsAt) Step(context.Context, string) (int, error) { return 1, nil }
@@ -29,8 +29,8 @@ func (f failsAt) Event(_ context.Context, _, event string, _ any) error {
 	return nil
 }
 
-// What the record could not show after a restart does not become a task, and a task
-// whose end is not in the record is told as it will be then.
+// A call that could not be shown after a restart does not become a task; a task whose end is not
+// recorded is reported as after a restart.
 func TestTaskThatIsNotRecorded(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":` +

@@ -15,20 +15,20 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The Tasks extension of MCP: a long call is answered with a task, whose result is fetched later.
-// The task's id is the call's name in the record, which has the result after a restart too.
+// The Tasks extension of MCP: a long call returns a task, whose result is fetched later. The task's id
+// is the call's name in the record, which has the result even after a restart.
 
 // tasksExtension names the extension in capabilities.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 const (
-	// DefaultTaskAfter is how long a call may take before it becomes a task.
+	// DefaultTaskAfter is when a call becomes a task.
 	DefaultTaskAfter = 2 * time.Second
-	// taskTTL is how long a task can be asked for, at least.
+	// taskTTL is how long a task can be fetched, at least.
 	taskTTL = time.Hour
-	// pollInterval is how often a client is told to ask.
+	// pollInterval is how often clients should poll.
 	pollInterval = 500 * time.Millisecond
-	// mostTasks bounds the tasks that are remembered; the record has the rest.
+	// mostTasks bounds the tasks in memory; the record has the rest.
 	mostTasks = 1000
 )
 
@@ -41,7 +41,7 @@ const (
 	taskCancelled = "cancelled"
 )
 
-// taskState is what a client receives about a task.
+// taskState is a task as sent to clients.
 type taskState struct {
 	mcp.ResultBase
 	ResultType    string              `json:"resultType"`
@@ -57,29 +57,27 @@ type taskState struct {
 	Error         *jsonrpc.Error      `json:"error,omitempty"`
 }
 
-// acknowledged is the answer to what changes a task.
+// acknowledged answers requests that change a task.
 type acknowledged struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
 }
 
-// taskParams are the parameters of all methods of the extension.
 type taskParams struct {
 	mcp.ParamsBase
 	TaskID         string                     `json:"taskId"`
 	InputResponses map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// tasks are those that this process knows.
+// tasks are the tasks of this process.
 type tasks struct {
 	mu   sync.Mutex
 	byID map[string]*task
 }
 
-// taskKey is the key of the task in the context of its call.
 type taskKey struct{}
 
-// declaresTasks reports whether a client of a revision without sessions knows tasks.
+// declaresTasks reports whether a client of a revision without sessions supports tasks.
 func declaresTasks(session *mcp.ServerSession, capabilities *mcp.ClientCapabilities) bool {
 	if session == nil || capabilities == nil || !isStateless(session) {
 		return false
@@ -103,19 +101,18 @@ func (s *Server) offerTasks() {
 				return handle(ctx, params)
 			})
 		if err != nil {
-			panic(err) // there is a method of that name
+			panic(err) // the method exists already
 		}
 	}
 }
 
-// needsTasks is the error of what takes a client that declares the extension.
+// needsTasks returns the error for clients that do not declare the extension.
 func needsTasks(message string) error {
 	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: message,
 		Data: tool.MustMarshal(map[string]any{"requiredCapabilities": map[string]any{
 			"extensions": map[string]any{tasksExtension: struct{}{}}}})}
 }
 
-// refuseWithoutTask answers a call of a tool whose calls are made as tasks alone.
 func (s *Server) refuseWithoutTask(call *mcp.CallToolRequest) (mcp.Result, error) {
 	why := tool.Errorf(tool.Unsupported, "calls of %s take long and are made as tasks, which this client does not know",
 		call.Params.Name)
@@ -132,7 +129,7 @@ func (s *Server) refuseWithoutTask(call *mcp.CallToolRequest) (mcp.Result, error
 	return errorResult(why), nil
 }
 
-// asTasks makes long calls tasks for clients that know them.
+// asTasks turns long calls into tasks for clients that support them.
 func (s *Server) asTasks(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if params, ok := request.GetParams().(*taskParams); ok && params != nil {
@@ -175,7 +172,7 @@ func withoutTasks(result mcp.Result, err error) (mcp.Result, error) {
 	return result, err
 }
 
-// routed checks that the header that routes a request names its task.
+// routed checks that the routing header names the request's task.
 func routed(extra *mcp.RequestExtra, id string) error {
 	if extra == nil {
 		return nil
@@ -187,8 +184,8 @@ func routed(extra *mcp.RequestExtra, id string) error {
 	return nil
 }
 
-// asTask makes a call and answers with a task if it takes long or required is set. A call that
-// cannot be recorded stays a call: no server could show it after a restart.
+// asTask runs a call and returns a task if it takes long or required is set. A call that cannot be
+// recorded stays a call: no server could show it after a restart.
 func (s *Server) asTask(ctx context.Context, request *mcp.CallToolRequest, required bool,
 	do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) (mcp.Result, error) {
 	t := &task{id: s.taskID(request.Params), started: time.Now(), changed: time.Now(), status: taskWorking,
@@ -198,7 +195,7 @@ func (s *Server) asTask(ctx context.Context, request *mcp.CallToolRequest, requi
 	own, t.cancel = context.WithCancel(context.WithValue(context.WithoutCancel(ctx), taskKey{}, t))
 	stop := context.AfterFunc(connOf(ctx).ended, t.cancel)
 	questions := make(chan *mcp.CallToolResult)
-	taken := make(chan struct{}) // closed when the call is a task
+	taken := make(chan struct{}) // closed when the call becomes a task
 	go func() {
 		defer close(t.ended)
 		defer t.cancel()
@@ -260,7 +257,7 @@ func (s *Server) due(t *task, required bool) <-chan struct{} {
 	return due
 }
 
-// taskID returns an unguessable name for the call; one that goes on with an answer keeps its name.
+// taskID returns an unguessable name for the call, or its old name if it continues with an answer.
 func (s *Server) taskID(params *mcp.CallToolParamsRaw) string {
 	if state, ok := s.verify(params.RequestState); ok && params.RequestState != "" && state.ID != "" {
 		return state.ID
@@ -272,7 +269,7 @@ func (s *Server) taskID(params *mcp.CallToolParamsRaw) string {
 	return id + rand.Text()
 }
 
-// named is a request whose call has that name.
+// named returns the request with the call named id.
 func named(request *mcp.CallToolRequest, id string) *mcp.CallToolRequest {
 	again, params := *request, *request.Params
 	params.Meta = maps.Clone(params.Meta)
@@ -284,7 +281,6 @@ func named(request *mcp.CallToolRequest, id string) *mcp.CallToolRequest {
 	return &again
 }
 
-// runTask makes the call, with the answers to its questions.
 func (s *Server) runTask(ctx context.Context, t *task, request *mcp.CallToolRequest,
 	do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error),
 	questions chan<- *mcp.CallToolResult, taken <-chan struct{}, required bool) {
@@ -318,7 +314,7 @@ func (s *Server) runTask(ctx context.Context, t *task, request *mcp.CallToolRequ
 	}
 }
 
-// remember keeps a task and forgets the oldest ended ones beyond the bound. The record has them.
+// remember keeps a task and drops the oldest ended ones beyond the bound; the record has them.
 func (s *Server) remember(t *task) {
 	s.tasks.mu.Lock()
 	defer s.tasks.mu.Unlock()
@@ -345,7 +341,6 @@ func (s *Server) liveTask(id string) *task {
 	return s.tasks.byID[id]
 }
 
-// getTask answers tasks/get.
 func (s *Server) getTask(ctx context.Context, params *taskParams) (mcp.Result, error) {
 	if t := s.liveTask(params.TaskID); t != nil {
 		return t.state(), nil
@@ -353,7 +348,7 @@ func (s *Server) getTask(ctx context.Context, params *taskParams) (mcp.Result, e
 	return s.recordedTask(ctx, params.TaskID)
 }
 
-// updateTask answers tasks/update. Answers to what is not asked are passed over.
+// updateTask answers tasks/update. Answers without a question are ignored.
 func (s *Server) updateTask(ctx context.Context, params *taskParams) (mcp.Result, error) {
 	t := s.liveTask(params.TaskID)
 	if t == nil {
@@ -376,7 +371,6 @@ func (s *Server) updateTask(ctx context.Context, params *taskParams) (mcp.Result
 	return &acknowledged{ResultType: "complete"}, nil
 }
 
-// cancelTask answers tasks/cancel.
 func (s *Server) cancelTask(ctx context.Context, params *taskParams) (mcp.Result, error) {
 	t := s.liveTask(params.TaskID)
 	if t == nil {

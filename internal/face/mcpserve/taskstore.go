@@ -7,7 +7,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// keptState is how a task stood, as it was kept.
 type keptState struct {
 	mcp.ResultBase
 	data json.RawMessage
@@ -16,13 +15,13 @@ type keptState struct {
 // MarshalJSON implements json.Marshaler.
 func (k *keptState) MarshalJSON() ([]byte, error) { return k.data, nil }
 
-// IsTask reports whether the answer to a call is a task, whose result comes later.
+// IsTask reports whether a call's answer is a task, whose result comes later.
 func IsTask(answer mcp.Result) bool {
 	t, ok := answer.(*taskState)
 	return ok && t.ResultType == "task"
 }
 
-// KeptTask returns the task stored as JSON, nil if data is no task.
+// KeptTask returns the task stored as JSON; nil if data is no task.
 func KeptTask(data []byte) mcp.Result {
 	var t taskState
 	if json.Unmarshal(data, &t) != nil || t.ResultType != "task" {
@@ -31,7 +30,7 @@ func KeptTask(data []byte) mcp.Result {
 	return &keptState{data: data}
 }
 
-// Tasks counts the tasks that have not ended.
+// Tasks returns the number of running tasks.
 func (s *Server) Tasks() int { return len(s.runningTasks()) }
 
 func (s *Server) runningTasks() (running []*task) {
@@ -47,8 +46,7 @@ func (s *Server) runningTasks() (running []*task) {
 	return running
 }
 
-// EndTasks ends the running tasks, telling their clients the reason, and waits until they have
-// ended.
+// EndTasks ends the running tasks, with the reason for their clients, and waits for them.
 func (s *Server) EndTasks(ctx context.Context, reason string) {
 	running := s.runningTasks()
 	for _, t := range running {
@@ -66,7 +64,7 @@ func (s *Server) EndTasks(ctx context.Context, reason string) {
 	}
 }
 
-// endedFor adds the reason to the result of a call that was ended.
+// endedFor adds the reason to an ended call's result.
 func (t *task) endedFor(result *mcp.CallToolResult, err error) (*mcp.CallToolResult, error) {
 	if t.status == taskAsks {
 		return nil, internalFailure(t.reason + "; nothing was run")

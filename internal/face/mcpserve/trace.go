@@ -14,20 +14,19 @@ import (
 	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 )
 
-// rpcID is the header that carries a request's id to its handler, which the SDK does not. A
-// client's own is replaced.
+// rpcID is the header that carries a request's id to its handler, since the SDK does not. A client's
+// own is replaced.
 const rpcID = "Toolhost-Jsonrpc-Id"
 
 // rpcToken is the header that carries a progress token that the SDK would round.
 const rpcToken = "Toolhost-Progress-Token"
 
-// viaPipe is a header of requests that came over stdio.
+// viaPipe is a header of stdio requests.
 const viaPipe = "Toolhost-Via-Pipe"
 
-// TraceHeader carries the traceparent of a gateway that hands the call on.
+// TraceHeader carries the traceparent of a gateway that forwards the call.
 const TraceHeader = "Toolhost-Traceparent"
 
-// headID sets a request's id, and its progress token, as headers.
 func headID(r *http.Request) {
 	var message struct {
 		ID     json.RawMessage `json:"id"`
@@ -49,7 +48,7 @@ func headID(r *http.Request) {
 	}
 }
 
-// pipeHeader does the same for a request over stdio.
+// pipeHeader returns those headers of a stdio request.
 func pipeHeader(request *jsonrpc.Request) http.Header {
 	header := http.Header{rpcID: {rpcid.Text(request.ID)}, viaPipe: {""}}
 	if token := longToken(request.Params); token != "" {
@@ -58,7 +57,7 @@ func pipeHeader(request *jsonrpc.Request) http.Header {
 	return header
 }
 
-// longToken is the progress token of a request, where it is a number that is not plain.
+// longToken returns a request's progress token if it is a number that float64 may change, else "".
 func longToken(params json.RawMessage) string {
 	var p struct {
 		Meta struct {
@@ -71,7 +70,7 @@ func longToken(params json.RawMessage) string {
 	return string(p.Meta.Token)
 }
 
-// tokenOf returns the progress token of a request as written; nil if there is none.
+// tokenOf returns the progress token as written; nil if there is none.
 func tokenOf(extra *mcp.RequestExtra, read any) any {
 	if extra != nil && read != nil && extra.Header.Get(rpcToken) != "" {
 		return json.Number(extra.Header.Get(rpcToken))
@@ -79,7 +78,7 @@ func tokenOf(extra *mcp.RequestExtra, read any) any {
 	return read
 }
 
-// traced returns a context for a call with its request and the client's trace.
+// traced returns a context with the call's request and the client's trace.
 func traced(ctx context.Context, request *mcp.CallToolRequest) context.Context {
 	meta := func(name string) string {
 		text, _ := request.Params.Meta[name].(string)

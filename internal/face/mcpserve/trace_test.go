@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A request tells its own id, whatever the client puts into its headers.
+// A request has its own id, whatever headers the client sends.
 func TestHeadID(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":7,"method":"tools/call"}`:    "7",

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// A text and a structured part that are too long together for clients are sent
-// once: the part that a schema promises, and else the text.
+// A text and a structured part that are too long together are sent once: the part that a schema
+// promises, else the text.
 func TestLongResultsAreSentOnce(t *testing.T) {
 	testneed.NotShort(t, "sends long messages and keeps many connections")
 	short, long := `["`+strings.Repeat("x", 5_000_000)+`"]`, `["`+strings.Repeat("x", 6_000_000)+`"]`

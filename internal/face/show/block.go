@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Width is a block's columns if unknown.
+// Width is a block's default number of columns.
 const Width = 78
 
-// Block shows a text of several lines so that none looks like a line around it: each begins with a
-// bar. Lines longer than width are continued behind a colon, before a terminal breaks them. Width 0
-// breaks nothing.
+// Block shows a text of several lines so that none looks like a line around it: each begins with a bar.
+// Lines longer than width continue behind a colon; width 0 means no limit.
 func Block(s string, width int) string { return block(s, width, letters|layout) }
 
-// Prose is Block for texts to read, such as a file's content: letters may be of any script.
+// Prose is Block for texts to read, such as file contents, with letters of any script.
 func Prose(s string, width int) string { return block(s, width, letters|writing|layout) }
 
 func block(s string, width int, m mode) string {
@@ -33,13 +32,13 @@ func block(s string, width int, m mode) string {
 	return b.String()
 }
 
-// Prefixes of a line of a block, and of a continued line.
+// Prefixes of a block's lines and continued lines.
 const (
 	bar     = "| "
 	further = ": "
 )
 
-// room is how many columns are left behind a margin.
+// room returns the columns left beside a margin.
 func room(width, margin int) int {
 	if width <= 0 {
 		return 0
@@ -47,8 +46,8 @@ func room(width, margin int) int {
 	return max(width, 20) - margin
 }
 
-// Note shows a text behind a mark or margin of at least two columns. Further lines begin with a bar
-// or a colon, so that they look like nothing else. It ends with a newline.
+// Note shows a text behind a mark or margin of at least two columns. Further lines begin with a bar or
+// colon, so that they look like nothing else. It ends with a newline.
 func Note(s string, margin, width int) string {
 	first, rest, _ := strings.Cut(strings.TrimRight(s, "\n"), "\n")
 	indent := strings.Repeat(" ", margin-len(bar))
@@ -65,10 +64,10 @@ func Note(s string, margin, width int) string {
 	return b.String()
 }
 
-// wrap cuts a line into parts of at most width columns; 0 is for any number.
+// wrap cuts a line into parts of at most width columns; 0 means no limit.
 func wrap(line string, width int) []string { return cut(line, width, false) }
 
-// cut is wrap, between words where it may be and that leaves no part short.
+// cut is wrap that prefers to break between words unless a part would be short.
 func cut(line string, width int, words bool) (parts []string) {
 	if width <= 0 {
 		return []string{line}
@@ -100,24 +99,24 @@ func Fit(line string, width int) string {
 	return wrap(line, width-1)[0] + "…"
 }
 
-// columnsOf is how many columns a character takes at most.
+// columnsOf returns the most columns that a character takes.
 func columnsOf(r rune) int {
 	switch {
 	case r == '\t':
-		return 8 // to the next stop, wherever the line begins
+		return 8 // to the next tab stop, at most
 	case r >= 0x1100:
 		return 2
 	}
 	return 1
 }
 
-// Digest names a text that is too long to be read where it is asked about.
+// Digest identifies a text that is too long to be shown in full.
 func Digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
 }
 
-// columns is how many columns a line takes at most.
+// columns returns the most columns that a line takes.
 func columns(line string) (n int) {
 	for _, r := range line {
 		n += columnsOf(r)

@@ -1,7 +1,6 @@
-// Package show makes texts of others (an agent, a tool, a repository, a server) safe to show: on a
+// Package show makes foreign texts (of an agent, tool, repository or server) safe to show on a
 // terminal, in a client's question, in a log.
 //
-// The result moves no cursor, hides nothing and changes no direction. Only characters on a list of
-// unmistakable ones are shown; others are escaped, \u202e, and so are those that look like an ASCII
-// character among foreign ones.
+// The result moves no cursor, hides nothing and changes no direction. Only unmistakable characters are
+// shown; others are escaped, \u202e, and so are ASCII lookalikes among foreign characters.
 package show

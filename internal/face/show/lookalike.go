@@ -2,13 +2,13 @@ package show
 
 import "unicode"
 
-// looksASCII reports a character that is easily taken for one or several of ASCII.
+// looksASCII reports whether r is easily taken for one or several ASCII characters.
 func looksASCII(r rune) bool {
 	return unicode.Is(lookalikes, r) || r >= 0xff01 && r <= 0xff5e // the wide forms of ASCII
 }
 
-// lookalikes are the characters that look like ASCII by Unicode's table of confusable characters
-// (Technical Standard 39), without the Latin letters that look like two.
+// lookalikes look like ASCII by Unicode's table of confusable characters (Technical Standard 39),
+// without the Latin letters that look like two.
 var lookalikes = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0xb4, 0xb4, 1}, {0xb8, 0xb8, 1}, {0xd7, 0xd7, 1}, {0x131, 0x133, 1}, {0x149, 0x149, 1}, {0x17f, 0x17f, 1},

@@ -6,7 +6,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
-// Parts are the parts of a question, for a page with its own layout. Every text is harmless.
+// Parts are a question's parts, for a page with its own layout. Every text is harmless.
 type Parts struct {
 	Headline string     `json:"headline"`
 	Why      string     `json:"why"`
@@ -20,7 +20,7 @@ type Parts struct {
 	Effect   string     `json:"effect,omitempty"`
 }
 
-// PartText is a parameter of a call as it is shown.
+// PartText is a call's parameter as shown.
 type PartText struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -42,7 +42,7 @@ func (q Question) Parts() Parts {
 	return p
 }
 
-// valueText shows a parameter's value: texts without the quotes of JSON.
+// valueText shows a parameter's value, strings without JSON's quotes.
 func valueText(value json.RawMessage) string {
 	var text string
 	if len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil {

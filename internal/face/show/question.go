@@ -10,21 +10,21 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsontext"
 )
 
-// Question is a call for the user to decide on. It shows the whole call, whatever its length.
+// Question asks the user to decide on a call. It shows the whole call, whatever its length.
 type Question struct {
 	Tool, Title, Risk string
-	// Rule and Reason say why it is asked about.
+	// Rule and Reason say why the user is asked.
 	Rule, Reason string
-	// Object is what the call is about, "h.txt", where that is known.
+	// Object is what the call is about, such as "h.txt", if known.
 	Object string
-	// Argv is the command that would run, where the tool can tell.
+	// Argv is the command that would run, if known.
 	Argv []string
-	// Connect is "HOST:PORT" if the question is about a connection of the call's processes.
+	// Connect is "HOST:PORT" if a process of the call wants to connect there.
 	Connect string
 	Params  []Param
 	Files   []string
-	// Effect is what would happen, as the tool says: a diff, commands. Own is true if it is
-	// toolhost's: then its diff need not be shown twice.
+	// Effect is what would happen according to the tool: a diff, commands. Own reports that toolhost
+	// computed it: then its diff need not be shown twice.
 	Effect string
 	Own    bool
 }
@@ -35,13 +35,13 @@ type Param struct {
 	Value json.RawMessage
 }
 
-// How much of the first line a title and an object may take, in characters.
+// Bounds of the title and object in the first line, in characters.
 const (
 	mostTitle  = 40
 	mostObject = 60
 )
 
-// Headline is one line with what is asked, and why. A client may show no more.
+// Headline returns one line with the question and its reason. A client may show no more.
 func (q Question) Headline() string {
 	text := head(Line(q.Title), mostTitle)
 	switch {
@@ -60,7 +60,7 @@ func (q Question) Headline() string {
 	return text + "? (rule " + head(Word(q.Rule), mostObject) + ")"
 }
 
-// head is the beginning of a text; the whole stands below.
+// head returns the beginning of a text; the whole is shown below.
 func head(text string, most int) string {
 	if columns(text) <= most {
 		return text
@@ -68,7 +68,7 @@ func head(text string, most int) string {
 	return wrap(text, most)[0] + " ... (see below)"
 }
 
-// Why is the second line: which tool, and the reason.
+// Why returns the second line: the tool and the reason.
 func (q Question) Why() string {
 	text := "Tool " + head(Line(q.Tool), 2*mostObject)
 	if q.Risk != "" {
@@ -80,7 +80,8 @@ func (q Question) Why() string {
 	return text
 }
 
-// Body shows the call and the reason, in lines of at most width columns where lines must be told apart.
+// Body returns the call and the reason, in lines of at most width columns where lines must be told
+// apart.
 func (q Question) Body(width int) string { return q.call(width) + q.reason(width) }
 
 func (q Question) call(width int) string {
@@ -112,8 +113,8 @@ func (q Question) reason(width int) string {
 	return labelled("Reason: ", q.Reason, width)
 }
 
-// short is the third line: how many lines toolhost's own diff adds and removes, and the first of
-// them. A client may show no more than three lines.
+// short returns the third line: how many lines toolhost's own diff adds and removes, and the first. A
+// client may show only three lines.
 func (q Question) short() string {
 	if !q.Own || !q.hasDiff() {
 		return ""
@@ -143,7 +144,7 @@ func (q Question) short() string {
 	return fmt.Sprintf("Lines: +%d -%d: %s\n", added, removed, head(Line(first), mostObject))
 }
 
-// Call is a call in one line: each parameter with its name, texts without JSON's quotes.
+// Call returns a call in one line: each parameter with its name, texts without JSON's quotes.
 func Call(tool string, params json.RawMessage) string {
 	line := Word(tool)
 	var values map[string]json.RawMessage
@@ -161,7 +162,7 @@ func Call(tool string, params json.RawMessage) string {
 	return line
 }
 
-// labelled is a text behind its label: in the same line if it fits, so that no terminal breaks it,
+// labelled returns a text behind its label: in the same line if it fits, so that no terminal breaks it,
 // else in a block below.
 func labelled(label, text string, width int) string {
 	shown := Line(text)
@@ -176,7 +177,7 @@ func labelled(label, text string, width int) string {
 	return fmt.Sprintf("%s<%d bytes>\n%s%s\n", label, len(text), indent, strings.ReplaceAll(block, "\n", "\n"+indent))
 }
 
-// param shows a parameter, texts without the quotes of JSON.
+// param shows a parameter, texts without JSON's quotes.
 func (q Question) param(p Param, width int) string {
 	label, name := "  "+Word(p.Name)+": ", ""
 	if columns(label) > min(width/3, mostTitle) {
@@ -189,7 +190,7 @@ func (q Question) param(p Param, width int) string {
 		text = jsontext.Indented(p.Value)
 	case !isText:
 		text = jsontext.Compact(p.Value)
-	case p.Name == "content" && q.Own && q.hasDiff(): // the diff has it
+	case p.Name == "content" && q.Own && q.hasDiff(): // shown in the diff
 		return fmt.Sprintf("%s<%d bytes>\n", label, len(text))
 	}
 	return name + labelled(label, text, width)
@@ -200,12 +201,11 @@ func (q Question) hasDiff() bool {
 	return strings.Contains("\n"+q.Effect, "\n--- ") && strings.Contains(q.Effect, "\n+++ ")
 }
 
-// Text is the whole question: the lines that matter, and the call. If it is longer than most bytes,
-// keep stores it and returns the file's name, and the first lines ask to read the file. Without
-// keep it stays whole.
+// Text returns the whole question. If it exceeds most bytes, keep stores it and returns the file's
+// name, and the first lines ask to read the file. A nil keep leaves it whole.
 func (q Question) Text(width, most int, keep func(text string) (file string, err error)) string {
 	first, body := q.Headline()+"\n"+q.Why()+"\n"+q.short(), q.call(width)
-	if columns(Line(q.Reason)) > 3*mostObject { // the second line has only its beginning
+	if columns(Line(q.Reason)) > 3*mostObject { // the second line is cut
 		body += q.reason(width)
 	}
 	whole := first + "\n" + body

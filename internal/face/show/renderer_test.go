@@ -21,17 +21,17 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// shape is what holds of every line that a renderer gives.
+// shape describes the lines of a renderer.
 type shape struct {
 	render func(s, other string, columns int) string
-	// lines is what each line looks like; nil where the caller's lines stay.
+	// lines matches each line; nil if the caller's lines stay.
 	lines *regexp.Regexp
-	// oneLine says that there is one line, decides that a person decides by it:
-	// letters that are written from the right are written out.
+	// oneLine: there is one line. decides: a decision depends on it, so right-to-left letters are
+	// escaped.
 	oneLine, decides bool
-	// fits says that no line is wider than the columns that were asked for.
+	// fits: no line exceeds the columns.
 	fits bool
-	// once are the beginnings of lines of which there is one at most.
+	// once are beginnings that at most one line has.
 	once []string
 }
 
@@ -43,8 +43,7 @@ var (
 		"Effect:", "Reason: "}
 )
 
-// renderers are all that the package exports, by name: what is not here fails
-// TestEveryRendererIsFuzzed.
+// renderers are all exported renderers by name: TestEveryRendererIsFuzzed fails for others.
 var renderers = map[string]shape{
 	"Text":   {render: func(s, _ string, _ int) string { return show.Text(s) }},
 	"Output": {render: func(s, _ string, _ int) string { return show.Output(s) }},
@@ -63,7 +62,7 @@ var renderers = map[string]shape{
 		render: func(s, _ string, columns int) string { return show.Prose(s, columns) }},
 	"Note": {lines: barred, fits: true, render: func(s, _ string, columns int) string {
 		first, rest, _ := strings.Cut(show.Note(s, 2, columns), "\n")
-		return ": " + first + "\n" + rest // its caller's mark
+		return ": " + first + "\n" + rest // the caller's mark
 	}},
 	"Sanitize": {render: func(s, other string, n int) string { return show.Sanitize(s, n) + show.Sanitize(other, 10*n) }},
 	"SanitizeLine": {oneLine: true,
@@ -92,7 +91,7 @@ var renderers = map[string]shape{
 	"Write": {render: func(s, other string, n int) string { return throughWriter(s, other, n) }},
 }
 
-// textsIn are all texts in a value, one below the other.
+// textsIn returns all texts in a value, one below the other.
 func textsIn(v any) (all string) {
 	switch v := v.(type) {
 	case string:
@@ -109,7 +108,7 @@ func textsIn(v any) (all string) {
 	return all
 }
 
-// object is parameters whose name and values are anything.
+// object returns parameters with any name and values.
 func object(s, other string) json.RawMessage {
 	data, err := json.Marshal(map[string]any{s: other, other: []string{s}, "content": s, "n": 1})
 	if err != nil {
@@ -118,7 +117,7 @@ func object(s, other string) json.RawMessage {
 	return data
 }
 
-// asked is a question of which everything that others write is anything.
+// asked returns a question whose foreign texts are all s or other.
 func asked(s, other string) show.Question {
 	q := show.Question{Tool: s, Title: other, Risk: "dangerous", Rule: s, Reason: other, Object: s,
 		Argv: []string{s, other}, Files: []string{other, s}, Effect: s}
@@ -136,7 +135,7 @@ func asked(s, other string) show.Question {
 	return q
 }
 
-// throughWriter writes s and other in parts of n bytes at most.
+// throughWriter writes s and other in parts of at most n bytes.
 func throughWriter(s, other string, n int) string {
 	var b strings.Builder
 	w := &show.Writer{To: &b, Pass: []string{"\x1b[32m", "\x1b[0m"}}
@@ -154,7 +153,7 @@ func throughWriter(s, other string, n int) string {
 }
 
 func TestEveryRendererIsFuzzed(t *testing.T) {
-	quiet := []string{"Digest", "Flush", "Schema", "SanitizeSchema"} // no text, what Write held back, JSON for programs
+	quiet := []string{"Digest", "Flush", "Schema", "SanitizeSchema"} // no text, held back by Write, JSON for programs
 	known := slices.AppendSeq(quiet, maps.Keys(renderers))
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)
@@ -172,7 +171,7 @@ func TestEveryRendererIsFuzzed(t *testing.T) {
 	}
 }
 
-// columnsOnTerminal is how many columns a terminal takes for a line.
+// columnsOnTerminal returns a line's width on a terminal.
 func columnsOnTerminal(line string) (n int) {
 	for _, r := range line {
 		kind := width.LookupRune(r).Kind()
@@ -217,8 +216,8 @@ func (s shape) check(t *testing.T, name, from, shown string, columns int) {
 	}
 }
 
-// Whatever a text is, no renderer gives a byte that moves the cursor, hides or
-// turns text, and no line that passes for another.
+// For any text, a renderer returns no byte that moves the cursor, hides or reorders text, and no line
+// that passes for another.
 func FuzzRenderer(f *testing.F) {
 	flood := "a" + strings.Repeat("\u0301", 200)
 	for _, seed := range []string{

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// How long what others say may be, in bytes.
+// Bounds of foreign texts, in bytes.
 const (
 	MostName    = 200      // names, titles
 	MostMessage = 4 << 10  // questions, errors, progress
@@ -18,7 +18,7 @@ const (
 	MostSchema  = 256 << 10
 )
 
-// Sanitize returns at most limit bytes of a text of a plugin or server, for models and users, and says
+// Sanitize returns at most limit bytes of a plugin's or server's text, for models and users, and says
 // how much is left out.
 func Sanitize(s string, limit int) string {
 	if len(s) > limit {
@@ -31,8 +31,8 @@ func Sanitize(s string, limit int) string {
 	return Text(usual.Replace(s))
 }
 
-// usual are characters that are common in prose and mean nothing: line ends of Windows, a fixed
-// space, the emoji presentation.
+// usual are characters common in prose without a meaning here: CRLF, no-break space, emoji
+// presentation.
 var usual = strings.NewReplacer("\r\n", "\n", "\u00a0", " ", "\ufe0f", "")
 
 // SanitizeLine is Sanitize in one line.
@@ -53,8 +53,8 @@ func SanitizeSchema(schema json.RawMessage) json.RawMessage {
 	return said
 }
 
-// Schema returns a JSON schema with all titles and descriptions sanitized; the rest is unchanged.
-// clear reports whether all other texts are unmistakable. Invalid JSON returns nil.
+// Schema returns a JSON schema with all titles and descriptions sanitized; the rest is unchanged. clear
+// reports whether all other texts are unmistakable. Invalid JSON returns nil.
 func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool) {
 	if !json.Valid(schema) {
 		return nil, false
@@ -70,10 +70,9 @@ func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool
 	return w.out.Bytes(), w.clear
 }
 
-// escapes are those of JSON that may stand for what is not seen.
+// escapes match JSON escapes that may stand for invisible characters.
 var escapes = matching.Lazy(`\\[ubfr]`)
 
-// schemaWriter copies JSON, in its order.
 type schemaWriter struct {
 	decoder *json.Decoder
 	out     bytes.Buffer
@@ -81,7 +80,7 @@ type schemaWriter struct {
 	clear   bool
 }
 
-// value copies one value, which key has; elements of a list have the list's.
+// value copies the value of key; a list's elements have the list's key.
 func (w *schemaWriter) value(key string) error {
 	token, err := w.decoder.Token()
 	if err != nil {
@@ -102,7 +101,6 @@ func (w *schemaWriter) value(key string) error {
 	return nil
 }
 
-// group copies the members of an object or a list.
 func (w *schemaWriter) group(open json.Delim, key string) error {
 	w.out.WriteString(open.String())
 	for n := 0; w.decoder.More(); n++ {

@@ -55,8 +55,7 @@ func TestSchema(t *testing.T) {
 	assert.Less(t, len(said), 1100)
 }
 
-// FuzzSchema: what is given back is JSON of the same shape, and its descriptions
-// are seen for what they are.
+// FuzzSchema: the result is JSON of the same shape with unmistakable descriptions.
 func FuzzSchema(f *testing.F) {
 	f.Add(`{"title":"\u202e","enum":["a"],"properties":{"description":{"description":"x"}}}`)
 	f.Add(strings.Repeat("1", 310))
@@ -71,7 +70,7 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// decoded is JSON with its numbers as they are written: some are in no float64.
+// decoded decodes JSON, with numbers as written: some are no float64.
 func decoded(t *testing.T, data []byte) (value any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(data))

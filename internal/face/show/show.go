@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a text of several lines: line feeds and tabs stay.
+// Text shows several lines: line feeds and tabs stay.
 func Text(s string) string { return render(s, letters|fromTheRight|writing|layout) }
 
-// Output is Text for what a program has printed: lines may end as on Windows.
+// Output is Text for a program's output: lines may end in CRLF.
 func Output(s string) string { return Text(strings.ReplaceAll(s, "\r\n", "\n")) }
 
-// Medium is where lines are shown.
+// Medium is the kind of display.
 type Medium mode
 
-// Terminal may move right-to-left letters in its line, so they are escaped. Page is an isolated
-// element of a page: letters of every script are shown.
+// Terminal may reorder right-to-left letters in a line, so they are escaped. Page is an isolated
+// element of a page and shows every script.
 const (
 	Terminal = Medium(letters)
 	Page     = Medium(letters | fromTheRight)
@@ -29,11 +29,11 @@ func Line(s string) string { return Terminal.Line(s) }
 // Word is Terminal.Word.
 func Word(s string) string { return Terminal.Word(s) }
 
-// Line is a text in one line, for what decides: commands, paths, names. Most punctuation beyond
+// Line shows in one line what a decision depends on: a command, path or name. Most punctuation beyond
 // ASCII is escaped.
 func (m Medium) Line(s string) string { return render(s, mode(m)) }
 
-// Word is a word of a command with visible bounds: as it is if unmistakable, else in bash's quotes.
+// Word shows a word of a command with visible bounds: unchanged if unmistakable, else in bash's quotes.
 func (m Medium) Word(s string) string {
 	if s == "" {
 		return "''"
@@ -50,11 +50,11 @@ func (m Medium) Word(s string) string {
 	return s
 }
 
-// special reports a character that separates words or has a meaning in a shell.
+// special reports whether r separates words or has a meaning in a shell.
 func special(r rune) bool { return strings.ContainsRune(" \"\\|&;<>()$`*?[]{}#!^", r) }
 
-// Argv is an argument list as typed. Right-to-left letters are escaped on a page too: words could
-// change places.
+// Argv shows an argument list as typed. Right-to-left letters are always escaped, since they could swap
+// words.
 func Argv(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
@@ -63,18 +63,18 @@ func Argv(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// mode is what is shown beyond ASCII.
+// mode selects what is shown beyond ASCII.
 type mode int
 
 const (
-	letters      mode = 1 << iota // of scripts that are written from left to right
-	fromTheRight                  // letters of scripts that are written from right to left
+	letters      mode = 1 << iota // of left-to-right scripts
+	fromTheRight                  // letters of right-to-left scripts
 	writing                       // punctuation and symbols
 	layout                        // line feeds and tabs
-	quoting                       // the text stands in $'...'
+	quoting                       // the text is within $'...'
 )
 
-// render writes s word by word: a letter's looks depend on those around it.
+// render writes s word by word, since a letter's look depends on its neighbours.
 func render(s string, m mode) string {
 	if plain(s, m) {
 		return s
@@ -94,7 +94,7 @@ func render(s string, m mode) string {
 	return b.String()
 }
 
-// plain reports a text of printable ASCII, which most are.
+// plain reports whether s is printable ASCII, as most texts are.
 func plain(s string, m mode) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -107,7 +107,7 @@ func plain(s string, m mode) bool {
 	return true
 }
 
-// wordLen is the length of the letters, marks and digits that s begins with.
+// wordLen returns the length of the letters, marks and digits that s begins with.
 func wordLen(s string) int {
 	for i, r := range s {
 		if r == utf8.RuneError || !unicode.In(r, unicode.L, unicode.N, unicode.M) {
@@ -117,8 +117,8 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// writeWord writes letters, marks and digits. A word is mistakable if letters that look like ASCII
-// stand beside ASCII, or are all of it.
+// writeWord writes letters, marks and digits. A word is mistakable if ASCII lookalikes are mixed with
+// ASCII, or are all of it.
 func (m mode) writeWord(b *strings.Builder, word string) {
 	imitates := m.imitates(word)
 	var base rune // that marks may stand on
@@ -138,12 +138,12 @@ func (m mode) writeWord(b *strings.Builder, word string) {
 	}
 }
 
-// imitates reports a word whose ASCII lookalikes are meant as ASCII.
+// imitates reports whether the word's ASCII lookalikes could be taken for ASCII.
 func (m mode) imitates(word string) bool {
 	ascii, others, alike := false, false, false
 	for _, r := range word {
 		switch {
-		case r < utf8.RuneSelf || r == 'ı' && m&writing != 0: // a Turk writes it in every other word
+		case r < utf8.RuneSelf || r == 'ı' && m&writing != 0: // common in Turkish
 			ascii = ascii || r > '9'
 		case looksASCII(r):
 			alike = true
@@ -156,11 +156,11 @@ func (m mode) imitates(word string) bool {
 	return alike && (ascii || !others)
 }
 
-// mostMarks is how many marks may stand on one letter.
+// mostMarks bounds the marks on one letter.
 const mostMarks = 3
 
-// write writes a character as it is if ok, else escaped. raw is its form in the text: an invalid
-// byte is shown so.
+// write writes a character unchanged if ok, else escaped. raw is its bytes in the text, for invalid
+// UTF-8.
 func (m mode) write(b *strings.Builder, r rune, raw string, ok bool) {
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:
@@ -174,7 +174,6 @@ func (m mode) write(b *strings.Builder, r rune, raw string, ok bool) {
 	}
 }
 
-// escaped writes a character out.
 func escaped(r rune) string {
 	switch r {
 	case '\n':
@@ -193,7 +192,7 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// shows reports whether a character by itself is seen for what it is.
+// shows reports whether a character by itself is unmistakable.
 func (m mode) shows(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -210,8 +209,8 @@ func (m mode) shows(r rune) bool {
 	return false
 }
 
-// marks reports whether a mark may stand on a letter. In a line that decides, a mark of no script,
-// such as an accent, is escaped: a letter with its accent is one character.
+// marks reports whether a mark may follow a letter. Line escapes a mark of no script, such as an
+// accent: a letter with its accent is one character.
 func (m mode) marks(base, mark rune) bool {
 	if invisible(mark) || !unicode.In(mark, unicode.Mn, unicode.Mc) {
 		return false
@@ -225,36 +224,36 @@ func (m mode) marks(base, mark rune) bool {
 		(unicode.In(mark, fromRight...) || mark >= 0x64b && mark <= 0x655 || mark == 0x670)
 }
 
-// accent reports a mark above or below a letter that leaves it as it is.
+// accent reports whether r is a mark above or below a letter that does not alter it.
 func accent(r rune) bool {
 	return r >= 0x300 && r <= 0x333 || r >= 0x339 && r <= 0x345 || r >= 0x3099 && r <= 0x309a
 }
 
-// commonLetter reports letters and digits of no script: superscripts, circled numbers, those of Japanese.
+// commonLetter reports whether r is a letter or digit of no script: superscripts, circled numbers,
+// Japanese ones.
 func commonLetter(r rune) bool {
 	listed := r < 0x300 || r >= 0x2070 && r <= 0x209f || r >= 0x2150 && r <= 0x24ff || r >= 0x3000 && r <= 0x33ff ||
 		r == 0xff70
 	return listed && unicode.Is(unicode.Common, r) && !looksASCII(r)
 }
 
-// invisible reports characters that take no room or leave it blank.
+// invisible reports whether r takes no room or is blank.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
 		unicode.Z) ||
 		r == 0x2800 || r >= 0xe0000 && r <= 0xe0fff
 }
 
-// emoji reports pictures.
 func emoji(r rune) bool {
 	return unicode.Is(unicode.So, r) && !looksASCII(r) && (r >= 0x1f300 && r <= 0x1faff || r >= 0x2600 && r <= 0x274f)
 }
 
-// typographic reports quotes, dashes, wide commas and others that are common in prose.
+// typographic reports whether r is a quote, dash, wide comma or the like, common in prose.
 func typographic(r rune) bool {
 	return r >= 0x2010 && r <= 0x2027 || r >= 0xff01 && r <= 0xff5e || r == 0xd7 || r == 0xb7 || r == 0xb4
 }
 
-// scripts are those in use that are written from left to right with distinct letters.
+// scripts are the left-to-right scripts in use with distinct letters.
 var scripts = []*unicode.RangeTable{
 	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Han, unicode.Hiragana,
 	unicode.Katakana,
@@ -265,5 +264,5 @@ var scripts = []*unicode.RangeTable{
 	unicode.Sinhala, unicode.Ethiopic,
 }
 
-// fromRight are scripts in use that are written from right to left.
+// fromRight are the right-to-left scripts in use.
 var fromRight = []*unicode.RangeTable{unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana}

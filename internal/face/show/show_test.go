@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// ignorable are the characters that Unicode 15 has fonts draw as nothing (the
-// derived property Default_Ignorable_Code_Point).
+// ignorable are the characters drawn as nothing (Unicode 15, derived property
+// Default_Ignorable_Code_Point).
 var ignorable = [][2]rune{
 	{0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
 	{0x200b, 0x200f}, {0x202a, 0x202e},
@@ -26,7 +26,7 @@ var ignorable = [][2]rune{
 	{0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
 }
 
-// deceives says what is wrong with showing a character as it is, "" for nothing.
+// deceives returns what is wrong with showing a character unchanged, or "".
 func deceives(r rune, line bool) string {
 	for _, span := range ignorable {
 		if r >= span[0] && r <= span[1] {
@@ -60,7 +60,7 @@ func deceives(r rune, line bool) string {
 	return ""
 }
 
-// check sees that nothing in what is shown deceives.
+// check checks that nothing shown deceives.
 func check(t *testing.T, from, shown string, line bool) {
 	t.Helper()
 	if !utf8.ValidString(shown) {
@@ -90,7 +90,7 @@ func TestEveryCharacter(t *testing.T) {
 		case !unicode.IsGraphic(r):
 			places = places[:1]
 		case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Tangut, unicode.Egyptian_Hieroglyphs):
-			places = places[:2] // what stands around decides about marks and letters like those of ASCII
+			places = places[:2] // marks and ASCII lookalikes depend on their neighbours
 		}
 		for _, around := range places {
 			text := strings.ReplaceAll(around, "X", string(r))
@@ -156,7 +156,7 @@ func TestWhatIsSeen(t *testing.T) {
 	assert.Equal(t, "a\nb\\rc", show.Output("a\r\nb\rc"))
 }
 
-// A page shows the letters that are written from right to left, and in a line nothing else that a terminal does not.
+// A page shows right-to-left letters, and in a line nothing else that a terminal does not.
 func TestPage(t *testing.T) {
 	for text, want := range map[string]string{
 		"data-بيانات":       "data-بيانات",
@@ -191,7 +191,7 @@ func TestWordsHaveEdges(t *testing.T) {
 	}
 }
 
-// bash reads what is shown as the word that it was.
+// readWord parses a shown word as bash does.
 func readWord(t *testing.T, shown string) string {
 	t.Helper()
 	file, err := syntax.NewParser().Parse(strings.NewReader("x "+shown), "")

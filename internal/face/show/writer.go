@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes on what is written to it as [Output], except for the sequences in Pass: the last
-// guard of a terminal.
+// Writer passes on text as [Output] shows it, except for the sequences in Pass: a terminal's last
+// guard.
 type Writer struct {
 	To io.Writer
-	// Pass are escape sequences that are the program's own, such as colours.
+	// Pass are the program's own escape sequences, such as colours.
 	Pass []string
 
 	mu   sync.Mutex
-	held string // the beginning of what may be a character, a line's end or a sequence
+	held string // an incomplete character, line end or sequence
 }
 
 // Write implements io.Writer.
@@ -50,7 +50,7 @@ func (w *Writer) write(text string) error {
 	return err
 }
 
-// next finds the next sequence that may pass, and how much comes before it.
+// next finds the next allowed sequence, and the length before it.
 func (w *Writer) next(text string) (before int, sequence string) {
 	for i := 0; ; i++ {
 		escape := strings.IndexByte(text[i:], '\x1b')

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// written is what a terminal gets of texts that are written one after the other.
+// written returns what a terminal gets of texts written one after the other.
 func written(t *testing.T, texts ...string) string {
 	t.Helper()
 	var b strings.Builder

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// partKey is the context key of the number of the part that is under way.
 type partKey struct{}
 
 func partOf(ctx context.Context) uint64 {
@@ -48,11 +47,11 @@ func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context
 	}
 }
 
-// PartForward is what a gateway does for a call that a worker makes.
+// PartForward is the part in which a gateway forwards a call to a worker.
 const PartForward = "forward"
 
-// Forward reports that a call is passed on. It returns the traceparent to send along, and done for
-// the end with the error's code, if any.
+// Forward reports that a call is passed on. It returns the traceparent to send along, and done for the
+// end with the error's code, if any.
 func (r *Relay) Forward(o host.Origin, tool string) (traceparent string, done func(code string)) {
 	if r == nil {
 		return "", func(string) {}
@@ -63,7 +62,7 @@ func (r *Relay) Forward(o host.Origin, tool string) (traceparent string, done fu
 	return traceparent, func(code string) { r.tell(Line{ID: id, End: &End{Code: code}}) }
 }
 
-// childOf names a new span in the trace of a traceparent, or in a new trace.
+// childOf returns the traceparent of a new span in parent's trace, or in a new one.
 func childOf(parent string) string {
 	var random [24]byte
 	_, _ = rand.Read(random[:])
@@ -74,10 +73,10 @@ func childOf(parent string) string {
 	return "00-" + trace + "-" + hex.EncodeToString(random[16:]) + "-" + flags
 }
 
-// mostContent bounds the sent arguments of a call, and its result, in bytes: collectors refuse larger ones.
+// mostContent bounds a call's arguments, and its result, in bytes: collectors refuse larger ones.
 const mostContent = 64 << 10
 
-// addContent adds the arguments, and the result of a successful call, by the conventions.
+// addContent adds the arguments, and a successful call's result.
 func (e *End) addContent(o *host.Outcome, clean func(json.RawMessage) json.RawMessage) {
 	if clean == nil {
 		return
@@ -109,7 +108,7 @@ func ended(o *host.Outcome) *End {
 	return e
 }
 
-// outcome returns the outcome of a call in a word.
+// outcome returns the value of End.Outcome.
 func outcome(o *host.Outcome) string {
 	switch {
 	case o.Err != nil:
@@ -122,8 +121,8 @@ func outcome(o *host.Outcome) string {
 	return "success"
 }
 
-// Note reports an event during the call of ctx, such as a plugin's start. Texts of errors, which
-// may quote anything, are left out.
+// Note reports an event during the call of ctx, such as a plugin's start. Error texts, which may quote
+// anything, are left out.
 func (r *Relay) Note(ctx context.Context, event string, details map[string]any) {
 	id := partOf(ctx)
 	if r == nil || id == 0 {

@@ -8,7 +8,7 @@ import (
 // ExecuteTool is gen_ai.operation.name of a call.
 const ExecuteTool = "execute_tool"
 
-// SpanName is the name of a call's span by OpenTelemetry's conventions: over MCP the request's
+// SpanName returns the name of a call's span by OpenTelemetry's conventions: over MCP the request's
 // method and the tool, else the GenAI operation and the tool.
 func SpanName(method, tool string) string {
 	if method == "" {
@@ -17,8 +17,8 @@ func SpanName(method, tool string) string {
 	return method + " " + tool
 }
 
-// ToolType is gen_ai.tool.type: extension for a tool of another MCP server, which reaches out for
-// its caller, else function; "" without a tool.
+// ToolType returns gen_ai.tool.type: extension for a tool of another MCP server, else function; ""
+// without a tool.
 func ToolType(source string) string {
 	switch {
 	case source == "":
@@ -29,8 +29,8 @@ func ToolType(source string) string {
 	return "function"
 }
 
-// ContentAsked reports whether the environment asks for parameters and results, by the variable
-// that GenAI instrumentations share.
+// ContentAsked reports whether the environment asks for parameters and results, by the variable that
+// GenAI instrumentations share.
 func ContentAsked() bool {
 	switch strings.ToLower(os.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")) {
 	case "true", "span_only", "span_and_event":

@@ -2,12 +2,13 @@ package telemetry
 
 import "time"
 
-// Line is a line of JSON from the host to the program that sends telemetry. It has one of Begin, End and Note.
+// Line is a line of JSON from the host to the program that sends telemetry. It has one of Begin, End
+// and Note.
 type Line struct {
-	// ID is the part's number, and Parent that of its parent, 0 for none.
+	// ID is the part's number, Parent that of its parent or 0.
 	ID     uint64 `json:"id"`
 	Parent uint64 `json:"parent,omitempty"`
-	// At is when it happened.
+	// At is the time.
 	At    time.Time `json:"at"`
 	Begin *Begin    `json:"begin,omitempty"`
 	End   *End      `json:"end,omitempty"`
@@ -18,12 +19,12 @@ type Line struct {
 type Begin struct {
 	// Part is host.TraceCall and so on. The other fields are for the call.
 	Part string `json:"part"`
-	// Span is the traceparent of this part, if others have to know it. Empty lets the program choose.
+	// Span is the part's traceparent, if others must know it; empty lets the program choose.
 	Span        string `json:"span,omitempty"`
 	TraceParent string `json:"traceparent,omitempty"`
 	TraceState  string `json:"tracestate,omitempty"`
 	Baggage     string `json:"baggage,omitempty"`
-	// Method is that of an MCP request, "" for other calls. The next four are of that request.
+	// Method is that of an MCP request, "" for other calls. The next four belong to that request.
 	Method     string `json:"method,omitempty"`
 	RPCID      string `json:"rpc_id,omitempty"`
 	MCPSession string `json:"mcp_session,omitempty"`
@@ -50,12 +51,12 @@ type End struct {
 	// Connections counts those of the call's processes, Refused those that were refused.
 	Connections int `json:"connections,omitempty"`
 	Refused     int `json:"refused,omitempty"`
-	// Arguments and Result are sent if the environment asks for them, without secrets.
+	// Arguments and Result are set if the environment asks for them, without secrets.
 	Arguments string `json:"arguments,omitempty"`
 	Result    string `json:"result,omitempty"`
 }
 
-// Note is something that happened meanwhile.
+// Note is an event during a part.
 type Note struct {
 	Event   string            `json:"event"`
 	Details map[string]string `json:"details,omitempty"`

@@ -1,5 +1,5 @@
 // Package telemetry reports calls to a program that sends traces to an OpenTelemetry collector, if
-// the environment asks for it by OTEL_EXPORTER_OTLP_ENDPOINT, as OpenTelemetry specifies.
+// OTEL_EXPORTER_OTLP_ENDPOINT is set.
 //
 // That program is toolhost-otel (package internal/face/telemetry/otlp), because linking the
 // OpenTelemetry SDK slows down every start.
@@ -21,7 +21,7 @@ import (
 const (
 	// DefaultPatience is how long Close waits for a collector.
 	DefaultPatience = 3 * time.Second
-	// waiting bounds the lines that wait for a slow program; more are dropped.
+	// waiting bounds the lines queued for a slow program; more are dropped.
 	waiting = 4096
 )
 
@@ -30,22 +30,22 @@ func Asked() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" && os.Getenv("OTEL_SDK_DISABLED") != "true"
 }
 
-// Options shape a Relay. Binary is needed.
+// Options configures a Relay. Binary is required.
 type Options struct {
 	// Binary is the absolute path of toolhost-otel.
 	Binary string
-	// Logger gets failures to reach the collector. Nil discards.
+	// Logger receives failures to reach the collector. Nil discards.
 	Logger *slog.Logger
-	// Patience bounds Close's wait for sending. Zero means DefaultPatience.
+	// Patience bounds Close. Zero means DefaultPatience.
 	Patience time.Duration
 }
 
-// Relay passes on events of calls. It is safe for concurrent use, and nil is valid and does
-// nothing. Only Close waits.
+// Relay passes on events of calls. It is safe for concurrent use; a nil Relay does nothing. Only Close
+// blocks.
 type Relay struct {
 	options Options
 	cmd     *exec.Cmd
-	ended   chan struct{} // closed when the program has ended
+	ended   chan struct{} // closed when the program ended
 
 	mu      sync.Mutex
 	lines   chan Line
@@ -54,7 +54,7 @@ type Relay struct {
 	dropped int
 }
 
-// Start starts the program. It ends with the Relay, or when this program does.
+// Start starts the program. It ends with the Relay or with this process.
 func Start(options Options) (*Relay, error) {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -80,7 +80,7 @@ func Start(options Options) (*Relay, error) {
 	return r, nil
 }
 
-// write passes the lines on until there will be no more.
+// write passes on lines until the queue is closed.
 func (r *Relay) write(in io.WriteCloser) {
 	defer in.Close()
 	out := bufio.NewWriter(in)
@@ -99,7 +99,7 @@ func (r *Relay) write(in io.WriteCloser) {
 	_ = out.Flush()
 }
 
-// listen passes on what the program complains of, and notes its end.
+// listen logs the program's complaints, and notes its end.
 func (r *Relay) listen(said io.Reader) {
 	lines := bufio.NewScanner(said)
 	for lines.Scan() {

@@ -1,6 +1,6 @@
-// Package agentfile decides which agent.hcl is in force for a directory: the text that the user
-// approved last, here or above. A file that was never approved has no effect, except that only
-// reading tools are offered; so no file put into a project loosens a run.
+// Package agentfile decides which agent.hcl is in force for a directory: the text last approved by the
+// user, here or above. For an unapproved file only reading tools are offered, so no file put into a
+// project loosens a run.
 package agentfile
 
 import (
@@ -17,48 +17,48 @@ import (
 	"github.com/toolhost/toolhost/internal/project/trust"
 )
 
-// Options say where to look, and what to believe.
+// Options are where to look, and what to trust.
 type Options struct {
-	// Dir is where the search begins; empty is the working directory.
+	// Dir is where the search begins; empty means the working directory.
 	Dir string
-	// File is a file that the user has named: it is in force as it is.
+	// File is a file named by the user, which needs no approval.
 	File string
-	// All puts whatever file is found in force, for one run.
+	// All puts any found file in force, for one run.
 	All bool
 	// Vars are values of variables.
 	Vars map[string]string
-	// Store is where approvals lie. Nil approves nothing.
+	// Store has the approvals. Nil approves nothing.
 	Store *trust.Store
-	// Usable reports whether a configuration keeps tools out of the store, which is required for an
-	// approval. May be nil.
+	// Usable reports whether a configuration keeps tools out of the store, as an approval requires. May
+	// be nil.
 	Usable func(*config.Config) bool
 }
 
-// State is how an agent.hcl stands.
+// State is the state of an agent.hcl.
 type State string
 
 // The states.
 const (
-	None       State = "none"       // there is no file
-	Approved   State = "approved"   // it is in force
-	Unapproved State = "unapproved" // it was never approved, and has no effect
-	Changed    State = "changed"    // the text that was approved before is in force
-	Missing    State = "missing"    // it is gone, and the text that was approved is in force
-	Moved      State = "moved"      // it names paths that lead elsewhere than when it was approved
+	None       State = "none"       // no file
+	Approved   State = "approved"   // in force
+	Unapproved State = "unapproved" // never approved; not in force
+	Changed    State = "changed"    // the previously approved text is in force
+	Missing    State = "missing"    // removed; the approved text is in force
+	Moved      State = "moved"      // a path in it leads elsewhere than when approved
 )
 
-// Standing is what is in force for a directory, and why.
+// Standing is the configuration in force for a directory, and why.
 type Standing struct {
-	// Config is in force.
+	// Config is the configuration in force.
 	Config *config.Config
 	State  State
-	// Path is the file that State is about, "" if none.
+	// Path is the file of State, "" if none.
 	Path string
 	// Watch are the files whose change may change the standing.
 	Watch []string
 }
 
-// Find finds the standing of a directory. With errors among the diagnostics it is nil.
+// Find returns a directory's standing, or nil and diagnostics with errors.
 func Find(o Options) (*Standing, config.Diagnostics) {
 	if o.File != "" {
 		return o.whole(o.File)
@@ -72,7 +72,7 @@ func Find(o Options) (*Standing, config.Diagnostics) {
 	return o.search()
 }
 
-// whole puts a file that the user has named in force.
+// whole puts a file named by the user in force.
 func (o Options) whole(path string) (*Standing, config.Diagnostics) {
 	cfg, diags := config.Load(path, config.LoadOptions{Vars: o.Vars})
 	if diags.HasErrors() {
@@ -82,11 +82,11 @@ func (o Options) whole(path string) (*Standing, config.Diagnostics) {
 	return &Standing{State: Approved, Path: path, Config: cfg, Watch: []string{path}}, diags
 }
 
-// search goes from the directory upwards to the first approved file. Above the repository only
-// approved files count: a repository made below one does not end its rules.
+// search searches upwards for the first approved file. Above the repository only approved files count:
+// a repository made below one does not end its rules.
 func (o Options) search() (*Standing, config.Diagnostics) {
 	s := &Standing{State: None}
-	searched := make(map[string]string) // names of the directories where a file is looked for, by their real paths
+	searched := make(map[string]string) // searched directories by real path
 	for _, dir := range config.Dirs(o.Dir) {
 		if real, err := realpath.Of(dir); err == nil && searched[real] == "" {
 			searched[real] = dir
@@ -119,7 +119,7 @@ func (o Options) search() (*Standing, config.Diagnostics) {
 	return s, nil
 }
 
-// approved puts the text of an approval in force. It returns false if there is none.
+// approved puts an approved text in force. It returns false if there is none.
 func (o Options) approved(s *Standing, path string, approval trust.Approval) (done bool, _ config.Diagnostics) {
 	cfg, diags := config.LoadText(path, approval.Content, config.LoadOptions{Vars: o.Vars})
 	if o.Usable != nil && !o.Usable(cfg) {
@@ -129,10 +129,10 @@ func (o Options) approved(s *Standing, path string, approval trust.Approval) (do
 		return true, diags
 	}
 	moved := !maps.Equal(approval.Leads, cfg.Judge())
-	cfg.Digests, cfg.Leads = approval.Files, approval.Leads // a path that leads elsewhere now is refused
+	cfg.Digests, cfg.Leads = approval.Files, approval.Leads // refuses paths that lead elsewhere now
 	cfg.ReadOnly = moved || s.State == Unapproved
 	switch {
-	case s.State == Unapproved: // a nearer file
+	case s.State == Unapproved: // found a nearer file
 	case moved:
 		s.State, s.Path = Moved, path
 	default:
@@ -142,7 +142,7 @@ func (o Options) approved(s *Standing, path string, approval trust.Approval) (do
 	return true, diags
 }
 
-// state compares a file with the text that was approved.
+// state compares a file with the approved text.
 func state(approval trust.Approval) State {
 	info, err := os.Stat(approval.Path)
 	switch {
@@ -173,7 +173,7 @@ func upwards(dir string) (all []string) {
 	}
 }
 
-// Key is the name under which a file is approved: its directory's real path.
+// Key returns the path under which a file is approved: with its directory's real path.
 func Key(path string) string {
 	dir, err := realpath.Of(filepath.Dir(path))
 	if err != nil {
@@ -187,8 +187,8 @@ func Approve(store *trust.Store, path string, content []byte, vars map[string]st
 	return store.Approve(approval(path, content, vars))
 }
 
-// ApproveAgain approves a change that toolhost made to a file for the user. Files approved before stay as
-// they were then: the user has not looked at them since.
+// ApproveAgain approves a change that toolhost made to a file for the user. Files approved before keep
+// their hashes: the user has not looked at them since.
 func ApproveAgain(store *trust.Store, path string, content []byte, vars map[string]string) error {
 	next := approval(path, content, vars)
 	if before, known := store.Get(next.Path); known {
@@ -208,7 +208,7 @@ func approval(path string, content []byte, vars map[string]string) trust.Approva
 	return next
 }
 
-// Holds reports whether a file is approved as a configuration read and judged it.
+// Holds reports whether a file is approved as the configuration was read and judged.
 func Holds(store *trust.Store, cfg *config.Config) bool {
 	approval, known := store.Get(Key(cfg.Path))
 	return known && approval.Holds(cfg.SHA256, cfg.Leads)

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/project/trust"
 )
 
-// The text that was approved stays in force, whatever happens to the file.
+// The approved text stays in force, whatever happens to the file.
 func TestTheApprovedTextStaysInForce(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestTheApprovedTextStaysInForce(t *testing.T) {
 	require.NoError(t, os.Remove(nearer))
 
 	require.NoError(t, os.Mkdir(filepath.Join(deep, ".git"), 0o755))
-	inForce(deep, Approved) // a repository below ends nothing
+	inForce(deep, Approved) // a repository below changes nothing
 	require.NoError(t, os.Remove(file))
 	assert.Equal(t, None, find(deep).State)
 	inForce(ws, Missing)

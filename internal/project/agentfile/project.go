@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// systemTrees hold no projects, systemDirs are none themselves.
+// systemTrees contain no projects; systemDirs are no projects themselves.
 func systemTrees() []string {
 	return []string{"/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys",
 		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share", "/usr/include",
@@ -22,8 +22,8 @@ func systemDirs() []string {
 		"/srv", "/run", "/usr", "/usr/local", "/usr/src", "/Volumes"}
 }
 
-// NoProject returns why a directory is not a project unless the user names it, "" if it is: a
-// client starts its servers wherever it runs, and tools are not meant for all that a user has.
+// NoProject returns why a directory is not a project unless the user names it, or "": a client starts
+// servers wherever it runs, and tools must not get all the user's files.
 func NoProject(dir string) string {
 	real, err := realpath.Of(dir)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package trust remembers the text of each agent.hcl that a user has approved. An approval is for a
-// path, the file's content, and where the paths in it lead. It is kept in the user's own
-// configuration, out of reach of the project's writers.
+// Package trust stores the text of each agent.hcl that a user approved. An approval is for a path, the
+// file's content, and where the paths in it lead. It is in the user's configuration, out of reach of
+// the project's writers.
 package trust
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Store is where approvals are kept, one small file each.
+// Store stores approvals, in one small file each.
 type Store struct{ dir string }
 
-// Open names the store in dir, an absolute path. It makes nothing.
+// Open returns the store in dir, an absolute path, without making it.
 func Open(dir string) *Store { return &Store{dir: dir} }
 
-// Dir is the default directory of approvals, in the user's configuration.
+// Dir returns the default directory of approvals, in the user's configuration.
 func Dir() (string, error) { return userdir.Dir("approvals", "trust") }
 
 // Approval is what a user has approved.
 type Approval struct {
-	// Path is the file, absolute, and Content its text.
+	// Path is the file's absolute path, and Content its text.
 	Path    string `json:"path"`
 	Content []byte `json:"content"`
 	// Leads maps the file's paths to where symlinks in them led.
@@ -40,19 +40,19 @@ type Approval struct {
 	Time  time.Time         `json:"time"`
 }
 
-// For is the approval of a file with that content.
+// For returns an approval of a file.
 func For(path string, content []byte, leads map[string]string) Approval {
 	return Approval{Path: path, Content: content, Leads: leads}
 }
 
-// Holds reports whether the approval is for a content of the given hex hash, and those leads.
+// Holds reports whether the approval is for a content with the given hex hash, and those leads.
 func (a Approval) Holds(sum string, leads map[string]string) bool {
 	own := sha256.Sum256(a.Content)
 	return a.Content != nil && sum == hex.EncodeToString(own[:]) && maps.Equal(a.Leads, leads)
 }
 
-// Get returns the approval of the file at an absolute path, whatever its content now. An unreadable
-// or empty one does not count.
+// Get returns the approval of the file at an absolute path, whatever its content now. An unreadable or
+// empty one does not count.
 func (s *Store) Get(path string) (a Approval, ok bool) {
 	data, err := os.ReadFile(s.File(path))
 	if err != nil || json.Unmarshal(data, &a) != nil || a.Path != path || a.Content == nil {
@@ -61,7 +61,7 @@ func (s *Store) Get(path string) (a Approval, ok bool) {
 	return a, true
 }
 
-// Approve stores an approval. Its time is now.
+// Approve stores an approval, with the current time.
 func (s *Store) Approve(a Approval) error {
 	a.Time = time.Now().UTC()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -73,7 +73,7 @@ func (s *Store) Approve(a Approval) error {
 	return nil
 }
 
-// Revoke forgets the approval of a file; a missing one is no error.
+// Revoke removes a file's approval; a missing one is no error.
 func (s *Store) Revoke(path string) error {
 	if err := os.Remove(s.File(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed(err)
@@ -86,7 +86,7 @@ func failed(err error) *tool.Error {
 		Suggest("Make the directory writable, or trust this run alone with --trust.")
 }
 
-// File is where the approval of a path is kept. It need not exist.
+// File returns the path of a file's approval, which need not exist.
 func (s *Store) File(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:])+".json")

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/project/trust"
 )
 
-// holds reports whether the store has approved a content of a path.
+// holds reports whether the store has an approval of a path's content.
 func holds(s *trust.Store, path, content string, leads map[string]string) bool {
 	a, ok := s.Get(path)
 	sum := sha256.Sum256([]byte(content))
@@ -45,7 +45,7 @@ func TestApprovalIsForAPathAndItsContent(t *testing.T) {
 	assert.False(t, holds(s, "/p/agent.hcl", "bb", nil))
 }
 
-// The same text is another approval where its paths lead elsewhere.
+// The same text needs another approval if its paths lead elsewhere.
 func TestApprovalIsForWherePathsLead(t *testing.T) {
 	s := trust.Open(t.TempDir())
 	require.NoError(t, s.Approve(trust.For("/p", []byte("aa"), map[string]string{"/p/vendor": "/srv/vendor"})))
@@ -54,7 +54,7 @@ func TestApprovalIsForWherePathsLead(t *testing.T) {
 	assert.False(t, holds(s, "/p", "aa", nil))
 }
 
-// An approval that was copied to the place of another file's approves nothing.
+// An approval copied to another file's place approves nothing.
 func TestAnApprovalUnderAnotherName(t *testing.T) {
 	s := trust.Open(t.TempDir())
 	require.NoError(t, s.Approve(trust.For("/p", []byte("aa"), nil)))

@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Answers asks questions, all at once if the caller can do that, and adds the answers to values. Without a host, as
-// when a call is only previewed, nothing is asked.
+// Answers asks questions, all at once if the caller can, and adds the answers to values. Without a host, as in a
+// preview, nothing is asked.
 func Answers(ctx context.Context, call *tool.Call, asks []argv.Ask, values map[string]any) error {
 	if call.Host == nil {
 		return nil
@@ -44,7 +44,7 @@ func answer(ctx context.Context, call *tool.Call, ask *argv.Ask, values map[stri
 		if ask.Optional {
 			return nil
 		}
-		var closed struct{ Reason string } // by the face
+		var closed struct{ Reason string } // from the face
 		if json.Unmarshal(given.Content, &closed) == nil && closed.Reason != "" {
 			return tool.Errorf(tool.Denied, "the question %q was not answered, so %s did not run: %s", ask.Key, call.Tool,
 				closed.Reason).

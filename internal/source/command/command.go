@@ -1,5 +1,5 @@
-// Package command makes tools of programs: it runs the argument list that an argv.Spec makes of a call, without a
-// shell, inside the workspace.
+// Package command makes tools from programs: it runs the argument list that an argv.Spec makes of a call, without
+// a shell, inside the workspace.
 package command
 
 import (
@@ -24,20 +24,20 @@ import (
 // DefaultTimeout bounds a command without its own timeout.
 const DefaultTimeout = 2 * time.Minute
 
-// Deps are dependencies of command tools.
+// Deps are the dependencies of command tools.
 type Deps struct {
 	Workspace *workspace.Workspace
-	// Secrets are redacted from a command's output, in the file with the whole of it too.
+	// Secrets are redacted from a command's output, also in the file with the whole of it.
 	Secrets []string
 	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
 	// Limit bounds concurrent processes. May be nil.
 	Limit *proc.Limit
-	// Prepare confines a process before it starts, by the spec's grants, and returns metadata for the result. Nil
-	// confines nothing.
+	// Prepare confines a process before it starts, by the spec's grants, and returns metadata for the result. May
+	// be nil.
 	Prepare func(cmd *exec.Cmd, access argv.Access) (metadata map[string]any, err error)
-	// Denied explains how confinement may have caused a failure, by the process's output, and what in the block
-	// would grant it. May be nil.
+	// Denied explains a failure by confinement, from the process's output, and what in the block would grant
+	// access. May be nil.
 	Denied func(block string, access argv.Access, printed string) string
 }
 
@@ -53,16 +53,15 @@ func New(spec argv.Spec, deps Deps) (tool.Tool, error) {
 	return c, nil
 }
 
-// command is a tool that runs a program.
 type command struct {
 	spec       argv.Spec
 	deps       Deps
 	definition func() *tool.Definition
-	program    atomic.Pointer[string] // once it has been found
+	program    atomic.Pointer[string] // once found
 }
 
 // InView reports whether only processes make a call's changes, if any. Files in its results come from the
-// workspace, and not from a view.
+// workspace, not from a view.
 func (c *command) InView() bool {
 	reads := slices.ContainsFunc(c.spec.Outputs, func(o argv.Content) bool { return o.File != nil })
 	return c.Definition().Risk != tool.ReadOnly && !reads
@@ -101,7 +100,7 @@ func (c *command) define() *tool.Definition {
 	return def
 }
 
-// withReturns gives a description a Returns clause unless it has one.
+// withReturns adds a Returns clause to a description without one.
 func withReturns(spec argv.Spec) string {
 	description := strings.TrimSpace(spec.Description)
 	if strings.Contains(description, "Returns:") {
@@ -113,7 +112,6 @@ func withReturns(spec argv.Spec) string {
 	return strings.TrimSpace(description + " Returns: " + returns(spec.Outputs) + ".")
 }
 
-// returns describes a result.
 func returns(outputs []argv.Content) string {
 	if len(outputs) == 0 {
 		return "what the program prints"
@@ -139,7 +137,6 @@ func (c *command) timeout() time.Duration {
 	return DefaultTimeout
 }
 
-// programName is the program as the spec names it.
 func (c *command) programName() string {
 	if c.spec.Passthrough != nil {
 		return c.spec.Passthrough.Command
@@ -150,7 +147,7 @@ func (c *command) programName() string {
 	return c.spec.Command.Argv[0].Literal
 }
 
-// lookUp finds the program. A missing one may be installed later.
+// lookUp finds the program. A miss is not cached: the program may be installed later.
 func (c *command) lookUp() (string, error) {
 	if found := c.program.Load(); found != nil {
 		return *found, nil
@@ -162,7 +159,7 @@ func (c *command) lookUp() (string, error) {
 	return path, err
 }
 
-// decode decodes the parameters of a call. Numbers keep their digits.
+// decode decodes a call's parameters. Numbers keep their digits.
 func decode(call *tool.Call) (map[string]any, error) {
 	params := make(map[string]any)
 	dec := json.NewDecoder(strings.NewReader(string(call.Params)))
@@ -174,8 +171,8 @@ func decode(call *tool.Call) (map[string]any, error) {
 	return params, nil
 }
 
-// resolve makes and checks the argument list of a call. The spec's questions are asked first, so that those who
-// decide see all of it.
+// resolve makes and checks a call's argument list. The spec's questions are asked first, so that a decision
+// covers all of it.
 func (c *command) resolve(ctx context.Context, call *tool.Call) (*argv.Run, map[string]any, error) {
 	params, err := decode(call)
 	if err != nil {
@@ -201,7 +198,7 @@ func (c *command) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 func (c *command) preview(run *argv.Run) string {
 	hidden := func(text string) string { return text }
 	if secrets := c.secrets(); len(secrets) > 0 {
-		hidden = strings.NewReplacer(secrets...).Replace // here, before their characters are written out
+		hidden = strings.NewReplacer(secrets...).Replace // before their characters are escaped
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "$ %s\n", show.Argv(hiddenIn(run.Argv, hidden)))
@@ -245,7 +242,8 @@ func (c *command) Answers(ctx context.Context, call *tool.Call) (map[string]any,
 	return answers, err
 }
 
-// affected are the paths that a run names for writing and removing, relative to the workspace, sorted.
+// affected returns the paths that a run names for writing and removing, relative to the workspace,
+// sorted.
 func (c *command) affected(run *argv.Run) []string {
 	var files []string
 	for _, file := range slices.Concat(run.Writes, run.Removes) {
@@ -266,7 +264,7 @@ func hiddenIn(words []string, hidden func(string) string) []string {
 	return shown
 }
 
-// secrets are the secrets and their replacements, the longest first.
+// secrets returns the secrets and their replacements, longest first.
 func (c *command) secrets() (pairs []string) {
 	for _, secret := range slices.SortedFunc(slices.Values(c.deps.Secrets),
 		func(a, b string) int { return len(b) - len(a) }) {
@@ -294,7 +292,6 @@ func (c *command) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 	return result, err
 }
 
-// start runs the program to its end.
 func (c *command) start(ctx context.Context, call *tool.Call, run *argv.Run) (ended *proc.Result,
 	metadata map[string]any, err error) {
 	path, err := c.lookUp()
@@ -332,5 +329,5 @@ func (c *command) start(ctx context.Context, call *tool.Call, run *argv.Run) (en
 	return ended, metadata, err
 }
 
-// progressAfter is when a command begins to count as long.
+// progressAfter is when a command counts as long.
 const progressAfter = time.Second

@@ -64,7 +64,7 @@ func parseProgress(text string) (tool.Progress, bool) {
 	return p, p.Done-p.Done == 0 && p.Total-p.Total == 0 // neither infinite nor NaN
 }
 
-// parseLog parses "warn text"; the default level is info.
+// parseLog parses "warn text". The default level is info.
 func parseLog(text string) (slog.Level, string) {
 	word, rest, _ := strings.Cut(text, " ")
 	switch strings.ToLower(word) {
@@ -80,7 +80,6 @@ func parseLog(text string) (slog.Level, string) {
 	return slog.LevelInfo, text
 }
 
-// withoutReports removes report lines from standard error.
 func withoutReports(text []byte, prefix string) []byte {
 	if prefix == "" || len(text) == 0 {
 		return text

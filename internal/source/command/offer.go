@@ -15,7 +15,7 @@ import (
 // mostCompletions bounds the suggested values.
 const mostCompletions = 100
 
-// NewResource returns the resource of a declaration.
+// NewResource returns a declared resource.
 func NewResource(r argv.Resource, deps Deps) (tool.Resource, error) {
 	template, err := argv.ParseURITemplate(r.URI)
 	if err != nil {
@@ -38,7 +38,7 @@ func NewResource(r argv.Resource, deps Deps) (tool.Resource, error) {
 	return &resource{offered: made, declared: r, template: template}, nil
 }
 
-// offer makes the tool behind a resource or a prompt.
+// offer returns the tool behind a resource or prompt.
 func offer(spec argv.Spec, deps Deps) (offered, error) {
 	o := offered{spec: spec, workspace: deps.Workspace}
 	if spec.Command != nil {
@@ -88,8 +88,8 @@ func (o *offered) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 	return &tool.Plan{}, nil
 }
 
-// Complete implements tool.Completer: declared values, those of an enumeration, and the files of the workspace for
-// a path.
+// Complete implements tool.Completer: declared values, those of an enumeration, and the workspace's files for a
+// path.
 func (o *offered) Complete(ctx context.Context, wanted tool.Completion) ([]string, error) {
 	typed := wanted.Typed
 	i := slices.IndexFunc(o.spec.Params, func(p argv.Param) bool { return p.Name == wanted.Argument })
@@ -176,7 +176,7 @@ func (r *resource) Watch() []string {
 	return []string{name}
 }
 
-// NewPrompt returns the prompt of a declaration.
+// NewPrompt returns a declared prompt.
 func NewPrompt(p argv.Prompt, deps Deps) (tool.Prompt, error) {
 	spec := argv.Spec{Name: "prompt:" + p.Name, Title: p.Title, Description: p.Description, Asks: p.Asks, Pos: p.Pos}
 	for _, a := range p.Arguments {
@@ -209,7 +209,7 @@ func (p *prompt) Prompt() *tool.PromptDefinition {
 	return def
 }
 
-// Call implements tool.Tool: every part is the content of one message.
+// Call implements tool.Tool. Each part is the content of one message.
 func (p *prompt) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	result, err := p.Tool.Call(ctx, call)
 	if err != nil {

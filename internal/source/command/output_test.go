@@ -81,7 +81,7 @@ func TestOutputsThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// A print that is longer than what is shown of prints comes through whole.
+// Output longer than what is shown is returned whole.
 func TestLongOutputIsWhole(t *testing.T) {
 	spec := script(`head -c 300000 /dev/zero | tr '\0' x`, argv.Settings{})
 	spec.Outputs = []argv.Content{{Kind: tool.KindText}}
@@ -95,7 +95,7 @@ func TestLongOutputIsWhole(t *testing.T) {
 	assert.Equal(t, tool.TooLarge, tool.CodeOf(err))
 }
 
-// asked is a host that answers questions, or hands them up.
+// asked is a host that answers questions, or passes them up.
 type asked struct {
 	tool.Services
 	answers  map[string]tool.Answer

@@ -13,11 +13,11 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Paths returns path checks of argv for a workspace.
+// Paths returns a workspace's path checks for argv.
 func Paths(ctx context.Context, w *workspace.Workspace) argv.Paths { return paths{ctx, w} }
 
 type paths struct {
-	ctx       context.Context // of the call whose arguments are checked
+	ctx       context.Context // of the checked call
 	workspace *workspace.Workspace
 }
 
@@ -79,14 +79,14 @@ func (p paths) CheckTree(source, target string) error {
 	}
 	info, err := look(source)
 	if err != nil || !info.IsDir() {
-		return nil // target was checked, and there is nothing below it
+		return nil // target was checked, and nothing is below it
 	}
 	var unseen error
 	options := workspace.WalkOptions{Hidden: true, OnSkip: func(_ string, err error) { unseen = err }}
 	base := ""
 	err = p.workspace.Walk(p.ctx, source, options, func(e workspace.Entry) error {
 		if base == "" {
-			base = path.Dir(e.Path) // the first entry lies directly in source
+			base = path.Dir(e.Path) // the first entry is directly in source
 		}
 		return p.Check(path.Join(target, below(e.Path, base)), argv.Write)
 	})
@@ -96,7 +96,7 @@ func (p paths) CheckTree(source, target string) error {
 	return err
 }
 
-// below returns name relative to the directory base, which holds it.
+// below returns name relative to the directory base above it.
 func below(name, base string) string {
 	if base == "." {
 		return name

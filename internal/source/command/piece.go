@@ -20,11 +20,10 @@ import (
 // maxPiece bounds a file or output as a content part, in bytes.
 const maxPiece = 10 << 20
 
-// maker makes the content declared in a spec.
 type maker struct {
 	workspace *workspace.Workspace
 	values    map[string]any
-	printed   []byte // what the command printed; nil when there was none
+	printed   []byte // the command's output, or nil
 }
 
 // contents makes all parts, in order. structured is the JSON one, if any.
@@ -51,7 +50,7 @@ func (m *maker) contents(ctx context.Context, pieces []argv.Content) (made []too
 	return made, structured, nil
 }
 
-// notEmpty returns text, or empty in place of a blank one.
+// notEmpty returns text, or empty if text is blank.
 func notEmpty(text, empty string) (string, error) {
 	switch {
 	case strings.TrimSpace(text) != "":
@@ -136,7 +135,7 @@ func (m *maker) bytes(ctx context.Context, piece *argv.Content) ([]byte, error) 
 	return m.printed, nil
 }
 
-// whole is all that a command printed, not only the shown part.
+// whole returns a command's whole output, not only the shown part.
 func whole(o proc.Output) ([]byte, error) {
 	if !o.Truncated() {
 		return o.Head, nil

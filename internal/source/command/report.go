@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// report converts the end of a process to a result: its output, or an error with it.
+// report converts a process's end to a result: its output, or an error with it.
 func (c *command) report(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result,
 	error) {
 	switch {
@@ -54,7 +54,7 @@ func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any
 	return result.Affecting(c.changed(ctx, run)...), nil
 }
 
-// changed are the files that a run has changed besides those its processes were seen to change: none if they were
+// changed returns the files that a run changed besides those its processes were seen to change: none if they were
 // watched.
 func (c *command) changed(ctx context.Context, run *argv.Run) []string {
 	if w := watch.From(ctx); w != nil && w.Active() {
@@ -63,8 +63,8 @@ func (c *command) changed(ctx context.Context, run *argv.Run) []string {
 	return c.affected(run)
 }
 
-// output is the standard output, with any standard error under a heading. The first line of a long one says that it
-// is not all: some clients show only that.
+// output returns the standard output, with any standard error under a heading. If it is cut, its first line says
+// so: some clients show only that.
 func output(p *proc.Result) string {
 	out := p.Stdout.Shown() + p.Stdout.String()
 	if len(p.Stderr.Head) == 0 {
@@ -76,8 +76,8 @@ func output(p *proc.Result) string {
 	return out + "stderr:\n" + p.Stderr.String()
 }
 
-// failure returns an error with the process's output, both in the message, for a reader, and as details, for a
-// program.
+// failure returns an error with the process's output, in the message for readers and in the details for
+// programs.
 func (c *command) failure(code tool.Code, p *proc.Result, format string, args ...any) *tool.Error {
 	message := fmt.Sprintf(format, args...)
 	stderr, stdout := strings.TrimRight(p.Stderr.String(), "\n"), strings.TrimRight(p.Stdout.String(), "\n")
@@ -93,7 +93,6 @@ func (c *command) failure(code tool.Code, p *proc.Result, format string, args ..
 		With("stderr", p.Stderr.String())
 }
 
-// denied explains the sandbox's part in a failure, before other advice.
 func (c *command) denied(p *proc.Result) string {
 	if c.deps.Denied == nil {
 		return ""
@@ -111,7 +110,7 @@ func (c *command) denied(p *proc.Result) string {
 	return said
 }
 
-// artifacts are the files with output too long to show.
+// artifacts returns the files with output too long to show.
 func artifacts(p *proc.Result) []tool.Artifact {
 	var files []tool.Artifact
 	for name, o := range map[string]proc.Output{"stdout": p.Stdout, "stderr": p.Stderr} {

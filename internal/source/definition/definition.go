@@ -1,5 +1,5 @@
-// Package definition reads tool definitions from the files beside their code: a JSON file each, in which the
-// description is a list of lines to be joined by blanks.
+// Package definition reads tool definitions from JSON files beside their code. The description is a list
+// of lines to be joined by blanks.
 package definition
 
 import (
@@ -21,8 +21,8 @@ type definitionFile struct {
 	Timeout     string   `json:"timeout"`
 }
 
-// Read reads the definitions in the directory tools of files, by the tools' names. returns makes the schema of a
-// result from the definition's, which may be empty; nil uses that. It panics on invalid files.
+// Read reads the definitions in files' directory tools, by tool name. returns makes a result's schema from the
+// definition's, which may be empty; nil uses that. It panics on invalid files.
 func Read(files fs.FS, returns func(json.RawMessage) json.RawMessage) map[string]*tool.Definition {
 	names, err := fs.Glob(files, "tools/*.json")
 	if err != nil {
@@ -43,7 +43,7 @@ func Read(files fs.FS, returns func(json.RawMessage) json.RawMessage) map[string
 	return all
 }
 
-// Parse parses the definition of the tool name. It panics on an invalid one.
+// Parse parses a tool's definition. It panics on an invalid one.
 func Parse(name string, data []byte) *tool.Definition {
 	var f definitionFile
 	dec := json.NewDecoder(bytes.NewReader(Compact(data)))
@@ -64,15 +64,15 @@ func Parse(name string, data []byte) *tool.Definition {
 func Compact(data []byte) json.RawMessage {
 	var b bytes.Buffer
 	if err := json.Compact(&b, data); err != nil {
-		panic(err) // a mistake of the programmer
+		panic(err) // programming error
 	}
 	return b.Bytes()
 }
 
-// Members is an object or array without its brackets.
+// Members returns an object or array without its brackets.
 func Members(data json.RawMessage) string { return string(data[1 : len(data)-1]) }
 
-// Fill makes a schema of an envelope by replacing the first of each pair with the second.
+// Fill returns a schema made of an envelope by replacing the first of each pair with the second.
 func Fill(envelope []byte, pairs ...string) json.RawMessage {
 	return Compact([]byte(strings.NewReplacer(pairs...).Replace(string(Compact(envelope)))))
 }

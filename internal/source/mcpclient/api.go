@@ -16,17 +16,17 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// Resource is something a server lets clients read.
+// Resource is a resource of a server.
 type Resource struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"`
-	// Template is set if URI is a URI template (RFC 6570).
+	// Template reports whether URI is a URI template (RFC 6570).
 	Template bool `json:"template,omitempty"`
 }
 
-// Prompt is a prompt template that a server offers.
+// Prompt is a prompt template of a server.
 type Prompt struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description,omitempty"`
@@ -40,14 +40,14 @@ type PromptArgument struct {
 	Required    bool   `json:"required,omitempty"`
 }
 
-// PromptMessage is one message of an expanded prompt.
+// PromptMessage is a message of an expanded prompt.
 type PromptMessage struct {
 	// Role is "user" or "assistant".
 	Role    string       `json:"role"`
 	Content tool.Content `json:"content"`
 }
 
-// Names returns the names of the servers in the order they were added.
+// Names returns the servers' names in the order they were added.
 func (c *Client) Names() []string {
 	names := []string{}
 	for _, s := range c.servers.All() {
@@ -56,7 +56,7 @@ func (c *Client) Names() []string {
 	return names
 }
 
-// find returns the server of that name. The error is a *tool.Error of code not_found.
+// find returns a server. The error is a *tool.Error of code not_found.
 func (c *Client) find(name string) (*server, error) {
 	if s, ok := c.servers.Find(name); ok {
 		return s, nil
@@ -77,8 +77,8 @@ func (c *Client) connected(ctx context.Context, name string) (*conn, error) {
 	return s.acquire(ctx)
 }
 
-// Tools describes the tools of a server under the server's own names, connecting if they are not known. The spec's
-// include and exclude apply, prefix does not. leftOut explains why others are not offered.
+// Tools describes a server's tools under its own names, connecting if unknown. The spec's include and exclude
+// apply, prefix does not. leftOut explains why others are not offered.
 func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definition, leftOut []*tool.Error, err error) {
 	s, err := c.find(name)
 	if err != nil {
@@ -129,8 +129,8 @@ func (s *server) admitted() (*listing, map[string]*tool.Error) {
 
 func (s *server) source() string { return "mcp " + s.spec.Name }
 
-// Call calls a tool of a server by the server's own name, with arguments as a JSON object. Requests of the server
-// meanwhile go to the services of call.
+// Call calls a tool of a server by its own name, with arguments as a JSON object. The server's requests meanwhile
+// go to the services of call.
 func (c *Client) Call(ctx context.Context, name, toolName string, arguments json.RawMessage,
 	call *tool.Call) (*tool.Result, error) {
 	s, err := c.find(name)
@@ -207,7 +207,7 @@ func (c *Client) Resources(ctx context.Context, name string) (all []Resource, le
 		}
 		return page.NextCursor, nil
 	})
-	if err != nil && l.answered("", err) == nil { // many servers have resources and no templates
+	if err != nil && l.answered("", err) == nil { // many servers have resources but no templates
 		return nil, 0, l.callError(ctx, "the list of resource templates", err)
 	}
 	return all, leftOut, nil

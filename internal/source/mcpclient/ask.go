@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// elicit passes a server's form, or the page that it names, to the user of the call it belongs to.
+// elicit passes a server's form, or page, to the user of the call it belongs to.
 func (c *conn) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", c.server.spec.Name,
 		show.Sanitize(request.Params.Message, show.MostMessage))}
@@ -54,7 +54,7 @@ func (f *pendingCall) askUser(ctx context.Context, form tool.Form) (tool.Answer,
 	return answer.(tool.Answer), nil
 }
 
-// questionKey names a question; a server that starts over and asks it again gets the same name.
+// questionKey names a question. If a server starts over and asks it again, it gets the same name.
 func (f *pendingCall) questionKey(form tool.Form) string {
 	sum := sha256.Sum256(tool.MustMarshal(form))
 	key := "mcp." + hex.EncodeToString(sum[:8])
@@ -122,7 +122,7 @@ func (c *conn) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) {
 		response, err := call.Sample(ctx, asked)
 		if errors.Is(err, tool.ErrInputRequired) {
-			return nil, err // the client's model is asked the way the user is
+			return nil, err // the client's model is asked as the user is
 		}
 		return outcome{response, err}, nil
 	})
@@ -139,7 +139,7 @@ func (c *conn) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	}, nil
 }
 
-// promptOf writes a conversation of texts as one prompt. texts is false if a part is not a text.
+// promptOf writes a conversation as one prompt. texts is false if a part is not a text.
 func promptOf(messages []*mcp.SamplingMessage) (prompt string, texts bool) {
 	var parts []string
 	for _, m := range messages {
@@ -171,7 +171,6 @@ func conversation(messages []*mcp.SamplingMessage) []tool.Content {
 	return all
 }
 
-// progress passes a server's progress on to its call.
 func (c *conn) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
 	p := request.Params
 	if f := c.server.calls.byToken(p.ProgressToken); f != nil {

@@ -14,18 +14,17 @@ import (
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 )
 
-// cacheFormat is raised when the meaning of cacheEntry changes.
+// cacheFormat must be raised when the meaning of cacheEntry changes.
 const cacheFormat = 2
 
-// listingCache keeps the listings of servers, one file for each declaration.
+// listingCache caches servers' listings, one file for each declaration.
 type listingCache struct{ dir string }
 
-// cacheEntry is the cached state of one server.
 type cacheEntry struct {
 	Format  int         `json:"format"`
 	Stamps  []stamp     `json:"stamps"` // of the program's files
 	Listing *listing    `json:"listing,omitempty"`
-	Failure *tool.Error `json:"failure,omitempty"` // of the last attempt to connect
+	Failure *tool.Error `json:"failure,omitempty"` // of the last connecting
 	At      time.Time   `json:"at"`                // of Listing or Failure
 }
 
@@ -36,7 +35,8 @@ type stamp struct {
 	MTime int64  `json:"mtime"` // nanoseconds since 1970
 }
 
-// stamps are those of the program and of the files in its arguments: a script changes without its interpreter.
+// stamps returns the stamps of the program and of files in its arguments: a script changes without its
+// interpreter.
 func stamps(spec Spec, dir string) []stamp {
 	found := []stamp{}
 	if len(spec.Command) == 0 {
@@ -57,7 +57,7 @@ func stamps(spec Spec, dir string) []stamp {
 	return found
 }
 
-// path is the file for spec, named by a hash since the declaration may hold secrets.
+// path returns the file for spec, named by a hash since the declaration may hold secrets.
 func (c listingCache) path(spec Spec, dir string) string {
 	parts := append([]string{dir, spec.URL, spec.Protocol, "command"}, spec.Command...)
 	for _, values := range []map[string]string{spec.Env, spec.Headers} {
@@ -70,7 +70,7 @@ func (c listingCache) path(spec Spec, dir string) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// load returns the entry for spec, nil if it cannot be read. fresh is set if it is of the same program.
+// load returns the entry for spec, nil if it cannot be read. fresh is set if the program is the same.
 func (c listingCache) load(spec Spec, dir string) (e *cacheEntry, fresh bool) {
 	if c.dir == "" {
 		return nil, false
@@ -86,7 +86,7 @@ func (c listingCache) load(spec Spec, dir string) (e *cacheEntry, fresh bool) {
 	return e, slices.Equal(e.Stamps, stamps(spec, dir))
 }
 
-// store atomically writes the entry of a server, private to the user.
+// store atomically writes a server's entry, private to the user.
 func (c listingCache) store(spec Spec, dir string, l *listing, failure *tool.Error) error {
 	if c.dir == "" {
 		return nil

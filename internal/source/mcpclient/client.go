@@ -27,61 +27,61 @@ const (
 	DefaultMaxMessage   = 16 << 20
 )
 
-// Options are how servers are reached. The zero value works, without a cache.
+// Options configures a Client. The zero value works, without a cache.
 type Options struct {
-	// Logger gets servers' output and log messages, and their state changes. Nil discards.
+	// Logger receives servers' output, log messages and state changes. Nil discards.
 	Logger *slog.Logger
 	// Version is toolhost's version as servers see it.
 	Version string
-	// Dir is the working directory of servers that are programs. Empty means the current one.
+	// Dir is the working directory of server programs. Empty means the current one.
 	Dir string
-	// CacheDir keeps the listings of servers, so that listing tools starts none. Empty keeps nothing.
+	// CacheDir caches servers' listings, so that listing tools starts none. Empty means no cache.
 	CacheDir string
-	// Patience bounds how long Source.Tools waits for a server whose tools are not known yet; the start continues
-	// in the background and OnChange reports its end. Zero waits as long as the start may take. A negative value
-	// starts nothing.
+	// Patience bounds how long Source.Tools waits for a server with unknown tools; the start continues in the
+	// background and OnChange reports its end. Zero waits as long as a start may take. Negative starts
+	// nothing.
 	Patience time.Duration
 	// MaxMessage bounds one message of a server, in bytes. Zero means DefaultMaxMessage.
 	MaxMessage int
-	// Sampling lets servers ask a language model through Call.Sample of the call in progress.
+	// Sampling lets servers ask a language model through the current call's Call.Sample.
 	Sampling bool
 	// Secrets are redacted from log lines and errors.
 	Secrets []string
-	// Logins keeps the logins to servers. Nil keeps them in memory.
+	// Logins stores the logins to servers. Nil keeps them in memory.
 	Logins *oauth.Store
-	// Visit shows a person the login page if a request needs a login. If nil, such a request fails with an error
-	// that says how to log in.
+	// Visit shows the user the login page if a request needs it. If nil, such a request fails with an error that
+	// says how to log in.
 	Visit oauth.Visit
-	// Trace returns the _meta members of a request that name the caller's trace. Nil names none.
+	// Trace returns the _meta members that name the caller's trace. Nil names none.
 	Trace func(ctx context.Context) map[string]any
-	// Prepare changes the command of a server before it starts, for example to confine it. An error keeps the
-	// server from starting. May be nil.
+	// Prepare changes a server's command before its start, for example to confine it. An error prevents the
+	// start. May be nil.
 	Prepare func(cmd *exec.Cmd, spec Spec) error
-	// Pins admits the tools of Tools and Call. A Source's tools are admitted by its host. Nil admits all.
+	// Pins admits the tools of Tools and Call; a Source's tools are admitted by its host. Nil admits all.
 	Pins *pins.Store
-	// Denied explains how its confinement may have caused a server's failure, by its output; "" if it has not. May
-	// be nil.
+	// Denied explains a server's failure by confinement, from its output; "" if that was not the cause. May be
+	// nil.
 	Denied func(spec Spec, printed string) string
 	// OnChange, unless nil, is called with the name of a server whose tools differ from the last Source.Tools. It
 	// must not block.
 	OnChange func(name string)
-	// Said, unless nil, is called with each logged line that a server printed or logged, without secrets.
+	// Said, unless nil, is called with each line that a server printed or logged, without secrets.
 	Said func(name, line string)
 }
 
-// Spec declares one server. Its JSON form may be passed to another process; durations are in nanoseconds there.
+// Spec declares one server. Its JSON form may be passed to another process; durations are in nanoseconds.
 type Spec struct {
 	// Name is the server's name in the configuration, unique in a Client.
 	Name string `json:"name"`
 	// Command is the program and its arguments. Exactly one of Command and URL is set.
 	Command []string `json:"command,omitempty"`
-	// Env are environment variables of the program, besides a few of the host's that every program needs.
+	// Env are environment variables besides the few that every program needs.
 	Env map[string]string `json:"env,omitempty"`
 	// URL is the address of the server's streamable HTTP endpoint.
 	URL string `json:"url,omitempty"`
-	// Headers are sent with every request to URL, and to no other host.
+	// Headers are sent with every request to URL, but to no other host.
 	Headers map[string]string `json:"headers,omitempty"`
-	// OAuth is how to log in to the server at URL, unless Headers have an Authorization.
+	// OAuth is how to log in to URL, unless Headers have an Authorization.
 	OAuth oauth.Config `json:"oauth,omitzero"`
 	// Prefix goes before the names of the server's tools.
 	Prefix string `json:"prefix,omitempty"`
@@ -89,31 +89,29 @@ type Spec struct {
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
 	// Risk overrides the risk of tools, by globs on the server's own names; the longest match counts. Otherwise the
-	// tool's annotations decide, and a tool without annotations is dangerous.
+	// tool's annotations decide, and a tool without any is dangerous.
 	Risk map[string]tool.Risk `json:"risk,omitempty"`
 	// Protocol pins the protocol version; empty negotiates.
 	Protocol string `json:"protocol,omitempty"`
-	// StartTimeout bounds connecting, by default DefaultStartTimeout. CallTimeout bounds a call; zero means the
+	// StartTimeout bounds connecting; zero means DefaultStartTimeout. CallTimeout bounds a call; zero means the
 	// host's default.
 	StartTimeout time.Duration `json:"start_timeout,omitempty"`
 	CallTimeout  time.Duration `json:"call_timeout,omitempty"`
-	// Roots are the absolute directories the server gets as the client's roots. They do not limit what it can
-	// reach.
+	// Roots are the absolute directories given to the server as the client's roots. They do not confine it.
 	Roots []string `json:"roots,omitempty"`
 	// Network, Hosts, Read and Write are the program's sandbox grants; Options.Prepare applies them.
 	Network bool     `json:"network,omitempty"`
 	Hosts   []string `json:"hosts,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
-	// Files are those that Command names, as the user approved them: if one has changed, the program does not
-	// start.
+	// Files are the files named in Command, as the user approved them: if one has changed, the program does
+	// not start.
 	Files digest.Files `json:"files,omitempty"`
-	// Confinement stands for what Options.Prepare does to the program, in any form. If it differs from the previous
-	// client's, the server gets a new process; see Client.Succeed.
+	// Confinement stands for what Options.Prepare does to the program. A change gives the server a new process; see
+	// Client.Succeed.
 	Confinement string `json:"confinement,omitempty"`
 }
 
-// check rejects an unusable spec.
 func (s *Spec) check() error {
 	wrong := func(what, next string) error {
 		return tool.Errorf(tool.InvalidArgument, "the MCP server %q %s", s.Name, what).Suggest("%s", next)
@@ -140,7 +138,7 @@ type Client struct {
 	options Options
 	logger  *slog.Logger
 	cache   listingCache
-	hiding  atomic.Pointer[redact.Redactor] // takes secrets out; nil when there are none
+	hiding  atomic.Pointer[redact.Redactor] // redacts secrets; nil if there are none
 	now     func() time.Time
 
 	servers registry.Registry[*server]
@@ -163,7 +161,7 @@ func New(options Options) *Client {
 	return c
 }
 
-// keep adds values to be redacted from texts.
+// keep adds values to redact.
 func (c *Client) keep(values []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +171,7 @@ func (c *Client) keep(values []string) {
 
 func (c *Client) hide(text string) string { return c.hiding.Load().String(text) }
 
-// Add declares a server. The error is a *tool.Error: invalid_argument for an unusable spec, conflict for a name in
+// Add declares a server. The error is a *tool.Error: invalid_argument for an invalid spec, conflict for a name in
 // use.
 func (c *Client) Add(spec Spec) error {
 	if err := spec.check(); err != nil {
@@ -200,7 +198,7 @@ func (c *Client) Add(spec Spec) error {
 // Remove removes a server, and ends it unless another client has it too. An unknown name is ignored.
 func (c *Client) Remove(name string) { c.servers.Remove(name) }
 
-// Sources returns the servers as sources of tools for a host, in the order they were added.
+// Sources returns the servers' tools for a host, in the order the servers were added.
 func (c *Client) Sources() []*Source {
 	var sources []*Source
 	for _, s := range c.servers.All() {
@@ -209,8 +207,8 @@ func (c *Client) Sources() []*Source {
 	return sources
 }
 
-// Load connects concurrently to every server whose tools are not known yet, and returns when each is connected or
-// has failed. It reports whether there was such a server.
+// Load connects, concurrently, to every server with unknown tools, and returns when each is connected or has
+// failed. It reports whether there was one.
 func (c *Client) Load(ctx context.Context) bool {
 	return c.connect(ctx, func(s *server) bool {
 		_, known := s.known()
@@ -218,7 +216,7 @@ func (c *Client) Load(ctx context.Context) bool {
 	})
 }
 
-// Connect connects concurrently to every server, and returns when each is connected or has failed.
+// Connect connects, concurrently, to every server, and returns when each is connected or has failed.
 func (c *Client) Connect(ctx context.Context) { c.connect(ctx, func(*server) bool { return true }) }
 
 func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bool) {
@@ -240,7 +238,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Listed returns all known tools of the server as it describes them, by its own names, regardless of include and
+// Listed returns all known tools as the server describes them, by its own names, regardless of include and
 // exclude.
 func (s *Source) Listed() map[string]any {
 	s.server.Lock()
@@ -260,22 +258,22 @@ type Source struct{ server *server }
 // Name is "mcp" and the server's name.
 func (s *Source) Name() string { return s.server.source() }
 
-// Tools lists the tools: from the connection, from the cache if it is of this server, or by connecting; see
-// Options.Patience. An unreachable server keeps the tools it last had; calling them says why they are unavailable.
-// The error is usually a *tool.Error of code unavailable.
+// Tools lists the tools: from the connection, from the cache if it matches this server, or by connecting; see
+// Options.Patience. An unreachable server keeps its last tools; calling them says why they are unavailable. The
+// error is usually a *tool.Error of code unavailable.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) { return s.server.tools(ctx) }
 
 // Succeed returns the client that replaces c after a change of the configuration. Servers are added to it as usual.
-// One with the same spec and program as a server of c is that very server: its connection and calls continue. A
-// server ends with the last client that has it, so both clients have to be closed; see HandOver.
+// One with the same spec and program as in c is the same server: its connection and calls continue. A server ends
+// with its last client, so both must be closed; see HandOver.
 func (c *Client) Succeed(options Options) *Client {
 	next := New(options)
 	next.servers.Follow(&c.servers)
 	return next
 }
 
-// TryChanged connects concurrently to the servers that replace a connected server of the same name in the previous
-// client. It returns the first error, a *tool.Error, in the order in which the servers were added.
+// TryChanged connects, concurrently, to the servers that replace a connected one of the same name in the
+// previous client. It returns the first error, a *tool.Error, in the order of Add.
 func (c *Client) TryChanged(ctx context.Context) error {
 	running := func(old *server) bool { return old.status().State == Running }
 	return c.servers.TryChanged(running, func(s *server) error {
@@ -285,7 +283,7 @@ func (c *Client) TryChanged(ctx context.Context) error {
 }
 
 // HandOver ends the succession: c drops the servers that next, which may be nil, has too. It returns the names of
-// the others: they were changed or removed, and stay for their calls until Remove or Close.
+// the others, changed or removed, which stay for their calls until Remove or Close.
 func (c *Client) HandOver(next *Client) (left []string) {
 	if next == nil {
 		return c.servers.HandOver(nil)
@@ -293,7 +291,7 @@ func (c *Client) HandOver(next *Client) (left []string) {
 	return c.servers.HandOver(&next.servers)
 }
 
-// programUnchanged reports whether the program is the one started last, if it was ever started.
+// programUnchanged reports whether the program is the one started last, if ever started.
 func (s *server) programUnchanged() bool {
 	now := s.program()
 	s.Lock()
@@ -301,8 +299,8 @@ func (s *server) programUnchanged() bool {
 	return s.Starts == 0 || slices.Equal(s.launched, now)
 }
 
-// program stamps the program, or interpreter and script: further arguments name data of the server, and may change
-// with it.
+// program stamps the program, or interpreter and script: further arguments name the server's data, which may
+// change.
 func (s *server) program() []stamp {
 	spec := s.spec
 	spec.Command = spec.Command[:min(len(spec.Command), 2)]

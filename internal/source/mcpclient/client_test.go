@@ -25,7 +25,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// upstream declares a server of that kind, which is this test binary.
+// upstream declares this test binary as a server of that kind.
 func upstream(kind string) mcpclient.Spec {
 	self, _ := os.Executable()
 	return mcpclient.Spec{Name: "up", Command: []string{self}, Env: map[string]string{"TEST_MCP_SERVER": kind},
@@ -143,7 +143,7 @@ func TestAServerThatFailsTheNewestProtocolIsRemembered(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
 			spec := upstream(kind)
-			spec.StartTimeout = 12 * time.Second // of which the newest protocol gets a third
+			spec.StartTimeout = 12 * time.Second // the newest protocol gets a third of it
 			spec.Env["TEST_MCP_STARTS"] = filepath.Join(dir, "starts")
 			options := mcpclient.Options{CacheDir: filepath.Join(dir, "cache")}
 			client := open(t, options, spec)
@@ -263,7 +263,7 @@ func TestABrokenServerIsLeftAlone(t *testing.T) {
 		require.Error(t, err)
 	}
 	require.ErrorContains(t, err, "left alone")
-	most, rest, took := 5, 2*time.Second, time.Since(began) // each rest is twice as long as the one before
+	most, rest, took := 5, 2*time.Second, time.Since(began) // each rest doubles
 	for ; took > rest; rest *= 2 {
 		took -= rest
 		most++

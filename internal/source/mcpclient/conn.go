@@ -21,13 +21,12 @@ import (
 const (
 	// olderProtocol is the version for servers that fail at server/discover, the newest version's first request.
 	olderProtocol = "2025-11-25"
-	// exitWait is how long to wait for the exit status of a process that has closed its output.
+	// exitWait is how long to wait for a process's exit status after it closed its output.
 	exitWait = 2 * time.Second
 	// closeWait bounds the goodbye to a server.
 	closeWait = 2 * time.Second
 )
 
-// conn is one connection to a server.
 type conn struct {
 	server     *server
 	rawResults *rawResults
@@ -58,7 +57,7 @@ func newConn(s *server) *conn {
 // Ready implements supervisor.Attempt, as Failure and Gone do.
 func (c *conn) Ready() <-chan struct{} { return c.ready }
 
-// Failure is why it could not be opened.
+// Failure returns why opening failed.
 func (c *conn) Failure() *tool.Error { return c.failure }
 
 // Gone reports whether the connection has ended.
@@ -74,7 +73,7 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // open connects and lists the tools. A server that cannot handle the newest protocol's first request (it ends,
-// hangs or refuses everything after it) gets a new connection in the older protocol, from then on too.
+// hangs or then refuses everything) gets a new connection in the older protocol, now and later.
 func (c *conn) open() (*listing, *tool.Error) {
 	timeout := c.server.spec.StartTimeout
 	if timeout <= 0 {
@@ -113,7 +112,7 @@ func (c *conn) negotiate(ctx context.Context, timeout time.Duration) (*listing, 
 	return found, err
 }
 
-// pinned is the protocol version to speak, "" to negotiate.
+// pinned returns the protocol version to use, "" to negotiate.
 func (s *server) pinned() string {
 	s.Lock()
 	defer s.Unlock()
@@ -126,10 +125,9 @@ func (s *server) pinned() string {
 	return ""
 }
 
-// worthAnother reports whether the failure may be due to the protocol.
 func (c *conn) worthAnother(err error) bool {
 	if _, own := errors.AsType[*tool.Error](err); own {
-		return false // the program could not be run at all
+		return false // the program could not run at all
 	}
 	return c.http == nil || c.http.mayBeProtocol()
 }
@@ -170,14 +168,13 @@ func (c *conn) attempt(ctx context.Context, version string) (*listing, error) {
 	return found, nil
 }
 
-// newClient returns the SDK's client for one connection, with the capabilities that toolhost has.
 func (c *conn) newClient() *mcp.Client {
 	owner := c.server.client
 	options := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{
 			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{},
 				URL: &mcp.URLElicitationCapabilities{}},
-			RootsV2: &mcp.RootCapabilities{}, // they change with the connection only
+			RootsV2: &mcp.RootCapabilities{}, // they change only with the connection
 		},
 		ElicitationHandler: c.elicit,
 		ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
@@ -204,7 +201,7 @@ func rootsOf(dirs []string) []*mcp.Root {
 	roots := make([]*mcp.Root, len(dirs))
 	for i, dir := range dirs {
 		path := filepath.ToSlash(dir)
-		if !strings.HasPrefix(path, "/") { // a drive
+		if !strings.HasPrefix(path, "/") { // a Windows drive
 			path = "/" + path
 		}
 		roots[i] = &mcp.Root{URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: filepath.Base(dir)}
@@ -212,7 +209,7 @@ func rootsOf(dirs []string) []*mcp.Root {
 	return roots
 }
 
-// exited reports whether the process has ended, waiting a little for it.
+// exited reports whether the process ended, waiting a little.
 func (c *conn) exited(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -224,7 +221,7 @@ func (c *conn) exited(patience time.Duration) bool {
 	}
 }
 
-// stop ends the connection, even while it is opening.
+// stop ends the connection, even while opening.
 func (c *conn) stop() {
 	c.stopping.Store(true)
 	c.cancel()
@@ -232,7 +229,6 @@ func (c *conn) stop() {
 	c.release()
 }
 
-// release frees the resources of the connection.
 func (c *conn) release() {
 	c.freed.Do(func() {
 		c.disconnect()

@@ -92,7 +92,7 @@ func content(part mcp.Content) tool.Content {
 	return tool.Content{Kind: tool.KindText, Text: string(tool.MustMarshal(part))}
 }
 
-// extras are the members of a part that tool.Content has no field for.
+// extras are a part's members without a field in tool.Content.
 type extras struct {
 	Meta        mcp.Meta         `json:"_meta,omitempty"`
 	Annotations *mcp.Annotations `json:"annotations,omitempty"`
@@ -102,7 +102,7 @@ type extras struct {
 	Icons       []mcp.Icon       `json:"icons,omitempty"`
 }
 
-// raw is nil if there are none.
+// raw returns nil if there are none.
 func (x extras) raw() json.RawMessage {
 	if raw := tool.MustMarshal(x); len(raw) > len("{}") {
 		return raw

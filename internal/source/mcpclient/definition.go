@@ -12,9 +12,9 @@ import (
 // maxName bounds a tool's name: [host.MaxForeignName].
 const maxName = 48
 
-// remoteTools returns the tools that the spec selects, under names that every client accepts. A name depends on the
-// tool alone, not on the others or their order: policy, approvals and pins use it. If two tools get one name, the
-// one whose own name sorts first is offered.
+// remoteTools returns the tools that the spec selects, under names that every client accepts. A name depends only
+// on the tool: policy, approvals and pins use it. If two tools get one name, the one whose own name sorts first is
+// offered.
 func (s *server) remoteTools(found *listing) []tool.Tool {
 	offered := make(map[string]*upstreamTool)
 	for i := range found.Tools {
@@ -44,12 +44,11 @@ func (s *server) remoteTools(found *listing) []tool.Tool {
 	return tools
 }
 
-// portable is the name under which a tool is offered.
 func (s *server) portable(t *upstreamTool) string {
 	return tool.PortableName(s.spec.Prefix+t.Name, maxName)
 }
 
-// Offered is the source's name for a tool of the server; "" if it is not selected.
+// Offered returns the source's name for a tool of the server; "" if not selected.
 func (s *Source) Offered(own string) string {
 	if !s.server.spec.selects(own) {
 		return ""
@@ -57,7 +56,6 @@ func (s *Source) Offered(own string) string {
 	return s.server.portable(&upstreamTool{Name: own})
 }
 
-// selects reports whether a tool is included and not excluded.
 func (s *Spec) selects(name string) bool {
 	return (len(s.Include) == 0 || matchesAny(s.Include, name)) && !matchesAny(s.Exclude, name)
 }
@@ -89,7 +87,7 @@ func (s *server) definition(name string, t *upstreamTool) (*tool.Definition, []s
 	return def, append(losses, more...)
 }
 
-// risk is set by the operator, or else by the annotations.
+// risk returns the operator's risk, or else the annotations'.
 func (s *server) risk(t *upstreamTool) tool.Risk {
 	best, risk := -1, tool.Risk("")
 	for glob, r := range s.spec.Risk {
@@ -108,7 +106,7 @@ func (s *server) risk(t *upstreamTool) tool.Risk {
 	return tool.Dangerous
 }
 
-// returns is the schema of the structured result, if usable.
+// returns returns the schema of the structured result, if usable.
 func returns(raw json.RawMessage) (json.RawMessage, []schema.Loss) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(raw, &top) != nil || len(top) == 0 {

@@ -1,6 +1,6 @@
-// Package mcpclient connects to other MCP servers and offers their tools as tools of toolhost. A server is a
-// program on stdio, or a URL (streamable HTTP).
+// Package mcpclient connects to other MCP servers and offers their tools as toolhost's. A server is a program
+// on stdio, or a URL (streamable HTTP).
 //
-// Nothing is started before it is needed: listings are cached, and the first call connects. A server that is dead,
-// hangs or breaks its protocol fails only its own calls.
+// Listings are cached, and the first call connects. A server that is dead, hangs or breaks its protocol fails
+// only its own calls.
 package mcpclient

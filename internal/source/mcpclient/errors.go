@@ -13,10 +13,10 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// rejectedBySDK is the code of the SDK's own errors for requests that could not be sent.
+// rejectedBySDK is the SDK's error code for requests that could not be sent.
 const rejectedBySDK = -32005
 
-// unsure is the next step after a call whose outcome is unknown.
+// unsure is the next step after a call with unknown outcome.
 const unsure = "The next call connects again. Whether this call had an effect is not known: look before repeating it."
 
 func closedError(name string) *tool.Error {
@@ -24,7 +24,7 @@ func closedError(name string) *tool.Error {
 		name).Suggest("Start toolhost again.")
 }
 
-// Resting is the error of a call while the server may not be tried. The lock is held.
+// Resting returns the error of a call while the server must rest. Must be called with the lock held.
 func (s *server) Resting(rest time.Duration) *tool.Error {
 	return tool.Errorf(tool.Unavailable,
 		"the MCP server %s failed %d times in a row and is left alone for another %s; the last failure: %s",
@@ -50,7 +50,6 @@ func (c *conn) explain(code tool.Code, message, next string) *tool.Error {
 	return e
 }
 
-// startError explains why connecting failed.
 func (c *conn) startError(err error, took time.Duration) *tool.Error {
 	name := c.server.spec.Name
 	if own, ok := errors.AsType[*tool.Error](err); ok && c.http != nil {
@@ -82,7 +81,6 @@ func (c *conn) startError(err error, took time.Duration) *tool.Error {
 		"Check that it runs and that its mcp block in agent.hcl names it rightly.")
 }
 
-// endError is the error of a connection that ended unexpectedly.
 func (c *conn) endError(when string) *tool.Error {
 	how := "the connection broke"
 	if c.process != nil && c.exited(exitWait) {
@@ -91,7 +89,6 @@ func (c *conn) endError(when string) *tool.Error {
 	return c.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s %s: %s", c.server.spec.Name, when, how), unsure)
 }
 
-// exitStatus describes how a process has exited.
 func (c *conn) exitStatus() string {
 	result, err := c.process.Result()
 	switch {
@@ -110,7 +107,7 @@ func (c *conn) hidden(e *tool.Error) *tool.Error {
 	return &clean
 }
 
-// answered converts an error response of the server, nil for any other error.
+// answered converts the server's error response; nil for other errors.
 func (c *conn) answered(what string, err error) *tool.Error {
 	rawResults, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || rawResults.Code == rejectedBySDK {

@@ -26,10 +26,10 @@ type httpClient struct {
 	rawResults *rawResults
 	limit      int
 	base       *http.Transport
-	oauth      *oauth.Server // nil where no login is made
+	oauth      *oauth.Server // nil if no login is made
 
 	mu     sync.Mutex
-	status int // of the last answer; 0 when there was none
+	status int // of the last answer, or 0
 	text   string
 	open   map[string]context.CancelFunc // requests under way, by id
 }
@@ -90,7 +90,6 @@ func (c *httpClient) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// sentIn returns the message in a request, nil if it has none.
 func sentIn(request *http.Request) (*jsonrpc.Request, error) {
 	if request.Method != http.MethodPost || request.Body == nil {
 		return nil, nil
@@ -113,7 +112,7 @@ func sentIn(request *http.Request) (*jsonrpc.Request, error) {
 }
 
 // noteSent notes a message, and returns its id if it expects a response. In the newest revision ending a request
-// cancels it, which the SDK does not do; so notifications/cancelled is acted on here.
+// cancels it, which the SDK does not do, so notifications/cancelled is handled here.
 func (c *httpClient) noteSent(r *jsonrpc.Request, cancel context.CancelFunc) *jsonrpc.ID {
 	if r == nil {
 		return nil
@@ -134,14 +133,14 @@ func (c *httpClient) noteSent(r *jsonrpc.Request, cancel context.CancelFunc) *js
 			stop := c.open[key(id)]
 			c.mu.Unlock()
 			if stop != nil {
-				time.AfterFunc(cancelGrace, stop) // older revisions go by the message
+				time.AfterFunc(cancelGrace, stop) // older revisions use the message
 			}
 		}
 	}
 	return nil
 }
 
-// cancelGrace is the delay between the cancelling message and the end of the request.
+// cancelGrace is the time between the cancelling message and the end of the request.
 const cancelGrace = 50 * time.Millisecond
 
 func (c *httpClient) note(response *http.Response) {
@@ -150,7 +149,7 @@ func (c *httpClient) note(response *http.Response) {
 	c.status, c.text = response.StatusCode, response.Status
 }
 
-// refused is the status of the last response if that was a refusal.
+// refused returns the status of the last response if it was a refusal.
 func (c *httpClient) refused() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,15 +159,14 @@ func (c *httpClient) refused() string {
 	return c.text
 }
 
-// mayBeProtocol reports whether a failure may be due to the protocol version: the server has answered, and not
-// refused access.
+// mayBeProtocol reports whether a failure may be due to the protocol version: the server answered, but did not
+// refuse access.
 func (c *httpClient) mayBeProtocol() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.status != 0 && c.status != http.StatusUnauthorized && c.status != http.StatusForbidden
 }
 
-// clean redacts the tokens sent to the server from its responses.
 func (c *httpClient) clean(data []byte) []byte {
 	if c.oauth == nil {
 		return data
@@ -196,7 +194,7 @@ func (c *httpClient) messages(data []byte) []byte {
 		if len(parts) > 1 || !changed {
 			continue
 		}
-		if clean, err := jsonrpc.EncodeMessage(message); err == nil { // the SDK reads what rpcid made of the id
+		if clean, err := jsonrpc.EncodeMessage(message); err == nil { // the SDK reads the id that rpcid made
 			return clean
 		}
 	}

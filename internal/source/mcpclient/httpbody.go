@@ -9,19 +9,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// boundedBody is a response body that is passed on message by message: each is noted before the SDK sees it, and
-// one that is too long is replaced by an error for its request.
+// boundedBody passes on a response body by messages: each is noted before the SDK sees it, and an overlong one
+// is replaced by an error for its request.
 type boundedBody struct {
 	io.ReadCloser
 	client *httpClient
-	asked  *jsonrpc.ID // the request that is answered, nil when none is
+	asked  *jsonrpc.ID // the answered request, or nil
 	ctx    context.Context
 	cancel context.CancelFunc
-	ready  []byte // to be given on
-	err    error  // after that
+	ready  []byte // to be returned
+	err    error  // thereafter
 }
 
-// over ends the request.
 func (b *boundedBody) over() {
 	b.cancel()
 	if b.asked != nil {
@@ -37,7 +36,6 @@ func (b *boundedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// give returns what is ready.
 func (b *boundedBody) give(p []byte) (int, error) {
 	if len(b.ready) == 0 {
 		return 0, b.err
@@ -47,7 +45,6 @@ func (b *boundedBody) give(p []byte) (int, error) {
 	return n, nil
 }
 
-// overflow is the message in place of one that is too long.
 func (b *boundedBody) overflow() []byte {
 	if b.asked == nil {
 		return nil
@@ -79,11 +76,10 @@ func (b *wholeBody) load() {
 	b.ready = b.client.messages(data)
 }
 
-// eventBody is a stream of server-sent events.
 type eventBody struct {
 	boundedBody
-	pending []byte // an event that is not complete
-	scanned int    // bytes of pending that hold no end of the event
+	pending []byte // an incomplete event
+	scanned int    // bytes of pending without the event's end
 }
 
 func (b *eventBody) Read(p []byte) (int, error) {
@@ -93,7 +89,7 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	return b.give(p)
 }
 
-// fill reads until there is a whole event, or the end.
+// fill reads until a whole event or the end.
 func (b *eventBody) fill() {
 	chunk := make([]byte, 16<<10)
 	n, err := b.ReadCloser.Read(chunk)

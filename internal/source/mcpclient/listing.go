@@ -14,23 +14,22 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Bounds of a server's listing.
+// Bounds of a listing.
 const (
 	maxTools = 2000
 	maxPages = 200
 )
 
-// listing is what a server says about itself.
+// listing is a server's description of itself.
 type listing struct {
 	Server       string         `json:"server,omitempty"`
 	Version      string         `json:"version,omitempty"`
-	Protocol     string         `json:"protocol,omitempty"` // that was agreed on
-	Pinned       string         `json:"pinned,omitempty"`   // because the newest failed
+	Protocol     string         `json:"protocol,omitempty"` // agreed on
+	Pinned       string         `json:"pinned,omitempty"`   // if the newest failed
 	Instructions string         `json:"instructions,omitempty"`
 	Tools        []upstreamTool `json:"tools"`
 }
 
-// upstreamTool is a tool as the server describes it.
 type upstreamTool struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
@@ -49,7 +48,6 @@ type annotations struct {
 	OpenWorld   *bool  `json:"openWorldHint,omitempty"`
 }
 
-// digest identifies a list of tools.
 func (l *listing) digest() string {
 	sum := sha256.Sum256(tool.MustMarshal(l.Tools))
 	return hex.EncodeToString(sum[:16])
@@ -111,7 +109,7 @@ func (c *conn) listPage(ctx context.Context, cursor string) (tools []upstreamToo
 	var page struct {
 		Tools []upstreamTool `json:"tools"`
 	}
-	if len(raw) == 0 { // kept by the SDK from before
+	if len(raw) == 0 { // kept from before by the SDK
 		raw = tool.MustMarshal(result)
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
@@ -120,7 +118,7 @@ func (c *conn) listPage(ctx context.Context, cursor string) (tools []upstreamToo
 	return usable(page.Tools, result), result.NextCursor, nil
 }
 
-// usable drops the tools that the SDK has dropped: those whose parameters cannot be mirrored in headers as
+// usable drops the tools that the SDK dropped: those whose parameters cannot be mirrored in headers as
 // required.
 func usable(tools []upstreamTool, result *mcp.ListToolsResult) []upstreamTool {
 	kept := make(map[string]bool, len(result.Tools))
@@ -130,7 +128,7 @@ func usable(tools []upstreamTool, result *mcp.ListToolsResult) []upstreamTool {
 	return slices.DeleteFunc(tools, func(t upstreamTool) bool { return !kept[t.Name] })
 }
 
-// listAgain lists the tools again, because they have changed.
+// listAgain lists the tools after a change.
 func (c *conn) listAgain() {
 	select {
 	case <-c.ready:
@@ -160,7 +158,6 @@ func (c *conn) listAgain() {
 	c.server.learn(found)
 }
 
-// tools lists the server's tools; see Source.Tools.
 func (s *server) tools(ctx context.Context) ([]tool.Tool, error) {
 	found, ok := s.known()
 	if !ok {
@@ -179,14 +176,13 @@ func (s *server) tools(ctx context.Context) ([]tool.Tool, error) {
 	return s.remoteTools(found), nil
 }
 
-// offer notes which listing was given out.
 func (s *server) offer(digest string) {
 	s.Lock()
 	defer s.Unlock()
 	s.offered = digest
 }
 
-// load connects, for the options' patience. Connecting continues afterwards.
+// load connects, waiting at most the options' patience. Connecting continues afterwards.
 func (s *server) load(ctx context.Context) error {
 	patience := s.client.options.Patience
 	if patience < 0 {

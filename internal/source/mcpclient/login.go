@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
 )
 
-// authorized sets up the server's authorization, for a URL whose headers have none.
+// authorized sets up the server's authorization if it has a URL and no header for it.
 func (s *server) authorized() (err error) {
 	if s.spec.URL == "" {
 		return nil
@@ -26,8 +26,8 @@ func (s *server) authorized() (err error) {
 	return err
 }
 
-// logins returns the authorization of the server of that name. The error is a *tool.Error: not_found, or
-// unsupported for a server without logins.
+// logins returns a server's authorization. The error is a *tool.Error: not_found, or unsupported for a
+// server without logins.
 func (c *Client) logins(name string) (*oauth.Server, error) {
 	s, err := c.find(name)
 	if err != nil {
@@ -45,8 +45,8 @@ func (c *Client) logins(name string) (*oauth.Server, error) {
 	return s.oauth, nil
 }
 
-// Login has a person log in to a server, again if need be, with scopes besides those that it names. Errors are
-// *tool.Errors.
+// Login logs in to a server with the user, again if necessary, with scopes besides those that it names. Errors
+// are *tool.Errors.
 func (c *Client) Login(ctx context.Context, name string, scopes []string, visit oauth.Visit) error {
 	server, err := c.logins(name)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/oauthtest"
 )
 
-// guarded starts an MCP server that wants a login, and a store for logins.
+// guarded starts an MCP server that requires a login, and a store for logins.
 func guarded(t *testing.T) (*oauthtest.Server, *oauth.Store, string) {
 	t.Helper()
 	server, stop := oauthtest.New()
@@ -32,10 +32,10 @@ func guarded(t *testing.T) (*oauthtest.Server, *oauth.Store, string) {
 	return server, store, dir
 }
 
-// agree is a person who agrees to everything.
+// agree is a user who consents to everything.
 func agree(ctx context.Context, page oauth.Page) error { return oauthtest.Visit(ctx, page.URL) }
 
-// whoami calls the one tool of the server, with a client of its own.
+// whoami calls the server's tool, with a client of its own.
 func whoami(t *testing.T, server *oauthtest.Server, options mcpclient.Options, config oauth.Config) (string, error) {
 	t.Helper()
 	client := open(t, options,
@@ -102,7 +102,7 @@ func TestTokensAreRenewed(t *testing.T) {
 	server, store, _ := guarded(t)
 	require.NoError(t, login(t, server, store, oauth.Config{}))
 
-	server.Revoke() // the server refuses a token that should have held on
+	server.Revoke() // the server refuses a token that should have been valid
 	_, err := whoami(t, server, mcpclient.Options{Logins: store}, oauth.Config{})
 	require.NoError(t, err)
 	assert.Equal(t, 1, server.Count("refresh_token"))
@@ -152,9 +152,8 @@ func TestAnUnreachableAuthorizationServerEndsNoLogin(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestProcessesShareOneRefreshToken has several processes find an access token
-// that is over. The server takes a refresh token once, and ends the login when
-// one comes again.
+// TestProcessesShareOneRefreshToken has several processes find an expired access token. The server
+// takes a refresh token once, and ends the login if it is used again.
 func TestProcessesShareOneRefreshToken(t *testing.T) {
 	server, store, dir := guarded(t)
 	server.Set(func(b *oauthtest.Behaviour) { b.ExpiresIn = 1 })
@@ -177,7 +176,7 @@ func TestProcessesShareOneRefreshToken(t *testing.T) {
 	assert.Equal(t, 1, server.Count("refresh_token"))
 	assert.Zero(t, server.Count("reuse"))
 
-	// And where each token is over at once, everybody renews in turn.
+	// If each token expires at once, all renew in turn.
 	server.Set(func(b *oauthtest.Behaviour) { b.ExpiresIn = 1 })
 	server.Revoke()
 	for i := range processes {
@@ -193,7 +192,7 @@ func TestProcessesShareOneRefreshToken(t *testing.T) {
 	assert.Zero(t, server.Count("reuse"))
 }
 
-// callWithLogin is what the other processes of that test do.
+// callWithLogin is the child of that test.
 func callWithLogin() int {
 	store, err := oauth.Open(os.Getenv("TEST_LOGIN_DIR"))
 	if err != nil {
@@ -233,14 +232,14 @@ func TestMoreScopesAreAskedForByName(t *testing.T) {
 	_, err = whoami(t, server, mcpclient.Options{Logins: store}, oauth.Config{})
 	require.NoError(t, err)
 
-	// With a person at hand, the login grows by itself, and keeps what it had.
+	// With a user, the login grows by itself, and keeps its scopes.
 	_, err = whoami(t, server, mcpclient.Options{Visit: agree}, oauth.Config{})
 	require.NoError(t, err)
 	assert.Equal(t, 4, server.Count("authorize"), "twice for the login that grew")
 }
 
-// TestScopesThatALoginHasAreNotAskedForAgain has a server refuse for lack of a
-// scope that it has given.
+// TestScopesThatALoginHasAreNotAskedForAgain has a server refuse for a missing scope that it has
+// granted.
 func TestScopesThatALoginHasAreNotAskedForAgain(t *testing.T) {
 	server, _, _ := guarded(t)
 	server.Set(func(b *oauthtest.Behaviour) { b.Scopes, b.Stubborn = []string{"read"}, true })
@@ -269,8 +268,7 @@ func TestClientCredentialsNeedNobody(t *testing.T) {
 	require.ErrorContains(t, err, "invalid_client: this is why")
 }
 
-// TestWhatAPlatformWritesIsReadAgain has the platform replace what it wrote of
-// the machine.
+// TestWhatAPlatformWritesIsReadAgain replaces the platform's assertion file.
 func TestWhatAPlatformWritesIsReadAgain(t *testing.T) {
 	server, store, _ := guarded(t)
 	file := filepath.Join(t.TempDir(), "token")
@@ -363,8 +361,7 @@ func TestLoginsThatMustFail(t *testing.T) {
 	}
 }
 
-// TestAResourceMayBeADirectoryAbove has the server publish its root as what
-// tokens are for, as many do.
+// TestAResourceMayBeADirectoryAbove has a server publish its root as the tokens' resource, as many do.
 func TestAResourceMayBeADirectoryAbove(t *testing.T) {
 	server, store, _ := guarded(t)
 	server.Set(func(b *oauthtest.Behaviour) {
@@ -423,8 +420,7 @@ func TestTokensAreShownNowhere(t *testing.T) {
 	assert.NotRegexp(t, "access-|refresh-", log.String())
 }
 
-// TestAnswersOfOthers has a stranger answer the login before its person does,
-// and the person paste what they should not.
+// TestAnswersOfOthers has a stranger answer the login first, and the user paste something wrong.
 func TestAnswersOfOthers(t *testing.T) {
 	server, store, _ := guarded(t)
 	client := open(t, mcpclient.Options{Logins: store}, mcpclient.Spec{Name: "docs", URL: server.URL})
@@ -451,7 +447,7 @@ func TestALoginThatNobodyAnswersEnds(t *testing.T) {
 		asked := false
 		err := client.Login(ctx, "docs", nil, func(context.Context, oauth.Page) error { asked = true; return nil })
 		cancel()
-		if asked || limit > time.Minute { // else a busy machine does not come to ask in that time
+		if asked || limit > time.Minute { // a busy machine may be too slow otherwise
 			require.ErrorIs(t, err, &tool.Error{Code: tool.Timeout})
 			return
 		}

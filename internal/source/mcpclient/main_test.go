@@ -18,8 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The test binary is also the server that the tests talk to: TEST_MCP_SERVER
-// says of which kind.
+// The test binary is also the tests' server: TEST_MCP_SERVER is its kind.
 func TestMain(m *testing.M) {
 	if kind := os.Getenv("TEST_MCP_SERVER"); kind != "" {
 		serve(kind)
@@ -67,7 +66,7 @@ type rawServer struct {
 	mu   sync.Mutex
 	out  *bufio.Writer
 
-	answers chan string // the ids that are answered
+	answers chan string // answered ids
 }
 
 type rawMessage struct {
@@ -265,8 +264,8 @@ func sdkServer() *mcp.Server {
 	return server
 }
 
-// askTool asks for a name by an input-required result, which the SDK turns
-// into a request of the server for older revisions.
+// askTool asks for a name by an input-required result, which the SDK turns into a server request for
+// older revisions.
 func askTool(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	answer, ok := r.Params.InputResponses["name"].(*mcp.ElicitResult)
 	if !ok {
@@ -278,7 +277,7 @@ func askTool(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, er
 	return text(fmt.Sprintf("%s %v", answer.Action, answer.Content["name"])), nil
 }
 
-// visitTool asks the user to visit the page of its arguments.
+// visitTool asks the user to visit the page in its arguments.
 func visitTool(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	answer, ok := r.Params.InputResponses["page"].(*mcp.ElicitResult)
 	if !ok {
@@ -291,13 +290,12 @@ func visitTool(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, 
 	return text(fmt.Sprint(answer.Action, answer.Content)), nil
 }
 
-// registerTool refuses its calls until the user was at a page, and says when
-// that is.
+// registerTool refuses its calls until the user visited a page, and reports the visit.
 func registerTool() mcp.ToolHandler {
 	var calls atomic.Int64
 	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if calls.Add(1) == 1 {
-			// The host may hear of it before or after the refusal.
+			// The notification may come before or after the refusal.
 			go func() {
 				_ = r.Session.NotifyElicitationComplete(context.Background(),
 					&mcp.ElicitationCompleteParams{ElicitationID: "reg"})

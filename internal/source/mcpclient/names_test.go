@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A name is that of one tool, whatever else a server lists, and in which order.
+// A tool's name does not depend on the server's other tools or their order.
 func TestNamesDoNotDependOnOtherTools(t *testing.T) {
 	s := &server{client: &Client{logger: slog.New(slog.DiscardHandler)}, spec: Spec{Name: "db", Prefix: "db_"}}
 	named := func(names ...string) map[string]string {
@@ -37,7 +37,7 @@ func TestNamesDoNotDependOnOtherTools(t *testing.T) {
 	for _, name := range all {
 		assert.Equal(t, map[string]string{name: want[name]}, named(name), "alone")
 	}
-	// One that is made to look like another.
+	// A name made to look like another.
 	fake := want["row.get"][len("db_"):]
 	assert.Equal(t, map[string]string{"row.get": want["row.get"]}, named("row.get", fake))
 	assert.Equal(t, map[string]string{"row.get": want["row.get"]}, named(fake, "row.get"))

@@ -10,7 +10,7 @@ import (
 )
 
 // keepNumbers prepares a server's request for the SDK, which would change its numbers: data of a log line becomes
-// text, and a form with such a number is refused. It reports whether it changed anything.
+// text, and a form with such a number is refused. It reports a change.
 func keepNumbers(r *jsonrpc.Request) (changed bool) {
 	member, made := "", json.RawMessage(nil)
 	switch r.Method {
@@ -27,7 +27,7 @@ func keepNumbers(r *jsonrpc.Request) (changed bool) {
 	}
 	if member == "data" {
 		made = tool.MustMarshal(string(params[member]))
-	} else { // the SDK answers that there is no such mode
+	} else { // the SDK answers that the mode is unknown
 		member = "mode"
 		made = tool.MustMarshal("a form whose numbers have more digits than are kept; use at most 15")
 	}

@@ -29,7 +29,7 @@ func (b *lockedBuffer) text() string {
 	return b.String()
 }
 
-// What a server writes as a number comes back to it, and on to others, as it was.
+// A server's numbers come back to it, and reach others, unchanged.
 func TestNumbersOfAServer(t *testing.T) {
 	log := new(lockedBuffer)
 	client := open(t, mcpclient.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}, upstream("numbers"))

@@ -26,8 +26,8 @@ func reads[T any](raw json.RawMessage) bool {
 	return string(raw) != "null" && json.Unmarshal(raw, into) == nil
 }
 
-// withoutOdd removes unreadable entries from a result's lists, for one of which the SDK drops the whole result, and
-// counts them. A content part becomes its text.
+// withoutOdd removes unreadable entries from a result's lists, for one of which the SDK would drop the whole
+// result, and counts them. A content part becomes its text.
 func withoutOdd(result json.RawMessage) (json.RawMessage, int) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A list that never ends is no list; a page that leads to itself is the last.
+// An endless list is an error; a page that leads to itself is the last.
 func TestPages(t *testing.T) {
 	read := func(next func(cursor string, n int) (string, error)) (n int, err error) {
 		err = pages("things", func(cursor string) (string, error) {

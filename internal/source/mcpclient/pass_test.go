@@ -21,7 +21,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// caller is the host's side of a call, as a test wants it.
+// caller is the host's side of a call.
 type caller struct {
 	tool.Services
 	answers  map[string]tool.Answer
@@ -148,8 +148,8 @@ func TestSamplingPasses(t *testing.T) {
 	require.Equal(t, tool.SampleRequest{System: "be brief", Prompt: "hello?", MaxTokens: 10}, user.sampled)
 }
 
-// TestSamplingThroughTheClientsModel has the model behind a question, as a
-// client of the newest revision is asked for its model's answer.
+// TestSamplingThroughTheClientsModel answers sampling by a question, as a client of the newest revision
+// is asked for its model's answer.
 func TestSamplingThroughTheClientsModel(t *testing.T) {
 	spec := upstream("sdk")
 	spec.Protocol = "2025-11-25"
@@ -167,8 +167,8 @@ func TestSamplingThroughTheClientsModel(t *testing.T) {
 	require.Equal(t, 1, client.Status()[0].Starts)
 }
 
-// TestQuestionsReachNobodyElse has calls of two sessions under way when a
-// server asks that cannot say on whose behalf.
+// TestQuestionsReachNobodyElse has calls of two sessions in progress when a server asks that cannot
+// name its call.
 func TestQuestionsReachNobodyElse(t *testing.T) {
 	spec := upstream("sdk")
 	spec.Protocol = "2025-11-25"
@@ -257,8 +257,7 @@ func TestPagesToVisitAreShownToTheUser(t *testing.T) {
 	})
 }
 
-// A server may refuse a call until the user was at a page; then the call is
-// made again.
+// A server may refuse a call until the user visited a page; then the call is repeated.
 func TestACallWaitsForThePageItRequires(t *testing.T) {
 	register := func(action string) (*tool.Result, error) {
 		spec := upstream("sdk")

@@ -14,9 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// TestToolsAreWaitedFor has a server that is not ready before it is told to be:
-// with patience the first list has its tools, without it comes before them and
-// the change is reported.
+// TestToolsAreWaitedFor has a server that is not ready at first: with patience the first list has its
+// tools; without, it comes earlier and the change is reported.
 func TestToolsAreWaitedFor(t *testing.T) {
 	for name, patience := range map[string]time.Duration{"patient": time.Minute, "impatient": time.Millisecond} {
 		t.Run(name, func(t *testing.T) {

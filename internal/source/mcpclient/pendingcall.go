@@ -22,12 +22,12 @@ const (
 	maxParked = 64
 )
 
-// pendingCall is one call in progress at a server. It outlives its tool.Call when the server asks the user
-// something: Ask ends that call, and the one that brings the answer continues the same pending call.
+// pendingCall is one call in progress at a server. It outlives its tool.Call when the server asks the
+// user: Ask ends that call, and the one with the answer continues the same pending call.
 type pendingCall struct {
 	conn         *conn
 	pendingCalls *pendingCalls
-	id           string // of the tool.Call, over its repetitions
+	id           string // of the tool.Call, the same when repeated
 	token        string // progress token
 	session      string
 	tool         string
@@ -41,7 +41,7 @@ type pendingCall struct {
 	err       error
 
 	mu      sync.Mutex
-	call    *tool.Call // that follows now; nil while parked
+	call    *tool.Call // follows now; nil while parked
 	ctx     context.Context
 	open    *question // to ask first
 	asked   map[string]int
@@ -49,7 +49,6 @@ type pendingCall struct {
 	expiry  *time.Timer
 }
 
-// question is a request of the server to the caller.
 type question struct {
 	ask    func(ctx context.Context, call *tool.Call) (any, error)
 	answer chan any
@@ -90,7 +89,6 @@ func (fs *pendingCalls) resume(name string, call *tool.Call) *pendingCall {
 	return f
 }
 
-// begin sends a call to the server.
 func (fs *pendingCalls) begin(c *conn, name string, call *tool.Call, trace map[string]any) *pendingCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &pendingCall{
@@ -157,8 +155,8 @@ func (f *pendingCall) report(p tool.Progress) {
 	}
 }
 
-// pass asks the caller a question. If the user has to be asked first, the pending call waits for the call with the
-// answer; any other error ends it.
+// pass asks the caller a question. If the user must be asked first, the pending call waits for the answering
+// call; any other error ends it.
 func (f *pendingCall) pass(ctx context.Context, call *tool.Call, q *question) error {
 	answer, err := q.ask(ctx, call)
 	switch {
@@ -213,7 +211,7 @@ func (fs *pendingCalls) abort() {
 	}
 }
 
-// byToken finds the call that progress is of.
+// byToken returns the call with a progress token, or nil.
 func (fs *pendingCalls) byToken(token any) *pendingCall {
 	text, ok := token.(string)
 	if !ok {
@@ -224,9 +222,9 @@ func (fs *pendingCalls) byToken(token any) *pendingCall {
 	return fs.all[text]
 }
 
-// asking finds the call for which the server asks. Up to revision 2025-11-25 a server does not say: it is the only
-// call in progress, or the youngest if all are of one session. Otherwise it is nil, because the question could
-// reach the wrong user.
+// asking returns the call for which the server asks. Up to revision 2025-11-25 a server does not say: it is the
+// only call in progress, or the youngest if all are of one session; else nil, because the question could reach
+// the wrong user.
 func (fs *pendingCalls) asking(ctx context.Context, c *conn) *pendingCall {
 	if f, ok := ctx.Value(pendingCallKey{}).(*pendingCall); ok {
 		return f

@@ -12,14 +12,14 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// rawResults keeps results as the server wrote them: the SDK decodes data into maps and floats, which loses the
-// order of keys and the digits of large numbers. A request with a progress token gets its result here too.
+// rawResults keeps results as the server wrote them: the SDK's decoding loses the order of keys and the digits
+// of large numbers. A request with a progress token finds its result here.
 type rawResults struct {
 	mu      sync.Mutex
 	tokens  map[string]string // request id -> progress token
 	results map[string]json.RawMessage
 	long    map[string]bool // tokens whose answer was too long
-	odd     func(int)       // is told how many entries of a result could not be read
+	odd     func(int)       // gets the number of unreadable entries of a result
 }
 
 func newRawResults(odd func(int)) *rawResults {
@@ -30,7 +30,6 @@ func newRawResults(odd func(int)) *rawResults {
 // kept selects the methods whose results are kept.
 func kept(method string) bool { return method == "tools/call" || method == "tools/list" }
 
-// sent notes a request.
 func (w *rawResults) sent(id jsonrpc.ID, method string, params json.RawMessage) {
 	if !kept(method) {
 		return
@@ -66,7 +65,7 @@ func (w *rawResults) received(id jsonrpc.ID, result json.RawMessage) json.RawMes
 	return result
 }
 
-// tooLong notes that the response to a request was too long, and returns a replacement.
+// tooLong notes that a request's response was too long, and returns a replacement.
 func (w *rawResults) tooLong(id jsonrpc.ID) *jsonrpc.Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +76,7 @@ func (w *rawResults) tooLong(id jsonrpc.ID) *jsonrpc.Response {
 		Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errTooLong.Error()}}
 }
 
-// take removes and returns the result of the request with that token. large is set if it was longer than allowed.
+// take removes and returns the result of the request with that token. large is set if it was too long.
 func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,20 +91,19 @@ func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
 	return result, large
 }
 
-// tooLarge is the error of a call whose answer was too long.
 func (c *conn) tooLarge() *tool.Error {
 	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", c.server.spec.Name,
 		c.server.client.options.MaxMessage).
 		Suggest("Ask for less in one call.").With("server", c.server.spec.Name)
 }
 
-// maxWords and maxWord bound the kept output of a server: lines, and bytes of a line.
+// maxWords and maxWord bound a server's kept output: lines, and bytes of a line.
 const (
 	maxWords = 12
 	maxWord  = 400
 )
 
-// words are the last lines that a server printed.
+// words are a server's last output lines.
 type words struct {
 	mu   sync.Mutex
 	last []string

@@ -30,13 +30,12 @@ type samplingBudget struct {
 	last spending
 }
 
-// spending is its stored form.
 type spending struct {
 	Day   string `json:"day"`
 	Count int    `json:"count"`
 }
 
-// maySample counts one request of a call, unless that would be too many.
+// maySample counts a request of a call, unless that exceeds the limits.
 func (s *server) maySample(f *pendingCall) error {
 	f.mu.Lock()
 	f.samples++
@@ -64,12 +63,12 @@ func (s *server) maySample(f *pendingCall) error {
 	spent.Count++
 	s.spent.last = spent
 	if file != "" {
-		_ = atomicfile.WriteCache(file, tool.MustMarshal(spent)) // in memory it is counted all the same
+		_ = atomicfile.WriteCache(file, tool.MustMarshal(spent)) // on failure it is still counted in memory
 	}
 	return nil
 }
 
-// samplesFile is the file of the count, for the server in that workspace; "" if it is not stored.
+// samplesFile returns the file of the count for the server in that workspace; "" if it is not stored.
 func (s *server) samplesFile() string {
 	if s.client.cache.dir == "" {
 		return ""

@@ -13,12 +13,12 @@ import (
 
 // A server's texts for models and people go through package show. The contents of results do not: those are data.
 const (
-	saidPrompt = 64 << 10 // one message of a prompt
+	saidPrompt = 64 << 10 // a prompt's message
 	saidForm   = 64 << 10
 )
 
-// sanitize cleans the server's texts about itself. Names of tools stay: the server knows them by these, and they
-// are shown as tool.PortableName has them.
+// sanitize cleans the server's texts about itself. Tool names stay: they identify tools at the server, and are
+// shown as tool.PortableName returns them.
 func (l *listing) sanitize() {
 	l.Server, l.Version = show.SanitizeLine(l.Server, show.MostName), show.SanitizeLine(l.Version, show.MostName)
 	l.Protocol, l.Instructions = show.SanitizeLine(l.Protocol, show.MostName), show.Sanitize(l.Instructions, show.MostText)
@@ -36,8 +36,8 @@ func (l *listing) sanitize() {
 	}
 }
 
-// formOf is the schema of a form for a person to fill in. One that cannot be shown exactly is refused: people could
-// not know what they agree to.
+// formOf returns the schema of a form for the user. One that cannot be shown exactly is refused: users could not
+// know what they agree to.
 func formOf(schema any) (json.RawMessage, error) {
 	if schema == nil {
 		return nil, nil
@@ -50,19 +50,19 @@ func formOf(schema any) (json.RawMessage, error) {
 	return said, nil
 }
 
-// budget is how many bytes of a list are still shown.
+// budget is the remaining bytes of a list.
 type budget int
 
-// listBudget is for all prompts or resources of a server, and for one prompt.
+// listBudget bounds a server's prompts or resources, and one prompt.
 const listBudget budget = 256 << 10
 
-// takes reports whether the budget suffices for an entry, and deducts it.
 func (b *budget) takes(entry any) bool {
 	*b -= budget(len(tool.MustMarshal(entry)))
 	return *b >= 0
 }
 
-// seen reports whether a name is shown unchanged. Another cannot be shown: it would name something else.
+// seen reports whether a name is shown unchanged. Others cannot be shown: they would name something
+// else.
 func seen(name string, most int) bool { return show.SanitizeLine(name, most) == name }
 
 // saidResource returns false for a resource whose name cannot be shown.

@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/supervisor"
 )
 
-// A failed server is retried by the next call at once, after further failures in a row only some time later. A call
-// waits for that up to longestWait, and is refused if it would take longer.
+// A failed server is retried by the next call at once, after further failures in a row only after a rest. A
+// call waits up to longestWait for that, else it is refused.
 const (
 	freeFailures = 2
 	firstRest    = 500 * time.Millisecond
@@ -18,10 +18,10 @@ const (
 	longestWait  = 500 * time.Millisecond
 )
 
-// failureKept is how long a listing relies on another process's report that a server cannot be reached.
+// failureKept is how long a listing trusts another process's report that a server cannot be reached.
 const failureKept = time.Minute
 
-// server is one declared server: what is known of it, its connection, and its history.
+// server is one declared server: its tools, connection and history.
 type server struct {
 	client *Client
 	spec   Spec
@@ -29,19 +29,19 @@ type server struct {
 	spent  samplingBudget
 
 	logLimiter logLimiter
-	oauth      *oauth.Server // nil where no login is made
+	oauth      *oauth.Server // nil if no login is made
 
 	supervisor.Supervisor[*conn] // guards what follows
 
-	launched []stamp // of the program when it was started last
+	launched []stamp // of the program started last
 	listing  *listing
-	offered  string      // digest of the tools that were given out last
+	offered  string      // digest of the last offered tools
 	loaded   bool        // from the cache, or tried
-	fresh    bool        // listing is of this very program
-	recent   *tool.Error // of another process, so lately that it still holds
+	fresh    bool        // listing is of this program
+	recent   *tool.Error // of another process, while it counts
 }
 
-// known returns the listing without connecting: ok is set if it is current.
+// known returns the listing without connecting; ok if it is current.
 func (s *server) known() (l *listing, ok bool) {
 	s.Lock()
 	defer s.Unlock()
@@ -57,7 +57,6 @@ func (s *server) known() (l *listing, ok bool) {
 	return s.listing, s.listing != nil && s.fresh
 }
 
-// acquire returns the open connection, opening one if need be.
 func (s *server) acquire(ctx context.Context) (*conn, error) {
 	s.known()
 	return s.Acquire(ctx, s)
@@ -79,7 +78,6 @@ func (s *server) Begin(context.Context) *conn {
 	return l
 }
 
-// run opens the connection, watches it and notes its end.
 func (s *server) run(c *conn) {
 	began := time.Now()
 	found, err := c.open()
@@ -88,7 +86,7 @@ func (s *server) run(c *conn) {
 	s.StartTook = time.Since(began)
 	if err != nil {
 		_, login := err.Details["login"]
-		s.Fail(c, err, !login) // which is over as soon as there is one
+		s.Fail(c, err, !login) // a missing login needs no rest
 		s.Unlock()
 		s.keepFailure(err)
 		close(c.ready)
@@ -104,7 +102,7 @@ func (s *server) run(c *conn) {
 	s.Lost(c)
 }
 
-// Lost implements supervisor.Peer. The first to see the end, a call or the watch, notes it.
+// Lost implements supervisor.Peer. A call or the watch may be the first to see the end.
 func (s *server) Lost(c *conn) { s.ended(c, "ended") }
 
 // ended notes the end of an open connection; when describes the time.
@@ -118,7 +116,7 @@ func (s *server) ended(c *conn, when string) {
 	})
 }
 
-// abandon takes c out of use and ends it. Its other calls fail with it.
+// abandon takes c out of use and ends it, with its other calls.
 func (s *server) abandon(c *conn, err *tool.Error) {
 	c.stopping.Store(true)
 	s.Abandon(c, err)
@@ -126,7 +124,7 @@ func (s *server) abandon(c *conn, err *tool.Error) {
 	c.release()
 }
 
-// Close ends the connection, if there is one, and the process behind it.
+// Close ends the connection, if any, and its process.
 func (s *server) Close() {
 	l := s.Shut()
 	s.calls.abort()
@@ -155,8 +153,7 @@ func (s *server) learn(found *listing) {
 	}
 }
 
-// keepFailure notes in the cache why the server could not be reached, so that a listing can report it without
-// trying.
+// keepFailure caches why the server could not be reached, for listings that do not try.
 func (s *server) keepFailure(err *tool.Error) {
 	if s.isClosed() {
 		return

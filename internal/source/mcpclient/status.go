@@ -23,29 +23,29 @@ const (
 type Status struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	// Server and Version are the server's name and version for itself, if known.
+	// Server and Version are the server's own name and version, if known.
 	Server  string `json:"server,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Protocol is the revision in use. Pinned is set if it is an older one because the server cannot handle the
-	// newest.
+	// Protocol is the revision in use. Pinned reports whether it is an older one because the server cannot
+	// handle the newest.
 	Protocol string `json:"protocol,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
 	// Tools counts the server's tools, before include and exclude.
 	Tools int `json:"tools"`
-	// PID is the process, 0 if there is none.
+	// PID is the process, or 0.
 	PID int `json:"pid,omitempty"`
-	// StartTook is how long connecting took the last time.
+	// StartTook is the duration of the last connecting.
 	StartTook time.Duration `json:"start_took,omitempty"`
-	// Starts and Losses count since the client was made: connection attempts, and unexpected ends.
+	// Starts counts connection attempts since the client was made, Losses unexpected ends.
 	Starts int `json:"starts"`
 	Losses int `json:"losses"`
-	// RetryAt is when a server that failed repeatedly is tried next.
+	// RetryAt is the next attempt for a repeatedly failed server.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 	// LastError is why it could not be reached, or was lost, the last time.
 	LastError *tool.Error `json:"last_error,omitempty"`
 }
 
-// Status returns the status of each server in the order they were added, without connecting.
+// Status returns the servers' status in the order they were added, without connecting.
 func (c *Client) Status() []Status {
 	all := []Status{}
 	for _, s := range c.servers.All() {

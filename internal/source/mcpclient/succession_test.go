@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// lives reports whether there is a process, zombies aside that nobody waits for.
+// lives reports whether a process exists, zombies included.
 func lives(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestASuccessorKeepsTheServersThatAreTheSame(t *testing.T) {
@@ -61,8 +61,7 @@ func TestASuccessorKeepsTheServersThatAreTheSame(t *testing.T) {
 	}
 }
 
-// A call goes on in the server that it began with, whether that is kept or
-// not; a change that does not work is not made.
+// A call continues in the server that it began with, kept or not; a change that fails is not applied.
 func TestACallOutlivesTheClientItCameFrom(t *testing.T) {
 	testneed.NotShort(t, "waits for time limits")
 	for _, kept := range []bool{true, false} {

@@ -22,20 +22,18 @@ const pingWait = 5 * time.Second
 // endWait is how long a failed request waits for the connection to end.
 const endWait = 200 * time.Millisecond
 
-// remoteTool is a tool of an upstream server.
 type remoteTool struct {
 	server     *server
-	name       string // by which the server knows it
+	name       string // at the server
 	definition *tool.Definition
 	declared   *upstreamTool
 	losses     []schema.Loss // of its schemas
 }
 
-// Declared returns the server's own name for the tool, and the tool as the server describes it, before agent.hcl's
-// changes.
+// Declared returns the server's own name for the tool, and the tool as the server describes it.
 func (t *remoteTool) Declared() (string, any) { return t.name, t.declared }
 
-// Warning says which keywords the tool's schemas lose, nil for none.
+// Warning says which keywords the tool's schemas lose, nil if none.
 func (t *remoteTool) Warning() *tool.Error {
 	if len(t.losses) == 0 {
 		return nil
@@ -48,14 +46,14 @@ func (t *remoteTool) Warning() *tool.Error {
 // Definition implements tool.Tool.
 func (t *remoteTool) Definition() *tool.Definition { return t.definition }
 
-// Unavailable returns why a call would fail now, nil if no reason is known.
+// Unavailable returns why a call would fail now, nil if unknown.
 func (t *remoteTool) Unavailable() *tool.Error {
 	t.server.Lock()
 	defer t.server.Unlock()
 	return t.server.LastError
 }
 
-// Call implements tool.Tool. It connects if need be.
+// Call implements tool.Tool. It connects if necessary.
 func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	if _, err := t.server.acquire(ctx); err != nil {
 		return nil, err
@@ -80,7 +78,7 @@ func (s *server) saysElse(then *upstreamTool) bool {
 	return i >= 0 && &s.listing.Tools[i] != then && !bytes.Equal(s.listing.Tools[i].meaning(), then.meaning())
 }
 
-// meaning is the tool in one form, however the server writes it.
+// meaning returns the tool in a form that does not depend on how the server writes it.
 func (t *upstreamTool) meaning() []byte {
 	text := tool.MustMarshal(t)
 	plain, err := exact.Value(text)
@@ -90,7 +88,7 @@ func (t *upstreamTool) meaning() []byte {
 	return tool.MustMarshal(plain)
 }
 
-// call calls a tool of the server, or continues a call that had asked the user something.
+// call calls a tool of the server, or continues a call that asked the user.
 func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.Result, error) {
 	f := s.calls.resume(name, call)
 	if f == nil {
@@ -107,7 +105,7 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.
 	return f.follow(ctx, call)
 }
 
-// roundTrip makes the call on the connection and waits for the result, however often the user is asked meanwhile.
+// roundTrip makes the call and waits for the result, however often the user is asked.
 func (f *pendingCall) roundTrip(ctx context.Context) (*tool.Result, error) {
 	params := &mcp.CallToolParams{Meta: mcp.Meta(f.trace), Name: f.tool, Arguments: f.params}
 	params.SetProgressToken(f.token)
@@ -133,7 +131,6 @@ func (f *pendingCall) roundTrip(ctx context.Context) (*tool.Result, error) {
 	return nil, f.conn.callError(ctx, f.tool, err)
 }
 
-// callError explains why a request failed.
 func (c *conn) callError(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -186,7 +183,7 @@ func (c *conn) checkAlive() {
 	}
 }
 
-// ping makes the cheapest request. The newest revision has no ping.
+// ping makes the cheapest request: the newest revision has no ping.
 func (c *conn) ping(ctx context.Context) error {
 	if about := c.session.InitializeResult(); about != nil && about.ProtocolVersion <= olderProtocol {
 		return c.session.Ping(ctx, nil)

@@ -21,10 +21,9 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// writeWait is how long a write may continue after its caller has given up.
+// writeWait is how long a write may continue after its caller gave up.
 const writeWait = 3 * time.Second
 
-// transport starts the program, or sets up the HTTP client.
 func (c *conn) transport() (mcp.Transport, error) {
 	spec, options := c.server.spec, c.server.client.options
 	if spec.URL != "" {
@@ -42,7 +41,6 @@ func (c *conn) transport() (mcp.Transport, error) {
 	return &lineTransport{conn: c, limit: options.MaxMessage}, nil
 }
 
-// start starts the program.
 func (c *conn) start(spec Spec, options Options) error {
 	if err := spec.Files.Verify(); err != nil {
 		return err
@@ -63,7 +61,7 @@ func (c *conn) start(spec Spec, options Options) error {
 	return err
 }
 
-// program returns the absolute path of a server's program, "" if there is none.
+// program returns the absolute path of a server's program, or "".
 func program(spec Spec) string {
 	path, err := proc.LookPath(spec.Command[0], "")
 	if err != nil {
@@ -79,8 +77,8 @@ func (c *conn) hear(line string) {
 	c.say(slog.LevelInfo, line)
 }
 
-// lineTransport is newline-delimited JSON-RPC to a program. Unlike the SDK's own it survives other output of
-// programs, and a message that is too long fails only the call that it answers.
+// lineTransport is newline-delimited JSON-RPC to a program. Unlike the SDK's own it tolerates other
+// output, and an overlong message fails only the call that it answers.
 type lineTransport struct {
 	conn  *conn
 	limit int
@@ -111,8 +109,7 @@ type lineConn struct {
 // SessionID implements mcp.Connection; a pipe has none.
 func (c *lineConn) SessionID() string { return "" }
 
-// Close implements mcp.Connection. A pending Read ends, and so does the
-// program's input.
+// Close implements mcp.Connection. A pending Read and the program's input end.
 func (c *lineConn) Close() error {
 	if c.Reader.Close() {
 		_ = c.stdin.Close()
@@ -150,7 +147,7 @@ func (c *lineConn) received(message jsonrpc.Message) {
 
 var errTooLong = errors.New("the message is too long")
 
-// tooLong answers a request in place of a response that was too long. Our requests have numbers.
+// tooLong answers a request instead of a response that was too long. Our requests have numbers.
 func (c *lineConn) tooLong(raw json.RawMessage) (jsonrpc.Message, bool) {
 	id, err := rpcid.Of(raw)
 	return c.rawResults.tooLong(id), err == nil && id.IsValid()

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// maxURL bounds the address of a page that a user is asked to visit.
+	// maxURL bounds the URL of a page to visit.
 	maxURL = 4096
 	// visitWait is how long a call waits for the end of a visit before it is repeated anyway: servers need not
 	// report it.
@@ -41,7 +41,7 @@ func (s *server) visit(p *mcp.ElicitParams) (tool.Form, error) {
 			show.Sanitize(p.Message, show.MostMessage))}, nil
 }
 
-// pageOf returns an address that cannot deceive people, and its host name, both in ASCII.
+// pageOf returns a URL that cannot deceive people, and its host name, both in ASCII.
 func pageOf(text string) (page, domain string, err error) {
 	u, err := url.Parse(text)
 	switch {
@@ -67,7 +67,7 @@ func pageOf(text string) (page, domain string, err error) {
 	return u.String(), domain, nil
 }
 
-// required are the pages that a server wants visited before it accepts a call, if err says so.
+// required returns the pages to be visited before the server accepts a call, if err says so.
 func required(err error) []*mcp.ElicitParams {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || refusal.Code != mcp.CodeURLElicitationRequired {
@@ -118,7 +118,6 @@ func (f *pendingCall) visitAll(ctx context.Context, pages []*mcp.ElicitParams) e
 	return nil
 }
 
-// stillRequired is the error of a call that a server refuses although the user has visited its pages.
 func (c *conn) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
 	_, domain, _ := pageOf(pages[0].URL)
 	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", c.server.spec.Name,
@@ -126,14 +125,14 @@ func (c *conn) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
 		Suggest("Call again when the user has done it.").With("server", c.server.spec.Name)
 }
 
-// mostEarly bounds the ends of visits that come before they are expected.
+// mostEarly bounds the unexpected ends of visits.
 const mostEarly = 100
 
 // visits are the pages that users were sent to and that a server may report as done.
 type visits struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{} // by elicitation id
-	early   []string                 // those done that nobody has expected, the newest last
+	early   []string                 // done before expected, newest last
 }
 
 // expect returns a channel that is closed when the visit is done, perhaps already: the server's report can overtake

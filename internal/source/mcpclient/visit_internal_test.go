@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// A server may say that a visit is done before the host knows that it is needed.
+// A server may report a visit as done before the host knows that it is needed.
 func TestAVisitThatIsDoneBeforeItIsExpected(t *testing.T) {
 	var v visits
 	v.done("early")

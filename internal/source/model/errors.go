@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// complaint is the body of a refusal, in the forms that endpoints use.
 type complaint struct {
 	Error json.RawMessage `json:"error"`
 }
@@ -33,7 +32,6 @@ func parseComplaint(body []byte) complaintError {
 	return inner
 }
 
-// refused converts an answer other than a completion to an error.
 func (c *Client) refused(answer *netguard.Response) *tool.Error {
 	status := answer.StatusCode
 	code, suggestion := tool.Unavailable,

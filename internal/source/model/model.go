@@ -28,26 +28,26 @@ const (
 // maxAnswer bounds an endpoint's answer, in bytes.
 const maxAnswer = 8 << 20
 
-// Options are the model and its endpoint. URL and Model are required.
+// Options configures a Client. URL and Model are required.
 type Options struct {
-	// URL is the base of the endpoint, "https://models.example/v1"; requests go to /chat/completions below it. A
-	// literal address or "localhost" may be reached even if not public.
+	// URL is the endpoint's base, "https://models.example/v1"; requests go to /chat/completions below it. A
+	// literal address or "localhost" may be non-public.
 	URL string
-	// Model is the model's name at that endpoint.
+	// Model is the model's name there.
 	Model string
-	// Key is sent as a bearer token. May be empty.
+	// Key is the bearer token. May be empty.
 	Key string
 	// Headers are sent with each request.
 	Headers map[string]string
-	// Private allows the host name in URL a non-public address.
+	// Private lets the host in URL have a non-public address.
 	Private bool
-	// Timeout bounds one question; zero means DefaultTimeout.
+	// Timeout bounds one question. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// MaxTokens bounds answers to questions without their own bound; zero means DefaultMaxTokens.
+	// MaxTokens bounds answers to questions without their own bound. Zero means DefaultMaxTokens.
 	MaxTokens int
 	// TLS configures https; nil means Go's defaults.
 	TLS *tls.Config
-	// Place is the declaration of the model, "agent.hcl:12", for messages.
+	// Place is where the model is declared, "agent.hcl:12", for messages.
 	Place string
 }
 
@@ -59,7 +59,7 @@ type Client struct {
 	http     *netguard.Client
 }
 
-// New returns a client without connecting. The error is invalid_argument for an unusable URL.
+// New returns a client without connecting. The error is invalid_argument for an invalid URL.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
@@ -80,8 +80,7 @@ func New(o Options) (*Client, error) {
 	return &Client{options: o, endpoint: base + "/chat/completions", host: u.Host, http: client}, nil
 }
 
-// guard allows only the host that the operator wrote: no redirect is followed, because it would carry the key and
-// the prompt away.
+// guard allows only the operator's host, without redirects, which would carry the key and the prompt away.
 func guard(o Options, u *url.URL) netguard.Options {
 	limits := netguard.Options{
 		MaxBytes: maxAnswer, Timeout: o.Timeout, HeaderTimeout: o.Timeout, IdleTimeout: o.Timeout,
@@ -100,10 +99,9 @@ func guard(o Options, u *url.URL) netguard.Options {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.Close() }
 
-// Sample asks the model one question. The error is a *tool.Error of code
-// unavailable (no answer, no capacity), permission_denied (the key),
-// not_found (the model or the endpoint), invalid_argument (the question),
-// timeout or cancelled.
+// Sample asks the model one question. The error is a *tool.Error of code unavailable (no answer, no
+// capacity), permission_denied (the key), not_found (the model or the endpoint), invalid_argument (the
+// question), timeout or cancelled.
 func (c *Client) Sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
 	body, err := c.question(request)
 	if err != nil {
@@ -113,7 +111,7 @@ func (c *Client) Sample(ctx context.Context, request tool.SampleRequest) (*tool.
 	if err != nil {
 		return nil, err
 	}
-	// Reasoning models require the newer name of the bound.
+	// Reasoning models require the newer name.
 	if answer.StatusCode == http.StatusBadRequest && parseComplaint(answer.Body).Param == "max_tokens" {
 		body.MaxCompletionTokens, body.MaxTokens = body.MaxTokens, 0
 		if answer, err = c.post(ctx, body); err != nil {
@@ -126,7 +124,6 @@ func (c *Client) Sample(ctx context.Context, request tool.SampleRequest) (*tool.
 	return c.read(answer.Body)
 }
 
-// chat is the body of a request for a chat completion.
 type chat struct {
 	Model               string    `json:"model"`
 	Messages            []message `json:"messages"`
@@ -135,13 +132,12 @@ type chat struct {
 	Stream              bool      `json:"stream"`
 }
 
-// message is one of a chat. Content is a text, or parts.
+// message is a chat message. Content is a text, or parts.
 type message struct {
 	Role    string `json:"role"`
 	Content any    `json:"content"`
 }
 
-// part is a part of a message other than a plain text.
 type part struct {
 	Type  string     `json:"type"`
 	Text  string     `json:"text,omitempty"`
@@ -228,7 +224,7 @@ func (c *Client) post(ctx context.Context, body chat) (*netguard.Response, error
 			"redirects are not followed"))
 }
 
-// place adds to a sentence where the model was declared.
+// place adds the declaration's place to a sentence.
 func (c *Client) place(sentence string) string {
 	if c.options.Place == "" {
 		return sentence + "."
@@ -236,7 +232,6 @@ func (c *Client) place(sentence string) string {
 	return sentence + " (" + c.options.Place + ")."
 }
 
-// completion is the part of an answer that is used.
 type completion struct {
 	Model   string `json:"model"`
 	Choices []struct {

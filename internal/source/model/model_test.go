@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/model"
 )
 
-// endpoint answers every request with handle and gives a client of it.
+// endpoint answers every request with handle and returns a client.
 func endpoint(t *testing.T, handle http.HandlerFunc, o model.Options) *model.Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -133,8 +133,7 @@ func TestTimeoutAndCancellation(t *testing.T) {
 	assert.Equal(t, tool.Cancelled, tool.CodeOf(err))
 }
 
-// A host that is written as an address may be private; a name may only when
-// the operator says so.
+// A host written as an address may be private; a name only if the operator allows it.
 func TestPrivateNames(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"ok"}}]}`)

@@ -1,5 +1,5 @@
-// Package pluginlock finds the programs of a project's plugins, from agent.lock.hcl and the plugins installed for
-// the user, and pins them there.
+// Package pluginlock finds the programs of a project's plugins, from agent.lock.hcl and the user's installed
+// plugins, and pins them.
 package pluginlock
 
 import (
@@ -22,13 +22,13 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
-// Lock is the lock file of a project, together with the user's installed plugins.
+// Lock is a project's lock file with the user's installed plugins.
 type Lock struct {
 	configPath string
 	file       *config.Lock
-	store      *install.Store // nil where the user has no place for one
-	storeless  error          // and why
-	chosen     []string       // sources that got another program
+	store      *install.Store // nil if unavailable
+	storeless  error          // why it is
+	chosen     []string       // sources whose program changed
 }
 
 // For opens the lock of a configuration. Without plugins it reads nothing.
@@ -91,13 +91,13 @@ func (l *Lock) Resolve(c config.Plugin, spec *plugins.Spec) {
 	}
 }
 
-// Installed finds the version of an installed plugin that the project uses. The error is a *tool.Error: not_found
-// if it is not installed, conflict if agent.hcl does not allow the locked version.
+// Installed returns the version of an installed plugin that the project uses. The error is a *tool.Error:
+// not_found if it is not installed, conflict if agent.hcl does not allow the locked version.
 func (l *Lock) Installed(c config.Plugin) (*install.Installed, error) {
 	return l.installed(c, l.file.Find(c.Name))
 }
 
-// installed finds the locked version, or with a nil locked the newest that agent.hcl allows.
+// installed returns the locked version, or if locked is nil the newest that agent.hcl allows.
 func (l *Lock) installed(c config.Plugin, locked *config.LockedPlugin) (*install.Installed, error) {
 	if l.store == nil {
 		why := tool.AsError(l.storeless)
@@ -128,7 +128,7 @@ func (l *Lock) installed(c config.Plugin, locked *config.LockedPlugin) (*install
 	return l.store.Find(c.Source, version)
 }
 
-// Entry returns the lock file's entry for the plugin of that name, or nil.
+// Entry returns the lock file's entry for a plugin, or nil.
 func (l *Lock) Entry(name string) *config.LockedPlugin { return l.file.Find(name) }
 
 // State describes whether a plugin's program is pinned.
@@ -149,12 +149,12 @@ func (l *Lock) Set(name string, found *install.Installed, constraint string) {
 	l.set(name, found, constraint, l.portable(found.From))
 }
 
-// Update pins a new version of a locked plugin, with the origin of the locked one.
+// Update pins a new version of a locked plugin, with the same origin.
 func (l *Lock) Update(name string, found *install.Installed, constraint string) {
 	l.set(name, found, constraint, l.file.Find(name).From)
 }
 
-// set pins an installed plugin. The checksums of other platforms stay if version and origin are still the same.
+// set pins an installed plugin. Other platforms' checksums stay if version and origin are unchanged.
 func (l *Lock) set(name string, found *install.Installed, constraint, from string) config.LockedPlugin {
 	entry := config.LockedPlugin{
 		Name: name, Version: found.Version, Constraint: constraint, From: from, Key: found.Signature.Key,
@@ -171,8 +171,8 @@ func (l *Lock) set(name string, found *install.Installed, constraint, from strin
 	return entry
 }
 
-// Pin pins a plugin's present program. Of an installed plugin, which is returned too, that is the locked version,
-// or the newest that agent.hcl allows if the locked one is missing or not allowed.
+// Pin pins a plugin's present program. For an installed plugin, which is returned too, that is the locked
+// version, or the newest that agent.hcl allows if that is missing or not allowed.
 func (l *Lock) Pin(c config.Plugin) (config.LockedPlugin, *install.Installed, error) {
 	if !c.Installed() {
 		entry, err := l.pinProgram(c)
@@ -188,7 +188,6 @@ func (l *Lock) Pin(c config.Plugin) (config.LockedPlugin, *install.Installed, er
 	return l.set(c.Name, found, c.Version, l.portable(found.From)), found, nil
 }
 
-// pinProgram pins a program that agent.hcl names by its path.
 func (l *Lock) pinProgram(c config.Plugin) (config.LockedPlugin, error) {
 	sum, err := plugins.Checksum(c.Source)
 	if err != nil {
@@ -237,7 +236,7 @@ func (l *Lock) Verify(c config.Plugin) (*install.Signature, error) {
 	return signature, nil
 }
 
-// put locks a plugin's program. The previous one's tools are no longer pinned: the user has chosen another.
+// put locks a plugin's program. If it differs, the old one's tools are unpinned: the user chose another.
 func (l *Lock) put(p config.LockedPlugin) {
 	if old := l.file.Find(p.Name); old == nil || !maps.Equal(old.SHA256, p.SHA256) {
 		l.file.Unpin("plugin " + p.Name)
@@ -246,7 +245,7 @@ func (l *Lock) put(p config.LockedPlugin) {
 	l.file.Set(p)
 }
 
-// Keep removes the entries of plugins that agent.hcl does not declare.
+// Keep removes the entries of undeclared plugins.
 func (l *Lock) Keep(declared []config.Plugin) {
 	for _, old := range slices.Clone(l.file.Plugins) {
 		if !slices.ContainsFunc(declared, func(c config.Plugin) bool { return c.Name == old.Name }) {
@@ -255,18 +254,18 @@ func (l *Lock) Keep(declared []config.Plugin) {
 	}
 }
 
-// Write writes the lock file, if it has changed.
+// Write writes the lock file, if changed.
 func (l *Lock) Write() error {
 	if dir, err := pins.Dir(l.configPath); err == nil {
 		for _, source := range l.chosen {
-			_ = pins.Forget(dir, source) // what is left asks once more than it needs to
+			_ = pins.Forget(dir, source) // a leftover only asks once too often
 		}
 	}
 	return Save(config.LockPath(l.configPath), l.file)
 }
 
-// Save writes a lock file, if it has changed. A symlink is refused: it comes with the repository and may lead to
-// any file of the user's.
+// Save writes a lock file, if changed. A symlink is refused: it comes with the repository and may lead to any
+// file of the user's.
 func Save(path string, lock *config.Lock) error {
 	mode, data := fs.FileMode(0o644), lock.Bytes()
 	if info, err := os.Lstat(path); err == nil {
@@ -286,7 +285,7 @@ func Save(path string, lock *config.Lock) error {
 	return nil
 }
 
-// portable is a plugin's origin for the lock file: a path within the project becomes relative.
+// portable returns a plugin's origin for the lock file: a path within the project becomes relative.
 func (l *Lock) portable(from string) string {
 	dir, err := filepath.Abs(filepath.Dir(l.configPath))
 	if err != nil || isAddress(from) {
@@ -302,7 +301,7 @@ func (l *Lock) portable(from string) string {
 	return absolute
 }
 
-// Origin is the source to install a locked plugin from, the inverse of portable.
+// Origin returns the source to install a locked plugin from, the inverse of portable.
 func (l *Lock) Origin(locked *config.LockedPlugin) string {
 	if isAddress(locked.From) || filepath.IsAbs(locked.From) {
 		return locked.From

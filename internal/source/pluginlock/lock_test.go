@@ -52,7 +52,7 @@ func TestAProgramIsPinned(t *testing.T) {
 	assert.Nil(t, again.Entry("weather"))
 }
 
-// A lock that was made on other machines only keeps the program from running.
+// A lock made only on other platforms prevents the program from running.
 func TestALockWithoutThisPlatformBlocks(t *testing.T) {
 	dir := t.TempDir()
 	text := `plugin "weather" { sha256 = { plan9_mips = "` + plainSum + `" } }`
@@ -84,7 +84,7 @@ func TestAnOriginWithinTheProjectIsRelativeToIt(t *testing.T) {
 	}
 }
 
-// The checksums of other platforms hold for one version alone.
+// The checksums of other platforms are for one version.
 func TestANewVersionDropsOtherPlatforms(t *testing.T) {
 	lock := open(t, t.TempDir())
 	found := &install.Installed{Manifest: install.Manifest{Version: "1.0.0", SHA256: plainSum,

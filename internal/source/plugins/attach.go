@@ -11,19 +11,18 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Limits of a plugin under a debugger, which stops at breakpoints.
+// Limits of a plugin in a debugger, which stops at breakpoints.
 const (
 	attachedStartTimeout = 10 * time.Minute
 	attachedCallTimeout  = 24 * time.Hour
 )
 
-// attachment returns where the plugin already runs, if it does.
+// attachment returns the address of the plugin if it already runs.
 func (p *plugin) attachment() (Attachment, bool) {
 	a, ok := p.manager.options.Attach[p.spec.Name]
 	return a, ok
 }
 
-// attach connects to a plugin that already runs.
 func (in *instance) attach(ctx context.Context, at Attachment) error {
 	options := append(dialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	conn, err := grpc.NewClient("unix:"+at.Socket, options...)
@@ -45,7 +44,7 @@ func (in *instance) attach(ctx context.Context, at Attachment) error {
 	return in.introduce(ctx)
 }
 
-// connected waits for a first connection and gives up when refused.
+// connected waits for a first connection; a refusal is an error.
 func connected(ctx context.Context, conn *grpc.ClientConn) error {
 	conn.Connect()
 	for {
@@ -59,7 +58,7 @@ func connected(ctx context.Context, conn *grpc.ClientConn) error {
 	}
 }
 
-// watch treats the end of the connection as the end of the process.
+// watch treats the connection's end as the process's end.
 func (in *instance) watch(conn *grpc.ClientConn) {
 	for state := conn.GetState(); state == connectivity.Ready; state = conn.GetState() {
 		conn.WaitForStateChange(context.Background(), state)

@@ -19,10 +19,10 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// benchText is what goes there and back: 1 KiB.
+// benchText is the payload: 1 KiB.
 var benchText = strings.Repeat("0123456789abcdef", 64)
 
-// BenchmarkCall is a call of a plugin's tool, beside BenchmarkBareEcho.
+// BenchmarkCall calls a plugin's tool; compare BenchmarkBareEcho.
 func BenchmarkCall(b *testing.B) {
 	m, echo := benchTool(b)
 	defer m.Close()
@@ -77,7 +77,7 @@ func benchPlugin() sdk.Plugin {
 		})}}
 }
 
-// BenchmarkBareEcho is one unary gRPC call over a bare go-plugin connection.
+// BenchmarkBareEcho makes a unary gRPC call over a bare go-plugin connection.
 func BenchmarkBareEcho(b *testing.B) {
 	client, conn := bareClient(b)
 	defer client.Kill()
@@ -135,7 +135,7 @@ func (*barePlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 	return nil
 }
 
-// BenchmarkLargeResult is a call whose result is 1 MiB.
+// BenchmarkLargeResult makes a call with a result of 1 MiB.
 func BenchmarkLargeResult(b *testing.B) {
 	m, echo := benchTool(b)
 	defer m.Close()
@@ -187,7 +187,7 @@ func addTwenty(b *testing.B, m *plugins.Manager, program string) {
 	}
 }
 
-// BenchmarkStart is a plugin's start up to the result of its first call.
+// BenchmarkStart starts a plugin and makes its first call.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		m, echo := benchTool(b)
@@ -201,7 +201,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkBareStart is the same with nothing but go-plugin.
+// BenchmarkBareStart does the same with only go-plugin.
 func BenchmarkBareStart(b *testing.B) {
 	for b.Loop() {
 		client, conn := bareClient(b)
@@ -216,7 +216,6 @@ func BenchmarkBareStart(b *testing.B) {
 	}
 }
 
-// resident is the memory that a process has, in MiB.
 func resident(b *testing.B, pid int) float64 {
 	b.Helper()
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")

@@ -16,17 +16,16 @@ import (
 	"github.com/toolhost/toolhost/internal/run/reexec"
 )
 
-// binary is a plugin's program, open, so that what is verified is what runs.
+// binary is a plugin's program, kept open so that the verified file is the one that runs.
 type binary struct {
 	path     string
 	file     *os.File // nil for the host's own program
 	identity identity
-	sha256   string // empty while nobody needed it
+	sha256   string // empty until needed
 	pinned   bool
 	self     bool
 }
 
-// openBinary opens the plugin's program and verifies the spec's checksum.
 func (p *plugin) openBinary() (*binary, error) {
 	if p.spec.Shipped {
 		return p.hostBinary()
@@ -90,7 +89,6 @@ func unreadable(spec Spec, err error) *tool.Error {
 		Suggest("Check the source of the plugin block: it names the plugin's program.")
 }
 
-// verify checks the open file's checksum.
 func (b *binary) verify(spec Spec) error {
 	if err := b.hash(); err != nil {
 		return unreadable(spec, err)
@@ -105,7 +103,6 @@ func (b *binary) verify(spec Spec) error {
 		With("path", b.path)
 }
 
-// hash computes the checksum unless it is known.
 func (b *binary) hash() error {
 	if b.sha256 != "" || b.file == nil {
 		return nil
@@ -118,8 +115,8 @@ func (b *binary) hash() error {
 	return nil
 }
 
-// verifiedPath leads to the open file even if the name leads elsewhere by now. A script is run by its name, since
-// its interpreter opens it again.
+// verifiedPath returns a path to the open file even if its name now leads elsewhere. A script is run by its name,
+// since its interpreter opens it again.
 func (b *binary) verifiedPath() string {
 	switch {
 	case runtime.GOOS != "linux":
@@ -138,7 +135,7 @@ func (b *binary) isScript() bool {
 	return string(start[:n]) == "#!"
 }
 
-// unchanged fails if the program was written to, or its name given to another file, since it was verified.
+// unchanged fails if the program was written to, or replaced, since it was verified.
 func (b *binary) unchanged() error {
 	if !b.pinned {
 		return nil

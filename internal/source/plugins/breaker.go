@@ -7,8 +7,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// A failed plugin is restarted by the next call at once, after further failures in a row only some time later. A
-// call waits for that up to maxBackoffWait, and is refused if it would take longer.
+// A failed plugin is restarted by the next call at once, after further failures in a row only after a rest. A
+// call waits up to maxBackoffWait for that, else it is refused.
 const (
 	freeFailures   = 1
 	firstBackoff   = 100 * time.Millisecond
@@ -16,7 +16,7 @@ const (
 	maxBackoffWait = 500 * time.Millisecond
 )
 
-// programIdentity identifies a state of the plugin's program; it is zero if unknown.
+// programIdentity identifies the state of the plugin's program; zero if unknown.
 func (p *plugin) programIdentity() identity {
 	if p.spec.Shipped {
 		return identity{}
@@ -28,7 +28,7 @@ func (p *plugin) programIdentity() identity {
 	return identityOf(info)
 }
 
-// Resting is the error of a call that comes too early. The lock is held.
+// Resting returns the error of a call during the rest. Must be called with the lock held.
 func (p *plugin) Resting(wait time.Duration) *tool.Error {
 	e := tool.Errorf(tool.Unavailable,
 		"plugin %s failed %d times in a row; retrying in %s; the last failure: %s",

@@ -16,19 +16,18 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// cacheFormat is raised when the meaning of cacheEntry changes.
+// cacheFormat must be raised when the meaning of cacheEntry changes.
 const cacheFormat = 1
 
-// settleTime is how old a file's last change must be when hashed, for a later change to be sure to show in its
-// times.
+// settleTime is the least age of a file's last change, when hashed, for a later change to show in its times.
 const settleTime = 50 * time.Millisecond
 
-// schemaCache keeps plugins' descriptions, one file for each program and configuration.
+// schemaCache caches plugins' descriptions, one file for each program and configuration.
 type schemaCache struct {
-	dir string // empty keeps nothing
+	dir string // empty means no cache
 }
 
-// cacheEntry is the description of a plugin's program under one configuration.
+// cacheEntry describes a plugin's program under one configuration.
 type cacheEntry struct {
 	Format      int                       `json:"format"`
 	Protocol    int                       `json:"protocol"`
@@ -38,8 +37,8 @@ type cacheEntry struct {
 	Description *pluginclient.Description `json:"description"`
 }
 
-// matches reports whether a file of that identity has the checksum of e, as far as the system can tell; it is certain
-// if the identity is strong.
+// matches reports whether a file of that identity has e's checksum, as far as the system can tell; it is certain if
+// the identity is strong.
 func (e *cacheEntry) matches(id identity) bool {
 	return e.Identity == id && id.changed() < e.HashedAt-int64(settleTime)
 }
@@ -52,7 +51,6 @@ func keyOf(spec *Spec) cacheKey {
 	return cacheKey(sum[:16])
 }
 
-// path is the file of an entry.
 func (c *schemaCache) path(key cacheKey) string {
 	return filepath.Join(c.dir, hex.EncodeToString(key[:])+".json")
 }
@@ -66,7 +64,6 @@ func absolute(path string) string {
 	return path
 }
 
-// load returns the entry for spec, nil if it cannot be read.
 func (c *schemaCache) load(spec *Spec) *cacheEntry {
 	if c.dir == "" {
 		return nil
@@ -98,7 +95,7 @@ func (c *schemaCache) store(spec *Spec, b *binary, d *pluginclient.Description) 
 	defer file.Close()
 	id, err := identify(file)
 	if err != nil || id != b.identity {
-		return err // replaced since it was started: what d says is of the old one
+		return err // replaced since its start: d describes the old one
 	}
 	hashed := &binary{path: b.path, file: file, identity: id, sha256: b.sha256}
 	now := time.Now()
@@ -113,7 +110,7 @@ func (c *schemaCache) write(spec *Spec, e *cacheEntry) error {
 	return atomicfile.WriteCache(c.path(keyOf(spec)), tool.MustMarshal(e))
 }
 
-// readOwn reads a file of the cache. One that others could have written is rejected: it would vouch for a program.
+// readOwn reads a cache file. One that others could have written is rejected: it would vouch for a program.
 func readOwn(path string) ([]byte, error) {
 	info, err := os.Stat(path) // before opening: a FIFO would block
 	if err != nil {
@@ -138,7 +135,7 @@ func readOwn(path string) ([]byte, error) {
 	return data, err
 }
 
-// current returns the entry for spec if it is of the present program, as far as can be told without reading that.
+// current returns the entry for spec; ok if it matches the present program, as far as known without reading it.
 func (c *schemaCache) current(spec *Spec) (e *cacheEntry, ok bool) {
 	e = c.load(spec)
 	if e == nil {
@@ -151,12 +148,12 @@ func (c *schemaCache) current(spec *Spec) (e *cacheEntry, ok bool) {
 	return e, e.permitted(spec)
 }
 
-// permitted reports whether the program of e is the one of spec.
+// permitted reports whether spec allows e's program.
 func (e *cacheEntry) permitted(spec *Spec) bool {
 	return spec.SHA256 == "" || strings.EqualFold(spec.SHA256, e.SHA256)
 }
 
-// fresh is current for a program that may have new times and the same content: it stays known.
+// fresh is current, but also recognizes a program with new times and the same content.
 func (c *schemaCache) fresh(spec *Spec) (e *cacheEntry, ok bool) {
 	e, ok = c.current(spec)
 	if e == nil || ok || !e.permitted(spec) {

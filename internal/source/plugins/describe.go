@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// Inspect starts a program that is not declared, without configuration, and returns its description. The error is a
+// Inspect starts an undeclared program, without configuration, and returns its description. The error is a
 // *tool.Error.
 func (m *Manager) Inspect(ctx context.Context, program string) (*Description, error) {
 	spec := Spec{Name: strings.TrimPrefix(filepath.Base(program), "toolhost-plugin-"), Path: program}
@@ -123,7 +123,6 @@ func validName(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
-// learn stores the description of a started plugin.
 func (p *plugin) learn(d *pluginclient.Description, b *binary) {
 	p.Lock()
 	p.description = d

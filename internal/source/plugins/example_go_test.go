@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestGoExample builds examples/plugin-go as an author would, in a module of
-// its own somewhere else, and calls its tool.
+// TestGoExample builds examples/plugin-go as an author would, in a module elsewhere, and calls its
+// tool.
 func TestGoExample(t *testing.T) {
 	testneed.NotShort(t, "builds a plugin")
 	root, err := filepath.Abs("../../..")
@@ -25,7 +25,7 @@ func TestGoExample(t *testing.T) {
 	for _, name := range []string{"main.go", "main_test.go", "go.mod", "go.sum"} {
 		data, err := os.ReadFile(filepath.Join(root, "examples", "plugin-go", name))
 		require.NoError(t, err)
-		if name == "go.sum" { // what the checkout requires by now
+		if name == "go.sum" { // the checkout's present requirements
 			own, err := os.ReadFile(filepath.Join(root, "go.sum"))
 			require.NoError(t, err)
 			data = append(data, own...)
@@ -57,8 +57,7 @@ func TestGoExample(t *testing.T) {
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
 }
 
-// The example in Node has the protocol as a file of its own, so that it can be
-// copied elsewhere.
+// The example in Node has its own copy of the protocol, so that it can be copied elsewhere.
 func TestNodeExampleHasTheProtocolOfToday(t *testing.T) {
 	ours, err := os.ReadFile("../../../plugins/proto/toolhost/plugin/v1/plugin.proto")
 	require.NoError(t, err)

@@ -22,16 +22,15 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
 
-// fault is one of the plugins of testdata/faults, and what the host has to make
-// of it.
+// fault is a plugin of testdata/faults, and the host's reaction.
 type fault struct {
 	name string
-	// start is whether it cannot be started at all.
+	// start: it cannot be started.
 	start bool
-	// code and says are the error of a call; no code means a result.
+	// code and says are a call's error; "" means a result.
 	code tool.Code
 	says string
-	// survives is whether the process is the same afterwards.
+	// survives: the process stays.
 	survives bool
 }
 
@@ -61,7 +60,7 @@ func faults() []fault {
 	}
 }
 
-// declare adds the plugin with the fault under a name. What it leaves behind is leaked.
+// declare adds the plugin with the fault under a name. leaked marks the processes it leaves.
 func (f *fixture) declare(t *testing.T, program, name string, c fault, leaked testproc.Sleeper) {
 	t.Helper()
 	spec := plugins.Spec{Name: name, Path: program, Args: []string{c.name}, StartTimeout: time.Minute,
@@ -72,17 +71,16 @@ func (f *fixture) declare(t *testing.T, program, name string, c fault, leaked te
 	require.NoError(t, f.Add(spec))
 }
 
-// begun is the file by which a call that is to time out says that it has begun.
+// begun returns the file that a call creates when it begins, before it times out.
 func (f *fixture) begun(name string) string { return filepath.Join(f.options.CacheDir, name+".begun") }
 
-// provoke calls the tool that goes wrong.
 func (f *fixture) provoke(t *testing.T, name string, c fault) (*tool.Result, error) {
 	ctx := t.Context()
 	tools, err := f.Source(name).Tools(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if c.code == tool.Timeout { // its time is for the call, not for the start
+	if c.code == tool.Timeout { // for the call, not the start
 		if r, err := callNamed(ctx, tools, "ok"); err != nil {
 			return r, err
 		}
@@ -101,8 +99,7 @@ func quick(o *plugins.Options) {
 	o.CancelGrace, o.MaxBackoff = 100*time.Millisecond, time.Millisecond
 }
 
-// Each fault gives its error, which names the plugin and the cause, and harms
-// no other plugin.
+// Each fault gives its error, which names the plugin and the cause, and harms no other plugin.
 func TestEveryFaultHasItsAnswer(t *testing.T) {
 	testneed.NotShort(t, "makes random faults for seconds")
 	program := buildProgram(t, "faults")
@@ -126,7 +123,7 @@ func TestEveryFaultHasItsAnswer(t *testing.T) {
 			assert.Equal(t, c.survives, s.State == plugins.Running, s.State)
 			assert.Equal(t, !c.survives, s.LastError != nil)
 			assert.Equal(t, !c.start && !c.survives, s.Crashes > 0)
-			if !c.start { // it is started again where it died
+			if !c.start { // restarted where it died
 				r, err := f.tools(t, c.name)["ok"].Call(t.Context(), &tool.Call{Tool: "ok", Params: []byte("{}")})
 				assert.Equal(t, "fine", text(t, r, err))
 			}
@@ -140,8 +137,7 @@ func TestEveryFaultHasItsAnswer(t *testing.T) {
 	leaked.Gone(t)
 }
 
-// After faults in any order the host still answers, and nothing is left: no
-// process, no goroutine, no file.
+// After faults in any order the host still answers, and no process, goroutine or file is left.
 func TestRandomFaults(t *testing.T) {
 	testneed.NotShort(t, "makes random faults for seconds")
 	linuxOnly(t)
@@ -157,7 +153,7 @@ func TestRandomFaults(t *testing.T) {
 
 	leaked := testproc.Sleep(t)
 	f := newFixture(t, quick, func(o *plugins.Options) { o.Dir = dir })
-	const workers = 6 // most faults are waiting
+	const workers = 6 // most faults wait
 	var running sync.WaitGroup
 	for w := range workers {
 		for _, c := range faults() {
@@ -174,7 +170,7 @@ func TestRandomFaults(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// suffer provokes faults at random, and sees that the host answers in between.
+// suffer provokes random faults, and checks that the host answers in between.
 func (f *fixture) suffer(t *testing.T, seed uint64, worker, rounds int) {
 	random, all := rand.New(rand.NewPCG(seed, uint64(worker))), faults()
 	for i := range rounds {

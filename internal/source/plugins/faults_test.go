@@ -269,7 +269,7 @@ func TestMessagesUpTo64MiB(t *testing.T) {
 	testneed.NotShort(t, "sends messages of many megabytes")
 	f := newFixture(t)
 	tools := f.add(t, testPlugin(t, "faulty"))
-	const large = 20 << 20 // gRPC by itself refuses more than 4 MiB
+	const large = 20 << 20 // gRPC's default limit is 4 MiB
 	r, err := do(t.Context(), tools["do"], "size", strings.Repeat("x", large))
 	assert.Equal(t, strconv.Itoa(large), text(t, r, err))
 	r, err = do(t.Context(), tools["do"], "big", strconv.Itoa(large))

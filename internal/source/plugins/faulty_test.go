@@ -20,12 +20,10 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// stall does nothing for longer than a test waits. Go ends a program that waits
-// for nothing at all.
+// stall sleeps longer than a test waits. Go ends a program in which all goroutines are blocked.
 func stall() { time.Sleep(time.Hour) }
 
-// servePlugin is the main function of the test plugins. Most are wrong in one
-// way.
+// servePlugin is the main function of the test plugins. Most have one fault.
 func servePlugin(kind string) {
 	switch kind {
 	case "faulty":
@@ -41,7 +39,7 @@ func servePlugin(kind string) {
 	case "greedy":
 		sdk.Serve(sdk.Plugin{Name: "greedy", Tools: []sdk.Tool{
 			asking("fetch", "fetched", sdk.FileRead, sdk.Network), asking("look", "looked", sdk.FileRead)}})
-	case "deaf": // does not notice the end of its standard input
+	case "deaf": // ignores the end of its standard input
 		os.Stdin, _ = os.Open(os.DevNull)
 		sdk.Serve(faultyPlugin())
 	case "exits":
@@ -60,7 +58,7 @@ func servePlugin(kind string) {
 		stall()
 	case "elsewhere":
 		dir := os.Getenv("TEST_ELSEWHERE")
-		_ = os.Chdir(dir) // whose name may be too long for a socket
+		_ = os.Chdir(dir) // its name may be too long for a socket
 		l, _ := net.Listen("unix", "s")
 		fmt.Printf("1|1|unix|%s/s|grpc|\n", dir)
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -89,7 +87,6 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// brokenDefinition panics when it is asked what it is.
 type brokenDefinition struct{}
 
 func (brokenDefinition) Definition() *sdk.Definition { panic("no definition today") }
@@ -123,7 +120,6 @@ func echo(what string) sdk.Tool {
 		func(context.Context, *sdk.Call, struct{}) (string, error) { return what, nil })
 }
 
-// servicesPlugin uses two services and declares one.
 func servicesPlugin() sdk.Plugin {
 	free := func(name string, fn func(context.Context, *sdk.Call, struct{}) (string, error)) sdk.Tool {
 		return sdk.Func(sdk.Definition{Name: name, Description: "Uses a service. Returns: text.", Risk: sdk.ReadOnly},
@@ -160,7 +156,7 @@ type doInput struct {
 	Arg  string `json:"arg,omitempty"`
 }
 
-// faultyPlugin has one tool that does what it is told, good or bad.
+// faultyPlugin has a tool that does as requested, good or bad.
 func faultyPlugin() sdk.Plugin {
 	return sdk.Plugin{Name: "faulty", Version: "1.2.3", Tools: []sdk.Tool{doTool{}, echo("hello")}}
 }
@@ -272,12 +268,12 @@ func (doTool) Call(ctx context.Context, call *sdk.Call) (*sdk.Result, error) {
 	return nil, tool.Errorf(tool.InvalidArgument, "cannot do %q", in.What)
 }
 
-// What the plugin was started with, whatever the SDK makes of os.Stdout. A file
-// that nobody keeps is closed by the garbage collector, and its number with it.
+// The plugin's original streams, whatever the SDK makes of os.Stdout. The garbage collector closes
+// unreferenced files, with their descriptors.
 var realStdout, realStderr = os.NewFile(1, "stdout"), os.NewFile(2, "stderr")
 
-// startChildren starts one child in the group and one that hides in a session
-// of its own, both with the plugin's pipes open.
+// startChildren starts a child in the group and one in a session of its own, both with the plugin's
+// pipes open.
 func startChildren(number string) (*sdk.Result, error) {
 	var pids []string
 	for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {

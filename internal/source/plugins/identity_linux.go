@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// identity identifies a state of a file without reading it. The change time cannot be set by the file's owner.
+// identity identifies a file's state without reading it. The file's owner cannot set the change time.
 type identity struct {
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
@@ -33,5 +33,5 @@ func identityOf(info os.FileInfo) identity {
 // strong reports whether equal identities mean equal content.
 func (id identity) strong() bool { return id.CTime != 0 }
 
-// changed is the latest time in id.
+// changed returns the latest time in id.
 func (id identity) changed() int64 { return max(id.MTime, id.CTime) }

@@ -4,7 +4,7 @@ package plugins
 
 import "os"
 
-// identity identifies a state of a file as far as size and modification time do.
+// identity identifies a file's state by size and modification time.
 type identity struct {
 	Size  int64 `json:"size"`
 	MTime int64 `json:"mtime"` // nanoseconds since 1970

@@ -23,8 +23,8 @@ func TestIdlePluginIsEndedAndStartsAgain(t *testing.T) {
 	tools := f.add(t, spec)
 	pid := 0
 
-	// A call that takes longer than the idle timeout is not idleness. On a busy machine
-	// the process may be idle for that long between two calls.
+	// A call that takes longer than the idle timeout is not idleness. On a busy machine the process may
+	// be idle for that long between two calls.
 	eventually(t, "it outlasts a call", func() bool {
 		pid = pidOf(t, tools["do"])
 		r, err := do(t.Context(), tools["do"], "sleep", "500ms")
@@ -41,7 +41,7 @@ func TestIdlePluginIsEndedAndStartsAgain(t *testing.T) {
 	assert.Nil(t, s.LastError)
 }
 
-// Calls come just when the process is being ended.
+// Calls arrive while the process is being ended.
 func TestIdleEndRacesWithCalls(t *testing.T) {
 	testneed.NotShort(t, "starts many plugins")
 	f := newFixture(t)
@@ -75,7 +75,7 @@ func TestToolThatAsksForMoreThanItWasGranted(t *testing.T) {
 	assert.True(t, strings.HasPrefix(text(t, r, err), "fetched"))
 }
 
-// What a plugin prints is handed on, without secrets.
+// A plugin's output is passed on without secrets.
 func TestWhatAPluginSays(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "plugin")
 	testfile.Program(t, program, "#!/bin/sh\necho hello secret >&2\nexit 4\n")

@@ -11,10 +11,10 @@ import (
 // ownTools are the tools of a plugin without a process: the host calls them itself.
 type ownTools struct {
 	mu    sync.Mutex
-	tools map[string]tool.Tool // nil until the plugin is configured
+	tools map[string]tool.Tool // nil until configured
 }
 
-// inProcess reports whether the plugin's tools are called in this process. An attached plugin always has its own.
+// inProcess reports whether the plugin's tools run in this process. An attached plugin always has its own.
 func (p *plugin) inProcess() bool {
 	_, attached := p.attachment()
 	return p.spec.InProcess && !attached

@@ -18,18 +18,18 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// shutdownGrace is how long a plugin has to end when asked politely, before its runner ends it.
+// shutdownGrace is how long a plugin has to end when asked, before its runner ends it.
 const shutdownGrace = time.Second
 
-// instance is one process of a plugin. It is started once, since a go-plugin client is.
+// instance is one process of a plugin. Like its go-plugin client it is started once.
 type instance struct {
 	plugin *plugin
 	runner *guardedRunner
 	gp     *goplugin.Client
 	client *pluginclient.Client
-	conn   *grpc.ClientConn // of a plugin that was attached to, else nil
+	conn   *grpc.ClientConn // of an attached plugin, else nil
 
-	ready    chan struct{} // closed when the start has succeeded or failed
+	ready    chan struct{} // closed when the start succeeded or failed
 	failure  *tool.Error   // of the start; set before ready is closed
 	readyAt  time.Time
 	stopping atomic.Bool
@@ -41,7 +41,7 @@ type instance struct {
 // Ready implements supervisor.Attempt, as Failure and Gone do.
 func (in *instance) Ready() <-chan struct{} { return in.ready }
 
-// Failure is why the start failed.
+// Failure returns why the start failed.
 func (in *instance) Failure() *tool.Error { return in.failure }
 
 func (in *instance) isReady() bool {
@@ -63,7 +63,7 @@ func (in *instance) Gone() bool {
 	}
 }
 
-// start starts the process and makes its tools callable. After an error nothing of it is left.
+// start starts the process and makes its tools callable. After an error nothing is left of it.
 func (in *instance) start() *tool.Error {
 	timeout := in.plugin.spec.StartTimeout
 	if timeout <= 0 {
@@ -128,7 +128,7 @@ func (in *instance) clientConfig(dir string, timeout time.Duration) *goplugin.Cl
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc:       in.runner.adopt,
 		SkipHostEnv:      true,
-		// Longer than ours, so that our watchdog ends a slow start with its message.
+		// Longer, so that our watchdog ends a slow start with its message.
 		StartTimeout:     2 * timeout,
 		Logger:           hclog.NewNullLogger(),
 		SyncStdout:       in.runner.lines("stdout"),
@@ -151,7 +151,7 @@ func dialOptions() []grpc.DialOption {
 	}
 }
 
-// dispenser makes the client of one version of the protocol.
+// dispenser makes the client for one protocol version.
 type dispenser struct {
 	goplugin.NetRPCUnsupportedPlugin
 	version int
@@ -210,7 +210,7 @@ func (in *instance) introduce(ctx context.Context) error {
 	return nil
 }
 
-// startError explains why the start failed. What the runner saw comes before the texts of go-plugin.
+// startError explains why the start failed. What the runner saw precedes go-plugin's texts.
 func (in *instance) startError(err error, timeout time.Duration) *tool.Error {
 	r := in.runner
 	var told *tool.Error
@@ -266,14 +266,13 @@ func (in *instance) explain(code tool.Code, message, next string) *tool.Error {
 	return e
 }
 
-// crashError is the error of a plugin that ended unexpectedly.
 func (in *instance) crashError(when string) *tool.Error {
 	return in.explain(tool.Unavailable,
 		fmt.Sprintf("plugin %s %s: %s", in.plugin.spec.Name, when, in.runner.exitStatus()),
 		"The next call starts the plugin again. Whether this call had an effect is not known: look before repeating it.")
 }
 
-// stop ends the process, first politely, and frees its resources. A start in progress is cut short.
+// stop ends the process, first politely, and frees its resources. A start in progress is aborted.
 func (in *instance) stop() {
 	in.stopping.Store(true)
 	if !in.isReady() {
@@ -283,8 +282,8 @@ func (in *instance) stop() {
 	in.release()
 }
 
-// release lets go-plugin end the process and clean up. go-plugin waits without a limit, so the runner ends the
-// process if that takes too long. It is called when the start is over.
+// release lets go-plugin end the process and clean up. go-plugin waits without a limit, so the runner ends a
+// slow process. It must be called after the start.
 func (in *instance) release() {
 	in.freed.Do(func() {
 		late := time.AfterFunc(shutdownGrace, in.runner.stop)
@@ -306,18 +305,17 @@ func (p *plugin) isClosed() bool {
 	return p.IsClosed
 }
 
-// The events of a plugin's process, for Options.Life. The quoted names are those of an event's details.
+// Events of a plugin's process, for Options.Life. Quoted names are an event's details.
 const (
-	// LifeStarted: the process runs and can be called; "pid", "took_ms",
-	// "version".
+	// LifeStarted: the process can be called; "pid", "took_ms", "version".
 	LifeStarted = "plugin_started"
 	// LifeFailed: the process did not start; "error".
 	LifeFailed = "plugin_start_failed"
 	// LifeCrashed: the process ended by itself; "status".
 	LifeCrashed = "plugin_crashed"
-	// LifeEnded: the process was ended because it did not answer; "pid", "error".
+	// LifeEnded: the process was ended because it hung; "pid", "error".
 	LifeEnded = "plugin_unresponsive"
-	// LifeStopped: the process was ended because it is no longer needed; "idle" if unused for long.
+	// LifeStopped: the process was ended as no longer needed; "idle" if unused for long.
 	LifeStopped = "plugin_stopped"
 )
 
@@ -325,7 +323,7 @@ const (
 type lifeLog struct {
 	ctx    context.Context
 	plugin string
-	report func(ctx context.Context, plugin, event string, details map[string]any) // nil for nobody
+	report func(ctx context.Context, plugin, event string, details map[string]any) // may be nil
 }
 
 func (p *plugin) lifeLog(ctx context.Context) lifeLog {
@@ -338,7 +336,7 @@ func (l lifeLog) event(name string, details map[string]any) {
 	}
 }
 
-// reportStart reports whether the process started, before waiting calls continue.
+// reportStart reports the start before waiting calls continue.
 func (in *instance) reportStart(took time.Duration) {
 	if in.failure != nil {
 		in.life.event(LifeFailed, map[string]any{"error": in.failure.Message})

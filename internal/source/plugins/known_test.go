@@ -15,8 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// knownPlugins makes programs of which a cache in the same directory knows what
-// tools they have.
+// knownPlugins makes programs whose tools are cached in the same directory.
 func knownPlugins(t testing.TB, count int) (Options, []Spec) {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +34,6 @@ func knownPlugins(t testing.TB, count int) (Options, []Spec) {
 	return options, specs
 }
 
-// learnTool keeps what a program could have said of itself.
 func learnTool(t testing.TB, m *Manager, spec *Spec) {
 	t.Helper()
 	b, err := openProgram(*spec)
@@ -50,7 +48,7 @@ func learnTool(t testing.TB, m *Manager, spec *Spec) {
 	}))
 }
 
-// known tells which of the plugins are known to a new manager.
+// known returns which plugins a new manager knows.
 func known(t testing.TB, options Options, specs []Spec) []bool {
 	t.Helper()
 	m := NewManager(options)
@@ -80,7 +78,7 @@ func TestKnownTools(t *testing.T) {
 	specs[2].SHA256 = "00" + sum[2:]
 	specs[3].Args = []string{"--other"}
 	require.NoError(t, os.WriteFile(specs[4].Path, []byte("another"), 0o755))
-	require.NoError(t, os.Rename(specs[4].Path, specs[5].Path)) // leaves 4 without a program
+	require.NoError(t, os.Rename(specs[4].Path, specs[5].Path)) // removes program 4
 	require.NoError(t, os.Chmod(specs[6].Path, 0o700))
 	options.Attach = map[string]Attachment{"p7": {Socket: "/nowhere"}}
 	assert.Equal(t, []bool{true, true, false, false, false, false, false, false}, known(t, options, specs),
@@ -106,7 +104,7 @@ func TestEntryThatCannotBeBelieved(t *testing.T) {
 	assert.Equal(t, []bool{false}, known(t, options, specs))
 }
 
-// BenchmarkKnownTools lists the tools of fifty plugins that are known.
+// BenchmarkKnownTools lists the tools of fifty known plugins.
 func BenchmarkKnownTools(b *testing.B) {
 	options, specs := knownPlugins(b, 50)
 	b.ReportAllocs()

@@ -15,7 +15,7 @@ import (
 
 type lifeKey struct{}
 
-// lives notes what is told about plugins.
+// lives collects Life events.
 type lives struct {
 	mu    sync.Mutex
 	names []string
@@ -70,7 +70,6 @@ func TestLifeIsTold(t *testing.T) {
 	assert.Contains(t, l.last["error"], "cannot find my data")
 }
 
-// addBroken declares a plugin that does not start.
 func (f *fixture) addBroken(t *testing.T, spec plugins.Spec) {
 	t.Helper()
 	assert.NoError(t, f.Add(spec))

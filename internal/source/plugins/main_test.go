@@ -8,8 +8,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// TestMain lets the test binary be a plugin, so that the tests have a real
-// process on the other side without building one.
+// TestMain makes the test binary a plugin, so that tests have a real process without building one.
 func TestMain(m *testing.M) {
 	reexec.Answers()
 	if len(os.Args) == 4 && os.Args[1] == "internal" && os.Args[2] == "plugin" {

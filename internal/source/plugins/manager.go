@@ -1,5 +1,5 @@
-// Package plugins starts, calls and ends plugins. It offers the tools of a plugin as tools of the host, starts the
-// process at the first call, and isolates the host and other plugins from its failures.
+// Package plugins runs plugins and offers their tools to the host. It starts a plugin's process at the first
+// call, and isolates the host and other plugins from its failures.
 package plugins
 
 import (
@@ -28,10 +28,10 @@ const DefaultStartTimeout = 10 * time.Second
 // Attachment is the address of a plugin that already runs.
 type Attachment = wire.Attachment
 
-// AttachVariable is the environment variable by which an operator names plugins that already run; see ParseAttach.
+// AttachVariable is the environment variable that names plugins that already run; see ParseAttach.
 const AttachVariable = wire.AttachVariable
 
-// ParseAttach parses AttachVariable: a JSON object with an Attachment by the name of each plugin, or "".
+// ParseAttach parses AttachVariable: a JSON object of Attachments by plugin name, or "".
 func ParseAttach(text string) (map[string]Attachment, error) {
 	if text == "" {
 		return nil, nil
@@ -53,14 +53,15 @@ func ParseAttach(text string) (map[string]Attachment, error) {
 	return all, nil
 }
 
-// Options are how plugins are run. The zero value works, without shipped plugins and without a schema cache.
+// Options configures a Manager. The zero value works, without shipped plugins and without a schema cache.
 type Options struct {
-	// Logger gets plugins' output, log messages and state changes. Nil discards.
+	// Logger receives plugins' output, log messages and state changes. Nil discards.
 	Logger *slog.Logger
-	// Dir is the parent of the private socket directory. By default, or if its name is too long for a socket, it is
+	// Dir is the parent of the private socket directory. By default, or if its path is too long for a socket, it is
 	// the system's temporary directory.
 	Dir string
-	// CacheDir keeps plugins' descriptions, so that listing their tools starts none. Empty keeps nothing.
+	// CacheDir caches plugins' descriptions, so that listing their tools starts none. Empty means no
+	// cache.
 	CacheDir string
 	// Workspace is what the plugins work on.
 	Workspace sdk.Workspace
@@ -68,29 +69,28 @@ type Options struct {
 	HostVersion string
 	// Shipped finds a plugin that is part of the host binary. May be nil.
 	Shipped func(name string) (sdk.Plugin, bool)
-	// Prepare changes the command of a plugin before it starts, for example to confine it. An error keeps the
-	// plugin from starting. May be nil.
+	// Prepare changes a plugin's command before its start, for example to confine it. An error prevents the
+	// start. May be nil.
 	Prepare func(Launch) error
-	// Denied explains how its confinement may have caused a plugin's failure, by its output; "" if it has not. May
-	// be nil.
+	// Denied explains a plugin's failure by confinement, from its output; "" if that was not the cause. May be
+	// nil.
 	Denied func(plugin, printed string) string
-	// CancelGrace is how long a call whose context has ended has to answer before its plugin is ended. Zero means 5
-	// seconds.
+	// CancelGrace is how long a cancelled call may take to answer before its plugin is ended. Zero means 5 seconds.
 	CancelGrace time.Duration
-	// MaxBackoff bounds the pause before a plugin that keeps failing is restarted. Zero means 30 seconds.
+	// MaxBackoff bounds the pause before a failing plugin is restarted. Zero means 30 seconds.
 	MaxBackoff time.Duration
-	// Attach names plugins that already run, by their names in the configuration: they are connected to and neither
-	// started nor ended.
+	// Attach has plugins that already run, by their names in the configuration: they are connected to and
+	// neither started nor ended.
 	Attach map[string]Attachment
-	// Redact removes secrets from plugins' output, before it is logged, kept or shown. May be nil.
+	// Redact removes secrets from plugins' output. May be nil.
 	Redact func(string) string
-	// Said, unless nil, is called with each logged line that a plugin printed or logged, without secrets.
+	// Said, unless nil, is called with each line that a plugin printed or logged, without secrets.
 	Said func(plugin, line string)
 	// Life, unless nil, is called with the events of a plugin's process (the Life constants). ctx has the values of
-	// the context in which the process was started, and no end. Life must not call the manager.
+	// the start's context, and no end. Life must not call the manager.
 	Life func(ctx context.Context, plugin, event string, details map[string]any)
-	// Sensitive, unless nil, is called with the values of settings that a plugin's schema marks as writeOnly,
-	// before they are used, so that the host can redact them.
+	// Sensitive, unless nil, is called with the values of settings that a plugin's schema marks as
+	// writeOnly, before their use, for redaction.
 	Sensitive func(values []string)
 }
 
@@ -100,27 +100,27 @@ type Spec struct {
 	Name string
 	// Path is the plugin's program. Ignored for shipped plugins.
 	Path string
-	// Shipped is set for a plugin that is part of the host binary.
+	// Shipped is set for a plugin of the host binary.
 	Shipped bool
-	// InProcess calls the tools of a shipped plugin in the host's own process, if it needs no isolation. Fields
-	// about processes are ignored then.
+	// InProcess calls the tools of a shipped plugin in the host's own process, without isolation. Fields about
+	// processes are then ignored.
 	InProcess bool
 	// Args are further arguments of the program.
 	Args []string
-	// Env are environment variables of the plugin, besides a few of the host's that every program needs.
+	// Env are environment variables besides the few that every program needs.
 	Env map[string]string
-	// SHA256 is the checksum that the program must have, in hex. Empty accepts any.
+	// SHA256 is the program's required checksum, in hex. Empty accepts any.
 	SHA256 string
 	// Repair says how to get the right program if the checksum differs.
 	Repair string
-	// Confinement stands for what Options.Prepare does to this plugin, in any form that reflect.DeepEqual compares.
-	// If it differs from the previous manager's, the plugin gets a new process; see Manager.Succeed.
+	// Confinement stands for what Options.Prepare does to this plugin, compared by reflect.DeepEqual. A change
+	// gives the plugin a new process; see Manager.Succeed.
 	Confinement any
-	// Config is the plugin's configuration, a JSON object. Empty means {}.
+	// Config is the configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
-	// ResolveConfig makes the configuration from the JSON Schema that the plugin declares for it, possibly empty.
-	// Config then only serves to compare configurations. An error keeps the plugin from starting. If nil, Config is
-	// validated against the schema.
+	// ResolveConfig makes the configuration from the plugin's JSON Schema for it, possibly empty. Config then only
+	// serves to compare configurations. An error prevents the start. If nil, Config is validated against the
+	// schema.
 	ResolveConfig func(declared json.RawMessage) (json.RawMessage, error)
 	// Prefix goes before the names of the plugin's tools.
 	Prefix string
@@ -128,12 +128,12 @@ type Spec struct {
 	StartTimeout time.Duration
 	// CallTimeout, unless zero, replaces the timeout of the plugin's tools.
 	CallTimeout time.Duration
-	// Problem is why the plugin cannot be used, if known without its program, such as that it is not installed. May
+	// Problem is why the plugin cannot be used, if known without its program, such as a missing installation. May
 	// be nil.
 	Problem *tool.Error
-	// IdleTimeout ends a process unused for so long; the next call starts it again. Zero keeps it.
+	// IdleTimeout ends a process that long unused; the next call starts it again. Zero keeps it.
 	IdleTimeout time.Duration
-	// Since is when a restart of the plugin was last requested. A later time gives it a new process.
+	// Since is the last requested restart. A later time gives the plugin a new process.
 	Since time.Time
 	// Granted are the plugin's permissions. A tool that needs others is refused. Nil grants what the tools ask for.
 	Granted []tool.Permission
@@ -170,7 +170,7 @@ func NewManager(options Options) *Manager {
 	}
 }
 
-// Add declares a plugin. The error is a *tool.Error: invalid_argument for an unusable spec, conflict for a name in
+// Add declares a plugin. The error is a *tool.Error: invalid_argument for an invalid spec, conflict for a name in
 // use.
 func (m *Manager) Add(spec Spec) error {
 	same := func(p *plugin) bool { return p.is(spec, m.options.Workspace) }
@@ -188,7 +188,7 @@ func (m *Manager) Add(spec Spec) error {
 // Remove removes a plugin, and ends it unless another manager has it too. An unknown name is ignored.
 func (m *Manager) Remove(name string) { m.plugins.Remove(name) }
 
-// Source returns the plugin's tools for a host. For an unknown name its Tools fails.
+// Source returns the plugin's tools for a host. If the name is unknown, its Tools fails.
 func (m *Manager) Source(name string) *Source {
 	p, _ := m.plugins.Find(name)
 	return &Source{name: name, plugin: p}
@@ -213,7 +213,8 @@ func (m *Manager) Status() []Status {
 	return out
 }
 
-// Try starts concurrently the plugins that have a process and have not failed; see Status for the results.
+// Try starts, concurrently, the plugins that have a process and have not failed; see Status for the
+// results.
 func (m *Manager) Try(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, p := range m.plugins.All() {
@@ -242,9 +243,9 @@ type Source struct {
 // Name is "plugin" and the plugin's name.
 func (s *Source) Name() string { return "plugin " + s.name }
 
-// Tools lists the tools: from the host binary for a shipped plugin, from the cache if it is of this very program
-// and configuration, or by starting the plugin. A plugin that cannot be started keeps the tools it last had;
-// calling them says why they are unavailable. The error is a *tool.Error, usually of code unavailable.
+// Tools lists the tools: from the host binary for a shipped plugin, from the cache if it matches program and
+// configuration, or by starting the plugin. A plugin that cannot be started keeps its last tools; calling them
+// says why they are unavailable. The error is a *tool.Error, usually of code unavailable.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	if s.plugin == nil {
 		return nil, tool.Errorf(tool.NotFound, "there is no plugin named %q", s.name).
@@ -253,7 +254,8 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	return s.plugin.tools(ctx)
 }
 
-// KnownTools lists the tools if that takes neither a start nor reading the program. A host asks it first.
+// KnownTools lists the tools if that needs neither a start nor reading the program. A host calls it
+// first.
 func (s *Source) KnownTools() ([]tool.Tool, bool) {
 	if s.plugin == nil {
 		return nil, false
@@ -267,7 +269,7 @@ func (s *Source) KnownTools() ([]tool.Tool, bool) {
 	return nil, false
 }
 
-// Describe returns the plugin's description, starting it if need be.
+// Describe returns the plugin's description, starting it if necessary.
 func (s *Source) Describe(ctx context.Context) (*Description, error) {
 	if _, err := s.Tools(ctx); err != nil {
 		return nil, err
@@ -281,9 +283,8 @@ func closedError(name string) *tool.Error {
 }
 
 // Succeed returns the manager that replaces m after a change of the configuration. Plugins are added to it as
-// usual. One with the same spec, program and workspace as a plugin of m is that very plugin: its process continues,
-// with its calls and its state. A plugin ends with the last manager that has it, so both managers have to be
-// closed; see HandOver.
+// usual. One with the same spec, program and workspace as in m is the same plugin: its process continues, with its
+// calls and state. A plugin ends with its last manager, so both must be closed; see HandOver.
 func (m *Manager) Succeed(options Options) *Manager {
 	next := NewManager(options)
 	next.plugins.Follow(&m.plugins)
@@ -292,14 +293,14 @@ func (m *Manager) Succeed(options Options) *Manager {
 	return next
 }
 
-// TryChanged starts concurrently the plugins that replace a running plugin of the same name in the previous
-// manager. It returns the first error, a *tool.Error, in the order in which the plugins were added.
+// TryChanged starts, concurrently, the plugins that replace a running one of the same name in the
+// previous manager. It returns the first error, a *tool.Error, in the order of Add.
 func (m *Manager) TryChanged(ctx context.Context) error {
 	return m.plugins.TryChanged((*plugin).runs, func(p *plugin) error { return p.start(ctx) })
 }
 
 // HandOver ends the succession: m drops the plugins that next, which may be nil, has too. It returns the names of
-// the others: they were changed or removed, and continue for their calls until Remove or Close.
+// the others, changed or removed, which continue for their calls until Remove or Close.
 func (m *Manager) HandOver(next *Manager) (left []string) {
 	if next == nil {
 		return m.plugins.HandOver(nil)
@@ -308,7 +309,7 @@ func (m *Manager) HandOver(next *Manager) (left []string) {
 }
 
 // is reports whether the plugin is the one that spec declares in a workspace, with its present program.
-// ResolveConfig functions cannot be compared; Config stands for them.
+// Functions cannot be compared; Config stands for ResolveConfig.
 func (p *plugin) is(spec Spec, workspace sdk.Workspace) bool {
 	known := p.spec
 	known.ResolveConfig, spec.ResolveConfig = nil, nil
@@ -316,7 +317,7 @@ func (p *plugin) is(spec Spec, workspace sdk.Workspace) bool {
 		p.programUnchanged()
 }
 
-// programUnchanged reports whether the program is the one started last, if it was ever started.
+// programUnchanged reports whether the program is the one started last, if ever started.
 func (p *plugin) programUnchanged() bool {
 	if _, attached := p.attachment(); attached || p.spec.Shipped {
 		return true
@@ -333,7 +334,6 @@ func (p *plugin) runs() bool {
 	return p.Current != nil && p.Current.isReady()
 }
 
-// start starts the process.
 func (p *plugin) start(ctx context.Context) error {
 	in, err := p.acquire(ctx)
 	if err == nil {
@@ -342,7 +342,7 @@ func (p *plugin) start(ctx context.Context) error {
 	return err
 }
 
-// shared is the state that a manager shares with its successors.
+// shared is shared with the manager's successors.
 type shared struct {
 	sockets *socketDir
 	cache   *schemaCache

@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// logBuffer is a log that tests can read while it is written.
+// logBuffer can be read while it is written.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -37,7 +37,7 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// fixture is a manager in a workspace and with a cache of its own.
+// fixture is a manager with its own workspace and cache.
 type fixture struct {
 	*plugins.Manager
 	options plugins.Options
@@ -64,7 +64,7 @@ func newFixture(t *testing.T, change ...func(*plugins.Options)) *fixture {
 	return f
 }
 
-// testPlugin declares the test binary as a plugin of the given kind.
+// testPlugin declares the test binary as a plugin of that kind.
 func testPlugin(t *testing.T, kind string) plugins.Spec {
 	t.Helper()
 	path, err := os.Executable()
@@ -100,7 +100,6 @@ func (f *fixture) status(t *testing.T, name string) plugins.Status {
 	return plugins.Status{}
 }
 
-// do calls the tool "do".
 func do(ctx context.Context, tl tool.Tool, what, arg string) (*tool.Result, error) {
 	return tl.Call(ctx, &tool.Call{Tool: "do", Params: tool.MustMarshal(doInput{what, arg})})
 }
@@ -125,7 +124,6 @@ func TestShippedPluginNeedsNoProcessToBeListed(t *testing.T) {
 	assert.Equal(t, 1, s.Starts)
 }
 
-// withConfigured has a plugin shipped that takes a configuration.
 func withConfigured(o *plugins.Options) {
 	p := configuredPlugin()
 	p.Tools = []sdk.Tool{echo("")}

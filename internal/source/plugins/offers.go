@@ -20,7 +20,7 @@ func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 	return r.offering(t.Plans, nil)
 }
 
-// remoteTool returns a tool under the spec's name and timeout.
+// remoteTool returns a tool with the spec's name and timeout.
 func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 	own := d.Name
 	if _, attached := p.attachment(); attached {
@@ -44,8 +44,8 @@ func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 	return t
 }
 
-// shippedTools returns the tools of a shipped plugin. Only what acts on the workspace happens in the plugin's
-// process: definitions, parameters and errors are code of the host binary.
+// shippedTools returns a shipped plugin's tools. Only what acts on the workspace runs in the plugin's
+// process: definitions, parameters and errors are the host binary's.
 func (p *plugin) shippedTools() []tool.Tool {
 	out := make([]tool.Tool, len(p.shipped.Tools))
 	for i, t := range p.shipped.Tools {
@@ -67,8 +67,8 @@ func (p *plugin) shippedTool(t tool.Tool) tool.Tool {
 	return r.offering(plans, p.shipped.RenderError)
 }
 
-// planner and renderer add the optional interfaces that callers look for. Normalizer and Commander are always there
-// and change nothing if the plugin has none.
+// planner and renderer add optional interfaces. Normalizer and Commander are always there and change nothing if the
+// plugin has none.
 type (
 	planner  struct{ tool *remoteTool }
 	renderer struct {

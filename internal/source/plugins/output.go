@@ -20,13 +20,13 @@ import (
 
 // Bounds of a plugin's kept and logged output.
 const (
-	maxLine           = 64 << 10 // bytes of a line; the rest is another line
+	maxLine           = 64 << 10 // bytes; the rest is another line
 	keptLines         = 20
 	keptLineLength    = 400
 	maxLinesPerSecond = 1000
 )
 
-// handshakeLine is what a plugin prints on standard output when ready.
+// handshakeLine is printed by a plugin when ready.
 type handshakeLine struct{ version int }
 
 // parseHandshake recognizes CORE|PROTOCOL|NETWORK|ADDRESS[|TYPE...].
@@ -49,7 +49,7 @@ func parseHandshake(line string) *handshakeLine {
 type output struct {
 	logger *slog.Logger
 	redact func(string) string
-	said   func(line string) // nil for nobody
+	said   func(line string) // may be nil
 
 	mu           sync.Mutex
 	last         []string
@@ -61,7 +61,7 @@ type output struct {
 	panicking    bool
 }
 
-// readStdout passes the handshake on to go-plugin. Anything else is noise.
+// readStdout passes the handshake to go-plugin. Other lines are output.
 func (r *guardedRunner) readStdout(f *os.File) {
 	eachLine(f, func(line []byte) {
 		text := strings.TrimSpace(string(line))
@@ -144,7 +144,7 @@ func (o *output) take(stream string, line []byte) {
 	}
 }
 
-// allow reports whether another line may be logged in this second, and how many were left out in the previous one.
+// allow reports whether another line may be logged in this second, and how many were left out in the last one.
 func (o *output) allow(now time.Time) (left int, ok bool) {
 	if now.Sub(o.second) >= time.Second {
 		left, o.left, o.logged, o.second = o.left, 0, 0, now
@@ -180,7 +180,6 @@ func (r *guardedRunner) lines(stream string) io.Writer {
 	return &lineWriter{take: func(line []byte) { r.output.take(stream, line) }}
 }
 
-// lineWriter splits what is written into lines.
 type lineWriter struct {
 	take    func([]byte)
 	pending []byte

@@ -24,7 +24,7 @@ type plugin struct {
 
 	supervisor.Supervisor[*instance] // guards what follows
 
-	launched    identity // of the program when it was started last
+	launched    identity // of the program started last
 	description *pluginclient.Description
 	sha256      string
 	calls       int
@@ -75,10 +75,9 @@ func isObject(data json.RawMessage) bool {
 	return json.Unmarshal(data, &m) == nil && m != nil
 }
 
-// acquire returns the running process, starting it if need be. It stays until done.
+// acquire returns the running process, starting it if necessary. It stays until done.
 func (p *plugin) acquire(ctx context.Context) (*instance, error) { return p.Acquire(ctx, p) }
 
-// done ends a use that acquire began.
 func (p *plugin) done(in *instance) {
 	p.Release(in, func() {
 		p.manager.logger.Debug("plugin ended because nobody uses it", "plugin", p.spec.Name, "pid", in.runner.pid())
@@ -107,7 +106,6 @@ func (p *plugin) Begin(ctx context.Context) *instance {
 	return in
 }
 
-// run starts the process, watches it and notes its end.
 func (p *plugin) run(in *instance) {
 	began := time.Now()
 	in.failure = in.start()
@@ -127,7 +125,7 @@ func (p *plugin) run(in *instance) {
 	p.Lost(in)
 }
 
-// Lost implements supervisor.Peer. The first to see the end, a call or the watch, notes it.
+// Lost implements supervisor.Peer. A call or the watch may be the first to see the end.
 func (p *plugin) Lost(in *instance) {
 	in.endOnce.Do(func() {
 		crash := in.crashError("ended")
@@ -145,7 +143,6 @@ func (p *plugin) countCall() {
 	p.calls++
 }
 
-// missing are the tool's permissions that the plugin was not granted.
 func (p *plugin) missing(d *tool.Definition) []tool.Permission {
 	if p.spec.Granted == nil {
 		return nil
@@ -159,7 +156,7 @@ func (p *plugin) missing(d *tool.Definition) []tool.Permission {
 	return out
 }
 
-// Close ends the process, if there is one, and waits for it.
+// Close ends the process, if any, and waits for it.
 func (p *plugin) Close() {
 	if in := p.Shut(); in != nil {
 		ran := in.isReady() && !in.Gone()

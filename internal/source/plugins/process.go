@@ -12,12 +12,12 @@ import (
 type processGroup struct {
 	mu   sync.Mutex
 	pid  int
-	gone bool // the process was waited for, so its id may be another's
+	gone bool // waited for: the id may be reused
 }
 
 func (g *processGroup) started(cmd *exec.Cmd) { g.pid = cmd.Process.Pid }
 
-// terminate asks the group to end. A stopped process is continued for that.
+// terminate asks the group to end, and continues stopped processes for that.
 func (g *processGroup) terminate() { g.signal(syscall.SIGTERM, syscall.SIGCONT) }
 
 // kill kills the group, and processes that left it.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tieToHost has the kernel kill the process when the host dies.
+// tieToHost makes the kernel kill the process when the host dies.
 func tieToHost(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // awaitExit waits until the process has ended and leaves it as a zombie, so that its id still names it and its

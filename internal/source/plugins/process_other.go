@@ -4,8 +4,8 @@ package plugins
 
 import "syscall"
 
-// tieToHost does nothing here; the lifeline ends when the host dies.
+// tieToHost does nothing: the lifeline ends when the host dies.
 func tieToHost(*syscall.SysProcAttr) {}
 
-// awaitExit leaves the waiting to the caller.
+// awaitExit returns false: the caller must wait.
 func (g *processGroup) awaitExit() bool { return false }

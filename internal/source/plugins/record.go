@@ -10,14 +10,12 @@ import (
 	"github.com/toolhost/toolhost/internal/text/exact"
 )
 
-// record is a line of a plugin's output, as a log record.
 type record struct {
 	level   slog.Level
 	message string
 	attrs   []slog.Attr
 }
 
-// text is the record as one line for people.
 func (r record) text() string {
 	parts := []string{r.message}
 	for _, a := range r.attrs {
@@ -26,7 +24,7 @@ func (r record) text() string {
 	return strings.Join(parts, " ")
 }
 
-// parseRecord parses the JSON lines of hclog and of log/slog. Any other line is the message itself.
+// parseRecord parses the JSON lines of hclog and of log/slog. Other lines are messages.
 func parseRecord(line []byte) record {
 	plain := record{level: slog.LevelInfo, message: shown(string(line), maxLine)}
 	if len(line) == 0 || line[0] != '{' {

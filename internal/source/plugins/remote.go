@@ -13,14 +13,12 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
-// exitWait is how long a call that lost its connection waits for the exit status of the process.
+// exitWait is how long a call that lost its connection waits for the process's exit status.
 const exitWait = 2 * time.Second
 
-// renderTimeout bounds requests to a plugin without a context of the caller: rendering an error, normalizing
-// parameters.
+// renderTimeout bounds requests to a plugin without a caller's context.
 const renderTimeout = 10 * time.Second
 
-// tools lists the plugin's tools; see Source.Tools.
 func (p *plugin) tools(ctx context.Context) ([]tool.Tool, error) {
 	if p.shipped != nil {
 		return p.shippedTools(), nil
@@ -40,7 +38,7 @@ func (p *plugin) remotes(d *pluginclient.Description) []tool.Tool {
 	return out
 }
 
-// known returns the description of the running process, or that in the cache of the present program.
+// known returns the running process's description, or the cached one of the present program.
 func (p *plugin) known() (*pluginclient.Description, bool) {
 	p.Lock()
 	running, description := p.Current != nil && p.Current.isReady(), p.description
@@ -118,17 +116,17 @@ func (p *plugin) describe(ctx context.Context) (*Description, error) {
 
 type remoteTool struct {
 	plugin     *plugin
-	name       string // by which the plugin knows it
+	name       string // in the plugin
 	definition *tool.Definition
 	losses     []schema.Loss                         // of its schema
-	normalize  func(json.RawMessage) json.RawMessage // nil leaves parameters alone
-	commands   bool                                  // whether it can tell its command line
+	normalize  func(json.RawMessage) json.RawMessage // nil leaves parameters unchanged
+	commands   bool                                  // whether it has a command line
 }
 
-// Definition is the plugin's own.
+// Definition implements tool.Tool.
 func (t *remoteTool) Definition() *tool.Definition { return t.definition }
 
-// Unavailable returns why a call would fail now, nil if no reason is known.
+// Unavailable returns why a call would fail now, nil if unknown.
 func (t *remoteTool) Unavailable() *tool.Error {
 	if e := t.refusal(); e != nil {
 		return e
@@ -138,7 +136,7 @@ func (t *remoteTool) Unavailable() *tool.Error {
 	return t.plugin.LastError
 }
 
-// refusal is the error of a tool that needs permissions its plugin does not have, nil for any other.
+// refusal returns the error of a tool that needs permissions its plugin lacks, else nil.
 func (t *remoteTool) refusal() *tool.Error {
 	missing := t.plugin.missing(t.definition)
 	if missing == nil {
@@ -150,7 +148,7 @@ func (t *remoteTool) refusal() *tool.Error {
 		missing)
 }
 
-// Call runs the tool in the plugin's process, starting it if need be, or in this one.
+// Call runs the tool in the plugin's process, starting it if necessary, or in this one.
 func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	if e := t.refusal(); e != nil {
 		return nil, e
@@ -177,7 +175,7 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 	return result, err
 }
 
-// named returns call under the name that the plugin knows; a prefix or a toolset may have renamed the tool.
+// named returns call with the plugin's name for the tool; a prefix or toolset may have renamed it.
 func (t *remoteTool) named(call *tool.Call) *tool.Call {
 	if call.Tool == t.name {
 		return call
@@ -187,7 +185,7 @@ func (t *remoteTool) named(call *tool.Call) *tool.Call {
 	return &renamed
 }
 
-// lost ends a process that lost its connection or does not answer, and returns the error.
+// lost ends a process that lost its connection or hangs, and returns the error.
 func (p *plugin) lost(ctx context.Context, in *instance, err error) *tool.Error {
 	if errors.Is(err, pluginclient.ErrHung) {
 		return p.hung(ctx, in)
@@ -220,7 +218,7 @@ func (p *plugin) hung(ctx context.Context, in *instance) *tool.Error {
 	return e
 }
 
-// abandon takes in out of use and ends it. Its other calls fail with it.
+// abandon takes in out of use and ends it, with its other calls.
 func (p *plugin) abandon(in *instance, err *tool.Error) {
 	in.stopping.Store(true)
 	p.Abandon(in, err)
@@ -253,7 +251,7 @@ func (t *remoteTool) CommandLine(ctx context.Context, call *tool.Call) ([]string
 	return ask(ctx, t, func(c *pluginclient.Client) ([]string, error) { return c.CommandLine(ctx, t.named(call)) })
 }
 
-// ask asks the plugin's process, starting it if need be.
+// ask asks the plugin's process, starting it if necessary.
 func ask[Answer any](ctx context.Context, t *remoteTool,
 	question func(*pluginclient.Client) (Answer, error)) (answer Answer, err error) {
 	in, err := t.plugin.acquire(ctx)
@@ -268,7 +266,7 @@ func ask[Answer any](ctx context.Context, t *remoteTool,
 	return answer, err
 }
 
-// askRenderError asks the plugin for its form of an error. Nil means that it has none or cannot be asked.
+// askRenderError asks the plugin for its form of an error; nil if it has none or cannot be asked.
 func (t *remoteTool) askRenderError(call *tool.Call, failure *tool.Error) *tool.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
 	defer cancel()
@@ -295,7 +293,7 @@ func (t *remoteTool) askNormalize(params json.RawMessage) json.RawMessage {
 	return out
 }
 
-// Warning says which keywords the tool's schema loses, nil for none.
+// Warning says which keywords the tool's schema loses, nil if none.
 func (t *remoteTool) Warning() *tool.Error {
 	if len(t.losses) == 0 {
 		return nil

@@ -25,34 +25,33 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// termGrace is how long a process has to end after SIGTERM, drainGrace how long its output is read after its end if
-// something still holds the pipes.
+// termGrace is how long a process has to end after SIGTERM, drainGrace how long the pipes are read after its end
+// if still open.
 const (
 	termGrace  = time.Second
 	drainGrace = 500 * time.Millisecond
 )
 
-// Launch is a plugin about to be started, for Options.Prepare.
+// Launch is a plugin to be started, for Options.Prepare.
 type Launch struct {
 	// Plugin is the plugin's name.
 	Plugin string
 	// Spec is its declaration.
 	Spec Spec
 	// Cmd is the command. Prepare may change path, arguments, environment and process attributes, but not the
-	// standard streams. Files added to ExtraFiles are closed once the process has them.
+	// standard streams. ExtraFiles are closed after the start.
 	Cmd *exec.Cmd
 	// SocketDir is the required directory of the plugin's socket.
 	SocketDir string
 }
 
-// guardedRunner runs the process for go-plugin. Everything between go-plugin
-// and the process goes through it, so that neither harms the host:
+// guardedRunner runs the process for go-plugin, and protects the host from both:
 //
 //   - the process gets a pipe as standard input, which ends when the host does,
 //     and not the host's own;
-//   - it gets the environment that it was granted, and not the host's;
+//   - it gets only the environment that it was granted;
 //   - it leads a process group, and ends with everything it started;
-//   - its standard output reaches go-plugin as the one handshake line;
+//   - its standard output reaches go-plugin only as the handshake line;
 //   - its standard error does not reach go-plugin at all;
 //   - ending it takes no longer than the graces.
 type guardedRunner struct {
@@ -68,15 +67,15 @@ type guardedRunner struct {
 	closers  struct{ out, err *io.PipeWriter }
 	output   *output
 
-	launchError error // why the process could not be run
-	refused     error // why its handshake was not accepted
+	launchError error // why the process did not start
+	refused     error // why its handshake was rejected
 	timedOut    atomic.Bool
 	stopOnce    sync.Once
 	launching   sync.Mutex
-	halted      bool         // by stop; nothing is to be started any more
+	halted      bool         // by stop; nothing may be started any more
 	started     atomic.Int64 // the process id
 	memory      *memory.Bound
-	unwatch     func()        // its memory; nil for nobody
+	unwatch     func()        // ends watching its memory; nil if unwatched
 	exited      chan struct{} // closed when process, group and output are done
 }
 
@@ -93,10 +92,9 @@ func newRunner(p *plugin) *guardedRunner {
 	return r
 }
 
-// runMarker begins the environment variable that marks a plugin's descendants, wherever they hide.
+// runMarker begins the environment variable that marks a plugin's descendants, even in other groups.
 const runMarker = "TOOLHOST_PLUGIN_RUN="
 
-// prepare opens and verifies the program.
 func (r *guardedRunner) prepare() error {
 	b, err := r.plugin.openBinary()
 	if err != nil {
@@ -106,11 +104,11 @@ func (r *guardedRunner) prepare() error {
 	return nil
 }
 
-// adopt takes what go-plugin passes to the process; it is its RunnerFunc.
+// adopt is go-plugin's RunnerFunc: it takes what go-plugin passes to the process.
 func (r *guardedRunner) adopt(_ hclog.Logger, spec *exec.Cmd, socketDir string) (runner.Runner, error) {
 	r.socketDir = socketDir
 	var passed []string
-	if r.plugin.spec.Shipped { // these connect for the commands that they confine, and pass no proxies on
+	if r.plugin.spec.Shipped { // they connect for the commands that they confine, and do not pass on proxies
 		passed = network.ProxyVariables
 	}
 	r.cmd = &exec.Cmd{
@@ -144,8 +142,8 @@ func (p *plugin) arguments() []string {
 	return p.spec.Args
 }
 
-// Start starts the process. The thread that starts it lives as long as it does, because the kernel takes the end of
-// that thread for the host's.
+// Start starts the process. The starting thread must live as long as it does, because the kernel takes the end
+// of that thread for the host's.
 func (r *guardedRunner) Start(context.Context) error {
 	started := make(chan error, 1)
 	go func() {
@@ -160,7 +158,7 @@ func (r *guardedRunner) Start(context.Context) error {
 	return r.launchError
 }
 
-// launch starts the process with pipes of our own, and returns their ends.
+// launch starts the process with pipes of our own, and returns our ends.
 func (r *guardedRunner) launch() ([]*os.File, error) {
 	r.launching.Lock()
 	defer r.launching.Unlock()
@@ -186,7 +184,7 @@ func (r *guardedRunner) launch() ([]*os.File, error) {
 	}
 	r.lifeline = lifeline
 	r.group.started(r.cmd)
-	if !r.plugin.spec.Shipped { // whose commands have bounds of their own
+	if !r.plugin.spec.Shipped { // a shipped one bounds its commands itself
 		bound := r.memory.Bytes()
 		r.unwatch = memory.Watch(r.cmd.Process.Pid, bound, func() { r.output.take("stderr", []byte(memory.Text(bound))) })
 	}
@@ -198,7 +196,6 @@ func (r *guardedRunner) launch() ([]*os.File, error) {
 	return []*os.File{stdout, stderr}, nil
 }
 
-// pipes makes pipes until one fails.
 type pipes struct {
 	files []*os.File
 	err   error
@@ -221,7 +218,7 @@ func (p *pipes) close() {
 	}
 }
 
-// reap reads the output, waits for the process to end, kills what it left behind and notifies everyone waiting.
+// reap reads the output, waits for the process to end, kills what it left behind and notifies all waiters.
 func (r *guardedRunner) reap(readers []*os.File) {
 	var reading sync.WaitGroup
 	reading.Go(func() { r.readStdout(readers[0]) })
@@ -244,8 +241,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// stop ends the process and its descendants: the lifeline ends, SIGTERM, and after a grace SIGKILL. It returns when
-// all is over. A process not started yet never will be.
+// stop ends the process and its descendants: it closes the lifeline, sends SIGTERM and, after a grace, SIGKILL, and
+// waits. A process not started yet never will be.
 func (r *guardedRunner) stop() {
 	r.launching.Lock()
 	r.halted = true
@@ -256,7 +253,7 @@ func (r *guardedRunner) stop() {
 	}
 }
 
-// cleanUp removes what is left of a process that has ended or was never started.
+// cleanUp removes what is left of a process that ended or never started.
 func (r *guardedRunner) cleanUp() {
 	if r.binary != nil {
 		r.binary.close()
@@ -308,7 +305,7 @@ func (r *guardedRunner) ID() string {
 // Diagnose adds nothing: startError explains.
 func (r *guardedRunner) Diagnose(context.Context) string { return "" }
 
-// PluginToHost accepts the plugin's address if only the plugin can be behind it: a socket in the private directory.
+// PluginToHost accepts the plugin's address if only the plugin can listen there: a socket in the private directory.
 func (r *guardedRunner) PluginToHost(network, address string) (string, string, error) {
 	switch {
 	case network == "unix" && filepath.Dir(filepath.Clean(address)) == filepath.Clean(r.socketDir):
@@ -340,7 +337,6 @@ func (r *guardedRunner) hasExited() bool {
 	}
 }
 
-// exitStatus describes how the process has ended.
 func (r *guardedRunner) exitStatus() string {
 	select {
 	case <-r.exited:

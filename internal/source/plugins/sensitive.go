@@ -6,7 +6,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 )
 
-// sensitiveValues are the texts in a configuration that its schema marks as writeOnly, and all below.
+// sensitiveValues returns the texts in a configuration at or below what its schema marks as writeOnly.
 func sensitiveValues(declared, config json.RawMessage) []string {
 	secrets := schema.SecretsOf(declared)
 	if secrets == nil || !json.Valid(declared) {
@@ -15,7 +15,7 @@ func sensitiveValues(declared, config json.RawMessage) []string {
 	return secrets.Texts(config)
 }
 
-// keepSensitive passes the secret values of a configuration to Options.Sensitive.
+// keepSensitive passes a configuration's secret values to Options.Sensitive.
 func (p *plugin) keepSensitive(declared, config json.RawMessage) {
 	tell := p.manager.options.Sensitive
 	if tell == nil {

@@ -54,7 +54,7 @@ func (s *socketDir) path() (string, error) {
 		Suggest("Set TMPDIR to a directory with a short name that you may write to.")
 }
 
-// makeSocketDir makes a directory below base, and removes what killed hosts have left there.
+// makeSocketDir makes a directory below base, and removes those of killed hosts.
 func makeSocketDir(base string) (dir string, lock *os.File, err error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", nil, err
@@ -70,7 +70,7 @@ func makeSocketDir(base string) (dir string, lock *os.File, err error) {
 	return dir, lock, nil
 }
 
-// sweep removes what killed hosts have left: directories that are not locked.
+// sweep removes the directories of killed hosts: those that are not locked.
 func sweep(base string) {
 	entries, err := os.ReadDir(base)
 	if err != nil {
@@ -118,7 +118,7 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// abandoned reports whether dir is one of ours and unused. One without a lock file is being made, or is not ours.
+// abandoned reports whether dir is ours and unused. One without a lock file is being made, or not ours.
 func abandoned(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if err != nil {

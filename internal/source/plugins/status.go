@@ -28,36 +28,36 @@ type Status struct {
 	Path    string `json:"path"`
 	Shipped bool   `json:"shipped,omitempty"`
 	State   State  `json:"state"`
-	// Version is the plugin's own version, if known.
+	// Version is the plugin's version, if known.
 	Version string `json:"version,omitempty"`
-	// SHA256 is the checksum of the program, if known.
+	// SHA256 is the program's checksum, if known.
 	SHA256 string `json:"sha256,omitempty"`
 	// Tools counts the tools, if known.
 	Tools int `json:"tools"`
-	// Protocol is the version of the protocol agreed on with the running process, 0 without one.
+	// Protocol is the running process's protocol version, or 0.
 	Protocol int `json:"protocol,omitempty"`
-	// PID is the process, 0 if there is none.
+	// PID is the process, or 0.
 	PID int `json:"pid,omitempty"`
 	// StartedAt is when the process became ready.
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// StartTook is how long the last start took.
+	// StartTook is the duration of the last start.
 	StartTook time.Duration `json:"start_took,omitempty"`
 	// Starts, Crashes and Calls count since the manager was made.
 	Starts  int `json:"starts"`
 	Crashes int `json:"crashes"`
 	Calls   int `json:"calls"`
-	// RetryAt is when a plugin that failed repeatedly may be started next.
+	// RetryAt is the next start of a repeatedly failed plugin.
 	RetryAt time.Time `json:"retry_at,omitzero"`
-	// LastError is the last start or crash that failed.
+	// LastError is the error of the last failed start or crash.
 	LastError *tool.Error `json:"last_error,omitempty"`
 }
 
-// Description is what a plugin says about itself.
+// Description is a plugin's description.
 type Description struct {
 	Name         string          `json:"name"`
 	Version      string          `json:"version"`
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
-	// Services are those of the host that the tools use.
+	// Services are the host's services that the tools use.
 	Services []string           `json:"services,omitempty"`
 	Tools    []*tool.Definition `json:"tools"`
 }

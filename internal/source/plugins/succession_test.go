@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// ownProgram is the test binary under a name of its own, to be replaced.
 func ownProgram(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -106,7 +105,7 @@ func mustExecutable(t *testing.T) string {
 	return path
 }
 
-// A successor that is not used after all takes nothing with it.
+// An unused successor changes nothing when closed.
 func TestASuccessorThatIsGivenUp(t *testing.T) {
 	f := newFixture(t)
 	spec := testPlugin(t, "faulty")
@@ -125,8 +124,8 @@ func TestASuccessorThatIsGivenUp(t *testing.T) {
 	assert.Equal(t, pid, f.status(t, "faulty").PID)
 }
 
-// A change is tried before anything of the old set is touched, where the
-// plugin is in use; a call under way ends as it began, after the change.
+// A change is tried before the old set is touched if the plugin is in use; a call in progress ends
+// unaffected after the change.
 func TestAChangeIsTriedFirst(t *testing.T) {
 	f := newFixture(t)
 	spec := testPlugin(t, "configured")

@@ -28,7 +28,7 @@ func linuxOnly(t *testing.T) {
 	testneed.OnlyOn(t, "linux", "needs /proc and the parent-death signal of Linux")
 }
 
-// A stopped process answers nothing, and go-plugin waits for it for ever.
+// A stopped process answers nothing, and go-plugin waits for it forever.
 func TestCloseEndsAStoppedPlugin(t *testing.T) {
 	f := newFixture(t)
 	tools := f.add(t, testPlugin(t, "faulty"))
@@ -53,7 +53,7 @@ func TestCloseDuringTheStart(t *testing.T) {
 				done <- err
 			}()
 			eventually(t, "it starts", func() bool { return f.status(t, kind).State != plugins.Idle })
-			time.Sleep(pause) // how far the start has come makes no difference
+			time.Sleep(pause) // at any stage of the start
 			began := time.Now()
 			require.NoError(t, f.Close())
 			assert.Less(t, time.Since(began), time.Minute)
@@ -160,7 +160,7 @@ func TestNoPluginOutlivesTheHost(t *testing.T) {
 	require.NoError(t, err)
 	for _, env := range [][]string{{"TEST_HOST=faulty"}, {"TEST_HOST=deaf"}, {"TEST_HOST=deaf", "TEST_STOPPED=1"}} {
 		host := exec.Command(program, "-test.run=^TestHostThatIsKilled$")
-		host.Env = append(append(os.Environ(), env...), "TMPDIR="+t.TempDir()) // it removes nothing when it is killed
+		host.Env = append(append(os.Environ(), env...), "TMPDIR="+t.TempDir()) // a killed host removes nothing
 		out, err := host.Output()
 		require.Error(t, err)
 		_, after, ok := strings.Cut(string(out), "plugin ")
@@ -228,13 +228,13 @@ func TestChecksumIsOfTheProgramThatRuns(t *testing.T) {
 	assert.ErrorContains(t, err, "is not the one that was locked")
 }
 
-// The checksum is known from an earlier start. A program that was changed
-// since, with size and modification time put back, must not pass.
+// The checksum is known from an earlier start. A program changed since, with size and modification time
+// restored, must not pass.
 func TestCachedChecksumDoesNotCoverAChangedProgram(t *testing.T) {
 	linuxOnly(t)
 	path := filepath.Join(t.TempDir(), "plugin")
 	copyProgram(t, path)
-	time.Sleep(100 * time.Millisecond) // the age from which a checksum is kept
+	time.Sleep(100 * time.Millisecond) // the age from which a checksum is cached
 	spec := testPlugin(t, "faulty")
 	spec.Path, spec.SHA256 = path, checksum(t, path)
 	first := newFixture(t)
@@ -256,7 +256,7 @@ func TestCachedChecksumDoesNotCoverAChangedProgram(t *testing.T) {
 	assert.Equal(t, tool.Blocked, tool.CodeOf(err))
 }
 
-// The name leads elsewhere between the check and the start.
+// The name is replaced between check and start.
 func TestProgramReplacedDuringTheStartDoesNotRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plugin")
 	copyProgram(t, path)

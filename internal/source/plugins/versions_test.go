@@ -24,7 +24,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
 
-// buildProgram builds a program below testdata and gives its path.
+// buildProgram builds a program below testdata and returns its path.
 func buildProgram(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -33,8 +33,7 @@ func buildProgram(t *testing.T, name string) string {
 	return path
 }
 
-// A plugin made for version 1 and one for version 2 work in the same host, each
-// in its own version.
+// Plugins of versions 1 and 2 work in the same host, each with its own version.
 func TestTwoVersionsOfTheProtocol(t *testing.T) {
 	testneed.NotShort(t, "builds a plugin")
 	f := newFixture(t)
@@ -51,12 +50,12 @@ func TestTwoVersionsOfTheProtocol(t *testing.T) {
 	require.Len(t, services.ProgressReports(), 1)
 	assert.Equal(t, "halfway", services.ProgressReports()[0].Message)
 
-	// Version 1 knows no declared services: all are answered.
+	// Version 1 has no declared services: all are answered.
 	for _, want := range []string{"x", "xx"} {
 		r, err = call(old["old_count"], `{}`)
 		assert.Equal(t, want, text(t, r, err))
 	}
-	// In version 2 those that were declared are.
+	// In version 2 only declared ones are.
 	r, err = call(current["count"], `{}`)
 	assert.Equal(t, "1", text(t, r, err))
 	_, err = call(current["sample"], `{}`)
@@ -70,8 +69,7 @@ func TestTwoVersionsOfTheProtocol(t *testing.T) {
 	assert.Equal(t, 2, f.status(t, "services").Protocol)
 }
 
-// A host that speaks version 1 only, as the first release did, finds a plugin
-// made with the SDK of today.
+// A version 1 host, as in the first release, can use a plugin made with today's SDK.
 func TestPluginOfTodayInAnOldHost(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
@@ -112,7 +110,7 @@ func (oldHost) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.
 	return toolpb.NewPluginClient(conn), nil
 }
 
-// A plugin that runs under a debugger is found through what it prints.
+// A plugin in a debugger is found by what it prints.
 func TestAttach(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)

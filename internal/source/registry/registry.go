@@ -1,6 +1,6 @@
-// Package registry keeps the running members of a configuration, such as its plugins, when the configuration is
-// read again. Each reading has a Registry. A member declared the same in both is in both registries and continues
-// undisturbed; the last registry that has it closes it.
+// Package registry keeps the running members of a configuration, such as its plugins, when it is read again. Each
+// reading has a Registry. A member declared the same in both is in both and continues undisturbed; its last
+// registry closes it.
 package registry
 
 import (
@@ -17,16 +17,16 @@ var (
 
 // Member is an entry of a Registry.
 type Member interface {
-	// Used reports whether the member was ever started. Closing one that was not must not take time.
+	// Used reports whether the member was ever started. Closing an unused one must be fast.
 	Used() bool
-	// Close ends the member and waits for that. It is called once.
+	// Close ends the member and waits. It is called once.
 	Close()
 }
 
-// Registry is a set of members by name. It is safe for concurrent use. The zero value is empty and ready for use.
+// Registry is a set of members by name. It is safe for concurrent use. The zero value is empty and ready to use.
 type Registry[M Member] struct {
 	mu     sync.Mutex
-	before *Registry[M] // whose members may be taken over; nil for none
+	before *Registry[M] // source of members to take over; may be nil
 	byName map[string]*entry[M]
 	order  []*entry[M]
 	closed bool
@@ -41,12 +41,12 @@ type entry[M Member] struct {
 	registries int
 }
 
-// Follow lets r, which is still empty, take over members of before, until HandOver or Close. Both registries have
-// to be closed in the end.
+// Follow lets r, which must be empty, take over members of before, until HandOver or Close. Both registries must
+// be closed in the end.
 func (r *Registry[M]) Follow(before *Registry[M]) { r.before = before }
 
-// Add adds the member of that name: that of the registry before if same returns true for it, else the result of
-// create, whose error is returned. Other errors are ErrTaken and ErrClosed; a created member is closed then.
+// Add adds a member: that of the previous registry if same returns true for it, else the result of create,
+// whose error is returned. Other errors are ErrTaken and ErrClosed, for which a created member is closed.
 func (r *Registry[M]) Add(name string, same func(M) bool, create func() (M, error)) error {
 	e := r.inherit(name, same)
 	if e == nil {
@@ -63,7 +63,8 @@ func (r *Registry[M]) Add(name string, same func(M) bool, create func() (M, erro
 	return nil
 }
 
-// inherit takes over the member of that name from the registry before, nil if there is none or another one.
+// inherit takes over the member of that name from the previous registry; nil if there is none or it
+// differs.
 func (r *Registry[M]) inherit(name string, same func(M) bool) *entry[M] {
 	r.mu.Lock()
 	before := r.before
@@ -98,7 +99,7 @@ func (r *Registry[M]) Remove(name string) {
 	r.mu.Lock()
 	e := r.byName[name]
 	if r.closed {
-		e = nil // Close drops it with all others
+		e = nil // Close drops it with the others
 	}
 	delete(r.byName, name)
 	r.order = slices.DeleteFunc(r.order, func(o *entry[M]) bool { return o == e })
@@ -122,7 +123,7 @@ func (r *Registry[M]) find(name string) *entry[M] {
 	return r.byName[name]
 }
 
-// All returns the members in the order in which they were added.
+// All returns the members in the order they were added.
 func (r *Registry[M]) All() []M {
 	entries := r.entries()
 	all := make([]M, len(entries))
@@ -138,8 +139,8 @@ func (r *Registry[M]) entries() []*entry[M] {
 	return slices.Clone(r.order)
 }
 
-// TryChanged calls try, concurrently, for each member that replaces one of the same name in the registry before for
-// which running returns true. It returns the first error in the order in which the members were added.
+// TryChanged calls try, concurrently, for each member that replaces one of the same name in the previous registry
+// for which running returns true. It returns the first error in the order of Add.
 func (r *Registry[M]) TryChanged(running func(old M) bool, try func(M) error) error {
 	r.mu.Lock()
 	before := r.before
@@ -164,8 +165,8 @@ func (r *Registry[M]) TryChanged(running func(old M) bool, try func(M) error) er
 	return nil
 }
 
-// HandOver ends the time in which next, which may be nil, takes members over from r. r drops those that next has
-// too. It returns the names of the others: they stay in r until Remove or Close.
+// HandOver ends the succession to next, which may be nil: r drops the members that next has too. It returns the
+// names of the others: they stay in r until Remove or Close.
 func (r *Registry[M]) HandOver(next *Registry[M]) (left []string) {
 	var taken []*entry[M]
 	if next != nil {
@@ -184,8 +185,8 @@ func (r *Registry[M]) HandOver(next *Registry[M]) (left []string) {
 	return left
 }
 
-// Close closes, concurrently, all members that no other registry has, and waits for them. It returns false if r was
-// closed before. Nothing can be added afterwards.
+// Close closes, concurrently, all members that no other registry has, and waits. It returns false if r was closed
+// before. Nothing can be added afterwards.
 func (r *Registry[M]) Close() bool {
 	r.mu.Lock()
 	closed := r.closed
@@ -197,7 +198,7 @@ func (r *Registry[M]) Close() bool {
 	var closing sync.WaitGroup
 	for _, e := range r.entries() {
 		if !e.member.Used() {
-			e.drop() // at once: most commands start none of many members
+			e.drop() // no goroutine: most commands start few of many members
 			continue
 		}
 		closing.Go(e.drop)
@@ -206,7 +207,7 @@ func (r *Registry[M]) Close() bool {
 	return true
 }
 
-// share notes a further registry with the member. It fails if the last one has dropped it.
+// share adds a registry to the member's. It fails if the last one has dropped it.
 func (e *entry[M]) share() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -217,7 +218,7 @@ func (e *entry[M]) share() bool {
 	return true
 }
 
-// drop ends one registry's use of the member, which ends with the last.
+// drop ends one registry's use of the member; the last one closes it.
 func (e *entry[M]) drop() {
 	e.mu.Lock()
 	e.registries--

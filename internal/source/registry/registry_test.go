@@ -34,8 +34,8 @@ func get(t *testing.T, r *registry.Registry[*member], name string) *member {
 	return m
 }
 
-// following returns a registry with the members a and b, and one that follows
-// it, with a as it was and b changed.
+// following returns a registry with members a and b, and one that follows it, with a unchanged and b
+// changed.
 func following(t *testing.T) (before, next *registry.Registry[*member]) {
 	t.Helper()
 	before, next = new(registry.Registry[*member]), new(registry.Registry[*member])
@@ -64,7 +64,7 @@ func TestOnlyTheSameMemberIsTakenOver(t *testing.T) {
 	assert.False(t, next.Close(), "closed before")
 }
 
-// A registry that is given up leaves the members of the one before running.
+// Closing a following registry leaves the other's members running.
 func TestGivingUpARosterClosesOnlyItsOwn(t *testing.T) {
 	before, next := following(t)
 	changed := get(t, next, "b")
@@ -118,8 +118,7 @@ func TestAMemberThatIsRefusedIsClosed(t *testing.T) {
 	assert.EqualValues(t, 2, refused.closed.Load())
 }
 
-// However uses of a member overlap, it is closed once, and never while a registry
-// has it.
+// However uses of a member overlap, it is closed once, and never while a registry has it.
 func TestAMemberIsClosedOnce(t *testing.T) {
 	for range 200 {
 		before := new(registry.Registry[*member])

@@ -2,10 +2,10 @@ package supervisor
 
 import "time"
 
-// Breaker counts consecutive failures, and requires a rest before the next attempt after some. It is a circuit
+// Breaker counts consecutive failures, and after some requires a rest before the next attempt. It is a circuit
 // breaker without a half-open state. It is not safe for concurrent use.
 type Breaker struct {
-	// Free is how many consecutive failures need no rest.
+	// Free is the number of consecutive failures without a rest.
 	Free int
 	// First is the first rest. Each further failure doubles it, up to Longest.
 	First, Longest time.Duration
@@ -20,10 +20,10 @@ func (b *Breaker) Fail(now time.Time) { b.failures++; b.last = now }
 // Reset notes that an attempt succeeded.
 func (b *Breaker) Reset() { b.failures = 0 }
 
-// Failures counts the failures since the last success.
+// Failures returns the failures since the last success.
 func (b *Breaker) Failures() int { return b.failures }
 
-// Rest is the time until the next attempt is allowed.
+// Rest returns the time until the next attempt is allowed.
 func (b *Breaker) Rest(now time.Time) time.Duration {
 	doublings := b.failures - b.Free - 1
 	if doublings < 0 {

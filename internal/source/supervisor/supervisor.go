@@ -1,6 +1,5 @@
-// Package supervisor starts and ends a peer, such as a plugin or an MCP server: the first use starts its one
-// process or connection for all who wait; a peer that keeps failing rests between attempts; an unused one ends; and
-// the first to see its end notes it.
+// Package supervisor starts and ends a peer, such as a plugin or MCP server: the first use starts its one
+// process or connection for all waiting callers; a failing peer rests between attempts; an unused one ends.
 package supervisor
 
 import (
@@ -16,21 +15,21 @@ type Attempt interface {
 	comparable
 	// Ready is closed when the start has succeeded or failed.
 	Ready() <-chan struct{}
-	// Failure is why the start failed, nil if it succeeded.
+	// Failure returns why the start failed, nil if it succeeded.
 	Failure() *tool.Error
 	// Gone reports whether it has ended.
 	Gone() bool
 }
 
-// Peer has what differs between kinds of peers. All but Lost are called with the lock held.
+// Peer is what differs between kinds of peers. All methods but Lost are called with the lock held.
 type Peer[A Attempt] interface {
 	// Admit returns why nothing can be started, nil if it can.
 	Admit() error
-	// Begin makes an attempt and starts it in the background.
+	// Begin starts an attempt in the background.
 	Begin(ctx context.Context) A
-	// Resting is the error of a use that would have to wait longer than Patience.
+	// Resting returns the error of a use that would wait longer than Patience.
 	Resting(rest time.Duration) *tool.Error
-	// Lost notes that an attempt is gone. It may be called more than once.
+	// Lost notes that an attempt is gone. It may be called repeatedly.
 	Lost(a A)
 }
 
@@ -55,26 +54,26 @@ type Supervisor[A Attempt] struct {
 	Breaker Breaker
 	// Patience is how long a use waits for its turn to start.
 	Patience time.Duration
-	// IdleTimeout is how long an attempt may be unused before it is ended; 0 means forever.
+	// IdleTimeout is when an unused attempt is ended; 0 means never.
 	IdleTimeout time.Duration
 
-	// Current is starting or running; the zero value is none.
+	// Current is starting or running; the zero value if there is none.
 	Current A
-	// LastError is why it could not be started, or was lost, the last time.
+	// LastError is why the last attempt failed to start or was lost.
 	LastError *tool.Error
 	// StartTook is how long the last start took.
 	StartTook time.Duration
-	// Starts and Losses count attempts, and unexpected ends.
+	// Starts counts attempts, Losses unexpected ends.
 	Starts, Losses int
 	IsClosed       bool
 
-	ending sync.WaitGroup // of attempts that nobody used
-	active int            // uses of Current that go on
+	ending sync.WaitGroup // of idle attempts
+	active int            // current uses of Current
 	idle   *time.Timer    // ends Current; nil while it is in use
 }
 
-// Acquire returns the running attempt, starting one if there is none. Concurrent callers wait for the same one. It
-// is in use until Release.
+// Acquire returns the running attempt, starting one if necessary. Concurrent callers share it. It is in use until
+// Release.
 func (l *Supervisor[A]) Acquire(ctx context.Context, p Peer[A]) (A, error) {
 	var none A
 	for {
@@ -115,7 +114,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pick returns the current attempt, or begins one, or returns how long to rest before that.
+// pick returns the current attempt, begins one, or returns how long to rest first.
 func (l *Supervisor[A]) pick(ctx context.Context, p Peer[A]) (a A, rest time.Duration, err error) {
 	l.Lock()
 	defer l.Unlock()
@@ -140,7 +139,7 @@ func (l *Supervisor[A]) has() bool {
 	return l.Current != none
 }
 
-// hold keeps a from ending for being idle. It fails if a is no longer current.
+// hold keeps a from ending as idle. It fails if a is no longer current.
 func (l *Supervisor[A]) hold(a A) bool {
 	l.Lock()
 	defer l.Unlock()
@@ -159,13 +158,13 @@ func (l *Supervisor[A]) stopIdling() {
 	}
 }
 
-// Release ends a use that Acquire began. After the last, end is called once a was unused for the idle timeout; a is
-// not current any more then.
+// Release ends a use begun by Acquire. After the last one, end is called once a was unused for the idle timeout; a
+// is then no longer current.
 func (l *Supervisor[A]) Release(a A, end func()) {
 	l.Lock()
 	defer l.Unlock()
 	if l.Current != a {
-		return // its successor counts again
+		return // a is no longer counted
 	}
 	if l.active--; l.active == 0 && l.IdleTimeout > 0 {
 		l.idle = time.AfterFunc(l.IdleTimeout, func() {
@@ -185,14 +184,15 @@ func (l *Supervisor[A]) Release(a A, end func()) {
 	}
 }
 
-// drop takes a out of use, if it is current. The lock is held.
+// drop takes a out of use, if current. Must be called with the lock held.
 func (l *Supervisor[A]) drop(a A) {
 	if l.Current == a {
 		l.Current = *new(A)
 	}
 }
 
-// Fail notes that a cannot be used, and why. Unless counts is set the next attempt need not rest. The lock is held.
+// Fail notes that a cannot be used, and why. Unless counts is set the next attempt need not rest. Must be called
+// with the lock held.
 func (l *Supervisor[A]) Fail(a A, err *tool.Error, counts bool) {
 	l.drop(a)
 	if l.IsClosed {
@@ -205,7 +205,7 @@ func (l *Supervisor[A]) Fail(a A, err *tool.Error, counts bool) {
 }
 
 // Lose notes that a has ended, because of err unless that was expected: the peer was closed or a was being stopped.
-// It reports whether it was.
+// It reports whether it was expected.
 func (l *Supervisor[A]) Lose(a A, stopping bool, err *tool.Error) (expected bool) {
 	l.Lock()
 	defer l.Unlock()
@@ -245,7 +245,7 @@ func (l *Supervisor[A]) Used() bool {
 	return l.Starts > 0
 }
 
-// Shut prevents further attempts. It returns the current one, for the caller to end.
+// Shut prevents further attempts and returns the current one, which the caller must end.
 func (l *Supervisor[A]) Shut() (a A) {
 	l.Lock()
 	defer l.Unlock()
@@ -256,10 +256,10 @@ func (l *Supervisor[A]) Shut() (a A) {
 	return a
 }
 
-// Wait returns once all idle attempts have ended. Nothing may begin any more.
+// Wait waits until all idle attempts have ended. No attempt may begin afterwards.
 func (l *Supervisor[A]) Wait() { l.ending.Wait() }
 
-// Runs reports whether an attempt is running. The lock is held.
+// Runs reports whether an attempt is running. Must be called with the lock held.
 func (l *Supervisor[A]) Runs() bool {
 	if !l.has() {
 		return false
@@ -272,7 +272,7 @@ func (l *Supervisor[A]) Runs() bool {
 	}
 }
 
-// State is the peer's state. The lock is held.
+// State returns the peer's state. Must be called with the lock held.
 func (l *Supervisor[A]) State() State {
 	switch {
 	case l.IsClosed:
@@ -287,7 +287,7 @@ func (l *Supervisor[A]) State() State {
 	return Idle
 }
 
-// RetryAt is when the next attempt may begin, zero if now. The lock is held.
+// RetryAt returns when the next attempt may begin, zero if now. Must be called with the lock held.
 func (l *Supervisor[A]) RetryAt() (at time.Time) {
 	if rest := l.Breaker.Rest(time.Now()); rest > 0 {
 		at = time.Now().Add(rest)

@@ -1,4 +1,4 @@
-// Package taskincludes finds the files of a Taskfile's commands, without running anything.
+// Package taskincludes finds the files of a Taskfile, without running anything.
 package taskincludes
 
 import (
@@ -34,9 +34,9 @@ var defaultNames = [...]string{
 	"Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml",
 }
 
-// Sources returns the slash paths, relative to root, of the Taskfile at name and of all that it includes, existing
-// or not: changing one changes the commands. Nothing is run. A path with a variable in it becomes a glob; paths
-// outside root are left out.
+// Sources returns the slash paths, relative to root, of the Taskfile at name and all its includes, existing or
+// not: changing one changes the commands. Nothing is run. A path with a variable becomes a glob; paths outside
+// root are left out.
 func Sources(root, name string) []string {
 	handle, err := os.OpenRoot(root)
 	if err != nil {
@@ -48,18 +48,19 @@ func Sources(root, name string) []string {
 	return s.names
 }
 
-// Reader caches Sources until one of its files changes. The zero value is ready. It is safe for concurrent use.
+// Reader caches Sources until one of its files changes. The zero value is ready to use. It is safe for
+// concurrent use.
 type Reader struct {
 	mu         sync.Mutex
 	root, name string
 	names      []string
-	files      []fs.FileInfo // of names, nil for one that is missing
+	files      []fs.FileInfo // of names; nil if missing
 }
 
-// settleTime is how old a file's last change must be for a later one to be sure to show in its time.
+// settleTime is the least age of a file's last change for a later one to show in its time.
 const settleTime = 50 * time.Millisecond
 
-// Sources returns the same as the function Sources. The caller may change it.
+// Sources returns the result of the function Sources. The caller may change it.
 func (r *Reader) Sources(root, name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +71,7 @@ func (r *Reader) Sources(root, name string) []string {
 	r.root, r.name, r.names = root, name, Sources(root, name)
 	r.files = stat(root, r.names)
 	if slices.ContainsFunc(r.files, func(f fs.FileInfo) bool { return f != nil && f.ModTime().After(settled) }) {
-		r.root = "" // read again the next time
+		r.root = "" // read again next time
 	}
 	return slices.Clone(r.names)
 }
@@ -98,7 +99,7 @@ type sources struct {
 	names []string
 }
 
-// add adds a Taskfile, or the default ones of a directory.
+// add adds a Taskfile, or a directory's default ones.
 func (s *sources) add(name string) {
 	name = path.Clean(name)
 	if !filepath.IsLocal(filepath.FromSlash(name)) || slices.Contains(s.names, name) || len(s.names) >= mostIncludes {
@@ -116,13 +117,13 @@ func (s *sources) add(name string) {
 	}
 }
 
-// leading are the variables for a directory at the start of a path, and placed those elsewhere in it.
+// leading matches variables for a directory at the start of a path, placed those elsewhere.
 var (
 	leading = matching.Lazy(`^\s*\{\{[^{}]*\}\}/+`)
 	placed  = matching.Lazy(`\{\{[^{}]*\}\}`)
 )
 
-// resolve makes the path of an include relative to the root.
+// resolve makes an include's path relative to the root.
 func (s *sources) resolve(dir, include string) string {
 	if at := leading().FindString(include); at != "" {
 		include = include[len(at):]
@@ -141,14 +142,13 @@ func (s *sources) resolve(dir, include string) string {
 	return path.Join(dir, filepath.ToSlash(include))
 }
 
-// includes lists the includes of a Taskfile.
 func (s *sources) includes(name string) (paths []string) {
 	var parsed struct {
 		Includes map[string]yaml.Node `yaml:"includes"`
 	}
 	data, err := s.read(name)
 	if err != nil || yaml.Unmarshal(data, &parsed) != nil {
-		return nil // Task refuses it, too
+		return nil // Task refuses it too
 	}
 	for _, node := range parsed.Includes {
 		var long struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
 )
 
-// A Reader gives what Sources gives, whatever has changed since it read.
+// A Reader returns the same as Sources, whatever changed since.
 func TestReaderFollowsChanges(t *testing.T) {
 	root := t.TempDir()
 	old := time.Now().Add(-time.Hour)
@@ -45,7 +45,7 @@ func TestReaderFollowsChanges(t *testing.T) {
 	assert.Equal(t, []string{"other.yml"}, reader.Sources(root, "other.yml"))
 }
 
-// directory lists the Taskfiles that a directory may have, the first with an include.
+// directory lists a directory's possible Taskfiles, the first with an include.
 func directory(dir, include string) (names []string) {
 	for i, name := range []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml",
 		"Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"} {

@@ -1,9 +1,9 @@
-// Package protocol is the protocol between toolhost and its child process toolhost-task: the JSON of a listing and
-// of a run's report. It depends on the standard library only.
+// Package protocol is the protocol between toolhost and toolhost-task: the JSON of a listing and of a run's
+// report. It depends only on the standard library.
 package protocol
 
-// Collection is the variable that disables garbage collection while toolhost-task starts, a fifth of its start, and
-// CollectLate the value. toolhost-task does not pass it on.
+// Collection is the variable that disables garbage collection for a fifth less start time of toolhost-task, and
+// CollectLate its value. toolhost-task does not pass it on.
 const (
 	Collection  = "GOGC"
 	CollectLate = "3000"
@@ -12,11 +12,11 @@ const (
 // Kind is the outcome of a listing or a run.
 type Kind string
 
-// The kinds of end.
+// The kinds.
 const (
-	// OK: the listing is complete; the command ended with exit code 0.
+	// OK: the listing is complete, or the command ended with exit code 0.
 	OK Kind = "ok"
-	// Failed: the command ran and ended with another exit code.
+	// Failed: the command ended with another exit code.
 	Failed Kind = "failed"
 	// NoTaskfile: there is no file at the given path.
 	NoTaskfile Kind = "no_taskfile"
@@ -24,11 +24,11 @@ const (
 	Broken Kind = "broken"
 	// NotFound: no command has the given name; nothing ran.
 	NotFound Kind = "not_found"
-	// Prompt: the command requires a confirmation and was not run.
+	// Prompt: the command needs a confirmation and was not run.
 	Prompt Kind = "prompt"
-	// Missing: the command needs variables that were not given, or got values that it does not take.
+	// Missing: the command needs variables that were not given, or got invalid values.
 	Missing Kind = "missing_variables"
-	// Refused: a name that the Taskfile leaves open contains shell syntax; nothing ran.
+	// Refused: a name left open by the Taskfile contains shell syntax; nothing ran.
 	Refused Kind = "refused"
 	// Cancelled: the run was stopped from outside.
 	Cancelled Kind = "cancelled"
@@ -41,8 +41,8 @@ type Listing struct {
 	Kind Kind `json:"kind"`
 	// Commands are the described commands that are not internal, in Taskfile order.
 	Commands []Command `json:"commands"`
-	// Files are the absolute paths that the listing depends on: Taskfiles, includes, dotenv files, and those of
-	// missing optional ones.
+	// Files are the absolute paths that the listing depends on: Taskfiles, includes, dotenv files, and missing
+	// optional ones.
 	Files []string `json:"files"`
 	// Problem explains a Kind other than OK.
 	Problem *Problem `json:"problem,omitempty"`
@@ -50,10 +50,10 @@ type Listing struct {
 	Steps []Step `json:"steps,omitempty"`
 }
 
-// Step is a command of a Taskfile with what it runs, as written: one per line, which may contain line feeds.
+// Step is a command of a Taskfile and the lines it runs, as written; they may contain line feeds.
 type Step struct {
 	Name string `json:"name"`
-	// File is an absolute path; it may be empty.
+	// File is an absolute path, or "".
 	File  string   `json:"file,omitempty"`
 	Line  int      `json:"line,omitempty"`
 	Lines []string `json:"lines"`
@@ -66,7 +66,7 @@ type Command struct {
 	Aliases     []string `json:"aliases,omitempty"`
 }
 
-// Problem is a mistake in a Taskfile.
+// Problem is an error in a Taskfile.
 type Problem struct {
 	Message string `json:"message"`
 	// File is an absolute path, "" if unknown. Line and Column count from 1; 0 is unknown.
@@ -75,18 +75,17 @@ type Problem struct {
 	Column int    `json:"column,omitempty"`
 }
 
-// Report is what a run writes to the report's file.
+// Report is the content of a run's report file.
 type Report struct {
 	Kind Kind `json:"kind"`
-	// ExitCode is that of the failed command, or go-task's own if no command ran.
+	// ExitCode is the failed command's, or go-task's own if none ran.
 	ExitCode int `json:"exit_code"`
 	// Message describes the outcome, without colours.
 	Message string `json:"message,omitempty"`
 	// Problem is set with kind Broken.
 	Problem *Problem `json:"problem,omitempty"`
-	// Near are existing commands with names like the one not found.
+	// Near are existing commands with similar names.
 	Near []string `json:"near,omitempty"`
-	// Notes are what a reader of the output would miss, such as a command that is not for this platform and so did
-	// nothing.
+	// Notes say what the output does not, such as that a command is not for this platform and so did nothing.
 	Notes []string `json:"notes,omitempty"`
 }

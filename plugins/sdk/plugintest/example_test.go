@@ -36,7 +36,7 @@ func hello() sdk.Plugin {
 	}
 }
 
-// TestHello is what a test of a plugin looks like.
+// TestHello shows a plugin's test.
 func TestHello(t *testing.T) {
 	p := plugintest.Start(t, hello(), plugintest.Options{Config: helloConfig{Greeting: "Good day"}})
 	result, err := p.Call(t.Context(), "say_hello", helloInput{Name: "world"})

@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Golden compares a result with the file testdata/NAME.golden.json. With the
-// environment variable UPDATE_GOLDEN=1 it writes the file instead.
+// Golden compares a result with testdata/NAME.golden.json. UPDATE_GOLDEN=1 writes the file instead.
 func Golden(t testing.TB, name string, result *sdk.Result) {
 	t.Helper()
 	got, err := json.MarshalIndent(result, "", "  ")

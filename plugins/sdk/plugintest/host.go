@@ -13,15 +13,15 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Host is the host of a tool under test. Set the fields before the call; read what was noted after it. The zero
+// Host is the host of a tool under test. Set the fields before the call; read the notes after it. The zero
 // value answers no question and has no model and no other tool.
 type Host struct {
-	// Answers are the user's answers, by the key of the question. A question without one ends the call, as in the
+	// Answers are the user's answers, by the question's key. A question without one ends the call, as in the
 	// host: with sdk.ErrInputRequired.
 	Answers map[string]sdk.Answer
-	// OnSample answers for a language model, if there is one.
+	// OnSample answers for a language model. May be nil.
 	OnSample func(sdk.SampleRequest) (*sdk.SampleResponse, error)
-	// OnCallTool stands for the other tools, if there are any.
+	// OnCallTool replaces the other tools. May be nil.
 	OnCallTool func(name string, params json.RawMessage) (*sdk.Result, error)
 
 	mu       sync.Mutex
@@ -33,7 +33,7 @@ type Host struct {
 
 var _ tool.Services = (*Host)(nil)
 
-// Event is what a tool emitted.
+// Event is an event that a tool emitted.
 type Event struct {
 	Name    string
 	Payload json.RawMessage
@@ -110,7 +110,7 @@ func (h *Host) CallTool(_ context.Context, name string, params json.RawMessage) 
 	return h.OnCallTool(name, params)
 }
 
-// State implements the service, in memory, as long as the Host.
+// State implements the service, in memory.
 func (h *Host) State(scope sdk.Scope) sdk.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,7 +1,5 @@
-// Package plugintest lets a plugin's author test the plugin the way toolhost
-// uses it: over the real protocol, in the test's process ([Start]) or as a
-// program of its own ([StartProgram]), with a host of the test's making
-// ([Host]):
+// Package plugintest tests a plugin the way toolhost uses it: over the real protocol, in the test's
+// process ([Start]) or as a program ([StartProgram]), with a host that the test controls ([Host]):
 //
 //	func TestHello(t *testing.T) {
 //		p := plugintest.Start(t, plugin(), plugintest.Options{})
@@ -34,15 +32,15 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Options configure a test. The zero value is an empty workspace, no configuration and a new Host.
+// Options configures a test. The zero value means an empty workspace, no configuration and a new Host.
 type Options struct {
-	// Config is the plugin's configuration: anything that encoding/json encodes as an object. Nil means {}.
+	// Config is the configuration: anything that encoding/json encodes as an object. Nil means {}.
 	Config any
 	// Workspace is the plugin's workspace; by default its Root is a new temporary directory.
 	Workspace sdk.Workspace
 	// Host provides services during calls.
 	Host *Host
-	// Env are environment variables of a program, besides the test's own.
+	// Env are environment variables of a program, besides the test's.
 	Env map[string]string
 }
 
@@ -69,8 +67,7 @@ func Start(t testing.TB, p sdk.Plugin, options Options) *Plugin {
 	return out
 }
 
-// TryStart is Start for a plugin that may refuse its configuration. The error
-// is a *tool.Error.
+// TryStart is Start for a plugin that may refuse its configuration. The error is a *tool.Error.
 func TryStart(t testing.TB, p sdk.Plugin, options Options) (*Plugin, error) {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
@@ -148,10 +145,10 @@ func decode(what string, raw, data json.RawMessage) (json.RawMessage, error) {
 		Suggest("Fix what is named.")
 }
 
-// Name is the plugin's own name.
+// Name returns the plugin's name.
 func (p *Plugin) Name() string { return p.description.Name }
 
-// Version is the plugin's own version.
+// Version returns the plugin's version.
 func (p *Plugin) Version() string { return p.description.Version }
 
 // Tools returns the definitions of the plugin's tools.
@@ -163,7 +160,7 @@ func (p *Plugin) Tools() []*sdk.Definition {
 	return out
 }
 
-// Call calls a tool. params are anything that encoding/json encodes as an object; nil means {}. As in the host,
+// Call calls a tool. params is anything that encoding/json encodes as an object; nil means {}. As in the host,
 // they are checked against the tool's schema first, and the plugin may render that error.
 func (p *Plugin) Call(ctx context.Context, name string, params any) (*sdk.Result, error) {
 	call, err := p.prepare(ctx, name, params)
@@ -182,7 +179,7 @@ func (p *Plugin) Plan(ctx context.Context, name string, params any) (*sdk.Plan, 
 	return p.client.Plan(ctx, call)
 }
 
-// RenderError returns the plugin's form of an error that the host made; nil leaves it to the host.
+// RenderError returns the plugin's form of a host's error; nil leaves it to the host.
 func (p *Plugin) RenderError(ctx context.Context, name string, params any, failure *sdk.Error) (*sdk.Result, error) {
 	return p.client.RenderError(ctx, p.newCall(name, encode(params)), failure)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// Build builds the Go program in dir, such as ".", and returns its path. The test fails if that fails.
+// Build builds the Go program in dir, such as ".", and returns its path, or fails the test.
 func Build(t testing.TB, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plugin")
@@ -29,7 +29,7 @@ func Build(t testing.TB, dir string) string {
 	return path
 }
 
-// StartProgram runs a plugin as a program until the test ends. Its output is shown if the test fails.
+// StartProgram runs a plugin program until the test ends. Its output is shown if the test fails.
 func StartProgram(t testing.TB, path string, options Options) *Plugin {
 	t.Helper()
 	var printed bytes.Buffer

@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// withoutNil returns a copy of v in which nil slices and maps are empty ones, so that they are encoded as [] and
-// {}, as in the schema, and not as null. Types with their own encoding stay.
+// withoutNil returns a copy of v with empty slices and maps instead of nil ones, so that they are encoded as []
+// and {}, as in the schema, and not as null. Types with their own encoding stay.
 func withoutNil(v reflect.Value) reflect.Value {
 	if !v.IsValid() || writesItself(v.Type()) {
 		return v

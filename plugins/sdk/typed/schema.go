@@ -12,18 +12,17 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Schema gives the JSON Schema of values of type t, in the subset that every
-// model API takes: one type for each value, no reference at the top, no
-// boolean schemas, and objects that allow no further properties.
+// Schema returns the JSON Schema of values of type t, in the subset that every model API takes: one
+// type for each value, no reference at the top, no boolean schemas, and no additional properties.
 //
-// A field without omitempty or omitzero is required. The tags of a field:
+// A field without omitempty or omitzero is required. A field's tags:
 //
-//	json:"name,omitempty"     its name; left out is optional
+//	json:"name,omitempty"     its name; optional
 //	jsonschema:"Which city."  its description
-//	enum:"celsius,kelvin"     the values allowed
-//	default:"celsius"         the value when left out, which makes it optional
+//	enum:"celsius,kelvin"     the allowed values
+//	default:"celsius"         the default, which makes it optional
 //	minimum:"1" maximum:"9"   the bounds of a number
-//	sensitive:"true"          a setting that is shown nowhere (writeOnly)
+//	sensitive:"true"          a setting that is never shown (writeOnly)
 func Schema(t reflect.Type) (json.RawMessage, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: knownTypes()})
 	if err != nil {
@@ -43,7 +42,7 @@ func Schema(t reflect.Type) (json.RawMessage, error) {
 	return data, nil
 }
 
-// knownTypes are the types that encoding/json encodes in a special form.
+// knownTypes are the types with their own encoding in encoding/json.
 func knownTypes() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
@@ -81,7 +80,7 @@ func notNull(types []string) string {
 	return "null"
 }
 
-// describeAny keeps an unrestricted schema from being encoded as a bare true.
+// describeAny prevents encoding an unrestricted schema as true.
 func describeAny(s *jsonschema.Schema) {
 	if isAny(s) {
 		s.Description = "Any JSON value."
@@ -92,7 +91,6 @@ func isAny(s *jsonschema.Schema) bool {
 	return s != nil && reflect.DeepEqual(*s, jsonschema.Schema{})
 }
 
-// applyTags applies the field tags to the schema of t and of nested types.
 func applyTags(s *jsonschema.Schema, t reflect.Type) error {
 	if s == nil {
 		return nil
@@ -180,7 +178,7 @@ func bound(tags reflect.StructTag, name string, old *float64) (*float64, error) 
 	return &value, nil
 }
 
-// literal parses a tag as a value of the given JSON type: text verbatim, anything else as JSON.
+// literal parses a tag as a value of a JSON type: text verbatim, others as JSON.
 func literal(tag, typ string) (any, error) {
 	if typ == "string" {
 		return tag, nil

@@ -13,17 +13,15 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Func makes a tool of a function. In is a struct whose fields are the
-// parameters; see [Schema] for the tags. Out decides what the caller gets:
+// Func makes a tool of a function. In is a struct whose fields are the parameters; see [Schema] for the
+// tags. Out decides the result:
 //
-//   - *tool.Result: that result, as it is. Nil is an empty result.
+//   - *tool.Result: that result. Nil is an empty result.
 //   - string: the text.
-//   - anything else: the value as JSON, as the text and as structured data.
+//   - anything else: the value as JSON, as text and as structured data.
 //
-// Parameters and Returns of the definition are inferred from In and Out, when
-// the definition is first asked for, unless they are set already. A type that
-// has no schema (a channel, a recursive struct) is a mistake of the programmer
-// and panics then.
+// The definition's Parameters and Returns are inferred from In and Out at first use, unless set. A type
+// without a schema (a channel, a recursive struct) is a programming error and then panics.
 func Func[In, Out any](definition tool.Definition, fn func(context.Context, *tool.Call, In) (Out, error)) tool.Tool {
 	f := &function[In, Out]{fn: fn}
 	f.definition = sync.OnceValue(func() *tool.Definition { return infer[In, Out](definition) })
@@ -35,10 +33,10 @@ type function[In, Out any] struct {
 	fn         func(context.Context, *tool.Call, In) (Out, error)
 }
 
-// Definition gives the definition with its schemas.
+// Definition implements tool.Tool.
 func (f *function[In, Out]) Definition() *tool.Definition { return f.definition() }
 
-// Call decodes the parameters, runs the function and renders what it gives.
+// Call implements tool.Tool: it decodes the parameters, runs the function and converts the result.
 func (f *function[In, Out]) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	var in In
 	if err := call.Decode(&in); err != nil {

@@ -1,4 +1,4 @@
-// Command plugin is a plugin for tests, whose version is set when it is built.
+// Command plugin is a test plugin; its version is set at build time.
 package main
 
 import (

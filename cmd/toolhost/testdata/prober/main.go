@@ -1,5 +1,5 @@
-// Prober does what it is told to, so that tests see what a process can do: as a
-// command with its act as arguments, and as a plugin with one tool without any.
+// Prober does what it is told, to show what a process can do: as a command by its arguments, and
+// without any as a plugin with one tool.
 package main
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A call's page gives it as a rule that agent.hcl takes and that allows it, fills
-// in the form with it, and marks the words that it has changed.
+// A call's page gives a rule that agent.hcl takes and that allows it, fills in the form with it, and
+// marks changed words.
 func TestCallAgain(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.write("agent.hcl", "")
@@ -55,8 +55,8 @@ func TestCallAgain(t *testing.T) {
 	same(t, "the form of the call", value[string](t, ctx, `document.querySelector("textarea.json").value`), data)
 }
 
-// A diff is read by its hunks, words are marked one by one, and a result that is
-// JSON is a tree of which the closed parts are not on the page.
+// A diff is navigated by hunks and marks words one by one; a JSON result is a tree whose closed parts
+// are not on the page.
 func TestDiffAndTree(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.write("agent.hcl", "")
@@ -88,7 +88,7 @@ func TestDiffAndTree(t *testing.T) {
 	}
 }
 
-// openCall goes from the timeline to the newest call of a tool.
+// openCall opens the newest call of a tool in the timeline.
 func openCall(tool string) chromedp.Action[chromedp.Void] {
 	return until(fmt.Sprintf(`(r => r && (r.querySelector("a").click(), true))(`+
 		`[...document.querySelectorAll(".line")].find(r => r.title.startsWith(%q)))`, tool))

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// A call that is run from a tool's form waits in the inbox where a rule asks about
-// it, and goes on when a person has approved it. What the person looked at on the
-// way is no call of the record.
+// A call run from a tool's form waits in the inbox if a rule asks, and continues once approved. Looking
+// at it is not recorded as a call.
 func TestRunOfAToolThatAsks(t *testing.T) {
 	u := newUser(t)
 	u.write("a.txt", "old\n")
@@ -20,7 +19,7 @@ func TestRunOfAToolThatAsks(t *testing.T) {
 		t.Fatal(waiting)
 	}
 	tries, ran := 0, make(chan string, 1)
-	go func() { // the call waits as long as the console says in time that somebody looks: on a busy machine it is made again
+	go func() { // a call waits while the console says in time that somebody looks: on a busy machine it is made again
 		told := "needs approval"
 		for strings.Contains(told, "needs approval") && tries < 20 {
 			tries++
@@ -50,7 +49,7 @@ func TestRunOfAToolThatAsks(t *testing.T) {
 		own = news.Add
 	}
 	l, _ := p.look(own[0])
-	l, body := p.look(l) // as a person does who comes back to it
+	l, body := p.look(l) // as a user who returns to it
 	if !strings.Contains(body, "a.txt") || strings.Contains(body, "b.txt") || u.read("a.txt") != "old\n" {
 		t.Fatalf("a.txt: %q, shown is %s", u.read("a.txt"), body)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// programs builds toolhost and its console once.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "toolhost-console-")
 	if err != nil {
@@ -29,8 +28,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	return dir, goBuild("", dir+string(filepath.Separator), "./cmd/toolhost", "./cmd/toolhost-console")
 })
 
-// goBuild builds programs of a module of toolhost in the way of the Makefile: what it has
-// built is not built again.
+// goBuild builds programs of a module as the Makefile does, to share its build cache.
 func goBuild(module, to string, packages ...string) error {
 	build := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s", "-o", to}, packages...)...)
 	build.Dir = filepath.Join("..", "..", "..", "..", module)
@@ -42,7 +40,7 @@ func goBuild(module, to string, packages ...string) error {
 }
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv("CONSOLE_TEST_TOOLS"); path != "" { // in the sandbox of toolhost
+	if path := os.Getenv("CONSOLE_TEST_TOOLS"); path != "" { // in toolhost's sandbox
 		if err := serveTools(path); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -56,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// user is somebody's machine: a home, a workspace and the programs.
+// user has a home, a workspace and the programs.
 type user struct {
 	t              *testing.T
 	bin, dir, home string
@@ -104,7 +102,7 @@ type session struct {
 	out *bufio.Reader
 	id  int
 	end func()
-	// kill ends what does not answer.
+	// kill ends a hanging server.
 	kill func()
 }
 
@@ -113,7 +111,6 @@ func (u *user) connect(name string) *session {
 	return u.connectIn(u.dir, name)
 }
 
-// connectIn connects in another workspace of this user.
 func (u *user) connectIn(dir, name string) *session {
 	u.t.Helper()
 	c := u.command("serve", "--trust")
@@ -121,7 +118,7 @@ func (u *user) connectIn(dir, name string) *session {
 	return u.connectTo(c, name)
 }
 
-// connectTo connects to a server that is to be started.
+// connectTo starts a server and connects to it.
 func (u *user) connectTo(c *exec.Cmd, name string) *session {
 	u.t.Helper()
 	in, err := c.StdinPipe()
@@ -148,7 +145,7 @@ func (s *session) ask(method string, params any) string {
 	s.id++
 	data, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.id, "method": method, "params": params})
 	fmt.Fprintf(s.in, "%s\n", data)
-	late := time.AfterFunc(3*time.Minute, s.kill) // a call may wait for a person
+	late := time.AfterFunc(3*time.Minute, s.kill) // a call may wait for a user
 	defer late.Stop()
 	for {
 		line, err := s.out.ReadString('\n')
@@ -165,7 +162,6 @@ func (s *session) call(tool string, args map[string]any) string {
 	return s.ask("tools/call", map[string]any{"name": tool, "arguments": args})
 }
 
-// console starts a console and gives the address that it prints.
 func (u *user) console() (address string) {
 	u.t.Helper()
 	address, _ = u.startConsole()
@@ -177,7 +173,7 @@ func (u *user) startConsole() (address string, stop func()) {
 	return u.started(u.command("console"))
 }
 
-// started starts a console and gives the address that it prints.
+// started starts a console and returns its address.
 func (u *user) started(c *exec.Cmd) (address string, stop func()) {
 	u.t.Helper()
 	in, err := c.StdinPipe()
@@ -196,8 +192,7 @@ func (u *user) started(c *exec.Cmd) (address string, stop func()) {
 	return listen(out).find(u.t, `^http://\S+`), stop
 }
 
-// missing skips a test for what this machine lacks, and fails it where
-// TOOLHOST_TEST_ALL=1 allows no skip.
+// missing skips a test for what this machine lacks, or fails it if TOOLHOST_TEST_ALL=1.
 func missing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("TOOLHOST_TEST_ALL") == "1" {
@@ -206,7 +201,7 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// browser starts one of its own; the test is skipped where there is none.
+// browser starts a browser, or skips the test if there is none.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -236,7 +231,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// do runs actions, each within a minute: a busy machine has its time.
+// do runs actions, each within a minute, for busy machines.
 func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	for _, action := range actions {
@@ -249,7 +244,6 @@ func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.V
 	}
 }
 
-// value is what a script gives.
 func value[T any](t *testing.T, ctx context.Context, script string) T {
 	t.Helper()
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
@@ -261,8 +255,7 @@ func value[T any](t *testing.T, ctx context.Context, script string) T {
 	return v
 }
 
-// until waits for a condition of the page. One that fails may be asked of a page that is
-// drawn again, or of one that the browser leaves.
+// until waits for a condition. A failing one may meet a page that is redrawn or left.
 func until(condition string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for {
@@ -282,7 +275,7 @@ func until(condition string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// picture keeps what the page looks like where CONSOLE_PICTURES names a directory.
+// picture saves a screenshot if CONSOLE_PICTURES names a directory.
 func picture(name string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		dir := os.Getenv("CONSOLE_PICTURES")
@@ -297,7 +290,7 @@ func picture(name string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// dark has the page in its dark colours.
+// dark sets the dark colour scheme.
 func dark(on bool) chromedp.Action[chromedp.Void] {
 	scheme := map[bool]string{false: "light", true: "dark"}[on]
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -307,7 +300,7 @@ func dark(on bool) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// looks keeps a page in light and dark, wide and narrow.
+// looks saves a page in light and dark, wide and narrow.
 func looks(name string) chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(picture(name), dark(true), picture(name+"-dark"), chromedp.EmulateViewport(390, 844),
 		picture(name+"-390-dark"), dark(false), picture(name+"-390"), chromedp.EmulateViewport(1200, 800))

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What an approval would allow is shown, as a change to what was approved, and an
-// approval is for what was shown alone.
+// An approval shows what it would allow, as a change to what was approved, and is only for what was
+// shown.
 func TestConfig(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	hello := "tool \"hello\" {\n  description = \"Say hello\"\n  command {\n    argv = [\"echo\", \"hello\"]\n  }\n}\n"
@@ -22,7 +22,7 @@ func TestConfig(t *testing.T) {
 	if got := text(); !strings.Contains(got, "not approved") || !strings.Contains(got, `tool "hello" runs echo hello`) {
 		t.Error(got)
 	}
-	// It has changed since it was shown: it is not approved, and shown again.
+	// Changed since it was shown: it is not approved, and shown again.
 	u.write("agent.hcl", strings.ReplaceAll(hello, `"echo"`, `"touch"`))
 	do(t, ctx, press("Approve"), press("Approve /"), until(`document.querySelector(".problem")`),
 		until(`document.querySelector(".effects li")?.innerText.includes("touch")`))

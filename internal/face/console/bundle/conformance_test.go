@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Every tool of the conformance project, those of its plugin too, has a form that
-// takes its examples, and shows each violation at its field.
+// Every tool of the conformance project, including its plugin's, has a form that takes its examples and
+// shows each violation at its field.
 func TestFormsOfTheConformanceProject(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")

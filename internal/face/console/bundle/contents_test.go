@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shownContents are a result with all kinds of contents. The picture is 1 by 1.
+// shownContents is a result with all kinds of contents. The picture is 1 by 1.
 var shownContents = []map[string]any{
 	{"type": "text", "text": "done"},
 	{"type": "image", "mimeType": "image/gif", "data": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"},
@@ -24,8 +24,8 @@ var shownContents = []map[string]any{
 	{"type": "resource", "resource": map[string]any{"uri": "file:///notes.txt", "mimeType": "text/plain", "text": "a resource"}},
 }
 
-// Pictures, sounds, links and resources of a result are shown as such, and what
-// declares a tool is shown as agent.hcl has it.
+// Pictures, sounds, links and resources of a result are shown as such, and a tool's declaration as in
+// agent.hcl.
 func TestContentsOfAResult(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")
@@ -73,7 +73,7 @@ func TestContentsOfAResult(t *testing.T) {
 	}
 }
 
-// The files that a call has left are shown with their names, places and sizes.
+// A call's artifacts are shown with their names, places and sizes.
 func TestArtifactsOfACall(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")
@@ -105,7 +105,6 @@ tool "long" {
 	}
 }
 
-// thousands is a number as the page shows it.
 func thousands(n int64) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
@@ -113,8 +112,8 @@ func thousands(n int64) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// Of what several calls have changed one file is taken back, and all since one of
-// them; where somebody has changed a file since, both sides are shown.
+// One file of several calls is undone, and all since a call; if somebody changed a file since, both
+// sides are shown.
 func TestUndoAFileAndSinceACall(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")
@@ -166,8 +165,7 @@ func TestUndoAFileAndSinceACall(t *testing.T) {
 	}
 }
 
-// A call shows what its processes connected to and what was refused them, and its tool
-// which hosts it may reach.
+// A call shows its processes' connections and refused ones, and its tool the hosts it may reach.
 func TestConnectionsOfACall(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1", "TOOLHOST_SANDBOX=full")

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// The console ends with toolhost console, also with one that is killed; the end of
-// what a person can type ends neither.
+// The console ends with toolhost console, even if killed; the end of standard input ends neither.
 func TestConsoleEndsWithItsParent(t *testing.T) {
 	for name, end := range map[string]func(*os.Process) error{
 		"killed":      (*os.Process).Kill,
 		"interrupted": func(p *os.Process) error { return p.Signal(os.Interrupt) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newUser(t).command("console") // its standard input is at its end from the start
+			c := newUser(t).command("console") // its standard input is empty
 			out, err := c.StdoutPipe()
 			if err == nil {
 				err = c.Start()
@@ -43,7 +42,7 @@ func TestConsoleEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// answered reports whether somebody is at an address.
+// answered reports whether somebody listens at an address.
 func answered(address string) bool {
 	c, err := net.DialTimeout("tcp", strings.TrimPrefix(address, "http://"), 10*time.Second)
 	if err != nil {

@@ -12,15 +12,14 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// hostile is what nothing on a page may be taken for: elements, and characters
-// that hide or turn text, or move a terminal.
+// hostile has elements, and characters that hide or reorder text or control a terminal: a page must
+// show them as text.
 const hostile = "<img src=x onerror=pwned=1><script>pwned=1</script>\"'`\u202egpj.exe\u200b\u2066\u00ad\ufeff\u0007\u001b[31m\U000e0041"
 
-// inName is as much of it as a file's name can have.
+// inName is the part of it allowed in a file name.
 var inName = strings.NewReplacer("/", "", "\"", "", "`", "", "'", "").Replace(hostile)
 
-// harm looks for what came of hostile text: code that ran, elements that it made,
-// and characters that nobody sees.
+// harm looks for the effects of hostile text: code that ran, elements, and invisible characters.
 const harm = `(() => {
 	const found = [], bad = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 	if (window.pwned !== undefined) found.push("code ran");
@@ -34,7 +33,7 @@ const harm = `(() => {
 	return found;
 })()`
 
-// axe is the script that looks for barriers, "" where it is not installed.
+// axe returns the accessibility checker's script, "" if not installed.
 func axe(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(os.Getenv("TOOLHOST_NODE_PACKAGES"), "node_modules", "axe-core",
@@ -49,7 +48,6 @@ func axe(t *testing.T) string {
 	return ""
 }
 
-// barriers are what axe finds wrong with a page.
 func barriers(t *testing.T, ctx context.Context, script string) []string {
 	t.Helper()
 	if script == "" {
@@ -62,12 +60,12 @@ func barriers(t *testing.T, ctx context.Context, script string) []string {
 	return value[[]string](t, ctx, `window.barriers`)
 }
 
-// unreached are the controls that Tab does not come to.
+// unreached returns the controls that Tab does not reach.
 func unreached(t *testing.T, ctx context.Context) []string {
 	t.Helper()
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(); window.left = new Set([...document.querySelectorAll(
 		"a[href], button, input, select, textarea, summary, [tabindex]")].filter((e) => e.checkVisibility() && !e.disabled)); window.tabs = left.size`))
-	for range value[int](t, ctx, `window.tabs`) + 60 { // a list shows more rows as Tab goes on
+	for range value[int](t, ctx, `window.tabs`) + 60 { // a list shows more rows on Tab
 		do(t, ctx, chromedp.KeyEvent(kb.Tab),
 			chromedp.Evaluate[chromedp.Void](`left.delete(document.activeElement); 0`))
 		if value[int](t, ctx, `left.size`) == 0 {
@@ -77,7 +75,7 @@ func unreached(t *testing.T, ctx context.Context) []string {
 	return value[[]string](t, ctx, `[...left].map((e) => e.outerHTML.slice(0, 200))`)
 }
 
-// evilUser has hostile text in all that a page shows.
+// evilUser has hostile text everywhere.
 func evilUser(t *testing.T) (*user, *session) {
 	t.Helper()
 	u := newUser(t)
@@ -117,8 +115,8 @@ tool "evil" {
 	return u, s
 }
 
-// On every page: hostile text is text, axe finds no barrier, Tab comes to all, and
-// nothing is loaded from elsewhere.
+// On every page: hostile text is text, axe finds no barrier, Tab reaches all, and nothing is loaded
+// from elsewhere.
 func TestEveryPage(t *testing.T) {
 	u, _ := evilUser(t)
 	ctx, script := browser(t), axe(t)
@@ -184,7 +182,7 @@ func TestEveryPage(t *testing.T) {
 		`performance.getEntriesByType("resource").map((e) => e.name).filter((n) => !n.startsWith(location.origin + "/"))`); len(got) > 0 {
 		t.Errorf("loaded from elsewhere: %q", got)
 	}
-	// The control: what harm looks for it sees.
+	// Control: harm detects these.
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector("h1").append("\u202e"); document.querySelector("h1").setAttribute("title", "\u200b"); window.pwned = 1`))
 	if got := value[[]string](t, ctx, harm); len(got) != 3 {
 		t.Errorf("control: %q", got)

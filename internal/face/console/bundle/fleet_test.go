@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// hubBuilt adds the program of fleets to the others.
+// hubBuilt builds the fleet's program too.
 var hubBuilt = sync.OnceValue(func() error {
 	dir, err := programs()
 	if err != nil {
@@ -23,8 +23,7 @@ var hubBuilt = sync.OnceValue(func() error {
 	return goBuild("fleet", dir+string(filepath.Separator), "./cmd/toolhost-hub")
 })
 
-// runs starts a program that runs until the test ends, and gives what follows the
-// words in a line of its log.
+// runs starts a program until the test ends, and returns what follows words in a line of its log.
 func (u *user) runs(words string, args ...string) string {
 	u.t.Helper()
 	c := u.command(args...)
@@ -40,7 +39,6 @@ func (u *user) runs(words string, args ...string) string {
 	return listen(log).find(u.t, regexp.QuoteMeta(words)+`([^\s,]*)`)
 }
 
-// mcp is a client of a fleet.
 type mcp struct {
 	t            *testing.T
 	url, session string
@@ -72,8 +70,8 @@ func (m *mcp) send(message string) string {
 	return string(data)
 }
 
-// What waits on a worker of a fleet is seen and decided in the page of somebody who
-// has an operator's key, on another machine.
+// What waits on a fleet's worker is shown and decided in the page of an operator with a key, on another
+// machine.
 func TestConsoleOfAFleet(t *testing.T) {
 	there, here, ctx := newUser(t), newUser(t), browser(t)
 	if err := hubBuilt(); err != nil {
@@ -116,7 +114,7 @@ func TestConsoleOfAFleet(t *testing.T) {
 	}
 }
 
-// Flags that are for a hub are none of the console without one.
+// Flags for a hub are refused without one.
 func TestConsoleFlagsOfAFleet(t *testing.T) {
 	c := newUser(t).command("console", "--key", "x")
 	c.Stderr = nil

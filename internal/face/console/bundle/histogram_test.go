@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The activity is found by text, also in results; its filters are chips that stand in the address; runs of equal calls
-// are one line; and dragging over the histogram shows that time alone.
+// Calls are found by text, also in results; filters are chips kept in the address; runs of equal calls
+// are one line; dragging over the histogram selects a time.
 func TestActivity(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.write("agent.hcl", "")
@@ -53,7 +53,7 @@ func TestActivity(t *testing.T) {
 	do(t, ctx, drag("pointerdown", 0.9), drag("pointermove", 0.95), drag("pointermove", 1), picture("brush"),
 		drag("pointerup", 1), until(`document.querySelectorAll(".line").length < 12 && location.hash.includes("from=")`),
 		press("All, live"), lines(12))
-	// A call beside the list: j and k go through both, and the address has it.
+	// A call beside the list: j and k move in both, and the address has it.
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(); document.querySelector(".line a").click()`),
 		until(`document.querySelector("article h1")?.innerText.startsWith("list_files")`),
 		until(`location.hash.includes("call=")`))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// page asks a console as its page does.
+// page sends requests as the console's page does.
 type page struct {
 	t         *testing.T
 	base, key string
@@ -71,7 +71,7 @@ func (p *page) send(method, path string, body any) (*http.Response, string) {
 
 type line struct{ Key, Space, ID, Digest, Shown, Problem, Call string }
 
-// inbox reads what waits now, and tells how to read on.
+// inbox reads what waits now, and returns how to read on.
 func (p *page) inbox() (waiting []line, more func() string, stop func()) {
 	p.t.Helper()
 	r, err := (&http.Client{Timeout: 5 * time.Minute}).Do(p.request("GET", "/api/inbox", nil))
@@ -106,8 +106,8 @@ func (p *page) decide(l line, verdict string) (int, string) {
 	return r.StatusCode, body
 }
 
-// An approval is for what was shown: where the call, or what it would do, is
-// another one now, nothing is decided and nothing runs.
+// An approval is for what was shown: if the call, or its effect, has changed, nothing is decided and
+// nothing runs.
 func TestApprovalOfWhatWasShown(t *testing.T) {
 	u := newUser(t)
 	u.write("a.txt", "old\n")
@@ -140,7 +140,7 @@ func TestApprovalOfWhatWasShown(t *testing.T) {
 			}
 		}
 	}
-	u.write("a.txt", "somebody else's\n") // the diff that was shown is another one now
+	u.write("a.txt", "somebody else's\n") // changes the diff
 	if status, told := p.decide(first, "once"); status != 409 || !strings.Contains(told, "not what was shown") {
 		t.Errorf("%d %s", status, told)
 	}
@@ -160,7 +160,7 @@ func TestApprovalOfWhatWasShown(t *testing.T) {
 	if status, told := p.decide(again, "yes"); status != 400 {
 		t.Errorf("%d %s", status, told)
 	}
-	// The control: what was shown is approved, and runs once.
+	// Control: what was shown is approved, and runs once.
 	if status, told := p.decide(again, "once"); status != 200 {
 		t.Errorf("%d %s", status, told)
 	}
@@ -172,7 +172,7 @@ func TestApprovalOfWhatWasShown(t *testing.T) {
 	}
 }
 
-// Two consoles show the same, and what one decides is gone from the other.
+// Two consoles show the same, and what one decides disappears from the other.
 func TestTwoConsoles(t *testing.T) {
 	u := newUser(t)
 	s := u.connect("one")
@@ -190,7 +190,7 @@ func TestTwoConsoles(t *testing.T) {
 		t.Fatal(told)
 	}
 	news := more()
-	for until := time.Now().Add(time.Minute); news == "{\"ready\":true}\n" && time.Now().Before(until); { // a sign of life
+	for until := time.Now().Add(time.Minute); news == "{\"ready\":true}\n" && time.Now().Before(until); { // a heartbeat
 		news = more()
 	}
 	if !strings.Contains(news, `"gone":["`+l.Key+`"]`) {
@@ -204,11 +204,11 @@ func TestTwoConsoles(t *testing.T) {
 	}
 }
 
-// Readers that do not read keep no other from reading.
+// Readers that do not read do not block others.
 func TestReadersThatDoNotRead(t *testing.T) {
 	u := newUser(t)
 	s := u.connect("one")
-	const calls = 8 // each reader has the console read all of them again and again
+	const calls = 8 // each reader makes the console read all of them repeatedly
 	for n := range calls {
 		s.call("write_file", map[string]any{"path": fmt.Sprintf("f%d", n), "content": strings.Repeat("x", 1<<15)})
 	}

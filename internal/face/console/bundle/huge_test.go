@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Huge results are seen piece by piece: the page never holds more than a piece, and
-// comes to the end of each. TOOLHOST_TEST_LONG=1 has one of 100 MB.
+// Huge results are shown piece by piece: the page holds at most a piece, and reaches the end of each.
+// TOOLHOST_TEST_LONG=1 has one of 100 MB.
 func TestHugeResults(t *testing.T) {
 	texts := 10
 	if os.Getenv("TOOLHOST_TEST_LONG") == "1" {
@@ -82,7 +82,6 @@ func TestHugeResults(t *testing.T) {
 	}
 }
 
-// clickSummary opens the part whose name begins so.
 func clickSummary(name string) chromedp.Action[chromedp.Void] {
 	return until(fmt.Sprintf(`(s => s && (s.click(), true))(`+
 		`[...document.querySelectorAll("summary")].find(s => s.innerText.startsWith(%q)))`, name))

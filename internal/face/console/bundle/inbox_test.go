@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// stroke presses a key that the page takes for itself: a browser then writes no
-// character, wherever the focus has gone meanwhile.
+// stroke presses a key that the page handles: the browser then inserts no character, wherever the focus
+// is.
 func stroke(key rune) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for _, event := range kb.Encode(key) {
@@ -31,19 +31,18 @@ func stroke(key rune) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// settled waits until the page takes strokes for the call that it shows: no key was
-// pressed for a second, and the page has done what follows on drawing the call.
+// settled waits until the page takes keys for the call it shows: no key for a second, and the call is
+// drawn.
 var settled = chromedp.Steps(until(`document.querySelector(".diff .plus")`), painted,
 	until(`document.querySelector(".decide:not(.typing)")`))
 
-// painted waits until the page has done what follows on drawing.
+// painted waits until the page has handled drawing.
 var painted = chromedp.Steps(chromedp.Evaluate[chromedp.Void](`window.drawnAll = false;
 	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { window.drawnAll = true; }))); 0`),
 	until(`window.drawnAll`))
 
-// decided makes a call while a page is open. It waits for a person for less than a
-// minute, and as long as the console says in time that somebody looks: on a busy
-// machine it is made again. One that has not waited at all is not.
+// decided makes a call while a page is open. A call waits for less than a minute, unless the console
+// says in time that somebody looks: on a busy machine it is made again if it had waited.
 func (s *session) decided(tool string, args map[string]any) string {
 	for until := time.Now().Add(5 * time.Minute); ; {
 		began := time.Now()
@@ -54,7 +53,7 @@ func (s *session) decided(tool string, args map[string]any) string {
 	}
 }
 
-// A call that waits appears, is decided by two strokes, and is told to the agent.
+// A waiting call appears, is decided by two keys, and the agent gets the outcome.
 func TestDecideInTheInbox(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.write("a.txt", "old\nsame\n")
@@ -82,7 +81,7 @@ func TestDecideInTheInbox(t *testing.T) {
 		t.Errorf("a.txt holds %q", got)
 	}
 
-	// While the page is open the agent has its answer in the same call.
+	// While the page is open the agent is answered in the same call.
 	no := map[string]any{"path": "b.txt", "content": "x"}
 	answer := make(chan string, 1)
 	go func() { answer <- s.decided("write_file", no) }()
@@ -105,8 +104,8 @@ func TestDecideInTheInbox(t *testing.T) {
 	}
 }
 
-// Eight sessions of three clients ask at once: each is decided by two strokes,
-// and each client has its answer.
+// Eight sessions of three clients ask at once: each call is decided by two keys, and each client is
+// answered.
 func TestEightSessionsAskAtOnce(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
@@ -125,7 +124,7 @@ func TestEightSessionsAskAtOnce(t *testing.T) {
 		}()
 	}
 	do(t, ctx, until(`document.title == "(8) toolhost"`))
-	// The state is written last when the last of the eight begins to wait.
+	// The last write of the state is when the eighth begins to wait.
 	if waits := u.stateWritten(); waits > 0 {
 		t.Logf("the last of them is seen %.0f ms after it waits", value[float64](t, ctx, `window.seen`)-waits)
 	}
@@ -153,8 +152,7 @@ func TestEightSessionsAskAtOnce(t *testing.T) {
 	}
 }
 
-// stateWritten is when the state of a workspace was written last, in milliseconds, 0
-// where there is none.
+// stateWritten returns the last write of a workspace's state, in milliseconds, or 0.
 func (u *user) stateWritten() (last float64) {
 	u.t.Helper()
 	_ = filepath.WalkDir(u.home, func(path string, d fs.DirEntry, err error) error {

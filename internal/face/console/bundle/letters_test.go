@@ -7,7 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Letters of every script are shown as they are, apart from what stands around them; what controls is written out.
+// Letters of every script are shown unchanged, isolated from their surroundings; control characters are
+// escaped.
 func TestLettersOfEveryScript(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	s := u.connect("one")

@@ -1,5 +1,5 @@
-// Bundle makes the console's page, ../built, of its sources in ../page. It is a
-// module of its own so that no program of toolhost links the bundler.
+// Bundle builds the console's page, ../built, from its sources in ../page. It is a separate module so
+// that no program of toolhost links the bundler.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	}
 }
 
-// build gives the files of the page whose sources lie in dir.
+// build returns the files of the page with sources in dir.
 func build(dir string) (map[string][]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

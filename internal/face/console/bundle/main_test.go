@@ -11,8 +11,7 @@ import (
 // mostScript bounds what a browser loads, compressed.
 const mostScript = 60 << 10
 
-// TestBuiltIsOfTheSources builds the page again: what is embedded is of the
-// sources beside it, and nobody has edited it.
+// TestBuiltIsOfTheSources rebuilds the page: the embedded one is unedited.
 func TestBuiltIsOfTheSources(t *testing.T) {
 	files, err := build("../page")
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// child runs a test of toolhost itself for this user, one that makes what is slow
-// to make otherwise.
+// child runs a test of toolhost for this user, to make what is slow to make otherwise.
 func (u *user) child(dir, name string, env ...string) {
 	u.t.Helper()
 	c := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout=60m", "-parallel=25", "-run=^"+name+"$", dir)
@@ -40,14 +39,14 @@ func (u *user) child(dir, name string, env ...string) {
 	u.t.Logf("%s took %s", name, time.Since(began).Round(time.Millisecond))
 }
 
-// frames has the page keep how long its slowest frame took, in milliseconds.
+// frames measures the page's slowest frame, in milliseconds.
 var frames = chromedp.Evaluate[chromedp.Void](`window.slow = window.late = window.drawn = 0;
 	{ let last = performance.now(); const frame = () => { const now = performance.now();
 	window.slow = Math.max(window.slow, now - last); window.drawn++; if (now - last > 50) window.late++;
 	last = now; requestAnimationFrame(frame); }; requestAnimationFrame(frame); }`)
 
-// paints has each page keep when it first drew something, and when it first drew
-// lines, in milliseconds since it was asked for.
+// paints measures when each page first draws, and first draws lines, in milliseconds since it was
+// requested.
 var paints = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 	_, err := cdp.Call(ctx, target, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{
 		Source: `window.lined = 0; new MutationObserver((_, o) => { if (document.querySelector(".line")) { o.disconnect();
@@ -56,15 +55,14 @@ var paints = chromedp.Func(func(ctx context.Context, target *chromedp.Target) er
 	return err
 })
 
-// counted has the browser count the time of the processor that a page's own thread
-// takes, whatever else runs on the machine.
+// counted counts the CPU time of a page's own thread, whatever else runs.
 var counted = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 	_, err := cdp.Call(ctx, target, performance.Enable,
 		performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 	return err
 })
 
-// worked gives it, in milliseconds.
+// worked returns it, in milliseconds.
 func worked(t *testing.T, ctx context.Context) (ms float64) {
 	t.Helper()
 	do(t, ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -79,12 +77,11 @@ func worked(t *testing.T, ctx context.Context) (ms float64) {
 	return ms
 }
 
-// costs are times of the timeline, in milliseconds: of the clock, of the slowest
-// frame, and of the processor for a step, which no frame in it can exceed. late
-// counts the frames of more than 50 ms by the clock, of drawn that there were.
+// costs are times of the timeline, in milliseconds: wall time, of the slowest frame, and CPU time of a
+// step, which bounds its frames. late counts the frames of more than 50 ms, drawn all frames.
 type costs struct{ paint, lines, scroll, scrollStep, filter, filterFrame, filterStep, late, drawn float64 }
 
-// timeline is a page with the timeline of so many calls.
+// timeline is a page with the timeline of many calls.
 type timeline struct {
 	t      *testing.T
 	ctx    context.Context
@@ -102,7 +99,7 @@ func newTimeline(t *testing.T, calls int) *timeline {
 	return &timeline{t: t, ctx: ctx, calls: calls}
 }
 
-// median is that of each cost over the rounds; frames are counted in all.
+// median returns the median of each cost over the rounds; frames are summed.
 func (l *timeline) median() (c costs) {
 	for _, r := range l.rounds {
 		c.late, c.drawn = c.late+r.late, c.drawn+r.drawn
@@ -119,13 +116,11 @@ func (l *timeline) median() (c costs) {
 	return c
 }
 
-// load is what else the machine does.
 func load() string {
 	data, _ := os.ReadFile("/proc/loadavg")
 	return string(data)
 }
 
-// round opens the page again, scrolls and filters.
 func (l *timeline) round() {
 	t, ctx, c := l.t, l.ctx, costs{}
 	t.Helper()
@@ -161,15 +156,14 @@ func (l *timeline) round() {
 		l.calls, load(), c.scroll, c.filterFrame, c.late, c.drawn)
 }
 
-// The timeline of many calls against that of a thousand; make bench-console
-// measures a million.
+// The timeline of many calls compared with a thousand; make bench-console measures a million.
 func TestTimelineOfManyCalls(t *testing.T) {
 	calls, rounds := 5000, 1
 	if n, err := strconv.Atoi(os.Getenv("CONSOLE_CALLS")); err == nil {
 		calls, rounds = n, 5
 	}
 	one, other := newTimeline(t, 1000), newTimeline(t, calls)
-	for range rounds { // by turns: what else the machine does concerns both
+	for range rounds { // by turns, so that other load affects both
 		one.round()
 		other.round()
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// watched notes each decision that the page sends, beside the call that it showed when a person last pressed a key or a
-// button of the mouse, and how often that button was pressed in a row.
+// watched records each decision that the page sends, with the call shown at the user's last key or
+// mouse press and the click count.
 const watched = `window.sent = []; window.pressed = null;
 	for (const kind of ["keydown", "mousedown"]) addEventListener(kind, e => {
 		if (e.isTrusted) pressed = { shown: document.querySelector("article h2")?.innerText || "", key: e.key || "mouse", detail: e.detail };
@@ -27,9 +27,9 @@ const watched = `window.sent = []; window.pressed = null;
 		return plain(path, init);
 	}; 0`
 
-// Calls wait while a person types, clicks, clicks twice, and decides elsewhere, in random orders: no other call is ever
-// decided than the one on the screen when the key was pressed, and none by a double click.
-// TOOLHOST_TEST_ORDERS is how many orders are tried, and TOOLHOST_TEST_SEED the seed of the first.
+// Calls wait while a user types, clicks, double-clicks, and decides elsewhere, in random orders: only
+// the call on the screen at the key press is decided, and none by a double click. TOOLHOST_TEST_ORDERS
+// is the number of orders, TOOLHOST_TEST_SEED the first seed.
 func TestRandomOrders(t *testing.T) {
 	orders, seed := 6, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("TOOLHOST_TEST_ORDERS")); err == nil {
@@ -69,24 +69,23 @@ func TestRandomOrders(t *testing.T) {
 	}
 }
 
-// decision is what the page has sent.
 type decision struct {
 	ID, Verdict string
-	Shown, Key  string // when the key was pressed
-	Detail      int    // how often the button of the mouse was pressed in a row, 0 for a key
+	Shown, Key  string // at the key press
+	Detail      int    // click count, 0 for a key
 }
 
-// order is one of them.
+// order is a random sequence of acts.
 type order struct {
 	u     *user
 	s     *session
 	rand  *rand.Rand
 	n     int
-	files map[string]string // by the ID of the call that waits
+	files map[string]string // by the waiting call's ID
 	acts  []string
 }
 
-// arrive has one more call wait.
+// arrive adds a waiting call.
 func (o *order) arrive() {
 	o.u.t.Helper()
 	file := fmt.Sprintf("f%d-%d.txt", o.n, len(o.files))
@@ -122,14 +121,12 @@ func (o *order) elsewhere(id string) {
 	_ = deny.Run() // it may be decided already
 }
 
-// end has no call of the order wait any more.
 func (o *order) end() {
 	for _, call := range o.waiting() {
 		o.elsewhere(call.ID)
 	}
 }
 
-// act is what happens next.
 func (o *order) act() chromedp.Action[chromedp.Void] {
 	pick := func(of ...string) string { return of[o.rand.IntN(len(of))] }
 	note := func(format string, args ...any) { o.acts = append(o.acts, fmt.Sprintf(format, args...)) }
@@ -169,7 +166,7 @@ func (o *order) act() chromedp.Action[chromedp.Void] {
 
 var nothing = chromedp.Func(func(context.Context, *chromedp.Target) error { return nil })
 
-// clicked clicks on the first button of a class, or on the last row, where there is one.
+// clicked clicks the first button of a class, or the last row, if any.
 func clicked(class string, clicks int) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		place, err := chromedp.Evaluate[[]float64](fmt.Sprintf(`(e => { const r = e?.getBoundingClientRect();

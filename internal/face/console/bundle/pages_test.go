@@ -7,8 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What ran is in the timeline as it runs, a call is shown whole, and what it has
-// changed is taken back and brought again.
+// A running call appears in the timeline, is shown whole, and its changes are undone and redone.
 func TestLookAtACallAndUndoIt(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.write("agent.hcl", "")
@@ -45,7 +44,7 @@ func TestLookAtACallAndUndoIt(t *testing.T) {
 	if got := u.read("a.txt"); !strings.HasPrefix(got, "<script>") {
 		t.Errorf("a.txt holds %q", got)
 	}
-	// What somebody has changed since is not overwritten.
+	// A later change is not overwritten.
 	u.write("a.txt", "mine\n")
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`location.hash = "#/changes"`),
 		until(`document.querySelectorAll(".files .row").length > 0`), until(`document.querySelector(".diff .plus")`),

@@ -23,8 +23,7 @@ const mostPicture = 60 << 10
 // shown are the pictures of docs/CONSOLE.md.
 var shown = []string{"inbox", "inbox-390-dark", "activity-dark", "changes", "tool", "config-dark"}
 
-// fewColours is a picture with the 64 colours that it has most of, each other one
-// as the nearest of them.
+// fewColours reduces a picture to its 64 most frequent colours, others to the nearest.
 func fewColours(from image.Image) *image.Paletted {
 	counts := map[color.RGBA]int{}
 	each := func(do func(x, y int, c color.RGBA)) {
@@ -56,9 +55,8 @@ func fewColours(from image.Image) *image.Paletted {
 	return to
 }
 
-// TestPictures makes the pictures of docs/CONSOLE.md, into the directory
-// CONSOLE_DOCS where that is set (make pictures). Each page is there in light, in
-// dark, and 390 pixels wide; none is empty, and none is large.
+// TestPictures makes the pictures of docs/CONSOLE.md, into CONSOLE_DOCS if set (make pictures). Each
+// page is drawn in light, in dark, and 390 pixels wide; none is empty or large.
 func TestPictures(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.dir = filepath.Join(filepath.Dir(u.dir), "shop")
@@ -115,11 +113,10 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// over is true where a list and what it is a list of share a place.
+// over is true if a list and its details overlap.
 const over = `(() => { const a = document.querySelector(".rows")?.getBoundingClientRect(), b = document.querySelector(".detail")?.getBoundingClientRect();
 	return !!a && !!b?.width && a.bottom > b.top + 1 && a.right > b.left + 1; })()`
 
-// drawn waits until the page has been drawn as it is now.
 var drawn = chromedp.Steps(chromedp.Evaluate[chromedp.Void](
 	`window.drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true; })); 0`), until(`window.drawn`))
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A call that was made in a view is shown with the diff of what it has changed
-// there, and what was shown is what comes.
+// A call made in a view is shown with the diff of its changes there, and approving applies what was
+// shown.
 func TestInboxShowsWhatAReviewedCallChanges(t *testing.T) {
 	u := newUser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")

@@ -10,7 +10,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// waits makes a call wait and returns its ID.
 func (u *user) waits(s *session, path string) string {
 	u.t.Helper()
 	s.call("write_file", map[string]any{"path": path, "content": "new\n"})
@@ -30,8 +29,8 @@ func (u *user) waits(s *session, path string) string {
 
 const armed = `document.querySelector("button.go, .decide input")`
 
-// A person who types a reason for a call that is decided elsewhere decides no other
-// call: the page keeps to the call, and what follows on its end is no shortcut.
+// Typing a reason for a call that is decided elsewhere decides no other call: the page stays with the
+// call, and further typing is no shortcut.
 func TestTypingDecidesNoOtherCall(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	s := u.connect("one")
@@ -51,7 +50,7 @@ func TestTypingDecidesNoOtherCall(t *testing.T) {
 		t.Errorf("the reason is %q", got)
 	}
 	do(t, ctx, chromedp.KeyEvent(kb.Escape), shows("other.txt"), until(`document.querySelector(".diff .plus")`))
-	for range 8 { // for more than a second, and never a second without a stroke
+	for range 8 { // more than a second, with less than a second between keys
 		do(t, ctx, chromedp.KeyEvent("a"), chromedp.Evaluate[chromedp.Void](
 			`window.settled = false; setTimeout(() => { window.settled = true; }, 200)`), until(`window.settled`))
 		if value[bool](t, ctx, `!!`+armed) {
@@ -66,8 +65,7 @@ func TestTypingDecidesNoOtherCall(t *testing.T) {
 	}
 }
 
-// A double click begins a decision and does not confirm it, and the second stroke
-// stands in another place than the first.
+// A double click begins a decision and does not confirm it; the confirming button is at another place.
 func TestDoubleClickDecidesNothing(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.waits(u.connect("one"), "a.txt")
@@ -99,7 +97,7 @@ func TestDoubleClickDecidesNothing(t *testing.T) {
 	}
 }
 
-// A fresh address that is opened in another tab leaves the tabs that are open as they are.
+// Opening a fresh address in another tab leaves the open tabs as they are.
 func TestFreshAddressKeepsOtherTabs(t *testing.T) {
 	u, first := newUser(t), browser(t)
 	u.waits(u.connect("one"), "a.txt")
@@ -133,7 +131,7 @@ func TestFreshAddressKeepsOtherTabs(t *testing.T) {
 	}
 }
 
-// A call's page shows what the call changed, whatever somebody has written since, and a conflict names all three
+// A call's page shows what the call changed, whatever changed since, and a conflict shows all three
 // versions: before the call, after it, and now.
 func TestThreeVersionsOfAFile(t *testing.T) {
 	u, ctx := newUser(t), browser(t)

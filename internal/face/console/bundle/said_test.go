@@ -13,15 +13,13 @@ import (
 	"time"
 )
 
-// said keeps all lines of a program, also those that a test has looked for already: what comes in
-// no promised order is waited for one after the other.
+// said keeps all lines of a program, so that lines in no fixed order can be awaited one by one.
 type said struct {
 	mu    sync.Mutex
 	text  string
 	ended bool
 }
 
-// listen reads a stream to its end.
 func listen(stream io.Reader) *said {
 	s := new(said)
 	go func() {
@@ -38,14 +36,14 @@ func listen(stream io.Reader) *said {
 	return s
 }
 
-// now is what was said until now, and whether that is all.
+// now returns the text so far, and whether the stream ended.
 func (s *said) now() (text string, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text, s.ended
 }
 
-// find waits for a line, and gives what the pattern's last group has matched.
+// find waits for a line and returns the pattern's last group.
 func (s *said) find(t *testing.T, pattern string) string {
 	t.Helper()
 	line := regexp.MustCompile("(?m)" + pattern)
@@ -61,7 +59,6 @@ func (s *said) find(t *testing.T, pattern string) string {
 	}
 }
 
-// eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
@@ -71,8 +68,8 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// program writes a program. The lock keeps what starts meanwhile from inheriting the
-// open file: what somebody has open for writing cannot run.
+// program writes a program. The lock keeps concurrently started processes from inheriting the open
+// file: a file open for writing cannot be executed.
 func program(t *testing.T, path string, data []byte) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -82,7 +79,6 @@ func program(t *testing.T, path string, data []byte) {
 	}
 }
 
-// replace gives a file another content at once: who watches it never sees half of it.
 func replace(t *testing.T, path, text string) {
 	t.Helper()
 	err := os.WriteFile(path+".replaces", []byte(text), 0o600)

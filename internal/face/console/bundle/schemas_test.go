@@ -18,14 +18,12 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// publicTool is a tool of a public MCP server: its name and its schema.
 type publicTool struct {
 	Name   string          `json:"name"`
 	Schema json.RawMessage `json:"schema"`
 }
 
-// publicTools reads what public servers offer (testdata/schemas.json), each tool
-// under a name that no other has.
+// publicTools reads the tools of public servers (testdata/schemas.json) and gives each a unique name.
 func publicTools(t *testing.T) (all []publicTool) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "schemas.json"))
@@ -54,8 +52,7 @@ func publicTools(t *testing.T) (all []publicTool) {
 	return all
 }
 
-// serveTools is an MCP server over standard input that offers the tools of a file,
-// whatever they are.
+// serveTools serves the tools of a file over standard input.
 func serveTools(path string) error {
 	tools, err := os.ReadFile(path)
 	if err != nil {
@@ -100,7 +97,6 @@ func serveTools(path string) error {
 	}
 }
 
-// example makes values that a schema takes.
 type example struct{ root map[string]any }
 
 func (e example) of(schema any, depth int) any {
@@ -122,7 +118,7 @@ func (e example) of(schema any, depth int) any {
 			form := maps.Clone(s)
 			delete(form, name)
 			first, _ := forms[0].(map[string]any)
-			if _, inner := first["required"]; inner && first["type"] == nil { // which properties go together
+			if _, inner := first["required"]; inner && first["type"] == nil { // properties that go together
 				return e.of(form, depth)
 			}
 			maps.Copy(form, first)
@@ -190,7 +186,7 @@ func (e example) at(ref string) (found any) {
 	return found
 }
 
-// texts are such as schemas ask for by a pattern or a format.
+// texts match patterns and formats in schemas.
 var texts = []string{"text", "1", "10", "2026-01-02", "2026-01-02T15:04:05Z", "https://example.com/a", "a@example.com",
 	"123e4567-e89b-42d3-a456-426614174000", "a.png", "example.com", "2026-01-02to2026-01-03",
 	"#a1b2c3", "1:2", "1-2", "0123456789abcdef0123456789abcdef"}
@@ -233,7 +229,7 @@ func float(v any, otherwise float64) float64 {
 	return otherwise
 }
 
-// fieldsOf loads the page's own code that makes fields of schemas into a browser.
+// fieldsOf loads the page's code for form fields into a browser.
 func fieldsOf(t *testing.T, ctx context.Context) {
 	t.Helper()
 	dir, err := filepath.Abs("../page")
@@ -261,9 +257,8 @@ func fieldsOf(t *testing.T, ctx context.Context) {
 	do(t, ctx, chromedp.Navigate("about:blank"), chromedp.Evaluate[chromedp.Void](string(made.OutputFiles[0].Contents)))
 }
 
-// Every schema of a public server gives a form, of which every field is one that
-// can be typed in, or takes JSON and says why; and every value that the schema
-// takes is read and written without a change.
+// Every schema of a public server gives a form: every field can be typed in, or takes JSON and says
+// why; and every valid value is read and written unchanged.
 func TestFormsOfPublicSchemas(t *testing.T) {
 	ctx := browser(t)
 	fieldsOf(t, ctx)
@@ -294,7 +289,6 @@ func TestFormsOfPublicSchemas(t *testing.T) {
 	t.Logf("%d schemas, fields: %v", len(all), kinds)
 }
 
-// example is a call that the schema of a tool takes.
 func (p publicTool) example(t *testing.T) (schema map[string]any, params []byte) {
 	t.Helper()
 	if err := json.Unmarshal(p.Schema, &schema); err != nil {
@@ -307,7 +301,7 @@ func (p publicTool) example(t *testing.T) (schema map[string]any, params []byte)
 	return schema, params
 }
 
-// wrong is a call with values of other types, and with a name too many.
+// wrong returns a call with values of other types and an unknown name.
 func wrong(schema map[string]any) []byte {
 	params := map[string]any{"zz_no_such": 1}
 	properties, _ := schema["properties"].(map[string]any)
@@ -323,7 +317,7 @@ func wrong(schema map[string]any) []byte {
 	return data
 }
 
-// typed reports whether a schema says what type a property has.
+// typed reports whether a schema has a property's type.
 func typed(schema map[string]any) bool {
 	properties, _ := schema["properties"].(map[string]any)
 	for _, p := range properties {
@@ -334,9 +328,8 @@ func typed(schema map[string]any) bool {
 	return false
 }
 
-// The tools of public servers, offered by one that toolhost connects to: every
-// example is filled in, is valid, and every violation is at its field. A part of
-// them, and with TOOLHOST_TEST_LONG=1 all.
+// Tools of public servers, offered by a connected server: every example can be filled in and is valid,
+// and every violation is at its field. TOOLHOST_TEST_LONG=1 tests all of them, otherwise a sample.
 func TestFormsOfPublicServers(t *testing.T) {
 	all, step := publicTools(t), 20
 	if os.Getenv("TOOLHOST_TEST_LONG") == "1" {
@@ -358,7 +351,7 @@ func TestFormsOfPublicServers(t *testing.T) {
 	t.Logf("%d of %d tools", len(offered), len(all))
 }
 
-// servePublic has the workspace an MCP server with the tools of tools.json.
+// servePublic adds an MCP server with the tools of tools.json.
 func (u *user) servePublic() {
 	u.t.Helper()
 	var data []byte

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A server over HTTP offers the console on another address, and ends it. What the
-// one is asked the other does not answer.
+// A server over HTTP offers the console on another address, and ends it. Neither answers the other's
+// requests.
 func TestServeWithConsole(t *testing.T) {
 	u := newUser(t)
 	c := u.command("serve", "--http", "127.0.0.1:0", "--no-token", "--console")
@@ -66,7 +66,7 @@ func TestServeWithConsole(t *testing.T) {
 	eventually(t, "the console ends", func() bool { return !answered(console) })
 }
 
-// Without a server over HTTP there is nothing that it could be beside.
+// The console needs a server over HTTP.
 func TestConsoleOfNoServer(t *testing.T) {
 	u := newUser(t)
 	for _, args := range [][]string{{"serve", "--console"}, {"serve", "--console", "--http", "0", "--workers", "1"}} {

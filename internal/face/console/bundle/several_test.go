@@ -10,8 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Several calls are decided together, each of them shown before, and none that comes
-// after the person has asked for them.
+// Several calls are decided together, each shown before, but not those that come later.
 func TestDecideSeveralAtOnce(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	s := u.connect("one")
@@ -49,8 +48,7 @@ func TestDecideSeveralAtOnce(t *testing.T) {
 	}
 }
 
-// The file of a session that is sent to somebody has what the agent did, no script, nothing that is loaded, and
-// nothing that looks like a secret.
+// A session's report has what the agent did, no script, no loads, and nothing that looks like a secret.
 func TestReportOfASession(t *testing.T) {
 	u := newUser(t)
 	u.write("agent.hcl", "") // no question

@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What a server prints is shown as it comes, without secrets and harmless; a
-// restart in the page gives running sessions a new process, as the command does.
+// A server's output is shown live, without secrets and harmless; a restart in the page gives running
+// sessions a new process, as the command does.
 func TestLogsAndRestart(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")
@@ -60,8 +60,7 @@ func TestLogsAndRestart(t *testing.T) {
 	}
 }
 
-// A login that is begun in the page is the command's: the page shows where it goes
-// on, that it is done, and why it failed.
+// A login in the page is the command's: the page shows its address, its end, and why it failed.
 func TestLogInFromThePage(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")

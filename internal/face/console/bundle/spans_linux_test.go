@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A background task is in the timeline from its start to its end, in the lane of
-// its session, and leads to the call that started it.
+// A background task is in the timeline from start to end, in its session's lane, and links to the call
+// that started it.
 func TestTasksInTheTimeline(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")

@@ -12,8 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// terminal is one whose user types nothing: what is written to the second file can
-// be read from the first.
+// terminal returns a terminal whose user types nothing: screen reads what is written to tty.
 func terminal(t *testing.T) (screen, tty *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -44,8 +43,8 @@ func terminal(t *testing.T) (screen, tty *os.File) {
 	return screen, tty
 }
 
-// asOpener has a program stand for the user's browser. It notes how it was started,
-// and what the file holds that it was given.
+// asOpener installs a program in place of the user's browser. It notes its command line and the file's
+// content.
 func (u *user) asOpener(script string) (notes string) {
 	u.t.Helper()
 	dir := u.t.TempDir()
@@ -57,7 +56,7 @@ func (u *user) asOpener(script string) (notes string) {
 	return notes
 }
 
-// consoleIn starts a console in a terminal and gives what it shows.
+// consoleIn starts a console in a terminal and returns its output.
 func (u *user) consoleIn(args ...string) (shown *said, stop func()) {
 	u.t.Helper()
 	screen, tty := terminal(u.t)
@@ -70,7 +69,7 @@ func (u *user) consoleIn(args ...string) (shown *said, stop func()) {
 	if err := c.Start(); err != nil {
 		u.t.Fatal(err)
 	}
-	tty.Close() // the console has it: the screen ends with that
+	tty.Close() // the console holds it: the screen ends with the console
 	ended := false
 	stop = func() {
 		if !ended {
@@ -89,7 +88,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// whoHas are the processes whose command line or environment has a text.
+// whoHas returns the processes whose command line or environment contains a text.
 func whoHas(text string) (found []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	more, _ := filepath.Glob("/proc/[0-9]*/environ")
@@ -101,8 +100,8 @@ func whoHas(text string) (found []string) {
 	return found
 }
 
-// The console opens the user's browser by a file: what it is told on its command
-// line is the path. A browser that opens the file has the console, once.
+// The console opens the user's browser by a file: its command line has only the path. A browser that
+// opens the file gets the console, once.
 func TestConsoleOpensABrowser(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	notes := u.asOpener("")
@@ -136,7 +135,7 @@ func TestConsoleOpensABrowser(t *testing.T) {
 	if found := whoHas(code); found != nil {
 		t.Errorf("the code is in %q", found)
 	}
-	if found := whoHas("DISPLAY=:99"); found == nil { // the control
+	if found := whoHas("DISPLAY=:99"); found == nil { // control
 		t.Error("processes cannot be looked at")
 	}
 	inIt := `document.querySelector("nav") && location.hash == "#/inbox"`
@@ -167,8 +166,8 @@ func TestConsoleOpensABrowser(t *testing.T) {
 	eventually(t, "the file goes with the console", func() bool { return !exists(second) })
 }
 
-// No browser is opened where nobody wants one, where there can be none, and where
-// nobody is at a terminal; one that fails is a line and no end.
+// No browser is opened if unwanted, impossible, or without a terminal; a failure is reported and ends
+// nothing.
 func TestConsoleOpensNoBrowser(t *testing.T) {
 	for name, c := range map[string]struct {
 		env, script string
@@ -196,7 +195,7 @@ func TestConsoleOpensNoBrowser(t *testing.T) {
 			} else {
 				address = u.console()
 			}
-			u.openAt(address) // who has answered this has started all that it starts
+			u.openAt(address) // once this is answered, all is started
 			if exists(notes) || c.told == "" && exists(notes+".new") {
 				t.Error("a browser was opened")
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// described is a tool as toolhost describes it.
 type described struct {
 	Name       string
 	Parameters struct {
@@ -23,7 +22,7 @@ type described struct {
 	Examples []struct{ Params json.RawMessage }
 }
 
-// told runs toolhost, and reads the JSON that it prints whatever comes of it.
+// told runs toolhost and decodes its JSON output, even if it fails.
 func (u *user) told(v any, args ...string) {
 	u.t.Helper()
 	c := u.command(args...)
@@ -34,7 +33,7 @@ func (u *user) told(v any, args ...string) {
 	}
 }
 
-// press clicks the button whose text begins so, as soon as it can be.
+// press clicks the button whose text begins with name, once it is enabled.
 func press(name string) chromedp.Action[chromedp.Void] {
 	quoted, _ := json.Marshal(name)
 	find := `[...document.querySelectorAll("button")].find(b => b.innerText.startsWith(` + string(quoted) +
@@ -42,8 +41,8 @@ func press(name string) chromedp.Action[chromedp.Void] {
 	return until(`(b => { b?.click(); return b; })(` + find + `)`)
 }
 
-// answers has the page count, as window.answers, what it was answered to Check and has
-// drawn; window.tried is the last of it.
+// answers makes the page count, as window.answers, the answers to Check that it has drawn; window.tried
+// is the last one.
 var answers = chromedp.Evaluate[chromedp.Void](`{ const ask = window.fetch; window.fetch = async (...a) => {
 	const answer = await ask(...a);
 	if (a[0] === "/api/try") {
@@ -52,11 +51,10 @@ var answers = chromedp.Evaluate[chromedp.Void](`{ const ask = window.fetch; wind
 	}
 	return answer; }; }`)
 
-// check presses Check, and waits until the answer is drawn.
+// check presses Check and waits for the answer.
 var check = chromedp.Steps(chromedp.Evaluate[chromedp.Void](`window.tried = null; window.answers = 0`), press("Check"),
 	until(`window.answers && document.querySelector(".detail :is(.outcome, .wrong, .problem)")`))
 
-// typeJSON puts a text into the box of JSON mode.
 func typeJSON(text string) chromedp.Action[chromedp.Void] {
 	quoted, _ := json.Marshal(text)
 	return chromedp.Evaluate[chromedp.Void](`(() => { const b = document.querySelector("textarea.json"); b.value = ` +
@@ -87,8 +85,8 @@ func wrongFor(d described) string {
 	return string(data)
 }
 
-// tryForm fills in a tool's form with each example, and with what is wrong: every
-// violation that the host finds is at its field.
+// tryForm fills in a tool's form with each example and with invalid values: every violation that the
+// host finds is at its field.
 func tryForm(t *testing.T, ctx context.Context, u *user, space, toolset, name string) {
 	var d described
 	u.told(&d, "describe", "--json", "--toolset="+toolset, "--", name)
@@ -133,8 +131,8 @@ func tryForm(t *testing.T, ctx context.Context, u *user, space, toolset, name st
 	}
 }
 
-// Every tool of the toolsets has a form: every example can be filled in and
-// is valid, and every violation is shown at its field.
+// Every tool of the toolsets has a form: every example can be filled in and is valid, and every
+// violation is at its field.
 func TestFormsOfTheToolsets(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.write("agent.hcl", "")
@@ -151,10 +149,10 @@ func TestFormsOfTheToolsets(t *testing.T) {
 	}
 }
 
-// openTools opens the page of the tools, and gives the workspace's id.
+// openTools opens the page of tools and returns the workspace's id.
 func (u *user) openTools(ctx context.Context) (space string) {
 	u.t.Helper()
-	u.told(new(any), "call", "list_files", "--json") // from then on there is a workspace
+	u.told(new(any), "call", "list_files", "--json") // creates the workspace's state
 	do(u.t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
 		until(`document.querySelector("nav")`),
 		chromedp.Evaluate[chromedp.Void](`location.hash = "#/tools"`),
@@ -163,8 +161,7 @@ func (u *user) openTools(ctx context.Context) (space string) {
 	return value[string](u.t, ctx, `document.querySelectorAll("header select option")[1].value`)
 }
 
-// A form is filled in by keyboard, tried, saved and made, and what asks waits in
-// the inbox.
+// A form is filled in by keyboard, tried, saved and run; a call that needs approval waits in the inbox.
 func TestFillInAndRun(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.write("agent.hcl", "")

@@ -13,9 +13,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Many calls wait at once, as many as may in each of many workspaces: the title
-// counts all of them, the page holds a screen of them, the newest is on top, and
-// each is decided by keyboard. TOOLHOST_TEST_LONG=1 has 10,000.
+// Many calls wait, the most allowed in each of many workspaces: the title counts all, the page holds a
+// screenful, the newest is on top, and each is decided by keyboard. TOOLHOST_TEST_LONG=1 has 10,000.
 func TestInboxOfManyCalls(t *testing.T) {
 	calls := 1000
 	if os.Getenv("TOOLHOST_TEST_LONG") == "1" {
@@ -66,8 +65,8 @@ func TestInboxOfManyCalls(t *testing.T) {
 	bounded()
 	t.Logf("slowest frame while deciding and moving: %.0f ms", value[float64](t, ctx, `window.slow`))
 
-	// What a person looks at stays, and what is new is on top of all. Somebody who
-	// has scrolled to the top sees that, whatever is chosen further down.
+	// The selected call stays, and new ones go on top. A user scrolled to the top sees them, whatever
+	// is selected further down.
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector(".rows").scrollTop = 0`))
 	for i, name := range []string{"newest.txt", "newer.txt"} {
 		client := u.connect("one")
@@ -76,7 +75,7 @@ func TestInboxOfManyCalls(t *testing.T) {
 			until(fmt.Sprintf(`document.querySelector(".row")?.innerText.includes(%q)`, name)))
 	}
 
-	// The oldest is reached, and decided.
+	// The oldest can be reached and decided.
 	oldest := fmt.Sprintf("f%05d.txt", calls-1)
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector(".rows").scrollTop = 1e9; window.slow = 0`),
 		until(fmt.Sprintf(`(r => r && (r.click(), true))([...document.querySelectorAll(".row")].find(r => r.innerText.includes(%q)))`, oldest)),
@@ -85,7 +84,7 @@ func TestInboxOfManyCalls(t *testing.T) {
 	do(t, ctx, stroke('a'), until(`document.activeElement.matches("button.go")`), chromedp.KeyEvent(kb.Enter),
 		title(calls-1))
 
-	// What was decided is what the agent gets.
+	// The agent gets what was decided.
 	first, last := filepath.Join(parent, "w000"), filepath.Join(parent, fmt.Sprintf("w%03d", (calls-1)/100))
 	for _, c := range []struct{ dir, name, want string }{
 		{first, "f00000.txt", "new\n"}, {first, "f00001.txt", ""}, {last, oldest, "new\n"},

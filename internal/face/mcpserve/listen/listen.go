@@ -1,5 +1,4 @@
-// Package listen has the flags of servers over HTTP: the address, who may use it,
-// and the certificate.
+// Package listen has the flags of servers over HTTP: address, access and certificate.
 package listen
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/mcpserve"
 )
 
-// Flags say how a server over HTTP listens, and to whom.
+// Flags are the flags of a server over HTTP.
 type Flags struct {
 	Address        string
 	TokenFile      string
@@ -35,7 +34,7 @@ type Flags struct {
 // TokenVariable is the environment variable that may hold the token.
 const TokenVariable = "TOOLHOST_HTTP_TOKEN"
 
-// Register adds the flags.
+// Register adds the flags to flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.flags = flags
 	flags.StringVar(&f.Address, "http", "",
@@ -55,7 +54,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 		"how long a session lives without a request")
 }
 
-// Unused refuses flags that mean nothing without --http.
+// Unused returns an error for flags that need --http.
 func (f *Flags) Unused() error {
 	for _, name := range []string{"token-file", "no-token", "tls-cert", "tls-key", "allow-host", "allow-origin",
 		"max-sessions", "session-idle"} {
@@ -66,7 +65,7 @@ func (f *Flags) Unused() error {
 	return nil
 }
 
-// Endpoint is where clients find the server.
+// Endpoint returns the server's URL for clients.
 func Endpoint(addr net.Addr, secure bool) string {
 	scheme := "http"
 	if secure {
@@ -127,7 +126,7 @@ func (f *Flags) TLS() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// Listen opens the address.
+// Listen listens at the address.
 func (f *Flags) Listen(ctx context.Context) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(f.Address, "unix:"); ok {
 		return listenUnix(ctx, path)
@@ -150,7 +149,7 @@ func (f *Flags) Listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// listenUnix opens a socket for its owner alone. A stale one is replaced; one that answers is not.
+// listenUnix opens a socket for its owner alone. A stale one is replaced; one in use is not.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
@@ -184,7 +183,7 @@ func (f *Flags) Allowed(addr net.Addr, token string) error {
 		"--http %s: other machines reach this address, so it needs a token", f.Address)
 }
 
-// maxToken bounds a file with a token, in bytes.
+// maxToken bounds a token file, in bytes.
 const maxToken = 64 << 10
 
 func readToken(file string) ([]byte, error) {
@@ -200,7 +199,6 @@ func readToken(file string) ([]byte, error) {
 	return data, err
 }
 
-// usagef is a mistake on the command line, with a next step.
 func usagef(suggestion, format string, args ...any) error {
 	return tool.Errorf(tool.InvalidArgument, format, args...).Suggest("%s", suggestion)
 }

@@ -1,4 +1,4 @@
-// Package rank finds among short documents those that match words best.
+// Package rank finds the short documents that best match words.
 package rank
 
 import (
@@ -9,23 +9,23 @@ import (
 	"unicode"
 )
 
-// Document is one of those that are searched.
+// Document is a document to search.
 type Document struct {
-	// Name counts most, Text less, More least.
+	// Name counts most, More least.
 	Name, Text, More string
 }
 
-// The weights of a word by where it stands.
+// Weights of a word by its place.
 const (
 	inName = 4.0
 	inText = 1.5
 	inMore = 0.5
-	// partly is the weight of a word of which one is the prefix of the other.
+	// partly is the weight if one word is a prefix of the other.
 	partly = 0.6
 )
 
-// Best returns the indexes of the documents that hold words of query, the best first, equal ones by
-// name. Rare words count more. An empty query returns all in their order.
+// Best returns the indexes of the documents that match words of query, best first, equal ones by name.
+// Rare words count more. An empty query returns all in order.
 func Best(query string, documents []Document) []int {
 	words := wordsOf(query)
 	indexed := make([]map[string]float64, len(documents))
@@ -76,7 +76,7 @@ func index(d Document) map[string]float64 {
 	return weights
 }
 
-// hit is the weight of the word of a document that matches best.
+// hit returns the weight of the best matching word.
 func hit(weights map[string]float64, word string) float64 {
 	best := weights[word]
 	for other, weight := range weights {
@@ -87,8 +87,8 @@ func hit(weights map[string]float64, word string) float64 {
 	return best
 }
 
-// wordsOf splits a text into lower-case words, at non-alphanumerics and before capitals that follow
-// a small letter. Stop words are left out.
+// wordsOf splits a text into lower-case words, at non-alphanumerics and before capitals after a small
+// letter. Stop words are left out.
 func wordsOf(text string) []string {
 	var words []string
 	var word []rune

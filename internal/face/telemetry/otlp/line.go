@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/face/telemetry"
 )
 
-// take acts on a line.
 func (s *sender) take(line telemetry.Line) {
 	switch {
 	case line.Begin != nil:
@@ -53,7 +52,6 @@ func (s *sender) begin(line telemetry.Line) {
 	_, s.open[line.ID] = s.tracer.Start(ctx, name, options...)
 }
 
-// callAttributes are what is known of a call when it begins.
 func callAttributes(b *telemetry.Begin) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", telemetry.ExecuteTool),
@@ -66,7 +64,8 @@ func callAttributes(b *telemetry.Begin) []attribute.KeyValue {
 		"jsonrpc.request.id", b.RPCID, "mcp.protocol.version", b.Revision, "network.transport", b.Transport)...)
 }
 
-// carried is the caller's baggage, which may have personal data: it is sent if the environment asks for contents.
+// carried returns the caller's baggage, which may have personal data: it is sent only if the
+// environment asks for contents.
 func (s *sender) carried(ctx context.Context) (attrs []attribute.KeyValue) {
 	if !telemetry.ContentAsked() {
 		return nil
@@ -77,7 +76,7 @@ func (s *sender) carried(ctx context.Context) (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-// given are attributes of pairs of key and text, without empty ones.
+// given returns attributes of pairs of key and text, without empty ones.
 func given(pairs ...string) (attrs []attribute.KeyValue) {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

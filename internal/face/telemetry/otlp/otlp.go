@@ -1,12 +1,10 @@
-// Package otlp sends what package telemetry reports about calls to an OpenTelemetry
-// collector, over OTLP and HTTP, configured by the variables of the
-// OpenTelemetry specification.
+// Package otlp sends the calls that package telemetry reports to an OpenTelemetry collector over OTLP
+// and HTTP, configured by the variables of the OpenTelemetry specification.
 //
-// Each call is a span "execute_tool NAME", or "tools/call NAME" of kind SERVER
-// where it came in over MCP, with the tool, its source, the session, the outcome
-// and the error code; planning and running are spans in it, and what becomes of a
-// plugin meanwhile is an event on it. There are no metrics: a collector makes them of
-// spans (its spanmetrics connector).
+// Each call is a span "execute_tool NAME", or "tools/call NAME" of kind SERVER if it came in over MCP,
+// with the tool, its source, the session, the outcome and the error code. Planning and running are
+// child spans; a plugin's events are events on the span. There are no metrics: a collector can derive
+// them from spans (spanmetrics connector).
 package otlp
 
 import (
@@ -30,23 +28,23 @@ import (
 	"github.com/toolhost/toolhost/internal/face/telemetry"
 )
 
-// flushTime bounds the sending of what is left at the end.
+// flushTime bounds sending the rest at the end.
 const flushTime = 2 * time.Second
 
-// scope names the instrumentation in what is sent.
+// scope names the instrumentation.
 const scope = "github.com/toolhost/toolhost/internal/face/telemetry"
 
-// Options shape what is sent. Zero values work.
+// Options configures Serve. Zero values work.
 type Options struct {
-	// Version is that of the host.
+	// Version is the host's version.
 	Version string
-	// Complain gets failures to reach the collector. May be nil.
+	// Complain receives failures to reach the collector. May be nil.
 	Complain func(error)
 }
 
-// Serve sends what the lines of in report, until in ends. Calls without another parent are children
-// of TRACEPARENT's span. The error is for a wrong environment or unreadable lines. Failures to send
-// go to Complain; for that it replaces OpenTelemetry's error handler in the whole program.
+// Serve sends what the lines of in report, until in ends. Calls without a parent are children of
+// TRACEPARENT's span. The error is for an invalid environment or unreadable lines. Send failures go to
+// Complain, which replaces OpenTelemetry's error handler in the whole program.
 func Serve(ctx context.Context, in io.Reader, options Options) error {
 	if options.Complain == nil {
 		options.Complain = func(error) {}
@@ -61,12 +59,11 @@ func Serve(ctx context.Context, in io.Reader, options Options) error {
 	return err
 }
 
-// sender is a running exporter and the spans that have not ended.
 type sender struct {
 	traces   *sdktrace.TracerProvider
 	complain func(error)
 	tracer   trace.Tracer
-	parent   context.Context // with the span that the environment names
+	parent   context.Context // with the environment's span
 	open     map[uint64]trace.Span
 }
 
@@ -109,7 +106,7 @@ func (s *sender) read(in io.Reader) error {
 	}
 }
 
-// close sends what is left. Spans of calls that did not end are left out.
+// close sends the rest. Open spans are left out.
 func (s *sender) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
@@ -118,7 +115,7 @@ func (s *sender) close(ctx context.Context) {
 	}
 }
 
-// remoteContext is a context in the caller's trace, by W3C Trace Context and Baggage, without a
+// remoteContext returns a context in the caller's trace, by W3C Trace Context and Baggage. It has no
 // valid span if the text has none.
 func remoteContext(traceparent, tracestate, baggage string) context.Context {
 	carrier := propagation.MapCarrier{"traceparent": traceparent, "tracestate": tracestate, "baggage": baggage}
@@ -126,10 +123,10 @@ func remoteContext(traceparent, tracestate, baggage string) context.Context {
 	return both.Extract(context.Background(), carrier)
 }
 
-// namedKey is the context key of the name that a span is to have.
+// namedKey is the context key of the ID for a new span.
 type namedKey struct{}
 
-// named is a context for a span that has to have the name of a traceparent.
+// named returns a context in which a new span gets a traceparent's IDs.
 func named(ctx context.Context, traceparent string) context.Context {
 	name := trace.SpanContextFromContext(remoteContext(traceparent, "", ""))
 	if !name.IsValid() {

@@ -15,9 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// escapes are calls whose arguments look harmless one by one: what is written
-// shows only in the trees that they name, or in what the program makes of a
-// name. The bare program, in the same place, does the harm that check finds.
+// escapes are calls whose arguments look harmless one by one: what is written depends on the trees that
+// they name, or on how the program reads a name. The bare program does the harm that check finds.
 var escapes = []struct {
 	name, program, args string
 	prepare             func(t *testing.T, root, out string)
@@ -114,13 +113,12 @@ func TestNoEscapeByWhatIsNamed(t *testing.T) {
 	}
 }
 
-// TestTheProgramsDoEscape is the control: without the checks each of the
-// calls does its harm, so that the test above proves something.
+// TestTheProgramsDoEscape is the control: without the checks each call does its harm.
 func TestTheProgramsDoEscape(t *testing.T) {
 	testneed.NotShort(t, "needs the faults of today's programs")
 	for _, tt := range escapes {
 		if strings.HasSuffix(tt.args, `.ZIP"`) {
-			continue // it needs unzip to get as far
+			continue // needs unzip
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			program := testneed.Program(t, tt.program)
@@ -137,7 +135,7 @@ func TestTheProgramsDoEscape(t *testing.T) {
 	}
 }
 
-// TestTreesThatMayBeCopied sees that the checks of trees leave the usual alone.
+// TestTreesThatMayBeCopied checks that usual trees are allowed.
 func TestTreesThatMayBeCopied(t *testing.T) {
 	for _, args := range []string{"-r src copy", "-r src/ copy", "-r src file.txt into", "-r src/sub/. copy2",
 		"-a src copy3", "-r ./src ./new"} {
@@ -147,7 +145,7 @@ func TestTreesThatMayBeCopied(t *testing.T) {
 				mkdir(t, root, "into")
 				require.NoError(t, os.Symlink("main.go", filepath.Join(root, "src/link")))
 			})
-			for range 2 { // over what is there, too
+			for range 2 { // the second time over existing files
 				_, err := call(t, ws, "cp", args)
 				if strings.Contains(args, "/.") && err != nil {
 					assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))

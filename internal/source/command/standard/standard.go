@@ -1,8 +1,8 @@
-// Package standard declares the wrappers of every project: head, tail, wc, cloc, cp, mv, rm, touch and mkdir. Their
-// options are those of GNU coreutils 9 and cloc 1.9x which can neither reach outside the workspace nor run for
-// ever; all others are refused.
+// Package standard declares the wrappers of every project: head, tail, wc, cloc, cp, mv, rm, touch and mkdir. They
+// accept those options of GNU coreutils 9 and cloc 1.9x that can neither reach outside the workspace nor run
+// forever.
 //
-// They are written in standard.hcl. specs.go is its parsed form, since reading HCL would be a third of a start.
+// They are written in standard.hcl. specs.go is its parsed form, since reading HCL would take a third of a start.
 package standard
 
 import (
@@ -13,7 +13,8 @@ import (
 //go:embed standard.hcl
 var source []byte
 
-// Block is the text of a wrapper's tool block, for a project to change; nil if there is no such wrapper.
+// Block returns the text of a wrapper's tool block, for a project to change; nil if there is no such
+// wrapper.
 func Block(name string) []byte {
 	begin := []byte("tool \"" + name + "\" {\n")
 	end := []byte("\n}\n")
@@ -25,5 +26,5 @@ func Block(name string) []byte {
 	return append([]byte(nil), source[start:start+length+len(end)]...)
 }
 
-// Source is the text of an agent.hcl that declares Specs. The caller may change it.
+// Source returns the text of an agent.hcl that declares Specs. The caller may change it.
 func Source() []byte { return append([]byte(nil), source...) }

@@ -67,8 +67,7 @@ func call(t *testing.T, ws *workspace.Workspace, name, args string) (*tool.Resul
 	return nil, nil
 }
 
-// TestContractExamples calls every example of contract 004 as it is written
-// there.
+// TestContractExamples makes every example call of contract 004.
 func TestContractExamples(t *testing.T) {
 	tests := []struct {
 		name, args string
@@ -123,9 +122,8 @@ func read(t *testing.T, root, name string) string {
 	return testfile.Read(t, filepath.Join(root, name))
 }
 
-// TestNothingLeavesTheWorkspace tries every way by which these programs read
-// or write elsewhere, and looks whether anything outside has changed or come
-// through.
+// TestNothingLeavesTheWorkspace tries every way for these programs to read or write elsewhere, and
+// checks that nothing outside changed or leaked.
 func TestNothingLeavesTheWorkspace(t *testing.T) {
 	attacks := map[string][]string{
 		"head": {"../secret.txt", "leak", "leakdir/secret.txt", "DIR/secret.txt", "/proc/self/environ",
@@ -173,7 +171,7 @@ func TestNothingLeavesTheWorkspace(t *testing.T) {
 				}
 				assert.NotContains(t, err.Error(), "s3cret")
 				e := tool.AsError(err)
-				if !strings.Contains(e.Message, "No such file") { // a glob that matches nothing is a name
+				if !strings.Contains(e.Message, "No such file") { // a glob without matches is a name
 					assert.NotEqual(t, tool.CommandFailed, e.Code, "the program ran: %s", e.Message)
 				}
 				assert.NotEmpty(t, e.Suggestion)
@@ -182,8 +180,7 @@ func TestNothingLeavesTheWorkspace(t *testing.T) {
 	}
 }
 
-// snapshot gives what lies in a directory, and in the protected places of the
-// workspace in it.
+// snapshot returns the files of a directory and of the protected places in its workspace.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

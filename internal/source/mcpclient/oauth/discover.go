@@ -36,14 +36,13 @@ func challengeOf(header http.Header) (c challenge) {
 	return c
 }
 
-// place is the authorization server for the MCP server.
+// place is the MCP server's authorization server.
 type place struct {
-	resource string // what the tokens are for
+	resource string // audience of the tokens
 	scopes   []string
 	meta     *oauthex.AuthServerMeta
 }
 
-// discover finds the authorization server.
 func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 	if s.url.Scheme != "https" && !s.web.loopback {
 		return nil, s.errorf(tool.Blocked, "wants a token, which would travel unencrypted to %s", s.url.Host).
@@ -54,7 +53,7 @@ func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 		return nil, err
 	}
 	p := &place{resource: s.options.URL}
-	issuer := s.url.Scheme + "://" + s.url.Host // revision 2025-03-26: the server is its own
+	issuer := s.url.Scheme + "://" + s.url.Host // revision 2025-03-26: the server itself
 	if resource != nil {
 		p.resource, p.scopes = resource.Resource, resource.ScopesSupported
 		if issuer, err = s.issuer(resource.AuthorizationServers); err != nil {
@@ -82,7 +81,7 @@ func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 	return p, s.checkEndpoints(p.meta)
 }
 
-// checkEndpoints refuses endpoints that neither a request of ours nor the user's browser may be led to.
+// checkEndpoints refuses endpoints that neither our requests nor the user's browser may be led to.
 func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 	type endpoint struct {
 		name, url string
@@ -105,7 +104,6 @@ func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 	return nil
 }
 
-// issuer chooses the authorization server.
 func (s *Server) issuer(named []string) (string, error) {
 	if len(named) == 0 {
 		return "", s.errorf(tool.Unsupported,
@@ -124,8 +122,8 @@ func (s *Server) issuer(named []string) (string, error) {
 		Suggest("If it has moved, register a client there and change issuer in its oauth block.")
 }
 
-// resource reads the server's protected resource metadata, nil if it publishes none: from the URL in the refusal,
-// and those that RFC 9728 derives.
+// resource reads the server's protected resource metadata, nil if it has none: from the URL in the refusal, and
+// those that RFC 9728 derives.
 func (s *Server) resource(ctx context.Context, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	root := s.url.Scheme + "://" + s.url.Host + "/.well-known/oauth-protected-resource"
 	places := []string{named}
@@ -156,7 +154,7 @@ func (s *Server) resource(ctx context.Context, named string) (*oauthex.Protected
 }
 
 // checkResource refuses metadata of another resource, whose token would be sent to this one. It matches if its URL
-// is the server's or that of a parent directory.
+// is the server's or a parent directory's.
 func (s *Server) checkResource(found *oauthex.ProtectedResourceMetadata) error {
 	u, err := url.Parse(found.Resource)
 	if err == nil && origin(u) == origin(s.url) && u.Fragment == "" &&
@@ -168,7 +166,7 @@ func (s *Server) checkResource(found *oauthex.ProtectedResourceMetadata) error {
 		Suggest("The operator of the server has to fix this, or the url of the mcp block is not the one that it goes by.")
 }
 
-// wanted are the scopes to request: the operator's, else those of the refusal, else all of the server; plus more.
+// wanted returns the scopes to request: the operator's, else the refusal's, else all of the server's; plus more.
 func (s *Server) wanted(p *place, c challenge, more []string) []string {
 	scopes := slices.Clone(s.config.Scopes)
 	if len(scopes) == 0 {
@@ -178,12 +176,11 @@ func (s *Server) wanted(p *place, c challenge, more []string) []string {
 		scopes = slices.Clone(p.scopes)
 	}
 	if s.config.attended() && slices.Contains(p.meta.ScopesSupported, "offline_access") {
-		more = append(slices.Clone(more), "offline_access") // else there is nothing to renew a login with
+		more = append(slices.Clone(more), "offline_access") // for a refresh token
 	}
 	return union(scopes, more)
 }
 
-// union adds the missing scopes.
 func union(scopes, more []string) []string {
 	for _, scope := range more {
 		if !slices.Contains(scopes, scope) {

@@ -49,7 +49,7 @@ func parseKey(text string) (crypto.Signer, error) {
 	return nil, errors.New("it is of no kind that can be used: P-256, Ed25519, RSA of 2048 bits or more")
 }
 
-// assertion is a signed statement for one request to an issuer.
+// assertion returns a signed statement for one request to an issuer.
 func assertion(id, issuer string, key crypto.Signer) (string, error) {
 	algorithm := "ES256"
 	switch key.(type) {
@@ -68,7 +68,7 @@ func assertion(id, issuer string, key crypto.Signer) (string, error) {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), err
 }
 
-// sign signs by RFC 7518, section 3, and RFC 8037.
+// sign signs as in RFC 7518, section 3, and RFC 8037.
 func sign(key crypto.Signer, message []byte) ([]byte, error) {
 	digest := sha256.Sum256(message)
 	switch key := key.(type) {

@@ -28,8 +28,8 @@ func inPEM(t *testing.T, key any) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// TestAssertions has the signatures checked by the standard library, in the
-// forms of RFC 7518 (sections 3.3 and 3.4) and RFC 8037 (section 3.1).
+// TestAssertions verifies the signatures with the standard library, in the forms of RFC 7518 (sections
+// 3.3 and 3.4) and RFC 8037 (section 3.1).
 func TestAssertions(t *testing.T) {
 	elliptical, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

@@ -15,14 +15,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxVisits bounds how often in a row a person is sent to a page, for a server that refuses every token. After
-// visitRest without a visit the count restarts.
+// maxVisits bounds the consecutive visits to a login page, for a server that refuses every token. visitRest
+// without a visit resets the count.
 const (
 	maxVisits = 3
 	visitRest = time.Minute
 )
 
-// more handles the refusal of a request whose sender the server knows.
+// more handles the refusal of an authenticated request.
 func (s *Server) more(ctx context.Context, c challenge, l *Login, response *http.Response) error {
 	if c.code != "insufficient_scope" {
 		return s.errorf(tool.PermissionDenied, "refuses the request: %s", response.Status).
@@ -44,7 +44,7 @@ func lacking(scopes, has []string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(scope string) bool { return slices.Contains(has, scope) })
 }
 
-// obtain gets a token: with the client's own secret, or by a person if one can be asked.
+// obtain gets a token: with the client's own secret, or from the user if possible.
 func (s *Server) obtain(ctx context.Context, c challenge, scopes []string, l *Login) error {
 	if !s.config.attended() {
 		return s.credentials(ctx, c, scopes)
@@ -64,7 +64,7 @@ func (s *Server) obtain(ctx context.Context, c challenge, scopes []string, l *Lo
 	return s.failed
 }
 
-// required is the error that a person has to log in, and how. Its detail "login" is for programs.
+// required returns the error that the user must log in, and how. Its detail "login" is for programs.
 func (s *Server) required(c challenge, l *Login) error {
 	command := "toolhost mcp login " + s.options.Name
 	const next = "Run %s in a terminal, then call again."
@@ -83,7 +83,7 @@ func (s *Server) required(c challenge, l *Login) error {
 	return s.errorf(tool.PermissionDenied, "wants a login").Suggest(next, command).With("login", command)
 }
 
-// quoted makes a scope one word of a shell. A scope has no blanks and quotes (RFC 6749, section 3.3), unless the
+// quoted makes a scope one shell word. A scope has no blanks and quotes (RFC 6749, section 3.3), unless the
 // server is malicious.
 func quoted(scope string) string {
 	if strings.Trim(scope, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@+,=") == "" {
@@ -92,8 +92,8 @@ func quoted(scope string) string {
 	return "'" + strings.ReplaceAll(clip(scope), "'", `'\''`) + "'"
 }
 
-// Login has a person log in, again if need be. Scopes are requested besides those of the server and of the present
-// login.
+// Login logs in with the user, again if necessary. Scopes are requested besides those of the server and of the
+// present login.
 func (s *Server) Login(ctx context.Context, scopes []string, visit Visit) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Server) knock(ctx context.Context) (challenge, error) {
 	return challengeOf(response.Header), nil
 }
 
-// visit gets a person's consent (RFC 6749, section 4.1, with PKCE, RFC 7636).
+// visit gets the user's consent (RFC 6749, section 4.1, with PKCE, RFC 7636).
 func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Visit) error {
 	p, err := s.discover(ctx, c)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Vi
 	})
 }
 
-// send sends a person to the page and waits for the answer, which must come from the same authorization server (RFC
+// send sends the user to the page and waits for the answer, which must come from the same authorization server (RFC
 // 9207, section 2.4).
 func (s *Server) send(ctx context.Context, p *place, query url.Values, r *receiver, visit Visit) (answer, error) {
 	at, err := url.Parse(p.meta.AuthorizationEndpoint)
@@ -203,7 +203,7 @@ func (s *Server) send(ctx context.Context, p *place, query url.Values, r *receiv
 	return came, nil
 }
 
-// credentials gets a token without a person: for the client itself (RFC 6749, section 4.4), or by assertion (RFC
+// credentials gets a token without the user: for the client itself (RFC 6749, section 4.4), or by assertion (RFC
 // 7523, section 2.1).
 func (s *Server) credentials(ctx context.Context, c challenge, more []string) error {
 	p, err := s.discover(ctx, c)
@@ -260,7 +260,7 @@ func (s *Server) keep(ctx context.Context, p *place, who client, asked []string,
 	return s.store.save(l, &s.config)
 }
 
-// Logout removes the login, and has the authorization server revoke it if possible (RFC 7009). was is false if
+// Logout removes the login, and revokes it at the authorization server if possible (RFC 7009). was is false if
 // there was none. The login is removed here even if the revocation fails with an error.
 func (s *Server) Logout(ctx context.Context) (was bool, err error) {
 	release, err := s.store.hold(ctx, s.options.URL, &s.config)

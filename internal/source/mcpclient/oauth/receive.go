@@ -15,25 +15,23 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Page is what a person has to visit to consent to a login.
+// Page is a page that the user must visit to consent to a login.
 type Page struct {
-	// Server is the name of the MCP server, Host that of the page's host.
+	// Server is the MCP server's name, Host the page's host.
 	Server, Host string
-	// URL is its address.
+	// URL is the page's URL.
 	URL string
-	// Answer takes the URL that the page led to, from a person whose browser cannot reach this machine. After an
-	// error another one may be given.
+	// Answer takes the URL that the page redirected to, from a user whose browser cannot reach this machine.
+	// After an error it may be called again.
 	Answer func(redirected string) error
 }
 
-// Visit shows a person a page, or opens it in a browser, and returns; the answer arrives separately. An error ends
+// Visit shows the user a page, or opens it in a browser, and returns; the answer arrives separately. An error ends
 // the login. The context ends with the login.
 type Visit func(ctx context.Context, page Page) error
 
-// callback is the redirect path.
 const callback = "/callback"
 
-// answer is the result of a page.
 type answer struct{ code, iss string }
 
 // receiver waits for the redirect, on the loopback address (RFC 8252, section 7.3).
@@ -44,7 +42,7 @@ type receiver struct {
 	came     chan url.Values
 }
 
-// listen opens a receiver at a port of 127.0.0.1, any free one for 0.
+// listen opens a receiver at a port of 127.0.0.1; 0 means any.
 func listen(port int, state string) (*receiver, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp4",
 		net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -63,7 +61,7 @@ func listen(port int, state string) (*receiver, error) {
 
 func (r *receiver) uri() string { return "http://" + r.listener.Addr().String() + callback }
 
-// close ends it, after the page for the browser was sent.
+// close ends it, after the browser got its page.
 func (r *receiver) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -72,8 +70,7 @@ func (r *receiver) close() {
 	}
 }
 
-// serve answers the browser. A request without the right state is not from the login page and does not disturb the
-// login.
+// serve answers the browser. A request without the right state is not from the login page and is ignored.
 func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
@@ -92,7 +89,6 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 	_, _ = io.WriteString(w, "toolhost has the answer. Close this page; the terminal says how it went.\n")
 }
 
-// paste takes the URL that the browser was redirected to.
 func (r *receiver) paste(redirected string) error {
 	u, err := url.Parse(strings.TrimSpace(redirected))
 	if err != nil || u.RawQuery == "" {
@@ -101,7 +97,7 @@ func (r *receiver) paste(redirected string) error {
 	return r.take(u.Query())
 }
 
-// take takes the first answer to this login.
+// take accepts the first answer to this login.
 func (r *receiver) take(query url.Values) error {
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(r.state)) != 1 {
 		return errors.New("this is not the answer to the login that is under way")

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// identify determines the client, in the order of the protocol: a manual registration, a metadata document, or a
+// identify determines the client, in the protocol's order: a manual registration, a metadata document, or a
 // dynamic registration for this login.
 func (s *Server) identify(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string) (client, error) {
 	if s.config.ClientID != "" {
@@ -51,7 +51,7 @@ func (s *Server) byHand(issuer string, methods []string) (c client, err error) {
 
 // register registers a client (RFC 7591).
 func (s *Server) register(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string) (client, error) {
-	auth := authNone // a program on a user's machine keeps no secret
+	auth := authNone // a program on a user's machine cannot keep a secret
 	if methods := meta.TokenEndpointAuthMethodsSupported; len(methods) > 0 && !slices.Contains(methods, authNone) {
 		auth = authMethod("some", methods)
 	}

@@ -17,28 +17,28 @@ import (
 	"github.com/toolhost/toolhost/internal/store/redact"
 )
 
-// Options configure a Server.
+// Options configures a Server.
 type Options struct {
 	// Name is the MCP server's name, for errors; URL its endpoint.
 	Name, URL string
 	Config    Config
 	// Headers go with requests to URL, besides the token.
 	Headers map[string]string
-	// Store keeps the login. Nil keeps it in memory.
+	// Store stores the login. Nil keeps it in memory.
 	Store *Store
-	// Visit shows a person the login page when a request needs it. If nil, such a request fails.
+	// Visit shows the user the login page. If nil, a request that needs it fails.
 	Visit Visit
-	// Sensitive, unless nil, is called with values to be redacted.
+	// Sensitive, unless nil, is called with values to redact.
 	Sensitive func(values []string)
-	// Logger gets the events of logins. Nil discards.
+	// Logger receives the events of logins. Nil discards.
 	Logger *slog.Logger
 }
 
-// Server authorizes the requests to one MCP server; it is an OAuthHandler of the SDK, and safe for concurrent use.
+// Server authorizes the requests to one MCP server. It is an OAuthHandler of the SDK, and safe for concurrent use.
 //
-// Documents and endpoints of a login must be https URLs with public addresses, except for the host of the MCP
-// server, Config.Private, and this machine if the MCP server is on it. The token is sent to Options.URL alone, and
-// only by TLS unless the server is on this machine.
+// Documents and endpoints of a login must be https URLs with public addresses, except for the MCP server's host,
+// Config.Private, and this machine if the MCP server is on it. The token is sent only to Options.URL, by TLS
+// unless the server is on this machine.
 type Server struct {
 	options Options
 	config  Config
@@ -47,18 +47,18 @@ type Server struct {
 	logger  *slog.Logger
 	web     *web
 
-	turn    chan struct{} // held by the one Authorize that is under way; the next three are under it
+	turn    chan struct{} // held by the one current Authorize; guards the next three
 	visits  int           // in a row
 	visited time.Time     // the last time
-	failed  error         // why that came to nothing
+	failed  error         // why the last visit failed
 
 	mu    sync.Mutex
-	known map[string]bool // secrets that Sensitive was told
+	known map[string]bool // secrets passed to Sensitive
 }
 
 var _ auth.OAuthHandler = (*Server)(nil)
 
-// New returns a Server without connecting. The error is invalid_argument for an unusable URL.
+// New returns a Server without connecting. The error is invalid_argument for an invalid URL.
 func New(options Options) (*Server, error) {
 	s := &Server{options: options, config: options.Config, store: options.Store, logger: options.Logger}
 	var err error
@@ -79,13 +79,12 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// errorf returns an error whose message begins with the server.
+// errorf returns an error that begins with the server.
 func (s *Server) errorf(code tool.Code, format string, args ...any) *tool.Error {
 	return tool.Errorf(code, "the MCP server %s "+format, append([]any{s.options.Name}, args...)...).With("server",
 		s.options.Name)
 }
 
-// sensitive passes on values to be redacted.
 func (s *Server) sensitive(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,10 +108,9 @@ func (s *Server) Hide(data []byte) []byte {
 	return []byte(redact.New(secrets).String(string(data)))
 }
 
-// shortest is the least length of a redacted value: shorter ones are not secrets, and occur by chance.
+// shortest is the least length of a redacted value: shorter ones are no secrets, and occur by chance.
 const shortest = 8
 
-// load returns the login, nil if there is none.
 func (s *Server) load() (*Login, error) {
 	l, err := s.store.load(s.options.URL, &s.config)
 	if l != nil {
@@ -132,7 +130,7 @@ type source struct {
 	ctx    context.Context
 }
 
-// Token implements oauth2.TokenSource. It returns nil if there is no login: the server has to ask for one. An
+// Token implements oauth2.TokenSource. It returns nil without a login: the server has to ask for one. An
 // expired login is an error, since a server that accepts anonymous requests would answer as if to another user.
 func (t source) Token() (*oauth2.Token, error) {
 	s := t.server
@@ -148,7 +146,7 @@ func (t source) Token() (*oauth2.Token, error) {
 	return &oauth2.Token{AccessToken: l.AccessToken, Expiry: l.Expires}, nil
 }
 
-// revive replaces the token of an expired login without a person. It is nil if a person can be asked later.
+// revive renews an expired login without the user. It returns nil if the user can be asked later.
 func (s *Server) revive(ctx context.Context, old *Login) (*Login, error) {
 	l, err := s.renew(ctx, old.AccessToken)
 	if err != nil || l != nil || s.options.Visit != nil {
@@ -167,7 +165,6 @@ func (s *Server) revive(ctx context.Context, old *Login) (*Login, error) {
 	return s.load()
 }
 
-// take waits for exclusive use.
 func (s *Server) take(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -191,7 +188,7 @@ type State struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
-// State returns the state of the login, from the store alone.
+// State returns the login's state, from the store alone.
 func (s *Server) State() (State, error) {
 	l, err := s.load()
 	if err != nil || l == nil {
@@ -204,8 +201,8 @@ func (s *Server) State() (State, error) {
 	}, nil
 }
 
-// Authorize implements auth.OAuthHandler: it is called when the server refuses a request, and returns nil if it
-// should be retried.
+// Authorize implements auth.OAuthHandler: it is called when the server refuses a request, and returns nil to
+// retry.
 func (s *Server) Authorize(ctx context.Context, request *http.Request, response *http.Response) error {
 	_ = response.Body.Close()
 	c := challengeOf(response.Header)
@@ -219,7 +216,7 @@ func (s *Server) Authorize(ctx context.Context, request *http.Request, response 
 		return err
 	}
 	if l != nil && l.fresh() && l.AccessToken != used {
-		return nil // it has been renewed meanwhile
+		return nil // renewed meanwhile
 	}
 	if response.StatusCode == http.StatusForbidden {
 		return s.more(ctx, c, l, response)
@@ -232,7 +229,6 @@ func (s *Server) Authorize(ctx context.Context, request *http.Request, response 
 	return s.obtain(ctx, c, nil, l)
 }
 
-// bearer is the token that a request was sent with.
 func bearer(header http.Header) string {
 	const scheme = "Bearer "
 	if value := header.Get("Authorization"); len(value) > len(scheme) && value[:len(scheme)] == scheme {

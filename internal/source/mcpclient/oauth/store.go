@@ -19,64 +19,62 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Login is what an authorization server has issued for an MCP server.
+// Login is what an authorization server issued for an MCP server.
 type Login struct {
-	// Server is the URL of the MCP server, the only one to get the token.
+	// Server is the MCP server's URL, which alone gets the token.
 	Server string `json:"server"`
-	// Resource is what the token is for, Issuer its authorization server.
+	// Resource is the token's audience, Issuer its authorization server.
 	Resource string `json:"resource"`
 	Issuer   string `json:"issuer"`
-	// TokenEndpoint renews it, RevocationEndpoint, if any, revokes it.
+	// TokenEndpoint renews the token, RevocationEndpoint, if any, revokes it.
 	TokenEndpoint      string `json:"token_endpoint"`
 	RevocationEndpoint string `json:"revocation_endpoint,omitempty"`
-	// ClientID is its client. ClientSecret is set only for a dynamically registered client; ClientAuth is how it
-	// authenticates.
+	// ClientID is the token's client. ClientSecret is set only for a dynamically registered client; ClientAuth
+	// is how it authenticates.
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret,omitempty"`
 	ClientAuth   string `json:"client_auth,omitempty"`
-	// Scopes are those of the token, as far as known.
+	// Scopes are the token's, as far as known.
 	Scopes       []string `json:"scopes,omitempty"`
 	AccessToken  string   `json:"access_token"`
 	RefreshToken string   `json:"refresh_token,omitempty"`
-	// Expires is when AccessToken ends; zero if unknown. At is the last consent by a person or the client's secret.
+	// Expires is when AccessToken ends; zero if unknown. At is the last consent by a user or the client's secret.
 	Expires time.Time `json:"expires,omitzero"`
 	At      time.Time `json:"at"`
 }
 
-// early is how long before its end a token counts as expired: a request takes a while.
+// early is how long before its end a token counts as expired, as a request takes time.
 const early = 30 * time.Second
 
-// fresh reports whether the access token is still valid.
 func (l *Login) fresh() bool {
 	return l.AccessToken != "" && (l.Expires.IsZero() || time.Until(l.Expires) > early)
 }
 
-// secrets are the values to be redacted.
 func (l *Login) secrets() []string {
 	return slices.DeleteFunc([]string{l.AccessToken, l.RefreshToken, l.ClientSecret},
 		func(s string) bool { return s == "" })
 }
 
-// Store keeps logins in a directory of the user, a private file for each. A store without a directory keeps them in
-// memory.
+// Store stores logins in a directory of the user, a private file for each, or in memory.
 type Store struct {
 	dir string
 
 	mu     sync.Mutex
 	memory map[string]Login
-	lock   chan struct{} // what the lock of a file is elsewhere
+	lock   chan struct{} // replaces the file lock in memory
 }
 
-// InMemory returns a store that ends with the process.
+// InMemory returns a store in memory.
 func InMemory() *Store {
 	return &Store{memory: make(map[string]Login), lock: make(chan struct{}, 1)}
 }
 
-// Dir is the default directory of logins, in the user's configuration, which confined commands cannot read.
+// Dir returns the default directory of logins, in the user's configuration, which confined commands cannot
+// read.
 func Dir() (string, error) { return userdir.Dir("logins", "logins") }
 
-// Open returns the store in dir, an absolute path, without making it. A dir in one of the trees that tools may use
-// is refused: a tool could read the tokens.
+// Open returns the store in dir, an absolute path, without making it. A dir within one of trees, which tools may
+// use, is refused: a tool could read the tokens.
 func Open(dir string, trees ...string) (*Store, error) {
 	if err := userdir.Outside("logins", dir, trees...); err != nil {
 		return nil, err
@@ -84,7 +82,7 @@ func Open(dir string, trees ...string) (*Store, error) {
 	return &Store{dir: dir}, nil
 }
 
-// key names the login of a client at a server. Two clients at one server are separate.
+// key names a client's login at a server. Two clients at one server are separate.
 func key(server string, c *Config) string {
 	sum := sha256.New()
 	for _, part := range []string{server, string(c.Grant), c.ClientID, c.ClientMetadataURL, c.Issuer} {
@@ -94,7 +92,7 @@ func key(server string, c *Config) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// File is the path of the login at a server, existing or not; "" for a store in memory.
+// File returns the path of the login at a server, existing or not; "" for a store in memory.
 func (s *Store) File(server string, c Config) string {
 	if s.dir == "" {
 		return ""
@@ -102,7 +100,6 @@ func (s *Store) File(server string, c Config) string {
 	return filepath.Join(s.dir, key(server, &c)+".json")
 }
 
-// load returns the login at a server, nil if there is none.
 func (s *Store) load(server string, c *Config) (*Login, error) {
 	if s.dir == "" {
 		s.mu.Lock()
@@ -128,7 +125,7 @@ func (s *Store) load(server string, c *Config) (*Login, error) {
 	return l, nil
 }
 
-// save atomically writes a login. The lock is held.
+// save atomically writes a login. Must be called with the lock held.
 func (s *Store) save(l *Login, c *Config) error {
 	if s.dir == "" {
 		s.mu.Lock()
@@ -142,7 +139,7 @@ func (s *Store) save(l *Login, c *Config) error {
 	return nil
 }
 
-// remove deletes the login at a server. The lock is held.
+// remove deletes the login at a server. Must be called with the lock held.
 func (s *Store) remove(server string, c *Config) error {
 	if s.dir == "" {
 		s.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The ways for a client to authenticate (RFC 7591, section 2).
+// Authentication methods of a client (RFC 7591, section 2).
 const (
 	authNone  = "none"
 	authBasic = "client_secret_basic"
@@ -27,8 +27,8 @@ const (
 type client struct {
 	id, secret, auth string
 	key              crypto.Signer // for authJWT
-	issuer           string        // who it shows itself to
-	registered       bool          // by itself: the secret is known nowhere else
+	issuer           string        // its authorization server
+	registered       bool          // dynamically: the secret is stored nowhere else
 }
 
 // authMethod chooses how a client with a secret authenticates; by default in the header (RFC 8414, section 2).
@@ -42,7 +42,7 @@ func authMethod(secret string, supported []string) string {
 	return authBasic
 }
 
-// granted is the answer of a token endpoint (RFC 6749, section 5).
+// granted is a token endpoint's answer (RFC 6749, section 5).
 type granted struct {
 	AccessToken      string      `json:"access_token"`
 	TokenType        string      `json:"token_type"`
@@ -64,7 +64,7 @@ func (r *refusal) Error() string {
 	return clip(r.code) + ": " + clip(r.description)
 }
 
-// final reports whether it makes a refresh token useless.
+// final reports whether the refusal invalidates a refresh token.
 func (r *refusal) final() bool {
 	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope",
 		"invalid_target"}, r.code)
@@ -137,7 +137,7 @@ func (s *Server) post(ctx context.Context, endpoint string, c client, form url.V
 	return s.web.client.Do(request)
 }
 
-// put stores an answer in a login. What the answer leaves out stays.
+// put stores an answer in a login. What the answer omits stays.
 func (l *Login) put(g *granted, asked []string) {
 	l.AccessToken, l.Expires = g.AccessToken, time.Time{}
 	if seconds, err := strconv.ParseFloat(g.ExpiresIn.String(), 64); err == nil && seconds > 0 && seconds < 1e10 {
@@ -161,7 +161,7 @@ func (s *Server) client(l *Login) (client, error) {
 	return client{id: l.ClientID, secret: l.ClientSecret, auth: l.ClientAuth}, nil
 }
 
-// renew replaces the access token used, expired or refused. It is nil if that takes a person, or the client's
+// renew replaces the access token used, expired or refused; nil if that needs the user, or the client's
 // secret. Only one process renews; the others find the result.
 func (s *Server) renew(ctx context.Context, used string) (*Login, error) {
 	release, err := s.store.hold(ctx, s.options.URL, &s.config)
@@ -187,7 +187,7 @@ func (s *Server) renew(ctx context.Context, used string) (*Login, error) {
 	})
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.final() {
 		s.logger.Info("the login to an MCP server was not renewed", "server", s.options.Name, "error", refused)
-		l.RefreshToken, l.Expires = "", time.Now().UTC() // it is of no more use to anybody
+		l.RefreshToken, l.Expires = "", time.Now().UTC() // of no more use
 		return nil, s.store.save(l, &s.config)
 	}
 	if err != nil {

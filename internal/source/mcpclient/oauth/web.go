@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// requestTime bounds one request, its redirects and its answer.
+	// requestTime bounds a request, its redirects and its answer.
 	requestTime = 30 * time.Second
-	// maxAnswer bounds the body of an answer, in bytes after decompression.
+	// maxAnswer bounds an answer's body, in bytes after decompression.
 	maxAnswer    = 1 << 20
 	maxRedirects = 5
 )
 
 // web makes all requests except those to the MCP server itself. URLs come from documents that the server wrote or
 // named, so they must not lead to places that only this machine can reach: everything is https, at a public address
-// and a web port. Also allowed: the host of the MCP server itself; this machine if the MCP server is on it;
-// everything if the operator declares the authorization server private.
+// and a web port. Also allowed: the MCP server's host; this machine if the MCP server is on it; everything if the
+// operator declares the authorization server private.
 type web struct {
 	guard    *netguard.Client
-	loopback bool // plain http to this machine will do
+	loopback bool // allows plain http to this machine
 	direct   *http.Transport
 	proxied  *http.Transport
 	client   *http.Client
@@ -47,7 +47,7 @@ func newWeb(server *url.URL, private bool) (*web, error) {
 	if w.guard, err = netguard.New(netguard.Options{Allow: allow}); err != nil {
 		return nil, err
 	}
-	// Logins are rare: connections are not kept, so none has to be closed.
+	// Logins are rare: no connections are kept, and none must be closed.
 	w.direct = &http.Transport{
 		DialContext: w.guard.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true,
 		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
@@ -81,13 +81,13 @@ func (w *web) checkText(text string) error {
 	return w.check(u)
 }
 
-// RoundTrip implements http.RoundTripper. Every redirect passes through it.
+// RoundTrip implements http.RoundTripper. Redirects pass through it too.
 func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := w.check(request.URL); err != nil {
 		return nil, err
 	}
 	transport := w.direct
-	// A proxy connects; which addresses it reaches is its business.
+	// A proxy connects; it decides which addresses it reaches.
 	if proxy, err := http.ProxyFromEnvironment(request); err == nil && proxy != nil {
 		transport = w.proxied
 	}
@@ -101,7 +101,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// redirect follows only if the request holds no secrets; others go nowhere but where they were sent.
+// redirect follows only if the request holds no secrets.
 func (w *web) redirect(request *http.Request, via []*http.Request) error {
 	switch {
 	case via[0].Method != http.MethodGet:
@@ -131,7 +131,8 @@ func (w *web) getJSON(ctx context.Context, at string, into any) (found bool, err
 	return true, json.NewDecoder(response.Body).Decode(into)
 }
 
-// plain reaches the MCP server itself, wherever it is, since the operator named it, but not its redirects.
+// plain returns a client for the MCP server itself, wherever it is, since the operator named it, but not
+// for its redirects.
 func (w *web) plain() *http.Client {
 	return &http.Client{Transport: w.proxied, Timeout: requestTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error {

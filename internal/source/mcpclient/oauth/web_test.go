@@ -21,8 +21,7 @@ func parse(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// TestWhereAServerMayLead names, for MCP servers in different places, the URLs
-// that may stand in their documents.
+// TestWhereAServerMayLead lists the URLs allowed in the documents of MCP servers in different places.
 func TestWhereAServerMayLead(t *testing.T) {
 	for _, test := range []struct {
 		server  string
@@ -32,7 +31,7 @@ func TestWhereAServerMayLead(t *testing.T) {
 	}{
 		{"https://mcp.example.com/mcp", false, "https://login.example.com/token", true},
 		{"https://mcp.example.com/mcp", false, "https://mcp.example.com:8443/token",
-			true}, // the operator named this host
+			true}, // named by the operator
 		{"https://mcp.example.com/mcp", false, "http://login.example.com/token", false},
 		{"https://mcp.example.com/mcp", false, "http://mcp.example.com/token", false},
 		{"https://mcp.example.com/mcp", false, "https://login.example.com:6379/", false},
@@ -67,8 +66,7 @@ func TestWhereAServerMayLead(t *testing.T) {
 	}
 }
 
-// TestNamesAreCheckedWhenDialled has a name that looks public, as far as the
-// URL goes, lead to this machine.
+// TestNamesAreCheckedWhenDialled has a public-looking name resolve to this machine.
 func TestNamesAreCheckedWhenDialled(t *testing.T) {
 	reached := false
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
@@ -84,7 +82,7 @@ func TestNamesAreCheckedWhenDialled(t *testing.T) {
 	assert.False(t, reached)
 }
 
-// TestRedirects follows them for documents, and never with secrets.
+// TestRedirects follows redirects of documents, but never with secrets.
 func TestRedirects(t *testing.T) {
 	to, hits := "", 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -142,8 +140,7 @@ func TestEndlessDocuments(t *testing.T) {
 	require.ErrorContains(t, err, "unexpected EOF")
 }
 
-// TestScopesAreOneWordOfAShell has a server put a command into a scope, which
-// the next step would show.
+// TestScopesAreOneWordOfAShell has a server put a command into a scope, which the next step would show.
 func TestScopesAreOneWordOfAShell(t *testing.T) {
 	assert.Equal(t, "repo:read", quoted("repo:read"))
 	assert.Equal(t, `'x;rm'`, quoted("x;rm"))

@@ -1,5 +1,5 @@
-// Package rpcid keeps the ids of JSON-RPC messages as written. The SDK decodes a number to a float64, and that to
-// an integer.
+// Package rpcid keeps the ids of JSON-RPC messages as written. The SDK converts a number to a float64, and that
+// to an integer.
 package rpcid
 
 import (
@@ -12,13 +12,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// mark begins an id that is a text in the SDK and a number on the wire. No foreign id begins so.
+// mark begins an id that is a string in the SDK and a number on the wire. No foreign id begins so.
 const mark = "\x00"
 
-// mostExact is the last whole number up to which float64 is exact.
+// mostExact is the largest whole number up to which float64 is exact.
 const mostExact = 1 << 53
 
-// Plain reports whether a JSON value is not a number, or a whole number that a float64 keeps.
+// Plain reports whether a JSON value is not a number, or a whole number that float64 represents
+// exactly.
 func Plain(raw json.RawMessage) bool {
 	text := string(bytes.TrimSpace(raw))
 	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
@@ -28,7 +29,7 @@ func Plain(raw json.RawMessage) bool {
 	return err == nil && strconv.FormatInt(n, 10) == text && -mostExact < n && n < mostExact
 }
 
-// Of is the id written as raw; none for null and for nothing.
+// Of returns the id written as raw; none for null or nothing.
 func Of(raw json.RawMessage) (jsonrpc.ID, error) {
 	if !Plain(raw) {
 		return jsonrpc.MakeID(mark + string(bytes.TrimSpace(raw)))
@@ -45,7 +46,7 @@ func Of(raw json.RawMessage) (jsonrpc.ID, error) {
 	return jsonrpc.MakeID(value)
 }
 
-// Raw is how an id was written.
+// Raw returns an id as written.
 func Raw(id jsonrpc.ID) json.RawMessage {
 	if text, ok := id.Raw().(string); ok && strings.HasPrefix(text, mark) {
 		return json.RawMessage(text[len(mark):])
@@ -54,7 +55,7 @@ func Raw(id jsonrpc.ID) json.RawMessage {
 	return raw
 }
 
-// Text is an id for people: a text without its quotes.
+// Text returns an id for people: a string without its quotes.
 func Text(id jsonrpc.ID) string {
 	if text, ok := id.Raw().(string); ok {
 		return strings.TrimPrefix(text, mark)
@@ -62,7 +63,7 @@ func Text(id jsonrpc.ID) string {
 	return fmt.Sprint(id.Raw())
 }
 
-// Decode is jsonrpc.DecodeMessage with the id as written.
+// Decode is jsonrpc.DecodeMessage with ids as written.
 func Decode(data []byte) (jsonrpc.Message, error) {
 	message, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
@@ -86,7 +87,7 @@ func Decode(data []byte) (jsonrpc.Message, error) {
 	return message, nil
 }
 
-// Cancelled names the cancelled request as Of does.
+// Cancelled gives the cancelled request in r the id that Of returns.
 func Cancelled(r *jsonrpc.Request) {
 	var params map[string]json.RawMessage
 	if r.Method != "notifications/cancelled" || json.Unmarshal(r.Params, &params) != nil || Plain(params["requestId"]) {
@@ -96,7 +97,7 @@ func Cancelled(r *jsonrpc.Request) {
 	r.Params, _ = json.Marshal(params)
 }
 
-// Encode is jsonrpc.EncodeMessage with the id as written.
+// Encode is jsonrpc.EncodeMessage with ids as written.
 func Encode(message jsonrpc.Message) ([]byte, error) {
 	data, err := jsonrpc.EncodeMessage(message)
 	r, ok := message.(*jsonrpc.Response)
@@ -107,5 +108,5 @@ func Encode(message jsonrpc.Message) ([]byte, error) {
 	if err != nil || !bytes.HasPrefix(held, []byte(`"\u0000`)) {
 		return data, err
 	}
-	return bytes.Replace(data, held, Raw(r.ID), 1), nil // it comes before the result
+	return bytes.Replace(data, held, Raw(r.ID), 1), nil // it precedes the result
 }

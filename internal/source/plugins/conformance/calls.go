@@ -34,7 +34,6 @@ func callChecks() []check {
 	}
 }
 
-// example is a call that can be made.
 type example struct {
 	tool   *described
 	params json.RawMessage
@@ -42,7 +41,7 @@ type example struct {
 
 func (e example) String() string { return e.tool.Definition.Name + " " + string(e.params) }
 
-// examples are the calls that may be made: those of read-only tools, unless all were requested.
+// examples returns the calls that may be made: those of read-only tools, unless all were requested.
 func (k *kit) examples() (all []example) {
 	for _, t := range k.plugin.Tools {
 		known := k.plugin.tools[t.Definition.Name]
@@ -60,7 +59,7 @@ func (k *kit) examples() (all []example) {
 	return all
 }
 
-// someExample returns a call for experiments. Without one it skips the check.
+// someExample returns a call for experiments, or skips the check if there is none.
 func (k *kit) someExample() (*process, example, error) {
 	p, _, err := k.ready()
 	if err != nil {
@@ -84,7 +83,7 @@ func (k *kit) call(ctx context.Context, p *process, name string, params json.Raw
 	defer cancel()
 	r, err := p.client.Call(ctx, k.newCall(name, params, host))
 	if errors.Is(err, pluginclient.ErrConnection) {
-		p.ends(100 * time.Millisecond) // so that its last lines are read
+		p.ends(100 * time.Millisecond) // to read its last lines
 		return nil, fmt.Errorf("%w%s", err, p.lastWords())
 	}
 	return r, err
@@ -130,7 +129,7 @@ func checkResults(ctx context.Context, k *kit) error {
 		}
 		checked++
 		if !bytes.HasPrefix(bytes.TrimSpace(r.Structured), []byte("{")) {
-			continue // the validator of parameters takes objects
+			continue // the validator takes only objects
 		}
 		if _, _, violations := e.tool.returns.Decode(r.Structured); len(violations) > 0 {
 			wrong = append(wrong, fmt.Errorf("%s gave %s: %s", e, r.Structured, violations[0]))

@@ -16,16 +16,14 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/toolpb"
 )
 
-// plugin is the description of the configured main process.
 type plugin struct {
 	*pluginclient.Description
 	tools map[string]*described
 }
 
-// described is a tool with its compiled schemas.
 type described struct {
 	pluginclient.Tool
-	params, returns *schema.Schema // returns is nil when there is none
+	params, returns *schema.Schema // returns may be nil
 }
 
 func describeChecks() []check {
@@ -103,7 +101,7 @@ func checkConfigure(ctx context.Context, k *kit, p *process) error {
 	for _, t := range d.Tools {
 		params, err := schema.Compile(t.Definition.Parameters)
 		if err != nil {
-			continue // tools.definitions tells
+			continue // tools.definitions reports it
 		}
 		known := &described{Tool: t, params: params}
 		if len(t.Definition.Returns) > 0 {

@@ -1,5 +1,5 @@
 // Package conformance checks that a program in any language follows the plugin protocol. It starts the program as
-// toolhost does, several times, and talks to it directly, so that it finds faults that a host would tolerate.
+// toolhost does, several times, and talks to it directly, to find faults that a host would tolerate.
 package conformance
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Options configure a run.
+// Options configures a run.
 type Options struct {
 	// Path is the program, Args its further arguments.
 	Path string
@@ -24,7 +24,7 @@ type Options struct {
 	Env map[string]string
 	// Config is the configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
-	// All calls the examples of all tools, not only of read-only ones.
+	// All calls the examples of all tools, not only read-only ones.
 	All bool
 	// Timeout bounds each step of a check. Zero means 10 seconds.
 	Timeout time.Duration
@@ -37,7 +37,7 @@ type Outcome string
 const (
 	Pass Outcome = "pass"
 	Fail Outcome = "fail"
-	// Skip is for what the plugin does not offer, or cannot be checked because an earlier check failed.
+	// Skip is for what the plugin does not offer, or what an earlier failure prevents.
 	Skip Outcome = "skip"
 )
 
@@ -45,10 +45,10 @@ const (
 type Check struct {
 	// Name is short and stable: "call.cancel".
 	Name string `json:"name"`
-	// Wants is what a plugin has to do.
+	// Wants is the requirement.
 	Wants   string  `json:"wants"`
 	Outcome Outcome `json:"outcome"`
-	// Detail is what was seen on failure, or why it was skipped.
+	// Detail is what was seen on failure, or why the check was skipped.
 	Detail string        `json:"detail,omitempty"`
 	Took   time.Duration `json:"took"`
 }
@@ -80,21 +80,19 @@ type check struct {
 	run         func(context.Context, *kit) error
 }
 
-// kit is one run.
 type kit struct {
 	options   Options
 	workspace string
-	main      *process // the process that most checks use; nil when it did not start
-	notStart  error    // why main did not start
-	plugin    *plugin  // what main says of itself; nil when it does not
+	main      *process // for most checks; nil if it did not start
+	notStart  error    // why it did not
+	plugin    *plugin  // main's description; nil if it has none
 	report    *Report
 }
 
-// errNeedsStart is why checks are skipped.
 var errNeedsStart = errors.New("the plugin does not start")
 
-// Run runs all checks. It returns an error if none could be run, as when Options.Path is not a program. Faults of
-// the plugin are in the report.
+// Run runs all checks. It returns an error if none could run, such as when Options.Path is no program. The
+// plugin's faults are in the report.
 func Run(ctx context.Context, options Options) (*Report, error) {
 	if info, err := os.Stat(options.Path); err != nil || !info.Mode().IsRegular() {
 		return nil, tool.Errorf(tool.NotFound, "%s is no program", options.Path).Suggest("Name the plugin's program.")
@@ -128,7 +126,7 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	return k.report, nil
 }
 
-// check runs one check, within six times the timeout of a step.
+// check runs one check, within six step timeouts.
 func (k *kit) check(ctx context.Context, c check) {
 	began := time.Now()
 	limit := 6 * k.options.Timeout
@@ -186,7 +184,7 @@ func (k *kit) started() (*process, error) {
 	return k.main, nil
 }
 
-// another starts a process besides the main one, or returns an error that skips the check.
+// another starts a second process, or returns an error that skips the check.
 func (k *kit) another(ctx context.Context) (*process, error) {
 	if _, err := k.started(); err != nil {
 		return nil, err
@@ -194,7 +192,6 @@ func (k *kit) another(ctx context.Context) (*process, error) {
 	return k.start(ctx, "1,2")
 }
 
-// ready returns the main process and its description.
 func (k *kit) ready() (*process, *plugin, error) {
 	p, err := k.started()
 	if err == nil && k.plugin == nil {
@@ -203,7 +200,6 @@ func (k *kit) ready() (*process, *plugin, error) {
 	return p, k.plugin, err
 }
 
-// checks lists all checks in order.
 func checks() []check {
 	var all []check
 	all = append(all, startChecks()...)
@@ -212,7 +208,6 @@ func checks() []check {
 	return append(all, endChecks()...)
 }
 
-// stepOf makes a check of one step with the main process.
 func stepOf(run func(context.Context, *kit, *process) error) func(context.Context, *kit) error {
 	return func(ctx context.Context, k *kit) error {
 		p, err := k.started()

@@ -23,7 +23,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// TestMain lets the test binary be the plugins that are checked.
+// TestMain makes the test binary the checked plugins.
 func TestMain(m *testing.M) {
 	if kind := os.Getenv("KIT_PLUGIN"); kind != "" {
 		serve(kind)
@@ -61,7 +61,6 @@ func count(ctx context.Context, call *sdk.Call, _ struct{}) (output, error) {
 	return output{strconv.Itoa(n)}, err
 }
 
-// good is a plugin that does everything right.
 func good() sdk.Plugin {
 	return sdk.Plugin{
 		Name: "good", Version: "1.0.0", ConfigSchema: sdk.Schema[settings](), Services: []sdk.Service{sdk.ServiceState},
@@ -157,7 +156,7 @@ func serve(kind string) {
 				select {
 				case <-ctx.Done():
 					time.Sleep(time.Minute)
-				case <-time.After(200 * time.Millisecond): // in which the kit has cancelled the call that it cancels
+				case <-time.After(200 * time.Millisecond): // by then the kit has cancelled its call
 				}
 				return sdk.Text("done"), nil
 			}
@@ -202,7 +201,7 @@ func TestGoodPlugin(t *testing.T) {
 	assert.Equal(t, len(r.Checks), r.Passed+r.Skipped)
 }
 
-// Each plugin is wrong in one way, which has to show.
+// Each plugin has one fault, which must be found.
 func TestWrongPlugins(t *testing.T) {
 	for kind, wants := range map[string]map[string]string{
 		"ends at once":           {"start.handshake": "ended before the handshake; it printed: no database"},
@@ -226,14 +225,14 @@ func TestWrongPlugins(t *testing.T) {
 				limit = 3 * time.Second
 			}
 			r := run(t, kind, limit)
-			for limit < time.Minute && !shows(r, wants) { // too little for a busy machine, maybe
+			for limit < time.Minute && !shows(r, wants) { // maybe too little for a busy machine
 				limit *= 3
 				r = run(t, kind, limit)
 			}
 			assert.False(t, r.OK())
 			found := failed(r)
 			for name, detail := range wants {
-				if detail == "EOF" { // how a broken connection is told depends on when it broke
+				if detail == "EOF" { // a broken connection's message depends on when it broke
 					assert.Contains(t, found, name)
 					continue
 				}
@@ -243,7 +242,7 @@ func TestWrongPlugins(t *testing.T) {
 	}
 }
 
-// shows reports whether checks have failed for what they should.
+// shows reports whether the wanted checks failed as wanted.
 func shows(r *conformance.Report, wants map[string]string) bool {
 	found := failed(r)
 	for name, detail := range wants {

@@ -26,9 +26,9 @@ import (
 // process is a plugin after its handshake.
 type process struct {
 	cmd       *exec.Cmd
-	stdin     *os.File // the end that the host holds
+	stdin     *os.File // the host's end
 	socketDir string
-	line      string // the handshake
+	line      string // handshake
 	version   int
 	address   string
 	conn      *grpc.ClientConn
@@ -37,7 +37,7 @@ type process struct {
 
 	exited chan struct{}
 	mu     sync.Mutex
-	extra  []string // lines on standard output beside the handshake
+	extra  []string // other lines on standard output
 	stderr []string // the last lines
 }
 
@@ -54,9 +54,8 @@ func (k *kit) start(ctx context.Context, versions string) (*process, error) {
 	return p, nil
 }
 
-// launch runs the program with pipes.
 func (k *kit) launch(versions string, cookie bool) (*process, error) {
-	dir, err := os.MkdirTemp("", "thk-") // short, as a socket's path has to be
+	dir, err := os.MkdirTemp("", "thk-") // short, as socket paths must be
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +90,6 @@ func (k *kit) launch(versions string, cookie bool) (*process, error) {
 	return p, nil
 }
 
-// collect reads what the process prints, then waits for its end.
 func (p *process) collect(stdout, stderr io.Reader) {
 	var reading sync.WaitGroup
 	reading.Go(func() { eachLine(stdout, p.printed) })
@@ -102,7 +100,7 @@ func (p *process) collect(stdout, stderr io.Reader) {
 	p.mu.Lock()
 	p.cmd.ProcessState = state
 	p.mu.Unlock()
-	select { // a child that holds the pipes must not hold up the kit
+	select { // a child holding the pipes must not block the kit
 	case <-ended:
 	case <-time.After(time.Second):
 	}
@@ -143,7 +141,6 @@ func (p *process) complained(line string) {
 	}
 }
 
-// noise returns the lines on standard output besides the handshake.
 func (p *process) noise() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +153,7 @@ func (p *process) handshakeLine() string {
 	return p.line
 }
 
-// lastWords is the last standard error of the process, for details.
+// lastWords returns the last standard error, for details.
 func (p *process) lastWords() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +198,6 @@ func (p *process) shakeHands(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// alive reports whether the process still runs.
 func (p *process) alive() bool {
 	select {
 	case <-p.exited:

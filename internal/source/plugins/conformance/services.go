@@ -20,12 +20,11 @@ func newServices() *services {
 	}}
 }
 
-// Ask accepts, with the defaults of the form.
+// Ask accepts, with the form's defaults.
 func (s *services) Ask(_ context.Context, _ string, form tool.Form) (tool.Answer, error) {
 	return tool.Answer{Action: "accept", Content: fill(form.Schema)}, nil
 }
 
-// fill makes an object that is valid for a simple schema.
 func fill(raw json.RawMessage) json.RawMessage {
 	var s struct {
 		Properties map[string]struct {

@@ -64,7 +64,7 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	}
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	runtime.LockOSThread() // a confined program is killed when the thread ends that has started it
+	runtime.LockOSThread() // a confined program is killed when the thread that started it ends
 	err := cmd.Run()
 	runtime.UnlockOSThread()
 	for _, file := range cmd.ExtraFiles {
@@ -84,7 +84,7 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	return nil
 }
 
-// goEnv is a directory used by the user's go command, if any.
+// goEnv returns a directory of the user's go command, if any.
 func goEnv(ctx context.Context, dir, name string) []string {
 	cmd := exec.CommandContext(ctx, "go", "env", name)
 	cmd.Dir = dir
@@ -95,13 +95,12 @@ func goEnv(ctx context.Context, dir, name string) []string {
 	return nil
 }
 
-// replacements are the directories from which a module's go.mod replaces others, if they hold the module they stand
-// for.
+// replacements returns the directories that replace modules in a go.mod, if they hold those modules.
 func replacements(dir string) (dirs []string) {
 	for _, r := range goMod(dir).Replace {
 		path := r.New.Path
 		if r.New.Version != "" {
-			continue // a module of the cache
+			continue // in the module cache
 		}
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
@@ -113,7 +112,7 @@ func replacements(dir string) (dirs []string) {
 	return dirs
 }
 
-// goMod reads the go.mod of a directory; it is empty if unreadable.
+// goMod reads a directory's go.mod; empty if unreadable.
 func goMod(dir string) *modfile.File {
 	name := filepath.Join(dir, "go.mod")
 	data, err := os.ReadFile(name)
@@ -127,7 +126,8 @@ func goMod(dir string) *modfile.File {
 	return file
 }
 
-// repositoryAt is the repository around a directory, or the directory: a module may refer to others beside it.
+// repositoryAt returns the repository around a directory, or the directory: a module may refer to others
+// beside it.
 func repositoryAt(dir string) string {
 	for at := dir; filepath.Dir(at) != at; at = filepath.Dir(at) {
 		if exists(filepath.Join(at, ".git")) {

@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
-// Room is what the build of a plugin may access besides what every program may read: it writes below Write, reads
-// below Read, and does not see what is below Hide.
+// Room is what a plugin's build may access besides what every program may read: it writes below Write, reads
+// below Read, and does not see Hide.
 type Room struct {
 	Write      string
 	Read, Hide []string
@@ -29,13 +29,13 @@ type Installer struct {
 	Store *Store
 	// Client fetches remote files.
 	Client *netguard.Client
-	// Inspect starts the program of a plugin and returns its description.
+	// Inspect starts a plugin's program and returns its description.
 	Inspect func(ctx context.Context, program string) (*plugins.Description, error)
 	// Confine confines a command to a room, without network. Modules are built only with it.
 	Confine func(cmd *exec.Cmd, room Room) error
 	// Say reports slow steps to the user. May be nil.
 	Say func(string)
-	// MaxBytes bounds the files of a plugin together. Zero means 1 GiB.
+	// MaxBytes bounds a plugin's files together. Zero means 1 GiB.
 	MaxBytes int64
 }
 
@@ -48,12 +48,12 @@ func (in *Installer) limit() int64 {
 
 // Request is what to install.
 type Request struct {
-	// Source is a path or an https address, in which {version}, {os} and {arch} are expanded.
+	// Source is a path or an https address, with {version}, {os} and {arch} expanded.
 	Source string
 	// Version is the version to install; by default the newest that Constraint allows.
 	Version    string
 	Constraint versions.Constraint
-	// SHA256 is the required checksum of the archive or the program, in hex. Empty accepts any.
+	// SHA256 is the required checksum of the archive or program, in hex. Empty accepts any.
 	SHA256 string
 	// Key is the minisign public key required for the signature. If empty, signatures are not verified.
 	Key string
@@ -61,12 +61,12 @@ type Request struct {
 	Program string
 	// Name is the required name of the plugin. Empty accepts any.
 	Name string
-	// Floor returns the version below which a plugin of that name is refused, to prevent unintended downgrades, ""
-	// if none. Nil accepts any version.
+	// Floor returns the version below which a plugin is refused, to prevent unintended downgrades, or "". Nil
+	// accepts any version.
 	Floor func(name string) string
-	// Agree, unless nil, decides about the plugin before it is kept.
+	// Agree, unless nil, decides about the plugin before it is installed.
 	Agree func(*Manifest) error
-	// SkipTests skips the tests of a Go module.
+	// SkipTests skips a Go module's tests.
 	SkipTests bool
 }
 
@@ -85,7 +85,7 @@ func (in *Installer) Install(ctx context.Context, r Request) (*Installed, error)
 	return installed, nil
 }
 
-// told wraps an error with what was to be installed.
+// told makes an internal error one about the source.
 func told(source string, err error) error {
 	if tool.CodeOf(err) != tool.Internal {
 		return err
@@ -132,7 +132,7 @@ func (in *Installer) install(ctx context.Context, r Request, stage string) (*Ins
 	return in.Store.put(final, *m)
 }
 
-// check verifies the requested checksum and key of the archive or program.
+// check verifies the requested checksum and key.
 func (c *content) check(r Request) (Signature, error) {
 	if r.SHA256 == "" && r.Key == "" && c.signature == nil {
 		return Signature{State: Unsigned}, nil
@@ -151,7 +151,7 @@ func (c *content) check(r Request) (Signature, error) {
 	return checkSignature(c.fileName, c.file, c.signature, r.Key)
 }
 
-// look determines what the plugin is, finally by asking it.
+// look determines what the plugin is, finally by starting it.
 func (in *Installer) look(ctx context.Context, r Request, c *content) (*Manifest, error) {
 	program, says, err := c.program()
 	if err != nil {
@@ -226,8 +226,8 @@ func (in *Installer) say(format string, args ...any) {
 	}
 }
 
-// Checksums returns the checksums of the program for other platforms, if the source has them: by {os} and {arch} in
-// an address, or in a layout. Nothing is run.
+// Checksums returns the program's checksums for other platforms, if the source has them: by {os} and {arch} in an
+// address, or in a layout. Nothing is run.
 func (in *Installer) Checksums(ctx context.Context, source, version, program string,
 	platforms []string) (map[string]string, error) {
 	sums := make(map[string]string)

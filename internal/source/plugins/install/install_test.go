@@ -32,10 +32,10 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
-// program is a plugin as far as inspect goes.
+// program is a plugin that inspect can read.
 func program(name, version string) string { return "#!/bin/sh\n" + name + " " + version + "\n" }
 
-// inspect reads what the program would say.
+// inspect returns what the program would say.
 func inspect(_ context.Context, path string) (*plugins.Description, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -127,7 +127,6 @@ func newInstaller(t *testing.T, client *netguard.Client) *install.Installer {
 		Inspect: inspect}
 }
 
-// leftovers lists what lies in the store beside plugins.
 func leftovers(t *testing.T, in *install.Installer, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, ".*"))
@@ -276,8 +275,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// No entry of an archive writes outside the plugin's directory, or anything but
-// plain files.
+// No archive entry writes outside the plugin's directory, or anything but plain files.
 func TestHostileArchives(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	good := file("toolhost-plugin-weather", program("weather", "1.0.0"))
@@ -298,7 +296,7 @@ func TestHostileArchives(t *testing.T) {
 		for _, format := range []string{".tar.gz", ".zip"} {
 			hardOrDevice := bad[0].kind != tar.TypeReg && bad[0].kind != tar.TypeSymlink
 			if format == ".zip" && hardOrDevice {
-				continue // zip has none
+				continue // not in zip
 			}
 			t.Run(name+format, func(t *testing.T) {
 				data := targz(t, append([]entry{good}, bad...)...)
@@ -320,7 +318,7 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// A bomb ends at the limit, in time and in space.
+// A bomb is stopped at the limit, in time and space.
 func TestBombs(t *testing.T) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
@@ -456,7 +454,6 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// directories makes an archive of directories alone.
 func directories(t *testing.T, names ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -470,7 +467,7 @@ func directories(t *testing.T, names ...string) []byte {
 	return b.Bytes()
 }
 
-// How many there may be TestFilesAreCounted shows, and an attack with as many.
+// TestFilesAreCounted tests the limit.
 func TestDirectoriesAreBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.tar.gz")
 	require.NoError(t, os.WriteFile(file, directories(t, strings.Repeat("d/", 200)+"d"), 0o600))

@@ -9,11 +9,11 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Signature is what is known of a plugin's author.
+// Signature describes an author's signature.
 type Signature struct {
 	// State is "verified", "not verified" for a signature without a given key, or "none".
 	State string `json:"state"`
-	// Key is the public key that it was verified with.
+	// Key is the public key used for verification.
 	Key string `json:"key,omitempty"`
 	// Comment is the trusted comment of a verified signature.
 	Comment string `json:"comment,omitempty"`
@@ -26,7 +26,7 @@ const (
 	Unsigned    = "none"
 )
 
-// String is the signature for people.
+// String describes the signature for people.
 func (s Signature) String() string {
 	switch s.State {
 	case Verified:
@@ -37,7 +37,7 @@ func (s Signature) String() string {
 	return "not signed"
 }
 
-// ParseKey parses a minisign public key: the key itself, or the path of a file with it.
+// ParseKey parses a minisign public key, or reads it from a file.
 func ParseKey(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -54,7 +54,7 @@ func ParseKey(text string) (string, error) {
 	return text, nil
 }
 
-// checkSignature verifies data with a key, if there is one. A wrong or missing signature is then an error.
+// checkSignature verifies data if there is a key. A wrong or missing signature is then an error.
 func checkSignature(what string, data, signature []byte, key string) (Signature, error) {
 	switch {
 	case key == "" && signature == nil:

@@ -18,13 +18,13 @@ import (
 // maxDownload bounds an archive, in bytes.
 const maxDownload = 256 << 20
 
-// content is a plugin's files as fetched, not yet examined.
+// content is a plugin's fetched files, not yet examined.
 type content struct {
-	dir       string // where they are
-	file      []byte // what was signed and has a checksum: the archive or program
+	dir       string // of the files
+	file      []byte // the signed archive or program
 	fileName  string
-	signature []byte // nil for none
-	version   string // as the layout says; "" when it says none
+	signature []byte // or nil
+	version   string // from the layout, or ""
 }
 
 func isURL(source string) bool { return strings.Contains(source, "://") }
@@ -83,7 +83,7 @@ func (in *Installer) fetchURL(ctx context.Context, source, dir string) (*content
 	return c, nil
 }
 
-// get fetches one file. A missing one is not_found.
+// get fetches a file. A missing one is not_found.
 func (in *Installer) get(ctx context.Context, address string) ([]byte, error) {
 	r, err := in.Client.Fetch(ctx, netguard.Request{URL: address, MaxBytes: maxDownload})
 	if err != nil {
@@ -104,7 +104,6 @@ func (in *Installer) get(ctx context.Context, address string) ([]byte, error) {
 	return r.Body, nil
 }
 
-// fetchFile copies a program or an archive from a path.
 func fetchFile(source, dir string) (*content, error) {
 	c := &content{dir: dir, fileName: filepath.Base(source)}
 	var err error
@@ -117,7 +116,7 @@ func fetchFile(source, dir string) (*content, error) {
 	return c, nil
 }
 
-// versionsIn lists the versions of a directory that has a directory for each.
+// versionsIn lists the versions of a directory that has one directory for each.
 func versionsIn(dir string) []string {
 	entries, _ := os.ReadDir(dir)
 	var all []string
@@ -129,7 +128,7 @@ func versionsIn(dir string) []string {
 	return all
 }
 
-// fetchLayout copies the newest acceptable version from a directory VERSION/PLATFORM, VERSION/PLATFORM.tar.gz or
+// fetchLayout copies the newest acceptable version from VERSION/PLATFORM, VERSION/PLATFORM.tar.gz or
 // VERSION/any.
 func fetchLayout(r Request, source string, layout []string, dir string, limit int64) (*content, error) {
 	version := r.Version
@@ -175,11 +174,10 @@ func layoutPath(source, version, platform string) (string, error) {
 // packageFile describes a plugin of several files.
 const packageFile = "toolhost-plugin.json"
 
-// packaged is its content.
 type packaged struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Program is the slash path of the program; Programs has it by platform instead.
+	// Program is the program's slash path; Programs has it by platform instead.
 	Program  string            `json:"program"`
 	Programs map[string]string `json:"programs"`
 }
@@ -238,7 +236,7 @@ func isProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// unwrap enters the single top directory of many archives.
+// unwrap enters an archive's single top directory.
 func (c *content) unwrap() {
 	entries, err := os.ReadDir(c.dir)
 	if err == nil && len(entries) == 1 && entries[0].IsDir() {

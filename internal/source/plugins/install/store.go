@@ -1,5 +1,5 @@
 // Package install installs plugins from a program, a directory, a Go module or an archive, local or over https.
-// They are installed for the user, by name, version and platform, and shared by all projects.
+// They are installed for the user, by name, version and platform, for all projects.
 package install
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
-// Platform is that of this program, in the form of lock files.
+// Platform returns this program's platform, in the form of lock files.
 func Platform() string { return runtime.GOOS + "_" + runtime.GOARCH }
 
 // Manifest is stored beside an installed plugin.
@@ -34,16 +34,16 @@ type Manifest struct {
 	Name     string `json:"name"`
 	Version  string `json:"version"`
 	Platform string `json:"platform"`
-	// Program is the path of the program below the directory of the files.
+	// Program is the program's path below the files' directory.
 	Program string `json:"program"`
 	// SHA256 is the checksum of the program, Tree that of all files with their names.
 	SHA256 string `json:"sha256"`
 	Tree   string `json:"tree"`
-	// From is its origin, as given.
+	// From is the origin, as given.
 	From string `json:"from"`
-	// Signature is what is known of its author.
+	// Signature describes the author's signature.
 	Signature Signature `json:"signature"`
-	// Description is the plugin's own when installed.
+	// Description is the plugin's, at installation.
 	Description *plugins.Description `json:"description"`
 	InstalledAt time.Time            `json:"installed_at"`
 }
@@ -55,15 +55,15 @@ type Installed struct {
 	Dir string `json:"dir"`
 }
 
-// Path is the program.
+// Path returns the program's path.
 func (i *Installed) Path() string { return filepath.Join(i.Dir, filepath.FromSlash(i.Program)) }
 
 // Store is a directory of installed plugins:
 // NAME/VERSION/PLATFORM/{plugin.json,files/}.
 type Store struct{ dir string }
 
-// Dir is the directory of this user's plugins: toolhost/plugins below XDG_DATA_HOME, or the system's equivalent.
-// Plugins installed by a newer toolhost are refused.
+// Dir returns the directory of this user's plugins: toolhost/plugins below XDG_DATA_HOME, or the system's
+// equivalent. Plugins installed by a newer toolhost are refused.
 func Dir() (string, error) {
 	data, err := userdir.Data()
 	if err != nil {
@@ -85,7 +85,7 @@ const (
 
 var errName = errors.New("a name has 1 to 64 letters, digits, '_', '-' and '.', and begins with a letter or digit")
 
-// checkName refuses names that are not valid for a directory.
+// checkName refuses names that cannot be directories.
 func checkName(name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`).MatchString(name) {
 		return errName
@@ -97,7 +97,7 @@ func (s *Store) place(name, version string) string {
 	return filepath.Join(s.dir, name, version, Platform())
 }
 
-// List returns all plugins installed for this platform, by name and the newest version first.
+// List returns all plugins installed for this platform, by name, newest version first.
 func (s *Store) List() []Installed {
 	names, _ := os.ReadDir(s.dir)
 	var all []Installed
@@ -159,7 +159,7 @@ func (s *Store) stage() (string, error) {
 	return os.MkdirTemp(s.dir, stagePrefix)
 }
 
-// put moves a stage that holds the files to its place, replacing what was there.
+// put moves a stage to its place, replacing what was there.
 func (s *Store) put(stage string, m Manifest) (*Installed, error) {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -189,7 +189,8 @@ func (s *Store) put(stage string, m Manifest) (*Installed, error) {
 	return &Installed{Manifest: m, Dir: filepath.Join(place, filesName)}, nil
 }
 
-// Remove removes one version of a plugin, or all with "", and returns those removed; none is an error.
+// Remove removes one version of a plugin, or all if version is "", and returns those removed. It is an
+// error if there are none.
 func (s *Store) Remove(name, version string) ([]string, error) {
 	list := s.Versions(name)
 	if version != "" {
@@ -203,7 +204,7 @@ func (s *Store) Remove(name, version string) ([]string, error) {
 		if err := os.RemoveAll(s.place(name, v)); err != nil {
 			return nil, err
 		}
-		_ = os.Remove(filepath.Join(s.dir, name, v)) // fails while another platform has it
+		_ = os.Remove(filepath.Join(s.dir, name, v)) // fails if other platforms remain
 	}
 	_ = os.Remove(filepath.Join(s.dir, name))
 	return list, nil
@@ -228,10 +229,10 @@ func (i *Installed) Verify() error {
 	return nil
 }
 
-// Again is the command that installs the plugin again.
+// Again returns the command that reinstalls the plugin.
 func (i *Installed) Again() string { return "toolhost plugin install " + show.Word(i.From) }
 
-// hashFile returns the SHA-256 of a file, in hex.
+// hashFile returns a file's SHA-256, in hex.
 func hashFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -245,10 +246,10 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// hashTree returns one checksum for all files below dir, with their names and executable bits.
+// hashTree returns a checksum of all files below dir, with their names and executable bits.
 func hashTree(dir string) (string, error) {
 	h := sha256.New()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // in order of names
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // sorted by name
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -15,20 +15,20 @@ import (
 	"strings"
 )
 
-// Limits of a plugin's files and directories: their number, total bytes, and depth.
+// Limits of a plugin's files and directories: number, total bytes, and depth.
 const (
 	maxFiles = 50_000
 	maxBytes = 1 << 30
 	maxDepth = 40
 )
 
-// unpacker writes the files of a plugin below a directory, whatever their names, within the limits.
+// unpacker writes a plugin's files below a directory, whatever their names, within the limits.
 type unpacker struct {
 	root  *os.Root
 	files int // and directories
 	bytes int64
 	limit int64
-	dirs  map[string]bool // that are there
+	dirs  map[string]bool // existing ones
 }
 
 func newUnpacker(dir string, limit int64) (*unpacker, error) {
@@ -41,12 +41,12 @@ func newUnpacker(dir string, limit int64) (*unpacker, error) {
 
 func (u *unpacker) close() { u.root.Close() }
 
-// skip reports files that a plugin does not need and that often include links.
+// skip reports whether a plugin does not need the file; such files are often links.
 func skip(name string) bool {
 	return strings.Contains("/"+name, "/node_modules/.bin/") || name == ".git" || strings.HasPrefix(name, ".git/")
 }
 
-// add writes one file or directory under a slash name.
+// add writes a file or directory under a slash name.
 func (u *unpacker) add(name string, mode fs.FileMode, content io.Reader) error {
 	name = path.Clean(strings.TrimSuffix(name, "/"))
 	switch {
@@ -71,7 +71,6 @@ func (u *unpacker) add(name string, mode fs.FileMode, content io.Reader) error {
 	return u.write(filepath.FromSlash(name), permission, content)
 }
 
-// count counts a file or directory.
 func (u *unpacker) count() error {
 	if u.files++; u.files > maxFiles {
 		return fmt.Errorf("there are more than %d files and directories", maxFiles)
@@ -134,7 +133,7 @@ func (u *unpacker) tar(data []byte) error {
 	if err != nil {
 		return err
 	}
-	// Padding and headers count as well, against bombs.
+	// Padding and headers count too, against archive bombs.
 	archive := tar.NewReader(io.LimitReader(unzipped, 2*u.limit))
 	for {
 		h, err := archive.Next()
@@ -219,8 +218,7 @@ func copyTree(from, to string, limit int64) error {
 	})
 }
 
-// unpack writes what was fetched as one file: an archive's files, or the program itself. It is called once the file
-// is verified.
+// unpack writes a fetched file: an archive's files, or the program itself. The file must be verified before.
 func (c *content) unpack(limit int64) error {
 	if c.file == nil {
 		return nil

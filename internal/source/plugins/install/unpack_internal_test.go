@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Files and directories count together, up to the last one.
+// Files and directories are counted together, up to the last one.
 func TestFilesAreCounted(t *testing.T) {
 	for name, add := range map[string]func(*unpacker) error{
 		"a file":                func(u *unpacker) error { return u.add("further", 0o644, strings.NewReader("x")) },

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file of an archive can be run or not; it gets no other right that the archive
-// names.
+// An archive's file is executable or not; it gets no other rights that the archive names.
 func TestUnpackedModes(t *testing.T) {
 	dir := t.TempDir()
 	u, err := newUnpacker(dir, maxBytes)

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// maxRequests bounds the concurrent service requests of one call. Further ones wait.
+// maxRequests bounds a call's concurrent service requests. Further ones wait.
 const maxRequests = 32
 
 // Call runs a tool. When ctx ends, the plugin is notified and still has the grace to answer: a stopped tool may
@@ -27,7 +27,7 @@ func (c *Client) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	streamCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	s := &session{client: c, call: call, slots: make(chan struct{}, maxRequests)}
-	s.sendMu.Lock() // a cancel waits until the start is sent
+	s.sendMu.Lock() // cancel waits until the start is sent
 	halt := context.AfterFunc(ctx, func() { s.cancel(ctx, c.grace, stop) })
 	defer halt()
 	if err := s.start(ctx, streamCtx, c); err != nil {
@@ -36,7 +36,7 @@ func (c *Client) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	return s.run(ctx)
 }
 
-// session is the host's side of one call's stream.
+// session is the host's side of a call's stream.
 type session struct {
 	client *Client
 	stream toolpb.Plugin_CallClient
@@ -59,7 +59,7 @@ func (s *session) send(m *toolpb.CallRequest) error {
 	return s.stream.Send(m)
 }
 
-// start opens the stream. It is called with sendMu held, and releases it.
+// start opens the stream. It must be called with sendMu held, and releases it.
 func (s *session) start(ctx, streamCtx context.Context, c *Client) error {
 	defer s.sendMu.Unlock()
 	stream, err := c.rpc.Call(streamCtx)
@@ -77,7 +77,7 @@ func (s *session) start(ctx, streamCtx context.Context, c *Client) error {
 	case err != nil && !errors.Is(err, io.EOF):
 		return s.failure(err)
 	}
-	return nil // after io.EOF the reason comes with the next Recv
+	return nil // after io.EOF the next Recv has the reason
 }
 
 // cancel tells the plugin to stop, and ends the stream if it has not answered after grace.
@@ -110,7 +110,7 @@ func (s *session) end() bool {
 	return s.hung
 }
 
-// run receives until the plugin ends the call. Requests still being answered are then cancelled and waited for.
+// run receives until the plugin ends the call, then cancels the open requests and waits for them.
 func (s *session) run(ctx context.Context) (*tool.Result, error) {
 	servicesCtx, cancel := context.WithCancel(ctx)
 	var requests sync.WaitGroup

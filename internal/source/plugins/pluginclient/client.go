@@ -24,7 +24,7 @@ var ErrConnection = errors.New("plugin connection failed")
 // ErrHung is wrapped, besides ErrConnection, if a cancelled call did not answer in time.
 var ErrHung = errors.New("plugin does not answer")
 
-// connectionError is its cause, and matches ErrConnection and ErrHung besides.
+// connectionError wraps its cause, and matches ErrConnection and ErrHung.
 type connectionError struct {
 	cause error
 	hung  bool
@@ -44,21 +44,21 @@ type Client struct {
 	grace    time.Duration
 	version  int
 	trusted  bool
-	services atomic.Pointer[[]string] // what the plugin declared last
+	services atomic.Pointer[[]string] // as last declared
 }
 
-// New returns a client for a version of the protocol. grace is how long a cancelled call has to answer.
+// New returns a client for a protocol version. grace is how long a cancelled call has to answer.
 func New(conn grpc.ClientConnInterface, version int, grace time.Duration) *Client {
 	return &Client{rpc: toolpb.NewPluginClient(conn), version: version, grace: grace}
 }
 
-// Trusted makes the client answer every service, declared or not, for plugins that are part of the host.
+// Trusted makes the client serve every service, declared or not, for plugins of the host.
 func (c *Client) Trusted() *Client {
 	c.trusted = true
 	return c
 }
 
-// Version is the agreed version of the protocol.
+// Version returns the agreed protocol version.
 func (c *Client) Version() int { return c.version }
 
 // answers reports whether the plugin may use a service.
@@ -70,7 +70,7 @@ func (c *Client) answers(service string) bool {
 	return declared != nil && slices.Contains(*declared, service)
 }
 
-// Description is what a plugin says about itself.
+// Description is a plugin's description.
 type Description struct {
 	Name         string          `json:"name"`
 	Version      string          `json:"version"`
@@ -89,12 +89,12 @@ type Tool struct {
 	Commands      bool             `json:"commands,omitempty"`
 }
 
-// Setup is what the host tells a plugin before its first call.
+// Setup is the host's information for a plugin before its first call.
 type Setup struct {
 	Config json.RawMessage
 	Root   string
 	Allow  []string
-	// Protect is nil for the default and empty for none.
+	// Protect is nil for the default and empty for no protection.
 	Protect     []string
 	Symlinks    string
 	HostVersion string
@@ -109,7 +109,7 @@ func (c *Client) Describe(ctx context.Context) (*Description, error) {
 	return c.description(resp.GetDescription()), nil
 }
 
-// Configure configures the plugin and returns the description that then holds.
+// Configure configures the plugin and returns its new description.
 func (c *Client) Configure(ctx context.Context, s Setup) (*Description, error) {
 	resp, err := c.rpc.Configure(ctx, &toolpb.ConfigureRequest{
 		Config:      s.Config,
@@ -175,7 +175,7 @@ func (c *Client) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) 
 	return wire.DecodePlan(resp)
 }
 
-// RenderError requests the plugin's form of an error; nil means none.
+// RenderError requests the plugin's form of an error, or nil.
 func (c *Client) RenderError(ctx context.Context, call *tool.Call, failure *tool.Error) (*tool.Result, error) {
 	resp, err := c.rpc.RenderError(ctx,
 		&toolpb.RenderErrorRequest{Call: wire.EncodeCall(ctx, call), Error: wire.EncodeError(failure)})
@@ -197,7 +197,7 @@ func (c *Client) Normalize(ctx context.Context, name string, params json.RawMess
 	return resp.GetParams(), nil
 }
 
-// CommandLine asks which program a call would run; nil means none.
+// CommandLine asks which program a call would run, if any.
 func (c *Client) CommandLine(ctx context.Context, call *tool.Call) ([]string, error) {
 	resp, err := c.rpc.CommandLine(ctx, &toolpb.CommandLineRequest{Call: wire.EncodeCall(ctx, call)})
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *Client) CommandLine(ctx context.Context, call *tool.Call) ([]string, er
 	return wire.DecodeCommandLine(resp)
 }
 
-// interrupted distinguishes a request that the caller gave up from a failed one.
+// interrupted distinguishes a cancelled request from a failed one.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -214,7 +214,7 @@ func interrupted(ctx context.Context, err error) error {
 	return broken(err)
 }
 
-// checked refuses a result that would break its encoding as JSON.
+// checked refuses a result that would break its JSON encoding.
 func checked(r *tool.Result) (*tool.Result, error) {
 	if r == nil || r.Structured == nil || json.Valid(r.Structured) {
 		return r, nil

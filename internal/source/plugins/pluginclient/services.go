@@ -33,7 +33,7 @@ func (s *session) serve(ctx context.Context, req *toolpb.ServiceRequest) (*toolp
 		Suggest("Use a newer toolhost, or an older version of the plugin.")
 }
 
-// serviceName is the service's name in a plugin's description, "" for an unknown one.
+// serviceName returns the service's name in a plugin's description, or "".
 func serviceName(req *toolpb.ServiceRequest) string {
 	switch req.GetService().(type) {
 	case *toolpb.ServiceRequest_Emit:
@@ -151,7 +151,7 @@ func swap(ctx context.Context, store tool.State, r *toolpb.StateSwap) (*toolpb.S
 	return out, nil
 }
 
-// present makes an existing value not nil, and a missing one nil.
+// present returns a non-nil value if it exists, else nil.
 func present(value []byte, ok bool) []byte {
 	if !ok {
 		return nil

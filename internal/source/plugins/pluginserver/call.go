@@ -31,8 +31,8 @@ func (s *server) Call(stream toolpb.Plugin_CallServer) error {
 	return svc.finish(ctx, result, err)
 }
 
-// callContext is the tool's context. Its deadline is the call's, while the stream lives on so that the tool can
-// still answer.
+// callContext returns the tool's context. It has the call's deadline, while the stream lives on so that the
+// tool can still answer.
 func callContext(ctx context.Context, start *toolpb.Call) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if start.GetTimeoutMs() <= 0 {
@@ -53,7 +53,6 @@ func (s *server) call(ctx context.Context, start *toolpb.Call, svc *services) (r
 	return t.Call(ctx, call)
 }
 
-// finish ends the stream with the outcome of the call.
 func (svc *services) finish(ctx context.Context, result *tool.Result, err error) error {
 	if sendErr := svc.send(outcome(ctx, result, err)); status.Code(sendErr) == codes.ResourceExhausted {
 		return svc.send(outcome(ctx, nil, tool.Errorf(tool.TooLarge,
@@ -70,7 +69,7 @@ func outcome(ctx context.Context, result *tool.Result, err error) *toolpb.CallRe
 		return &toolpb.CallResponse{Message: &toolpb.CallResponse_InputRequired{InputRequired: q}}
 	}
 	if err == context.Canceled && context.Cause(ctx) != nil {
-		err = context.Cause(ctx) // a timeout, even if the host's message came before the deadline
+		err = context.Cause(ctx) // a timeout, even if the host's message preceded the deadline
 	}
 	if err != nil {
 		return &toolpb.CallResponse{Message: &toolpb.CallResponse_Error{Error: wire.EncodeError(err)}}

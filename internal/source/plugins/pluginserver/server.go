@@ -1,4 +1,4 @@
-// Package pluginserver serves tools by the plugin protocol.
+// Package pluginserver serves tools over the plugin protocol.
 package pluginserver
 
 import (
@@ -31,7 +31,7 @@ type Setup struct {
 	HostFeatures []string
 }
 
-// Plugin is what a server serves.
+// Plugin is the plugin that a server serves.
 type Plugin struct {
 	Name, Version string
 	ConfigSchema  json.RawMessage
@@ -39,9 +39,9 @@ type Plugin struct {
 	Tools []tool.Tool
 	// Configure may be nil. Nil tools keep the present ones.
 	Configure func(context.Context, Setup) ([]tool.Tool, error)
-	// RenderError may be nil. It serves tools that are not an ErrorRenderer.
+	// RenderError serves tools that are not an ErrorRenderer. May be nil.
 	RenderError func(*tool.Call, *tool.Error) *tool.Result
-	// Services are those of the host that the tools use.
+	// Services are the host's services that the tools use.
 	Services []string
 	Logger   *slog.Logger
 }
@@ -49,7 +49,7 @@ type Plugin struct {
 // Server serves one plugin.
 type Server struct{ rpc *server }
 
-// New returns a server. It fails if the tools contradict each other.
+// New returns a server. It fails if the tools conflict.
 func New(p Plugin) (*Server, error) {
 	s := &server{plugin: p}
 	if p.Name == "" {
@@ -66,7 +66,7 @@ func (s *Server) Register(registrar grpc.ServiceRegistrar) {
 	toolpb.RegisterPluginServer(registrar, s.rpc)
 }
 
-// Describe returns the plugin's description as JSON, for people and for checks at install.
+// Describe returns the plugin's description as JSON, for people and for checks at installation.
 func (s *Server) Describe() json.RawMessage {
 	p := s.rpc.plugin
 	definitions := make([]*tool.Definition, 0, len(p.Tools))
@@ -95,7 +95,6 @@ type server struct {
 	tools map[string]tool.Tool
 }
 
-// offer makes tools the callable ones.
 func (s *server) offer(tools []tool.Tool) error {
 	byName := make(map[string]tool.Tool, len(tools))
 	for _, t := range tools {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
 )
 
-// services gives one call access to the host's services over its stream.
+// services gives a call access to the host's services over its stream.
 type services struct {
 	stream toolpb.Plugin_CallServer
 	sendMu sync.Mutex
@@ -30,7 +30,6 @@ func (s *services) send(m *toolpb.CallResponse) error {
 	return s.stream.Send(m)
 }
 
-// receive handles the host's messages until the call ends.
 func (s *services) receive(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
 		m, err := s.stream.Recv()
@@ -41,7 +40,7 @@ func (s *services) receive(ctx context.Context, cancel context.CancelCauseFunc) 
 		case *toolpb.CallRequest_Cancel:
 			cause := context.Canceled
 			if tool.Code(m.Cancel.GetCode()) == tool.Timeout {
-				// Near ctx's own deadline the host's timeout adds nothing, and would turn it into a cancellation.
+				// Near ctx's own deadline the host's timeout adds nothing, and would become a cancellation.
 				if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Second {
 					continue
 				}

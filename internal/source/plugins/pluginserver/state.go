@@ -41,7 +41,7 @@ func (s state) Set(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// Update runs change here and swaps the result in there, again if another update came between.
+// Update runs change here and swaps the result in there, again if another update intervened.
 func (s state) Update(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
 	old, _, err := s.Get(ctx, key)
 	if err != nil {

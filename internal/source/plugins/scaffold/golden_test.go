@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/scaffold"
 )
 
-// TestWrittenFiles holds every byte of the files that need no Go command.
-// UPDATE_GOLDEN=1 rewrites the files.
+// TestWrittenFiles compares every byte of the files that need no Go command. UPDATE_GOLDEN=1 rewrites
+// them.
 func TestWrittenFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my-plugin")
 	_, err := scaffold.Write(t.Context(), scaffold.Options{Name: "my-plugin", Dir: dir, SDK: checkout(t)})

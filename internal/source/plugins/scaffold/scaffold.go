@@ -22,24 +22,25 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// module is toolhost's module path, which has the SDK.
+// module is the module path of toolhost and its SDK.
 const module = "github.com/toolhost/toolhost"
 
-// Options are what to write.
+// Options configures Write.
 type Options struct {
-	// Name is the plugin's: a letter, then letters, digits, _ and -.
+	// Name is the plugin's name: a letter, then letters, digits, _ and -.
 	Name string
-	// Dir is the directory to write, empty or missing. By default it is named like the plugin, here.
+	// Dir is the directory to write, empty or missing. By default it is ./NAME.
 	Dir string
-	// Module is the path of the Go module, by default made of the name.
+	// Module is the Go module's path, by default made of the name.
 	Module string
-	// SDK is a checkout of toolhost whose SDK is used, through a replace line; by default a published version is.
+	// SDK is a checkout of toolhost whose SDK is used, through a replace line; by default a published version is
+	// used.
 	SDK string
-	// Version is that of the published SDK, such as "v1.2.0".
+	// Version is the published SDK's version, such as "v1.2.0".
 	Version string
 }
 
-// Write writes the module and returns its directory. It runs the go command: to list what the SDK of a checkout
+// Write writes the module and returns its directory. It runs the go command: to list what a checkout's SDK
 // needs, or to download a published one. The error is a *tool.Error.
 func Write(ctx context.Context, options Options) (dir string, err error) {
 	if !regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`).MatchString(options.Name) {
@@ -88,7 +89,7 @@ func emptyDir(dir string) error {
 	return nil
 }
 
-// takeBack removes what was written into an empty or missing directory, so that the command can be repeated.
+// takeBack removes what was written into an empty or missing directory, so that Write can be repeated.
 func takeBack(dir string, all bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -122,7 +123,7 @@ func writeFiles(options Options) error {
 	return nil
 }
 
-// fromCheckout uses the SDK of a checkout. Its dependencies are in its go.mod and go.sum, so nothing is downloaded.
+// fromCheckout uses a checkout's SDK. Its dependencies are in its go.mod and go.sum, so nothing is downloaded.
 func fromCheckout(ctx context.Context, options Options) error {
 	sdk, err := filepath.Abs(options.SDK)
 	if err != nil {
@@ -152,7 +153,7 @@ func fromCheckout(ctx context.Context, options Options) error {
 		os.WriteFile(filepath.Join(options.Dir, "go.sum"), sums, 0o666))
 }
 
-// quoted is a path for go.mod, quoted if necessary.
+// quoted returns a path for go.mod, quoted if necessary.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " \t\"'(){},;") {
 		return fmt.Sprintf("%q", path)
@@ -170,7 +171,7 @@ func goVersion(mod []byte) string {
 	return "1.26"
 }
 
-// needs lists the modules that the SDK and its tests need, "path version".
+// needs lists the modules, "path version", that the SDK and its tests need.
 func needs(ctx context.Context, sdk string) ([]string, error) {
 	out, err := run(ctx, sdk, "list", "-deps", "-f",
 		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}",
@@ -188,7 +189,6 @@ func needs(ctx context.Context, sdk string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// published uses a published version of the SDK.
 func published(ctx context.Context, options Options) error {
 	for _, args := range [][]string{
 		{"mod", "init", options.Module},
@@ -202,7 +202,7 @@ func published(ctx context.Context, options Options) error {
 	return nil
 }
 
-// run runs the go command, with its whole output in the error.
+// run runs the go command. The error has its whole output.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -22,8 +22,7 @@ func checkout(t *testing.T) string {
 	return root
 }
 
-// What is written builds, passes its own test and is in Go's layout, with
-// nothing but the checkout at hand.
+// The written module builds, passes its own test and is gofmted, using only the checkout.
 func TestModuleBuildsAndPassesItsTest(t *testing.T) {
 	testneed.NotShort(t, "builds a plugin")
 	dir := filepath.Join(t.TempDir(), "my-plugin")
@@ -67,7 +66,7 @@ func TestRefusals(t *testing.T) {
 	assert.Len(t, left, 1)
 }
 
-// What fails leaves nothing behind that keeps the next try from working.
+// A failure leaves nothing that prevents the next try.
 func TestFailureLeavesNothing(t *testing.T) {
 	made, missing := t.TempDir(), filepath.Join(t.TempDir(), "a")
 	for _, dir := range []string{made, missing} {

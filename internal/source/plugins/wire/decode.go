@@ -91,7 +91,7 @@ func DecodeResult(p *toolpb.Result) *tool.Result {
 	return r
 }
 
-// DecodeError returns the error, or nil for nil. Timeout and cancelled errors match the context's errors as well.
+// DecodeError returns the error, or nil for nil. Timeout and cancelled errors match the context's errors too.
 func DecodeError(p *toolpb.Error) *tool.Error {
 	if p == nil {
 		return nil
@@ -167,7 +167,7 @@ func DecodeLog(p *toolpb.Log) (slog.Level, string, []slog.Attr) {
 	return level, string(p.GetMessage()), attrs
 }
 
-// decodeObject parses a JSON object, nil for anything else.
+// decodeObject parses a JSON object, or returns nil.
 func decodeObject(data []byte) map[string]any {
 	if len(data) == 0 {
 		return nil

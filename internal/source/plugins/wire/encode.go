@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/toolpb"
 )
 
-// EncodeTool encodes the definition of t and which optional interfaces it has.
+// EncodeTool encodes t's definition and optional interfaces.
 func EncodeTool(t tool.Tool) *toolpb.Tool {
 	d := t.Definition()
 	_, plans := t.(tool.Planner)
@@ -62,7 +62,7 @@ func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// EncodeCall encodes c with the time that ctx leaves for it.
+// EncodeCall encodes c with ctx's remaining time.
 func EncodeCall(ctx context.Context, c *tool.Call) *toolpb.Call {
 	p := &toolpb.Call{
 		Tool:        c.Tool,
@@ -113,7 +113,7 @@ func encodeContent(c tool.Content) *toolpb.Content {
 	}
 }
 
-// EncodeError encodes err, nil as nil. See tool.AsError for one that is not a *tool.Error.
+// EncodeError encodes err, nil as nil. For other errors than *tool.Error see tool.AsError.
 func EncodeError(err error) *toolpb.Error {
 	if err == nil {
 		return nil
@@ -147,7 +147,7 @@ func EncodeCommandLine(argv []string, err error) *toolpb.CommandLineResponse {
 	return p
 }
 
-// EncodeInputRequired encodes the question in err, nil if it has none.
+// EncodeInputRequired encodes the question in err, or returns nil.
 func EncodeInputRequired(err error) *toolpb.InputRequired {
 	var q *tool.InputRequired
 	if !errors.As(err, &q) {
@@ -194,7 +194,7 @@ func attrValue(v slog.Value) any {
 	return v.Any()
 }
 
-// encodeObject encodes m as JSON, nil if it is empty. Values that JSON cannot hold are left out.
+// encodeObject encodes m as JSON, nil if empty. Values that JSON cannot hold are left out.
 func encodeObject(m map[string]any) []byte {
 	if len(m) == 0 {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// crash ends during a call.
 func crash() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		fmt.Fprintln(os.Stderr, "out of luck")
@@ -24,7 +23,7 @@ func crash() {
 	})
 }
 
-// hang never answers, and ignores that it is cancelled.
+// hang never answers, and ignores cancellation.
 func hang() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		_ = os.WriteFile(os.Getenv("FAULT_BEGUN"), nil, 0o600)
@@ -32,19 +31,18 @@ func hang() {
 	})
 }
 
-// deaf hangs, ignores SIGTERM and the end of its standard input.
+// deaf hangs, and ignores SIGTERM and the end of its standard input.
 func deaf() {
 	signal.Ignore(syscall.SIGTERM)
 	os.Stdin, _ = os.Open(os.DevNull)
 	hang()
 }
 
-// hugeResult gives more than a message may hold.
 func hugeResult() {
 	serve(func(context.Context) (*sdk.Result, error) { return sdk.Text(strings.Repeat("x", 65<<20)), nil })
 }
 
-// logFlood logs without end, as far as a test goes.
+// logFlood logs for longer than a test runs.
 func logFlood() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		w := bufio.NewWriter(os.Stderr)
@@ -66,7 +64,6 @@ func stdoutNoise() {
 	})
 }
 
-// leak starts processes that are to outlive it, and dies.
 func leak() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}, {Setpgid: true}} {
@@ -81,7 +78,6 @@ func leak() {
 	})
 }
 
-// panics panics in a goroutine of its own, which ends the process.
 func panics() {
 	serve(func(ctx context.Context) (*sdk.Result, error) {
 		go func() { panic("at the disco") }()
@@ -90,15 +86,13 @@ func panics() {
 	})
 }
 
-// badResult gives structured data that is no JSON.
 func badResult() {
 	serve(func(context.Context) (*sdk.Result, error) {
 		return &sdk.Result{Structured: json.RawMessage("{broken")}, nil
 	})
 }
 
-// serviceFlood asks the host for more than it answers at a time, and leaves
-// while it does.
+// serviceFlood makes more service requests than are answered at a time, and leaves meanwhile.
 func serviceFlood() {
 	serveWith(nil, func(ctx context.Context, call *sdk.Call) (*sdk.Result, error) {
 		var all sync.WaitGroup

@@ -1,5 +1,5 @@
-// Command faults is a set of plugins, each of which is wrong in one way. The
-// first argument names the fault; the files beside this one have them.
+// Command faults is a set of plugins with one fault each. The first argument names the fault; the other
+// files implement them.
 package main
 
 import (
@@ -49,8 +49,7 @@ func main() {
 
 type none struct{}
 
-// serve is a plugin with the tool "go", which does the wrong thing, and the
-// tool "ok", which does not.
+// serve serves a plugin with the faulty tool "go" and the correct tool "ok".
 func serve(do func(context.Context) (*sdk.Result, error)) { serveWith(do, nil) }
 
 func serveWith(do func(context.Context) (*sdk.Result, error),

@@ -9,20 +9,17 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// stall does nothing for longer than anybody waits. Go ends a program that
-// waits for nothing at all.
+// stall sleeps longer than a test waits. Go ends a program in which all goroutines are blocked.
 func stall() { time.Sleep(time.Hour) }
 
 // startSlow never becomes ready.
 func startSlow() { stall() }
 
-// startExit ends before it is ready.
 func startExit() {
 	fmt.Fprintln(os.Stderr, "no licence")
 	os.Exit(3)
 }
 
-// startNoise prints on standard output before it serves.
 func startNoise() {
 	for i := range 1000 {
 		fmt.Println("welcome", i)
@@ -30,19 +27,18 @@ func startNoise() {
 	serve(func(context.Context) (*sdk.Result, error) { return sdk.Text("fine"), nil })
 }
 
-// wrongHandshake says what is no handshake.
 func wrongHandshake() {
 	fmt.Println("ready|steady|go")
 	stall()
 }
 
-// wrongProtocol speaks a protocol that is no longer spoken.
+// wrongProtocol uses a protocol that is no longer supported.
 func wrongProtocol() {
 	fmt.Printf("1|0|unix|%s/x|grpc\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
 	stall()
 }
 
-// newer speaks a protocol that is not spoken yet, and no older one.
+// newer uses only a protocol that is not supported yet.
 func newer() {
 	fmt.Printf("1|3|unix|%s/x|grpc\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
 	stall()

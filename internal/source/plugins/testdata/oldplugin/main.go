@@ -1,7 +1,6 @@
-// Command oldplugin is a plugin from the time when there was version 1 of the
-// protocol only. It is kept as it was, and shares no code with toolhost: it
-// writes and reads the messages of version 1 by their field numbers. So it
-// tells when a newer host would break the plugins that people have.
+// Command oldplugin is a plugin of protocol version 1 only. It is kept unchanged, and shares no code
+// with toolhost: it writes and reads version 1's messages by field numbers. So it shows whether a newer
+// host would break existing plugins.
 package main
 
 import (
@@ -31,10 +30,10 @@ func main() {
 	})
 }
 
-// raw is a message as it travels.
+// raw is an encoded message.
 type raw []byte
 
-// codec leaves raw messages as they are; go-plugin's own are encoded.
+// codec passes raw messages unchanged; go-plugin's own are encoded.
 type codec struct{}
 
 func (codec) Name() string { return "proto" }
@@ -54,7 +53,6 @@ func (codec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// field adds a length-delimited field.
 func (m raw) field(number protowire.Number, value []byte) raw {
 	return protowire.AppendBytes(protowire.AppendTag(m, number, protowire.BytesType), value)
 }
@@ -65,7 +63,7 @@ func (m raw) flag(number protowire.Number) raw {
 	return protowire.AppendVarint(protowire.AppendTag(m, number, protowire.VarintType), 1)
 }
 
-// get gives the last length-delimited field of that number, nil for none.
+// get returns the last length-delimited field of that number, or nil.
 func (m raw) get(number protowire.Number) (value raw) {
 	for rest := []byte(m); len(rest) > 0; {
 		n, kind, size := protowire.ConsumeTag(rest)
@@ -150,8 +148,7 @@ func call(_ any, stream grpc.ServerStream) error {
 	return stream.SendMsg(&result)
 }
 
-// count asks the host for a value of the session's state and puts back one x
-// more, as version 1 allows without having declared it.
+// count gets a value of the session's state and appends an x, which version 1 allows undeclared.
 func count(stream grpc.ServerStream) (string, error) {
 	got, err := state(stream, 1, raw(nil).field(2, raw(nil).text(1, "calls")))
 	if err != nil {
