@@ -16,7 +16,7 @@ import (
 
 const (
 	defaultSearchURL = "https://html.duckduckgo.com/html/"
-	// browser is what the search page wants to be asked by.
+	// browser is a User-Agent that the search page accepts.
 	browser = "Mozilla/5.0 (compatible; toolhost)"
 )
 
@@ -94,7 +94,6 @@ func parseHits(document, base string) ([]searchHit, error) {
 	return hits, nil
 }
 
-// parseHit reads one result.
 func parseHit(result *html.Node, base *url.URL) (hit searchHit, ok bool) {
 	for node := range result.Descendants() {
 		switch {
@@ -107,10 +106,10 @@ func parseHit(result *html.Node, base *url.URL) (hit searchHit, ok bool) {
 	return hit, hit.URL != "" && hit.Title != ""
 }
 
-// redirectParameter holds the target in a link of the search engine to itself.
+// redirectParameter holds the target of the search engine's redirect links.
 const redirectParameter = "uddg"
 
-// decodeLink returns the target of a link of the page, "" outside of the web.
+// decodeLink returns the target of a link, "" outside of the web.
 func decodeLink(href string, base *url.URL) string {
 	link, err := url.Parse(strings.TrimSpace(href))
 	if err != nil || href == "" {
@@ -148,7 +147,7 @@ func (in searchInput) filter(hits []searchHit) []searchHit {
 	return kept
 }
 
-// below reports whether a host is one of domains or lies below one.
+// below reports whether a host is one of domains or below one.
 func below(host string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool {
 		domain = strings.ToLower(strings.TrimSpace(domain))
@@ -174,7 +173,7 @@ func hasClass(node *html.Node, class string) bool {
 	return slices.Contains(strings.Fields(attribute(node, "class")), class)
 }
 
-// textOf is the text of a node in one line.
+// textOf returns a node's text in one line.
 func textOf(node *html.Node) string {
 	var b strings.Builder
 	for n := range node.Descendants() {
@@ -185,7 +184,7 @@ func textOf(node *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// webError words an error of a fetch as the contract does.
+// webError words a fetch error as the contract does.
 func webError(what string, err error) error {
 	e := tool.AsError(err)
 	if e.Code == tool.Cancelled {

@@ -106,10 +106,9 @@ func (p grepParams) report(deps Deps, found *search.Matches) *outcome {
 	return o
 }
 
-// lineShown bounds how much of a matching line is shown, in bytes.
+// lineShown limits what is shown of a matching line, in bytes.
 const lineShown = 1000
 
-// shownLine cuts a line that is too long, and says so.
 func shownLine(line string) string {
 	if len(line) <= lineShown {
 		return line

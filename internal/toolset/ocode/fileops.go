@@ -70,7 +70,7 @@ func (p fileOpsParams) removeDir(ws *workspace.Workspace) error {
 		With("path", p.Source)
 }
 
-// target is where the source goes to.
+// target returns the destination's path.
 func (p fileOpsParams) target(ws *workspace.Workspace) (string, error) {
 	if p.Destination == "" {
 		return "", invalid("Say where to, in destination.", "Destination is required for %s", p.Operation)
@@ -120,7 +120,7 @@ func (p fileOpsParams) move(ws *workspace.Workspace, to string) (*outcome, error
 	return p.done("Moved", from, target, missing == nil, nil, from, target), nil
 }
 
-// inTheWay reports what is where something should go.
+// inTheWay returns an error that says what exists at target.
 func inTheWay(target string) error {
 	return pathError(tool.Errorf(tool.AlreadyExists, "exists").
 		Suggest("Choose another destination, or remove what is there."), target)
@@ -137,7 +137,7 @@ func (p fileOpsParams) names(ws *workspace.Workspace, to string) (from, target s
 	return from, target, nil
 }
 
-// blamed is the path that an error is about.
+// blamed returns the path that an error is about.
 func (p fileOpsParams) blamed(err error) string {
 	if path, ok := tool.AsError(err).Details["path"].(string); ok {
 		return path
@@ -161,12 +161,12 @@ func (p fileOpsParams) done(did, from, to string, replaced bool, count *int, fil
 }
 
 const (
-	// copyFiles and copyBytes bound what is copied at once.
+	// copyFiles and copyBytes limit one copy.
 	copyFiles = 5_000
 	copyBytes = 256 << 20
 )
 
-// copy copies a file, or a directory with what is in it.
+// copy copies a file or a directory tree.
 func (p fileOpsParams) copy(ctx context.Context, ws *workspace.Workspace, to string) (*outcome, error) {
 	from, target, err := p.names(ws, to)
 	if err != nil {
@@ -220,7 +220,7 @@ func (p fileOpsParams) copyDir(ctx context.Context, ws *workspace.Workspace, fro
 	return p.done("Copied", from, target, false, &n, files...), nil
 }
 
-// collect reads what is to be copied.
+// collect reads what will be copied.
 func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, from,
 	target string) (changes []workspace.Change, dirs []string, err error) {
 	left := int64(copyBytes)
@@ -280,7 +280,7 @@ func (p fileOpsParams) tooMuch() error {
 		Suggest("Copy it with the bash tool: cp -r, or copy parts of it.")
 }
 
-// planFileOps returns the files that would be touched.
+// planFileOps returns the files that would be changed.
 func planFileOps(_ context.Context, deps Deps, p fileOpsParams) (*tool.Plan, error) {
 	ws := deps.Workspace
 	if p.Operation == "remove" {

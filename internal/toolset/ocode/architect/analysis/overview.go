@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// overview is what a newcomer wants to know first.
 type overview struct {
 	Name        string     `json:"name"`
 	Files       int        `json:"files"`
@@ -60,7 +59,7 @@ func (p *Project) overview() *overview {
 	return o
 }
 
-// entryPoints are the files and packages in which programs start.
+// entryPoints returns the files and packages where programs start.
 func (p *Project) entryPoints() []string {
 	entries := []string{}
 	for i := range p.Files {

@@ -46,7 +46,7 @@ func (r *goResolver) resolve(f *File, i imported) ([]string, string) {
 	return nil, r.module(i.name)
 }
 
-// module is the longest required module that an import path belongs to.
+// module returns the longest required module that an import path belongs to.
 func (r *goResolver) module(name string) string {
 	best := ""
 	for _, m := range r.modules {
@@ -62,7 +62,7 @@ func (r *goResolver) module(name string) string {
 	return best
 }
 
-// below returns the part of a slash path below prefix.
+// below returns a slash path relative to prefix.
 func below(name, prefix string) (rest string, ok bool) {
 	if name == prefix {
 		return "", true
@@ -70,7 +70,7 @@ func below(name, prefix string) (rest string, ok bool) {
 	return strings.CutPrefix(name, prefix+"/")
 }
 
-// readGo uses Go's own parser, which stops after the imports.
+// readGo uses go/parser, which stops after the imports.
 func readGo(s *source, data []byte) {
 	file, _ := parser.ParseFile(token.NewFileSet(), "", data, parser.ImportsOnly)
 	if file == nil {
