@@ -28,7 +28,7 @@ type Git struct {
 // setting is one entry of git's configuration.
 type setting struct{ key, value string }
 
-// sentinel is a setting of our own. If git does not see it, it does not see the others either.
+// sentinel is a setting that git must see. If it does not, it does not see the others either.
 const sentinel = "toolhost.sentinel"
 
 // Run runs a read-only git command, such as diff or status. A failing command is a result with an exit code.
@@ -55,7 +55,7 @@ func (g *Git) run(ctx context.Context, further []setting, args ...string) (*proc
 		{"core.hooksPath", os.DevNull},
 		{"core.alternateRefsCommand", ""},
 		{"core.sshCommand", ""},
-		{"core.quotePath", "false"}, // names as they are, not in octal
+		{"core.quotePath", "false"}, // names not in octal
 		{"protocol.allow", "never"},
 	}, further...)
 	env := map[string]string{

@@ -34,6 +34,6 @@ var names = func() (all []string) {
 	return all
 }()
 
-// Names lists the globs of the last name or names of a path that editors, direnv, agents and git hooks obey in
-// every directory.
+// Names returns the globs of the last name or names of a path that editors, direnv, agents and git hooks obey
+// in every directory.
 func Names() []string { return slices.Clone(names) }

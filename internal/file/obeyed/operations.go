@@ -15,7 +15,7 @@ var operations = map[string]Check{
 	"rebase-*/strategy":            {InPlace: true, Accepts: holding(allOf(`ort|recursive`))},
 	"rebase-*/strategy_opts":       {InPlace: true, Accepts: holding(allOf(`--[a-z-]+|"[a-z-]+"`))},
 	"rebase-*/gpg_sign_opt":        {InPlace: true, Accepts: holding(func(string) bool { return false })},
-	"rebase-apply/apply-opt":       {InPlace: true, Fixed: "\n"}, // none
+	"rebase-apply/apply-opt":       {InPlace: true, Fixed: "\n"}, // no options
 	"sequencer/opts":               {Accepts: holding(harmlessOptions)},
 }
 
@@ -57,7 +57,7 @@ func harmlessOptions(text string) bool {
 var todoWords = []string{"pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "noop",
 	"label", "l", "reset", "t", "merge", "m", "update-ref", "u", "break", "b"}
 
-// Harmless reports whether such a list runs no program.
+// Harmless reports whether a todo list runs no program.
 func Harmless(todo string) bool {
 	for line := range strings.Lines(todo) {
 		words := strings.Fields(line)

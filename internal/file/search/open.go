@@ -23,7 +23,7 @@ func (o *opener) close() {
 	}
 }
 
-// open opens a regular file for reading, and returns its size in bytes, or -1.
+// open opens a regular file for reading and returns its size in bytes, or -1.
 func (o *opener) open(name string) (source, int64, error) {
 	if o.fast != nil && !path.IsAbs(name) && !filepath.IsAbs(name) {
 		f, size, err := o.fast.open(name)

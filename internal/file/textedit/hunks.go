@@ -10,7 +10,7 @@ import (
 // change is a run of removed lines old[a0:a1] and added lines new[b0:b1].
 type change struct{ a0, a1, b0, b1 int }
 
-// comparison is the difference of two texts. Lines hold their endings.
+// comparison is the difference of two texts. Lines include their endings.
 type comparison struct {
 	old, new []string
 	changes  []change // in order
@@ -95,8 +95,8 @@ func (c *comparison) writeHunk(b *strings.Builder, list []change, context int) {
 	writeLines(b, ' ', c.old[at:last.a1+after])
 }
 
-// position is the first line, from 1, and the number of lines of a hunk. A hunk without lines comes after the line
-// that it names.
+// position returns the first line, from 1, and the number of lines of a hunk. A hunk without lines comes after the
+// line that it names.
 func position(from, to int) string {
 	switch to - from {
 	case 0:

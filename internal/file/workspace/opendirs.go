@@ -14,7 +14,7 @@ type openDirs struct {
 	files map[*os.Root]*os.File
 }
 
-// dirName identifies a directory by its real path in its tree.
+// dirName identifies a directory by its tree and real path.
 type dirName struct {
 	tree *tree
 	rel  string

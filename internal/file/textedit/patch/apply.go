@@ -13,9 +13,9 @@ import (
 // not_found or not_a_directory; any other error ends Apply.
 type ReadFunc func(path string) (data []byte, mode fs.FileMode, err error)
 
-// Apply applies a set to the files that read returns and returns the changes, sorted by path; read is called at
-// most once a path, for every path that is read, made or removed, so that it can refuse some. Nothing is returned
-// unless all of the set applies.
+// Apply applies a set to the files that read returns and returns the changes, sorted by path. read is called at
+// most once for each path that is read, created or removed, so that it can refuse some. If any part does not
+// apply, nothing is returned.
 //
 // Consecutive sections on one path build on each other. A rename or copy starts from the file before the patch, as
 // in git.
@@ -71,7 +71,7 @@ func (a *applier) survey(set *Set) {
 	}
 }
 
-// look returns the state of a path, reading it the first time.
+// look returns the state of a path, and reads it the first time.
 func (a *applier) look(path string) (*state, error) {
 	if s := a.files[path]; s != nil {
 		return s, nil
@@ -150,7 +150,7 @@ func (a *applier) change(f *File, s *state) error {
 	return nil
 }
 
-// undeletable is the error for a file with more lines than the patch removes.
+// undeletable returns the error for a file with more lines than the patch removes.
 func undeletable(s *state, f *File, rest []byte) error {
 	e := &HunkError{Path: s.path, Hunk: max(len(f.Hunks), 1), PatchLine: f.Line, FileLine: 1,
 		Found: bare(fileLines(rest))}
@@ -178,7 +178,7 @@ func (a *applier) create(f *File) error {
 	return nil
 }
 
-// move renames or copies, and changes what is renamed.
+// move renames or copies, and applies the section's changes.
 func (a *applier) move(f *File) error {
 	from, err := a.look(f.OldName)
 	if err != nil {
@@ -237,7 +237,7 @@ func (s *state) remove() {
 	s.exists, s.touched, s.data, s.from, s.kind = false, true, nil, nil, Delete
 }
 
-// setMode applies the patch's executable bit to those who may read.
+// setMode applies the patch's executable bit for all who may read.
 func (s *state) setMode(f *File) {
 	switch {
 	case f.Executable == nil:
@@ -252,7 +252,7 @@ func (s *state) setMode(f *File) {
 	}
 }
 
-// changes lists the results for all touched paths.
+// changes returns the changes of all touched paths.
 func (a *applier) changes() []FileChange {
 	list := make([]FileChange, 0, len(a.files))
 	renamed := map[*state]bool{}

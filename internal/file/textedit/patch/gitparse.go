@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// gitSection parses a section that begins with "diff --git".
+// gitSection parses a section that starts with "diff --git".
 func (p *parser) gitSection() (*File, error) {
 	if strings.HasSuffix(p.line(0), "\r\n") {
 		p.stripCR()
