@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// plainSettings are settings of git that neither run nor read anything else.
+// plainSettings are git settings that neither run nor read anything else.
 var plainSettings = matching.Lazy(`^(user|author|committer|color|advice|column|status|init|push|pull|fetch|` +
 	`rebase|merge|log|commit|branch|tag|` +
 	`format|http|protocol|pack|gc|index|checkout|clone|safe|transfer|i18n|stash|blame|feature|versionsort|diff|core)\.[a-z-]+$`)
@@ -22,7 +22,7 @@ var runningSettings = matching.Lazy(`^(diff\.(external|.*command|.*textconv|orde
 var shellSettings = matching.Lazy(`^(core\.(pager|editor|sshcommand)|sequence\.editor|pager\..*|` +
 	`diff\.external|core\.(fsmonitor|askpass))$`)
 
-// unwrapGit parses what git runs for a line: its own aliases and settings, and git commands that take a command.
+// unwrapGit parses what git runs for a line: its aliases and settings, and git commands that take a command.
 func (l *line) unwrapGit(args []word, depth int) {
 	git := wrapper{flags: "pPhv", valued: "Cc",
 		long: "--git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds",
@@ -84,7 +84,7 @@ func (l *line) gitAlias(alias word, args []word, depth int) {
 	l.add(append(words, args...), depth)
 }
 
-// gitRuns parses the git commands that run a command.
+// gitRuns parses git commands that run a command.
 func (l *line) gitRuns(name string, args []word, depth int) {
 	texts := make([]string, len(args))
 	for i, w := range args {

@@ -50,10 +50,9 @@ const (
 	Blocked
 )
 
-// Verdict is the class of a line.
 type Verdict struct {
 	Class Class
-	// Reason explains it, such as "recursive delete on root"; "" for Fine.
+	// Reason explains the class, such as "recursive delete on root"; "" for Fine.
 	Reason string
 	// Command is the command concerned, for people.
 	Command string
@@ -69,10 +68,10 @@ type Options struct {
 	ReadFile func(name string) (content string, ok bool)
 }
 
-// maxScripts bounds the depth of scripts that call each other.
+// maxScripts limits the depth of scripts that call each other.
 const maxScripts = 4
 
-// maxShown bounds the command of a verdict, in bytes.
+// maxShown limits the command of a verdict, in bytes.
 const maxShown = 4 << 10
 
 // Judge judges a shell line.
@@ -85,7 +84,6 @@ func Judge(line string, o Options) Verdict {
 	return j.verdict
 }
 
-// judge judges a line.
 type judge struct {
 	Options
 	// cwd is the directory in which a command of the line runs, as far as known from cd.
@@ -131,7 +129,7 @@ func (j *judge) write(w policy.Write) {
 	}
 }
 
-// command judges one program with its arguments.
+// command judges a program with its arguments.
 func (j *judge) command(c *policy.Command, depth int) {
 	name := c.Program()
 	about := shown(c)
@@ -162,7 +160,7 @@ func (j *judge) enter(c *policy.Command) {
 	}
 }
 
-// asksForHelp reports a command that only prints about itself.
+// asksForHelp reports whether a command only prints about itself.
 func asksForHelp(c *policy.Command) bool {
 	last := len(c.Words) - 1
 	if last < 1 || !slices.Contains([]string{"--help", "--version"}, c.Words[last].Text) {
@@ -196,7 +194,7 @@ func (j *judge) script(c *policy.Command, depth int) {
 	}
 }
 
-// sourcesStream reports a script from another command's output, or the input.
+// sourcesStream reports whether a script comes from another command's output, or the input.
 func sourcesStream(c *policy.Command) bool {
 	if c.Words[0].Text != "source" && c.Words[0].Text != "." && !isShell(c.Program()) {
 		return false
@@ -206,7 +204,7 @@ func sourcesStream(c *policy.Command) bool {
 	})
 }
 
-// scriptOf names the file that a command runs as a script, "" if none.
+// scriptOf returns the file that a command runs as a script, "" if none.
 func scriptOf(c *policy.Command) string {
 	name := c.Program()
 	if slices.Contains([]string{"source", "."}, c.Words[0].Text) || isShell(name) {

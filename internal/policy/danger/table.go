@@ -17,9 +17,8 @@ type table struct {
 	entries []*entry
 }
 
-// entry is about some programs.
 type entry struct {
-	// kind is the word that begins it: program, tool, interpreter or runner.
+	// kind is the first word: program, tool, interpreter or runner.
 	kind     string
 	programs []string
 	settings settings
@@ -68,7 +67,7 @@ func parse(source string) table {
 	return t
 }
 
-// about returns the entries of a kind for a program, in their order.
+// about returns the entries of a kind for a program, in order.
 func (t table) about(program string, kinds ...string) (found []*entry) {
 	for _, e := range t.entries {
 		if slices.Contains(kinds, e.kind) && slices.ContainsFunc(e.programs, func(name string) bool {
