@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// session is a host whose state lives in memory.
+// session is a host with its state in memory.
 type session struct {
 	tool.Services
 	values map[string][]byte
@@ -75,7 +75,6 @@ func find(t *testing.T, name string) tool.Tool {
 	return nil
 }
 
-// list wraps a list as the string parameter.
 func list(todos string) string {
 	return string(tool.MustMarshal(map[string]string{"todos_json": todos}))
 }
