@@ -30,11 +30,10 @@ func (g *Gateway) limit(t *Tenant) (release func(), err error) {
 	return func() { u.calls.Add(-1) }, nil
 }
 
-// metrics count what a gateway does.
 type metrics struct {
 	requests, calls, busy, lost, restored, workersLost atomic.Int64
 	buckets                                            [len(bounds) + 1]atomic.Int64
-	sum                                                atomic.Int64 // of the calls' times, in microseconds
+	sum                                                atomic.Int64 // total duration of calls, in microseconds
 }
 
 // bounds are those of the histogram of calls, in seconds.
@@ -56,7 +55,7 @@ func (m *metrics) observe(call bool, took time.Duration) {
 	m.buckets[len(bounds)].Add(1)
 }
 
-// WriteMetrics writes what the gateway has counted in Prometheus' text format.
+// WriteMetrics writes the metrics in Prometheus' text format.
 func (g *Gateway) WriteMetrics(w io.Writer) {
 	m := &g.metrics
 	for _, c := range []struct {
