@@ -10,12 +10,12 @@ import (
 //go:embed mutations.txt
 var mutations string
 
-// mutation is one check that is taken out.
+// mutation removes one check.
 type mutation struct {
-	line             int // of mutations.txt, where it begins
+	line             int // its first line in mutations.txt
 	name, file       string
-	packages, test   string // go test's arguments that have to fail
-	apart            bool   // where a plugin's process does not learn which one is chosen
+	packages, test   string // go test's arguments that must fail
+	apart            bool   // for a plugin's process, which is not told which one is chosen
 	snippet, instead string
 }
 

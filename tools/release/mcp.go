@@ -42,7 +42,7 @@ func (b *build) bundleName(p platform) string {
 	return fmt.Sprintf("%s_%s_%s_%s.mcpb", name, number(b.version), p.os, p.arch)
 }
 
-// bundle is an MCP bundle for one platform: its manifest names systems, but no processors.
+// bundle returns an MCP bundle for one platform: its manifest names systems, but no processors.
 func (b *build) bundle(p platform, common []file) ([]byte, error) {
 	files, entry := b.installed(p, "mcpb"), "server/bin/toolhost"
 	m := bundleManifest{ManifestVersion: "0.3", Name: name, DisplayName: name, Version: number(b.version),
@@ -91,7 +91,7 @@ type serverArgument struct {
 
 const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-// serverJSON tells the MCP registry where toolhost is.
+// serverJSON returns the entry for the MCP registry.
 func (b *build) serverJSON(made map[string][]byte) ([]byte, error) {
 	stdio := map[string]string{"type": "stdio"}
 	serve := []serverArgument{{Type: "positional", Value: "serve"}}
@@ -111,7 +111,7 @@ func (b *build) serverJSON(made map[string][]byte) ([]byte, error) {
 	return indented(s)
 }
 
-// downloadURL is where a file of the release would be found.
+// downloadURL returns the URL of a file of the release.
 func (b *build) downloadURL(file string) string {
 	return homepage + "/releases/download/" + b.version + "/" + file
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/sassoftware/go-rpmutils"
 )
 
-// maxUnpacked bounds what an artifact may hold.
+// maxUnpacked limits an artifact's content, in bytes.
 const maxUnpacked = 2 << 30
 
 // readArtifact returns the files of an archive, package, bundle or image; an image's below os-arch.
@@ -159,7 +159,7 @@ func unrpm(data []byte) ([]file, error) {
 	}
 }
 
-// descriptor is what an image layout says of a part.
+// descriptor describes a part of an image layout.
 type descriptor struct {
 	Digest   string
 	Platform *struct{ OS, Architecture string }
