@@ -56,7 +56,7 @@ func readMessages(body []byte) (*request, error) {
 	return r, nil
 }
 
-// references are the tools that a search has found.
+// references returns the tools that a search found.
 func references(content json.RawMessage) (names []string) {
 	var parts []struct {
 		ToolName string `json:"tool_name"`

@@ -1,4 +1,4 @@
 package testproc
 
-// Describe is describe of a process.
+// Describe calls describe.
 func Describe(pid int) string { return describe(Process{pid, commandLine(pid)}) }
