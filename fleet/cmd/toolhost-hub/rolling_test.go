@@ -22,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// balancer returns the gateway in front, as a Kubernetes service returns a ready one.
+// balancer chooses the gateway in front, as a Kubernetes service chooses a ready one.
 type balancer struct {
 	mu    sync.Mutex
 	front *backend
