@@ -66,6 +66,7 @@ type Match struct {
 	limits Limits // of a rule that requires a review
 }
 
+// Decide decides about a call.
 func (p *Policy) Decide(r Request) Decision {
 	d := deciding{request: &r, patterns: matching.NewBudget(patternTime)}
 	if p.commands && r.Host == "" {

@@ -206,6 +206,7 @@ type Control struct {
 	Epoch uint64 `json:"epoch,omitempty"`
 }
 
+// Frame is a part of an answer.
 type Frame struct {
 	Seq    int         `json:"seq"`
 	Status int         `json:"status,omitempty"` // in the first

@@ -64,6 +64,7 @@ func Ends(glob string, parts []string) bool {
 	return false
 }
 
+// HasAny reports whether one of the parts is one of the names.
 func HasAny(parts []string, names ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(names, part) })
 }

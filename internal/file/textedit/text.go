@@ -12,6 +12,7 @@ import (
 // Encoding is a file's encoding.
 type Encoding int
 
+// The recognized encodings.
 const (
 	// UTF8 is UTF-8, with or without a byte order mark.
 	UTF8 Encoding = iota

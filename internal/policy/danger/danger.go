@@ -50,6 +50,7 @@ const (
 	Blocked
 )
 
+// Verdict is the class of a line.
 type Verdict struct {
 	Class Class
 	// Reason explains the class, such as "recursive delete on root"; "" for Fine.

@@ -24,6 +24,7 @@ type File struct {
 	Mode string
 }
 
+// Commit is a step of a history.
 type Commit struct {
 	// Patch is git's diff from the commit before, with renames and copies.
 	Patch []byte

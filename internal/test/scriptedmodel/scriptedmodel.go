@@ -62,6 +62,7 @@ import (
 	"sync"
 )
 
+// Script is what a model plays.
 type Script struct {
 	// Server is the client's name of the MCP server.
 	Server string `json:"server"`

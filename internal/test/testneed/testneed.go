@@ -61,6 +61,7 @@ func NotSuperuser(t testing.TB) {
 	}
 }
 
+// Symlink creates a symlink.
 func Symlink(t testing.TB, target, link string) {
 	t.Helper()
 	if err := os.Symlink(target, link); err != nil {

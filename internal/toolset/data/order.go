@@ -156,6 +156,7 @@ func (c *comparison) function() string {
 	return before[len(strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyz0123456789_")):]
 }
 
+// String writes the comparison.
 func (c comparison) String() string {
 	a, b := strings.TrimSpace(c.left), strings.TrimSpace(c.right)
 	switch c.operator {

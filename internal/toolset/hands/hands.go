@@ -216,6 +216,7 @@ func (d Deps) Shell(call *tool.Call) *session.Shell {
 	return sh
 }
 
+// CheckCommand refuses an invalid command line.
 func CheckCommand(command string) error {
 	if strings.TrimSpace(command) == "" || strings.ContainsRune(command, 0) {
 		return tool.Errorf(tool.InvalidArgument, "the command is empty, or contains a NUL byte").

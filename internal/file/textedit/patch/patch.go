@@ -11,6 +11,7 @@ import (
 // Kind is the kind of a file's change.
 type Kind string
 
+// The kinds of changes.
 const (
 	Modify Kind = "modify"
 	Create Kind = "create"

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
+// Framework names a test framework.
 type Framework string
 
 // The frameworks of contract 003, and go.
@@ -67,6 +68,7 @@ type Report struct {
 	// Duration is that of the whole run.
 	Duration time.Duration
 	ExitCode int
+	// TimedOut is set if the time limit ended the run.
 	TimedOut bool
 	Failures []Failure
 	// Coverage is nil if not requested or not available; Warnings then say why.

@@ -26,6 +26,7 @@ const (
 
 // Project is an analyzed source tree.
 type Project struct {
+	// Name is the directory's name.
 	Name string
 	// Root is the directory's slash path relative to the workspace.
 	Root string

@@ -8,8 +8,9 @@ import (
 // Cycle is a group of components that all depend on each other, directly or indirectly.
 type Cycle struct {
 	// Path is a shortest cycle through the group's first component, at both ends.
-	Path    []string `json:"path"`
-	Members int      `json:"members"`
+	Path []string `json:"path"`
+	// Members counts the group's components.
+	Members int `json:"members"`
 }
 
 // String returns "a -> b -> a".
