@@ -67,7 +67,6 @@ func (i *Info) recorded(build *debug.BuildInfo) {
 	}
 }
 
-// ours reports whether the program is one of toolhost's.
 func ours(build *debug.BuildInfo) bool {
 	return build.Main.Path == modulePath || build.Main.Path == fleetPath
 }

@@ -77,7 +77,6 @@ func Stamped() bool { return version != "" }
 // Origin is how a program was built, as far as Go knows.
 type Origin string
 
-// The origins.
 const (
 	Installed Origin = "go install" // MODULE/cmd/toolhost@VERSION
 	Clone     Origin = "clone"      // built with git

@@ -151,7 +151,6 @@ func (s *Summary) CountDiff(diff string) {
 	}
 }
 
-// hunk returns how many lines a hunk has on each side.
 func hunk(line string) (old, is int) {
 	sides := strings.Fields(line)
 	if len(sides) < 4 || sides[0] != "@@" {

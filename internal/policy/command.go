@@ -17,7 +17,6 @@ const (
 	maxDepth = 8
 )
 
-// line is everything that a command line would run.
 type line struct {
 	commands []command
 	// aliases are the names that the line redefines.
@@ -28,8 +27,7 @@ type line struct {
 	// assigns is set if variables are set, writes if output goes to a file: commands then do more than their words
 	// say.
 	assigns, writes bool
-	// targets are the files that output goes to.
-	targets []Write
+	targets         []Write
 	// inputs are what calls read other than a terminal or file. input is that of the call being added.
 	inputs map[*syntax.CallExpr]input
 	input  input
@@ -44,7 +42,6 @@ type input struct {
 	text *word
 }
 
-// command is one program with its arguments.
 type command struct {
 	words []word
 	input input
@@ -78,7 +75,6 @@ func textOf(words []word) string {
 	return strings.Join(texts, " ")
 }
 
-// line parses the command of a request, nil if it has none.
 func (r *Request) line() *line {
 	l := new(line)
 	switch {
@@ -116,7 +112,6 @@ func (l *line) read(source string) {
 	}
 }
 
-// parse parses a shell line and adds every command in it.
 func (l *line) parse(source string, depth int) {
 	if len(source) > maxLine || depth > maxDepth {
 		l.cannotRead("it is too long or too deeply nested")
@@ -235,7 +230,6 @@ func declared(d *syntax.DeclClause) []word {
 	return words
 }
 
-// visitStmt records what a statement reads and writes.
 func (l *line) visitStmt(s *syntax.Stmt) {
 	for _, r := range s.Redirs {
 		switch r.Op {
@@ -259,7 +253,6 @@ func (l *line) visitStmt(s *syntax.Stmt) {
 	}
 }
 
-// setInput records what the calls of a statement read.
 func (l *line) setInput(s *syntax.Stmt, in input) {
 	if l.inputs == nil {
 		l.inputs = make(map[*syntax.CallExpr]input)
@@ -330,7 +323,6 @@ func (l *line) add(words []word, depth int) {
 	l.commands[at].transparent = l.unwrap(words, depth+1)
 }
 
-// program returns a wrapper's name.
 func program(w word) string {
 	return strings.ToLower(strings.TrimSuffix(path.Base(strings.ReplaceAll(w.text, `\`, "/")), ".exe"))
 }

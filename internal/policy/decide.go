@@ -267,7 +267,6 @@ func (c *compiledRule) describe() string {
 	return "it matches " + strings.Join(conditions, ", ")
 }
 
-// byDefault decides if no rule matches.
 func (p *Policy) byDefault(r *Request) Decision {
 	if r.Host != "" {
 		return Decision{Action: Ask, Rule: "network", Reason: fmt.Sprintf("a process of %s wants to reach %s", r.Tool, r.Host)}

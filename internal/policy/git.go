@@ -84,7 +84,6 @@ func (l *line) gitAlias(alias word, args []word, depth int) {
 	l.add(append(words, args...), depth)
 }
 
-// gitRuns parses git commands that run a command.
 func (l *line) gitRuns(name string, args []word, depth int) {
 	texts := make([]string, len(args))
 	for i, w := range args {

@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// textParams are parameters that are never paths.
 var textParams = strings.Fields("content old_str new_str old_string new_string oldString newString")
 
 const maxPath = 4096

@@ -67,7 +67,6 @@ func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error)
 	return &Remembered{dir: filepath.Join(dir, show.Digest(workspace)[:16]), workspace: workspace}, nil
 }
 
-// stored is a rule's file.
 type stored struct {
 	Version   int       `json:"version"`
 	Workspace string    `json:"workspace"`

@@ -145,7 +145,6 @@ func (g *grammar) refuse(v reflect.Value) {
 	}
 }
 
-// oneOf allows the listed operators or words.
 func oneOf[T comparable](list ...T) func(*grammar, any) bool {
 	return func(_ *grammar, v any) bool {
 		t, ok := v.(T)
@@ -153,7 +152,6 @@ func oneOf[T comparable](list ...T) func(*grammar, any) bool {
 	}
 }
 
-// fields returns fields that may have any value.
 func fields(names ...string) map[string]func(*grammar, any) bool {
 	all := make(map[string]func(*grammar, any) bool, len(names))
 	for _, name := range names {

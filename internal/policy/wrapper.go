@@ -231,7 +231,6 @@ func (l *line) unwrapWatch(args []word, depth int) {
 // runsLocally matches options of ssh whose value is a command.
 var runsLocally = matching.Lazy(`(?i)(ProxyCommand|LocalCommand|KnownHostsCommand|Match|Include)`)
 
-// unwrapSSH parses the command that runs on the other machine.
 func (l *line) unwrapSSH(args []word, depth int) {
 	ssh := wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", valued: "BbcDEeFIiJLlmOopPQRSWw"}
 	rest, ok := ssh.skip(args)

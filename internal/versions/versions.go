@@ -83,7 +83,6 @@ func parseTerm(text string) (term, error) {
 	return t, nil
 }
 
-// next returns the version with the last number increased by one.
 func next(numbers []string) string {
 	numbers = slices.Clone(numbers)
 	var n uint64
@@ -108,7 +107,6 @@ func (c Constraint) Allows(version string) bool {
 	return !slices.ContainsFunc(c.terms, func(t term) bool { return !t.allows(v) })
 }
 
-// release returns a version without its pre-release and build.
 func release(v string) string { return strings.TrimSuffix(semver.Canonical(v), semver.Prerelease(v)) }
 
 func (t term) allows(v string) bool {

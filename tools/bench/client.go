@@ -43,7 +43,6 @@ func start(dir, name string, args ...string) (*client, error) {
 	return c, err
 }
 
-// request sends a request and waits for its answer.
 func (c *client) request(method, params string) error {
 	c.id++
 	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method,
@@ -66,7 +65,6 @@ func (c *client) request(method, params string) error {
 	}
 }
 
-// call returns a measure that calls a tool.
 func (c *client) call(name, arguments string) measure {
 	params := fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments)
 	return func() error { return c.request("tools/call", params) }

@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// treeFiles is the number of files searched.
 const treeFiles = 10_000
 
 // confined compares a confined `true` with a bare one, at both levels that need no container.

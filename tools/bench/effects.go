@@ -64,7 +64,6 @@ func (b *suite) watched() (lines []comparison, err error) {
 	return lines, nil
 }
 
-// watchedRun is a command in its own tree.
 type watchedRun struct {
 	root   string
 	store  *undo.Store
@@ -75,7 +74,6 @@ type watchedRun struct {
 	packages func() (map[string]string, error) // further files of the tree; may be nil
 }
 
-// prepare recreates the tree.
 func (w *watchedRun) prepare() error {
 	if err := errors.Join(os.RemoveAll(w.root), os.RemoveAll(w.cache())); err != nil {
 		return err

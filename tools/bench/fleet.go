@@ -62,7 +62,6 @@ func (b *suite) overHTTP(name string, args ...string) (*httpClient, error) {
 	return nil, fmt.Errorf("%s does not serve, and ends with: %s", name, last)
 }
 
-// httpClient speaks MCP over HTTP.
 type httpClient struct{ url, session string }
 
 func (c *httpClient) open() error {

@@ -23,7 +23,6 @@ func spent(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// program returns the cost of running a program.
 func program(dir, name string, args ...string) cost {
 	return func() (time.Duration, error) {
 		cmd := exec.Command(name, args...)
@@ -35,7 +34,6 @@ func program(dir, name string, args ...string) cost {
 	}
 }
 
-// times returns the cost of doing something n times.
 func times(n int, c cost) cost {
 	return func() (all time.Duration, err error) {
 		for range n {
@@ -219,7 +217,6 @@ func (b *suite) declareTools() error {
 	return makeTree(filepath.Join(b.work, "few"))
 }
 
-// readRatios reads lines of a ratio and a name.
 func readRatios(file string) (map[string]float64, error) {
 	text, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {

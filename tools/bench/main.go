@@ -53,10 +53,8 @@ func main() {
 // notHere says why something cannot be measured on this machine.
 type notHere struct{ error }
 
-// measure is one thing to time.
 type measure func() error
 
-// comparison is a line of the report.
 type comparison struct {
 	name     string
 	aim      string
@@ -145,7 +143,6 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// command returns a measure that runs a program to its end.
 func command(dir, name string, args ...string) measure {
 	return func() error {
 		cmd := exec.Command(name, args...)

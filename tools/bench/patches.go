@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
 
-// patchFiles is the number of files patched.
 const patchFiles = 100
 
 // memoryFiles is a directory in memory, if there is one.

@@ -127,7 +127,6 @@ func (b *suite) close() {
 	_ = os.RemoveAll(b.dir)
 }
 
-// comparisons returns the lines of the report.
 func (b *suite) comparisons() ([]comparison, error) {
 	ours, err := b.serve(b.work, b.toolhost, "serve")
 	if err != nil {

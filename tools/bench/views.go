@@ -48,7 +48,6 @@ func (b *suite) views() ([]comparison, error) {
 	}, nil
 }
 
-// viewedTree is a tree for views.
 type viewedTree struct {
 	root, views string
 	files       int

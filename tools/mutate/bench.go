@@ -27,7 +27,6 @@ type bench struct {
 	unmutated map[string]func() (time.Duration, string, error) // tests without a mutation
 }
 
-// newBench builds the tests of the mutations.
 func newBench(dir string, all []mutation) (*bench, error) {
 	b := &bench{dir: dir, woven: make(map[string]string), apart: make(map[int]bool),
 		unmutated: make(map[string]func() (time.Duration, string, error))}

@@ -62,7 +62,6 @@ func parse(text string) ([]mutation, error) {
 	return all, nil
 }
 
-// apply returns the mutated file.
 func (m mutation) apply() (string, error) {
 	source, err := os.ReadFile(m.file)
 	if err != nil {

@@ -105,10 +105,8 @@ func formName(line string, decl *ast.FuncDecl) string { return "mutant" + line +
 
 func (f function) text(from, to token.Pos) string { return f.source[from-1 : to-1] }
 
-// head returns the function without its body.
 func (f function) head() string { return f.text(f.decl.Pos(), f.decl.Body.Pos()) }
 
-// named returns the function under another name.
 func (f function) named(name string) string {
 	return f.text(f.decl.Pos(), f.decl.Name.Pos()) + name + f.text(f.decl.Name.End(), f.decl.End())
 }

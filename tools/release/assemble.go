@@ -57,7 +57,6 @@ func (b *build) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// artifacts makes everything that users install.
 func (b *build) artifacts(ctx context.Context) (map[string][]byte, error) {
 	common, err := b.common(ctx)
 	if err != nil {
@@ -92,7 +91,6 @@ func (b *build) level() int {
 	return packed
 }
 
-// pack makes all artifacts for one platform.
 func (b *build) pack(p platform, common []file, made map[string][]byte) (err error) {
 	if made[b.archiveName(name, p)], err = b.archive(b.whole(p, common)); err != nil {
 		return err
@@ -232,12 +230,10 @@ func (b *build) whole(p platform, common []file) []file {
 	return append(files, common...)
 }
 
-// archive packs files, all below one directory.
 func (b *build) archive(files []file) ([]byte, error) {
 	return tarGz(below(fmt.Sprintf("%s-%s", name, number(b.version)), files), b.time, packed)
 }
 
-// checkSizes checks the limits.
 func checkSizes(programs []file, archive []byte) error {
 	for _, f := range programs {
 		if f.path == name && len(f.data) > maxProgram {
@@ -268,7 +264,6 @@ func nearLimits(programs []file, archive []byte) (warnings []string) {
 
 func mib(bytes int) float64 { return float64(bytes) / (1 << 20) }
 
-// self runs the toolhost built for this machine.
 func (b *build) self(ctx context.Context, args ...string) ([]byte, error) {
 	program, err := b.host(ctx)
 	if err != nil {

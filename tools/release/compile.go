@@ -17,7 +17,6 @@ import (
 var goSettings = []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOMODCACHE",
 	"GOCACHE", "GOPATH", "GOTOOLCHAIN"}
 
-// buildEnv returns the environment of a build for p.
 func buildEnv(ctx context.Context, p platform) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, goSettings...)...).Output()
 	if err != nil {
@@ -50,7 +49,6 @@ func buildFlags(version, commit string, date time.Time) []string {
 			info, date.Format(time.RFC3339))}
 }
 
-// compile builds all programs for p.
 func (b *build) compile(ctx context.Context, p platform) ([]file, error) {
 	dir, err := os.MkdirTemp(b.temp, "bin-")
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// file is a file of an artifact.
 type file struct {
 	path string // relative, with slashes
 	mode fs.FileMode
@@ -34,7 +33,6 @@ func sorted(files []file) ([]file, error) {
 	return files, nil
 }
 
-// below puts files into a directory.
 func below(dir string, files []file) []file {
 	moved := slices.Clone(files)
 	for i := range moved {

@@ -57,7 +57,6 @@ func (b *build) licenses(ctx context.Context) ([]byte, error) {
 // pageVendor has the libraries of the console's page, by name and version.
 const pageVendor = "internal/face/console/page/vendor"
 
-// vendored adds the libraries in dir.
 func vendored(dirs map[string]string, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +125,6 @@ func (b *build) goCommand(ctx context.Context, env []string, args ...string) ([]
 	return out, nil
 }
 
-// licenseTexts joins the texts in the directories of modules.
 func licenseTexts(dirs map[string]string) ([]byte, error) {
 	users := make(map[string][]string) // of each text
 	var order []string

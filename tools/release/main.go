@@ -115,7 +115,6 @@ func runRebuild(ctx context.Context, args []string, progress io.Writer) error {
 	return rebuild(ctx, dir, key, progress)
 }
 
-// runFiles unpacks an artifact of any kind.
 func runFiles(args []string) error {
 	if len(args) != 2 {
 		return errors.New(usage)

@@ -111,7 +111,6 @@ func (b *build) serverJSON(made map[string][]byte) ([]byte, error) {
 	return indented(s)
 }
 
-// downloadURL returns the URL of a file of the release.
 func (b *build) downloadURL(file string) string {
 	return homepage + "/releases/download/" + b.version + "/" + file
 }

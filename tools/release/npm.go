@@ -10,7 +10,6 @@ import (
 //go:embed templates/toolhost.js
 var npmStarter []byte
 
-// manifest is a package.json.
 type manifest struct {
 	Name                 string            `json:"name"`
 	Version              string            `json:"version"`
@@ -60,7 +59,6 @@ func (b *build) npmWrapper(common []file) ([]byte, error) {
 	return b.npmTarball(m, append(texts(common), file{path: "bin/toolhost.js", mode: 0o755, data: npmStarter}))
 }
 
-// npmPackage holds the programs for one platform.
 func (b *build) npmPackage(p platform, common []file) ([]byte, error) {
 	m := b.npmManifest(npmPlatform(p), "toolhost for "+p.String()+"; install "+npmName)
 	m.OS, m.CPU, m.PreferUnplugged = []string{nodeOS[p.os]}, []string{nodeCPU[p.arch]}, true
@@ -77,7 +75,6 @@ func (b *build) npmTarball(m manifest, files []file) ([]byte, error) {
 	return tarGz(below("package", append(files, file{path: "package.json", mode: 0o644, data: text})), b.time, b.level())
 }
 
-// texts returns the licenses and the introduction.
 func texts(common []file) (list []file) {
 	for _, f := range common {
 		if slices.Contains([]string{"LICENSE", licensesFile, "README.md"}, path.Base(f.path)) {

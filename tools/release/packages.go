@@ -127,7 +127,6 @@ func sameVersion(kind, pkg, version string) string {
 	return fmt.Sprintf("%s = %s", pkg, exact)
 }
 
-// packageFiles puts a package's files where a system has them.
 func packageFiles(pkg string, files []file) (list []file) {
 	for _, f := range files {
 		switch {

@@ -39,7 +39,6 @@ var helpers = []string{"toolhost-architect", "toolhost-console", "toolhost-otel"
 // published separately.
 const hub = "toolhost-hub"
 
-// programs returns those that are published as toolhost.
 func programs() []string { return append([]string{name}, helpers...) }
 
 func compiled() []string { return append(programs(), hub) }
@@ -50,7 +49,6 @@ var modules = []struct {
 	programs []string
 }{{".", programs()}, {"fleet", []string{hub}}}
 
-// platform is a system that programs are built for.
 type platform struct{ os, arch string }
 
 var (

@@ -67,7 +67,6 @@ const (
 	buildType     = homepage + "/tools/release@v1"
 )
 
-// provenance describes from what the artifacts were made, and how.
 func (b *build) provenance(artifacts map[string][]byte) ([]byte, error) {
 	s := statement{Type: statementType, PredicateType: predicateType}
 	for _, name := range slices.Sorted(maps.Keys(artifacts)) {

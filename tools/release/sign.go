@@ -27,7 +27,6 @@ func madeForItself(dir string, public minisign.PublicKey) bool {
 	return err == nil && throwaway.Equal(public)
 }
 
-// keyOptions select the key that signs a release.
 type keyOptions struct {
 	file            string
 	throwaway, none bool

@@ -105,7 +105,6 @@ func export(ctx context.Context, commit, dir string) error {
 	}
 }
 
-// git runs git at the top of this module's repository.
 func git(ctx context.Context, args ...string) ([]byte, error) {
 	top, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
 	if err != nil {
@@ -120,7 +119,6 @@ func git(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// failed adds a command's output.
 func failed(what string, err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

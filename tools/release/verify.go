@@ -111,7 +111,6 @@ func open(dir, key string) (*release, error) {
 	return r, err
 }
 
-// strangers refuses unsigned files.
 func strangers(dir string, known map[string]string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -36,7 +36,6 @@ func main() {
 	}
 }
 
-// bench is where the servers work.
 type bench struct{ toolhost, minimal, filesystem, work string }
 
 func soak(binary, modules string) error {
@@ -188,7 +187,6 @@ func settle(p process, before usage) usage {
 
 func mebi(n int64) float64 { return float64(n) / (1 << 20) }
 
-// cost compares the cost of a read.
 func (b bench) cost() error {
 	fmt.Printf("\n%-72s %6s\n", "cost of reading 1 KB / of the same elsewhere", "ratio")
 	starts := map[string]func() (server, error){

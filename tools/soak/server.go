@@ -15,7 +15,6 @@ import (
 	"sync"
 )
 
-// caller calls tools in one session.
 type caller interface {
 	call(name, arguments string) error
 	// file returns the arguments that name a file of the workspace.
@@ -170,7 +169,6 @@ func answers(message []byte, id int) (bool, error) {
 	return true, nil
 }
 
-// httpServer is a server over HTTP.
 type httpServer struct {
 	*running
 	url    string

@@ -27,7 +27,6 @@ func main() {
 
 type event struct{ Action, Package, Test, Output, ImportPath string }
 
-// unit is a package, or a test in it.
 type unit struct{ pkg, test string }
 
 type report struct {

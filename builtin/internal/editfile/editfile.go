@@ -58,7 +58,6 @@ func (e *editor) Definition() *tool.Definition { return e.definition }
 //go:embed edit_file.json
 var definitionFile string
 
-// describe returns the definition for a value of Options.Unescape.
 func describe(unescape string) *tool.Definition {
 	note := ""
 	if unescape == Contract {

@@ -31,7 +31,6 @@ type request struct {
 	NewStr               string `json:"new_str"`
 	ExpectedReplacements *int   `json:"expected_replacements"`
 
-	// readings are tried in order.
 	readings []pair
 
 	// replaced and note are the result of change.

@@ -19,8 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
-// maxInput limits an HTML file, in bytes.
-const maxInput = 16 << 20
+const maxInput = 16 << 20 // bytes
 
 // New returns the tool for a workspace.
 func New(ws *workspace.Workspace) tool.Tool { return &converter{ws: ws} }
@@ -43,7 +42,6 @@ var describe = sync.OnceValue(func() *tool.Definition {
 // Definition describes html_to_markdown.
 func (c *converter) Definition() *tool.Definition { return describe() }
 
-// conversion is a finished conversion, not yet written.
 type conversion struct {
 	input, output string
 	rel           string // the output, relative to the workspace

@@ -33,7 +33,6 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(id))
 }
 
-// parse reads and checks a list.
 func parse(text string) ([]Todo, error) {
 	todos, err := decode(text)
 	if err != nil {
@@ -91,7 +90,6 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// check checks one todo, the number-th of the list.
 func (t Todo) check(number int) error {
 	switch {
 	case !slices.Contains([]string{"pending", "in_progress", "completed", "cancelled"}, t.Status):

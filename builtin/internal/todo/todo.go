@@ -12,16 +12,13 @@ import (
 	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
-// stateKey is the list's key in the session's state.
 const stateKey = "todos"
 
 // Tools returns todowrite and todoread, for the list in the session's state.
 func Tools() []tool.Tool { return []tool.Tool{writer{}, reader{}} }
 
-// writer is the tool todowrite.
 type writer struct{}
 
-// reader is the tool todoread.
 type reader struct{}
 
 //go:embed tools

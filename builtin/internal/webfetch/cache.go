@@ -20,8 +20,7 @@ const (
 	metaExt = ".meta.json"
 	// maxName limits the readable part of a file's name, in bytes.
 	maxName = 180
-	// maxMeta limits an entry's file, in bytes.
-	maxMeta = 64 << 10
+	maxMeta = 64 << 10 // bytes
 )
 
 // stemOf returns the path of a URL's file without its extension: readable host and path,
@@ -74,7 +73,6 @@ func (e *entry) result(cached bool) *tool.Result {
 		Bytes: e.Bytes})
 }
 
-// cache is the cache of one URL.
 type cache struct {
 	ws   *workspace.Workspace
 	stem string
@@ -113,7 +111,6 @@ func (c *cache) owns(path string) bool {
 	return ok && slices.Contains([]string{".html", ".xml", ".json", ".txt"}, ext)
 }
 
-// keep stores the entry beside its existing document.
 func (c *cache) keep(e *entry, cached bool) (*tool.Result, error) {
 	stored := sealedEntry{entry: *e}
 	if c.key != nil {

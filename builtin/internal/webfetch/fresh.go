@@ -87,7 +87,6 @@ func seconds(s string) time.Duration {
 	return time.Duration(min(n, most)) * time.Second
 }
 
-// cacheControl returns the directives of Cache-Control in lower case.
 func cacheControl(header http.Header) map[string]string {
 	directives := make(map[string]string)
 	for _, part := range strings.Split(strings.Join(header.Values("Cache-Control"), ","), ",") {

@@ -157,7 +157,6 @@ func checkHead(target string, r *netguard.Response) error {
 	return nil
 }
 
-// extension returns the stored file's extension by media type.
 func extension(shown, mediaType string) (string, error) {
 	switch mediaType {
 	case "text/html", "application/xhtml+xml":
@@ -176,7 +175,6 @@ func extension(shown, mediaType string) (string, error) {
 		With("contentType", shown)
 }
 
-// store writes a new response into the cache.
 func (f *fetcher) store(cache *cache, response *netguard.Response) (*tool.Result, error) {
 	shown := response.Header.Get("Content-Type")
 	if shown == "" {

@@ -112,7 +112,6 @@ func denied(ctx context.Context, o *operator.Operator, call fleet.Waiting, reaso
 	return nil
 }
 
-// approve shows a waiting call and asks for a decision.
 func approve(ctx context.Context, o *operator.Operator, call fleet.Waiting) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stderr.Fd())) {
 		return usagef("Run it in a terminal, where you can see what you approve.",

@@ -85,7 +85,6 @@ func usagef(suggestion, format string, args ...any) error {
 	return tool.Errorf(tool.InvalidArgument, format, args...).Suggest("%s", suggestion)
 }
 
-// defaultStore returns where a hub of this user keeps its keys.
 func defaultStore() string {
 	dir, err := userdir.Fleet()
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 )
 
-// serveFlags are the flags of serve with --hub or --workers.
 type serveFlags struct {
 	http     listen.Flags
 	link     linkFlags

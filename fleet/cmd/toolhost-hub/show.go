@@ -146,7 +146,6 @@ func print(rows []row, head string, asJSON bool) error {
 	return w.Flush()
 }
 
-// steerCommands returns the commands that give orders to workers.
 func (a *app) steerCommands() (commands []*cobra.Command) {
 	for _, c := range []struct{ use, short string }{
 		{"drain WORKER", "Finish a worker's calls, move its sessions to other workers, and stop it"},

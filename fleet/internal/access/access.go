@@ -60,12 +60,10 @@ var algorithms = []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, j
 	jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
 
 const (
-	// maxToken limits a token, in bytes.
-	maxToken = 16 << 10
+	maxToken = 16 << 10 // bytes
 	// leeway is how much the clocks of issuer and server may differ.
-	leeway = 30 * time.Second
-	// leastRSA is the least size of RSA keys, in bits.
-	leastRSA = 2048
+	leeway   = 30 * time.Second
+	leastRSA = 2048 // bits
 )
 
 // New returns a checker. It does not ask the issuer yet.

@@ -21,11 +21,9 @@ const (
 	// keysKept is how long keys are used if the issuer does not answer.
 	keysKept = time.Hour
 	// keysPause is the least time between two requests: tokens may name keys that do not exist.
-	keysPause = 10 * time.Second
-	// keysWithin limits a request.
+	keysPause  = 10 * time.Second
 	keysWithin = 10 * time.Second
-	// maxKeys limits the answer, in bytes.
-	maxKeys = 1 << 20
+	maxKeys    = 1 << 20 // bytes
 	// mostTried limits the keys tried with a token that names none.
 	mostTried = 8
 )

@@ -122,7 +122,6 @@ func Load(file string) (*Config, error) {
 	return c, nil
 }
 
-// mistake returns a syntax error with its line.
 func mistake(file string, diag *hcl.Diagnostic) error {
 	if diag.Subject != nil {
 		file = fmt.Sprintf("%s:%d", file, diag.Subject.Start.Line)
@@ -130,7 +129,6 @@ func mistake(file string, diag *hcl.Diagnostic) error {
 	return fmt.Errorf("%s: %s. %s", file, strings.TrimSuffix(diag.Summary, "."), diag.Detail)
 }
 
-// check returns the configuration's mistakes.
 func (c *Config) check(file string) (all []error) {
 	if len(c.Workspaces) == 0 {
 		all = append(all, fmt.Errorf(`%s names no workspace: add a block like workspace "scratch" { empty = true }`, file))
@@ -175,7 +173,6 @@ func (c *Config) prepare() (err error) {
 	return err
 }
 
-// prepareToken reads the tenant's own token, if any.
 func (t *Tenant) prepareToken(c *Config) error {
 	own := t.TokenEnv != "" || t.TokenFile != ""
 	switch {
@@ -235,7 +232,6 @@ func (c *Config) named(name string) *WorkspaceBlock {
 	return nil
 }
 
-// tenant returns the sender of a request.
 func (c *Config) tenant(r *http.Request) (*Tenant, error) {
 	if c.Tenants[0].open {
 		return c.Tenants[0], nil
@@ -270,7 +266,6 @@ var errNoToken = tool.Errorf(tool.PermissionDenied, "the request has no valid to
 
 var errNoTenant = errors.New("the access token is not that of one tenant")
 
-// claimed returns an access token's tenant.
 func (c *Config) claimed(r *http.Request, token string) (*Tenant, error) {
 	if c.checker == nil {
 		return nil, errNoToken
@@ -311,7 +306,6 @@ func (g *Gateway) Metadata(path string) *oauthex.ProtectedResourceMetadata {
 	return nil
 }
 
-// stranger refuses an unauthenticated request.
 func (g *Gateway) stranger(w http.ResponseWriter, r *http.Request, err error) {
 	status, e, header := http.StatusUnauthorized, tool.AsError(err), map[string]string{}
 	challenge := `Bearer realm="toolhost"`

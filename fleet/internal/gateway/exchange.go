@@ -27,7 +27,6 @@ type exchange struct {
 	busy bool // frames or the request are being requested again
 }
 
-// Errors of an exchange.
 var (
 	errLost   = errors.New("the worker is lost")
 	errCut    = errors.New("the worker took this gateway for lost")
@@ -92,7 +91,6 @@ func (ex *exchange) once(do func()) {
 	}()
 }
 
-// exchange sends a request to a worker and writes the answer to out.
 func (g *Gateway) exchange(ctx context.Context, p *peer, env *fleet.Envelope, out *answer) error {
 	ex := &exchange{gateway: g, peer: p, env: env, frames: make(chan fleet.Frame, fleet.Window+1)}
 	g.mu.Lock()
@@ -188,8 +186,7 @@ func (ex *exchange) publish(kind string, n int, data []byte) {
 	_ = ex.gateway.nc.PublishMsg(msg)
 }
 
-// partSize is how much of a request goes into one message, in bytes.
-const partSize = 512 << 10
+const partSize = 512 << 10 // bytes
 
 func (ex *exchange) send() error {
 	data, err := json.Marshal(ex.env)
@@ -267,12 +264,10 @@ func (a *answer) head(f fleet.Frame) {
 	a.w.WriteHeader(f.Status)
 }
 
-// event returns a message as an event of a stream.
 func event(message []byte) []byte {
 	return append(append([]byte("event: message\ndata: "), message...), "\n\n"...)
 }
 
-// message sends the client a JSON-RPC message from the gateway.
 func (a *answer) message(status int, header map[string]string, message []byte) {
 	if a.begun {
 		if a.events {

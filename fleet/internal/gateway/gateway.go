@@ -112,7 +112,6 @@ const (
 	transfersAtOnce = 64
 )
 
-// bounded handles up to n messages concurrently.
 func (g *Gateway) bounded(n int, handle func(*nats.Msg)) nats.MsgHandler {
 	slots := make(chan struct{}, n)
 	return func(msg *nats.Msg) {

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// usage is what a tenant uses now.
 type usage struct{ calls atomic.Int64 }
 
 // limit takes one of a tenant's concurrent calls.

@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// message has what the gateway reads of a JSON-RPC message.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -218,7 +217,6 @@ func (g *Gateway) find(ctx context.Context, q *request) error {
 // mostEpoch is the longest suffix that workers append to a session's name.
 const mostEpoch = ".18446744073709551615"
 
-// open creates a session's record.
 func (g *Gateway) open(ctx context.Context, q *request, initialize []byte) error {
 	workspace, err := g.options.Config.workspace(q.tenant, q.PathValue("toolset"),
 		q.message.Params.Meta[fleet.WorkspaceMeta])
@@ -236,10 +234,8 @@ func (g *Gateway) open(ctx context.Context, q *request, initialize []byte) error
 	return err
 }
 
-// maxInitialize limits the stored initialize message, in bytes.
-const maxInitialize = 64 << 10
+const maxInitialize = 64 << 10 // bytes
 
-// moveWithin limits how long a request waits for its session to move.
 const moveWithin = 60 * time.Second
 
 // proxy has the session's worker answer, and the next one if that is lost or gives up the session.
@@ -425,7 +421,6 @@ func (g *Gateway) awaitEntry(ctx context.Context, q *request, p *peer) error {
 	}
 }
 
-// readCall reads a call's entry, nil if missing.
 func (g *Gateway) readCall(ctx context.Context, key string) (*fleet.Call, uint64, error) {
 	entry, err := getEntry(ctx, g.store.Calls, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -456,7 +451,6 @@ func (g *Gateway) respond(q *request, result json.RawMessage) {
 	q.out.message(http.StatusOK, nil, message)
 }
 
-// retryAfter is when to retry for lack of room.
 const retryAfter = time.Second
 
 func (g *Gateway) refuse(ctx context.Context, q *request, err error) {

@@ -100,7 +100,6 @@ type lastMessage struct {
 	Subject string `json:"last_by_subj"`
 }
 
-// pack answers a worker's request to transfer a pack.
 func (g *Gateway) pack(msg *nats.Msg) {
 	from := fleet.FromSubject(msg.Subject)
 	if !from.MayHear(msg.Reply) {
@@ -300,7 +299,6 @@ func (p *parts) exchange(ctx context.Context, part []byte) (data []byte, err err
 		Suggest("Send the pack again.")
 }
 
-// forgetPack removes a session's pack that its record no longer names.
 func (g *Gateway) forgetPack(ctx context.Context, tenant, session, digest string) error {
 	packs, err := g.store.Packs(ctx, tenant)
 	if err != nil {
@@ -313,7 +311,6 @@ func (g *Gateway) forgetPack(ctx context.Context, tenant, session, digest string
 	return err
 }
 
-// forgetSession removes the record of a session.
 func (g *Gateway) forgetSession(ctx context.Context, key string) error {
 	return fleet.Retry(ctx, func(ctx context.Context) error { return g.store.Sessions.Delete(ctx, key) })
 }

@@ -31,7 +31,6 @@ type Options struct {
 	Cert, Key, CA string
 }
 
-// readyWithin limits how long a hub may take to start.
 const readyWithin = 20 * time.Second
 
 // MaxPayload limits a message, in bytes.
@@ -314,7 +313,6 @@ func (k *Keys) users() (users []*server.NkeyUser) {
 	return users
 }
 
-// operatorMay returns the rights of an operator with the key of that name.
 func operatorMay(key string) *server.Permissions {
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: []string{"decide." + key + ".*.*"}},

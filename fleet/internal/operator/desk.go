@@ -18,7 +18,6 @@ type Desk struct {
 	lists map[fleet.Worker]*list
 }
 
-// list is a worker's last answer.
 type list struct {
 	asking  bool
 	asked   time.Time // when last asked
@@ -34,7 +33,6 @@ const (
 	mostListed = 500
 )
 
-// idOf matches a call's ID.
 var idOf = regexp.MustCompile(`^[a-z0-9]{1,32}$`)
 
 // NewDesk returns the desk of an operator.

@@ -30,7 +30,6 @@ type Operator struct {
 	answers map[string]question
 }
 
-// question is a question to a worker.
 type question struct {
 	worker fleet.Worker
 	answer chan *fleet.Decided
@@ -73,7 +72,6 @@ func Connect(ctx context.Context, link fleet.Link, key string) (*Operator, error
 	return o, nil
 }
 
-// listen waits until the live workers have announced themselves.
 func (o *Operator) listen(ctx context.Context) {
 	for _, wait := range []time.Duration{2 * fleet.Heartbeat, fleet.Lease} {
 		select {
@@ -112,7 +110,6 @@ func (o *Operator) heard(msg *nats.Msg) {
 	o.workers[name] = time.Now()
 }
 
-// heardOf returns the workers heard of lately.
 func (o *Operator) heardOf() (workers []fleet.Worker) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

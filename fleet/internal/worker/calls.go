@@ -116,7 +116,6 @@ func (c *call) moved() {
 	}
 }
 
-// callOf returns a request's call, nil if it is none.
 func (s *session) callOf(method string, request mcp.Request) *call {
 	extra := request.GetExtra()
 	if extra == nil || extra.Header.Get(fleet.CallHeader) == "" {
@@ -217,7 +216,6 @@ func (c *call) unknown(err error) mcp.Result {
 		c.tool, err).Suggest("Call again with the same request_id: it runs once at most."))
 }
 
-// put replaces the entry that was read.
 func (c *call) put(ctx context.Context, entry fleet.Call) error {
 	ctx, cancel := context.WithTimeout(ctx, fleet.StoreStep)
 	defer cancel()
@@ -254,7 +252,6 @@ func (c *call) read(ctx context.Context) error {
 	return json.Unmarshal(entry.Value(), &c.entry)
 }
 
-// kept returns the stored result.
 func (c *call) kept() (mcp.Result, error) {
 	data := c.entry.Result
 	if task := mcpserve.KeptTask(data); task != nil {
@@ -277,8 +274,7 @@ func (c *call) kept() (mcp.Result, error) {
 	return result, nil
 }
 
-// mostKept limits a result that is stored with its call, in bytes.
-const mostKept = 512 << 10
+const mostKept = 512 << 10 // bytes
 
 // beforeRun claims a call that must not run twice. It is the host's BeforeRun.
 func (s *session) beforeRun(ctx context.Context, repeatable bool) error {
@@ -351,7 +347,6 @@ func notMine(name string) *tool.Error {
 		Suggest("Wait for its result, or call again.")
 }
 
-// storeWithin limits how long storing a result may take.
 const storeWithin = 2 * time.Minute
 
 // finish stores the result of a claimed or named call, and returns what the client gets: only a

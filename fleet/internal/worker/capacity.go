@@ -70,7 +70,6 @@ func openFiles() int {
 	return 0
 }
 
-// fileLimit returns how many files this process may have open.
 func fileLimit() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur > 1<<30 {

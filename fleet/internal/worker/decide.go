@@ -17,13 +17,10 @@ import (
 
 const (
 	// lookWithin limits how long a look at a call may take, including what it tries.
-	lookWithin = time.Minute
-	// mostWaiting limits the calls of an answer.
+	lookWithin  = time.Minute
 	mostWaiting = 500
-	// mostReason limits an operator's reason, in bytes.
-	mostReason = 4 << 10
-	// mostID limits the ID of a question, in bytes.
-	mostID = 64
+	mostReason  = 4 << 10 // bytes
+	mostID      = 64      // bytes
 	// mostAnswer limits an answer, in bytes: it is one message.
 	mostAnswer = 900 << 10
 	// mostQuestions limits the operators' questions that are answered concurrently.
@@ -48,7 +45,6 @@ func (w *Worker) questioned() nats.MsgHandler {
 	}
 }
 
-// howToApprove tells an agent how a waiting call is approved.
 func (s *session) howToApprove(pending approval.Pending, _ string) string {
 	s.waits.Store(true)
 	return "Ask the operator of the fleet to run `toolhost fleet approve " + pending.ID + "` within " +
@@ -270,8 +266,7 @@ func (w *Worker) waitingIn(ctx context.Context, key string) (all []fleet.Waiting
 	return all
 }
 
-// mostLine limits what a list shows of a call, in bytes.
-const mostLine = 400
+const mostLine = 400 // bytes
 
 func (s *session) line(p approval.Pending) fleet.Waiting {
 	s.mu.Lock()
@@ -284,7 +279,6 @@ func (s *session) line(p approval.Pending) fleet.Waiting {
 		Call: call, Reason: p.Reason, Asked: p.Asked, Expires: p.Expires}
 }
 
-// wouldBe determines what a call would do.
 func (s *session) wouldBe(ctx context.Context, p approval.Pending) (*fleet.Look, error) {
 	outcome, err := s.offer.Project.WouldBe(ctx, p)
 	if err != nil {

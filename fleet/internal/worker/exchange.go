@@ -73,7 +73,6 @@ func (ex *exchange) send(f fleet.Frame) {
 	_ = ex.worker.nc.Publish(ex.env.Back, data)
 }
 
-// acked drops the frames before n.
 func (ex *exchange) acked(n int) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -83,7 +82,6 @@ func (ex *exchange) acked(n int) {
 	}
 }
 
-// resend resends the frames from n on.
 func (ex *exchange) resend(n int) {
 	ex.acked(n)
 	ex.mu.Lock()
@@ -182,7 +180,6 @@ func (ex *exchange) holds(stream string) bool {
 	return ex.ended.IsZero() && ex.stream == stream
 }
 
-// streamOf returns the stream's name in an event ID.
 func streamOf(event string) (stream string, ok bool) {
 	i := strings.LastIndexByte(event, '_')
 	if i < 0 {
@@ -290,8 +287,7 @@ func (ex *exchange) WriteHeader(status int) {
 	}
 }
 
-// pieceSize is how much of an answer goes into one frame, in bytes.
-const pieceSize = 256 << 10
+const pieceSize = 256 << 10 // bytes
 
 // Write implements http.ResponseWriter.
 func (ex *exchange) Write(p []byte) (int, error) {

@@ -164,10 +164,8 @@ func (s *session) idleFor(now time.Time) time.Duration {
 	return now.Sub(s.idleSince)
 }
 
-// openWithin limits how long making a workspace may take.
 const openWithin = 5 * time.Minute
 
-// open makes the workspace and the host.
 func (s *session) open(env *fleet.Envelope) {
 	defer close(s.ready)
 	ctx, cancel := context.WithTimeout(s.life, openWithin)
@@ -249,7 +247,6 @@ func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 func (r *recorder) Flush()                      {}
 
-// agreed returns the revision in an answer to initialize.
 func agreed(answer []byte, asked string) string {
 	_, rest, ok := bytes.Cut(answer, []byte(`"protocolVersion":"`))
 	if !ok {
@@ -272,7 +269,6 @@ func (w *Worker) drop(key string, epoch uint64) {
 	s.close()
 }
 
-// close ends the session's host and removes its workspace.
 func (s *session) close() {
 	s.mu.Lock()
 	s.closing = true

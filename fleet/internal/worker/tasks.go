@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// moved is the reason for ending a running task.
 const moved = "its session moved to another worker"
 
 func (s *session) hasTasks() bool {

@@ -171,7 +171,6 @@ func (w *Worker) tick() {
 	}
 }
 
-// beats announces the worker to the fleet.
 func (w *Worker) beats() {
 	ticker := time.NewTicker(fleet.Heartbeat)
 	defer ticker.Stop()
@@ -191,7 +190,6 @@ func (w *Worker) beats() {
 	}
 }
 
-// heard records that a gateway is alive.
 func (w *Worker) heard(msg *nats.Msg) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -287,7 +285,6 @@ func (w *Worker) about(ex *exchange, msg *nats.Msg) {
 	}
 }
 
-// assembly is a request that comes in parts.
 type assembly struct {
 	data  []byte
 	next  int
@@ -362,7 +359,6 @@ const keptAfter = time.Minute
 // maxUnloading limits the sessions packed and given up concurrently.
 const maxUnloading = 128
 
-// forget drops unneeded answers and unused sessions.
 func (w *Worker) forget() {
 	now := time.Now()
 	var idle []*session

@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/pack"
 )
 
-// provided is a workspace as the worker made it.
 type provided struct {
 	dir    string
 	top    string // removed in the end; may be ""
@@ -179,7 +178,6 @@ func environ(names ...string) (env []string) {
 	return env
 }
 
-// restoredNote says what a session lost with its worker.
 func restoredNote(r fleet.Record) string {
 	if r.Workspace.Directory != "" {
 		return "The worker that had this session was lost. The session goes on in the directory as it is now."

@@ -25,7 +25,6 @@ type Git struct {
 	checked   bool
 }
 
-// setting is one entry of git's configuration.
 type setting struct{ key, value string }
 
 // sentinel is a setting that git must see. If it does not, it does not see the others either.

@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// maxPointer limits the files by which git finds its directories, in bytes.
-const maxPointer = 64 << 10
+const maxPointer = 64 << 10 // bytes
 
 // Find returns the top directory of the work tree around dir, an absolute path, as git does, except that git also
 // lets the repository's configuration name another work tree, and a .git file another repository, and so show

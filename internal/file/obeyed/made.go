@@ -28,7 +28,6 @@ type Check struct {
 	Fixed   string
 }
 
-// mainDirectory is the commondir of a linked worktree.
 const mainDirectory = "../.."
 
 // Checked returns the allowed content of a file at a path that git obeys, nil if it may not be created or

@@ -144,7 +144,6 @@ func split(at string) []string {
 
 func join(parts []string) string { return string(filepath.Separator) + filepath.Join(parts...) }
 
-// insideGit returns the names below the last .git of a path.
 func insideGit(parts []string) (inside []string, found bool) {
 	for i := len(parts) - 1; i >= 0; i-- {
 		if strings.EqualFold(parts[i], ".git") {

@@ -34,7 +34,6 @@ func holding(fine func(content string) bool) func(string, bool, string) bool {
 	return func(_ string, _ bool, content string) bool { return fine(content) }
 }
 
-// allOf accepts text whose words all match a pattern.
 func allOf(pattern string) func(string) bool {
 	word := matching.Lazy(`^(?:` + pattern + `)$`)
 	return func(text string) bool {

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// maxLinks limits the symlinks of one path, as on Linux.
-const maxLinks = 40
+const maxLinks = 40 // as on Linux
 
 // Of resolves every symlink in path, also one to a missing file, and returns an absolute path. Missing components
 // stay as written. It fails on a loop of links, or a directory that may not be searched.

@@ -130,7 +130,6 @@ const (
 	made                 // the system derives it from the content, or drops it with the content
 )
 
-// acl is the attribute with a file's access control list.
 const acl = "system.posix_acl_access"
 
 // kindOf classifies the attributes that are not simply copied.
@@ -193,7 +192,6 @@ func (r *Rights) giveAttributes(f *os.File, mode fs.FileMode) (moded bool, err e
 	return moded, nil
 }
 
-// gone reports whether an attribute is missing.
 func gone(err error) bool { return errors.Is(err, errNone) }
 
 // list returns the attributes of f, none if the file system does not support them.

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// filter selects files by name.
 type filter struct {
 	include, exclude []glob
 	types            []string // globs of names

@@ -96,7 +96,6 @@ func foldable(text []rune) []byte {
 	return longest
 }
 
-// scan is one pass of a finder over a text.
 type scan struct {
 	text    []byte
 	needles []cursor

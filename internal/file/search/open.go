@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// opener opens files found by a walk of the workspace.
 type opener struct {
 	ws   *workspace.Workspace
 	fast *fastOpener // nil where the system has no quick way

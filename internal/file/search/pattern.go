@@ -113,7 +113,6 @@ func withoutBreaks(ranges []rune, raw bool) []rune {
 	return without(ranges, '\r')
 }
 
-// without removes a character from a class's ranges.
 func without(ranges []rune, r rune) []rune {
 	var rest []rune
 	for i := 0; i+1 < len(ranges); i += 2 {

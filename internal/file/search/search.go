@@ -144,7 +144,6 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Matches, error) {
 	return hits.matches(q), nil
 }
 
-// job is a checked query.
 type job struct {
 	Query
 	pattern *pattern

@@ -65,7 +65,6 @@ func headerName(name string) string {
 	return quoted
 }
 
-// quoteName quotes a name with unusual bytes as in C.
 func quoteName(name string) string {
 	const escapes = "abtnvfr" // of bytes 7 to 13
 	var b strings.Builder

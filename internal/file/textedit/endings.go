@@ -53,12 +53,10 @@ func (e *endings) raw(offset int) int {
 	return offset + sort.SearchInts(e.dropped, offset)
 }
 
-// folds is the inverse of raw.
 func (e *endings) folds(offset int) int {
 	return offset - sort.Search(len(e.dropped), func(i int) bool { return e.dropped[i]+i >= offset })
 }
 
-// foldEndings converts the line endings of a text to "\n".
 func foldEndings(s string, old bool) string {
 	s = strings.ReplaceAll(s, crlf, lf)
 	if old {

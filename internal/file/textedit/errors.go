@@ -31,7 +31,6 @@ func (e *MatchError) Error() string { return e.err.Error() }
 // Unwrap returns the *tool.Error.
 func (e *MatchError) Unwrap() error { return e.err }
 
-// nearestShown limits the places in an error.
 const nearestShown = 3
 
 func noChange(why string) error {
@@ -79,7 +78,6 @@ func Occurrences(n int) string {
 	return strconv.Itoa(n) + " occurrences"
 }
 
-// linesShown limits the line numbers in a message.
 const linesShown = 20
 
 // FirstLines limits a list of line numbers for an error's details.

@@ -68,7 +68,6 @@ func (c *comparison) lower() {
 	}
 }
 
-// write writes the hunks as diff -u does.
 func (c *comparison) write(b *strings.Builder, context int) {
 	for list := c.changes; len(list) > 0; {
 		n := 1

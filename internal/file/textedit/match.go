@@ -13,7 +13,6 @@ type span struct {
 	folded bool
 }
 
-// matches are the occurrences of one string.
 type matches struct {
 	spans []span
 	// latin is set if the string was found in its Latin-1 form.
@@ -80,7 +79,6 @@ func (t *Text) findFolded(old string) []span {
 	return spans
 }
 
-// indexes returns the non-overlapping offsets of sep in data.
 func indexes(data, sep []byte) []int {
 	var list []int
 	for from := 0; ; {

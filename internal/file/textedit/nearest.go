@@ -19,7 +19,6 @@ type Near struct {
 	WhitespaceOnly bool `json:"whitespace_only"`
 }
 
-// maxWhole limits the lines of a place that an error shows whole.
 const maxWhole = 30
 
 // Nearest returns up to limit places in the text closest to old, best first. Its time is linear in the size of the

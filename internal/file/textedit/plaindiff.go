@@ -84,7 +84,6 @@ func (c *columns) line(left string, mark byte, right string) {
 	}
 }
 
-// pad fills up to column to with blanks.
 func (c *columns) pad(at, to int) int {
 	for ; at < to; at++ {
 		c.out.WriteByte(' ')

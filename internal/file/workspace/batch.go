@@ -89,7 +89,6 @@ func batchPaths(changes []Change) (paths []string, access []Access, err error) {
 	return paths, access, nil
 }
 
-// batch is the final state of a list of changes.
 type batch struct {
 	w      *Workspace
 	steps  []*batchStep
@@ -110,7 +109,6 @@ const (
 	quietTime = 20 * time.Millisecond
 )
 
-// batchStep is the planned change of one path.
 type batchStep struct {
 	*held
 	put    bool // the path will have a file

@@ -373,7 +373,6 @@ func (b *batch) rollBack() {
 	}
 }
 
-// swapBack restores the old file.
 func (s *batchStep) swapBack() {
 	if s.w.exchange(s.place, s.backup) != nil {
 		if s.dir.Rename(s.backup, s.name) == nil {

@@ -59,7 +59,6 @@ func faults() []fault {
 	}
 }
 
-// classify returns the code, description and suggestion for a system error.
 func classify(err error) (code tool.Code, what, suggestion string) {
 	for _, f := range faults() {
 		if errors.Is(err, f.err) {
@@ -111,7 +110,6 @@ func outside(path string) *tool.Error {
 		With("path", path)
 }
 
-// lookThere is the suggestion for a missing path.
 const lookThere = "Check the spelling, or list the directory to see what is there."
 
 func notFound(path string) *tool.Error {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// maxIgnoreSize limits a .gitignore file, in bytes.
-const maxIgnoreSize = 1 << 20
+const maxIgnoreSize = 1 << 20 // bytes
 
 type ignoreRule struct {
 	pattern  string

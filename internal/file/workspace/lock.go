@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// lockTable has a lock for each directory being written to.
 type lockTable struct {
 	mu    sync.Mutex
 	locks map[string]*dirLock

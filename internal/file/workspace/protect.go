@@ -44,7 +44,6 @@ func DefaultProtect() []string {
 	return globs
 }
 
-// protection matches paths against the protected globs.
 type protection struct {
 	given  []string
 	folded []string

@@ -112,7 +112,6 @@ func (w *Workspace) ReadFile(path string, limit int64) ([]byte, fs.FileInfo, err
 	return data, info, nil
 }
 
-// readAll reads a regular file of about size bytes.
 func readAll(f io.Reader, size int64, path string, limit int64) ([]byte, error) {
 	if limit <= 0 {
 		limit = DefaultReadLimit

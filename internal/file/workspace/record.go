@@ -68,7 +68,6 @@ type BatchRecorder interface {
 	BeforeChanges(ctx context.Context, changes iter.Seq[Before]) error
 }
 
-// after is the state that a change leaves.
 type after struct {
 	to   *place // the new place of a rename
 	hash string

@@ -42,7 +42,6 @@ func (p *place) close() {
 	p.open = nil
 }
 
-// beside returns the place of another name in the same directory.
 func (p *place) beside(name string) *place {
 	q := *p
 	q.name, q.rel = name, path.Join(path.Dir(p.rel), name)
@@ -64,10 +63,8 @@ func (p *place) missing() bool { return p.info == nil }
 // slashed reports whether the path ends with a slash, as only a directory's may.
 func (p *place) slashed() bool { return strings.HasSuffix(filepath.ToSlash(p.given), "/") }
 
-// path returns the real path as callers see it.
 func (p *place) path() string { return p.tree.path(p.rel) }
 
-// parent returns the absolute path of the handle's directory.
 func (p *place) parent() string {
 	depth := len(p.rest) + 1
 	parts := strings.Split(p.rel, "/")
@@ -271,7 +268,6 @@ func (f *finder) down(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// link continues with the target of the symlink name.
 func (f *finder) link(name string) error {
 	if f.symlinks == Block {
 		return linkBlocked(f.given, f.tree.path(path.Join(path.Join(f.done...), name)))

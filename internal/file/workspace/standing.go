@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
-// original returns the rights of the file at the place, for a new file.
 func (h *held) original() (*rights.Rights, error) {
 	if err := h.regular(); err != nil {
 		return nil, err
@@ -39,7 +38,6 @@ func (h *held) original() (*rights.Rights, error) {
 	return rights.Of(f, info)
 }
 
-// lostRights returns the error for a file whose rights a new one cannot have.
 func lostRights(path string, lost *rights.Lost) error {
 	e := tool.Errorf(tool.Unsupported, "cannot write %s: %s", path, lost.Error()).
 		Suggest("Nothing was changed. Have it changed where that can be kept, by its owner for example.").
@@ -205,7 +203,6 @@ func unplaced(err error) *inplace.Fixed {
 	return nil
 }
 
-// takeTemp returns the content of a temporary file and removes it.
 func (h *held) takeTemp(temp string) ([]byte, error) {
 	f, err := h.openName(temp, openFlags, 0)
 	if err != nil {

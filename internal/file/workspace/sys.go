@@ -21,7 +21,6 @@ func links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// mostOpen returns how many files the process may have open.
 func mostOpen() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {

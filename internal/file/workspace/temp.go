@@ -35,7 +35,6 @@ func tempName() string {
 	return ownPrefix + hex.EncodeToString(random)
 }
 
-// tempPid returns the process ID in a temporary file's name.
 func tempPid(name string) (pid int, ok bool) {
 	rest, ok := strings.CutPrefix(name, tempPrefix)
 	if !ok {

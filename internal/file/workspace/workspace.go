@@ -96,7 +96,6 @@ type core struct {
 	give         func(like *rights.Rights, f *os.File, mode fs.FileMode, fill func() error) error
 }
 
-// tree is a directory tree that may be used.
 type tree struct {
 	root  *os.Root
 	abs   string // absolute, symlinks resolved

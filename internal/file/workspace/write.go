@@ -109,7 +109,6 @@ func (p *place) writable(exclusive bool) error {
 	return err
 }
 
-// put replaces or creates the file at the place.
 func (h *held) put(data io.Reader, opts WriteOptions) error {
 	kind, mode := Create, opts.Mode.Perm()
 	if !h.missing() {
@@ -168,7 +167,6 @@ func (h *held) likeOld() (*rights.Rights, error) {
 	return like, h.explainLost(err)
 }
 
-// likeOther returns the rights of the file at path.
 func (h *held) likeOther(path string) (*rights.Rights, error) {
 	p, err := h.w.locate(path, true)
 	if err != nil {

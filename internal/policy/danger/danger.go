@@ -40,7 +40,6 @@ import (
 // Class is how dangerous a command is.
 type Class int
 
-// The classes, in increasing order.
 const (
 	// Fine commands run without a question.
 	Fine Class = iota
@@ -72,8 +71,7 @@ type Options struct {
 // maxScripts limits the depth of scripts that call each other.
 const maxScripts = 4
 
-// maxShown limits the command of a verdict, in bytes.
-const maxShown = 4 << 10
+const maxShown = 4 << 10 // bytes
 
 // Judge judges a shell line.
 func Judge(line string, o Options) Verdict {
@@ -116,7 +114,6 @@ func (j *judge) line(line string, depth int) {
 	}
 }
 
-// write judges a redirection.
 func (j *judge) write(w policy.Write) {
 	p := j.place(w.Target)
 	switch {
@@ -130,7 +127,6 @@ func (j *judge) write(w policy.Write) {
 	}
 }
 
-// command judges a program with its arguments.
 func (j *judge) command(c *policy.Command, depth int) {
 	name := c.Program()
 	about := shown(c)
@@ -148,7 +144,6 @@ func (j *judge) command(c *policy.Command, depth int) {
 	j.runs(c, depth)
 }
 
-// enter follows cd.
 func (j *judge) enter(c *policy.Command) {
 	for _, w := range c.Words[1:] {
 		if !strings.HasPrefix(w.Text, "-") && !w.Dynamic {
@@ -170,7 +165,6 @@ func asksForHelp(c *policy.Command) bool {
 	return last == 1 || last == 2 && len(rules().about(c.Program(), "tool")) > 0
 }
 
-// script judges a shell script that the command runs.
 func (j *judge) script(c *policy.Command, depth int) {
 	name := scriptOf(c)
 	if sourcesStream(c) {

@@ -11,7 +11,6 @@ import (
 // homeMark stands for the home directory, which the shell inserts.
 const homeMark = "~"
 
-// place is a path named by a word.
 type place struct {
 	word policy.Word
 	// path is absolute and clean, or starts with homeMark, or is what is known of it.

@@ -7,7 +7,6 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// judged returns the result of the first rule that matches a command.
 func (j *judge) judged(c *policy.Command) (Class, string) {
 	for _, e := range rules().about(c.Program(), "program", "tool") {
 		words := operands(c, e.settings["valued"]...)

@@ -34,7 +34,6 @@ func (j *judge) runs(c *policy.Command, depth int) {
 	}
 }
 
-// runsLines judges the shell lines in the arguments of a command.
 func (j *judge) runsLines(s settings, c *policy.Command) {
 	if s.has("verbs") && len(s.program(c)) == 0 {
 		return

@@ -11,7 +11,6 @@ import (
 //go:embed rules.txt
 var source string
 
-// table is the content of rules.txt.
 type table struct {
 	lists   map[string][]string
 	entries []*entry

@@ -149,7 +149,6 @@ func (c *Commit) readEdits(t testing.TB, dir, id string) {
 	}
 }
 
-// hunks parses git's own diff of one file.
 func hunks(t testing.TB, diff string) []Hunk {
 	t.Helper()
 	var list []Hunk

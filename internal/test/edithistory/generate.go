@@ -26,7 +26,6 @@ var vocabulary = [...]string{
 var names = [...]string{"a b", "tab\there", `quo"te`, `back\slash`, "ünï", "cafe\u0301", "new\nline", "日本 x",
 	"sp ace/b/d.txt", "b/a/x", "dev/null"}
 
-// trees returns the tree of each commit.
 func (g *generator) trees() []map[string]File {
 	tree := map[string]File{}
 	for range 6 {
@@ -51,7 +50,6 @@ func (g *generator) name() string {
 	return fmt.Sprintf("dir%d/file%d.txt", g.made%3, g.made)
 }
 
-// step changes something in the tree.
 func (g *generator) step(tree map[string]File) {
 	paths := slices.Sorted(maps.Keys(tree))
 	name := paths[g.r.IntN(len(paths))]

@@ -256,7 +256,6 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// grant decides on a token request.
 func (s *Server) grant(r *http.Request) (f *family, fault string) {
 	form := r.PostForm
 	if form.Get("resource") != s.URL {

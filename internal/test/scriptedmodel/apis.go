@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// api is an API of models.
 type api struct {
 	name  string
 	read  func(body []byte) (*request, error)
@@ -29,7 +28,6 @@ func apiOf(path string) (api, bool) {
 	return api{}, false
 }
 
-// answer writes a reply.
 type answer struct {
 	w       http.ResponseWriter
 	request *request
@@ -38,13 +36,10 @@ type answer struct {
 
 type fields = map[string]any
 
-// calls reports whether the reply is a call.
 func (a *answer) calls() bool { return a.reply.tool.name != "" }
 
-// id returns an identifier for something of this answer.
 func (a *answer) id(kind string) string { return fmt.Sprintf("%s_%d", kind, a.request.number) }
 
-// whole writes a reply that is not streamed.
 func (a *answer) whole(v any) {
 	a.w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(a.w).Encode(v)

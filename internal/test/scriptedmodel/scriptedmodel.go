@@ -236,7 +236,6 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api.write(&answer{w: w, request: request, reply: m.next(request)})
 }
 
-// other answers clients' other requests.
 func (m *Model) other(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch path := r.URL.Path; {

@@ -84,7 +84,6 @@ func awaitEmpty(t testing.TB, while time.Duration, left func() []string) {
 	}
 }
 
-// describe describes a process that is left.
 func describe(p Process) string {
 	stat, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "stat"))
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))

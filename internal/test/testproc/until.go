@@ -50,7 +50,6 @@ func receive[T any](t testing.TB, limit time.Duration, from <-chan T, what ...st
 	return value
 }
 
-// stacks returns the stacks of all goroutines.
 func stacks() []byte {
 	text := make([]byte, 1<<20)
 	return text[:runtime.Stack(text, true)]

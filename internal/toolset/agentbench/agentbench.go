@@ -85,7 +85,6 @@ func speech() *kit.Contract[Deps, *outcome] {
 	}
 }
 
-// limit returns a tool's time limit.
 func limit(d *tool.Definition) time.Duration { return d.Timeout - grace }
 
 // outcome is a call's result before it is put into the envelope.

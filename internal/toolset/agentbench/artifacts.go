@@ -87,8 +87,7 @@ func plainDirs(root *os.Root, dir string) error {
 	return nil
 }
 
-// artifactLimit limits an artifact that is read back, in bytes.
-const artifactLimit = 64 << 20
+const artifactLimit = 64 << 20 // bytes
 
 // readArtifact reads an earlier call's artifact by its name in the result.
 func readArtifact(ws *workspace.Workspace, call *tool.Call, name string) ([]byte, bool) {

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// The contract's error types.
 const (
 	typePathEscape    = "path_escape"
 	typeSymlink       = "symlink_blocked"
@@ -63,7 +62,6 @@ func (f *failure) Error() string { return f.err.Error() }
 // Unwrap returns the *tool.Error.
 func (f *failure) Unwrap() error { return f.err }
 
-// as names err in the contract's way.
 func as(kind string, err error) *failure { return &failure{kind: kind, err: tool.AsError(err)} }
 
 // explain returns the failure for any error of a tool.

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// listMax limits the files that list_files returns.
 const listMax = 1000
 
 type listInput struct {

@@ -110,7 +110,6 @@ func applyTo(ctx context.Context, deps Deps, diff string) ([]patch.FileChange, e
 	}
 }
 
-// prepare applies the diff in memory.
 func prepare(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch.FileChange, error) {
 	set, err := patch.Parse([]byte(diff))
 	if err != nil {

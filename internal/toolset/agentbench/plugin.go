@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// config is the plugin's configuration.
 type config struct {
 	// Symlinks overrides the workspace's setting: "block" or "inside".
 	Symlinks string `json:"symlinks"`

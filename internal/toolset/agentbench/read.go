@@ -17,8 +17,7 @@ const (
 	// read_file returns up to linesShown lines whole; of more it returns the first and last linesKept.
 	linesShown = 10_000
 	linesKept  = 5_000
-	// contentMax limits the content of one answer, in bytes.
-	contentMax = 8 << 20
+	contentMax = 8 << 20 // bytes
 )
 
 type readInput struct {

@@ -16,10 +16,9 @@ import (
 )
 
 const (
-	runName = "run"
-	shell   = "/bin/sh"
-	// streamMax limits a stream's artifact, in bytes.
-	streamMax = 100 << 10
+	runName   = "run"
+	shell     = "/bin/sh"
+	streamMax = 100 << 10 // bytes
 	// tailShown limits the output in a failed command's error, in bytes.
 	tailShown = 2 << 10
 )
@@ -121,7 +120,6 @@ func (d Deps) failed(ended *proc.Result, timeout time.Duration) *failure {
 	return f
 }
 
-// tailOf returns the end of a stream.
 func tailOf(o proc.Output) string {
 	end := append(append([]byte{}, o.Head...), o.Tail...)
 	if o.Truncated() {

@@ -110,7 +110,6 @@ func namesHidden(glob string) bool {
 			strings.Contains(glob, "{.") || strings.Contains(glob, ",."))
 }
 
-// searchGlob checks a glob and makes an absolute one relative.
 func searchGlob(ws *workspace.Workspace, glob string) (string, error) {
 	bare, negated := strings.CutPrefix(glob, "!")
 	if !doublestar.ValidatePattern(bare) {

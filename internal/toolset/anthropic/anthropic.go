@@ -100,7 +100,6 @@ func runBash(ctx context.Context, deps hands.Deps, call *tool.Call, in bashInput
 	return out, nil
 }
 
-// fileError words a workspace error about a file as the toolset does.
 func fileError(what, name string, err error) error {
 	e := tool.AsError(err)
 	text := map[tool.Code]string{

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
-// input has the parameters of the text editor and of memory.
 type input struct {
 	Command    string `json:"command"`
 	Path       string `json:"path"`
@@ -84,7 +83,6 @@ func (in input) change(text string) (string, error) {
 	}
 }
 
-// edited words an error as the editor does.
 func edited(name string, err error) error {
 	e := tool.AsError(err)
 	switch {

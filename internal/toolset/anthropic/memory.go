@@ -98,7 +98,6 @@ func (in input) missing() error {
 	return tool.Errorf(tool.NotFound, "The path %s does not exist. Please provide a valid path.", in.Path)
 }
 
-// recall shows the file or directory at a path.
 func (in input) recall(ctx context.Context, ws *workspace.Workspace, at string) (*hands.Outcome, error) {
 	info, err := ws.Stat(at)
 	if err != nil {
@@ -171,7 +170,6 @@ func (in input) rewrite(ws *workspace.Workspace, at string) (*hands.Outcome, err
 		numbered(lines[first:last], first+1, "%6d\t%s")), nil
 }
 
-// removeAll removes a file or a directory tree.
 func removeAll(ws *workspace.Workspace, name string) error {
 	info, err := ws.Lstat(name)
 	if err != nil {

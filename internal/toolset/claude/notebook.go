@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
-// maxNotebook limits a notebook, in bytes.
-const maxNotebook = 16 << 20
+const maxNotebook = 16 << 20 // bytes
 
 type notebookInput struct {
 	Path   string `json:"notebook_path"`

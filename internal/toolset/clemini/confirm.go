@@ -11,11 +11,9 @@ import (
 	"github.com/toolhost/toolhost/internal/policy/danger"
 )
 
-// confirmKey is the key of the question whether a command may run.
 const confirmKey = "confirm_command"
 
-// maxScript limits what is checked of a script, in bytes.
-const maxScript = 256 << 10
+const maxScript = 256 << 10 // bytes
 
 // clear returns nil if the command may run. A command of class caution needs the user: by a
 // question or, if that is impossible, through the caller, who may confirm only what was refused
@@ -66,7 +64,6 @@ func (in bashInput) question(v danger.Verdict) string {
 	return text
 }
 
-// flag returns the command's key in the session's state.
 func (in bashInput) flag() string {
 	sum := sha256.Sum256([]byte(in.dir + "\x00" + in.Command))
 	return "flagged/" + hex.EncodeToString(sum[:])

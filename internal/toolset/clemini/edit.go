@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// maxSuggestions limits the places that a failed edit names.
 const maxSuggestions = 10
 
 type editInput struct {

@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// The contract's error codes.
 const (
 	codeAccessDenied      = "ACCESS_DENIED"
 	codeNotFound          = "NOT_FOUND"
@@ -36,7 +35,6 @@ func (f *failure) Unwrap() error { return f.err }
 
 func coded(code string, err *tool.Error) *failure { return &failure{err: err, code: code} }
 
-// with adds a field.
 func (f *failure) with(name string, value any) *failure {
 	if f.extra == nil {
 		f.extra = make(map[string]any)
@@ -70,7 +68,6 @@ func failed(name string, err error) *tool.Result {
 	return r
 }
 
-// codeOf returns the contract's code for an error of a tool or the host.
 func codeOf(name string, err *tool.Error) string {
 	switch err.Code {
 	case tool.PathOutsideWorkspace, tool.PermissionDenied, tool.Blocked:
@@ -97,7 +94,6 @@ func codeOf(name string, err *tool.Error) string {
 	return codeIO
 }
 
-// pathError words a workspace error about path as the contract does.
 func pathError(err error, path, find string) error {
 	e := tool.AsError(err)
 	switch e.Code {

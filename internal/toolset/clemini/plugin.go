@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// config is the plugin's configuration.
 type config struct {
 	// Confine is how commands are confined.
 	Confine sandbox.Settings `json:"confine"`

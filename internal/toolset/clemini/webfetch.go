@@ -22,8 +22,7 @@ const (
 	// maxContent limits the returned part of a page, maxSampled a model's, in bytes.
 	maxContent = 512 << 10
 	maxSampled = 200 << 10
-	// maxAnswer limits a model's answer, in tokens.
-	maxAnswer = 4096
+	maxAnswer  = 4096 // tokens
 )
 
 type fetchInput struct {

@@ -66,7 +66,6 @@ func runSearch(ctx context.Context, deps Deps, call *tool.Call, in searchInput) 
 	return &outcome{data: searchResult{in.filter(hits), in.Query}}, nil
 }
 
-// parseHits reads a page of results.
 func parseHits(document, base string) ([]searchHit, error) {
 	root, err := html.Parse(strings.NewReader(document))
 	if err != nil {
@@ -173,7 +172,6 @@ func hasClass(node *html.Node, class string) bool {
 	return slices.Contains(strings.Fields(attribute(node, "class")), class)
 }
 
-// textOf returns a node's text in one line.
 func textOf(node *html.Node) string {
 	var b strings.Builder
 	for n := range node.Descendants() {
@@ -184,7 +182,6 @@ func textOf(node *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// webError words a fetch error as the contract does.
 func webError(what string, err error) error {
 	e := tool.AsError(err)
 	if e.Code == tool.Cancelled {

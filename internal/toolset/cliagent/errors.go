@@ -62,7 +62,6 @@ type texts struct {
 
 const findFile = "Check the file name and try again, or use file_search to find it."
 
-// pathError words a workspace error about path as the contract does.
 func pathError(err error, path string, say texts) error {
 	e := tool.AsError(err)
 	switch e.Code {

@@ -106,8 +106,7 @@ func (p grepParams) report(deps Deps, found *search.Matches) *outcome {
 	return o
 }
 
-// lineShown limits what is shown of a matching line, in bytes.
-const lineShown = 1000
+const lineShown = 1000 // bytes
 
 func shownLine(line string) string {
 	if len(line) <= lineShown {

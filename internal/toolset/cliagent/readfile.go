@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// hexBytes limits what is shown of a binary file.
-	hexBytes = 1 << 10
+	hexBytes = 1 << 10 // bytes
 )
 
 type readFileParams struct {

@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// maxFile limits a file that a patch changes, in bytes.
-const maxFile = 64 << 20
+const maxFile = 64 << 20 // bytes
 
 type patchInput struct {
 	Input string `json:"input"`

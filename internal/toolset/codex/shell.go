@@ -25,7 +25,6 @@ func planShell(_ context.Context, _ hands.Deps, in shellInput) (*tool.Plan, erro
 	return hands.PlanCommand(strings.Join(in.Commands, "\n$ ")), nil
 }
 
-// shellOutput is one command's result in the API's form.
 type shellOutput struct {
 	Stdout  string       `json:"stdout"`
 	Stderr  string       `json:"stderr"`

@@ -41,7 +41,6 @@ func functions() (*registry.Registry, error) {
 	return all, nil
 }
 
-// rewriter reads a query once.
 type rewriter struct {
 	in       string
 	at       int
@@ -61,7 +60,6 @@ func (r *rewriter) pair(inner func() string) string {
 
 func (r *rewriter) end() bool { return r.at >= len(r.in) }
 
-// take returns the next n bytes.
 func (r *rewriter) take(n int) string {
 	n = min(n, len(r.in)-r.at)
 	r.at += n
@@ -101,7 +99,6 @@ func (r *rewriter) outside() string {
 	return out.String()
 }
 
-// logical rewrites a logical expression.
 func (r *rewriter) logical() string {
 	var out strings.Builder
 	var c comparison

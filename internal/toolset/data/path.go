@@ -169,7 +169,6 @@ func (s *selection) slice(selector spec.SliceSelector, n node) {
 	}
 }
 
-// children iterates over members or items.
 func (n node) children(yield func(node) bool) {
 	switch v := n.value.(type) {
 	case []any:

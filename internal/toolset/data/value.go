@@ -92,7 +92,6 @@ func (p Place) String() string {
 	return "line " + strconv.Itoa(p.Line) + ", column " + strconv.Itoa(p.Column)
 }
 
-// broken returns the error for a text that cannot be read.
 func broken(format Format, at Place, what, suggestion string) *tool.Error {
 	name := map[Format]string{JSON: "JSON", YAML: "YAML"}[format]
 	return tool.Errorf(tool.InvalidArgument, "Invalid %s at %s: %s", name, at, what).
@@ -100,7 +99,6 @@ func broken(format Format, at Place, what, suggestion string) *tool.Error {
 		With("line", at.Line).With("column", at.Column).With("reason", what)
 }
 
-// placeAt returns the position of a byte.
 func placeAt(text []byte, offset int) Place {
 	p := Place{1, 1}
 	for _, r := range string(text[:min(max(offset, 0), len(text))]) {

@@ -78,7 +78,6 @@ func load(text []byte, unknown []unknownDirective) ([]Document, error) {
 	}
 }
 
-// yamlFault adds line and column to the library's error.
 func yamlFault(text []byte, err error) error {
 	if _, ok := errors.AsType[*tool.Error](err); ok {
 		return err

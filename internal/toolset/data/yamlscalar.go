@@ -31,7 +31,6 @@ var (
 	special  = matching.Lazy(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
-// number reads a plain scalar as a number.
 func number(s string) (Number, bool) {
 	if strings.IndexByte("+-.0123456789", s[0]) < 0 {
 		return "", false

@@ -56,7 +56,6 @@ func speech() *kit.Contract[deps, *tool.Result] {
 	}
 }
 
-// config is the plugin's configuration.
 type config struct {
 	// Confine is how rg and git are confined.
 	Confine sandbox.Settings `json:"confine"`

@@ -69,7 +69,6 @@ func (l *levels) result() *tool.Result {
 		"[%d entries below the first %d levels left out; name a directory in path to see what is in it]", l.left, l.lowest))
 }
 
-// first returns as many of the first names as fit.
 func first(names []string) []string {
 	bytes := 0
 	for i, name := range names {
@@ -80,7 +79,6 @@ func first(names []string) []string {
 	return names
 }
 
-// listing returns a result with names and a note on those left out.
 func listing(names []string, note string) *tool.Result {
 	r := tool.Text(string(tool.MustMarshal(append([]string{}, names...))))
 	if note != "" {

@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// program is run in the workspace.
 type program struct {
 	workspace *workspace.Workspace
 	path      string

@@ -8,8 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/textedit/lines"
 )
 
-// readLimit is the largest file that read_file shows, in bytes.
-const readLimit = 10 << 20
+const readLimit = 10 << 20 // bytes
 
 type pathInput struct {
 	Path string `json:"path"`

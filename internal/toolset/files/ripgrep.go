@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// commandTimeout limits a run of rg or git.
 const commandTimeout = time.Minute
 
 type ripgrepInput struct {

@@ -107,8 +107,7 @@ var imageTypes = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
 }
 
-// maxImage limits an image, in bytes.
-const maxImage = 5 << 20
+const maxImage = 5 << 20 // bytes
 
 // Image returns an image file, nil if name has no image's extension.
 func Image(ws *workspace.Workspace, name string) (*Outcome, error) {

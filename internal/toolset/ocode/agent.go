@@ -62,7 +62,6 @@ func (p agentParams) find(ctx context.Context, call *tool.Call) (*agentRecord, e
 	return loadAgent(ctx, call, p.ID)
 }
 
-// delegate starts the agent's program on a task.
 func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (*outcome, error) {
 	if strings.TrimSpace(p.Task) == "" {
 		return nil, invalid("Say what the agent is to do.", "Task is required for action delegate")
@@ -183,7 +182,6 @@ const (
 	agentTaskKind = "agent"
 )
 
-// agentRecord is an agent as its session keeps it.
 type agentRecord struct {
 	ID      string    `json:"id"`
 	Type    string    `json:"type"`
@@ -194,7 +192,6 @@ type agentRecord struct {
 	Terminated bool   `json:"terminated,omitempty"`
 }
 
-// agentTypes returns the types that have a program.
 func (d Deps) agentTypes() []string {
 	return slices.DeleteFunc([]string{"reviewer", "coder", "tester", "analyzer", "general"}, func(name string) bool {
 		_, _, err := d.agentFor(name)

@@ -71,7 +71,6 @@ func planBash(_ context.Context, deps Deps, p bashParams) (*tool.Plan, error) {
 	return &tool.Plan{Preview: "$ " + p.Command + "\n"}, nil
 }
 
-// dir returns the absolute path of the working directory.
 func (p bashParams) dir(ws *workspace.Workspace) (string, error) {
 	if p.WorkingDir == "" {
 		return ws.Root(), nil
@@ -113,7 +112,6 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*ou
 	return o, p.failure(deps, ended)
 }
 
-// environment returns the session's variables and the call's.
 func (p bashParams) environment(ctx context.Context, call *tool.Call) (map[string]string, error) {
 	env, err := sessionVariables(ctx, call)
 	if err != nil {

@@ -82,7 +82,6 @@ type outcome struct {
 	contents []tool.Content
 }
 
-// envelope is the contract's result object.
 type envelope struct {
 	Success  bool   `json:"success"`
 	Output   string `json:"output"`
@@ -184,7 +183,6 @@ func pathError(err error, path string) error {
 	return own.Suggest("%s", e.Suggestion).With("path", path)
 }
 
-// invalid returns an error about a parameter.
 func invalid(suggestion, format string, args ...any) *tool.Error {
 	return tool.Errorf(tool.InvalidArgument, format, args...).Suggest("%s", suggestion)
 }

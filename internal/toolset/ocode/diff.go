@@ -17,8 +17,7 @@ import (
 const (
 	// sideBySideWidth is diff's default, in characters.
 	sideBySideWidth = 130
-	// diffShown limits the output, in bytes.
-	diffShown = 1 << 20
+	diffShown       = 1 << 20 // bytes
 	// diffTime is diff's format of file times.
 	diffTime = "2006-01-02 15:04:05.000000000 -0700"
 )
@@ -30,7 +29,6 @@ type diffParams struct {
 	Context schema.Integer `json:"context_lines"`
 }
 
-// compared is one of the two sources.
 type compared struct {
 	name   string
 	header string
@@ -96,7 +94,6 @@ func source(deps Deps, name, given string) (*compared, error) {
 	return text, nil
 }
 
-// namesPath reports whether text looks like a path.
 func namesPath(text string) bool {
 	return !strings.ContainsAny(text, " \t") &&
 		(strings.Contains(text, "/") || path.Ext(text) != "" && len(path.Ext(text)) < 8)
@@ -143,7 +140,6 @@ func (p diffParams) compare(o *outcome, a, b *compared) {
 	}
 }
 
-// countChanges counts added and removed lines of a unified diff.
 func countChanges(unified string) (added, removed int) {
 	n := 0
 	for line := range strings.Lines(unified) {

@@ -76,7 +76,6 @@ func (p envParams) check(deps Deps) error {
 	return nil
 }
 
-// variable is a value and where it is from.
 type variable struct{ value, source string }
 
 func (p envParams) variables(ctx context.Context, deps Deps, call *tool.Call) (map[string]variable, error) {
@@ -258,14 +257,12 @@ func (p envParams) nothingToDelete() error {
 	return tool.Errorf(tool.NotFound, "Variable not set %s: %s", where, p.Name).Suggest("%s", how)
 }
 
-// variablesKey is the state key of a session's variables.
 const variablesKey = "environment"
 
 var variableName = matching.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func validName(name string) bool { return variableName().MatchString(name) }
 
-// sessionVariables returns the variables set in this session.
 func sessionVariables(ctx context.Context, call *tool.Call) (map[string]string, error) {
 	vars := make(map[string]string)
 	raw, ok, err := call.State(tool.SessionScope).Get(ctx, variablesKey)

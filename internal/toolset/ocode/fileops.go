@@ -35,7 +35,6 @@ func runFileOps(ctx context.Context, deps Deps, _ *tool.Call, p fileOpsParams) (
 	return p.move(deps.Workspace, to)
 }
 
-// remove removes a file or an empty directory.
 func (p fileOpsParams) remove(ws *workspace.Workspace) (*outcome, error) {
 	if p.Destination != "" {
 		return nil, invalid("Leave destination out.", "A destination has no meaning for remove: %s", p.Destination)
@@ -70,7 +69,6 @@ func (p fileOpsParams) removeDir(ws *workspace.Workspace) error {
 		With("path", p.Source)
 }
 
-// target returns the destination's path.
 func (p fileOpsParams) target(ws *workspace.Workspace) (string, error) {
 	if p.Destination == "" {
 		return "", invalid("Say where to, in destination.", "Destination is required for %s", p.Operation)
@@ -126,7 +124,6 @@ func inTheWay(target string) error {
 		Suggest("Choose another destination, or remove what is there."), target)
 }
 
-// names returns source and target relative to the workspace.
 func (p fileOpsParams) names(ws *workspace.Workspace, to string) (from, target string, err error) {
 	if from, err = ws.Rel(p.Source); err != nil {
 		return "", "", pathError(err, p.Source)
@@ -166,7 +163,6 @@ const (
 	copyBytes = 256 << 20
 )
 
-// copy copies a file or a directory tree.
 func (p fileOpsParams) copy(ctx context.Context, ws *workspace.Workspace, to string) (*outcome, error) {
 	from, target, err := p.names(ws, to)
 	if err != nil {
@@ -220,7 +216,6 @@ func (p fileOpsParams) copyDir(ctx context.Context, ws *workspace.Workspace, fro
 	return p.done("Copied", from, target, false, &n, files...), nil
 }
 
-// collect reads what will be copied.
 func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, from,
 	target string) (changes []workspace.Change, dirs []string, err error) {
 	left := int64(copyBytes)

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// readShown limits the text that file_read shows, in bytes.
-	readShown = 1 << 20
+	readShown = 1 << 20 // bytes
 	// beyond is room for a line ending and a byte order mark.
 	beyond = 16
 )

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// status is the state of a work tree.
 type status struct {
 	branch   string
 	detached bool
@@ -26,7 +25,6 @@ type status struct {
 	untracked, submodules       []string
 }
 
-// change is a changed file.
 type change struct {
 	path string
 	// from is the old name of a renamed or copied file, score their similarity in percent.
@@ -59,7 +57,6 @@ func (s *status) clean() bool {
 	return len(s.staged)+len(s.unstaged)+len(s.conflicts)+len(s.untracked) == 0
 }
 
-// parseStatus parses the output of git status --porcelain=v2 -z.
 func parseStatus(printed string) (*status, error) {
 	s := &status{}
 	fields := strings.Split(strings.TrimSuffix(printed, "\x00"), "\x00")
@@ -172,7 +169,6 @@ func (s *status) unmerged(entry string) error {
 	return nil
 }
 
-// dirtySubmodule adds a submodule with changes of its own.
 func (s *status) dirtySubmodule(path, what string) {
 	if !slices.Contains(s.submodules, path) {
 		s.submodules = append(s.submodules, path)

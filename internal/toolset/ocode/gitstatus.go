@@ -129,7 +129,6 @@ func (d Deps) git(dir string) (*gitread.Git, error) {
 		}}, nil
 }
 
-// readStatus runs git status for dir.
 func readStatus(ctx context.Context, git *gitread.Git, dir string) (*status, error) {
 	ended, err := git.Run(ctx, "status", "--porcelain=v2", "-z", "--branch", "--show-stash", "--untracked-files=all",
 		"--ignore-submodules=dirty", "--find-renames", "--", ".")

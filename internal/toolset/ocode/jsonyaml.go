@@ -84,7 +84,6 @@ func (in *input) outcome() *outcome {
 	return o
 }
 
-// broken returns the metadata for data that cannot be parsed.
 func (p jsonYAMLParams) broken(in *input) *outcome {
 	if in == nil {
 		return nil
@@ -170,7 +169,6 @@ func (p jsonYAMLParams) load(deps Deps, given string) (*input, error) {
 	return in, in.guess(text)
 }
 
-// source returns the text and the file it is from, if any.
 func (p jsonYAMLParams) source(deps Deps, given string) (text []byte, file string, err error) {
 	name := strings.TrimSpace(given)
 	if name == "" {
@@ -201,7 +199,6 @@ func (p jsonYAMLParams) source(deps Deps, given string) (text []byte, file strin
 	return text, file, err
 }
 
-// mayBeFile reports whether a name can be a path.
 func mayBeFile(name string) bool {
 	return len(name) < 1024 && !strings.ContainsAny(name, "\n\r\x00{}[]\"") && !strings.Contains(name, ": ")
 }

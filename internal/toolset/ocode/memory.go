@@ -22,7 +22,6 @@ const (
 	maxMemoryValue = 8 << 20
 )
 
-// memory is the stored form.
 type memory struct {
 	Value   string    `json:"value"`
 	Created time.Time `json:"created"`
@@ -59,7 +58,6 @@ func memoryNames(stateKey string) (category, key string, ok bool) {
 	return c, k, errC == nil && errK == nil
 }
 
-// checkMemoryNames refuses names that the store cannot hold.
 func checkMemoryNames(category, key string) error {
 	for name, value := range map[string]string{"key": key, "category": category} {
 		if len(value) > maxMemoryKey {

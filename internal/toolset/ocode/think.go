@@ -8,8 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// thinkTokens limits a model's answer.
-const thinkTokens = 4000
+const thinkTokens = 4000 // tokens
 
 type thinkParams struct {
 	Task     string `json:"task"`

@@ -58,7 +58,6 @@ func main() {
 	}
 }
 
-// further returns the number of further tools.
 func further() int {
 	if len(os.Args) < 2 {
 		return 0

@@ -133,7 +133,6 @@ func Preview(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, er
 	return o, err
 }
 
-// creation returns the content of a new file, which must not exist.
 func (e Edit) creation(ws *workspace.Workspace) (*Outcome, error) {
 	rel, err := ws.Rel(e.Path)
 	if err != nil {

@@ -32,7 +32,6 @@ func Apply(set *Set, read ReadFunc) ([]FileChange, error) {
 	return a.changes(), nil
 }
 
-// state is a file before the patch and after the sections so far.
 type state struct {
 	path    string
 	existed bool
@@ -44,9 +43,8 @@ type state struct {
 	mode    fs.FileMode
 	touched bool
 	kind    Kind
-	// from is the source of a renamed or copied file.
-	from   *state
-	placed []Placement
+	from    *state
+	placed  []Placement
 }
 
 type applier struct {

@@ -35,7 +35,6 @@ func (c *content) start(i int) int {
 
 func (c *content) lines(i, end int) string { return c.text[c.start(i):c.start(end)] }
 
-// line returns line i, or "" after the last.
 func (c *content) line(i int) string { return c.lines(i, i+1) }
 
 func fileLines(data []byte) []string { return cut(string(data)) }

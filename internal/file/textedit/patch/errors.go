@@ -63,16 +63,13 @@ func (e *HunkError) Error() string { return e.err.Error() }
 // Unwrap returns the *tool.Error.
 func (e *HunkError) Unwrap() error { return e.err }
 
-// shownLines limits the lines repeated in a message.
 const shownLines = 12
 
-// misfit completes the error of a hunk that is not found.
 func (e *HunkError) misfit() *HunkError {
 	return e.because("hunk %d of %s (line %d of the patch) does not fit: the file differs at line %d", e.Hunk, e.Path,
 		e.PatchLine, e.FileLine)
 }
 
-// because adds a reason and the lines on both sides.
 func (e *HunkError) because(format string, args ...any) *HunkError {
 	var b strings.Builder
 	fmt.Fprintf(&b, format, args...)
@@ -86,7 +83,6 @@ func (e *HunkError) because(format string, args ...any) *HunkError {
 	return e
 }
 
-// about adds the error's details.
 func (e *HunkError) about(err *tool.Error) *tool.Error {
 	return err.With("path", e.Path).With("hunk", e.Hunk).With("line", e.FileLine).
 		With("expected", e.Expected).With("found", e.Found)

@@ -33,7 +33,6 @@ type fit struct {
 	before, after int
 }
 
-// applyHunks returns a file's content after the hunks.
 func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, error) {
 	if len(hunks) == 0 {
 		return data, nil, nil
@@ -130,7 +129,6 @@ func same(a, b string, folded bool) bool {
 	return a == b || folded && bareLine(a) == bareLine(b)
 }
 
-// bareLine returns a line without its ending.
 func bareLine(line string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 }
@@ -269,7 +267,6 @@ func (f *fitter) closest(h *Hunk, old, lines []string) int {
 	return best
 }
 
-// maxVotes limits how often one line of a hunk counts.
 const maxVotes = 8
 
 func abs(n int) int { return max(n, -n) }

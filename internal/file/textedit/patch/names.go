@@ -40,7 +40,6 @@ func isEpoch(stamp string) bool {
 		strings.HasPrefix(stamp, "Thu Jan  1 00:00:00 1970")
 }
 
-// unquote parses a C-quoted name at the start of s.
 func unquote(s string) (name, rest string, ok bool) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -123,7 +122,6 @@ func sameFile(old, new string) bool {
 	return okA && okB && a == b
 }
 
-// strip removes the first component of a name.
 func strip(name string) (string, bool) {
 	_, rest, ok := strings.Cut(name, "/")
 	rest = strings.TrimLeft(rest, "/")

@@ -25,8 +25,7 @@ func Parse(data []byte) (*Set, error) {
 type parser struct {
 	lines []string
 	// at is the next line's index.
-	at int
-	// index is the name of the last "Index:" line.
+	at    int
 	index string
 }
 
@@ -38,7 +37,6 @@ func (p *parser) line(ahead int) string {
 	return ""
 }
 
-// number returns the number of the next line.
 func (p *parser) number() int { return p.at + 1 }
 
 // unindent removes the blanks before the first header from all lines, for a patch that was indented as a whole.
@@ -71,7 +69,6 @@ func (p *parser) parse() (*Set, error) {
 	return set, nil
 }
 
-// section parses one file's part, or skips a line of other text.
 func (p *parser) section() (*File, error) {
 	line := p.line(0)
 	switch {
@@ -107,12 +104,10 @@ func binary(line int) error {
 		"this is a change of a binary file")
 }
 
-// atHeader reports whether a "---" and a "+++" line come next.
 func (p *parser) atHeader() bool {
 	return strings.HasPrefix(p.line(0), "--- ") && strings.HasPrefix(p.line(1), "+++ ")
 }
 
-// textSection parses the "---" and "+++" lines and the hunks.
 func (p *parser) textSection(f *File) error {
 	if strings.HasSuffix(p.line(0), "\r\n") {
 		p.stripCR()

@@ -22,8 +22,7 @@ const BinaryName = "toolhost-architect"
 // DefaultTimeout is the time limit without Options.Timeout.
 const DefaultTimeout = 2 * time.Minute
 
-// replyLimit limits the child's answer, in bytes.
-const replyLimit = 32 << 20
+const replyLimit = 32 << 20 // bytes
 
 // Options configure an Analyzer. The zero value is a good default.
 type Options struct {

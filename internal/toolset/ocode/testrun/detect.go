@@ -174,8 +174,7 @@ func (j *job) glob(dir, pattern string) bool {
 	return err == nil && len(found) > 0
 }
 
-// configLimit limits a configuration file, in bytes.
-const configLimit = 1 << 20
+const configLimit = 1 << 20 // bytes
 
 func (j *job) mentions(dir, name, text string) bool {
 	data, _, err := j.workspace.ReadFile(path.Join(dir, name), configLimit)

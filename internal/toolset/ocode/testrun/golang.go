@@ -186,7 +186,6 @@ func (g *goTest) count(j *job, key goKey, below family, r *Report) {
 	}
 }
 
-// buildOutput returns the compiler's output for a package and its tests.
 func (g *goTest) buildOutput(pkg string) string {
 	var out strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(g.builds)) {
@@ -280,5 +279,4 @@ func shorten(text string, r *Report) string {
 		excerpt.TrimStart(tail)
 }
 
-// round rounds a percentage to one decimal.
 func round(percent float64) float64 { return float64(int64(percent*10+0.5)) / 10 }

@@ -62,7 +62,6 @@ func (jest) command(j *job) ([]string, error) {
 	return argv, nil
 }
 
-// jestReport is jest's output with --json.
 type jestReport struct {
 	Passed  int `json:"numPassedTests"`
 	Pending int `json:"numPendingTests"`
@@ -167,7 +166,6 @@ func (mocha) command(j *job) ([]string, error) {
 		filepath.Join(j.scratch, "coverage"), "--temp-directory=" + filepath.Join(j.scratch, "raw")}, argv...), nil
 }
 
-// mochaReport is the output of mocha's json reporter.
 type mochaReport struct {
 	Stats struct {
 		Passes   int `json:"passes"`

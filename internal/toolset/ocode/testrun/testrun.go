@@ -141,10 +141,9 @@ type job struct {
 	dir, target string
 	// exists is set if target is a file or directory, begins if it starts with the name of one.
 	exists, isDir, begins bool
-	// scratch is the absolute path for the framework's report.
-	scratch string
-	report  *Report
-	onLine  func(stream, line string)
+	scratch               string
+	report                *Report
+	onLine                func(stream, line string)
 }
 
 // Run runs tests. scratch is the absolute path of a directory that commands may write to; it is

@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
 )
 
-// Limits of an analysis.
 const (
 	// MaxFiles limits the analyzed files; the report says if there are more.
 	MaxFiles = 200_000

@@ -169,7 +169,6 @@ func (d *dependencies) mermaid() string {
 	return out.String()
 }
 
-// markCycles marks the boxes on a cycle.
 func (d *dependencies) markCycles(out *diagram, ids map[string]string) {
 	marked := make(map[string]bool)
 	for _, c := range d.Cycles {

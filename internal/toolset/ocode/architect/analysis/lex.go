@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// syntax describes a language's comments and strings.
 type syntax struct {
 	line        string // starts a line comment
 	open, close string // around a comment; may be empty

@@ -51,7 +51,6 @@ func manifestKinds() map[string]manifestKind {
 	}
 }
 
-// manifests reads the manifests among the project's own files.
 func (p *Project) manifests(ws *workspace.Workspace) {
 	kinds := manifestKinds()
 	for i := range p.Files {

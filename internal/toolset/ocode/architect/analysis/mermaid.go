@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// diagram is a Mermaid flowchart.
 type diagram struct {
 	out   strings.Builder
 	ids   map[string]string

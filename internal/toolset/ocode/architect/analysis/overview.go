@@ -26,7 +26,6 @@ type overview struct {
 	Warnings    []string   `json:"warnings"`
 }
 
-// area is a directory at the top of the project.
 type area struct {
 	Path     string `json:"path"`
 	Files    int    `json:"files"`

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// page is a text report.
 type page struct{ strings.Builder }
 
 // title starts a section, after a blank line unless it is the first.

@@ -16,7 +16,6 @@ const (
 	maxJSONRows = 2000
 )
 
-// report is one kind of analysis, to be written in each format.
 type report interface {
 	text(w *page)
 	mermaid() string

@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// goResolver resolves by the modules of the tree.
 type goResolver struct {
 	modules  []Manifest // longest name first
 	packages map[string]bool
@@ -62,7 +61,6 @@ func (r *goResolver) module(name string) string {
 	return best
 }
 
-// below returns a slash path relative to prefix.
 func below(name, prefix string) (rest string, ok bool) {
 	if name == prefix {
 		return "", true

@@ -7,7 +7,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// javaResolver resolves by package declarations.
 type javaResolver struct{ dirs map[string][]string }
 
 func newJavaResolver(b *graphBuilder) *javaResolver {

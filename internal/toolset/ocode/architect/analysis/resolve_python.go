@@ -88,7 +88,6 @@ func (r *pythonResolver) module(name string) string {
 	return ""
 }
 
-// pythonStandard returns the top-level modules of the standard library.
 func pythonStandard() []string {
 	return strings.Fields(`__future__ _thread abc aifc argparse array ast asynchat asyncio asyncore atexit audioop
 		base64 bdb binascii bisect builtins bz2 calendar cgi cgitb chunk cmath cmd code codecs codeop collections

@@ -137,7 +137,6 @@ var (
 	rustMain   = matching.Lazy(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
 )
 
-// maxRustUses limits the paths that one declaration's braces expand to.
 const maxRustUses = 1000
 
 func readRust(s *source, name string, data []byte) {

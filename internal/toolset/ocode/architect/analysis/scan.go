@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// scan finds the project's files and reads them concurrently.
 func (p *Project) scan(ctx context.Context, ws *workspace.Workspace) error {
 	if err := p.list(ctx, ws); err != nil {
 		return err
@@ -82,7 +81,6 @@ func (p *Project) list(ctx context.Context, ws *workspace.Workspace) error {
 	return err
 }
 
-// tellUnread warns of files that could not be read.
 func (p *Project) tellUnread(failed []error) {
 	large, other := 0, 0
 	for _, err := range failed {

@@ -55,7 +55,6 @@ func familyOf(language string) family {
 	return noFamily
 }
 
-// readSource finds the imports of a file, as far as it can be parsed.
 func readSource(language, name string, data []byte) source {
 	s := source{family: familyOf(language)}
 	switch s.family {
@@ -73,7 +72,6 @@ func readSource(language, name string, data []byte) source {
 	return s
 }
 
-// add adds an import, once.
 func (s *source) add(name string) {
 	if name != "" && !slices.ContainsFunc(s.imports,
 		func(i imported) bool { return i.name == name && i.level == 0 && len(i.members) == 0 }) {

@@ -15,7 +15,6 @@ type structure struct {
 	directories int
 }
 
-// directory is one directory with everything below it.
 type directory struct {
 	Name     string       `json:"name"`
 	Path     string       `json:"path"`
