@@ -96,7 +96,6 @@ type comparison struct {
 	readable, ran, seen int
 }
 
-// prepare makes a directory with the programs that lines may use.
 func (c *comparison) prepare(t *testing.T) {
 	bin := filepath.Join(c.dir, "bin")
 	require.NoError(t, os.Mkdir(bin, 0o755))
@@ -151,7 +150,6 @@ func (c *comparison) compare(t *testing.T, lines []string) {
 // readsFile reports whether a command's own commands are in a file.
 func readsFile(c policy.Command) bool { return c.Program() == "." || c.Program() == "source" }
 
-// run returns what the marked commands of a script wrote.
 func (c *comparison) run(t *testing.T, script string) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -191,7 +191,6 @@ func TestContents(t *testing.T) {
 
 func isChannel(path string) bool { return strings.HasSuffix(path, "/channel") }
 
-// programsOf returns the executable files below dir.
 func programsOf(files []file, dir string) (list []string) {
 	for _, f := range files {
 		if strings.HasPrefix(f.path, dir+"/") && f.mode&0o111 != 0 {

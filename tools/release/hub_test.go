@@ -153,7 +153,6 @@ func (c *fleetClient) meet() (answers string, ended bool) {
 	return answers, false
 }
 
-// fleetClient speaks MCP over HTTP.
 type fleetClient struct {
 	t            *testing.T
 	ctx          context.Context

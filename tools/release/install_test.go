@@ -298,7 +298,6 @@ func (p installedProgram) answers(channel string) {
 	p.serves()
 }
 
-// serves initializes over stdio and lists the tools.
 func (p installedProgram) serves() {
 	t := p.t
 	t.Helper()

@@ -48,7 +48,6 @@ var verifyOnce = sync.OnceValue(func() error {
 	return err
 })
 
-// TestReleaseIsVerified checks what the other tests install.
 func TestReleaseIsVerified(t *testing.T) {
 	released(t)
 	require.NoError(t, verifyOnce())

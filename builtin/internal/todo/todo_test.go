@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// session is a host with its state in memory.
 type session struct {
 	tool.Services
 	values map[string][]byte

@@ -26,15 +26,13 @@ import (
 	"github.com/toolhost/toolhost/internal/store/seal"
 )
 
-// bench is a workspace with the tool, a clock and a server.
 type bench struct {
-	t      *testing.T
-	root   string
-	tool   tool.Tool
-	now    time.Time
-	server *httptest.Server
-	offer  func(*seal.Key) // makes the tool again, with a key
-	// requests are the headers that the server received.
+	t        *testing.T
+	root     string
+	tool     tool.Tool
+	now      time.Time
+	server   *httptest.Server
+	offer    func(*seal.Key) // makes the tool again, with a key
 	requests []http.Header
 }
 

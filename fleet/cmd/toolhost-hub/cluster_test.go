@@ -54,7 +54,6 @@ func TestLeaderOfHubsIsKilled(t *testing.T) {
 	s.askAgain(calls)
 }
 
-// killHub kills and restarts a hub.
 func (s *storm) killHub(name string) {
 	for _, h := range s.hubs {
 		if strings.HasSuffix(h.args[4], name) {

@@ -115,7 +115,6 @@ func (p *consolePage) follow() (now func() map[string]consoleCall) {
 	return func() map[string]consoleCall { return *latest.Load() }
 }
 
-// waits waits for a call in the inbox.
 func (p *consolePage) waits(now func() map[string]consoleCall, is func(consoleCall) bool) (found consoleCall) {
 	p.f.t.Helper()
 	p.f.waitFor(func() bool {

@@ -41,7 +41,6 @@ func strictly(t *testing.T, in *yaml.Decoder, out any) bool {
 	return true
 }
 
-// The example's fleet.hcl can be read.
 func TestExampleConfig(t *testing.T) {
 	data, err := os.ReadFile(exampleFile("fleet.hcl"))
 	require.NoError(t, err)

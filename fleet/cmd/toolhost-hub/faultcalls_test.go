@@ -150,7 +150,6 @@ func (c aCall) edits() bool { return c.kind == "edit" || c.kind == "patch" }
 
 func (c aCall) text() string { return filepath.Join(c.dir, "texts", fmt.Sprintf("n%d.txt", c.n)) }
 
-// answer is the outcome of an attempt.
 type answer struct {
 	text    string
 	outcome string
@@ -244,7 +243,6 @@ func (s *storm) try(random *rand.Rand, c aCall) *answer {
 	return nil
 }
 
-// message returns a call's request.
 func (c aCall) message(more map[string]any) []byte {
 	meta := map[string]any{"request_id": fmt.Sprint("r", c.n), "io.modelcontextprotocol/protocolVersion": "2026-07-28",
 		"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "test", "version": "1"},
@@ -346,7 +344,6 @@ func (s *storm) read(c aCall, data []byte, asked *map[string]any) *answer {
 
 var names = regexp.MustCompile(`"[^"]*"|[0-9a-z]*[0-9][0-9a-z.]*`)
 
-// refuse counts the errors of calls that did not run.
 func (s *storm) refuse(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -364,7 +361,6 @@ func (s *storm) readProgress(c aCall, event []byte) {
 	}
 }
 
-// effects counts the calls' effects, by mark.
 func (s *storm) effects() map[string]int {
 	times := make(map[string]int)
 	for _, pattern := range []string{"d*/effects.log", "d*/texts/*.txt"} {
@@ -388,7 +384,6 @@ func (s *storm) effects() map[string]int {
 	return times
 }
 
-// check compares the effects with the answers.
 func (s *storm) check() {
 	times := s.effects()
 	for name, n := range times {

@@ -24,7 +24,6 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/hub"
 )
 
-// callLimit is the limit of a call.
 const callLimit = 20 * time.Second
 
 // patience is how long a caller waits at most: in the short form, which runs
@@ -370,7 +369,6 @@ func (s *storm) act(act int, stop <-chan struct{}) {
 
 func (s *storm) someHub() *aHub { return s.hubs[s.random.IntN(len(s.hubs))] }
 
-// fillFor fills the disk of the last worker for a time.
 func (s *storm) fillFor(d time.Duration) {
 	s.filling.Wait()
 	free := fillDisk(s.workers[len(s.workers)-1], s.workerDir(len(s.workers)-1))
@@ -393,7 +391,6 @@ func (s *storm) idle() bool {
 	return true
 }
 
-// calm ends all faults.
 func (s *storm) calm() {
 	s.filling.Wait()
 	for _, h := range s.hubs {
@@ -402,7 +399,6 @@ func (s *storm) calm() {
 	}
 }
 
-// seeJump checks that a program's clock jumps.
 func (s *storm) seeJump() {
 	jumped := filepath.Join(s.home, "clock-gateway0")
 	setClock(s.t, jumped, 3600)

@@ -39,7 +39,6 @@ func linkedMessage(tool, letter string) string {
 		tool, letter)
 }
 
-// linkIn returns the link in an answer to tools/call.
 func linkIn(t *testing.T, answer string) *mcp.ResourceLink {
 	t.Helper()
 	var message struct {

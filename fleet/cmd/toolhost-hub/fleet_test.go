@@ -94,7 +94,6 @@ func (p *place) run(cmd *exec.Cmd) *process {
 	return r
 }
 
-// output runs a program to its end.
 func (p *place) output(args ...string) string {
 	p.t.Helper()
 	cmd := p.command(args...)
@@ -250,7 +249,6 @@ func noteMessage(text string) string {
 	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"note","arguments":{"text":"` + text + `"}}}`
 }
 
-// post sends a message to a session and returns the answer.
 func post(t *testing.T, url, session, message string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waits)

@@ -39,7 +39,6 @@ func newInside(t *testing.T, agent, config string, workers ...func(*worker.Optio
 	return newInsideOf(t, agent, config, func(*gateway.Options) {}, workers...)
 }
 
-// newInsideOf is newInside with another gateway.
 func newInsideOf(t *testing.T, agent, config string, change func(*gateway.Options),
 	workers ...func(*worker.Options)) *inside {
 	t.Helper()

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// limited is a fleet.hcl with limits for tenant a.
 const limited = `
 workspace "scratch" {
   empty  = true

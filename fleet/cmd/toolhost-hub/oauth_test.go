@@ -135,7 +135,6 @@ func TestOAuthConfig(t *testing.T) {
 	}
 }
 
-// A gateway without an authorization server names none.
 func TestNoMetadata(t *testing.T) {
 	f := newInside(t, notes, "")
 	status, text := f.get("/.well-known/oauth-protected-resource/mcp")

@@ -40,7 +40,6 @@ policy {
 
 const longBytes = 1300000
 
-// twoTenants is a fleet.hcl with two tenants.
 const twoTenants = `
 workspace "scratch" {
   empty  = true
@@ -96,7 +95,6 @@ func (f *inside) end(token, session string) {
 	require.NoError(f.t, answer.Body.Close())
 }
 
-// began counts the calls that ran in all workspaces.
 func (f *inside) began() (n int) { return f.lines("began") }
 
 // lines counts the lines of a file in all workspaces.

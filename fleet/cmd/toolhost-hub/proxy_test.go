@@ -67,7 +67,6 @@ func (p *proxy) copy(to, from net.Conn) {
 	}
 }
 
-// cut ends all connections.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +76,6 @@ func (p *proxy) cut() {
 	p.conns = nil
 }
 
-// slow delays all traffic for a time.
 func (p *proxy) slow(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -40,7 +40,6 @@ type taskState struct {
 	Status string `json:"status"`
 }
 
-// taskIn returns the task in an answer.
 func taskIn(t *testing.T, answer string) *taskState {
 	t.Helper()
 	var message struct{ Result taskState }
@@ -62,7 +61,6 @@ func askTask(t *testing.T, url, id string) *taskState {
 	return taskIn(t, stateless(t, url, "tasks/get", id, fmt.Sprintf(`{"taskId":%q`, id)))
 }
 
-// session returns the only session.
 func (f *inside) session() string {
 	f.t.Helper()
 	all, err := f.gateway.Sessions(f.t.Context())

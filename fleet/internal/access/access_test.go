@@ -266,7 +266,6 @@ func TestChallenge(t *testing.T) {
 	assert.Equal(t, []string{"mcp", "x:y"}, m.ScopesSupported)
 }
 
-// A claim is a text, or a list with it.
 func TestClaims(t *testing.T) {
 	c := Claims{"sub": "a b", "scope": "a b", "groups": []any{"x", 1.0}, "n": 1.0, "yes": true}
 	for name, has := range map[string]bool{"sub=a b": true, "sub=a": false, "scope=a": true, "scope=a b": true,

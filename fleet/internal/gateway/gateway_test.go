@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// waits limits a test's waits.
 const waits = time.Minute
 
 // bench is a gateway whose only worker is the test.
@@ -71,7 +70,6 @@ func (b *bench) beat() {
 	require.Eventually(b.t, func() bool { return len(b.Workers()) == 1 }, waits, time.Millisecond)
 }
 
-// beats keeps the worker alive until the test ends.
 func (b *bench) beats() {
 	go func() {
 		for b.t.Context().Err() == nil {
@@ -182,7 +180,6 @@ func TestAttemptIsMadeAgain(t *testing.T) {
 	assert.Contains(t, wait(t, answer).Body.String(), `"result":{}`)
 }
 
-// client signals when it has received something.
 type client struct {
 	*httptest.ResponseRecorder
 	flushed chan bool

@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// connect connects to a hub in the process with a key.
 func connect(t *testing.T, o Options, server nats.InProcessConnProvider, name, role string) *nats.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -23,7 +23,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// waits limits a test's waits.
 const waits = time.Minute
 
 // bench is a worker with one open session, whose requests answer takes, and a hub. The

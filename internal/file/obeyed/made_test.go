@@ -25,7 +25,6 @@ const cloned = `[core]
 	merge = refs/heads/main
 `
 
-// tree returns a tree /w with the files of the map.
 func tree(files map[string]string) Trees {
 	exists := func(path string) bool {
 		for name := range files {

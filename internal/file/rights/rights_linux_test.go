@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// entry is an entry of an access control list.
 type entry struct {
 	tag, perm uint16
 	id        uint32
@@ -23,7 +22,6 @@ type entry struct {
 
 const noID = 0xffffffff
 
-// aclOf returns a list in the system's form.
 func aclOf(entries ...entry) []byte {
 	list := binary.LittleEndian.AppendUint32(nil, 2)
 	for _, e := range entries {

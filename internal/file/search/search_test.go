@@ -42,7 +42,6 @@ func grep(t *testing.T, s *search.Searcher, q search.Query) *search.Matches {
 	return m
 }
 
-// places returns the matches as path:line.
 func places(m *search.Matches) []string {
 	found := []string{}
 	for _, l := range m.Lines {

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// realDiff runs diff on two texts and returns its output.
 func realDiff(t *testing.T, old, new string, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()

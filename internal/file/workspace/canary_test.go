@@ -61,7 +61,6 @@ func (a *arena) snapshot(t testing.TB) string {
 	return b.String()
 }
 
-// intact reports whether nothing outside has changed.
 func (a *arena) intact(t testing.TB) bool { return a.snapshot(t) == a.before }
 
 func (a *arena) open(t testing.TB, opts workspace.Options) *workspace.Workspace {

@@ -31,7 +31,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child returns another process of this test binary.
 func child(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childEnv+"="+name)
@@ -59,7 +58,6 @@ func block(fill byte) []byte {
 	return data
 }
 
-// isBlock reports whether data is one whole block.
 func isBlock(data []byte) bool {
 	return len(data) == 1<<20 && bytes.Equal(data, block(data[len(data)/2]))
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// number reads a positive number from the environment.
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	s := os.Getenv(name)

@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// seenSync is the directory's content when a file was synced.
 type seenSync struct {
 	synced string
 	names  map[string]string // content by name

@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// open opens a workspace in dir and closes it with the test.
 func open(t testing.TB, dir string, opts workspace.Options) *workspace.Workspace {
 	t.Helper()
 	w, err := workspace.Open(dir, opts)
@@ -57,7 +56,6 @@ func requireCode(t testing.TB, code tool.Code, err error) {
 	require.NotEmpty(t, e.Suggestion, e.Message)
 }
 
-// requireNoTemp requires that there are no temporary files below dir.
 func requireNoTemp(t testing.TB, dir string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -1,4 +1,3 @@
 package testproc
 
-// Describe calls describe.
 func Describe(pid int) string { return describe(Process{pid, commandLine(pid)}) }

@@ -65,7 +65,6 @@ func TestOpenFiles(t *testing.T) {
 	assert.Equal(t, before+1, testproc.OpenFiles(t))
 }
 
-// failing records whether a test failed.
 type failing struct {
 	testing.TB
 	said     string

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ending records how a test ended.
 type ending struct {
 	testing.TB
 	said string

@@ -140,7 +140,6 @@ func open(t testing.TB, tl tool.Tool, result *tool.Result) *envelope {
 	return e
 }
 
-// checkReturns checks the envelope against the tool's schema.
 func checkReturns(t testing.TB, tl tool.Tool, result *tool.Result) {
 	t.Helper()
 	compiled, err := schema.Compile(tl.Definition().Returns)
@@ -178,7 +177,6 @@ func (f *fixture) read(t testing.TB, name string) string {
 	return testfile.Read(t, filepath.Join(f.root, name))
 }
 
-// outside creates a directory with a file beside the workspace.
 func (f *fixture) outside(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

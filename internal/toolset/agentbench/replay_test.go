@@ -136,7 +136,6 @@ func requireGitTree(t *testing.T, f *fixture, archive string) {
 	}
 }
 
-// program runs the real patch -p1.
 func program(t testing.TB, dir, diff string) (string, bool) {
 	cmd := exec.Command(testneed.Program(t, "patch"), "-p1", "-f", "--no-backup-if-mismatch", "-r", "-")
 	cmd.Dir = dir

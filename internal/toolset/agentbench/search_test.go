@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
 
-// found returns the matches as "file:line:content".
 func found(data map[string]any) []string {
 	out := []string{}
 	for _, m := range data["matches"].([]any) {

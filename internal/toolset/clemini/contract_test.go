@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parameter is a row of a parameter table of the contract.
 type parameter struct {
 	name, kind string
 	required   bool
@@ -100,7 +99,6 @@ func facts() []string {
 	return all
 }
 
-// provingCase tests one or more facts of the contract.
 type provingCase struct {
 	proves string // separated by semicolons
 	run    func(t *testing.T)
@@ -127,7 +125,6 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestDefinitions compares the definitions with the contract's tables.
 func TestDefinitions(t *testing.T) {
 	b := newBench(t)
 	require.Len(t, b.tools, len(contract()))

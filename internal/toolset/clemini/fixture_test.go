@@ -156,7 +156,6 @@ func (b *bench) ok(name string, params args) map[string]any {
 	return object
 }
 
-// gives checks the whole object of a success.
 func (b *bench) gives(want, name string, params args) {
 	b.t.Helper()
 	assert.JSONEq(b.t, want, string(tool.MustMarshal(b.ok(name, params))))

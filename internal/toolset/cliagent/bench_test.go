@@ -21,7 +21,6 @@ import (
 
 type args = map[string]any
 
-// got is the contract's result object.
 type got struct {
 	Success         bool
 	Output          string

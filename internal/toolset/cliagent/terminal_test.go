@@ -222,7 +222,6 @@ func TestRunInTerminal(t *testing.T) {
 	})
 }
 
-// brokenState is a host whose store fails.
 type brokenState struct{ *plugintest.Host }
 
 func (brokenState) State(tool.Scope) tool.State { return failingStore{} }

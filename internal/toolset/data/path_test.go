@@ -274,7 +274,6 @@ func compact(t *testing.T, text string) string {
 	return out
 }
 
-// refused returns invalid queries.
 func refused() []string {
 	return []string{
 		``, ` $`, `$ `, `best`, `.best`, `$.`, `$..`, `$best`, `$.1`, `$. best`, `$.'best'`, `$[]`, `$[best]`,

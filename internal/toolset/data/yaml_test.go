@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/data"
 )
 
-// toJSON reads YAML and returns each document as JSON.
 func toJSON(t *testing.T, text string) []string {
 	t.Helper()
 	docs, err := data.ReadYAML([]byte(text))

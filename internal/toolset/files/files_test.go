@@ -167,7 +167,6 @@ func TestListFiles(t *testing.T) {
 	f.fails(t, tool.PathOutsideWorkspace, "..", "list_files", `{"path":".."}`)
 }
 
-// sorted sorts the entries of a JSON array.
 func sorted(t *testing.T, array string) string {
 	t.Helper()
 	var names []string

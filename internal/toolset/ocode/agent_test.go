@@ -31,7 +31,6 @@ func team(t *testing.T) *bench {
 	return b
 }
 
-// ended waits until an agent's task has ended.
 func (b *bench) ended(id string) given {
 	b.t.Helper()
 	var g given

@@ -33,7 +33,6 @@ type given struct {
 	files []string
 }
 
-// bench calls the tools on its own workspace.
 type bench struct {
 	t     testing.TB
 	outer string // holds the workspace and files outside of it

@@ -37,7 +37,6 @@ func may(name, kind, byDefault string, enum ...string) parameter {
 	return parameter{name, kind, false, byDefault, enum}
 }
 
-// contracts returns the contract's tools, in order.
 func contracts() []contract {
 	return []contract{
 		{"file_read", "file_operations", []tool.Permission{"file_read"}, []parameter{

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-const thinkTokens = 4000 // tokens
+const thinkTokens = 4000
 
 type thinkParams struct {
 	Task     string `json:"task"`

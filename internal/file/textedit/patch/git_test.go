@@ -30,7 +30,6 @@ func modeOf(mode string) fs.FileMode {
 	return 0o644
 }
 
-// after returns the tree after the changes.
 func after(t testing.TB, tree map[string]edithistory.File, changes []patch.FileChange) map[string]edithistory.File {
 	t.Helper()
 	out := maps.Clone(tree)

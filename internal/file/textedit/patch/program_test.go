@@ -47,7 +47,6 @@ func program(t testing.TB, files map[string]string, diff string) (map[string]str
 	return out, said.String(), err == nil
 }
 
-// ours does the same with this package.
 func ours(files map[string]string, diff string) (map[string]string, error) {
 	out, _, err := oursPlaced(files, diff)
 	return out, err
