@@ -1,8 +1,8 @@
-// Package toolhost gives a program the tools of a project, as its agent.hcl
-// declares them, with everything that the program toolhost has: plugins, other
-// MCP servers, policy, approval, the sandbox, the record. The rules are the
-// same: an agent.hcl that its user has not approved only restricts, and a call
-// that needs approval waits for it.
+// Package toolhost gives a program a project's tools, as its agent.hcl declares
+// them, with everything that the program toolhost has: plugins, other MCP
+// servers, policy, approval, the sandbox, the record. The rules are the same:
+// an agent.hcl that its user has not approved only restricts, and a call that
+// needs approval waits for it.
 //
 // Package host offers a program's own tools without an agent.hcl.
 package toolhost
@@ -29,8 +29,8 @@ import (
 
 // Main must be called first in main. Toolhost re-executes the program, as separate processes, for the toolsets
 // cliagent, agentbench, clemini and ocode. In such a process Main does that work and does not return; in any
-// other it does nothing. In a program that does not call it, those toolsets fail with an error that says so, and
-// everything else works. Tests call it in TestMain.
+// other it does nothing. In a program that does not call it, those toolsets fail with an error that says so; the
+// others work. Tests call it in TestMain.
 func Main() {
 	if code, ok := project.Reexec(os.Args[1:]); ok {
 		os.Exit(code)

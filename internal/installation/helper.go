@@ -96,7 +96,7 @@ func describe(i buildinfo.Info) string {
 
 // Fits reports whether a helper belongs to a toolhost. A released toolhost accepts only that of its
 // version, and of its commit if both are known. A development build accepts every development build,
-// as people build one program after the other, and a released helper of the same commit, or any if
+// since programs are built one after the other, and a released helper of the same commit, or any if
 // its own commit is unknown. A development build of the same commit without changes always fits: the
 // module of toolhost-hub has no version of its own.
 func Fits(own, helper buildinfo.Info) bool {
@@ -149,8 +149,8 @@ func (b *buildsOfFiles) of(path, name string) (buildinfo.Info, error) {
 }
 
 // buildOf reads a helper's build from its file. Only a toolhost whose version was
-// set at build time runs the helper instead, which takes longer: the file does
-// not show such a version.
+// set at build time runs the slower helper instead: the file does not show such a
+// version.
 func buildOf(path, name string) (buildinfo.Info, error) {
 	build, is, err := buildinfo.ReadFile(path)
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// prelude defines the marked commands: m1 to m4 in the shell itself, p1 and p2
-// as programs for what starts another program. Each writes to descriptor 9 in
-// which line it ran and its arguments. A line that loops ends after 40 calls.
+// prelude defines the marked commands: m1 to m4 in the shell, p1 and p2 as
+// programs for commands that start others. Each writes to descriptor 9 in which
+// line it ran and its arguments. A line that loops ends after 40 calls.
 const prelude = say + `
 m1() { _say_ m1 "$@"; }
 m2() { _say_ m2 "$@"; }

@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// builtinUnderstood reports whether a shell builtin does no more than its words say. It is true for other programs.
-// A bash builtin that is not listed here is not understood.
+// builtinUnderstood reports whether a shell builtin does no more than its words say. It is true for other programs,
+// and false for unlisted bash builtins.
 func builtinUnderstood(words []word) bool {
 	name, args := words[0].text, words[1:]
 	switch name {

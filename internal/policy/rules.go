@@ -66,7 +66,7 @@ type Rule struct {
 	Risk       tool.Risk       `json:"risk,omitempty"`
 	Permission tool.Permission `json:"permission,omitempty"`
 	Action     Action          `json:"action"`
-	// Limits are limits within which the changes of a reviewed call need no approval. Only for Review.
+	// Limits bound the changes of a reviewed call that need no approval. Only for Review.
 	Limits Limits `json:"limits,omitzero"`
 	// Expires ends the rule. The zero time means never.
 	Expires time.Time `json:"expires,omitzero"`
@@ -78,7 +78,7 @@ type Rule struct {
 	Remembered bool `json:"-"`
 }
 
-// Limits are limits of a call's changes; see host.Bounds.
+// Limits bound a call's changes; see host.Bounds.
 type Limits struct {
 	Files   int      `json:"files,omitempty"`
 	Bytes   int64    `json:"bytes,omitempty"`

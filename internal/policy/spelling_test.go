@@ -93,8 +93,8 @@ func TestOtherSpellingsAreNotAllowed(t *testing.T) {
 	}
 }
 
-// No rule allows what the reader does not understand: a line that any rule for
-// a plain command allows has only commands, each of words that the line shows.
+// No rule allows what the reader does not understand: an allowed line has only
+// commands, each of words that the line shows.
 func FuzzUnderstood(f *testing.F) {
 	for _, line := range hidden {
 		f.Add(line)

@@ -71,8 +71,7 @@ type bar struct {
 	baseRuns   int
 }
 
-// gate measures the bars and compares them with the ratios in a file, or writes them. They may be
-// above percent higher.
+// gate measures the bars and compares them with the ratios in a file, or writes them. above is the allowed excess in percent.
 func gate(binary, file string, above float64, write bool, words string) error {
 	kept, err := readRatios(file)
 	if err != nil {

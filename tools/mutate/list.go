@@ -28,8 +28,8 @@ type mutation struct {
 //	-- what stands in the file, exactly once
 //	++ what stands there instead
 //
-// with as many lines of the last two as it takes. apart is for what runs in a
-// process that does not have the environment of the test: a shipped plugin.
+// with as many lines of the last two as needed. apart is for code in a process
+// without the test's environment: a shipped plugin.
 func parse(text string) ([]mutation, error) {
 	var all []mutation
 	for number, line := range strings.Split(text, "\n") {

@@ -19,7 +19,7 @@ import (
 var unit []byte
 
 // apparmor is a profile that allows toolhost's user namespaces where a system
-// restricts them; scripts of packages load it and take it away.
+// restricts them; packages' scripts load and remove it.
 //
 //go:embed templates/apparmor
 var apparmor []byte

@@ -14,7 +14,7 @@ import (
 )
 
 // rebuild makes a release again, with its own commit's release program, and compares all bytes.
-// The signature is checked, not made: an equal SHA256SUMS is the signed one.
+// The signature is only checked: an equal SHA256SUMS is the signed one.
 func rebuild(ctx context.Context, dir, key string, progress io.Writer) error {
 	published, err := open(dir, key)
 	if err != nil {

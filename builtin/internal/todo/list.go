@@ -108,8 +108,8 @@ func refused(format string, args ...any) *tool.Error {
 		Suggest("Correct that todo and write the whole list again. The old list is unchanged.")
 }
 
-// identify gives todos without an id one of the form task-N, by position or the next free
-// number, and refuses duplicate ids.
+// identify gives todos without an id the form task-N, by position or the next free
+// number, and refuses duplicates.
 func identify(todos []Todo) error {
 	taken := make(map[ID]int, len(todos))
 	for i, t := range todos {

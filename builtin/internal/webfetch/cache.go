@@ -83,8 +83,8 @@ type cache struct {
 // purpose binds an entry to its workspace.
 func (c *cache) purpose() string { return "web_fetch " + c.ws.Root() }
 
-// load returns the stored entry, nil if there is no usable one. An unreadable cache is not a
-// failure: the document is fetched again.
+// load returns the stored entry, nil if unusable. An unreadable cache is not an error: the
+// document is fetched again.
 func (c *cache) load() *entry {
 	data, _, err := c.ws.ReadFile(c.stem+metaExt, maxMeta)
 	if err != nil {

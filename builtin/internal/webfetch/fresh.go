@@ -31,8 +31,7 @@ func (e *entry) renew(r *netguard.Response, now time.Time) {
 	e.FetchedAt, e.FreshUntil = now.UTC(), freshUntil(r, now)
 }
 
-// condition makes the request conditional on a change of the stored document. It reports whether the
-// document has a validator.
+// condition makes the request conditional, and reports whether the stored document has a validator.
 func (e *entry) condition(header http.Header) bool {
 	if e == nil || e.ETag == "" && e.LastModified == "" {
 		return false
@@ -46,7 +45,7 @@ func (e *entry) condition(header http.Header) bool {
 	return true
 }
 
-// freshUntil returns until when the response may be reused: not at all if it does not say, or
+// freshUntil returns how long the response may be reused: not at all if it does not say, or
 // after a temporary redirect.
 func freshUntil(r *netguard.Response, now time.Time) time.Time {
 	now = now.UTC()

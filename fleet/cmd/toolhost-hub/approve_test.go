@@ -73,8 +73,8 @@ func waitingCall(t *testing.T, s *mcp.ClientSession, word string) string {
 	return id[1]
 }
 
-// An operator sees the waiting calls of all workers, and what each would do; an
-// approved call runs once, only in its session, and the record names the operator.
+// An operator sees all workers' waiting calls, and what each would do; an approved
+// call runs once, only in its session, and the record names the operator.
 func TestApproveFromAnywhere(t *testing.T) {
 	f := newInside(t, asks, "", plain, plain)
 	one := session(t, f.url+"?session=one")
@@ -219,9 +219,9 @@ func TestWhoMayApprove(t *testing.T) {
 	assert.False(t, callTool(t, s, "note", note("one"), nil).IsError)
 }
 
-// A decision counts if an operator whom the hub knows has signed it, for this run of
-// this worker, and once: other operators' signatures are useless to anyone who can
-// make the hub send something for an operator.
+// A decision counts once, for this run of this worker, if an operator whom the hub
+// knows has signed it: whoever can make the hub send something cannot use others'
+// signatures.
 func TestForgedDecisions(t *testing.T) {
 	f := newInside(t, asks, `
 workspace "here" {
@@ -311,8 +311,8 @@ workspace "here" {
 	assert.False(t, result.IsError, text(result))
 }
 
-// An operator's program refuses a look that does not match its digest: a decision
-// on it would be on something else, which does not wait.
+// An operator's program refuses a look that does not match its digest: the
+// decision would be on something else.
 func TestForgedLook(t *testing.T) {
 	f := newInside(t, asks, "")
 	w := fleet.NewWorker(hub.RoleWorker, "one")

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A worker checks its sessions' files for changes: a client that listens is
-// notified, another sees the change at its next request.
+// A worker checks its sessions' files: a listening client is notified, another
+// sees the change at its next request.
 func TestChangedFiles(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	quiet := openSession(t, f.url)

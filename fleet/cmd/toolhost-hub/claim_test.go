@@ -36,8 +36,8 @@ func (d *deaf) Read(p []byte) (int, error) {
 	}
 }
 
-// If the hub's answer to a claim is lost, nothing ran, and the same call runs when
-// repeated: it is not reported as lost.
+// If the hub's answer to a claim is lost, nothing ran: the repeated call runs, and
+// is not reported as lost.
 func TestAnswerToClaimIsLost(t *testing.T) {
 	var claimed atomic.Int32
 	f := newInside(t, notes, "", func(o *worker.Options) {

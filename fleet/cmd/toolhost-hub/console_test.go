@@ -218,7 +218,7 @@ func TestConsoleFromAnywhere(t *testing.T) {
 }
 
 // A lying worker controls only what is shown of its own calls, escaped; it cannot
-// have another worker's call decided. A gateway has no part in it.
+// have another worker's call decided.
 func TestConsoleAndLiars(t *testing.T) {
 	f := newInside(t, asks, "", plain)
 	keys, err := hub.OpenKeys(filepath.Join(f.options.Store, "keys"))

@@ -117,7 +117,7 @@ func fillDisk(p *process, dir string) (stop func()) {
 }
 
 // A worker with a full disk reports each call's fate, runs none twice, takes no
-// further session, and goes on when there is room again.
+// further session, and recovers.
 func TestFullDisk(t *testing.T) {
 	if err := mayMount(t); err != nil {
 		testneed.Skip(t, fmt.Sprint("a test may not mount here: ", err))

@@ -193,8 +193,7 @@ type manifest struct {
 }
 
 // The manifests are consistent: selectors, ports, volumes, and what the programs
-// know. Each field must be one that the example is known to use; a cluster does not
-// check them.
+// know. Unknown fields fail; a cluster does not check them.
 func TestExampleKubernetes(t *testing.T) {
 	in, err := os.Open(exampleFile("fleet.yaml"))
 	require.NoError(t, err)

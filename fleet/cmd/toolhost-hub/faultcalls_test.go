@@ -158,8 +158,7 @@ type answer struct {
 
 func (s *storm) randomOf(n int) *rand.Rand { return rand.New(rand.NewPCG(s.shape.seed, uint64(n))) }
 
-// call makes a call, and again with the same name until it has an answer. Some
-// answered ones are repeated.
+// call makes a call, again with the same name until it has an answer, and sometimes once more.
 func (s *storm) call(random *rand.Rand, n int) {
 	for s.attempts(random, n, 1000) && random.IntN(4) == 0 && !s.t.Failed() {
 		s.answered.Add(1)

@@ -39,11 +39,10 @@ func patience() time.Duration {
 const shortStorm = 15
 
 // Calls under kill -9 and SIGSTOP of every role, and under cut and slow
-// connections: each effect happens once at most, each given result is given again,
-// what was lost is reported, no caller waits longer than the limit and 5 s (more
-// in the short form), and no caller sees another's data. The short form ends after
-// 15 s; make faults is the long one, with three hubs, a disk that fills up, and
-// clocks that jump.
+// connections: each effect happens at most once, each given result is given again,
+// losses are reported, no caller waits longer than the limit and 5 s (more in the
+// short form) or sees another's data. The short form ends after 15 s; make faults
+// is the long one, with three hubs, a disk that fills up, and clocks that jump.
 func TestFaults(t *testing.T) {
 	calls := number("TOOLHOST_TEST_CALLS", 2000)
 	seed := uint64(number("TOOLHOST_TEST_SEED", int(time.Now().UnixNano()&0xffffff)))

@@ -57,7 +57,7 @@ tool "chatty" {
 `
 
 // A gateway killed during two calls that print frees their slots before they end,
-// and another gateway takes over a stream at once.
+// and another takes over a stream at once.
 func TestKilledGatewayProgram(t *testing.T) {
 	f := &theFleet{place: newPlace(t)}
 	f.write("agent.hcl", chatty+notes)

@@ -127,8 +127,8 @@ func TestLongResults(t *testing.T) {
 	}
 }
 
-// A lying worker reaches, through gateways, only its own calls and nothing of other
-// workers' sessions; and no answer goes where it may not hear it.
+// Through gateways a lying worker reaches only its own calls and nothing of other
+// workers' sessions; no answer goes where it may not hear it.
 func TestLiarAndTheStore(t *testing.T) {
 	f, session, store := newLong(t, plain)
 	_, _, text := send(t, f.url, tokenA, session, longMessage("one", "q"))

@@ -100,8 +100,8 @@ func TestStoredResult(t *testing.T) {
 	assert.Equal(t, "one\nthree", strings.TrimSpace(text(callTool(t, s, "note", note("three"), named("b")))))
 }
 
-// A call whose worker is killed while it runs is lost, is reported as lost each
-// time, and does not run again. The session goes on with its last pack.
+// A call whose worker is killed while it runs is reported as lost each time,
+// and does not run again. The session goes on with its last pack.
 func TestLostCall(t *testing.T) {
 	for _, how := range []struct {
 		name string

@@ -103,9 +103,9 @@ func (b *balancer) chosen(*testing.T) (url func() (string, func())) {
 	}
 }
 
-// proxied makes clients send to a proxy that does. Go's server closes the body of a
-// request when the answer starts, and a proxy that then reads it once more, to see
-// its end, breaks off the answer (golang/go#40747): not with EnableFullDuplex.
+// proxied makes clients send to a proxy that does. Go's server closes a request's
+// body when the answer starts; a proxy that then reads it once more, to see its
+// end, breaks off the answer (golang/go#40747), except with EnableFullDuplex.
 func (b *balancer) proxied(t *testing.T) (url func() (string, func())) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,9 +125,9 @@ func (b *balancer) proxied(t *testing.T) (url func() (string, func())) {
 	return func() (string, func()) { return server.URL, func() {} }
 }
 
-// Workers and gateways are replaced one by one, as an update of a Deployment does,
-// while clients call: no call fails, none runs twice, and no change is lost.
-// Clients reach the gateways directly, or through a proxy.
+// Workers and gateways are replaced one by one, as by an update of a Deployment,
+// while clients call: no call fails or runs twice, and no change is lost. Clients
+// reach the gateways directly, or through a proxy.
 func TestRollingUpdate(t *testing.T) {
 	testneed.LongOnly(t, "it starts a dozen programs")
 	for name, through := range map[string]func(*balancer, *testing.T) func() (string, func()){

@@ -13,7 +13,7 @@ import (
 )
 
 // A worker takes no more sessions than its open files allow: further ones are
-// refused for lack of room, and the others go on.
+// refused, and the others go on.
 func TestFilesOfAWorker(t *testing.T) {
 	f := newFleet(t, 0)
 	cmd := f.command("worker", "--hub", f.hubURL, "--key", f.key("worker"), "--dir", filepath.Join(f.home, "worker"))

@@ -135,8 +135,7 @@ func TestNATSOfOnesOwn(t *testing.T) {
 	assert.Equal(t, "one", strings.TrimSpace(text(callTool(t, s, "note", note("one"), nil))))
 }
 
-// A request larger than a hub's message comes in parts; one larger than any request
-// is refused, and the fleet goes on.
+// A request larger than a hub's message comes in parts; one larger than any request is refused.
 func TestOversized(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	name := openSession(t, f.url)
@@ -192,9 +191,9 @@ func (f *inside) liar() (*hub.Keys, *nats.Conn) {
 // refusedWithin is how long a test waits for what must not come.
 const refusedWithin = 2 * time.Second
 
-// A result that a liar stores for a call in advance is not used: neither under
-// its own name, nor under that of the session's worker. One that claims to be
-// thousands of workers counts as a few.
+// A result that a liar stores in advance is not used, neither under its own
+// name nor the session's worker's. A liar that claims to be thousands of
+// workers counts as a few.
 func TestForgedAndFlooding(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	_, liar := f.liar()

@@ -203,8 +203,8 @@ func (f *inside) release(name string) {
 	}
 }
 
-// A workspace from a git repository is a checkout of that commit, named by the
-// operator or, if the tenant may, by the session.
+// A git workspace is a checkout of that commit, named by the operator or, if
+// the tenant may, by the session.
 func TestGitWorkspace(t *testing.T) {
 	testneed.Program(t, "git")
 	f := withTenants(t)

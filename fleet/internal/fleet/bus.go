@@ -140,8 +140,7 @@ func makeValues(ctx context.Context, js jetstream.JetStream, name string, kept t
 const duplicatesKnown = 2 * time.Minute
 
 // makeLed makes the stream of a bucket with several replicas. Unlike the client library's, only its
-// leader answers reads: others may not know the last write, and miss a session that was just
-// opened.
+// leader answers reads: others may not know the last write, and miss a new session.
 func makeLed(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) error {
 	config.MaxBytes, config.MaxMsgs, config.MaxConsumers = -1, -1, -1
 	config.Discard, config.AllowRollup = jetstream.DiscardNew, true

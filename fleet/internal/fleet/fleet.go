@@ -47,7 +47,7 @@ const (
 const WorkspaceMeta = "toolhost/workspace"
 
 // OutcomeMeta is the key in a result's _meta of "lost" for a call that may have run without a known
-// result, and "stored" for a result kept from the first call.
+// result, and "stored" for a result of an earlier attempt.
 const OutcomeMeta = "toolhost/outcome"
 
 // Times of the fleet. A worker or gateway that is silent for Lease counts as lost.

@@ -15,8 +15,8 @@ import (
 )
 
 // The hub's authority is a key that signs for operators. A worker's key file names it, in a line
-// below the seed, and so does an operator's, with the authority's signature. An operator signs what
-// it asks of a worker, so that sending through the hub's store is not enough to impersonate one.
+// below the seed, and so does an operator's, with the authority's signature. An operator signs its
+// requests to workers, so that sending through the hub's store is not enough to impersonate one.
 
 // authorityLine starts the line: "hub: AUTHORITY SIGNATURE".
 const authorityLine = "hub: "

@@ -36,7 +36,7 @@ func signer(t *testing.T, keys *hub.Keys, name string) *fleet.Signer {
 }
 
 // A message counts only if an operator known to the hub's authority has signed it,
-// in its own name and for this run of a worker.
+// in its own name, for this run of a worker.
 func TestSignedDecisions(t *testing.T) {
 	dir, keys := store(t)
 	authority, err := fleet.ReadAuthority(keys.SeedFile(hub.RoleWorker, hub.RoleWorker))
@@ -100,8 +100,8 @@ func TestSignedDecisions(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Key files name the authority: older ones too, once the hub's keys are read in a
-// writable store. With an older copy, the error says to copy it again.
+// Key files name the authority, older ones too once the hub's keys are read in a
+// writable store. For an older copy, the error says to copy it again.
 func TestKeysNameTheAuthority(t *testing.T) {
 	dir, keys := store(t)
 	file := keys.SeedFile("eve", hub.RoleOperator)

@@ -175,7 +175,7 @@ func (g *Gateway) ofKey(name fleet.Worker) (n int) {
 func (g *Gateway) tickSubject() string { return "tick." + g.name }
 
 // watch announces the gateway, and finds lost workers. It counts its ticks, and those that the hub
-// has returned: if gateway or hub stood still, no worker counts as lost.
+// returned: if gateway or hub stood still, no worker counts as lost.
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(fleet.Heartbeat)
 	defer ticker.Stop()
@@ -381,7 +381,7 @@ func getEntry(ctx context.Context, bucket jetstream.KeyValue, key string) (entry
 	return entry, err
 }
 
-// putEntry replaces the entry of a revision, 0 for none, until there is an answer. If only the
+// putEntry replaces the entry of a revision, 0 for none, until there is an answer. If the
 // first answer was lost, the second attempt conflicts with the first.
 func putEntry(ctx context.Context, bucket jetstream.KeyValue, key string, data []byte, revision uint64) (is uint64,
 	err error) {

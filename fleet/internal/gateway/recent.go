@@ -7,8 +7,8 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// Limits of remembered sessions, each at most doubled. Records are kept less than a lease, the
-// silence after which another gateway takes a worker for lost.
+// Limits of remembered sessions, each at most doubled. Records are kept less than a lease,
+// after which another gateway may take a worker for lost.
 const (
 	recentFor  = fleet.Lease / 4
 	mostRecent = 10000

@@ -341,7 +341,7 @@ func (g *Gateway) earlier(ctx context.Context, q *request, r *fleet.Record) (don
 const settleWithin = 4 * time.Second
 
 // resolve decides on a request whose worker was lost or too slow. A call that the worker had claimed may have
-// run: that is the answer. Any other is prevented from running there, and can be made elsewhere.
+// run: that is the answer. Any other is voided there, and can be made elsewhere.
 func (g *Gateway) resolve(ctx context.Context, q *request, worker fleet.Worker, env *fleet.Envelope) (bool, error) {
 	if q.call == "" {
 		return false, nil

@@ -200,8 +200,8 @@ func (p *parts) give(ctx context.Context, packs jetstream.ObjectStore, name stri
 	}
 }
 
-// openPack opens a pack, readable while the context lives. Get's context also limits reading: it
-// has no deadline, and ends if the opening is not answered.
+// openPack opens a pack, readable while the context lives. Get's context also limits reading, so
+// it has no deadline, and ends if the opening is not answered.
 func openPack(ctx context.Context, packs jetstream.ObjectStore, name string) (pack jetstream.ObjectResult, err error) {
 	return pack, fleet.Retry(ctx, func(step context.Context) error {
 		reading, end := context.WithCancel(ctx)
@@ -249,7 +249,7 @@ func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *flee
 	return err
 }
 
-// Read reads a part from the worker into to, which must have room for the whole. At the end it
+// Read reads a part from the worker into to, which must have room for it all. At the end it
 // fails if the bytes do not match the pack's name.
 func (p *parts) Read(to []byte) (int, error) {
 	if p.left == 0 {
@@ -336,7 +336,7 @@ func (g *Gateway) sweeps() {
 	}
 }
 
-// Sweep removes old packs that no record names: of a worker that was lost before it named one, or that lies.
+// Sweep removes old packs that no record names: of a worker that lies, or was lost before it named one.
 func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
 	for _, tenant := range g.options.Config.Tenants {
 		packs, err := g.store.Packs(ctx, tenant.Name)

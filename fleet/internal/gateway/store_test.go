@@ -56,7 +56,7 @@ func packDigest(data []byte) string {
 }
 
 // A pack is stored if it matches its name and the tenant has room, and given while the
-// session's record names it. Unnamed packs are swept.
+// session's record names it. Others are swept.
 func TestPacks(t *testing.T) {
 	b := newBench(t)
 	b.options.Config.Tenants[0].Packs = 1

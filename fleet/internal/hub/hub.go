@@ -151,7 +151,7 @@ const (
 // Roles returns all roles.
 func Roles() []string { return []string{RoleGateway, RoleWorker, RoleOperator} }
 
-// OpenKeys reads the keys of a directory, and creates one for each role without one, for an
+// OpenKeys reads the keys of a directory, and creates one for each role without one; for an
 // operator, which is optional, only together with the first keys.
 func OpenKeys(dir string) (*Keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -320,16 +320,15 @@ func operatorMay(key string) *server.Permissions {
 	}
 }
 
-// gatewayMay returns all rights but deciding: a gateway cannot speak for an operator or to
-// one, or receive messages to operators and workers.
+// gatewayMay returns all rights but deciding: a gateway cannot speak for operators or to
+// them, or hear what goes to operators and workers.
 func gatewayMay() *server.Permissions {
 	apart := &server.SubjectPermission{Deny: []string{"decide.>", "decided.>"}}
 	return &server.Permissions{Publish: apart, Subscribe: apart}
 }
 
-// workerMay returns the rights of a worker with the key of that name. It has no rights in
-// JetStream, which answers to any subject that the request names, with what the worker has
-// stored.
+// workerMay returns the rights of the named worker key. It has none in JetStream, which
+// answers to any subject that the request names, with what the worker has stored.
 func workerMay(key string) *server.Permissions {
 	return &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{

@@ -104,8 +104,8 @@ func TestWhatAWorkerMay(t *testing.T) {
 	assert.True(t, honest.IsConnected())
 }
 
-// Decisions go between operators and workers: a gateway, which carries everything
-// else, neither hears nor can forge them, and a key of an unknown role is refused.
+// A gateway, which carries everything but decisions, neither hears nor can forge
+// them, and a key of an unknown role is refused.
 func TestGatewaysHaveNoPartInDecisions(t *testing.T) {
 	o := Options{Store: t.TempDir()}
 	_, err := OpenKeys(filepath.Join(o.Store, "keys"))

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Limits limit what a pack may unpack to.
+// Limits bound what a pack may unpack to.
 type Limits struct {
 	Bytes   int64
 	Entries int

@@ -7,8 +7,7 @@ import (
 )
 
 // A session's files are polled every WatchInterval while it is used and for a while after. Sessions
-// that only listen take turns, a limited number in each interval, and an unused one is checked when
-// a request comes.
+// that only listen take turns, and an unused one is checked when a request comes.
 const (
 	livelyFor   = 10 * project.WatchInterval
 	lookedTurns = 50

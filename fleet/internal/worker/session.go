@@ -111,7 +111,7 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 	return s, "", ""
 }
 
-// uri adapts a request's URI for the host: a session that clients name has another name in the
+// uri adapts a request's URI for the host: a client-named session has another name in the
 // record of each workspace, where its calls are counted from 1.
 func (s *session) uri(asked string) string {
 	u, err := url.Parse(asked)
@@ -287,7 +287,7 @@ func (s *session) close() {
 }
 
 // release packs an unused session and gives it up: another worker may take it, or this one again.
-// One that cannot be packed stays: if the worker ends then, its client gets an error that says so.
+// One that cannot be packed stays: if the worker ends then, its client gets an error.
 func (w *Worker) release(ctx context.Context, s *session) {
 	s.mu.Lock()
 	was := s.closing

@@ -127,7 +127,7 @@ func (b *bench) using() int {
 func callHeader() http.Header { return http.Header{fleet.CallHeader: {"g:x"}} }
 
 // A gateway that dies while its call prints more than a window of frames frees the slot
-// and the session; when it comes back it gets the error that its answer was cut off.
+// and the session; when it returns it gets an error that its answer was cut off.
 func TestGatewayThatIsSilent(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -4,7 +4,7 @@
 // A replaced file keeps its owner, access control list and extended attributes. One that cannot be replaced, such
 // as a mount, is written in place.
 //
-// Files of a workspace are written by package workspace.
+// Package workspace writes the files of workspaces.
 package atomicfile
 
 import (

@@ -1,6 +1,6 @@
 // Package gitread runs git to read an untrusted repository.
 //
-// Its configuration may name programs; those that reading could run are disabled: hooks, file system monitors,
+// Programs that its configuration names and reading could run are disabled: hooks, file system monitors,
 // filters, diff programs, and the transports that would fetch missing objects.
 package gitread
 
@@ -73,8 +73,8 @@ func (g *Git) run(ctx context.Context, further []setting, args ...string) (*proc
 	return g.Start(ctx, args, env)
 }
 
-// filterOverrides returns settings that disable the filters of the repository's own configuration. Those of the
-// user's configuration stay: large files often need one, and would look changed without it.
+// filterOverrides returns settings that disable the filters of the repository's own configuration. The user's
+// own stay: large files often need one, and would look changed without it.
 func (g *Git) filterOverrides(ctx context.Context) ([]setting, error) {
 	listed, err := g.run(ctx, nil, "config", "--null", "--show-scope", "--get-regexp", `^(filter|toolhost)\.`)
 	if err != nil {

@@ -17,8 +17,8 @@ type Trees struct {
 	Read     func(path string) (content string, ok bool)
 }
 
-// Check is the allowed content of a file that git obeys. The file is replaced as a whole by a copy of the checked
-// content, to which only toolhost can write.
+// Check is the allowed content of a file that git obeys. The file is replaced as a whole by a checked copy, to
+// which only toolhost can write.
 type Check struct {
 	// Accepts reports whether content may replace old. exists is whether the file exists.
 	Accepts func(old string, exists bool, content string) bool

@@ -8,8 +8,8 @@ import (
 )
 
 // operations are the files of a rebase, cherry-pick or am in progress, by the last names of their path, with their
-// allowed content: the user's git takes programs and options from them when it continues. A strategy is a program,
-// unless it is git's default, and other strategies and git apply have options that write files.
+// allowed content: the user's git takes programs and options from them when it continues. A strategy is a program
+// unless it is git's default; other strategies and git apply have options that write files.
 var operations = map[string]Check{
 	"rebase-merge/git-rebase-todo": {Accepts: holding(Harmless)},
 	"rebase-*/strategy":            {InPlace: true, Accepts: holding(allOf(`ort|recursive`))},

@@ -1,6 +1,6 @@
 // Package plainfile opens directories and regular files that others may have replaced, in a workspace that came
-// with a repository: a pipe or device instead is an immediate error, where opening it would block, and on request
-// no symbolic link is followed.
+// with a repository: a pipe or device is an immediate error instead of blocking, and on request no symbolic link
+// is followed.
 package plainfile
 
 import (

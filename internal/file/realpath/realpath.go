@@ -59,8 +59,8 @@ func parts(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }
 
-// Memo caches resolved paths, so that a search through many of them looks at each directory once. It is for one
-// search: a symlink may change after it.
+// Memo caches resolved paths, so that a search looks at each directory once. It is for one search: a symlink
+// may change after it.
 type Memo map[string]string
 
 // Of is filepath.EvalSymlinks for a clean path.

@@ -55,7 +55,7 @@ func (q *Query) part(line []byte, from int) string {
 }
 
 // page searches for later results of limited size. It first counts each file's matches, and then searches only
-// files with one of the results, so that nothing before them is held.
+// files with one of the results, so that it holds nothing before them.
 func (s *Searcher) page(ctx context.Context, j *job) (*hits, error) {
 	counting := *j
 	counting.Mode, counting.Before, counting.After = Counts, 0, 0

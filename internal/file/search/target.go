@@ -47,7 +47,7 @@ func (t target) below(name string) string {
 }
 
 // narrow moves a search into the literal directory prefix of its only glob: a named directory is searched even if
-// .gitignore excludes it. Hidden directories and symlinks are not entered in this way.
+// .gitignore excludes it. It enters no hidden directories and symlinks.
 func (s *Searcher) narrow(q Query) Query {
 	if len(q.Globs) != 1 || q.NoIgnore {
 		return q

@@ -32,7 +32,7 @@ func linesOf(text []byte) []string {
 }
 
 // search adds the changes in a part of both texts. The library bounds its work, and returns the middle of many
-// differences as one change: that is searched again.
+// differences as one change, which is searched again.
 func (c *comparison) search(part change) {
 	for _, d := range lcs.DiffLines(c.old[part.a0:part.a1], c.new[part.b0:part.b1]) {
 		found := change{part.a0 + d.Start, part.a0 + d.End, part.b0 + d.ReplStart, part.b0 + d.ReplEnd}

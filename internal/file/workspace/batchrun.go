@@ -222,8 +222,8 @@ func (s *batchStep) applied(err error, backup string) error {
 	return err
 }
 
-// unraced fails if the replaced file is not the one that was examined: another program may have saved it at the
-// last moment. It waits for a program that has the file open, since that writes into the replaced one.
+// unraced fails if the replaced file is not the one examined: another program may have saved it at the last
+// moment. It waits for a program that has the file open, since that writes into the replaced one.
 func (s *batchStep) unraced(patience *atomic.Int64) error {
 	was, expected, err := s.displaced(patience)
 	if err != nil || !expected || !sameContent(was, s.info) {
@@ -308,8 +308,8 @@ func (s *batchStep) finishInPlace(why *inplace.Fixed) error {
 	return s.inPlace(data)
 }
 
-// standFor opens the file itself. A renamed file is not written in place: it would combine one file's content
-// with the other's rights.
+// standFor opens the file itself. A renamed file is not written in place: that would combine one file's
+// content with the other's rights.
 func (s *batchStep) standFor(why *inplace.Fixed) (err error) {
 	if s.drop {
 		return s.fixed(why, "another cannot be moved there", "Nothing was changed. Change the content instead.")

@@ -53,9 +53,9 @@ func (w *watcher) syncAll(files []*os.File) error {
 	return err
 }
 
-// A power cut cannot be made in a test. What keeps files whole through one is
-// an order: every new content is written and synced before a name that users
-// know leads to it.
+// A test cannot make a power cut. Files stay whole through one by an order:
+// every new content is written and synced before a name that users know leads
+// to it.
 func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 	const files, atATime = 300, 120
 	change := func(w *workspace.Workspace, dir string) error {

@@ -253,7 +253,7 @@ func awaitLink(name string) {
 	}
 }
 
-// The same races against a check by name do leak, so they prove something. The
+// The same races do leak past a check by name, so they prove something. The
 // swapper runs between the check and the use, so that this does not depend on
 // luck.
 func TestRacesLeakPastNaiveChecks(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxWaiting limits the system's unwritten bytes up to which one sync of a file system is faster than one per
-// file.
+// maxWaiting is how many bytes the system may have yet to write for one sync of a
+// file system to be faster than one per file.
 const maxWaiting = 32 << 20
 
 // startWriting makes the system start writing the file to disk, without waiting. Only a sync confirms it.

@@ -50,8 +50,8 @@ func (s saver) BeforeChange(context.Context, workspace.Before) error {
 	return nil
 }
 
-// Another program opens a file before it is replaced or removed, and writes into it
-// after: what it saved is there in the end.
+// What another program that has the file open writes after it is replaced or
+// removed is there in the end.
 func TestBatchWaitsForASave(t *testing.T) {
 	testneed.Leases(t)
 	for name, change := range map[string]workspace.Change{

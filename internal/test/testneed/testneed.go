@@ -1,7 +1,7 @@
 // Package testneed lets a test say what it needs from the machine. If that is
-// missing the test is skipped with the reason. With TOOLHOST_TEST_ALL=1 a need
-// that a machine could meet fails the test instead, so that a machine that
-// should have everything cannot skip silently. No test calls t.Skip itself.
+// missing the test is skipped with the reason; with TOOLHOST_TEST_ALL=1 it
+// fails if a machine could have it, so that a machine that should have
+// everything cannot skip silently. No test calls t.Skip itself.
 package testneed
 
 import (

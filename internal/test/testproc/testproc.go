@@ -79,8 +79,7 @@ func openFiles() (lines []string) {
 }
 
 // Unchanged fails a test that leaves new open files, goroutines, child processes or temporary files. Call it at the
-// start of a test that does something many times and does not run in parallel. What ends by itself has leftFor to do
-// so.
+// start of a test that does something many times and is not parallel. What ends by itself has leftFor to do so.
 func Unchanged(t testing.TB) {
 	t.Helper()
 	UnchangedWithin(t, leftFor)
@@ -122,8 +121,8 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	})
 }
 
-// settled counts open files, goroutines and child processes once the remains of earlier tests have ended: when
-// the counts stay the same for a while.
+// settled counts open files, goroutines and child processes once the counts stay the same for a while, so that
+// earlier tests' remains have ended.
 func settled(t testing.TB) (files, goroutines, processes int) {
 	runtime.GC() // closes unreferenced files
 	for same, end := 0, time.Now().Add(leftFor); same < 10 && time.Now().Before(end); same++ {
@@ -150,7 +149,7 @@ func children() (count int) {
 }
 
 // WhenExists calls do, from another goroutine, as soon as there is a file at
-// path, to cancel a call when its process has come that far. Without the file
+// path: it cancels a call when its process has come that far. Without the file
 // it ends with the test.
 func WhenExists(t testing.TB, path string, do func()) {
 	ended := t.Context().Done()
@@ -170,7 +169,7 @@ func WhenExists(t testing.TB, path string, do func()) {
 }
 
 // Overdue returns a context that exceeds its deadline as soon as there is a file at path, so that a call times out
-// when its process has come that far, however long that takes. The deadline is not visible before.
+// when its process has come that far. The deadline is not visible before.
 func Overdue(t testing.TB, path string) context.Context {
 	ctx := overdue{t.Context(), make(chan struct{})}
 	WhenExists(t, path, func() { close(ctx.done) })
@@ -194,8 +193,8 @@ func (o overdue) Err() error {
 }
 
 // LongEnough runs something with increasing time limits, starting with first, until
-// it reports that it came as far as it should within its limit. On a busy machine a
-// process starts slowly.
+// it reports that it came far enough within its limit. On a busy machine a process
+// starts slowly.
 func LongEnough(first time.Duration, run func(limit time.Duration) bool) {
 	for limit := first; !run(limit) && limit < 2*time.Minute; limit *= 3 {
 	}

@@ -17,7 +17,7 @@ import (
 // Reader reads messages of type M. Its fields must be set before Start.
 type Reader[M any] struct {
 	In io.Reader
-	// Limit limits a line, in bytes.
+	// Limit bounds a line, in bytes.
 	Limit int
 	// Decode decodes one message.
 	Decode func(data []byte) (M, error)

@@ -74,7 +74,7 @@ var files embed.FS
 var envelopeSchema []byte
 
 // definitions are the tools' definitions. For results they describe a success's object: its
-// properties, and the required ones for each kind of success.
+// properties, and those required for each kind of success.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return definition.Read(files, func(success json.RawMessage) json.RawMessage {
 		var s struct{ AnyOf, Properties json.RawMessage }

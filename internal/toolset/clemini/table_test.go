@@ -107,8 +107,8 @@ func (b *bench) standIns(t *testing.T) {
 }
 
 // TestDestructiveCommands calls bash with every destructive command of the
-// table: each is questioned, those that are blocked never run, and the others,
-// forced through with a confirmation, change nothing outside of the workspace.
+// table: each is questioned, blocked ones never run, and the others, forced
+// through with a confirmation, change nothing outside of the workspace.
 func TestDestructiveCommands(t *testing.T) {
 	testneed.NotShort(t, "starts hundreds of commands")
 	if report := sandbox.Detect(t.Context()); !report.Full.Works {

@@ -51,7 +51,7 @@ func NoWorkspace(name string) *tool.Error {
 	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", name).Suggest("Call it through toolhost.")
 }
 
-// Decode checks and decodes the parameters of a call, which a host has already checked. A
+// Decode checks and decodes the parameters of a call, which a host has checked unless the tool is called directly. A
 // violation is a *tool.Error of code invalid_argument.
 func Decode(name string, accepts *schema.Schema, given json.RawMessage, params any) error {
 	raw, _, violations := accepts.Decode(given)

@@ -1,7 +1,7 @@
 // Mcpserver is a minimal server on the official SDK: one tool that reads a file,
 // without any check, one that runs head, and as many more as a number says. With
-// the argument http it serves at an address that it prints, otherwise on stdin
-// and stdout.
+// the argument http it prints the address at which it serves, otherwise it uses
+// stdin and stdout.
 package main
 
 import (

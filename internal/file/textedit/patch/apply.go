@@ -263,7 +263,8 @@ func (a *applier) changes() []FileChange {
 	return slices.DeleteFunc(list, func(c FileChange) bool { return c.Kind == Delete && renamed[a.files[c.Path]] })
 }
 
-// change returns the file's change. A renamed file is marked, so that it is not reported as deleted too.
+// change returns the file's change. A renamed file is marked, so that it is not also reported as
+// deleted.
 func (s *state) change(renamed map[*state]bool) (FileChange, bool) {
 	c := FileChange{Path: s.path, Old: s.before, Data: s.data, Placed: s.placed}
 	if s.mode != s.oldMode {

@@ -57,8 +57,8 @@ func position(s string) (start, count int, ok bool) {
 	return start, count, err == nil && start >= 0 && count >= 0
 }
 
-// counted parses as many lines as the header says, and reports whether that was right: the lines belong to a hunk
-// and the next does not.
+// counted parses as many lines as the header says, and reports whether they belong to a hunk and the next does
+// not.
 func (p *parser) counted(h *Hunk, left [2]int) bool {
 	h.Lines = make([]Line, 0, min(max(left[0], left[1]), len(p.lines)-p.at))
 	swallowed := false

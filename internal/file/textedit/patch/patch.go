@@ -1,5 +1,5 @@
 // Package patch parses unified diffs and applies them in memory: those of git and diff exactly, and those of people
-// and models with at least the tolerance of the program patch. It accesses no files: contents come from a function,
+// and models at least as tolerantly as the program patch. It accesses no files: contents come from a function,
 // results go to the caller.
 package patch
 

@@ -215,8 +215,8 @@ func (g *goTest) families() map[goKey]family {
 
 var goPosition = matching.Lazy(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
 
-// goFailure takes the place of a failure from the first line that names a file of the workspace:
-// a panic's first lines are the runtime's. go test names files by their base name in the package.
+// goFailure takes a failure's place from the first line that names a file of the workspace: a
+// panic's first lines are the runtime's. go test names files by their base name in the package.
 func (j *job) goFailure(key goKey, output string) Failure {
 	f := Failure{Name: key.pkg, Message: strings.TrimSpace(dropMarks(output))}
 	if key.test != "" {

@@ -164,9 +164,9 @@ func (j *job) pythonCoverage() *Coverage {
 	return &Coverage{Percent: round(*report.Totals.Percent), Of: "statements"}
 }
 
-// unittestScript runs unittest with its own command line, and writes what
-// became of each test to the file named first. unittest itself has no report
-// for machines.
+// unittestScript runs unittest with its own command line, and writes each
+// test's result to the file named first. unittest itself has no
+// machine-readable report.
 //
 //go:embed unittest_report.py
 var unittestScript string
