@@ -112,7 +112,6 @@ func namesUnderstood(name string, args []word) bool {
 	return ok && !slices.ContainsFunc(rest, func(w word) bool { return w.dynamic || !plainName(w.text) })
 }
 
-// setUnderstood allows the options that do not change parsing.
 func setUnderstood(args []word) bool {
 	for i, w := range args {
 		switch {

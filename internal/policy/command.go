@@ -19,8 +19,7 @@ const (
 
 type line struct {
 	commands []command
-	// aliases are the names that the line redefines.
-	aliases []string
+	aliases  []string
 	// arrays is set if there are arrays, locals if variables are declared again: then bash reads an array's
 	// elements out of a plain value.
 	arrays, locals bool
@@ -92,7 +91,6 @@ func (r *Request) line() *line {
 	return l
 }
 
-// cannotRead records the first reason.
 func (l *line) cannotRead(format string, args ...any) {
 	if l.unreadable == "" {
 		l.unreadable = fmt.Sprintf(format, args...)
@@ -309,7 +307,6 @@ func (l *line) call(words []word, depth int) {
 	l.add(words, depth)
 }
 
-// add adds a command and those that it runs.
 func (l *line) add(words []word, depth int) {
 	if words[0].dynamic && words[0].text != "[" {
 		l.cannotRead("what %q runs is known to the shell only", words[0].text)

@@ -88,7 +88,6 @@ func (p *Policy) Decide(r Request) Decision {
 	return decision
 }
 
-// deciding collects the matching rules.
 type deciding struct {
 	request    *Request
 	params     *string

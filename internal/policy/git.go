@@ -12,7 +12,6 @@ var plainSettings = matching.Lazy(`^(user|author|committer|color|advice|column|s
 	`rebase|merge|log|commit|branch|tag|` +
 	`format|http|protocol|pack|gc|index|checkout|clone|safe|transfer|i18n|stash|blame|feature|versionsort|diff|core)\.[a-z-]+$`)
 
-// runningSettings are the exceptions.
 var runningSettings = matching.Lazy(`^(diff\.(external|.*command|.*textconv|orderfile)|merge\.(tool|guitool|` +
 	`verifysignatures)|core\.(hookspath|fsmonitor|gitproxy|` +
 	`attributesfile|excludesfile|worktree|askpass|alternaterefscommand|.*command)|commit\.template|` +
@@ -53,7 +52,6 @@ func (l *line) unwrapGit(args []word, depth int) {
 	l.gitRuns(rest[0].text, rest[1:], depth)
 }
 
-// gitSetting parses a setting given with -c.
 func (l *line) gitSetting(w word, aliases map[string]word, depth int) {
 	name, value, _ := strings.Cut(w.text, "=")
 	lower := strings.ToLower(name)

@@ -79,7 +79,6 @@ func spellingOf(words []string) spelling {
 	return s
 }
 
-// of returns all ways to write an option.
 func (s spelling) of(option string) []string {
 	for _, group := range s.groups {
 		for _, name := range group {

@@ -129,7 +129,6 @@ func (p place) within(t reflect.Type) place {
 	return p
 }
 
-// refuse records the first part that is not understood.
 func (g *grammar) refuse(v reflect.Value) {
 	if g.reason != "" {
 		return
@@ -259,7 +258,6 @@ var (
 		`S?RANDOM|SECONDS|LINENO|EPOCH.*)$`)
 )
 
-// plainName reports whether a variable only stores a value.
 func plainName(name string) bool {
 	return identifier().MatchString(name) && !evaluated().MatchString(name)
 }

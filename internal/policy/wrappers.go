@@ -18,7 +18,6 @@ type wrapper struct {
 	operands int
 	// assignments is set if assignments may come before the command.
 	assignments bool
-	// transparent wrappers add nothing to what they run.
 	transparent bool
 	// appends is set if further arguments come from elsewhere.
 	appends bool

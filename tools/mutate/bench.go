@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// bench runs tests with mutations.
 type bench struct {
 	dir   string            // temporary, of this program
 	woven map[string]string // the files given to the compiler instead

@@ -10,7 +10,6 @@ import (
 //go:embed mutations.txt
 var mutations string
 
-// mutation removes one check.
 type mutation struct {
 	line             int // its first line in mutations.txt
 	name, file       string

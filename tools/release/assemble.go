@@ -167,7 +167,6 @@ func (b *build) common(ctx context.Context) ([]file, error) {
 	return append(files, b.completions...), nil
 }
 
-// completions are where shells look for completions.
 var completions = map[string]string{
 	"bash":       "share/bash-completion/completions/toolhost",
 	"zsh":        "share/zsh/site-functions/_toolhost",

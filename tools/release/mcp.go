@@ -2,7 +2,6 @@ package main
 
 import "fmt"
 
-// bundleManifest is the manifest.json of an MCP bundle.
 type bundleManifest struct {
 	ManifestVersion string                `json:"manifest_version"`
 	Name            string                `json:"name"`
@@ -62,7 +61,6 @@ func (b *build) bundle(p platform, common []file) ([]byte, error) {
 	return zipped(append(files, texts(common)...), b.time, b.level())
 }
 
-// server is the server.json of the MCP registry.
 type server struct {
 	Schema      string            `json:"$schema"`
 	Name        string            `json:"name"`
@@ -91,7 +89,6 @@ type serverArgument struct {
 
 const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-// serverJSON returns the entry for the MCP registry.
 func (b *build) serverJSON(made map[string][]byte) ([]byte, error) {
 	stdio := map[string]string{"type": "stdio"}
 	serve := []serverArgument{{Type: "positional", Value: "serve"}}

@@ -46,7 +46,6 @@ type systemPackage struct {
 	needs                      string // another package of exactly this version
 }
 
-// systemPackages returns toolhost's package and the hub's.
 func (b *build) systemPackages(kind string, p platform, common []file) []systemPackage {
 	own := append(append(b.installed(p, kind+" "+name), common...), forLinux()...)
 	return []systemPackage{

@@ -4,7 +4,6 @@ import (
 	"strings"
 )
 
-// What is published, and its descriptions.
 const (
 	name        = "toolhost"
 	module      = "github.com/toolhost/toolhost"
@@ -43,7 +42,6 @@ func programs() []string { return append([]string{name}, helpers...) }
 
 func compiled() []string { return append(programs(), hub) }
 
-// modules of the repository that have programs.
 var modules = []struct {
 	dir      string
 	programs []string

@@ -32,7 +32,6 @@ type build struct {
 	temp        string
 }
 
-// resolve checks the arguments and exports the commit.
 func (b *build) resolve(ctx context.Context, commitTime string) (err error) {
 	if semver.Canonical(b.version) != b.version || b.version == "" {
 		return fmt.Errorf("--version %q is not a version: write it as v1.2.3 or v1.2.3-rc.1", b.version)

@@ -125,7 +125,6 @@ func strangers(dir string, known map[string]string) error {
 	return nil
 }
 
-// checkProvenance compares the statement with the artifacts.
 func (r *release) checkProvenance() error {
 	stated := make(map[string]string)
 	for _, s := range r.made.Subject {

@@ -106,7 +106,6 @@ func (b bench) growth() error {
 	})
 }
 
-// mixed calls tools of several sources.
 func mixed(c caller, n int) error {
 	for i := range n {
 		var err error

@@ -21,7 +21,6 @@ type caller interface {
 	file(name string) string
 }
 
-// server is a running server.
 type server interface {
 	process() process
 	// goroutines ends the server and returns the number of its goroutines.
@@ -29,7 +28,6 @@ type server interface {
 	stop()
 }
 
-// running is what all servers share.
 type running struct {
 	cmd    *exec.Cmd
 	dir    string

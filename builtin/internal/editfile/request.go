@@ -18,7 +18,6 @@ const (
 	noChange     = "EDIT_NO_CHANGE"
 )
 
-// pair is one reading of old_str and new_str.
 type pair struct {
 	old, new string
 	// note is added to the message if this reading is used.

@@ -113,7 +113,6 @@ func (c *converter) convert(ctx context.Context, call *tool.Call) (*conversion, 
 	return &conversion{params.Path, output, rel, []byte(converted)}, nil
 }
 
-// outputPath returns path with the extension .md.
 func outputPath(path string) (string, error) {
 	if path == "" {
 		return "", tool.Errorf(tool.InvalidArgument, "path cannot be empty").Suggest("Name an HTML file.")

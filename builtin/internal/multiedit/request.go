@@ -30,7 +30,6 @@ type request struct {
 	FilePath string `json:"file_path"`
 	Edits    []edit `json:"edits"`
 
-	// replaced counts the replacements that change made.
 	replaced int
 }
 

@@ -54,7 +54,6 @@ func parse(text string) ([]Todo, error) {
 	return todos, identify(todos)
 }
 
-// decode reads exactly one JSON array.
 func decode(text string) ([]Todo, error) {
 	if !strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return nil, malformed("it does not begin with '['")

@@ -43,7 +43,6 @@ workers of a fleet, to decide them there. It needs the key of an operator.`,
 	return c
 }
 
-// away is the fleet for the console.
 type away struct{ desk *operator.Desk }
 
 func (a away) Waiting() (calls []console.RemoteCall, problems []string) {

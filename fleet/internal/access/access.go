@@ -45,7 +45,6 @@ type Checker struct {
 	keys     *keySet
 }
 
-// Why a token is refused.
 var (
 	// ErrToken is for a token that is not valid here.
 	ErrToken = errors.New("the access token is not valid")

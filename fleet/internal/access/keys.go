@@ -14,7 +14,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// Times and limits of an issuer's keys.
 const (
 	// keysFresh is the age at which keys are requested again.
 	keysFresh = 5 * time.Minute

@@ -138,7 +138,6 @@ func (g *Gateway) Close() {
 	}
 }
 
-// heard records that a worker is alive.
 func (g *Gateway) heard(msg *nats.Msg) {
 	var beat fleet.Beat
 	if json.Unmarshal(msg.Data, &beat) != nil {
@@ -162,7 +161,6 @@ func (g *Gateway) heard(msg *nats.Msg) {
 // mostOfKey limits the workers that share a key: one that lies can claim to be many.
 const mostOfKey = 256
 
-// ofKey counts the workers with the key of name.
 func (g *Gateway) ofKey(name fleet.Worker) (n int) {
 	for other := range g.workers {
 		if other.Key() == name.Key() {
@@ -251,7 +249,6 @@ func (g *Gateway) Ready() error {
 	return nil
 }
 
-// errNoWorker is returned if a session cannot be placed.
 var errNoWorker = errors.New("no worker has room for the session")
 
 // placeWithin limits how long a session waits for a worker with room.

@@ -33,7 +33,6 @@ func (r *recent) turn() {
 	r.fresh, r.turned = make(map[string]*fleet.Record), time.Now()
 }
 
-// get returns a session's record, nil if unknown.
 func (r *recent) get(key string) *fleet.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -27,9 +27,7 @@ type list struct {
 }
 
 const (
-	// askEvery is how often a worker is asked.
-	askEvery = time.Second
-	// mostListed limits the calls of one worker.
+	askEvery   = time.Second
 	mostListed = 500
 )
 

@@ -22,8 +22,7 @@ const (
 	mostReason  = 4 << 10 // bytes
 	mostID      = 64      // bytes
 	// mostAnswer limits an answer, in bytes: it is one message.
-	mostAnswer = 900 << 10
-	// mostQuestions limits the operators' questions that are answered concurrently.
+	mostAnswer    = 900 << 10
 	mostQuestions = 4
 	// mostDecisions limits a run's decisions, which are remembered so that each counts once.
 	mostDecisions = 100000

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// askWithin limits a question to the gateways.
 const askWithin = 3 * time.Second
 
 func (w *Worker) request(ask fleet.Ask) (*fleet.Reply, error) {

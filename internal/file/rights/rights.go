@@ -121,7 +121,6 @@ func (r *Rights) Give(f *os.File, mode fs.FileMode, fill func() error) error {
 	return f.Chmod(mode.Perm())
 }
 
-// kind is how an attribute is treated.
 type kind int
 
 const (

@@ -69,7 +69,6 @@ func gather(workers []*worker, timedOut bool) *hits {
 	return h
 }
 
-// list sends the files to search, in order.
 func (s *Searcher) list(ctx context.Context, j *job, batches chan<- []string) error {
 	opts := workspace.WalkOptions{Gitignore: !j.NoIgnore, Hidden: j.Hidden, MaxDepth: j.MaxDepth}
 	opts.SkipDirs = slices.Clone(j.SkipDirs)

@@ -6,7 +6,6 @@ import (
 	"unicode"
 )
 
-// maxNeedles limits the texts that are searched at once.
 const maxNeedles = 8
 
 // needle is a text that a match contains. With fold it is lower-case ASCII that matches any case.
@@ -164,7 +163,6 @@ func (c *cursor) find(text []byte, from int) int {
 	}
 }
 
-// findRare finds the needle's rarest byte, in either case.
 func (c *cursor) findRare(text []byte, from int) int {
 	if from >= len(text) {
 		return len(text)

@@ -51,7 +51,6 @@ func (h *hits) sort() {
 	slices.SortFunc(h.files, func(a, b fileHits) int { return strings.Compare(a.path, b.path) })
 }
 
-// matches selects what the query wants returned.
 func (h *hits) matches(q Query) *Matches {
 	h.sort()
 	m := &Matches{FilesMatched: len(h.files), FilesSearched: h.searched, TimedOut: h.timedOut}

@@ -168,7 +168,6 @@ func (p *pattern) matches(line []byte) bool {
 // longLine is the length from which the match of a line can be stopped.
 const longLine = 64 << 10
 
-// find returns the position of a match, or nil.
 func (p *pattern) find(line []byte, stop <-chan struct{}) []int {
 	if len(line) <= longLine || stop == nil {
 		return p.match.FindIndex(line)

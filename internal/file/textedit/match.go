@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// span is one occurrence in a text's body.
 type span struct {
 	start, end int
 	// folded is set if the occurrence was found, at least at its edge, only by converting line endings.

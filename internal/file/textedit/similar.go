@@ -14,7 +14,6 @@ const (
 	pieceSize = 200
 	// closeEnough is the least likeness, of 1, worth showing.
 	closeEnough = 0.45
-	// comparisons limits the pieces that are compared exactly.
 	comparisons = 50_000
 )
 

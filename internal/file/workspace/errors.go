@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// fault is a kind of operating system error.
 type fault struct {
 	err        error
 	code       tool.Code

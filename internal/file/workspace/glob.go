@@ -139,7 +139,6 @@ func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobO
 	return g.found, err
 }
 
-// globber matches the part of a pattern with wildcards.
 type globber struct {
 	opts     GlobOptions
 	rest     string   // the pattern

@@ -73,7 +73,6 @@ type Workspace struct {
 	ctx context.Context
 }
 
-// core is shared by all views of one workspace.
 type core struct {
 	trees    []*tree // the root first, then the allowed ones
 	symlinks SymlinkPolicy

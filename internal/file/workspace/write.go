@@ -81,7 +81,6 @@ func (w *Workspace) writeHeld(path string, opts WriteOptions, write func(*held) 
 	return h.missing(), write(h)
 }
 
-// writable refuses a place that cannot be written to.
 func (p *place) writable(exclusive bool) error {
 	switch {
 	case len(p.rest) > 0:

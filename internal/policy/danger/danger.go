@@ -156,7 +156,6 @@ func (j *judge) enter(c *policy.Command) {
 	}
 }
 
-// asksForHelp reports whether a command only prints about itself.
 func asksForHelp(c *policy.Command) bool {
 	last := len(c.Words) - 1
 	if last < 1 || !slices.Contains([]string{"--help", "--version"}, c.Words[last].Text) {

@@ -29,7 +29,6 @@ func (s settings) fit(c *policy.Command, operands []string) bool {
 		all(s["line"], joined(c.Texts())) && all(s["operands"], joined(operands))
 }
 
-// joined joins words, one per line.
 func joined(words []string) string {
 	lines := make([]string, len(words))
 	for i, w := range words {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// request is what all APIs have in common.
 type request struct {
 	api     string
 	number  int
@@ -118,7 +117,6 @@ func (m *Model) call(r *request, number int, step Step, names []string) reply {
 	return call
 }
 
-// find returns the client's name of a tool.
 func (m *Model) find(tools []offer, name string) (best offer, found bool) {
 	rank := func(o offer) int {
 		full := o.String()

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
-// memories starts the paths of the memory tool.
 const memories = "/memories"
 
 // place returns a path relative to the directory of memories.

@@ -103,7 +103,6 @@ func runBash(ctx context.Context, deps hands.Deps, call *tool.Call, in bashInput
 	return out, nil
 }
 
-// shortened cuts the middle of a long text.
 func shortened(text string) (string, bool) {
 	if len(text) <= maxOutput {
 		return text, false
@@ -120,7 +119,6 @@ type taskInput struct {
 	Timeout number `json:"timeout"`
 }
 
-// task returns the task of the call's session.
 func (in taskInput) task(deps hands.Deps, call *tool.Call) (*background.Task, error) {
 	id := in.ID
 	if id == "" {

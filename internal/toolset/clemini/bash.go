@@ -95,7 +95,6 @@ func (in bashInput) argv() []string {
 	return []string{shell, "-c", kit.ShellArgument(in.Command)}
 }
 
-// title returns the name for listings.
 func (in bashInput) title() string {
 	return excerpt.Shorten(in.Command, titleLimit)
 }

@@ -98,7 +98,6 @@ func speech() *kit.Contract[Deps, *outcome] {
 
 type outcome struct {
 	kit.Outcome
-	// data is the contract's object.
 	data any
 }
 
@@ -111,5 +110,4 @@ func succeeded(_ kit.Call, o *outcome) *tool.Result {
 // RenderError words a host's error as the contract does, for calls that reach no tool.
 func RenderError(call *tool.Call, err *tool.Error) *tool.Result { return failed(call.Tool, err) }
 
-// integer is an integer parameter.
 type integer = schema.Integer

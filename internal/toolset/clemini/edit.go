@@ -149,7 +149,6 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// textsAt returns the numbered lines, trimmed.
 func textsAt(data []byte, numbers []int) []string {
 	text, err := textedit.Decode(data)
 	if err != nil {

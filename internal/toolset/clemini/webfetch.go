@@ -167,7 +167,6 @@ func mainNode(root *html.Node) *html.Node {
 	return found
 }
 
-// dropFurniture removes what surrounds a page's content.
 func dropFurniture(body *html.Node) {
 	var gone []*html.Node
 	for node := range body.Descendants() {

@@ -25,7 +25,6 @@ type writeResult struct {
 	Backup      bool `json:"backup_created,omitempty"`
 }
 
-// file returns the name relative to the workspace.
 func (in writeInput) file(deps Deps) (string, error) {
 	file, err := deps.Workspace.Rel(in.Path)
 	return file, writeError(err, in.Path)

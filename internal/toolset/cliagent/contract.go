@@ -58,7 +58,6 @@ const listDirAccepted = `{
   "additionalProperties": false
 }`
 
-// accepts returns the schema for checking calls.
 func accepts(d *tool.Definition) json.RawMessage {
 	if d.Name == "list_dir" {
 		return json.RawMessage(listDirAccepted)
@@ -77,8 +76,7 @@ type integer = schema.Integer
 // outcome is a tool's part of a result; some failures have one too.
 type outcome struct {
 	kit.Outcome
-	output string
-	// metadata is the contract's; may be nil.
+	output   string
 	metadata any
 }
 

@@ -56,8 +56,7 @@ func contractCode(code tool.Code) tool.Code {
 type texts struct {
 	// missing is for a path that does not exist, denied for one that may not be used.
 	missing, denied string
-	// find says what to do about a missing path.
-	find string
+	find            string
 }
 
 const findFile = "Check the file name and try again, or use file_search to find it."

@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	// maxFound limits the files that file_search shows.
 	maxFound = 1000
-	// maxDepth limits the levels below the base directory.
 	maxDepth = 20
 )
 

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxEntries limits the entries that list_dir shows at once.
 const maxEntries = 1000
 
 type listDirParams struct {

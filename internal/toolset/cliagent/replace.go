@@ -86,7 +86,6 @@ func (p replaceParams) linesFrom(first int) []int {
 	return lines
 }
 
-// shownBytes limits the text that an error repeats.
 const shownBytes = 500
 
 func (p replaceParams) failure(err error) error {

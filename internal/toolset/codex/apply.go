@@ -192,7 +192,6 @@ type operation struct {
 	Diff string `json:"diff"`
 }
 
-// normalize converts an operation to the parameters of apply_patch.
 func normalize(name string, params json.RawMessage) json.RawMessage {
 	var call struct {
 		operation

@@ -175,7 +175,6 @@ func (n *numbers) writeStdin(
 	return n.report(ctx, s, in, int(in.SessionID), begun, leastYield)
 }
 
-// report returns a session's output and state.
 func (n *numbers) report(
 	ctx context.Context, s *session.Session, in execInput, number int, begun time.Time, yield int64,
 ) (*hands.Outcome, error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The markers of a patch.
 const (
 	beginPatch = "*** Begin Patch"
 	endPatch   = "*** End Patch"

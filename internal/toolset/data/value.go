@@ -19,7 +19,6 @@ const (
 	YAML Format = "yaml"
 )
 
-// Limits of what is read.
 const (
 	// MaxDepth limits the nesting of values.
 	MaxDepth = 500

@@ -99,7 +99,6 @@ func yamlFault(text []byte, err error) error {
 		"Correct the text at this place, or just before it: look at the indent, at tabs, and at quotes and brackets that are not closed.")
 }
 
-// composer converts YAML nodes to values.
 type composer struct {
 	notes []string
 	// expanding are the anchors whose aliases are being expanded.

@@ -10,8 +10,7 @@ import (
 
 // source is a text in which positions can be looked up.
 type source struct {
-	text []byte
-	// starts are the offsets of the lines.
+	text   []byte
 	starts []int
 }
 

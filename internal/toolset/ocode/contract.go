@@ -96,7 +96,6 @@ func (o *outcome) set(name string, value any) {
 	o.metadata[name] = value
 }
 
-// warn adds a warning, which makes the success partial.
 func (o *outcome) warn(text string) {
 	if o.warning != "" {
 		o.warning += "\n"

@@ -134,7 +134,6 @@ func (p fileOpsParams) names(ws *workspace.Workspace, to string) (from, target s
 	return from, target, nil
 }
 
-// blamed returns the path that an error is about.
 func (p fileOpsParams) blamed(err error) string {
 	if path, ok := tool.AsError(err).Details["path"].(string); ok {
 		return path
@@ -275,7 +274,6 @@ func (p fileOpsParams) tooMuch() error {
 		Suggest("Copy it with the bash tool: cp -r, or copy parts of it.")
 }
 
-// planFileOps returns the files that would be changed.
 func planFileOps(_ context.Context, deps Deps, p fileOpsParams) (*tool.Plan, error) {
 	ws := deps.Workspace
 	if p.Operation == "remove" {

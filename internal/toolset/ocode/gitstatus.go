@@ -18,11 +18,9 @@ import (
 
 const (
 	// gitTimeout limits one run of git, gitOutput its output in bytes.
-	gitTimeout = 60 * time.Second
-	gitOutput  = 16 << 20
-	// statusShown limits the files in git_status's text.
-	statusShown = 500
-	// maxSubmodules limits the submodules that are checked.
+	gitTimeout    = 60 * time.Second
+	gitOutput     = 16 << 20
+	statusShown   = 500
 	maxSubmodules = 50
 )
 
@@ -106,7 +104,6 @@ func (p gitStatusParams) noRepository(err error, dir string) error {
 	return err
 }
 
-// git returns a runner of git for dir's repository.
 func (d Deps) git(dir string) (*gitread.Git, error) {
 	program, err := proc.LookPath("git", d.Workspace.Root())
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 
 const (
 	// dataInput and dataShown limit what json_yaml reads and shows, in bytes.
-	dataInput = 16 << 20
-	dataShown = 2 << 20
-	// pathsShown limits the paths in a query's metadata.
+	dataInput  = 16 << 20
+	dataShown  = 2 << 20
 	pathsShown = 1000
 )
 

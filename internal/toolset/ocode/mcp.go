@@ -209,7 +209,6 @@ func allBroken(servers []listedServer) bool {
 	return true
 }
 
-// lookAt lists what a server offers.
 func lookAt(ctx context.Context, client *mcpclient.Client, name string) (s listedServer, err error) {
 	s = listedServer{Name: name, Tools: []listedTool{}, Resources: []mcpclient.Resource{},
 		Prompts: []mcpclient.Prompt{}}

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// memoryPrefix starts the state keys of memories.
 const memoryPrefix = "memory/"
 
 // Limits of a memory, in bytes, below the state store's.

@@ -114,7 +114,6 @@ func (c Config) connect(env sdk.Env, root string) (*mcpclient.Client, error) {
 	return client, nil
 }
 
-// granting returns how a server's process is confined.
 func (c Config) granting(spec mcpclient.Spec) sandbox.Settings {
 	s := c.Confine
 	s.Network, s.Hosts = spec.Network, spec.Hosts

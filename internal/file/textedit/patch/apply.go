@@ -250,7 +250,6 @@ func (s *state) setMode(f *File) {
 	}
 }
 
-// changes returns the changes of all touched paths.
 func (a *applier) changes() []FileChange {
 	list := make([]FileChange, 0, len(a.files))
 	renamed := map[*state]bool{}

@@ -10,7 +10,6 @@ import (
 // maxFuzz limits the ignored lines of context at each end.
 const maxFuzz = 2
 
-// fitter applies the hunks of one file in order.
 type fitter struct {
 	path string
 	file content
@@ -18,13 +17,11 @@ type fitter struct {
 	// used is how many lines have been copied or replaced.
 	used int
 	// offset is the distance of the last hunk from its stated line.
-	offset int
-	// newLine counts the lines of out.
+	offset  int
 	newLine int
 	placed  []Placement
 }
 
-// fit is a place where a hunk fits.
 type fit struct {
 	at, fuzz int
 	// folded is set if line endings had to be converted.
@@ -201,7 +198,6 @@ func endingOf(line string) string {
 	return "\n"
 }
 
-// failure returns the error with the hunk's closest place.
 func (f *fitter) failure(number int, h *Hunk, old []string) error {
 	lines := cut(f.file.text)
 	at := f.closest(h, old, lines)

@@ -109,7 +109,6 @@ func cargoMessages(text string) map[string]string {
 	return messages
 }
 
-// llvmCoverage reads the report of cargo-llvm-cov.
 func (j *job) llvmCoverage() *Coverage {
 	data, err := j.readScratch("coverage.json")
 	var report struct {

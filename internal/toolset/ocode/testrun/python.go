@@ -149,7 +149,6 @@ func (j *job) countJUnit(c junitCase, r *Report) {
 	}
 }
 
-// pythonCoverage reads the report of the package coverage.
 func (j *job) pythonCoverage() *Coverage {
 	data, err := j.readScratch("coverage.json")
 	var report struct {

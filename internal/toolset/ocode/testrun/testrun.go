@@ -124,7 +124,6 @@ func New(ws *workspace.Workspace, options Options) *Runner {
 	return &Runner{workspace: ws, options: options}
 }
 
-// adapter runs one framework.
 type adapter interface {
 	// command returns what to run in j.dir, command_not_found if the framework is not installed.
 	command(j *job) ([]string, error)

@@ -89,7 +89,6 @@ func (f *File) inGraph() bool {
 	return !f.Generated || f.source.family == goFamily
 }
 
-// component returns the ID of a file's node.
 func (f *File) component() string {
 	if f.source.family == goFamily || f.source.family == javaFamily {
 		return path.Dir(f.Path)

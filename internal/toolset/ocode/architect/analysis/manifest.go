@@ -33,7 +33,6 @@ type Manifest struct {
 
 func (m *Manifest) dir() string { return path.Dir(m.Path) }
 
-// manifestKind describes how to read one kind of manifest.
 type manifestKind struct {
 	kind   string
 	family family

@@ -58,7 +58,6 @@ func (p *Project) overview() *overview {
 	return o
 }
 
-// entryPoints returns the files and packages where programs start.
 func (p *Project) entryPoints() []string {
 	entries := []string{}
 	for i := range p.Files {

@@ -52,7 +52,6 @@ func (r *rustResolver) resolve(f *File, i imported) ([]string, string) {
 	}
 }
 
-// sourceDir returns the src directory of a file's crate.
 func (r *rustResolver) sourceDir(name string) string {
 	for _, crate := range r.crates {
 		src := path.Join(crate.dir(), "src")
@@ -189,7 +188,6 @@ func cleanRust(use string) string {
 	return strings.TrimSuffix(use, "::")
 }
 
-// splitTop splits at commas outside of braces.
 func splitTop(s string) []string {
 	var parts []string
 	depth, from := 0, 0

@@ -2,7 +2,6 @@ package analysis
 
 import "slices"
 
-// source is what a file declares and imports.
 type source struct {
 	// family groups languages whose files import each other.
 	family family

@@ -73,7 +73,6 @@ func newDirectory(name, at string) *directory {
 	return &directory{Name: name, Path: at, code: make(map[string]int64), deep: make(map[string]bool)}
 }
 
-// hold counts a file below d.
 func (d *directory) hold(f *File) {
 	d.Files++
 	d.Code += f.Code
