@@ -17,6 +17,7 @@ const (
 	maxDepth = 8
 )
 
+// line is everything that a command line would run, as far as it can be read.
 type line struct {
 	commands []command
 	aliases  []string

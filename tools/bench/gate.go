@@ -71,7 +71,8 @@ type bar struct {
 	baseRuns   int
 }
 
-// gate measures the bars and compares them with the ratios in a file, or writes them. above is the allowed excess in percent.
+// gate measures the bars and compares them with the ratios in a file, or writes
+// them. above is the allowed excess in percent.
 func gate(binary, file string, above float64, write bool, words string) error {
 	kept, err := readRatios(file)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
+// exchange is a request to a worker, whose answer comes in numbered frames; lost ones are asked for again.
 type exchange struct {
 	gateway *Gateway
 	peer    *peer

@@ -57,6 +57,7 @@ type Gateway struct {
 	limits    map[string]*usage
 }
 
+// peer is a worker as the gateway hears it.
 type peer struct {
 	name   fleet.Worker
 	beat   fleet.Beat

@@ -57,6 +57,7 @@ func (q *request) digest() string {
 
 func (m *message) what() string { return cmp.Or(m.Params.Name, m.Params.URI, m.Method) }
 
+// request is a client's request while the gateway finds its session's worker and passes on the answer.
 type request struct {
 	*http.Request
 	body      []byte

@@ -22,6 +22,8 @@ import (
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
+// session is a fleet's session at this worker: its workspace, the host that serves it, and when it is
+// packed. A worker gives it up by packing the workspace, for another worker to take over.
 type session struct {
 	worker *Worker
 	key    string

@@ -6,15 +6,15 @@
 //
 // # The rules
 //
-// The rules are in rules.txt, one setting a line; indentation means nothing. An entry begins with program, tool,
+// The rules are in rules.txt, one setting per line; indentation means nothing. An entry starts with program, tool,
 // interpreter or runner and the names it is about; a name that ends in * is a prefix. The rules of programs and
-// tools begin with blocked, caution or fine and the reason, in which %s is the word that the rule is about. The
+// tools start with blocked, caution or fine and the reason, in which %s is the word that the rule is about. The
 // first rule of a program whose conditions are all met decides:
 //
-//	words A|B C     the operands begin so; * is any word
-//	verbs A|B C     so do they, or behind one or two values of options
+//	words A|B C     the operands start with these; * is any word
+//	verbs A|B C     so do they, or after one or two values of options
 //	option, unless  one, or none, of these options is there
-//	line, operands  the arguments, or operands, one a line, match an expression
+//	line, operands  the arguments, or operands, one per line, match an expression
 //	of WHICH        one of these words is as by "like" and "at": args, operands,
 //	                first (argument), operand (first), last (operand), leading
 //	                (before options), input, NAME= or an option for its values

@@ -47,6 +47,7 @@ type state struct {
 	placed  []Placement
 }
 
+// applier applies a set section by section to states in memory.
 type applier struct {
 	read  ReadFunc
 	files map[string]*state

@@ -15,7 +15,7 @@ import (
 
 // Read returns the variables of a file as programs load them.
 func Read(text []byte) (map[string]string, error) {
-	text = bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")) // the library does not handle these
+	text = bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")) // unknown to the library
 	vars, err := godotenv.UnmarshalBytes(text)
 	if err != nil {
 		return nil, fmt.Errorf("the file does not parse: %w", err)
