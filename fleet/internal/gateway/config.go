@@ -71,7 +71,7 @@ type Tenant struct {
 	Expires string `hcl:"expires,optional"`
 	// Workspaces are those that the tenant may use; the first is the default. Empty allows all.
 	Workspaces []string `hcl:"workspaces,optional"`
-	// Git are URLs of repositories, or of prefixes, that sessions may name.
+	// Git are URLs; sessions may name repositories at and below them.
 	Git []string `hcl:"git,optional"`
 	// Calls limits concurrent calls in each gateway. Zero means no limit.
 	Calls int `hcl:"calls,optional"`

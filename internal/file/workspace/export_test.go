@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
-// OnSync replaces File.Sync by f and prevents common syncs.
+// OnSync replaces File.Sync by f and prevents syncs of many files together.
 func (w *Workspace) OnSync(f func(*os.File) error) {
 	w.core.sync = f
 	w.OnSyncTogether(func([]*os.File) error { return errors.ErrUnsupported })

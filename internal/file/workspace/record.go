@@ -29,7 +29,7 @@ const (
 	Mkdir   Kind = "mkdir"
 )
 
-// Before describes the state before a change, and what will be known after it.
+// Before describes the state before a change, with the new hash and mode.
 type Before struct {
 	Kind Kind
 	// Path is the real path: relative to the workspace, or absolute in an allowed directory.
