@@ -1,10 +1,10 @@
-// Package toolhost gives a program the tools of a project, as its agent.hcl
-// declares them, with all that the program toolhost has: plugins, other MCP
+// Package toolhost gives a program a project's tools, as its agent.hcl declares
+// them, with everything that the program toolhost has: plugins, other MCP
 // servers, policy, approval, the sandbox, the record. The rules are the same:
 // an agent.hcl that its user has not approved only restricts, and a call that
-// needs a person's word waits for it.
+// needs approval waits for it.
 //
-// To offer tools of one's own without an agent.hcl there is package host.
+// Package host offers a program's own tools without an agent.hcl.
 package toolhost
 
 import (
@@ -27,48 +27,45 @@ import (
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
-// Main has to be called first in main. Toolhost re-executes the program for
-// parts of its work, as a process of their own: the toolsets cliagent,
-// agentbench, clemini and ocode. In such a process Main does that work and does not return; in any other it does
-// nothing. In a program that does not call it, those toolsets fail and say so,
-// and all else works. Tests call it in TestMain.
+// Main must be called first in main. Toolhost re-executes the program, as separate processes, for the toolsets
+// cliagent, agentbench, clemini and ocode. In such a process Main does that work and does not return; in any
+// other it does nothing. In a program that does not call it, those toolsets fail with an error that says so; the
+// others work. Tests call it in TestMain.
 func Main() {
 	if code, ok := project.Reexec(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 }
 
-// Options say which project is opened. The zero value opens that of the working
+// Options say which project to open. The zero value opens that of the working
 // directory, as the command toolhost serve does there.
 type Options struct {
-	// Workspace is the directory that tools work in, in place of the one that
-	// agent.hcl names; the search for agent.hcl begins there.
+	// Workspace is the directory that tools work in, instead of the one that
+	// agent.hcl names; the search for agent.hcl starts there.
 	Workspace string
-	// Config is the agent.hcl to use. A file that is named counts as approved, as
-	// with --config: name only one that the user has chosen. Empty looks for one,
+	// Config is the agent.hcl to use. A named file counts as approved, as with
+	// --config: name only one that the user has chosen. Empty searches for one,
 	// which counts as far as the user has approved it with toolhost trust.
 	Config string
-	// Trust has an agent.hcl that is found count as approved, as --trust.
+	// Trust makes an agent.hcl that is found count as approved, as --trust does.
 	Trust bool
-	// Vars are values of the variables of agent.hcl.
+	// Vars are values of agent.hcl's variables.
 	Vars map[string]string
 	// Toolset is the toolset to offer. Empty offers all tools.
 	Toolset string
-	// Artifacts is the directory for the record. Empty keeps it where toolhost
-	// does.
+	// Artifacts is the directory for the record. Empty keeps it where toolhost does.
 	Artifacts string
-	// SearchTools offers MCP clients, in place of the list of tools, three by which
-	// they are found, described and called.
+	// SearchTools offers MCP clients, instead of the list of tools, three tools
+	// that find, describe and call them.
 	SearchTools bool
-	// Name introduces the program to MCP clients. Empty is "toolhost".
+	// Name is the program's name for MCP clients. Empty is "toolhost".
 	Name string
-	// Logger receives what operators may want to know, without the project's
-	// secrets. Nil discards.
+	// Logger receives events for operators, without the project's secrets. Nil discards them.
 	Logger *slog.Logger
 }
 
-// Toolhost is an open project. It follows changes of its agent.hcl until it is
-// closed. Its methods are safe for use by several goroutines.
+// Toolhost is an open project. It follows changes of its agent.hcl until
+// closed. Its methods are safe for concurrent use.
 type Toolhost struct {
 	offer     *project.Offer
 	further   *project.Offers
@@ -80,9 +77,9 @@ type Toolhost struct {
 	faces []*mcpserve.HTTP
 }
 
-// Open opens a project. Plugins start when they are first used, MCP servers
-// whose tools are not known yet at once. Mistakes in agent.hcl are an error that
-// shows them with their lines. The Toolhost outlives ctx.
+// Open opens a project. Plugins start when first used, MCP servers whose tools
+// are not yet known at once. Mistakes in agent.hcl are an error that shows them
+// with their lines. The Toolhost outlives ctx.
 func Open(ctx context.Context, o Options) (*Toolhost, error) {
 	logger := o.Logger
 	if logger == nil {
@@ -114,12 +111,12 @@ func Open(ctx context.Context, o Options) (*Toolhost, error) {
 	return t, nil
 }
 
-// Host is the host of the project's tools. Host.Session(name).Call calls one;
-// calls of one session share state and a record.
+// Host returns the host of the project's tools. Host.Session(name).Call calls
+// one; calls of one session share state and a record.
 func (t *Toolhost) Host() *host.Host { return t.offer.Project.Host }
 
-// Tools are the definitions of the tools that are offered now. It waits for MCP
-// servers whose tools are not known yet, ten seconds at most.
+// Tools returns the definitions of the tools offered now. It waits up to ten
+// seconds for MCP servers whose tools are not yet known.
 func (t *Toolhost) Tools(ctx context.Context) ([]*tool.Definition, error) {
 	select {
 	case <-t.offer.Settled:
@@ -134,26 +131,26 @@ func (t *Toolhost) Tools(ctx context.Context) ([]*tool.Definition, error) {
 }
 
 // ServeStdio serves one MCP client until in ends or ctx is done. When it
-// returns, every call of the client has ended. It may be called again.
+// returns, all calls of the client have ended. It may be called again.
 func (t *Toolhost) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return t.offer.Server.ServeStdio(ctx, in, out)
 }
 
 // HTTPOptions say who may use the tools over HTTP.
 type HTTPOptions struct {
-	// Token has to come with every request as a bearer token. It is one word of
+	// Token must come with every request as a bearer token. It is one word of
 	// at least 16 characters.
 	Token string
-	// NoToken, in place of a token, serves every program on this machine, of other
-	// users too. Requests from other machines are refused then.
+	// NoToken, instead of a token, serves every program on this machine, also
+	// other users'. Requests from other machines are then refused.
 	NoToken bool
-	// Hosts are names that the Host header may have besides those of this machine.
+	// Hosts are allowed Host headers besides this machine's names.
 	Hosts []string
 	// Origins are the web origins whose pages may use the tools.
 	Origins []string
 }
 
-// HTTPHandler serves MCP clients at the path under which it is mounted. Under a
+// HTTPHandler serves MCP clients at the path where it is mounted. With a
 // pattern that ends with {toolset} it also serves the toolsets of agent.hcl.
 func (t *Toolhost) HTTPHandler(o HTTPOptions) (http.Handler, error) {
 	if o.NoToken == (o.Token != "") || o.Token != "" && !mcpserve.IsToken(o.Token) {
@@ -179,8 +176,7 @@ func (t *Toolhost) HTTPHandler(o HTTPOptions) (http.Handler, error) {
 	}), nil
 }
 
-// Close ends all that the project has started. Calls that are under way are
-// cancelled.
+// Close ends everything that the project has started. Calls in progress are cancelled.
 func (t *Toolhost) Close() error {
 	t.mu.Lock()
 	faces := t.faces

@@ -1,5 +1,4 @@
-// Package builtin has the tools that come with toolhost, one in each package below
-// builtin/internal.
+// Package builtin has toolhost's built-in tools, one in each package below builtin/internal.
 package builtin
 
 import (
@@ -14,17 +13,17 @@ import (
 	"github.com/toolhost/toolhost/internal/store/seal"
 )
 
-// Options shape the tools.
+// Options configure the tools.
 type Options struct {
-	// Unescape is how edit_file reads escapes in what it looks for: "contract" (also ""),
+	// Unescape is how edit_file reads escapes in its strings: "contract" (also ""),
 	// "fallback" or "never".
 	Unescape string
-	// Seal is the key of stored web documents. Without one none is used again: the repository may
-	// have brought it.
+	// Seal is the key of stored web documents. Without it they are not used again: the repository
+	// may have brought them.
 	Seal *seal.Key
 }
 
-// Tools returns the tools over the files of ws; web_fetch uses client.
+// Tools returns the tools for the files of ws; web_fetch uses client.
 func Tools(ws *workspace.Workspace, client *netguard.Client, o Options) []tool.Tool {
 	return append([]tool.Tool{
 		editfile.New(ws, editfile.Options{Unescape: o.Unescape}),

@@ -1,5 +1,4 @@
-// Package buildinfo says which toolhost this is: its version, and the commit
-// that it was built from.
+// Package buildinfo returns toolhost's version and the commit that it was built from.
 package buildinfo
 
 import (
@@ -7,32 +6,31 @@ import (
 	"runtime/debug"
 )
 
-// Anyone who builds without git, from an archive, can set these:
+// Builds without git, from an archive, can set these:
 //
 //	go build -ldflags "-X github.com/toolhost/toolhost/internal/buildinfo.version=v1.2.3"
 var version, commit, date string
 
 const (
 	modulePath  = "github.com/toolhost/toolhost"
-	fleetPath   = modulePath + "/fleet" // the module of toolhost-hub, of the same repository
-	development = "(devel)"             // the version where none is known
+	fleetPath   = modulePath + "/fleet" // the module of toolhost-hub, in the same repository
+	development = "(devel)"             // an unknown version
 )
 
-// Info is what is known of a build. What is not known is empty, but for the
-// version, which is "(devel)" then.
+// Info describes a build. Unknown fields are empty; an unknown version is "(devel)".
 type Info struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Date    string `json:"date"`
-	// Modified is true where files were changed since the commit.
+	// Modified is set if files were changed since the commit.
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// Read gives what was set at build time, or else what Go has recorded. In a
-// program that embeds toolhost the version is that of the module, and the
-// commit is not known.
+// Read returns what was set at build time, or else what Go has recorded. In a
+// program that embeds toolhost the version is the module's, and the commit is
+// unknown.
 func Read() Info {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -51,7 +49,7 @@ func read(build *debug.BuildInfo) Info {
 	return info
 }
 
-// recorded fills in what was not set.
+// recorded fills in what was not set at build time.
 func (i *Info) recorded(build *debug.BuildInfo) {
 	if !ours(build) {
 		for _, dep := range build.Deps {
@@ -69,13 +67,12 @@ func (i *Info) recorded(build *debug.BuildInfo) {
 	}
 }
 
-// ours reports whether the program is one of toolhost's own.
 func ours(build *debug.BuildInfo) bool {
 	return build.Main.Path == modulePath || build.Main.Path == fleetPath
 }
 
-// dependency is the version of a module that a program was built with: none for
-// a directory that takes its place.
+// dependency returns the version of a module that a program was built with, ""
+// for a directory that replaces it.
 func dependency(m *debug.Module) string {
 	if m.Replace != nil {
 		return m.Replace.Version
@@ -83,7 +80,7 @@ func dependency(m *debug.Module) string {
 	return m.Version
 }
 
-// settings takes what Go found out from git.
+// settings fills in what Go recorded from git.
 func (i *Info) settings(build *debug.BuildInfo) {
 	for _, setting := range build.Settings {
 		switch setting.Key {

@@ -13,12 +13,10 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// VersionJSON is the argument by which each program of toolhost says which
-// build it is, as JSON.
+// VersionJSON is the argument that makes each program of toolhost print its build as JSON.
 const VersionJSON = "--version=json"
 
-// Answer writes which build this is where args ask for it and nothing else. It
-// reports whether they did.
+// Answer prints the build if args ask for it and nothing else. It reports whether they did.
 func Answer(args []string, program string, out io.Writer) bool {
 	if len(args) != 1 {
 		return false
@@ -34,7 +32,7 @@ func Answer(args []string, program string, out io.Writer) bool {
 	return true
 }
 
-// Text is the build for people.
+// Text returns the build for people.
 func (i Info) Text(program string) string {
 	text := fmt.Sprintf("%s %s (%s, %s)\n", program, i.Version, i.Go, i.Platform)
 	if i.Commit == "" {
@@ -46,7 +44,7 @@ func (i Info) Text(program string) string {
 	return text + fmt.Sprintf("commit %s\nof %s\n", i.Commit, i.Date)
 }
 
-// ReadFile gives what Go has recorded in the file of one of toolhost's
+// ReadFile returns what Go has recorded in the file of one of toolhost's
 // programs, and the program's name. What was set at build time is not there.
 func ReadFile(file string) (Info, string, error) {
 	build, err := buildinfo.ReadFile(file)
@@ -72,22 +70,21 @@ func platform(build *debug.BuildInfo) string {
 	return values["GOOS"] + "/" + values["GOARCH"]
 }
 
-// Stamped reports whether the version of this program was set at build time, so
-// that its file does not show it.
+// Stamped reports whether this program's version was set at build time, so that
+// its file does not show it.
 func Stamped() bool { return version != "" }
 
-// Origin is where a program came from, as far as Go knows it.
+// Origin is how a program was built, as far as Go knows.
 type Origin string
 
-// The origins.
 const (
 	Installed Origin = "go install" // MODULE/cmd/toolhost@VERSION
-	Clone     Origin = "clone"      // built where git was
+	Clone     Origin = "clone"      // built with git
 	Embedded  Origin = "embedded"   // another program that imports toolhost
-	Unknown   Origin = ""           // built without git, or with a version that was set
+	Unknown   Origin = ""           // built without git, or with a version set
 )
 
-// From tells where this program came from.
+// From returns this program's origin.
 func From() Origin {
 	build, ok := debug.ReadBuildInfo()
 	switch {
@@ -105,16 +102,15 @@ func From() Origin {
 	return Unknown
 }
 
-// Released reports whether the version names one content: a tag, or a commit
-// that Go has fetched. What is built in a clone between two tags, or with
-// changes, is none.
+// Released reports whether the version identifies one content: a tag, or a
+// commit that Go has fetched. A build in a clone between two tags, or with
+// changes, does not.
 func (i Info) Released() bool {
 	return semver.IsValid(i.Version) && !i.Modified && !strings.Contains(semver.Build(i.Version), "dirty") &&
 		(i.Commit == "" || !module.IsPseudoVersion(i.Version))
 }
 
-// Revision is the commit, or the beginning of its name, "" where it is not
-// known.
+// Revision returns the commit's hash or its start, "" if unknown.
 func (i Info) Revision() string {
 	if i.Commit == "" && module.IsPseudoVersion(i.Version) {
 		rev, _ := module.PseudoVersionRev(i.Version)

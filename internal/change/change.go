@@ -1,4 +1,4 @@
-// Package change says briefly what a set of changes of files is.
+// Package change describes a set of changed files briefly.
 package change
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MostNames is how many names a list of paths has.
+// MostNames limits the names in a list of paths.
 const MostNames = 20
 
 // Group is a path, or a directory that stands for several paths below it.
@@ -18,7 +18,7 @@ type Group struct {
 	Count int
 }
 
-// String names the path, or the directory with how many paths it stands for.
+// String returns the path, or the directory with the number of its paths.
 func (g Group) String() string {
 	if g.Count > 1 {
 		return fmt.Sprintf("%s (%s)", g.Path, Number(g.Count))
@@ -26,8 +26,8 @@ func (g Group) String() string {
 	return g.Path
 }
 
-// Fold returns at most MostNames groups for sorted paths, as deep as that goes, and how many paths are in none. What
-// git keeps is one group.
+// Fold returns at most MostNames groups for sorted paths, as deep as possible, and how many paths are in none. Git's
+// own files are one group.
 func Fold(paths []string) (groups []Group, more int) {
 	depth := 1
 	for _, p := range paths {
@@ -66,7 +66,7 @@ func foldAt(paths []string, depth int) (groups []Group) {
 	return groups
 }
 
-// Bounded returns sorted paths, and where they are more than MostNames the directories in which they are.
+// Bounded returns sorted paths or, if there are more than MostNames, their directories.
 func Bounded(paths []string) []string {
 	if len(paths) <= MostNames {
 		return paths
@@ -79,7 +79,7 @@ func Bounded(paths []string) []string {
 	return names
 }
 
-// Names is a list of sorted paths for a person, of bounded length.
+// Names returns a list of sorted paths for people, of limited length.
 func Names(paths []string) string {
 	groups, more := Fold(paths)
 	names := make([]string, len(groups))
@@ -92,34 +92,34 @@ func Names(paths []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Key is the metadata of a result that has Told, NotKept that which says what of it cannot be undone.
+// Key is a result's metadata key for Told, NotKept the key for what cannot be undone.
 const (
 	Key     = "changed"
 	NotKept = "not_kept"
 )
 
-// undoHint stands before the ID of the call at the end of Told.
+// undoHint precedes the call's ID at the end of Told.
 const undoHint = "; undo: toolhost undo "
 
-// Told says to the caller what a call changed, and how to undo it. The paths are sorted.
+// Told returns for the caller what a call changed, and how to undo it. The paths are sorted.
 func Told(paths []string, call string) string {
 	return fmt.Sprintf("%s changed: %s", Summary{Paths: len(paths)}, Names(paths)) + undoHint + call
 }
 
-// WithoutUndo is what Told says without how to undo it, for callers whose users cannot.
+// WithoutUndo returns Told's text without how to undo it, for callers whose users cannot.
 func WithoutUndo(told, call string) string { return strings.TrimSuffix(told, undoHint+call) }
 
-// Summary counts what a set changes.
+// Summary counts changes.
 type Summary struct {
 	Paths int `json:"paths"`
-	// Added and Removed are lines, of texts that can be compared.
+	// Added and Removed count lines of comparable texts.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`
-	// Renamed are paths that were moved with their content.
+	// Renamed counts paths that were moved with their content.
 	Renamed int `json:"renamed,omitempty"`
 }
 
-// String is the summary for a person: "5 paths, +3 -7, 1 renamed".
+// String returns a text for people: "5 paths, +3 -7, 1 renamed".
 func (s Summary) String() string {
 	text := Number(s.Paths) + " paths"
 	if s.Paths == 1 {
@@ -136,7 +136,7 @@ func (s Summary) String() string {
 
 // CountDiff adds the lines of a unified diff to a summary.
 func (s *Summary) CountDiff(diff string) {
-	old, is := 0, 0 // lines that are left of a hunk
+	old, is := 0, 0 // lines left of a hunk
 	for line := range strings.Lines(diff) {
 		switch {
 		case old+is <= 0:
@@ -151,7 +151,6 @@ func (s *Summary) CountDiff(diff string) {
 	}
 }
 
-// hunk reads how many lines a hunk has of each side.
 func hunk(line string) (old, is int) {
 	sides := strings.Fields(line)
 	if len(sides) < 4 || sides[0] != "@@" {
@@ -167,7 +166,7 @@ func hunk(line string) (old, is int) {
 	return count(sides[1]), count(sides[2])
 }
 
-// Number writes a number with its thousands apart.
+// Number formats a number with its thousands separated.
 func Number(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -1,6 +1,6 @@
-// Package installation is what toolhost knows of how it was installed: by which
-// channel, where its helper programs are and whether they belong to it, and
-// which line adds what is missing.
+// Package installation knows how toolhost was installed: by which channel,
+// where its helper programs are and whether they belong to it, and which
+// command adds what is missing.
 package installation
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Name is how a toolhost was installed.
+// Name is a way of installation.
 type Name string
 
-// The channels. Those of packages are written by the release into the file
-// "channel" beside the helper programs; the others follow from the build.
+// The channels. A release writes those of packages into the file "channel"
+// beside the helper programs; the others follow from the build.
 const (
 	Archive   Name = "archive"
 	Deb       Name = "deb"
@@ -38,21 +38,21 @@ const (
 
 var packaged = []Name{Archive, Deb, RPM, NPM, Homebrew, Image, MCPB}
 
-// Channel is how the running program was installed.
+// Channel says how the running program was installed.
 type Channel struct {
 	Name    Name
-	Package string // by which a package manager knows it
-	File    string // the marker that says so, "" for none
+	Package string // a package manager's name of it
+	File    string // the marker file, "" if none
 }
 
-// packageName is what may stand in a command line that people are shown.
+// packageName matches what may be shown in a command line.
 var packageName = matching.Lazy(`^@?[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 
-// markerName is the file in the directory of the helper programs.
+// markerName is a file in the directory of the helper programs.
 const markerName = "channel"
 
-// Installed tells how the running program was installed. A marker that cannot be
-// read is an error, and the channel is unknown then.
+// Installed returns how the running program was installed. A marker that cannot
+// be read is an error; the channel is then unknown.
 func Installed() (Channel, error) {
 	for _, dir := range proc.Libexec() {
 		file := filepath.Join(dir, markerName)
@@ -73,7 +73,7 @@ func Installed() (Channel, error) {
 	return Channel{Name: Unknown}, nil
 }
 
-// readMarker reads "CHANNEL" or "CHANNEL PACKAGE".
+// readMarker parses "CHANNEL" or "CHANNEL PACKAGE".
 func readMarker(file string) (Channel, error) {
 	unknown := Channel{Name: Unknown, File: file}
 	text, err := os.ReadFile(file)
@@ -91,10 +91,10 @@ func readMarker(file string) (Channel, error) {
 	return c, nil
 }
 
-// Describe says how it was installed, for people.
+// Describe returns a description for people.
 func (c Channel) Describe() string { return c.fill(ways[c.Name].describe) }
 
-// Restore says what gives this toolhost a helper program of its own version.
+// Restore returns what to do to get a helper program of this version.
 func (c Channel) Restore(h Helper) string {
 	text := ways[c.Name].restore
 	if add := ways[c.Name].add; h.Apart && add != "" {

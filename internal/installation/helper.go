@@ -17,36 +17,36 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// Helper is a program of toolhost that others of its tools need.
+// Helper is a program of toolhost that its other programs need.
 type Helper struct {
 	Name    string // without ".exe"
 	Purpose string // what needs it
-	Apart   bool   // it is published by itself, for those who want it
+	Apart   bool   // published separately, for those who need it
 }
 
-// The helpers.
+// The helper programs.
 var (
 	Task      = Helper{Name: "toolhost-task", Purpose: "runs Taskfile commands (list_commands, run_command and task)"}
 	Architect = Helper{Name: "toolhost-architect", Purpose: "analyzes projects (the tool architect of the toolset ocode)"}
 	Console   = Helper{Name: "toolhost-console", Purpose: "shows what waits and what ran in a browser (toolhost console)"}
 	OTel      = Helper{Name: "toolhost-otel", Purpose: "sends traces where OTEL_EXPORTER_OTLP_ENDPOINT is set"}
-	// Hub is for those who run a fleet.
+	// Hub is for operators of a fleet.
 	Hub = Helper{Name: "toolhost-hub", Purpose: "runs fleets (the commands hub, worker and fleet, and serve and console with --hub)",
 		Apart: true}
 )
 
-// Helpers are all of them.
+// Helpers returns all of them.
 func Helpers() []Helper { return []Helper{Task, Architect, Console, OTel, Hub} }
 
-// Found is a helper's file and the build that it is of.
+// Found is a helper's file and build.
 type Found struct {
 	Path  string
 	Build buildinfo.Info
 }
 
-// Find gives the path of the helper, which is not looked for in the directory
-// avoid. One that is missing, and one of another version, are errors of code
-// unavailable that say what to do.
+// Find returns the path of the helper, which is not searched in the directory
+// avoid. A missing one, or one of another version, is an error of code
+// unavailable that says what to do.
 func (h Helper) Find(avoid string) (string, error) {
 	found, err := h.Inspect(avoid)
 	if err != nil {
@@ -55,8 +55,7 @@ func (h Helper) Find(avoid string) (string, error) {
 	return found.Path, nil
 }
 
-// Inspect is Find, and tells the build. It is known also where the helper is
-// refused for it.
+// Inspect is Find with the build, which is known even if the helper is refused because of it.
 func (h Helper) Inspect(avoid string) (Found, error) {
 	path, err := proc.LookSibling(h.Name, avoid)
 	if _, own := os.Executable(); err != nil && own != nil {
@@ -95,12 +94,11 @@ func describe(i buildinfo.Info) string {
 	return text
 }
 
-// Fits reports whether a helper belongs to a toolhost. A released toolhost
-// takes none but that of its version, and of its commit where both know theirs. A
-// development build takes every development build, as people build one program
-// after the other, and a released helper only where nothing says that it
-// is of another commit. A development build of the same commit without changes
-// always fits: the module of toolhost-hub has no version of its own.
+// Fits reports whether a helper belongs to a toolhost. A released toolhost accepts only that of its
+// version, and of its commit if both are known. A development build accepts every development build,
+// since programs are built one after the other, and a released helper of the same commit, or any if
+// its own commit is unknown. A development build of the same commit without changes always fits: the
+// module of toolhost-hub has no version of its own.
 func Fits(own, helper buildinfo.Info) bool {
 	mine, its := own.Revision(), helper.Revision()
 	same := mine == "" || its == "" || strings.HasPrefix(mine, its) || strings.HasPrefix(its, mine)
@@ -116,7 +114,7 @@ func Fits(own, helper buildinfo.Info) bool {
 	return true
 }
 
-// builds remembers the builds of files, as long as those do not change.
+// builds caches the builds of unchanged files.
 var builds buildsOfFiles
 
 type buildsOfFiles struct {
@@ -150,9 +148,9 @@ func (b *buildsOfFiles) of(path, name string) (buildinfo.Info, error) {
 	return build, err
 }
 
-// buildOf reads a helper's build from its file. Only a toolhost whose own version
-// was set at build time asks the helper, which takes longer: the file does not
-// show such a version.
+// buildOf reads a helper's build from its file. Only a toolhost whose version was
+// set at build time runs the slower helper instead: the file does not show such a
+// version.
 func buildOf(path, name string) (buildinfo.Info, error) {
 	build, is, err := buildinfo.ReadFile(path)
 	if err != nil {

@@ -95,7 +95,7 @@ func TestEveryChannelSaysWhatAddsAHelper(t *testing.T) {
 		"`go install github.com/toolhost/toolhost/cmd/toolhost-task@")
 }
 
-// What lies on PATH under the name of a helper is not started unless it is one.
+// A program on PATH with a helper's name is started only if it is that helper.
 func TestImpostors(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)

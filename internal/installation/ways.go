@@ -2,10 +2,9 @@ package installation
 
 import "runtime"
 
-// way is what people read about a channel. PROGRAM stands for a helper
-// program, VERSION and NUMBER for a version with and without its v, PACKAGE for
-// the package. add is for a program that is
-// published by itself; "" where it is as restore.
+// way is a channel's texts for people. PROGRAM stands for a helper program,
+// VERSION and NUMBER for a version with and without its v, PACKAGE for the
+// package. add is for a program that is published separately; "" means restore.
 type way struct{ describe, restore, add string }
 
 const (

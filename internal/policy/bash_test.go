@@ -22,9 +22,9 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// prelude defines the marked commands: m1 to m4 in the shell itself, p1 and p2
-// as programs for what starts another program. Each says on descriptor 9 in
-// which line it ran and with which arguments. A line that runs on ends.
+// prelude defines the marked commands: m1 to m4 in the shell, p1 and p2 as
+// programs for commands that start others. Each writes to descriptor 9 in which
+// line it ran and its arguments. A line that loops ends after 40 calls.
 const prelude = say + `
 m1() { _say_ m1 "$@"; }
 m2() { _say_ m2 "$@"; }
@@ -34,7 +34,7 @@ m4() { _say_ m4 "$@"; }
 
 const program = "#!/bin/sh\n" + say + "\n_say_ NAME \"$@\"\n"
 
-// say writes all at once: a shell writes what it prints line by line.
+// say writes everything at once: a shell writes its output line by line.
 const say = `_say_() {
 	local IFS s
 	C=$((C+1))
@@ -49,10 +49,10 @@ const say = `_say_() {
 
 const unit, record, newline = "\x1f", "\x1e", "\x1d"
 
-// batch is how many lines one shell runs.
+// batch is the number of lines per shell.
 const batch = 250
 
-// fromEnvironment gives a number that the Makefile's target reader sets.
+// fromEnvironment returns a number that the Makefile's target reader sets.
 func fromEnvironment(name string, standard int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
@@ -60,8 +60,8 @@ func fromEnvironment(name string, standard int) int {
 	return standard
 }
 
-// The reader against real shells: where a line is readable, nothing runs in it
-// that the reader did not list, with the arguments that it listed.
+// The reader is compared with real shells: in a readable line, only commands
+// and arguments run that the reader listed.
 func TestReaderAgainstShells(t *testing.T) {
 	testneed.NotShort(t, "compares with shells")
 	count := fromEnvironment("TOOLHOST_READER_LINES", 2000)
@@ -96,7 +96,6 @@ type comparison struct {
 	readable, ran, seen int
 }
 
-// prepare makes a directory with the programs that lines may use.
 func (c *comparison) prepare(t *testing.T) {
 	bin := filepath.Join(c.dir, "bin")
 	require.NoError(t, os.Mkdir(bin, 0o755))
@@ -112,15 +111,15 @@ func (c *comparison) prepare(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "prelude"), []byte(prelude), 0o644))
 }
 
-// compare runs lines, each in a subshell of one shell, and holds what ran
-// against what the reader saw.
+// compare runs lines, each in a subshell of one shell, and compares what ran
+// with what the reader saw.
 func (c *comparison) compare(t *testing.T, lines []string) {
 	var script strings.Builder
 	script.WriteString("ulimit -t 2; ulimit -f 2000\n. \"$BASH_ENV\"\nFUNCNEST=50\n")
 	for i, line := range lines {
 		fmt.Fprintf(&script, "N=%d; C=0; export N C; ( cd work/%d; eval %s\n) </dev/null >/dev/null 2>&1\n", i, i,
 			quoted(line))
-		// A directory of its own: no line meets files that another has made.
+		// Its own directory: no line meets another's files.
 		require.NoError(t, os.MkdirAll(filepath.Join(c.dir, "work", strconv.Itoa(i)), 0o755))
 	}
 	for _, call := range c.run(t, script.String()) {
@@ -148,10 +147,9 @@ func (c *comparison) compare(t *testing.T, lines []string) {
 	require.NoError(t, os.RemoveAll(filepath.Join(c.dir, "work")))
 }
 
-// readsFile reports a command whose own commands are up to a file.
+// readsFile reports whether a command's own commands are in a file.
 func readsFile(c policy.Command) bool { return c.Program() == "." || c.Program() == "source" }
 
-// run gives what the marked commands of a script said.
 func (c *comparison) run(t *testing.T, script string) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -181,8 +179,8 @@ func (c *comparison) run(t *testing.T, script string) []string {
 	return calls[:len(calls)-1]
 }
 
-// listed reports whether a command that ran is one that the reader saw. A word
-// that the shell completes may be any number of arguments.
+// listed reports whether a command that ran is one that the reader saw. A
+// dynamic word may be any number of arguments.
 func listed(r policy.Reading, argv []string) bool {
 	for _, c := range r.Commands {
 		if fits(c.Words, argv) {

@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// builtinUnderstood reports whether a shell builtin does no more than its words say. It is true for other programs.
-// A bash builtin that is not listed here is not understood.
+// builtinUnderstood reports whether a shell builtin does no more than its words say. It is true for other programs,
+// and false for unlisted bash builtins.
 func builtinUnderstood(words []word) bool {
 	name, args := words[0].text, words[1:]
 	switch name {
@@ -19,7 +19,7 @@ func builtinUnderstood(words []word) bool {
 		"ulimit", "unalias":
 		return true
 	case ".", "source", "builtin", "command", "eval", "exec", "trap":
-		return true // the reader sees through them
+		return true // unwrap reads their commands
 	case "[", "test":
 		return testUnderstood(args)
 	case "printf":
@@ -52,14 +52,14 @@ func builtinUnderstood(words []word) bool {
 // harmlessSwitch are the options of shopt that do not change parsing.
 var harmlessSwitch = matching.Lazy(`^(-[su]|nullglob|globstar|dotglob|nocaseglob|failglob|nocasematch|lastpipe|inherit_errexit)$`)
 
-// aliasable reports a definition that redefines no word of the shell's grammar.
+// aliasable reports whether a definition redefines no word of the shell's grammar.
 func aliasable(definition string) bool {
 	name, _, _ := strings.Cut(definition, "=")
 	return identifier().MatchString(name) && !syntax.IsKeyword(name)
 }
 
-// declares reports an argument of export and the like that sets a plain variable or is an option after which a
-// value is only a value.
+// declares reports whether an argument of export and similar commands sets a plain variable, or is an option
+// after which a value is only a value.
 func declares(w word) bool {
 	name, _, found := strings.Cut(w.text, "=")
 	if found && len(name) < w.fixed || !w.dynamic {
@@ -68,7 +68,7 @@ func declares(w word) bool {
 	return false
 }
 
-// testUnderstood finds operators that evaluate their operand, also those that the shell could expand to: -v takes a
+// testUnderstood refuses operators that evaluate their operand, also as the result of an expansion: -v takes a
 // name, and a name is evaluated.
 func testUnderstood(args []word) bool {
 	for i, w := range args {
@@ -98,7 +98,7 @@ var optionsOf = map[string]struct{ flags, valued string }{
 	"readarray": {"t", "dnOsu"},
 }
 
-// namesUnderstood refuses variables other than plain ones. A subscript in a name is evaluated.
+// namesUnderstood refuses all but plain variables. A subscript in a name is evaluated.
 func namesUnderstood(name string, args []word) bool {
 	known := optionsOf[name]
 	w := wrapper{flags: known.flags, valued: known.valued}
@@ -112,7 +112,6 @@ func namesUnderstood(name string, args []word) bool {
 	return ok && !slices.ContainsFunc(rest, func(w word) bool { return w.dynamic || !plainName(w.text) })
 }
 
-// setUnderstood allows the options that do not change parsing.
 func setUnderstood(args []word) bool {
 	for i, w := range args {
 		switch {

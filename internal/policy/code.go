@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// codeOptions are the options before a program in an interpreter's own language.
+// codeOptions returns the options before a program in an interpreter's own language.
 func codeOptions(name string) []string {
 	switch {
 	case strings.HasPrefix(name, "python"), strings.HasPrefix(name, "pypy"):
@@ -81,7 +81,7 @@ func takesCode(options []string, arg string) (found bool, code string) {
 }
 
 // mentioned reports whether the program that a command passes to an interpreter names the pattern's words; certain
-// is false for code that only the shell knows. It finds literal names only: a program can compose others.
+// is false for code that only the shell knows. It finds only literal names: a program can compose others.
 func (p *pattern) mentioned(c command) (found, certain bool) {
 	exportedCommand := c.exported()
 	texts, piped := exportedCommand.Code()
@@ -125,7 +125,7 @@ func (l *line) assigned(name string, value word, depth int) {
 	case settingVariables().MatchString(name):
 		l.cannotRead("%s has git run more than the line shows", name)
 	case value.text != "" && runningVariables().MatchString(name):
-		value.text = strings.TrimLeft(value.text, "|-") // as LESSOPEN has it
+		value.text = strings.TrimLeft(value.text, "|-") // as in LESSOPEN
 		l.parseWords([]word{value}, depth)
 	}
 }

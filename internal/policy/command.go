@@ -11,29 +11,27 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// Bounds of what is read: longer lines and deeper nesting ask.
+// Limits of what is read: longer lines and deeper nesting ask.
 const (
 	maxLine  = 64 << 10
 	maxDepth = 8
 )
 
-// line is everything that a command line would run.
+// line is everything that a command line would run, as far as it can be read.
 type line struct {
 	commands []command
-	// aliases are the names that the line redefines.
-	aliases []string
+	aliases  []string
 	// arrays is set if there are arrays, locals if variables are declared again: then bash reads an array's
 	// elements out of a plain value.
 	arrays, locals bool
 	// assigns is set if variables are set, writes if output goes to a file: commands then do more than their words
 	// say.
 	assigns, writes bool
-	// targets are the files that output goes to.
-	targets []Write
+	targets         []Write
 	// inputs are what calls read other than a terminal or file. input is that of the call being added.
 	inputs map[*syntax.CallExpr]input
 	input  input
-	// unreadable is why the line cannot be read for certain, "" if it can.
+	// unreadable says why the line cannot be read for certain, "" if it can.
 	unreadable string
 }
 
@@ -44,7 +42,6 @@ type input struct {
 	text *word
 }
 
-// command is one program with its arguments.
 type command struct {
 	words []word
 	input input
@@ -56,13 +53,13 @@ type word struct {
 	text string
 	// dynamic is set if the shell would expand it to something the text does not show.
 	dynamic bool
-	// open is set if that can be any text, not only a number; split if it can be no word or several; fixed is how
-	// much of text comes before it.
+	// open is set if that can be any text, not only a number; split if it can be no word or several; fixed is the
+	// length of the literal text before it.
 	open, split bool
 	fixed       int
 }
 
-// mayBeOption reports whether the shell could expand the word to an option, or further words.
+// mayBeOption reports whether the shell could expand the word to an option or further words.
 func (w word) mayBeOption() bool { return w.open && (w.split || w.fixed == 0 || w.text[0] == '-') }
 
 // String formats the command for people.
@@ -78,7 +75,6 @@ func textOf(words []word) string {
 	return strings.Join(texts, " ")
 }
 
-// line parses the command of a request, nil if it has none.
 func (r *Request) line() *line {
 	l := new(line)
 	switch {
@@ -96,7 +92,6 @@ func (r *Request) line() *line {
 	return l
 }
 
-// cannotRead notes the first reason.
 func (l *line) cannotRead(format string, args ...any) {
 	if l.unreadable == "" {
 		l.unreadable = fmt.Sprintf(format, args...)
@@ -116,7 +111,6 @@ func (l *line) read(source string) {
 	}
 }
 
-// parse parses a shell line and adds every command in it.
 func (l *line) parse(source string, depth int) {
 	if len(source) > maxLine || depth > maxDepth {
 		l.cannotRead("it is too long or too deeply nested")
@@ -138,8 +132,8 @@ func (l *line) parse(source string, depth int) {
 	l.parseAsPOSIX(file, source, depth)
 }
 
-// parseAsPOSIX adds what a shell other than bash would run besides: to sh, [[ is a command like others and (( two
-// subshells. It runs what precedes a syntax error, too.
+// parseAsPOSIX adds what a shell other than bash would also run: in sh, [[ is an ordinary command and (( two
+// subshells. It also runs what precedes a syntax error.
 func (l *line) parseAsPOSIX(file *syntax.File, source string, depth int) {
 	var end uint
 	var failed error
@@ -164,7 +158,8 @@ func (l *line) parseAsPOSIX(file *syntax.File, source string, depth int) {
 	}
 }
 
-// joinsTestsBehind reports a [[ ]] after a position at which sh would see several commands.
+// joinsTestsBehind reports whether a [[ ]] follows a position at which sh would see several
+// commands.
 func joinsTestsBehind(file *syntax.File, place uint) (found bool) {
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch n := node.(type) {
@@ -234,7 +229,6 @@ func declared(d *syntax.DeclClause) []word {
 	return words
 }
 
-// visitStmt notes what a statement reads and writes.
 func (l *line) visitStmt(s *syntax.Stmt) {
 	for _, r := range s.Redirs {
 		switch r.Op {
@@ -258,7 +252,6 @@ func (l *line) visitStmt(s *syntax.Stmt) {
 	}
 }
 
-// setInput notes what the calls of a statement read.
 func (l *line) setInput(s *syntax.Stmt, in input) {
 	if l.inputs == nil {
 		l.inputs = make(map[*syntax.CallExpr]input)
@@ -305,7 +298,7 @@ func writesFile(r *syntax.Redirect) bool {
 	return target.dynamic || target.text != "/dev/null"
 }
 
-// call notes one command that the shell looks up itself.
+// call adds a command that the shell looks up itself.
 func (l *line) call(words []word, depth int) {
 	if !builtinUnderstood(words) {
 		l.cannotRead("%q can make the shell run more than it shows", excerpt.Shorten(textOf(words), 60))
@@ -315,7 +308,6 @@ func (l *line) call(words []word, depth int) {
 	l.add(words, depth)
 }
 
-// add notes one command and those that it runs in turn.
 func (l *line) add(words []word, depth int) {
 	if words[0].dynamic && words[0].text != "[" {
 		l.cannotRead("what %q runs is known to the shell only", words[0].text)
@@ -329,7 +321,6 @@ func (l *line) add(words []word, depth int) {
 	l.commands[at].transparent = l.unwrap(words, depth+1)
 }
 
-// program is a wrapper's name.
 func program(w word) string {
 	return strings.ToLower(strings.TrimSuffix(path.Base(strings.ReplaceAll(w.text, `\`, "/")), ".exe"))
 }
@@ -361,7 +352,7 @@ func wordOf(w *syntax.Word) (out word) {
 	return out
 }
 
-// literal adds literal text, or one that expands to several words.
+// literal adds literal text; expands is set if it expands to several words.
 func (w *word) literal(text string, expands bool) {
 	w.dynamic, w.open, w.split = w.dynamic || expands, w.open || expands, w.split || expands
 	if !w.dynamic {
@@ -379,7 +370,7 @@ func (w *word) expansion(part syntax.WordPart, split bool) {
 	}
 }
 
-// several reports an expansion to several words even in quotes.
+// several reports whether an expansion makes several words even in quotes.
 func several(part syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)
 	return ok && (p.Index != nil || p.Excl || p.Param != nil && p.Param.Value == "@")
@@ -388,7 +379,7 @@ func several(part syntax.WordPart) bool {
 // expands reports whether the shell expands an unquoted text to file names or several words.
 func expands(lit string) bool {
 	if without := strings.ReplaceAll(lit, "{}", ""); without != lit && !strings.ContainsAny(without, "{},.") {
-		lit = without // braces with nothing in them stand for themselves
+		lit = without // empty braces stand for themselves
 	}
 	escaped := false
 	for _, c := range lit {
@@ -404,12 +395,12 @@ func expands(lit string) bool {
 	return false
 }
 
-// isGlob reports a word that is dynamic by its wildcards only, and whose files cannot be options.
+// isGlob reports whether a word is dynamic only by its wildcards, and cannot match options.
 func isGlob(w word) bool {
 	return !strings.ContainsAny(w.text, "$`{") && w.text != "" && !strings.ContainsRune("*?[-", rune(w.text[0]))
 }
 
-// unescape removes backslashes: before any character, or before those of only.
+// unescape removes backslashes: before any character, or before those in only.
 func unescape(s, only string) string {
 	if !strings.Contains(s, `\`) {
 		return s

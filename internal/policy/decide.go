@@ -16,14 +16,13 @@ import (
 // Request is a call to decide about.
 type Request struct {
 	Tool string
-	// Toolset is that of the caller, empty for all tools.
+	// Toolset is the caller's, empty for all tools.
 	Toolset     string
 	Risk        tool.Risk
 	Permissions []tool.Permission
 	// Params are the parameters, any JSON object.
 	Params json.RawMessage
-	// Argv is the command that the call would run without a shell, Shell the line for one. At most one of them is
-	// set.
+	// Argv is the command that the call would run without a shell, Shell the line for one. At most one is set.
 	Argv  []string
 	Shell string
 	// Host is "HOST:PORT" for a request about a connection of the call's processes, instead of the call.
@@ -44,27 +43,27 @@ func (r *Request) now() time.Time {
 
 func (r *Request) needs(p tool.Permission) bool { return slices.Contains(r.Permissions, p) }
 
-// Decision is a policy's decision about a call.
+// Decision is a policy's answer to a Request.
 type Decision struct {
 	Action Action `json:"action"`
 	// Rule is the rule that decided, or a default such as "risk dangerous".
 	Rule string `json:"rule"`
-	// Reason explains it in a sentence.
+	// Reason explains the decision in a sentence.
 	Reason string `json:"reason"`
-	// Matches are all rules that matched or might match, in their order, for explanations.
+	// Matches are all rules that matched or might match, in order.
 	Matches []Match `json:"matches,omitempty"`
 	// Limits are those of all rules that require a review.
 	Limits []Limits `json:"limits,omitempty"`
 }
 
-// Match is one rule that matched or might.
+// Match is a rule that matched or might.
 type Match struct {
 	Rule   string `json:"rule"`
 	Action Action `json:"action"`
 	// Why says what it matched, or why that is not certain.
 	Why string `json:"why"`
 
-	limits Limits // of a rule that has the call reviewed
+	limits Limits // of a rule that requires a review
 }
 
 // Decide decides about a call.
@@ -89,7 +88,6 @@ func (p *Policy) Decide(r Request) Decision {
 	return decision
 }
 
-// deciding collects the rules that match.
 type deciding struct {
 	request    *Request
 	params     *string
@@ -138,7 +136,7 @@ func (d *deciding) consider(c *compiledRule) {
 	}
 }
 
-// patternTime bounds the patterns of all rules for one call.
+// patternTime limits the patterns of all rules for one call.
 const patternTime = 2 * time.Second
 
 // considerCommand handles rules that deny or ask because of a command. An unreadable line may run any command.
@@ -162,8 +160,8 @@ func (d *deciding) considerCommand(c *compiledRule) {
 	}
 }
 
-// allowCommands combines the rules that allow commands: each command of the line must match one of them. A line
-// that sets variables, writes to files or cannot be read does more than its words say.
+// allowCommands combines the rules that allow commands: each command of the line must match one. A line that
+// sets variables, writes to files or cannot be read does more than its words say.
 func (d *deciding) allowCommands() {
 	l := d.line
 	if l == nil || l.unreadable != "" || l.assigns || l.writes || len(d.allowing) == 0 {
@@ -190,7 +188,7 @@ func (d *deciding) allowCommands() {
 	}
 }
 
-// canonical is the parameters' text, computed once.
+// canonical returns the parameters' text, computed once.
 func (d *deciding) canonical() string {
 	if d.params == nil {
 		text := CanonicalJSON(d.request.Params)
@@ -268,7 +266,6 @@ func (c *compiledRule) describe() string {
 	return "it matches " + strings.Join(conditions, ", ")
 }
 
-// byDefault decides if no rule matches.
 func (p *Policy) byDefault(r *Request) Decision {
 	if r.Host != "" {
 		return Decision{Action: Ask, Rule: "network", Reason: fmt.Sprintf("a process of %s wants to reach %s", r.Tool, r.Host)}
@@ -323,7 +320,8 @@ func (p *Policy) AlwaysDenied(r Request) bool {
 	return !open && action == Deny
 }
 
-// Explain formats the decision for people: the action, its rule, and the other matching rules, one a line.
+// Explain formats the decision for people: the action, its rule, and the other matching rules, one per
+// line.
 func (d Decision) Explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", d.Action, show.Line(d.Reason))

@@ -200,7 +200,7 @@ func TestAlwaysDenied(t *testing.T) {
 	}
 }
 
-// An answer for good settles a question about exactly that call, never a deny.
+// The answer "always" settles a question about exactly that call, never a deny.
 func TestRememberedRule(t *testing.T) {
 	params := json.RawMessage(`{"path":"a.*[b]","content":"x\\n$1"}`)
 	rule := policy.Exactly("", "write_file", params)

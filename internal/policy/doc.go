@@ -1,5 +1,5 @@
 // Package policy decides whether a call may run: allow, ask or deny. It is a pure function of the call and the
-// rules, so the same question always has the same answer, and explaining a decision is making it.
+// rules, so the same question always has the same answer, and an explanation is the decision itself.
 //
 // Rules come first. Of those that match, deny beats ask beats allow, in any order. If none matches, the strictest
 // default for the tool's risk and permissions decides. A rule stored by the answer "always" settles a later

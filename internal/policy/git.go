@@ -7,12 +7,11 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// plainSettings are settings of git that neither run nor read anything else.
+// plainSettings are git settings that neither run nor read anything else.
 var plainSettings = matching.Lazy(`^(user|author|committer|color|advice|column|status|init|push|pull|fetch|` +
 	`rebase|merge|log|commit|branch|tag|` +
 	`format|http|protocol|pack|gc|index|checkout|clone|safe|transfer|i18n|stash|blame|feature|versionsort|diff|core)\.[a-z-]+$`)
 
-// runningSettings are the exceptions.
 var runningSettings = matching.Lazy(`^(diff\.(external|.*command|.*textconv|orderfile)|merge\.(tool|guitool|` +
 	`verifysignatures)|core\.(hookspath|fsmonitor|gitproxy|` +
 	`attributesfile|excludesfile|worktree|askpass|alternaterefscommand|.*command)|commit\.template|` +
@@ -22,7 +21,7 @@ var runningSettings = matching.Lazy(`^(diff\.(external|.*command|.*textconv|orde
 var shellSettings = matching.Lazy(`^(core\.(pager|editor|sshcommand)|sequence\.editor|pager\..*|` +
 	`diff\.external|core\.(fsmonitor|askpass))$`)
 
-// unwrapGit parses what git runs for a line: its own aliases and settings, and git commands that take a command.
+// unwrapGit parses what git runs for a line: its aliases and settings, and git commands that take a command.
 func (l *line) unwrapGit(args []word, depth int) {
 	git := wrapper{flags: "pPhv", valued: "Cc",
 		long: "--git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds",
@@ -53,7 +52,6 @@ func (l *line) unwrapGit(args []word, depth int) {
 	l.gitRuns(rest[0].text, rest[1:], depth)
 }
 
-// gitSetting parses a setting given with -c.
 func (l *line) gitSetting(w word, aliases map[string]word, depth int) {
 	name, value, _ := strings.Cut(w.text, "=")
 	lower := strings.ToLower(name)
@@ -84,7 +82,6 @@ func (l *line) gitAlias(alias word, args []word, depth int) {
 	l.add(append(words, args...), depth)
 }
 
-// gitRuns parses the git commands that run a command.
 func (l *line) gitRuns(name string, args []word, depth int) {
 	texts := make([]string, len(args))
 	for i, w := range args {

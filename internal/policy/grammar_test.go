@@ -6,18 +6,16 @@ import (
 	"strings"
 )
 
-// grammar makes command lines at random: as bash's grammar allows them, with
+// grammar makes random command lines: as bash's grammar allows them, with
 // marked commands wherever a command may hide, and with faults.
 type grammar struct {
 	*rand.Rand
 	depth int
-	// mild lines hold little that the reader refuses: they are for what it
-	// does accept.
+	// mild lines have little that the reader refuses: they test what it accepts.
 	mild bool
 }
 
-// line makes a line of one to three statements, a third of them with a few
-// characters changed.
+// line returns one to three statements, a third of them with a few characters changed.
 func (g *grammar) line() string {
 	g.depth, g.mild = 0, g.IntN(3) > 0
 	var parts []string
@@ -34,8 +32,8 @@ func (g *grammar) line() string {
 	return line
 }
 
-// special are the characters that faults are made of. There is no slash: no
-// line may name a file outside of its directory.
+// special are the characters for faults. There is no slash: no line may name a
+// file outside of its directory.
 const special = "$`'\"\\(){}[]<>|&;#!*?=:@+-%^, \n\t01xm"
 
 func (g *grammar) mutate(line string) string {
@@ -58,18 +56,18 @@ func (g *grammar) pick(list ...string) string { return list[g.IntN(len(list))] }
 
 func (g *grammar) one(makers ...func() string) string { return makers[g.IntN(len(makers))]() }
 
-// marked is a command that is seen when it runs.
+// marked returns a command whose run is seen.
 func (g *grammar) marked() string {
 	return fmt.Sprintf("m%d %s", 1+g.IntN(4), g.pick("", "a", "-f b", "c d"))
 }
 
-// code is a text that is a command, or becomes one when it is evaluated.
+// code returns a text that is a command, or becomes one when evaluated.
 func (g *grammar) code() string {
 	return g.pick("$(", "`", "a[$(", "x[`", "$((a[$(", "${z:=$(", "-v a[$(", "<(") + g.marked() +
 		g.pick(")", "`", ")]", "`]", ")]))", ")}")
 }
 
-// hostile is a word that holds code without running it, as a rule.
+// hostile returns a word that holds code, usually without running it.
 func (g *grammar) hostile() string {
 	code := g.code()
 	switch g.IntN(6) {
@@ -115,7 +113,7 @@ func (g *grammar) stmt() string {
 	return s
 }
 
-// mildStmt is a statement as people write them.
+// mildStmt returns a statement as people write them.
 func (g *grammar) mildStmt() string {
 	body := func() string { return g.stmt() + g.pick("; ", "\n") }
 	return g.one(g.simple, g.simple, g.simple, g.simple,
@@ -300,7 +298,7 @@ func (g *grammar) compound() string {
 	)
 }
 
-// builtin makes a command of the shell with arguments that it might evaluate.
+// builtin returns a shell builtin with arguments that it might evaluate.
 func (g *grammar) builtin() string {
 	name := g.pick("test -v", "test", "[", "printf -v", "printf", "read", "read -r", "unset", "export", "readonly",
 		"declare", "declare -n", "declare -i",
@@ -321,8 +319,7 @@ func (g *grammar) builtin() string {
 	return strings.Join(args, " ")
 }
 
-// hidden makes lines as attackers do: a variable takes code, something else
-// evaluates it.
+// hidden makes lines as attackers do: a variable takes code, something else evaluates it.
 func (g *grammar) hidden() string {
 	set := g.pick("x=%s", "export x=%s", "readonly x=%s", "echo ${x:=%s}", "read x <<< %s", "for x in %s; do :; done",
 		"printf -v x %%s %s", "set -- %s; x=$1", "x=(%s)", "local x=%s", "x+=%s", "PS4=%s")
@@ -337,8 +334,7 @@ func (g *grammar) hidden() string {
 	return fmt.Sprintf(set, g.hostile()) + g.pick("; ", "\n", " && ") + use
 }
 
-// wrapped makes commands that run others. They need real programs, so they are
-// few.
+// wrapped returns commands that run others. They need real programs, so they are few.
 func (g *grammar) wrapped() string {
 	if g.IntN(6) > 0 {
 		return g.hidden()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rules are about calls or about connections, and never about both.
+// Rules are about calls or about connections, never both.
 func TestRulesAboutConnections(t *testing.T) {
 	base := Rules{Rules: []Rule{{Name: "calls", Tool: "install", Action: Allow}, {Name: "all", Action: Allow}}}
 	p, err := New(base)

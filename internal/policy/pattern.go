@@ -43,7 +43,7 @@ func compilePattern(s string) (*pattern, error) {
 	return p, nil
 }
 
-// find looks for a command of the line that matches loosely. certain is false if that depends on the shell's
+// find returns a command of the line that matches loosely. certain is false if that depends on the shell's
 // expansions.
 func (p *pattern) find(l *line) (found *command, certain bool) {
 	if l == nil {
@@ -178,7 +178,7 @@ func wildcard(pattern, s string) bool {
 }
 
 // CanonicalJSON returns parameters in the form that rules match: no blanks, object keys sorted, characters
-// unescaped wherever JSON allows it, numbers as written. Invalid JSON stays as it is; no parameters are "{}".
+// unescaped wherever JSON allows it, numbers as written. Invalid JSON is unchanged; no parameters are "{}".
 func CanonicalJSON(params json.RawMessage) string {
 	if len(bytes.TrimSpace(params)) == 0 {
 		return "{}"

@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// textParams are parameters that are never paths.
 var textParams = strings.Fields("content old_str new_str old_string new_string oldString newString")
 
 const maxPath = 4096
@@ -23,7 +22,6 @@ type places struct {
 	unknown bool
 }
 
-// places returns what a call names.
 func (r *Request) places() (p places) {
 	switch {
 	case r.Shell != "" || r.Places == nil:
@@ -65,7 +63,7 @@ func (p *places) collect(r *Request, value any) {
 	}
 }
 
-// add adds a text that may be a path. One of several lines, such as a patch, may hold any.
+// add adds a text that may be a path. A multi-line text, such as a patch, may hold any.
 func (p *places) add(r *Request, text string) {
 	if len(text) > maxPath || strings.Contains(text, "\n") {
 		p.unknown = true
@@ -76,7 +74,7 @@ func (p *places) add(r *Request, text string) {
 	}
 }
 
-// within reports whether a place matches one of a rule's paths, or lies below one.
+// within reports whether a place matches one of a rule's paths, or is below one.
 func within(globs []string, place string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		glob = path.Clean(glob)
@@ -84,7 +82,7 @@ func within(globs []string, place string) bool {
 	})
 }
 
-// above reports whether one of a rule's paths lies below a directory, or may.
+// above reports whether one of a rule's paths is below a directory, or may be.
 func above(globs []string, dir string) (certain, possible bool) {
 	for _, glob := range globs {
 		base, _ := doublestar.SplitPattern(path.Clean(glob))
@@ -95,7 +93,7 @@ func above(globs []string, dir string) (certain, possible bool) {
 }
 
 // concernsPaths reports whether a call is about a rule's paths, and whether that is certain. A rule that allows
-// requires that all of its places are within the paths; for deny and ask it suffices that one may be.
+// requires that all places are within the paths; for deny and ask it suffices that one may be.
 func (c *compiledRule) concernsPaths(r *Request, p places) (matched, certain bool) {
 	if c.Action == Allow || c.Action == Review {
 		outside := func(place string) bool { return !within(c.Paths, strings.TrimSuffix(place, "/")) }
@@ -105,7 +103,7 @@ func (c *compiledRule) concernsPaths(r *Request, p places) (matched, certain boo
 	for _, place := range p.all {
 		place, isDir := strings.CutSuffix(place, "/")
 		certain, possible := false, false
-		if isDir && r.Risk != tool.ReadOnly { // what is in it may change
+		if isDir && r.Risk != tool.ReadOnly { // its content may change
 			certain, possible = above(c.Paths, place)
 		}
 		if within(c.Paths, place) || certain {

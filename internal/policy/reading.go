@@ -3,13 +3,13 @@ package policy
 import "slices"
 
 // Reading is what a shell line would run and write, as far as can be told without running it. The command in a
-// wrapper such as sudo, env, xargs, find -exec and sh -c is a command of its own.
+// wrapper such as sudo, env, xargs, find -exec and sh -c is a separate command.
 type Reading struct {
 	// Commands are in the order of the line.
 	Commands []Command
 	// Writes are the files that redirections write.
 	Writes []Write
-	// Unreadable is why the line cannot be read for certain, "" if it can.
+	// Unreadable says why the line cannot be read for certain, "" if it can.
 	Unreadable string
 }
 
@@ -64,10 +64,10 @@ func (c command) exported() Command {
 
 func exported(w word) Word { return Word{Text: w.text, Dynamic: w.dynamic} }
 
-// Program is the program's name without its directory.
+// Program returns the program's name without its directory.
 func (c *Command) Program() string { return program(word{text: c.Words[0].Text}) }
 
-// Texts are the arguments, without the program.
+// Texts returns the arguments, without the program.
 func (c *Command) Texts() []string {
 	texts := make([]string, 0, len(c.Words))
 	for _, w := range c.Words[1:] {

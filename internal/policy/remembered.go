@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// Exactly returns the rule that "always" stores: it allows this very call in that toolset only, since a tool of the
-// same name can be another one elsewhere.
+// Exactly returns the rule that "always" stores: it allows only this very call in that toolset, since a tool of the
+// same name can be a different one elsewhere.
 func Exactly(toolset, toolName string, params json.RawMessage) Rule {
 	text := CanonicalJSON(params)
 	return Rule{
@@ -31,7 +31,7 @@ func Exactly(toolset, toolName string, params json.RawMessage) Rule {
 }
 
 // Reaching returns the rule that "always" stores for a connection: processes of that tool in that toolset may reach
-// this host and port, whatever the call.
+// this host and port in any call.
 func Reaching(toolset, toolName, host string) Rule {
 	return Rule{
 		Name:    fmt.Sprintf("always %s %s %s", toolName, host, show.Digest(toolset + "\x00" + toolName + "\x00" + host)[:8]),
@@ -42,19 +42,19 @@ func Reaching(toolset, toolName, host string) Rule {
 	}
 }
 
-// Remembered is the store of the rules that the user has added for a workspace, by answering "always" or with
-// `toolhost rules add`. It is in the user's configuration, because an agent can write in the workspace. Each rule
-// is a file, written atomically, so that processes need no lock.
+// Remembered stores the rules that the user has added for a workspace, by answering "always" or with `toolhost
+// rules add`. It is in the user's configuration, because an agent can write in the workspace. Each rule is a
+// file, written atomically, so that processes need no lock.
 type Remembered struct {
 	dir       string
 	workspace string
 }
 
-// RememberedDir is the default directory of remembered rules, in the user's configuration.
+// RememberedDir returns the default directory of remembered rules, in the user's configuration.
 func RememberedDir() (string, error) { return userdir.Dir("remembered rules", "rules") }
 
-// OpenRemembered returns the store in dir for the workspace at the absolute path workspace, without making it. A
-// dir inside the workspace or one of the further trees that tools may use is refused.
+// OpenRemembered returns the store in dir for the workspace at the absolute path workspace, without creating it.
+// A dir inside the workspace or one of the further trees that tools may use is refused.
 func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error) {
 	if !filepath.IsAbs(dir) || !filepath.IsAbs(workspace) {
 		return nil, tool.Errorf(tool.InvalidArgument, "remembered rules need absolute paths, not %q and %q", dir,
@@ -67,7 +67,6 @@ func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error)
 	return &Remembered{dir: filepath.Join(dir, show.Digest(workspace)[:16]), workspace: workspace}, nil
 }
 
-// stored is the file of a rule.
 type stored struct {
 	Version   int       `json:"version"`
 	Workspace string    `json:"workspace"`
@@ -77,7 +76,7 @@ type stored struct {
 
 const storedVersion = 1
 
-// List returns the rules, the oldest first, and an error about files that cannot be read. A rule that a newer
+// List returns the rules, oldest first, and an error about files that cannot be read. A rule that a newer
 // toolhost wrote is an error of code unsupported.
 func (r *Remembered) List() ([]Rule, error) {
 	entries, err := os.ReadDir(r.dir)
@@ -157,7 +156,7 @@ func (r *Remembered) Add(rule Rule) error {
 		return r.failure("write", err)
 	}
 	if _, err := r.read(filepath.Base(r.file(rule.Name))); tool.CodeOf(err) == tool.Unsupported {
-		return err // one that a newer toolhost wrote is not lost
+		return err // a newer toolhost's rule is not overwritten
 	}
 	data, err := json.MarshalIndent(stored{storedVersion, r.workspace, time.Now().UTC(), rule}, "", "  ")
 	if err != nil {

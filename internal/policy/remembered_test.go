@@ -66,7 +66,7 @@ func TestRememberRefuses(t *testing.T) {
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
 }
 
-// One damaged file does not hide the other rules, and is not silent either.
+// One damaged file does not hide the other rules, and is reported.
 func TestDamagedRememberedRule(t *testing.T) {
 	r, dir := remembered(t)
 	require.NoError(t, r.Add(policy.Exactly("", "x", nil)))

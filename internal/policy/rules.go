@@ -13,11 +13,11 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Action is what to do with a call.
+// Action says what to do with a call.
 type Action string
 
-// The actions, from the weakest to the strongest. Review runs the call in a view of the workspace, and its changes
-// are decided on afterwards.
+// The actions, from weakest to strongest. Review runs the call in a view of the workspace; its changes are decided
+// on afterwards.
 const (
 	Allow  Action = "allow"
 	Review Action = "review"
@@ -41,7 +41,7 @@ func (a Action) strength() int {
 	return 0
 }
 
-// Rule is an action for the calls that fulfil all of its conditions that are not empty.
+// Rule is an action for the calls that meet all of its non-empty conditions.
 type Rule struct {
 	// Name names the rule in decisions.
 	Name string `json:"name"`
@@ -66,19 +66,19 @@ type Rule struct {
 	Risk       tool.Risk       `json:"risk,omitempty"`
 	Permission tool.Permission `json:"permission,omitempty"`
 	Action     Action          `json:"action"`
-	// Limits are bounds within which the changes of a reviewed call need no approval. They go with Review.
+	// Limits bound the changes of a reviewed call that need no approval. Only for Review.
 	Limits Limits `json:"limits,omitzero"`
 	// Expires ends the rule. The zero time means never.
 	Expires time.Time `json:"expires,omitzero"`
 	// Disabled makes the rule match nothing.
 	Disabled bool `json:"disabled,omitempty"`
-	// Reason is the author's explanation for those whom it stops.
+	// Reason is the author's explanation for users that the rule stops.
 	Reason string `json:"reason,omitempty"`
 	// Remembered marks an answer "always". Such a rule beats ask, but not deny.
 	Remembered bool `json:"-"`
 }
 
-// Limits are bounds of a call's changes; see host.Bounds.
+// Limits bound a call's changes; see host.Bounds.
 type Limits struct {
 	Files   int      `json:"files,omitempty"`
 	Bytes   int64    `json:"bytes,omitempty"`

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// spellings are the program options that can be written in several ways: a rule with one of them denies or asks for
-// all. The words of one meaning stand together; a semicolon ends them.
+// spellings are program options that can be written in several ways: a rule with one of them denies or asks for
+// all. Words of one meaning are grouped; a semicolon ends a group.
 var spellings = map[string]string{
 	"rm":    "-r -R --recursive; -f --force; -d --dir; -i --interactive; -v --verbose; --no-preserve-root; --one-file-system",
 	"cp":    "-r -R --recursive -a --archive; -f --force; -l --link; -s --symbolic-link; -T --no-target-directory; -t --target-directory",
@@ -57,7 +57,7 @@ type spelling struct {
 	groups  [][]string
 }
 
-// spellingOf finds the option spellings of a pattern's program, or of a command of that program.
+// spellingOf returns the option spellings of a pattern's program, or of a command of that program.
 func spellingOf(words []string) spelling {
 	s := spelling{program: strings.ToLower(words[0])}
 	name := s.program
@@ -79,7 +79,6 @@ func spellingOf(words []string) spelling {
 	return s
 }
 
-// of returns all ways to write an option.
 func (s spelling) of(option string) []string {
 	for _, group := range s.groups {
 		for _, name := range group {
@@ -91,7 +90,7 @@ func (s spelling) of(option string) []string {
 	return []string{option}
 }
 
-// abbreviates reports whether an argument abbreviates a long option, as GNU programs and git accept it if
+// abbreviates reports whether an argument abbreviates a long option, which GNU programs and git accept if
 // unambiguous.
 func (s spelling) abbreviates(arg, option string) bool {
 	if len(arg) < 4 || !strings.HasPrefix(arg, "--") || !strings.HasPrefix(option, arg) {
@@ -100,7 +99,7 @@ func (s spelling) abbreviates(arg, option string) bool {
 	for _, group := range s.groups {
 		for _, name := range group {
 			if name == arg {
-				return false // it is another option
+				return false // a different option
 			}
 		}
 	}

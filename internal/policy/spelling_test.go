@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// A rule that denies is about what a command does, however it is written.
+// A rule that denies matches what a command does, however it is written.
 func TestOtherSpellings(t *testing.T) {
 	for rule, lines := range map[string]map[policy.Action][]string{
 		"git push --force": {
@@ -77,8 +77,8 @@ func TestOtherSpellings(t *testing.T) {
 	}
 }
 
-// Another spelling of what a rule allows is not allowed by it, and what a file
-// sets makes more of the commands behind it than their words say.
+// Another spelling of an allowed command is not allowed, and after a sourced
+// file commands do more than their words say.
 func TestOtherSpellingsAreNotAllowed(t *testing.T) {
 	p, err := policy.New(commandRules(policy.Allow, "git push --force", "git x", "rm -r", "source *", ". *", "ls *",
 		"xargs *", "cp *", "python3 *"))
@@ -93,9 +93,8 @@ func TestOtherSpellingsAreNotAllowed(t *testing.T) {
 	}
 }
 
-// Whatever a line is, no rule allows what the reader does not understand: a
-// line that any rule for a plain command allows holds commands alone, each of
-// words that the line shows.
+// No rule allows what the reader does not understand: an allowed line has only
+// commands, each of words that the line shows.
 func FuzzUnderstood(f *testing.F) {
 	for _, line := range hidden {
 		f.Add(line)

@@ -14,7 +14,8 @@ import (
 )
 
 // grammar checks that every part of a line is understood. It is an allowlist over the whole syntax tree: a node,
-// field or operator not listed here makes the line unreadable, also one that a later version of the parser adds.
+// field or operator not listed here makes the line unreadable, including one that a later version of the parser
+// adds.
 type grammar struct {
 	source string
 	reason string
@@ -28,17 +29,16 @@ type node struct {
 	whole func(*grammar, any, place) bool
 }
 
-// place is the context of a node.
 type place struct {
 	// quoted is set within double quotes or a here-document.
 	quoted bool
-	// expansion is set within the braces of a parameter expansion.
+	// expansion is set within a parameter expansion's braces.
 	expansion bool
 }
 
 var positions = reflect.TypeFor[syntax.Pos]()
 
-// notUnderstood says what in a line is not understood, "" if all is.
+// notUnderstood returns what in a line is not understood, "" if all is.
 func notUnderstood(file *syntax.File, source string) string {
 	if strings.ContainsFunc(source, func(c rune) bool {
 		return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\ufffd'
@@ -53,7 +53,7 @@ func notUnderstood(file *syntax.File, source string) string {
 	return g.reason
 }
 
-// continuedComment finds a line that may end in a comment and a backslash.
+// continuedComment matches a line that may end in a comment and a backslash.
 var continuedComment = matching.Lazy(`#[^\n]*\\\n`)
 
 func (g *grammar) check(v reflect.Value, at place) {
@@ -107,8 +107,8 @@ func (g *grammar) checkNode(v reflect.Value, at place) {
 	}
 }
 
-// isComment reports a comment that begins where every shell begins one: the parser also takes # for one after a
-// quote or an expansion in parentheses.
+// isComment reports whether a comment starts where every shell starts one: the parser also takes # for one
+// after a quote or an expansion in parentheses.
 func (g *grammar) isComment(c syntax.Comment) bool {
 	before := g.source[:min(int(c.Hash.Offset()), len(g.source))]
 	escapes := len(before) - 1 - len(strings.TrimRight(before[:max(0, len(before)-1)], `\`))
@@ -116,7 +116,7 @@ func (g *grammar) isComment(c syntax.Comment) bool {
 		escapes%2 == 0 && strings.ContainsAny(before[len(before)-1:], " \t\n")
 }
 
-// within returns the context within a node. A substitution is a line of its own again.
+// within returns the context within a node. A substitution is a new line.
 func (p place) within(t reflect.Type) place {
 	switch t {
 	case reflect.TypeFor[syntax.DblQuoted](), reflect.TypeFor[syntax.Redirect]():
@@ -129,7 +129,6 @@ func (p place) within(t reflect.Type) place {
 	return p
 }
 
-// refuse notes the first part that is not understood.
 func (g *grammar) refuse(v reflect.Value) {
 	if g.reason != "" {
 		return
@@ -145,7 +144,6 @@ func (g *grammar) refuse(v reflect.Value) {
 	}
 }
 
-// oneOf allows listed operators or words.
 func oneOf[T comparable](list ...T) func(*grammar, any) bool {
 	return func(_ *grammar, v any) bool {
 		t, ok := v.(T)
@@ -153,7 +151,6 @@ func oneOf[T comparable](list ...T) func(*grammar, any) bool {
 	}
 }
 
-// fields lists fields that may have any value.
 func fields(names ...string) map[string]func(*grammar, any) bool {
 	all := make(map[string]func(*grammar, any) bool, len(names))
 	for _, name := range names {
@@ -261,20 +258,20 @@ var (
 		`S?RANDOM|SECONDS|LINENO|EPOCH.*)$`)
 )
 
-// plainName reports a variable that only stores a value.
 func plainName(name string) bool {
 	return identifier().MatchString(name) && !evaluated().MatchString(name)
 }
 
 func isPlainName(_ *grammar, v any) bool { return plainName(v.(*syntax.Lit).Value) }
 
-// isDescriptor refuses {name}>file, which sets a variable, and 10>file, in which the number is a word to sh.
+// isDescriptor refuses {name}>file, which sets a variable, and 10>file, in which sh takes the number for a
+// word.
 func isDescriptor(_ *grammar, v any) bool {
 	n := v.(*syntax.Lit).Value
 	return len(n) == 1 && strings.Contains(digits, n)
 }
 
-// isPlainQuote refuses quotes in quoted expansions, and escaped quotes in $”: there shells differ on where a quote
+// isPlainQuote refuses quotes in quoted expansions, and escaped quotes in $”: shells differ on where such a quote
 // ends.
 func isPlainQuote(_ *grammar, v any, at place) bool {
 	q, single := v.(*syntax.SglQuoted)
@@ -306,7 +303,7 @@ func isCall(s *syntax.Stmt) bool {
 	return ok && !s.Background
 }
 
-// sendsAllLast refuses &> before other words: to sh it ends the command.
+// sendsAllLast refuses &> before other words: in sh it ends the command.
 func sendsAllLast(_ *grammar, v any, _ place) bool {
 	s := v.(*syntax.Stmt)
 	for _, r := range s.Redirs {
@@ -318,7 +315,7 @@ func sendsAllLast(_ *grammar, v any, _ place) bool {
 	return true
 }
 
-// copiesPlainly refuses >&word with words other than plain ones: bash expands what the word expands to.
+// copiesPlainly refuses >&word unless the word is plain: bash expands what the word expands to.
 func copiesPlainly(_ *grammar, v any, _ place) bool {
 	r := v.(*syntax.Redirect)
 	w := wordOf(r.Word)
@@ -327,19 +324,19 @@ func copiesPlainly(_ *grammar, v any, _ place) bool {
 
 var plainTarget = matching.Lazy(`^[\w./-]+$`)
 
-// isNumbers allows arithmetic with plain numbers only. A name is evaluated, and so is its value.
+// isNumbers allows arithmetic only with plain numbers. A name is evaluated, and so is its value.
 func isNumbers(_ *grammar, v any) bool {
 	w, ok := v.(*syntax.Word)
 	return !ok || isNumber(w, false)
 }
 
-// isElement allows the subscripts that are not evaluated.
+// isElement allows subscripts that are not evaluated.
 func isElement(g *grammar, v any) bool {
 	w, ok := v.(*syntax.Word)
 	return isNumbers(g, v) || ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// isNumber reports a word that is always a number: digits, or with counts a count that the shell itself keeps.
+// isNumber reports whether a word is always a number: digits, or with counts a count that the shell keeps.
 func isNumber(w *syntax.Word, counts bool) bool {
 	if w == nil || len(w.Parts) != 1 {
 		return false
@@ -355,7 +352,7 @@ func isNumber(w *syntax.Word, counts bool) bool {
 	return false
 }
 
-// isCount reports an expansion whose value is always a number.
+// isCount reports whether an expansion's value is always a number.
 func isCount(p *syntax.ParamExp) bool {
 	if p.Param == nil || p.Excl || p.Width || p.IsSet || p.Index != nil || p.Slice != nil || p.Repl != nil ||
 		p.Exp != nil || p.Names != 0 {
@@ -364,7 +361,7 @@ func isCount(p *syntax.ParamExp) bool {
 	return p.Length || slices.Contains([]string{"?", "#", "$", "!"}, p.Param.Value)
 }
 
-// comparesPlainly refuses comparisons of numbers other than plain ones: their sides are arithmetic.
+// comparesPlainly refuses comparisons of anything but plain numbers: their sides are arithmetic.
 func comparesPlainly(_ *grammar, v any, _ place) bool {
 	test := v.(*syntax.BinaryTest)
 	switch test.Op {

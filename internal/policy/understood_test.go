@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// hidden are lines in which something runs that no word of the line shows as a
-// command.
+// hidden are lines that run something which no word of the line shows as a command.
 var hidden = []string{
 	// A text becomes a command when an expansion evaluates it.
 	`echo "${x:=\$(touch p)}" "${x@P}"`,
@@ -57,7 +56,7 @@ var hidden = []string{
 	`. /dev/stdin < f`, `echo touch p | source /dev/stdin`, `. /proc/self/fd/0`, `. "$x" <<< 'touch p'`,
 	`nice --new-option touch p`, `env -Z touch p`, `timeout --odd 5 touch p`, `xargs --frobnicate touch p < f`,
 	`sudo -Y touch p`, `stdbuf -q0 touch p`,
-	// Settings of git that run what they say, or what a file says.
+	// Git settings that run their value, or a file's content.
 	`git -c core.hooksPath=x commit`, `git -c include.path=x st`, `git -c 'filter.x.clean=touch p' add a`,
 	`git -c "$x" status`, `git --config-env=alias.x=X x`,
 	`git --exec-path=. x`, `git -c alias.x="!$x" x`, `git -c credential.helper='!touch p' fetch`,
@@ -70,7 +69,7 @@ var hidden = []string{
 	`function f() { ls; }; coproc f`, `echo ${ touch p; }`, `echo ${| touch p; }`,
 }
 
-// An unreadable line is taken for the worst: no rule allows it, and every rule
+// An unreadable line is treated as the worst: no rule allows it, and every rule
 // that denies or asks applies.
 func TestUnreadableLines(t *testing.T) {
 	deny, err := policy.New(commandRules(policy.Deny, "curl"))
@@ -101,8 +100,7 @@ func TestUnreadableLines(t *testing.T) {
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// Where rules are about commands a line that cannot be read asks, also where
-// everything else is allowed.
+// If rules are about commands, an unreadable line asks, even if everything else is allowed.
 func TestUnreadableLinesAsk(t *testing.T) {
 	rules := commandRules(policy.Allow, "ls *")
 	rules.Default = policy.Allow
@@ -114,7 +112,7 @@ func TestUnreadableLinesAsk(t *testing.T) {
 	}
 }
 
-// What agents write every day is readable.
+// Agents' everyday lines are readable.
 func TestReadableLines(t *testing.T) {
 	for _, line := range []string{
 		`echo "$HOME" ${x} ${x:-a} ${x:+"$y"} ${x%.go} "${x##*/}" ${x/a/b} ${x^^} ${#x} ${x:0:3} "$@" $?`,
@@ -140,8 +138,8 @@ func TestReadableLines(t *testing.T) {
 	}
 }
 
-// Every variable that bash itself knows is either one that a line may set or
-// one that makes it unreadable: the reader's list is held against bash.
+// Every variable that bash knows is either one that a line may set or one that
+// makes it unreadable: the reader's list is compared with bash.
 func TestVariablesOfBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -161,9 +159,9 @@ func TestVariablesOfBash(t *testing.T) {
 	}
 }
 
-// The parser takes # for the beginning of a comment behind a quote or an
-// expansion in parentheses; to shells it is a part of the word. Nothing behind
-// it is hidden by that.
+// The parser takes # for the start of a comment after a quote or an expansion
+// in parentheses; for shells it is part of the word. This hides nothing after
+// it.
 func TestWhatIsNoComment(t *testing.T) {
 	for _, word := range []string{`$x`, `${x}`, `"$x"`, `''`, `$'a'`, `'a'`, `$(ls)`, "`ls`", `$1`, `$$`, `$?`,
 		`$((1))`, "$x\\\n", "a''\\\n", `a$x`, `$x\ `, `\ `, `$#`, `$##`} {

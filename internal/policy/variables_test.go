@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// A rule that denies sees what programs run because a variable says so.
+// A rule that denies sees programs that run because of a variable.
 func TestVariablesThatRun(t *testing.T) {
 	p, err := policy.New(commandRules(policy.Deny, "rm -rf"))
 	require.NoError(t, err)

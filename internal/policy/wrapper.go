@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// unwrap notes what the command runs in turn, and reports whether the command itself adds nothing to that.
+// unwrap adds what the command runs, and reports whether the command itself adds nothing to that.
 func (l *line) unwrap(words []word, depth int) (transparent bool) {
 	name, args := program(words[0]), words[1:]
 	switch name {
@@ -15,7 +15,7 @@ func (l *line) unwrap(words []word, depth int) (transparent bool) {
 		l.unwrapShell(name, args, depth)
 	case "command":
 		if len(args) > 0 && !args[0].open && isCluster(args[0].text) && strings.ContainsAny(args[0].text, "vV") {
-			return false // it only looks the program up
+			return false // it only looks up the program
 		}
 		return l.unwrapPlain(name, wrapper{flags: "p"}, args, depth) && words[0].text == name
 	case "eval":
@@ -51,8 +51,7 @@ func (l *line) unwrap(words []word, depth int) (transparent bool) {
 	return false
 }
 
-// unwrapPlain skips a wrapper's own arguments. It reports whether a command follows them and nothing was set on the
-// way.
+// unwrapPlain skips a wrapper's own arguments. It reports whether a command follows and the wrapper set nothing.
 func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool {
 	if name == "env" {
 		if at := slices.IndexFunc(args, isSplitString); at >= 0 {
@@ -91,7 +90,7 @@ func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool 
 	return !assigned
 }
 
-// filledIn marks the words in which xargs inserts what it reads.
+// filledIn marks the words in which xargs inserts its input.
 func (l *line) filledIn(w wrapper, options, words []word) []word {
 	words = slices.Clone(words)
 	for i, option := range options {
@@ -115,7 +114,7 @@ func (l *line) filledIn(w wrapper, options, words []word) []word {
 	return words
 }
 
-// replaceMark finds the option of xargs that names the mark for its input; an empty mark is the next word.
+// replaceMark returns the mark for xargs's input if option sets one; an empty mark is the next word.
 func replaceMark(w wrapper, option string) (mark string, found bool) {
 	if mark, found = strings.CutPrefix(option, "--replace="); found || option == "--replace" {
 		return orBraces(mark), true
@@ -143,7 +142,7 @@ func orBraces(mark string) string {
 	return mark
 }
 
-// withoutDashes removes the mark that ends options.
+// withoutDashes removes the "--" that ends options.
 func withoutDashes(args []word) []word {
 	if len(args) > 0 && args[0].text == "--" {
 		return args[1:]
@@ -160,7 +159,7 @@ func isAssignment(s string) bool {
 	return found && name != "" && !strings.HasPrefix(name, "-") && !strings.ContainsAny(name, "/.")
 }
 
-// unwrapShell parses `sh -c LINE`. A shell without a line or a script reads its commands from its input.
+// unwrapShell parses `sh -c LINE`. A shell without a line or a script reads commands from its input.
 func (l *line) unwrapShell(name string, args []word, depth int) {
 	hasLine := false
 	rest, ok := shellOptions.skip(args)
@@ -187,11 +186,11 @@ func (l *line) unwrapShell(name string, args []word, depth int) {
 	}
 }
 
-// standardInput finds the names by which a command opens its own input.
+// standardInput matches the names by which a command opens its own input.
 var standardInput = matching.Lazy(`^/(dev/(stdin|fd/)|proc/)`)
 
-// unwrapSource notes that a file may change what the following words mean. Its content is unknown, as with a
-// script, unless the line itself holds it.
+// unwrapSource records that a file may change what the following words mean. Its content is unknown, as with
+// a script, unless the line itself holds it.
 func (l *line) unwrapSource(name string, args []word, depth int) {
 	l.assigns = true
 	switch args = withoutDashes(args); {
@@ -229,10 +228,9 @@ func (l *line) unwrapWatch(args []word, depth int) {
 	}
 }
 
-// runsLocally finds options of ssh whose value is a command.
+// runsLocally matches options of ssh whose value is a command.
 var runsLocally = matching.Lazy(`(?i)(ProxyCommand|LocalCommand|KnownHostsCommand|Match|Include)`)
 
-// unwrapSSH parses the command that runs on the other machine.
 func (l *line) unwrapSSH(args []word, depth int) {
 	ssh := wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", valued: "BbcDEeFIiJLlmOopPQRSWw"}
 	rest, ok := ssh.skip(args)
@@ -244,7 +242,8 @@ func (l *line) unwrapSSH(args []word, depth int) {
 	}
 }
 
-// unwrapDashC parses programs that take a line after -c anywhere, and flock, which takes a plain command too.
+// unwrapDashC parses programs that take a line after -c anywhere, and flock, which also takes a plain
+// command.
 func (l *line) unwrapDashC(name string, args []word, depth int) {
 	for i, arg := range args {
 		dashC := arg.text == "--command" || isCluster(arg.text) && strings.HasSuffix(arg.text, "c")
@@ -265,7 +264,7 @@ func (l *line) unwrapDashC(name string, args []word, depth int) {
 	}
 }
 
-// unwrapFind parses the commands of -exec and the like.
+// unwrapFind parses the commands of -exec and similar options.
 func (l *line) unwrapFind(args []word, depth int) {
 	for i, w := range args {
 		followed := i+1 < len(args) && (args[i+1].dynamic || !strings.HasPrefix(args[i+1].text, "-"))

@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// wrapper describes the arguments of a program that runs another one. An option that is not listed makes the line
+// wrapper describes the arguments of a program that runs another one. An unlisted option makes the line
 // unreadable: it might take the next word.
 type wrapper struct {
 	// flags are the single-letter options without a value, valued those with one, attached those whose value must
 	// be attached.
 	flags, valued, attached string
-	// longFlags and long are the long options without and with a value, which is the next word unless it follows
-	// "=".
+	// longFlags are the long options without a value, long those with one, which is the next word unless it
+	// follows "=".
 	longFlags, long string
-	// operands come before the command.
+	// operands is the number of operands before the command.
 	operands int
-	// assignments may come before the command.
+	// assignments is set if assignments may come before the command.
 	assignments bool
-	// transparent wrappers add nothing to what they run.
 	transparent bool
 	// appends is set if further arguments come from elsewhere.
 	appends bool
@@ -26,7 +25,6 @@ type wrapper struct {
 
 const digits = "0123456789"
 
-// shellOptions are those of sh and bash.
 var shellOptions = wrapper{
 	flags: "abcefhiklmnpqrstuvxBCEHPT", valued: "oO", long: "--rcfile --init-file",
 	longFlags: "--login --noprofile --norc --posix --restricted --verbose --noediting --debugger --command",

@@ -17,7 +17,7 @@ var folders embed.FS
 // Toolset is one that is part of toolhost.
 type Toolset struct {
 	Name string `json:"-"`
-	// Plugin is set for those that a shipped plugin of the same name serves.
+	// Plugin is set if a shipped plugin of the same name serves the toolset.
 	Plugin bool `json:"-"`
 	// StartsTasks is set if tools start background tasks, which end with the session.
 	StartsTasks bool `json:"starts_tasks"`
@@ -30,19 +30,20 @@ type Toolset struct {
 	// before its text.
 	NamedInJSON bool `json:"named_in_json"`
 	Checked     bool `json:"checked"`
-	// Crossed puts a cross before errors on a terminal. BareErrors have the next step printed
-	// behind an error without one.
+	// Crossed puts a cross before errors on a terminal. BareErrors prints the next step after
+	// an error without a cross.
 	Crossed    bool `json:"crossed"`
 	BareErrors bool `json:"bare_errors"`
-	// Hands is set for the tools of model vendors, which agents have as their own.
+	// Hands is set for tools of model vendors, whose agents have them as their own.
 	Hands bool `json:"hands"`
-	// Result is the model API in whose form --json prints a result, "" for none.
+	// Result is the model API in whose form --json prints a result, "" if none.
 	Result string `json:"result"`
-	// Forms are those of tools that model APIs define themselves, by schema format and tool name.
+	// Forms are the tools that model APIs define themselves, by schema format and tool name.
 	Forms map[string]map[string]json.RawMessage `json:"forms"`
 }
 
-// All are all toolsets, the default one first, which has no folder: its tools come from several sources.
+// All returns all toolsets. The first is the default, which has no folder: its tools come from several
+// sources.
 var All = sync.OnceValue(func() []Toolset {
 	all := []Toolset{{Name: "agent"}}
 	files, err := folders.ReadDir(".")
@@ -69,7 +70,7 @@ func read(folder string) Toolset {
 	return t
 }
 
-// Find returns the toolset of a name.
+// Find returns the named toolset.
 func Find(name string) (found Toolset, ok bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(t Toolset) bool { return t.Name == name })
@@ -79,7 +80,7 @@ func Find(name string) (found Toolset, ok bool) {
 	return all[i], true
 }
 
-// Names are the names of all.
+// Names returns the names of all toolsets.
 func Names() []string {
 	var names []string
 	for _, t := range All() {

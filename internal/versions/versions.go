@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Valid reports whether version is one: "1.2.3", "1.2.3-rc.1".
+// Valid reports whether version is valid: "1.2.3", "1.2.3-rc.1".
 func Valid(version string) bool {
 	return semver.IsValid("v"+version) && semver.Canonical("v"+version) == "v"+withoutBuild(version)
 }
@@ -20,11 +20,10 @@ func withoutBuild(version string) string {
 	return before
 }
 
-// Compare is negative when a is older than b, positive when it is newer.
+// Compare is negative if a is older than b, positive if it is newer.
 func Compare(a, b string) int { return semver.Compare("v"+a, "v"+b) }
 
-// Constraint says which versions will do. The zero value allows every one that
-// is no pre-release.
+// Constraint is a condition on versions. The zero value allows all but pre-releases.
 type Constraint struct {
 	text  string
 	terms []term
@@ -34,14 +33,13 @@ type term struct {
 	operator string
 	version  string // as written, canonical, with v
 	upper    string // for ~> and ^: the first version that is too new
-	pre      bool   // the version names a pre-release
+	pre      bool   // the version is a pre-release
 }
 
-// Parse reads a constraint: terms with commas between them, all of which have
-// to hold. A term is a version with an operator before it: = (or none), !=, >,
-// >=, <, <=, ~> (the last number that is written may grow) or ^ (all that is
-// compatible: below the next major version). Pre-releases are allowed only
-// where a term names one of the same version.
+// Parse parses a constraint: terms separated by commas, all of which must hold.
+// A term is a version after an operator: = (or none), !=, >, >=, <, <=, ~> (the
+// last number written may grow) or ^ (below the next major version).
+// Pre-releases are allowed only if a term names one of the same version.
 func Parse(text string) (Constraint, error) {
 	c := Constraint{text: strings.TrimSpace(text)}
 	if c.text == "" {
@@ -85,7 +83,6 @@ func parseTerm(text string) (term, error) {
 	return t, nil
 }
 
-// next is the version whose last number is one higher.
 func next(numbers []string) string {
 	numbers = slices.Clone(numbers)
 	var n uint64
@@ -94,10 +91,10 @@ func next(numbers []string) string {
 	return semver.Canonical("v" + strings.Join(numbers, "."))
 }
 
-// String is the constraint as it was written.
+// String returns the constraint as written.
 func (c Constraint) String() string { return c.text }
 
-// Allows reports whether version will do.
+// Allows reports whether version meets the constraint.
 func (c Constraint) Allows(version string) bool {
 	v := "v" + version
 	if !semver.IsValid(v) {
@@ -110,7 +107,6 @@ func (c Constraint) Allows(version string) bool {
 	return !slices.ContainsFunc(c.terms, func(t term) bool { return !t.allows(v) })
 }
 
-// release is a version without its pre-release and build.
 func release(v string) string { return strings.TrimSuffix(semver.Canonical(v), semver.Prerelease(v)) }
 
 func (t term) allows(v string) bool {
@@ -132,7 +128,7 @@ func (t term) allows(v string) bool {
 	return order == 0
 }
 
-// Newest gives the newest of list that the constraint allows, "" for none.
+// Newest returns the newest allowed version of list, "" if none.
 func (c Constraint) Newest(list []string) string {
 	best := ""
 	for _, version := range list {

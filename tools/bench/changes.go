@@ -60,7 +60,7 @@ func (b *suite) churns() (lines []comparison, err error) {
 	return lines, nil
 }
 
-// singles compares calls over MCP with what does the same alone.
+// singles compares calls over MCP with the same work alone.
 func (b *suite) singles() ([]comparison, error) {
 	ours, err := b.serve(b.work, b.toolhost, "serve")
 	if err != nil {
@@ -111,7 +111,7 @@ func (b *suite) singles() ([]comparison, error) {
 	return lines, nil
 }
 
-// inTurn is one measure in one round and the other in the next.
+// inTurn alternates between two measures by round.
 func inTurn(there, back measure) measure {
 	turned := false
 	return func() error {
@@ -123,7 +123,7 @@ func inTurn(there, back measure) measure {
 	}
 }
 
-// replace is the least that an edit costs: the new content is on the disk before it has the name.
+// replace is the minimal cost of an edit: the new content is on disk before it has the name.
 func replace(file, from, to string) error {
 	old, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {
@@ -143,7 +143,7 @@ func replace(file, from, to string) error {
 	return os.Rename(temporary.Name(), file)
 }
 
-// starts are the bars of the gate, by the clock.
+// starts measures the gate's bars by wall-clock time.
 func (b *suite) starts() (lines []comparison, err error) {
 	for _, bar := range b.bars() {
 		name, base, _ := strings.Cut(bar.name, " / ")

@@ -11,7 +11,7 @@ import (
 )
 
 // client speaks MCP over a server's stdin and stdout at the least cost: it looks only at the
-// beginnings of lines.
+// starts of lines.
 type client struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -19,7 +19,6 @@ type client struct {
 	id  int
 }
 
-// start runs a server and initializes it.
 func start(dir, name string, args ...string) (*client, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
@@ -44,7 +43,6 @@ func start(dir, name string, args ...string) (*client, error) {
 	return c, err
 }
 
-// request sends a request and waits for its answer.
 func (c *client) request(method, params string) error {
 	c.id++
 	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method,
@@ -67,7 +65,6 @@ func (c *client) request(method, params string) error {
 	}
 }
 
-// call is a measure that calls a tool.
 func (c *client) call(name, arguments string) measure {
 	params := fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments)
 	return func() error { return c.request("tools/call", params) }
@@ -79,14 +76,14 @@ func (c *client) stop() error {
 	return c.cmd.Wait()
 }
 
-// firstList is a measure of a server's start up to its first list of tools.
+// firstList returns a measure of a server's start up to its first list of tools.
 func firstList(dir, name string, args ...string) measure {
 	session := session(dir, 0, "", "", name, args...)
 	return func() error { _, err := session(); return err }
 }
 
-// session runs a server with a list of its tools and calls of one of them, and returns the
-// processor time of it and its children.
+// session runs a server, lists its tools and calls one, and returns the processor time of
+// it and its children.
 func session(dir string, calls int, tool, arguments string, name string, args ...string) cost {
 	return func() (time.Duration, error) {
 		c, err := start(dir, name, args...)

@@ -18,11 +18,9 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// treeFiles is how many files are searched.
 const treeFiles = 10_000
 
-// confined compares a confined `true` with a bare one, at both levels that
-// need no container.
+// confined compares a confined `true` with a bare one, at both levels that need no container.
 func (b *suite) confined() (lines []comparison, err error) {
 	path, err := proc.LookPath("true", "")
 	if err != nil {
@@ -56,14 +54,13 @@ func (b *suite) confined() (lines []comparison, err error) {
 	return lines, nil
 }
 
-// The numbers of what is fetched.
 const (
 	requests = 500
 	download = 200 << 20
 )
 
-// listed compares a confined command that reaches hosts by a list with one that reaches
-// nothing, and what it fetches with the same without a sandbox.
+// listed compares a confined command that reaches listed hosts with one without
+// network, and its requests with the same without a sandbox.
 func (b *suite) listed() ([]comparison, error) {
 	if report := sandbox.Detect(context.Background()); !report.Full.Works {
 		fmt.Printf("sandbox full does not work here: %s\n", report.Full.Reason)
@@ -121,7 +118,7 @@ func (b *suite) listed() ([]comparison, error) {
 	}, nil
 }
 
-// fetch requests a page again and again, each time by a connection of its own.
+// fetch requests a page repeatedly, each time on a new connection.
 func fetch(url string, times int) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for range times {
@@ -138,8 +135,7 @@ func fetch(url string, times int) error {
 	return nil
 }
 
-// searches compares package search with rg, on a tree of many
-// files of which every tenth has matches.
+// searches compares package search with rg, on a tree of many files, a tenth of them with matches.
 func (b *suite) searches() ([]comparison, error) {
 	rg, err := proc.LookPath("rg", "")
 	if err != nil {

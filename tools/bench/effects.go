@@ -17,7 +17,7 @@ import (
 )
 
 // watched compares commands whose changes are kept for undo with the same
-// commands without, in the sandbox both times.
+// commands without, both in the sandbox.
 func (b *suite) watched() (lines []comparison, err error) {
 	root, err := filepath.EvalSymlinks(b.work)
 	if err != nil {
@@ -64,7 +64,6 @@ func (b *suite) watched() (lines []comparison, err error) {
 	return lines, nil
 }
 
-// watchedRun is a command in a tree of its own.
 type watchedRun struct {
 	root   string
 	store  *undo.Store
@@ -72,10 +71,9 @@ type watchedRun struct {
 	policy sandbox.Policy
 	calls  int
 
-	packages func() (map[string]string, error) // files of the tree besides; may be nil
+	packages func() (map[string]string, error) // further files of the tree; may be nil
 }
 
-// prepare makes the tree again.
 func (w *watchedRun) prepare() error {
 	if err := errors.Join(os.RemoveAll(w.root), os.RemoveAll(w.cache())); err != nil {
 		return err
@@ -101,7 +99,7 @@ func (w *watchedRun) prepare() error {
 	return nil
 }
 
-// cache is the compiler's, empty so that all is built, and outside of the tree as usual.
+// cache returns the compiler's cache, empty so that all is built, and outside of the tree as usual.
 func (w *watchedRun) cache() string { return w.root + "-cache" }
 
 func (w *watchedRun) watched() error {
@@ -124,14 +122,14 @@ func (w *watchedRun) run(ctx context.Context) error {
 	return err
 }
 
-// packageCache comes after the tree's name: what npm ci installs, without the network.
+// packageCache is the suffix of the directory with what npm ci installs, without the network.
 const packageCache = "-packages"
 
-// npmTree needs some 350 packages, of 8,900 files together.
+// npmTree needs some 350 packages with 8,900 files in all.
 const npmTree = `{"name": "tree", "version": "1.0.0", "private": true,
 	"dependencies": {"@modelcontextprotocol/inspector": "2.12.0"}}`
 
-// fetchPackages has npm lock and fetch the packages of npmTree, and returns the files for npm ci.
+// fetchPackages makes npm lock and fetch the packages of npmTree, and returns the files for npm ci.
 func (b *suite) fetchPackages() (map[string]string, error) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return nil, notHere{err}

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// fleet compares a call through the gateway of a fleet with the same over HTTP. The
+// fleet compares a call through a fleet's gateway with the same over HTTP. The
 // gateway, its hub and a worker are one process.
 func (b *suite) fleet() ([]comparison, error) {
 	hub := filepath.Join(filepath.Dir(b.toolhost), "toolhost-hub")
@@ -38,7 +38,7 @@ func (b *suite) fleet() ([]comparison, error) {
 
 var servesAt = regexp.MustCompile(`serves MCP at (\S+)`)
 
-// overHTTP starts a server for the time of the run and opens a session.
+// overHTTP starts a server that runs until the end and opens a session.
 func (b *suite) overHTTP(name string, args ...string) (*httpClient, error) {
 	cmd := exec.Command(name, append(args, "--http", "127.0.0.1:0", "--no-token")...)
 	cmd.Dir, cmd.Env = b.work, environment()
@@ -62,7 +62,6 @@ func (b *suite) overHTTP(name string, args ...string) (*httpClient, error) {
 	return nil, fmt.Errorf("%s does not serve, and ends with: %s", name, last)
 }
 
-// httpClient speaks MCP over HTTP.
 type httpClient struct{ url, session string }
 
 func (c *httpClient) open() error {
@@ -100,7 +99,7 @@ func (c *httpClient) post(message string) ([]byte, error) {
 	return data, err
 }
 
-// call is a measure that calls a tool, whose result has those words.
+// call returns a measure that calls a tool whose result contains words.
 func (c *httpClient) call(params, words string) measure {
 	return func() error {
 		data, err := c.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`)

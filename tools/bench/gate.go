@@ -23,7 +23,6 @@ func spent(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// program is the cost of running a program.
 func program(dir, name string, args ...string) cost {
 	return func() (time.Duration, error) {
 		cmd := exec.Command(name, args...)
@@ -35,7 +34,6 @@ func program(dir, name string, args ...string) cost {
 	}
 }
 
-// times is the cost of doing something so often.
 func times(n int, c cost) cost {
 	return func() (all time.Duration, err error) {
 		for range n {
@@ -49,7 +47,7 @@ func times(n int, c cost) cost {
 	}
 }
 
-// mean is the cost of doing something once, of so many times.
+// mean returns the cost of doing something once, measured over n times.
 func mean(n int, c cost) cost {
 	all := times(n, c)
 	return func() (time.Duration, error) {
@@ -58,12 +56,13 @@ func mean(n int, c cost) cost {
 	}
 }
 
-// measure is the same by the clock.
+// measure measures wall-clock time instead.
 func (c cost) measure() measure {
 	return func() error { _, err := c(); return err }
 }
 
-// bar is a row of the gate. Each round runs the base so often, if once is too short, and once for 0.
+// bar is a row of the gate. Each round runs the base that many times, if once is too short; 0 means
+// once.
 type bar struct {
 	name       string
 	goal       string
@@ -72,8 +71,8 @@ type bar struct {
 	baseRuns   int
 }
 
-// gate measures the bars and compares them with the ratios of a file, or writes them. They may be
-// so many percent above the file's.
+// gate measures the bars and compares them with the ratios in a file, or writes
+// them. above is the allowed excess in percent.
 func gate(binary, file string, above float64, write bool, words string) error {
 	kept, err := readRatios(file)
 	if err != nil {
@@ -112,7 +111,7 @@ func gate(binary, file string, above float64, write bool, words string) error {
 	return nil
 }
 
-// settle measures a bar, and repeats it above the most: a disturbance makes a ratio wrong once,
+// settle measures a bar, and again if it is above most: a disturbance makes a ratio wrong once,
 // seldom three times.
 func (b bar) settle(kept, most float64, once bool) (least float64, err error) {
 	for try := range 3 {
@@ -151,13 +150,13 @@ func (b bar) measure() (ratio float64, ours time.Duration, err error) {
 	return float64(lower(us)) / float64(lower(them)), lower(us), nil
 }
 
-// lower is the lower quartile: what disturbs a run makes it dearer, never cheaper.
+// lower returns the lower quartile: disturbances only add cost.
 func lower(d []time.Duration) time.Duration {
 	slices.Sort(d)
 	return d[len(d)/4]
 }
 
-// bars are the rows, against programs that are built here.
+// bars returns the rows, against programs that are built here.
 func (b *suite) bars() []bar {
 	hello := program(b.work, b.hello)
 	one, fifty := session(b.work, 0, "", "", b.minimal), session(b.work, 0, "", "", b.minimal, "48")
@@ -192,7 +191,8 @@ func (b *suite) bars() []bar {
 			"thorn [0-9]+", "./")), 5, 0})
 }
 
-// declareTools makes the gate's workspaces: one of 50 tools, and one with a Taskfile of 31 commands.
+// declareTools makes the gate's workspaces: one with 50 tools, and one with a Taskfile of 31
+// commands.
 func (b *suite) declareTools() error {
 	b.tools, b.tasks = filepath.Join(b.dir, "tools"), filepath.Join(b.dir, "tasks")
 	var tools, tasks strings.Builder
@@ -217,7 +217,6 @@ func (b *suite) declareTools() error {
 	return makeTree(filepath.Join(b.work, "few"))
 }
 
-// readRatios reads lines of a ratio and a name.
 func readRatios(file string) (map[string]float64, error) {
 	text, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func TestGateMeasuresAgainWhatIsTooMuch(t *testing.T) {
 	for name, c := range map[string]struct {
-		ours  []time.Duration // of one try after the other, against 10
+		ours  []time.Duration // of consecutive tries, against 10
 		kept  float64
 		least float64
 		tries int
@@ -58,7 +58,7 @@ func TestRatiosAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// What is checked in names the rows that there are.
+// The checked-in ratios match the rows.
 func TestEachRowHasItsRatio(t *testing.T) {
 	ratios, err := readRatios("ratios.txt")
 	require.NoError(t, err)

@@ -1,14 +1,13 @@
-// Bench prints what toolhost costs, as ratios to the least that the
-// same work can cost, both measured in one run on the same machine:
+// Bench prints toolhost's cost as ratios to the least cost of the same work, both
+// measured in one run on the same machine:
 //
 //	go build -C tools -o ../bin/tools/ ./bench && bin/tools/bench bin/toolhost [WORDS]
 //
-// With words only the lines are measured whose names contain them. With -gate FILE
-// it compares processor time instead, and fails for what is more than 15 % above
-// the ratio in the file, or what -above says; -write puts the ratios measured there.
+// With words it measures only the lines whose names contain them. With -gate FILE it
+// compares processor time instead, and fails for ratios more than 15 %, or -above
+// percent, above those in the file; -write writes the measured ratios there.
 //
-// Single times say little on a shared machine and are shown only to make
-// the ratios plausible.
+// Single times mean little on a shared machine and are shown only to make the ratios plausible.
 package main
 
 import (
@@ -51,13 +50,11 @@ func main() {
 	}
 }
 
-// notHere is why something cannot be measured on this machine.
+// notHere says why something cannot be measured on this machine.
 type notHere struct{ error }
 
-// measure is one thing to time.
 type measure func() error
 
-// comparison is a line of the report.
 type comparison struct {
 	name     string
 	aim      string
@@ -65,7 +62,7 @@ type comparison struct {
 	base     measure
 	baseName string
 	rounds   int
-	before   measure // done before each side, and not timed; may be nil
+	before   measure // runs before each side, untimed; may be nil
 }
 
 func bench(binary, words string) error {
@@ -146,7 +143,6 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// command is a measure that runs a program to its end.
 func command(dir, name string, args ...string) measure {
 	return func() error {
 		cmd := exec.Command(name, args...)
@@ -160,5 +156,5 @@ func command(dir, name string, args ...string) measure {
 	}
 }
 
-// environment is that of every process. The measured projects are made here, so it trusts them.
+// environment is for every process. The measured projects are made here, so it trusts them.
 func environment() []string { return append(os.Environ(), "TOOLHOST_TRUST=1") }

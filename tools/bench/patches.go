@@ -14,15 +14,14 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
 
-// patchFiles is how many files are patched.
 const patchFiles = 100
 
-// memoryFiles is a directory whose files lie in memory, where there is one.
+// memoryFiles is a directory in memory, if there is one.
 const memoryFiles = "/dev/shm"
 
-// patches compares apply_patch with git apply: where no disk is waited for,
-// and on the disk of the temporary directory, where apply_patch waits for it
-// and git apply does not unless a sync follows.
+// patches compares apply_patch with git apply: in memory, and on the disk of
+// the temporary directory, where apply_patch waits for the disk and git apply
+// does not unless a sync follows.
 func (b *suite) patches() ([]comparison, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		fmt.Println("git is not installed; nothing to compare patches with")
@@ -33,7 +32,7 @@ func (b *suite) patches() ([]comparison, error) {
 		return nil, err
 	}
 	name := fmt.Sprintf("apply_patch of %d files in ", patchFiles)
-	// Nothing of what the other side left to be written is to be waited for.
+	// Pending writes of the other side must not count.
 	before := command(b.work, "sync")
 	lines := []comparison{
 		{name: name + os.TempDir(), baseName: "git apply", aim: "1.0", rounds: 15, before: before, ours: disk.ours,
@@ -52,7 +51,7 @@ func (b *suite) patches() ([]comparison, error) {
 		ours: memory.ours, base: memory.git}), err
 }
 
-// patched are the ways to patch files, each with files of its own.
+// patched are the ways to patch files, each with its own files.
 type patched struct{ ours, git, gitSync measure }
 
 func patchedIn(dir string) (patched, error) {
@@ -62,8 +61,8 @@ func patchedIn(dir string) (patched, error) {
 	return patched{ours, git, synced}, errors.Join(err1, err2, err3)
 }
 
-// patching makes files in dir, and patches them there and back in turn with
-// what open gives for the directory.
+// patching makes files in dir, and patches them there and back in turn with the
+// function that open returns.
 func patching(dir string, open func(dir string) (func(patch string) error, error)) (measure, error) {
 	there, back, err := patchFilesIn(dir)
 	if err != nil {
@@ -77,8 +76,7 @@ func patching(dir string, open func(dir string) (func(patch string) error, error
 	}, err
 }
 
-// patchFilesIn makes files, and a patch that changes a line of each, and one
-// that changes it back.
+// patchFilesIn makes files, a patch that changes a line of each, and one that reverts it.
 func patchFilesIn(dir string) (there, back string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", "", err
@@ -107,7 +105,7 @@ func gitApply(dir string) (func(patch string) error, error) {
 	}, nil
 }
 
-// gitApplySync is git apply with the contents on the disk when it is done.
+// gitApplySync is git apply with the contents synced to disk.
 func gitApplySync(dir string) (func(patch string) error, error) {
 	apply, err := gitApply(dir)
 	sync := command(dir, "sync", "-f", ".")

@@ -16,23 +16,22 @@ import (
 
 const declaredPlugins = 20
 
-// suite holds what the comparisons need.
 type suite struct {
 	dir      string
 	toolhost string
 	hello    string
 	minimal  string // the minimal MCP server
 	work     string // a workspace with files to read
-	plugins  string // a workspace whose agent.hcl declares plugins
-	bare     string // one whose agent.hcl declares none
-	tools    string // one whose agent.hcl declares tools
+	plugins  string // a workspace with plugins in agent.hcl
+	bare     string // one without
+	tools    string // one with tools
 	tasks    string // one with a Taskfile
 	clients  []*client
 	atEnd    []func() error
-	packages func() (map[string]string, error) // what an npm ci needs
+	packages func() (map[string]string, error) // what npm ci needs
 }
 
-// prepare builds the programs to compare with and lays out the workspaces.
+// prepare builds the programs to compare with and creates the workspaces.
 func prepare(binary string) (*suite, error) {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -109,7 +108,7 @@ func (b *suite) declarePlugins(dir string) error {
 	return command(b.plugins, b.toolhost, "list")()
 }
 
-// serve starts a server for the time of the run.
+// serve starts a server that runs until the end.
 func (b *suite) serve(dir, name string, args ...string) (*client, error) {
 	c, err := start(dir, name, args...)
 	if err == nil {
@@ -128,7 +127,6 @@ func (b *suite) close() {
 	_ = os.RemoveAll(b.dir)
 }
 
-// comparisons are the lines of the report.
 func (b *suite) comparisons() ([]comparison, error) {
 	ours, err := b.serve(b.work, b.toolhost, "serve")
 	if err != nil {

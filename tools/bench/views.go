@@ -15,14 +15,13 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// How large the trees are that views are made of.
 const (
 	viewedFiles    = 100_000
 	committedFiles = 1000
 )
 
 // views compares a confined command in a view of a large tree with the same command
-// in the tree, and putting what has changed in a view into it with cp.
+// in the tree, and applying a view's changes with cp.
 func (b *suite) views() ([]comparison, error) {
 	if !sandbox.Detect(context.Background()).Full.Works {
 		return nil, nil // confined says so
@@ -49,7 +48,6 @@ func (b *suite) views() ([]comparison, error) {
 	}, nil
 }
 
-// viewedTree is a tree of which views are made.
 type viewedTree struct {
 	root, views string
 	files       int
@@ -59,7 +57,7 @@ type viewedTree struct {
 	calls       int
 }
 
-// plant makes files in directories of a hundred, once.
+// plant creates files in directories of a hundred, once.
 func (v *viewedTree) plant() error {
 	if _, err := os.Stat(v.root); err == nil {
 		return nil
@@ -88,7 +86,7 @@ func (v *viewedTree) run(ctx context.Context, script string) error {
 	return err
 }
 
-// try runs a script in a new view, and reads what it has changed there.
+// try runs a script in a new view, and reads its changes there.
 func (v *viewedTree) try(script string) (err error) {
 	if v.view != nil {
 		if err := v.view.Remove(); err != nil {
@@ -107,8 +105,8 @@ func (v *viewedTree) try(script string) (err error) {
 
 func (v *viewedTree) inView() error { return v.try("true") }
 
-// change changes every file in a view, each time to something else. What waits for the
-// disk by then is written.
+// change changes every file in a view, each time differently, and waits for pending
+// writes to the disk.
 func (v *viewedTree) change() error {
 	if err := v.plant(); err != nil {
 		return err
@@ -134,8 +132,8 @@ func (v *viewedTree) commit() error {
 	return err
 }
 
-// copy writes into the files that are there; replace makes new ones, as anyone who is to
-// be undone has to, which is what some file systems are slow at.
+// copy writes into existing files; replace makes new ones, as undo requires, which is
+// slow on some file systems.
 func (v *viewedTree) copy() error { return v.cp("-r") }
 
 func (v *viewedTree) replace() error { return v.cp("-r", "--remove-destination") }

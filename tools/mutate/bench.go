@@ -17,17 +17,15 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// bench is where tests run with mutations.
 type bench struct {
-	dir   string            // of the program's own
-	woven map[string]string // the files that the compiler takes instead
-	apart map[int]bool      // the mutations that are not in them, by line
+	dir   string            // temporary, of this program
+	woven map[string]string // the files given to the compiler instead
+	apart map[int]bool      // mutations that are not in them, by line
 
 	mu        sync.Mutex
 	unmutated map[string]func() (time.Duration, string, error) // tests without a mutation
 }
 
-// newBench builds the tests of the mutations.
 func newBench(dir string, all []mutation) (*bench, error) {
 	b := &bench{dir: dir, woven: make(map[string]string), apart: make(map[int]bool),
 		unmutated: make(map[string]func() (time.Duration, string, error))}
@@ -71,7 +69,7 @@ func (b *bench) weave(file string, all []mutation) error {
 	return nil
 }
 
-// overlay writes files, and a list for the compiler of what they stand for.
+// overlay writes files, and a list for the compiler of the files that they replace.
 func (b *bench) overlay(name string, files map[string]string) error {
 	dir := filepath.Join(b.dir, name)
 	err := os.Mkdir(dir, 0o700)
@@ -112,7 +110,7 @@ func (b *bench) env(overlay string, more ...string) []string {
 	return append(append(os.Environ(), "GOFLAGS="+flags), more...) // also for programs that tests build
 }
 
-// try runs the tests of a mutation, and returns how they noticed it. Without it they have to pass.
+// try runs the tests of a mutation, and returns how they noticed it. Without it they must pass.
 func (b *bench) try(m mutation) (how, said string, err error) {
 	usual, said, err := b.without(m)
 	if err != nil {
@@ -142,7 +140,7 @@ func (b *bench) try(m mutation) (how, said string, err error) {
 	return "", said, nil
 }
 
-// without runs the tests of a mutation without it, once for all that name them.
+// without runs a mutation's tests without it, once for all mutations that name them.
 func (b *bench) without(m mutation) (time.Duration, string, error) {
 	b.mu.Lock()
 	run, ok := b.unmutated[m.packages+" "+m.test]
@@ -166,7 +164,7 @@ func (b *bench) without(m mutation) (time.Duration, string, error) {
 	return run()
 }
 
-// onceValues is sync.OnceValues, for three.
+// onceValues is sync.OnceValues for three.
 func onceValues(f func() (time.Duration, string, error)) func() (time.Duration, string, error) {
 	type values struct {
 		took time.Duration
@@ -180,8 +178,8 @@ func onceValues(f func() (time.Duration, string, error)) func() (time.Duration, 
 	return func() (time.Duration, string, error) { v := once(); return v.took, v.said, v.err }
 }
 
-// test runs the tests of a mutation with the chosen one within a limit. A hanging test is killed
-// with its children.
+// test runs the tests of a mutation, with the chosen one, within a limit. A hanging test is
+// killed with its children.
 func (b *bench) test(overlay, chosen string, m mutation, limit time.Duration) (said string, err error) {
 	tmp, err := os.MkdirTemp(b.dir, "")
 	if err != nil {

@@ -10,12 +10,11 @@ import (
 //go:embed mutations.txt
 var mutations string
 
-// mutation is one check that is taken out.
 type mutation struct {
-	line             int // of mutations.txt, where it begins
+	line             int // its first line in mutations.txt
 	name, file       string
-	packages, test   string // go test's arguments that have to fail
-	apart            bool   // where a plugin's process does not learn which one is chosen
+	packages, test   string // go test's arguments that must fail
+	apart            bool   // for a plugin's process, which is not told which one is chosen
 	snippet, instead string
 }
 
@@ -28,8 +27,8 @@ type mutation struct {
 //	-- what stands in the file, exactly once
 //	++ what stands there instead
 //
-// with as many lines of the last two as it takes. apart is for what runs in a
-// process that does not have the environment of the test: a shipped plugin.
+// with as many lines of the last two as needed. apart is for code in a process
+// without the test's environment: a shipped plugin.
 func parse(text string) ([]mutation, error) {
 	var all []mutation
 	for number, line := range strings.Split(text, "\n") {
@@ -62,7 +61,6 @@ func parse(text string) ([]mutation, error) {
 	return all, nil
 }
 
-// apply returns the mutated file.
 func (m mutation) apply() (string, error) {
 	source, err := os.ReadFile(m.file)
 	if err != nil {

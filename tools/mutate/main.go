@@ -1,14 +1,13 @@
-// Mutate proves that the tests of the defence would notice if a check of it
-// were missing. Each mutation of mutations.txt takes one check out of a source
-// file; the tests that it names have to fail then, and to pass without it. The
-// files themselves stay as they are: the compiler is given others in their
-// place. These hold all mutations of a file, of which each run chooses one, so
-// that tests are built once; only what stands outside of functions is built
-// by itself.
+// Mutate proves that the defence's tests would notice if one of its checks were
+// missing. Each mutation of mutations.txt removes one check from a source file;
+// the tests that it names must then fail, and pass without it. The files
+// themselves are unchanged: the compiler gets others in their place. These have
+// all mutations of a file, of which each run chooses one, so that tests are
+// built once; only mutations outside of functions are built separately.
 //
 //	make mutate [PATTERN=REGEXP]    those whose name, file or test matches
 //
-// An attack that nothing stops does harm, so it does not run as the root user.
+// Unstopped attacks do harm, so it does not run as root.
 package main
 
 import (
@@ -80,7 +79,7 @@ func run(pattern string) (missed int, err error) {
 	return missed, nil
 }
 
-// choose returns the mutations that match the pattern, if all of the list agree with the sources.
+// choose returns the mutations that match the pattern, if the whole list agrees with the sources.
 func choose(pattern string) ([]mutation, error) {
 	matches, err := regexp.Compile(pattern)
 	if err != nil {

@@ -33,8 +33,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// The list has something to say about each mutation, and each check stands in
-// the source as the list has it.
+// Each mutation has a text, and its check is in the source as listed.
 func TestList(t *testing.T) {
 	all, err := parse(mutations)
 	require.NoError(t, err)

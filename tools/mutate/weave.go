@@ -12,12 +12,11 @@ import (
 // chosenEnv is the environment variable that chooses a mutation, by its line in mutations.txt.
 const chosenEnv = "TOOLHOST_MUTATION"
 
-// chooser is a file that each package with mutations gets.
+// chooser returns a file that is added to each package with mutations.
 func chooser(name string) string {
 	return "package " + name + "\n\nimport \"os\"\n\nvar mutationChosen = os.Getenv(\"" + chosenEnv + "\")\n"
 }
 
-// function is a function of a source file.
 type function struct {
 	source string
 	decl   *ast.FuncDecl
@@ -51,7 +50,7 @@ func weave(source string, all []mutation) (woven, pkg string, apart []mutation, 
 	if err != nil {
 		return "", "", nil, err
 	}
-	forms := make(map[string][]string) // names of the forms, by function
+	forms := make(map[string][]string) // form names by function
 	added := ""
 	for _, m := range all {
 		mutated, err := m.apply()
@@ -83,7 +82,7 @@ func weave(source string, all []mutation) (woven, pkg string, apart []mutation, 
 	return source + added, pkg, apart, nil
 }
 
-// changed finds the one function whose body a mutation changes, if that is all.
+// changed finds the function whose body a mutation changes, if it changes nothing else.
 func changed(old map[string]function, outside, mutated string) (key string, form function, err error) {
 	now, _, rest, err := functions(mutated)
 	if err != nil || rest != outside || len(now) != len(old) {
@@ -106,15 +105,13 @@ func formName(line string, decl *ast.FuncDecl) string { return "mutant" + line +
 
 func (f function) text(from, to token.Pos) string { return f.source[from-1 : to-1] }
 
-// head is the function without its body.
 func (f function) head() string { return f.text(f.decl.Pos(), f.decl.Body.Pos()) }
 
-// named is the function under another name.
 func (f function) named(name string) string {
 	return f.text(f.decl.Pos(), f.decl.Name.Pos()) + name + f.text(f.decl.Name.End(), f.decl.End())
 }
 
-// handsOn is a function that calls the form that is chosen.
+// handsOn returns a function that calls the chosen form.
 func (f function) handsOn(lines []string) string {
 	params, args := f.params()
 	call := args
@@ -159,7 +156,7 @@ func (f function) results() string {
 	return ""
 }
 
-// params returns the parameters, all with names, and a call with these.
+// params returns the parameters, all named, and the arguments of a call with them.
 func (f function) params() (params, args string) {
 	var declared, given []string
 	for _, field := range f.decl.Type.Params.List {

@@ -41,8 +41,7 @@ func main() {
 }
 `
 
-// A woven file behaves as the source where nothing is chosen, and as a mutation
-// where that is.
+// A woven file behaves as the source, and as a mutation if that is chosen.
 func TestWeave(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "main.go")
@@ -85,7 +84,7 @@ func TestWeave(t *testing.T) {
 	}
 }
 
-// What does not compile is told by where the mutation stands in the list.
+// A mutation that does not compile is reported with its line in the list.
 func TestInvalidMutationsAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "main.go")

@@ -15,7 +15,7 @@ import (
 // packed is the compression level. Its library is pinned in go.mod, so a newer Go does not change the bytes.
 const packed = gzip.DefaultCompression
 
-// tarFiles writes files as a tar: sorted, all of one time, of root unless they say otherwise.
+// tarFiles writes files as a tar: sorted, all of one time, owned by root unless they say otherwise.
 func tarFiles(out io.Writer, files []file, at time.Time) error {
 	files, err := sorted(files)
 	if err != nil {
@@ -54,7 +54,7 @@ func tarFiles(out io.Writer, files []file, at time.Time) error {
 	return w.Close()
 }
 
-// tarGz is a compressed tar. Its gzip header has neither name nor time.
+// tarGz returns a compressed tar. Its gzip header has neither name nor time.
 func tarGz(files []file, at time.Time, level int) ([]byte, error) {
 	var buf bytes.Buffer
 	w, err := gzip.NewWriterLevel(&buf, level)
@@ -68,7 +68,7 @@ func tarGz(files []file, at time.Time, level int) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// zipped is a zip: sorted, all of one time, with Unix modes.
+// zipped returns a zip: sorted, all of one time, with Unix modes.
 func zipped(files []file, at time.Time, level int) ([]byte, error) {
 	files, err := sorted(files)
 	if err != nil {

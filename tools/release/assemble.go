@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// run builds everything and writes dist, but for the signature.
+// run builds everything and writes dist, except the signature.
 func (b *build) run(ctx context.Context) (err error) {
 	if b.temp, err = os.MkdirTemp("", "toolhost-release-"); err != nil {
 		return err
@@ -57,7 +57,6 @@ func (b *build) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// artifacts makes all that users install.
 func (b *build) artifacts(ctx context.Context) (map[string][]byte, error) {
 	common, err := b.common(ctx)
 	if err != nil {
@@ -84,7 +83,7 @@ func (b *build) artifacts(ctx context.Context) (map[string][]byte, error) {
 	return made, err
 }
 
-// level is how hard all but the archives are compressed: little, for a test.
+// level is the compression of everything but archives: low for a test.
 func (b *build) level() int {
 	if b.short {
 		return gzip.BestSpeed
@@ -92,7 +91,6 @@ func (b *build) level() int {
 	return packed
 }
 
-// pack makes all artifacts for one platform.
 func (b *build) pack(p platform, common []file, made map[string][]byte) (err error) {
 	if made[b.archiveName(name, p)], err = b.archive(b.whole(p, common)); err != nil {
 		return err
@@ -142,7 +140,8 @@ func (b *build) describe(artifacts map[string][]byte) (map[string][]byte, error)
 	return contents, err
 }
 
-// common are files in all artifacts: texts of the source, and what toolhost writes of its own commands.
+// common returns the files in all artifacts: texts of the source, and toolhost's output about its
+// commands.
 func (b *build) common(ctx context.Context) ([]file, error) {
 	var files []file
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
@@ -168,7 +167,6 @@ func (b *build) common(ctx context.Context) ([]file, error) {
 	return append(files, b.completions...), nil
 }
 
-// completions are where shells look for what completes toolhost's arguments.
 var completions = map[string]string{
 	"bash":       "share/bash-completion/completions/toolhost",
 	"zsh":        "share/zsh/site-functions/_toolhost",
@@ -176,7 +174,6 @@ var completions = map[string]string{
 	"powershell": "share/powershell/toolhost.ps1",
 }
 
-// writeCompletions has toolhost write its completions.
 func (b *build) writeCompletions(ctx context.Context) ([]file, error) {
 	var files []file
 	for _, shell := range slices.Sorted(maps.Keys(completions)) {
@@ -189,8 +186,8 @@ func (b *build) writeCompletions(ctx context.Context) ([]file, error) {
 	return files, nil
 }
 
-// installed is toolhost as a package installs it: programs in bin, helpers and the channel's name
-// in libexec/toolhost.
+// installed returns toolhost as a package installs it: programs in bin, helpers and the channel's
+// name in libexec/toolhost.
 func (b *build) installed(p platform, channel string) []file {
 	files := []file{{path: "libexec/toolhost/channel", mode: 0o644, data: []byte(channel + "\n")}}
 	for _, f := range b.programs[p] {
@@ -206,10 +203,10 @@ func (b *build) installed(p platform, channel string) []file {
 	return files
 }
 
-// libexec is where a package has what only toolhost starts.
+// libexec is a package's directory for programs that only toolhost starts.
 const libexec = "libexec/toolhost/"
 
-// fleet is the hub where toolhost looks for it, if both are unpacked into one directory.
+// fleet returns the hub where toolhost looks for it, if both are unpacked into one directory.
 func (b *build) fleet(p platform) (files []file) {
 	for _, f := range b.programs[p] {
 		if f.path == hub {
@@ -223,7 +220,7 @@ func (b *build) archiveName(name string, p platform) string {
 	return fmt.Sprintf("%s_%s_%s_%s.tar.gz", name, number(b.version), p.os, p.arch)
 }
 
-// whole is what the archive of toolhost holds.
+// whole returns the content of toolhost's archive.
 func (b *build) whole(p platform, common []file) []file {
 	files := b.installed(p, "archive")
 	if p.os == "linux" {
@@ -232,12 +229,10 @@ func (b *build) whole(p platform, common []file) []file {
 	return append(files, common...)
 }
 
-// archive packs files, all below one directory.
 func (b *build) archive(files []file) ([]byte, error) {
 	return tarGz(below(fmt.Sprintf("%s-%s", name, number(b.version)), files), b.time, packed)
 }
 
-// checkSizes holds the limits.
 func checkSizes(programs []file, archive []byte) error {
 	for _, f := range programs {
 		if f.path == name && len(f.data) > maxProgram {
@@ -250,7 +245,7 @@ func checkSizes(programs []file, archive []byte) error {
 	return nil
 }
 
-// nearLimits warns of what has more than 95 % of its limit.
+// nearLimits warns of sizes above 95 % of their limit.
 func nearLimits(programs []file, archive []byte) (warnings []string) {
 	near := func(what string, size, limit int) {
 		if size > limit/20*19 {
@@ -268,7 +263,6 @@ func nearLimits(programs []file, archive []byte) (warnings []string) {
 
 func mib(bytes int) float64 { return float64(bytes) / (1 << 20) }
 
-// self runs the toolhost that was built for this machine.
 func (b *build) self(ctx context.Context, args ...string) ([]byte, error) {
 	program, err := b.host(ctx)
 	if err != nil {

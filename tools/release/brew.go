@@ -16,7 +16,6 @@ type formulaSystem struct {
 
 type formulaMachine struct{ Name, URL, SHA256 string }
 
-// formula is Homebrew's: the archives that were made, with their digests.
 func (b *build) formula(made map[string][]byte) ([]byte, error) {
 	machines := map[string]string{"amd64": "intel", "arm64": "arm"}
 	var systems []formulaSystem

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// goSettings are what a build takes from the machine: the origin and cache of modules. All else is set here.
+// goSettings are what a build takes from the machine: the origin and cache of modules. Everything else is
+// set here.
 var goSettings = []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOMODCACHE",
 	"GOCACHE", "GOPATH", "GOTOOLCHAIN"}
 
-// buildEnv is the environment of a build for p.
 func buildEnv(ctx context.Context, p platform) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, goSettings...)...).Output()
 	if err != nil {
@@ -40,8 +40,8 @@ func buildEnv(ctx context.Context, p platform) ([]string, error) {
 	return env, nil
 }
 
-// buildFlags shape the programs: without the machine's data and debugging tables. grpcnotrace
-// leaves out gRPC's debugging pages.
+// buildFlags omit the machine's data and debugging tables. grpcnotrace leaves out gRPC's
+// debugging pages.
 func buildFlags(version, commit string, date time.Time) []string {
 	info := module + "/internal/buildinfo."
 	return []string{"-trimpath", "-buildvcs=false", "-mod=readonly", "-tags=grpcnotrace",
@@ -49,7 +49,6 @@ func buildFlags(version, commit string, date time.Time) []string {
 			info, date.Format(time.RFC3339))}
 }
 
-// compile builds all programs for p.
 func (b *build) compile(ctx context.Context, p platform) ([]file, error) {
 	dir, err := os.MkdirTemp(b.temp, "bin-")
 	if err != nil {
@@ -83,7 +82,7 @@ func (b *build) compile(ctx context.Context, p platform) ([]file, error) {
 	return files, nil
 }
 
-// toolchain is the version of Go that builds, as go1.26.5.
+// toolchain returns the version of Go that builds, such as go1.26.5.
 func (b *build) toolchain(ctx context.Context) (string, error) {
 	env, err := buildEnv(ctx, linuxAMD64)
 	if err != nil {

@@ -11,19 +11,18 @@ import (
 	"strings"
 )
 
-// file is one file of an artifact.
 type file struct {
-	path string // with slashes, relative
+	path string // relative, with slashes
 	mode fs.FileMode
 	data []byte
-	link string // the target, of a symbolic link
+	link string // a symbolic link's target
 
-	// Only tars have these.
+	// Only in tars.
 	dir   bool
 	owner int
 }
 
-// sorted orders files by path, and refuses two of one name.
+// sorted sorts files by path, and refuses duplicates.
 func sorted(files []file) ([]file, error) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.path, b.path) })
 	for i := range files {
@@ -34,7 +33,6 @@ func sorted(files []file) ([]file, error) {
 	return files, nil
 }
 
-// below puts files into a directory.
 func below(dir string, files []file) []file {
 	moved := slices.Clone(files)
 	for i := range moved {
@@ -43,7 +41,7 @@ func below(dir string, files []file) []file {
 	return moved
 }
 
-// directories are those of the files, parents first.
+// directories returns those of the files, parents first.
 func directories(files []file) []string {
 	var dirs []string
 	for _, f := range files {
@@ -55,7 +53,7 @@ func directories(files []file) []string {
 	return slices.Compact(dirs)
 }
 
-// writeFiles writes files below dir, whatever the umask is.
+// writeFiles writes files below dir, regardless of the umask.
 func writeFiles(dir string, files []file) error {
 	for _, f := range files {
 		if !filepath.IsLocal(f.path) {
@@ -89,7 +87,7 @@ func find(files []file, path string) (file, bool) {
 	return files[i], true
 }
 
-// program is the name of the program that a file is, "" for another file.
+// program returns the name of the program that a file is, "" for another file.
 func (f file) program() string {
 	base := path.Base(f.path)
 	if slices.Contains(compiled(), base) && f.mode&0o111 != 0 && isExecutable(f.data) {
@@ -98,7 +96,7 @@ func (f file) program() string {
 	return ""
 }
 
-// isExecutable tells programs from texts by their first bytes.
+// isExecutable detects programs by their first bytes.
 func isExecutable(data []byte) bool {
 	for _, magic := range []string{"\x7fELF", "\xcf\xfa\xed\xfe"} {
 		if strings.HasPrefix(string(data[:min(len(data), 4)]), magic) {

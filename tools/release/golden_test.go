@@ -43,8 +43,8 @@ func golden(t *testing.T, name string, got []byte) {
 	assert.Equal(t, string(want), string(got))
 }
 
-// TestDescriptions holds what registries and package managers read against
-// golden files. Digests are those of the names of the files.
+// TestDescriptions compares the files for registries and package managers with
+// golden files. Digests are those of the file names.
 func TestDescriptions(t *testing.T) {
 	b := plainBuild(t)
 	made := make(map[string][]byte)
@@ -88,8 +88,7 @@ func content(t *testing.T, name string, data []byte, path string) []byte {
 	return f.data
 }
 
-// checkServer holds a server.json against what the registry's schema of
-// 2025-12-11 demands.
+// checkServer checks a server.json against the registry's schema of 2025-12-11.
 func checkServer(t *testing.T, text []byte) {
 	t.Helper()
 	var s server
@@ -119,8 +118,8 @@ func checkServer(t *testing.T, text []byte) {
 	}
 }
 
-// TestContents holds the files of each artifact against the layout that toolhost
-// looks for its helpers in.
+// TestContents compares each artifact's files with the layout in which toolhost
+// looks for its helpers.
 func TestContents(t *testing.T) {
 	b := plainBuild(t)
 	made, err := b.artifacts(t.Context())
@@ -192,7 +191,6 @@ func TestContents(t *testing.T) {
 
 func isChannel(path string) bool { return strings.HasSuffix(path, "/channel") }
 
-// programsOf are the files below dir that can be run.
 func programsOf(files []file, dir string) (list []string) {
 	for _, f := range files {
 		if strings.HasPrefix(f.path, dir+"/") && f.mode&0o111 != 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInstallHub installs toolhost, which says then what adds the hub, and the hub
+// TestInstallHub installs toolhost, which then says how to add the hub, and the hub
 // beside it by the same channel. With an empty PATH toolhost finds it, and serves a
 // fleet.
 func TestInstallHub(t *testing.T) {
@@ -34,7 +34,7 @@ func TestInstallHub(t *testing.T) {
 			func(t *testing.T, artifact, root string) {
 				command(t, root, needed(t, "tar"), "xzf", artifact, "--strip-components=1")
 			}, `unpack the archive toolhost-hub_\S+_linux_amd64 of the same release`, licensesFile},
-		// dpkg wants root's programs on PATH; nothing is configured but these two packages.
+		// dpkg needs root's programs on PATH; only these two packages are configured.
 		{"deb", "usr/bin/toolhost", "toolhost_*_amd64.deb", "toolhost-hub_*_amd64.deb",
 			func(t *testing.T, artifact, root string) {
 				command(t, root, needed(t, "dpkg"), "--root="+root, "--force-not-root", "--force-bad-path",
@@ -74,8 +74,7 @@ func TestInstallHub(t *testing.T) {
 	}
 }
 
-// TestHubPackageFitsToolhost has dpkg refuse a hub without the toolhost of its
-// version.
+// dpkg refuses a hub without the toolhost of its version.
 func TestHubPackageFitsToolhost(t *testing.T) {
 	dist := released(t)
 	dpkg, deb := needed(t, "dpkg"), needed(t, "dpkg-deb")
@@ -90,15 +89,14 @@ func TestHubPackageFitsToolhost(t *testing.T) {
 	assert.Equal(t, "toolhost (= "+strings.TrimSpace(version)+")", strings.TrimSpace(needs))
 }
 
-// TestSameVersion writes a pre-release as the kinds of packages do.
 func TestSameVersion(t *testing.T) {
 	assert.Equal(t, "toolhost (= 1.2.3-1)", sameVersion("deb", name, "v1.2.3"))
 	assert.Equal(t, "toolhost (= 1.2.3~rc.1-1)", sameVersion("deb", name, "v1.2.3-rc.1"))
 	assert.Equal(t, "toolhost = 1.2.3~rc.1-1", sameVersion("rpm", name, "v1.2.3-rc.1"))
 }
 
-// servesFleet has a hub, two workers and a gateway in one process answer a client
-// that shakes hands and calls a tool.
+// servesFleet runs a hub, two workers and a gateway in one process for a client
+// that initializes and calls a tool.
 func (p installedProgram) servesFleet() {
 	t := p.t
 	t.Helper()
@@ -125,7 +123,7 @@ func (p installedProgram) servesFleet() {
 
 	c := fleetClient{t: t, ctx: ctx, url: url}
 	answers, ended := c.meet()
-	for ended { // on a machine too busy for its workers to be heard; a client begins again then
+	for ended { // a machine may be too busy to hear its workers; a client then restarts
 		answers, ended = c.meet()
 	}
 	assert.Contains(t, answers, `"greet"`)
@@ -133,8 +131,8 @@ func (p installedProgram) servesFleet() {
 	assert.Contains(t, answers, "hello from a task")
 }
 
-// meet shakes hands, lists the tools and calls one. It gives what was answered, or
-// that the session has ended.
+// meet initializes, lists the tools and calls one. It returns the answers, or that
+// the session has ended.
 func (c *fleetClient) meet() (answers string, ended bool) {
 	c.session = ""
 	for _, message := range []string{
@@ -155,16 +153,14 @@ func (c *fleetClient) meet() (answers string, ended bool) {
 	return answers, false
 }
 
-// fleetClient speaks MCP over HTTP.
 type fleetClient struct {
 	t            *testing.T
 	ctx          context.Context
 	url, session string
 }
 
-// ask sends a message and gives the answer to it, as JSON; "" for a notification. Of
-// a session that has ended, the gateway says so by 404, and where it knows no worker by
-// 503.
+// ask sends a message and returns its answer as JSON; "" for a notification. The
+// gateway reports an ended session by 404, and no known worker by 503.
 func (c *fleetClient) ask(message string) (answer string, ended bool) {
 	t := c.t
 	t.Helper()
@@ -202,7 +198,7 @@ func (c *fleetClient) ask(message string) (answer string, ended bool) {
 	return "", false
 }
 
-// outputOf runs a program; what it says on stderr is in the error.
+// outputOf runs a program; its stderr is in the error.
 func outputOf(t *testing.T, argv ...string) (string, error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).Output()

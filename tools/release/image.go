@@ -17,12 +17,12 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// nobody is the user of the image, as in distroless ones.
+// nobody is the image's user, as in distroless images.
 const nobody = 65532
 
 func (b *build) imageName() string { return fmt.Sprintf("%s_%s.oci.tar", name, number(b.version)) }
 
-// image is an OCI layout in a tar: one image by name, for each Linux.
+// image returns an OCI layout in a tar: one image by name, for each Linux.
 func (b *build) image(common []file) ([]byte, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range b.targets() {
@@ -95,8 +95,8 @@ func (b *build) imageFor(p platform, common []file) (v1.Image, error) {
 	return mutate.ConfigFile(img, config)
 }
 
-// rootFS is the image's content: toolhost, certificates, a user, and directories that it can write.
-// There is no shell.
+// rootFS returns the image's content: toolhost, certificates, a user, and directories that it can
+// write. There is no shell.
 func (b *build) rootFS(p platform, common []file) []file {
 	files := below("usr", b.installed(p, "image"))
 	for _, f := range common {
@@ -120,7 +120,7 @@ func (b *build) rootFS(p platform, common []file) []file {
 	)
 }
 
-// certificates are Mozilla's authorities without those that need further rules.
+// certificates returns Mozilla's authorities without those that need further rules.
 func certificates() []byte {
 	var buf bytes.Buffer
 	for root := range bundle.Roots() {

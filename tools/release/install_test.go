@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// released is the directory of a release to install from, given by RELEASE_DIST.
+// released returns the directory of a release to install from, RELEASE_DIST.
 func released(t *testing.T) string {
 	t.Helper()
 	dist := os.Getenv("RELEASE_DIST")
@@ -33,7 +33,7 @@ func released(t *testing.T) string {
 	return dist
 }
 
-// artifact gives the one file of the release whose name fits.
+// artifact returns the release's one file whose name matches.
 func artifact(t *testing.T, dist, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dist, pattern))
@@ -42,8 +42,7 @@ func artifact(t *testing.T, dist, pattern string) string {
 	return found[0]
 }
 
-// missing skips a test for what this machine lacks, and fails it where
-// TOOLHOST_TEST_ALL is set.
+// missing skips a test for what this machine lacks, or fails it if TOOLHOST_TEST_ALL is set.
 func missing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("TOOLHOST_TEST_ALL") != "" {
@@ -52,7 +51,7 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// needed gives the path of a program of this machine, or skips the test.
+// needed returns the path of a program of this machine, or skips the test.
 func needed(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -71,8 +70,8 @@ func command(t *testing.T, dir string, argv ...string) {
 	require.NoError(t, err, "%s: %s", strings.Join(argv, " "), out)
 }
 
-// TestInstall installs each channel into an empty root by that channel's own
-// program, and has it do what people install it for, with an empty PATH.
+// TestInstall installs each channel into an empty root with that channel's own
+// program, and uses toolhost as its users do, with an empty PATH.
 func TestInstall(t *testing.T) {
 	dist := released(t)
 	tests := []struct {
@@ -118,7 +117,7 @@ func TestInstall(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			root, project := t.TempDir(), testProject(t) // which builds a program
+			root, project := t.TempDir(), testProject(t) // builds a program
 			began := time.Now()
 			p := installedProgram{t: t, argv: tt.install(t, root), project: project, home: t.TempDir()}
 			p.call("list_files")
@@ -128,7 +127,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// unpackRPM unpacks by rpm's own program, below root.
+// unpackRPM unpacks with rpm's own program, below root.
 func unpackRPM(t *testing.T, artifact, root string) {
 	t.Helper()
 	command(t, root, "sh", "-c", `"$1" "$3" | "$2" -idm --quiet --no-absolute-filenames`, "sh", needed(t, "rpm2cpio"),
@@ -142,7 +141,7 @@ func unpackTo(t *testing.T, artifact, dir string) {
 	require.NoError(t, writeFiles(dir, files))
 }
 
-// testProject is a project with a tool of each source.
+// testProject makes a project with a tool of each source.
 func testProject(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -192,7 +191,7 @@ var builtPlugin = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "plugin"))
 })
 
-// thirdParty is a plugin that is no part of toolhost.
+// thirdParty returns a plugin that is not part of toolhost.
 func thirdParty(t *testing.T) []byte {
 	t.Helper()
 	program, err := builtPlugin()
@@ -209,7 +208,7 @@ func thisProgram(t *testing.T) []byte {
 	return program
 }
 
-// playNotes is an MCP server with one tool, which owes nothing to toolhost.
+// playNotes is an MCP server with one tool, independent of toolhost.
 func playNotes(in io.Reader, out io.Writer) {
 	answers := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"notes","version":"1"}}`,
@@ -235,7 +234,6 @@ func playNotes(in io.Reader, out io.Writer) {
 	}
 }
 
-// installedProgram is a toolhost that somebody has installed.
 type installedProgram struct {
 	t             *testing.T
 	argv          []string
@@ -267,7 +265,7 @@ func (p installedProgram) call(args ...string) string {
 	return p.run(append([]string{"call"}, args...)...)
 }
 
-// answers has it say its version and its helpers, list, call a tool of each
+// answers makes it print its version and helpers, list and call a tool of each
 // source, confine a command and serve.
 func (p installedProgram) answers(channel string) {
 	t := p.t
@@ -300,7 +298,6 @@ func (p installedProgram) answers(channel string) {
 	p.serves()
 }
 
-// serves shakes hands over stdio and asks for the tools.
 func (p installedProgram) serves() {
 	t := p.t
 	t.Helper()

@@ -26,7 +26,8 @@ const licensesFile = "THIRD_PARTY_LICENSES"
 // isLicense matches names of texts that a license requires to be passed on.
 var isLicense = regexp.MustCompile(`(?i)^([a-z0-9]+[-_])?(un)?(licen[cs]es?|copying|notice|copyright|patents)([-_.][^/]*)?$`)
 
-// licenses are the texts of the programs' modules, sorted, each once. A module without any is an error.
+// licenses returns the texts of the programs' modules, sorted, each once. A module without any is an
+// error.
 func (b *build) licenses(ctx context.Context) ([]byte, error) {
 	env, err := buildEnv(ctx, linuxAMD64)
 	if err != nil {
@@ -53,10 +54,9 @@ func (b *build) licenses(ctx context.Context) ([]byte, error) {
 	return licenseTexts(dirs)
 }
 
-// pageVendor is where the libraries of the console's page lie, by name and version.
+// pageVendor has the libraries of the console's page, by name and version.
 const pageVendor = "internal/face/console/page/vendor"
 
-// vendored adds the libraries that lie in dir.
 func vendored(dirs map[string]string, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func vendored(dirs map[string]string, dir string) error {
 	return err
 }
 
-// linkedModules are those of some programs, as path@version.
+// linkedModules returns those of some programs, as path@version.
 func (b *build) linkedModules(names []string) ([]string, error) {
 	found := make(map[string]bool)
 	for p, programs := range b.programs {
@@ -125,7 +125,6 @@ func (b *build) goCommand(ctx context.Context, env []string, args ...string) ([]
 	return out, nil
 }
 
-// licenseTexts joins the texts in the directories of modules.
 func licenseTexts(dirs map[string]string) ([]byte, error) {
 	users := make(map[string][]string) // of each text
 	var order []string

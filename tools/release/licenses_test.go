@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryArtifactHoldsTheLicenses looks for them in all that people install.
 func TestEveryArtifactHoldsTheLicenses(t *testing.T) {
 	b := testBuild(t)
 	want, err := b.licenses(t.Context())

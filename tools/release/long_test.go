@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain makes the release of all platforms for the tests of the long form.
+// TestMain makes the release of all platforms for the long tests.
 func TestMain(m *testing.M) {
 	if os.Getenv("RELEASE_PLAYS") == "notes" {
 		playNotes(os.Stdin, os.Stdout)
@@ -48,14 +48,12 @@ var verifyOnce = sync.OnceValue(func() error {
 	return err
 })
 
-// TestReleaseIsVerified checks what the other tests install.
 func TestReleaseIsVerified(t *testing.T) {
 	released(t)
 	require.NoError(t, verifyOnce())
 }
 
-// TestFormats reads the programs of all systems that were built, as those
-// systems do.
+// TestFormats reads the programs of all systems as those systems do.
 func TestFormats(t *testing.T) {
 	dist := released(t)
 	machines := map[string]map[string]any{
@@ -77,7 +75,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// checkPrograms demands programs for one machine in an artifact, as many as it should hold.
+// checkPrograms requires want programs for one machine in an artifact.
 func checkPrograms(t *testing.T, artifact string, machine any, want int) {
 	t.Helper()
 	files, err := readArtifact(artifact)
@@ -103,8 +101,8 @@ func machineOf(t *testing.T, data []byte) any {
 	return f.Cpu
 }
 
-// TestImageInARoot starts toolhost in the image's own root, as the image's user
-// and with nothing else around it.
+// TestImageInARoot starts toolhost in the image's root, as the image's user and
+// with nothing else around it.
 func TestImageInARoot(t *testing.T) {
 	dist := released(t)
 	if os.Getuid() != 0 {
@@ -144,8 +142,7 @@ tool "self" {
 	assert.Contains(t, inside(append(config, "call", "self")...), "linux/amd64", "a confined command")
 }
 
-// TestDescriptionsByTheirOwnTools has the tools of each format read it, where
-// they are there.
+// The tools of each format read it, if they are installed.
 func TestDescriptionsByTheirOwnTools(t *testing.T) {
 	dist := released(t)
 	t.Run("formula", func(t *testing.T) {
@@ -182,7 +179,7 @@ func TestDescriptionsByTheirOwnTools(t *testing.T) {
 }
 
 // TestTwoUsersGetTheSameBytes makes the release again: in another directory, as
-// another user, with caches and a umask of its own.
+// another user, with other caches and another umask.
 func TestTwoUsersGetTheSameBytes(t *testing.T) {
 	dist := released(t)
 	if os.Getenv("RELEASE_LONG") == "" {
@@ -215,7 +212,7 @@ func TestTwoUsersGetTheSameBytes(t *testing.T) {
 		"sh", "-c", `umask 077; exec go "$@"`, "go"}, args...)...)
 	cmd.Dir = filepath.Join(home, "elsewhere", "internal", "release")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "TZ=Asia/Tokyo", "GOFLAGS=-modcacherw",
-		"CGO_ENABLED=0", // as what is cached here may need
+		"CGO_ENABLED=0", // as for what is cached here
 		"GOPROXY=file://" + filepath.Join(home, "download"), "GOSUMDB=off", "GOTOOLCHAIN=local"}
 	var problems bytes.Buffer
 	cmd.Stderr = io.MultiWriter(&problems, os.Stderr)

@@ -1,14 +1,12 @@
-// Release makes what toolhost is published as, and checks it: archives,
-// packages, a container image, an MCP bundle and what describes them. The same
-// commit gives the same bytes on every machine.
+// Release makes and checks the published files of toolhost: archives, packages, a container image, an MCP
+// bundle and their descriptions. The same commit gives the same bytes on every machine.
 //
 //	go run . key FILE                                       make the key that signs releases, once
 //	go run . build --version v0.1.0 --key FILE --dist DIR   make a release of the commit that is checked out
 //	go run . verify --key KEY DIR                           check the signature, sums, SBOMs and provenance
 //	go run . rebuild --key KEY DIR                          make it again from its commit and compare all bytes
 //
-// It is a module of its own, so that the libraries for packages and images do
-// not enter that of toolhost.
+// It is a separate module, so that toolhost does not depend on the libraries for packages and images.
 package main
 
 import (
@@ -117,7 +115,6 @@ func runRebuild(ctx context.Context, args []string, progress io.Writer) error {
 	return rebuild(ctx, dir, key, progress)
 }
 
-// runFiles unpacks an artifact of any kind.
 func runFiles(args []string) error {
 	if len(args) != 2 {
 		return errors.New(usage)

@@ -2,7 +2,6 @@ package main
 
 import "fmt"
 
-// bundleManifest is the manifest.json of an MCP bundle.
 type bundleManifest struct {
 	ManifestVersion string                `json:"manifest_version"`
 	Name            string                `json:"name"`
@@ -42,7 +41,7 @@ func (b *build) bundleName(p platform) string {
 	return fmt.Sprintf("%s_%s_%s_%s.mcpb", name, number(b.version), p.os, p.arch)
 }
 
-// bundle is an MCP bundle for one platform: its manifest names systems, but no processors.
+// bundle returns an MCP bundle for one platform: its manifest names systems, but no processors.
 func (b *build) bundle(p platform, common []file) ([]byte, error) {
 	files, entry := b.installed(p, "mcpb"), "server/bin/toolhost"
 	m := bundleManifest{ManifestVersion: "0.3", Name: name, DisplayName: name, Version: number(b.version),
@@ -62,7 +61,6 @@ func (b *build) bundle(p platform, common []file) ([]byte, error) {
 	return zipped(append(files, texts(common)...), b.time, b.level())
 }
 
-// server is the server.json of the MCP registry.
 type server struct {
 	Schema      string            `json:"$schema"`
 	Name        string            `json:"name"`
@@ -91,7 +89,6 @@ type serverArgument struct {
 
 const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-// serverJSON tells the MCP registry where toolhost is.
 func (b *build) serverJSON(made map[string][]byte) ([]byte, error) {
 	stdio := map[string]string{"type": "stdio"}
 	serve := []serverArgument{{Type: "positional", Value: "serve"}}
@@ -111,7 +108,6 @@ func (b *build) serverJSON(made map[string][]byte) ([]byte, error) {
 	return indented(s)
 }
 
-// downloadURL is where a file of the release would be found.
 func (b *build) downloadURL(file string) string {
 	return homepage + "/releases/download/" + b.version + "/" + file
 }

@@ -10,7 +10,6 @@ import (
 //go:embed templates/toolhost.js
 var npmStarter []byte
 
-// manifest is a package.json.
 type manifest struct {
 	Name                 string            `json:"name"`
 	Version              string            `json:"version"`
@@ -29,7 +28,7 @@ type manifest struct {
 	OptionalDependencies map[string]string `json:"optionalDependencies,omitempty"`
 }
 
-// The names that Node has for systems and processors.
+// Node's names for systems and processors.
 var (
 	nodeOS  = map[string]string{"linux": "linux", "darwin": "darwin"}
 	nodeCPU = map[string]string{"amd64": "x64", "arm64": "arm64"}
@@ -37,7 +36,7 @@ var (
 
 func npmPlatform(p platform) string { return "@toolhost/" + nodeOS[p.os] + "-" + nodeCPU[p.arch] }
 
-// npmFile is the name that npm pack gives a package.
+// npmFile returns the file name that npm pack gives a package.
 func npmFile(pkg, version string) string {
 	return strings.NewReplacer("@", "", "/", "-").Replace(pkg) + "-" + number(version) + ".tgz"
 }
@@ -47,8 +46,8 @@ func (b *build) npmManifest(pkg, description string) manifest {
 		Homepage: homepage, Repository: map[string]string{"type": "git", "url": "git+" + homepage + ".git"}}
 }
 
-// npmWrapper is the package that users install: a starter, and the platforms' packages as optional
-// dependencies, of which npm installs the fitting one.
+// npmWrapper returns the package that users install: a starter, and the platforms' packages as
+// optional dependencies, of which npm installs the matching one.
 func (b *build) npmWrapper(common []file) ([]byte, error) {
 	m := b.npmManifest(npmName, summary)
 	m.MCPName, m.Bin, m.Files = mcpName, map[string]string{name: "bin/toolhost.js"}, []string{"bin"}
@@ -60,7 +59,6 @@ func (b *build) npmWrapper(common []file) ([]byte, error) {
 	return b.npmTarball(m, append(texts(common), file{path: "bin/toolhost.js", mode: 0o755, data: npmStarter}))
 }
 
-// npmPackage holds the programs for one platform.
 func (b *build) npmPackage(p platform, common []file) ([]byte, error) {
 	m := b.npmManifest(npmPlatform(p), "toolhost for "+p.String()+"; install "+npmName)
 	m.OS, m.CPU, m.PreferUnplugged = []string{nodeOS[p.os]}, []string{nodeCPU[p.arch]}, true
@@ -77,7 +75,6 @@ func (b *build) npmTarball(m manifest, files []file) ([]byte, error) {
 	return tarGz(below("package", append(files, file{path: "package.json", mode: 0o644, data: text})), b.time, b.level())
 }
 
-// texts are the licenses and the introduction.
 func texts(common []file) (list []file) {
 	for _, f := range common {
 		if slices.Contains([]string{"LICENSE", licensesFile, "README.md"}, path.Base(f.path)) {

@@ -19,7 +19,7 @@ import (
 var unit []byte
 
 // apparmor is a profile that allows toolhost's user namespaces where a system
-// restricts them; scripts of packages load it and take it away.
+// restricts them; packages' scripts load and remove it.
 //
 //go:embed templates/apparmor
 var apparmor []byte
@@ -35,19 +35,17 @@ const (
 	apparmorPath = "share/toolhost/apparmor"
 )
 
-// forLinux are the files that only Linux has a use for.
+// forLinux returns the files that only Linux uses.
 func forLinux() []file {
 	return []file{{path: unitPath, mode: 0o644, data: unit}, {path: apparmorPath, mode: 0o644, data: apparmor}}
 }
 
-// systemPackage is what a deb or an rpm holds and says of itself.
 type systemPackage struct {
 	name, summary, description string
 	files                      []file // below usr
-	needs                      string // of the other package, exactly its version
+	needs                      string // another package of exactly this version
 }
 
-// systemPackages are toolhost's, and the hub's beside it.
 func (b *build) systemPackages(kind string, p platform, common []file) []systemPackage {
 	own := append(append(b.installed(p, kind+" "+name), common...), forLinux()...)
 	return []systemPackage{
@@ -118,8 +116,8 @@ func (b *build) packageInfo(kind string, p platform, pkg systemPackage, dir stri
 // release1 counts the packages of one version.
 const release1 = "1"
 
-// sameVersion requires another package of the same version, written as the kind of package does: a
-// pre-release sorts before its version by a tilde.
+// sameVersion requires another package of the same version, in the kind's syntax: a tilde sorts a
+// pre-release before its version.
 func sameVersion(kind, pkg, version string) string {
 	exact := strings.Replace(number(version), "-", "~", 1) + "-" + release1
 	if kind == "deb" {
@@ -128,7 +126,6 @@ func sameVersion(kind, pkg, version string) string {
 	return fmt.Sprintf("%s = %s", pkg, exact)
 }
 
-// packageFiles puts a package's files where a system has them.
 func packageFiles(pkg string, files []file) (list []file) {
 	for _, f := range files {
 		switch {

@@ -4,7 +4,6 @@ import (
 	"strings"
 )
 
-// What is published, and how it presents itself.
 const (
 	name        = "toolhost"
 	module      = "github.com/toolhost/toolhost"
@@ -20,37 +19,34 @@ const (
 	hubDescription = "toolhost-hub is hub, worker and gateway of a fleet: clients speak MCP with one address, and\n" +
 		"their sessions run on many machines. toolhost starts it for the commands hub, worker and\n" +
 		"fleet, and for serve with --hub or --workers."
-	// imageName and npmName are where the image and the package would be found.
+	// imageName and npmName are where the image and the package would be published.
 	imageName = "ghcr.io/toolhost/toolhost"
 	npmName   = "@toolhost/toolhost"
 	mcpName   = "io.github.toolhost/toolhost"
 )
 
-// The limits of downloads and memory. docs/DECISIONS.md has their parts.
+// Limits of downloads and memory. docs/DECISIONS.md has their parts.
 const (
 	maxProgram = 40 << 20 // toolhost for linux/amd64
 	maxArchive = 50 << 20 // its archive, with all helper programs
 )
 
-// helpers are the programs that toolhost starts; they lie in libexec.
+// helpers are the programs that toolhost starts, in libexec.
 var helpers = []string{"toolhost-architect", "toolhost-console", "toolhost-otel", "toolhost-task"}
 
 // hub is the program that runs fleets. It contains all of toolhost, for its workers, so it is
-// published by itself.
+// published separately.
 const hub = "toolhost-hub"
 
-// programs are those that are published as toolhost.
 func programs() []string { return append([]string{name}, helpers...) }
 
 func compiled() []string { return append(programs(), hub) }
 
-// modules of the repository that have programs.
 var modules = []struct {
 	dir      string
 	programs []string
 }{{".", programs()}, {"fleet", []string{hub}}}
 
-// platform is a system that programs are built for.
 type platform struct{ os, arch string }
 
 var (
@@ -60,5 +56,5 @@ var (
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// number is a version without the v of Go's.
+// number returns a version without Go's v.
 func number(version string) string { return strings.TrimPrefix(version, "v") }

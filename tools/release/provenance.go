@@ -13,8 +13,8 @@ import (
 const provenanceFile = "provenance.intoto.json"
 
 // statement is an in-toto statement with SLSA's provenance, without times and names of the builder:
-// every build of the commit gives the same. The in-toto library's protojson varies spaces between
-// programs on purpose.
+// every build of the commit gives the same. The in-toto library's protojson deliberately varies
+// spaces between programs.
 type statement struct {
 	Type          string    `json:"_type"`
 	Subject       []subject `json:"subject"`
@@ -67,7 +67,6 @@ const (
 	buildType     = homepage + "/tools/release@v1"
 )
 
-// provenance describes from what the artifacts were made, and how.
 func (b *build) provenance(artifacts map[string][]byte) ([]byte, error) {
 	s := statement{Type: statementType, PredicateType: predicateType}
 	for _, name := range slices.Sorted(maps.Keys(artifacts)) {
@@ -90,7 +89,7 @@ func (b *build) provenance(artifacts map[string][]byte) ([]byte, error) {
 	return indented(s)
 }
 
-// parseProvenance reads a statement, and takes no other kind.
+// parseProvenance parses a statement, and accepts no other kind.
 func parseProvenance(data []byte) (s statement, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -107,7 +106,7 @@ func parseProvenance(data []byte) (s statement, err error) {
 	return s, nil
 }
 
-// commit is what it was built from, "" where that is not said.
+// commit returns the commit that was built, "" if missing.
 func (s statement) commit() string {
 	for _, r := range s.Predicate.BuildDefinition.ResolvedDependencies {
 		if strings.HasPrefix(r.URI, "git+"+homepage+"@") {
@@ -117,7 +116,6 @@ func (s statement) commit() string {
 	return ""
 }
 
-// indented is JSON for people and programs.
 func indented(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := json.NewEncoder(&buf)

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// rebuild makes a release again, by its own commit's release program, and compares all bytes. The
-// signature is checked, not made: an equal SHA256SUMS is the signed one.
+// rebuild makes a release again, with its own commit's release program, and compares all bytes.
+// The signature is only checked: an equal SHA256SUMS is the signed one.
 func rebuild(ctx context.Context, dir, key string, progress io.Writer) error {
 	published, err := open(dir, key)
 	if err != nil {
@@ -52,7 +52,7 @@ func rebuild(ctx context.Context, dir, key string, progress io.Writer) error {
 	return nil
 }
 
-// sameGo refuses to compare what different compilers make.
+// sameGo refuses to compare the results of different compilers.
 func sameGo(ctx context.Context, source, want string) error {
 	b := build{source: source}
 	have, err := b.toolchain(ctx)
@@ -65,7 +65,7 @@ func sameGo(ctx context.Context, source, want string) error {
 	return nil
 }
 
-// compare names all files that differ from those of dist.
+// compare returns all files that differ from those of dist.
 func (r *release) compare(dist string) error {
 	var differ []string
 	for name, data := range r.contents {

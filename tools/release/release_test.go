@@ -21,8 +21,7 @@ import (
 
 var testTime = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 
-// testBuild is a build whose programs are all this test, which is a Go program
-// as toolhost is.
+// testBuild is a build whose programs are all this test, a Go program like toolhost.
 func testBuild(t *testing.T) *build {
 	t.Helper()
 	self, err := os.Executable()
@@ -44,7 +43,7 @@ func testBuild(t *testing.T) *build {
 	return b
 }
 
-// madeOnce are the artifacts of a testBuild, which takes seconds.
+// madeOnce caches the artifacts of a testBuild, which takes seconds.
 var madeOnce sync.Map
 
 func testArtifacts(t *testing.T, b *build) map[string][]byte {
@@ -58,7 +57,7 @@ func testArtifacts(t *testing.T, b *build) map[string][]byte {
 	return made
 }
 
-// testRelease writes a signed release and gives its public key.
+// testRelease writes a signed release and returns its public key.
 func testRelease(t *testing.T) (dir, key string) {
 	t.Helper()
 	b := testBuild(t)
@@ -110,7 +109,7 @@ func TestArchivesAreTheSameEverywhere(t *testing.T) {
 	})
 }
 
-// TestVerify changes a release in every way and demands that it is refused.
+// TestVerify changes a release in every way and requires that it is refused.
 func TestVerify(t *testing.T) {
 	dir, key := testRelease(t)
 	report, err := verify(dir, key)
@@ -156,8 +155,7 @@ func TestVerify(t *testing.T) {
 	require.NoError(t, err, "the release itself was left as it was")
 }
 
-// TestVerifyReads refuses a release whose signature is right and whose
-// descriptions are not.
+// TestVerifyReads refuses a release with a right signature and wrong descriptions.
 func TestVerifyReads(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -190,7 +188,7 @@ func TestVerifyReads(t *testing.T) {
 	}
 }
 
-// TestThrowaway says in capitals that a key made for one release proves nothing.
+// A key made for one release proves nothing, as the output says in capitals.
 func TestThrowaway(t *testing.T) {
 	dir, key := testRelease(t)
 	said, err := verify(dir, key)
@@ -198,7 +196,6 @@ func TestThrowaway(t *testing.T) {
 	assert.Contains(t, said, provesNothing)
 }
 
-// TestKey makes a key that signs, and none over another.
 func TestKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "release.key")
 	assert.ErrorContains(t, runKey([]string{file}, io.Discard), "RELEASE_KEY_PASSWORD")
@@ -258,7 +255,7 @@ func TestSignWithPassword(t *testing.T) {
 	assert.True(t, key.Equal(secret))
 }
 
-// long skips a test that takes its time, unless all are asked for.
+// long skips a slow test unless all are requested.
 func long(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TOOLHOST_TEST_ALL") == "" {
@@ -292,7 +289,7 @@ func TestParseSums(t *testing.T) {
 	assert.Len(t, list, 2)
 }
 
-// TestWriteFilesStaysInside refuses an artifact that would write elsewhere.
+// An artifact that would write elsewhere is refused.
 func TestWriteFilesStaysInside(t *testing.T) {
 	assert.ErrorContains(t, writeFiles(t.TempDir(), []file{{path: "../x"}}), "outside")
 }

@@ -25,7 +25,7 @@ func holdsFiles(name string) bool {
 		func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
-// sbom lists an artifact's programs and the modules linked into each, as the programs say.
+// sbom lists an artifact's programs and the modules that each says are linked into it.
 func sbom(name, version string, at time.Time, data []byte, files []file) ([]byte, error) {
 	bom := cdx.NewBOM()
 	digest := sha256.Sum256(data)
@@ -75,7 +75,7 @@ func programComponent(f file, version string, info *debug.BuildInfo) cdx.Compone
 		Properties: &[]cdx.Property{{Name: "go:version", Value: info.GoVersion}}}
 }
 
-// linked are the modules in a program, the standard library first.
+// linked returns the modules in a program, the standard library first.
 func linked(info *debug.BuildInfo) []cdx.Component {
 	number := strings.TrimPrefix(info.GoVersion, "go")
 	list := []cdx.Component{{Type: cdx.ComponentTypeLibrary, Name: "std", Version: number,
@@ -103,7 +103,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// uuid is one of version 8, made of a digest instead of by chance.
+// uuid returns a UUID of version 8, made from a digest instead of at random.
 func uuid(digest []byte) string {
 	u := slices.Clone(digest[:16])
 	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80

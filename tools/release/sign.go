@@ -18,7 +18,7 @@ const (
 	throwawayFile = "THROWAWAY-KEY.pub"
 )
 
-// provesNothing is said of a release whose key was made for it alone.
+// provesNothing is printed for a release whose key was made for it alone.
 const provesNothing = "THIS KEY IS A THROWAWAY KEY, MADE FOR THIS RELEASE ALONE: IT PROVES NOTHING ABOUT WHO MADE THESE FILES."
 
 // madeForItself reports whether a release was signed with a throwaway key.
@@ -27,7 +27,6 @@ func madeForItself(dir string, public minisign.PublicKey) bool {
 	return err == nil && throwaway.Equal(public)
 }
 
-// keyOptions say with which key a release is signed.
 type keyOptions struct {
 	file            string
 	throwaway, none bool
@@ -44,7 +43,7 @@ func (k keyOptions) check() error {
 		return errors.New("say how to sign: --key FILE, or --throwaway-key for a test, or --unsigned")
 	}
 	if k.file != "" {
-		_, err := secretKey(k.file) // a wrong password is known before all is built
+		_, err := secretKey(k.file) // a wrong password fails before the build
 		return err
 	}
 	return nil
@@ -62,7 +61,7 @@ func (k keyOptions) secret(dist string) (minisign.PrivateKey, error) {
 	return key, os.WriteFile(filepath.Join(dist, throwawayFile), []byte(public.String()+"\n"), 0o644)
 }
 
-// secretKey reads a key as minisign writes it, with a password or without.
+// secretKey reads a minisign key, with a password or without.
 func secretKey(file string) (key minisign.PrivateKey, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -103,7 +102,7 @@ func (k keyOptions) sign(dist, version string, progress io.Writer) error {
 	return nil
 }
 
-// publicKey reads a key as minisign prints it, or a file with one.
+// publicKey parses a key as minisign prints it, or reads a file with one.
 func publicKey(text string) (key minisign.PublicKey, err error) {
 	if data, err := os.ReadFile(text); err == nil {
 		text = string(data)

@@ -16,14 +16,13 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// build is one run of the release.
 type build struct {
-	version  string // v1.2.3
+	version  string // such as v1.2.3
 	dist     string
 	short    bool
 	source   string // the exported commit
 	commit   string
-	time     time.Time // of the commit: every file's
+	time     time.Time // the commit's, for every file
 	progress io.Writer
 
 	goVersion   string
@@ -33,7 +32,6 @@ type build struct {
 	temp        string
 }
 
-// resolve checks what was asked for and exports the commit.
 func (b *build) resolve(ctx context.Context, commitTime string) (err error) {
 	if semver.Canonical(b.version) != b.version || b.version == "" {
 		return fmt.Errorf("--version %q is not a version: write it as v1.2.3 or v1.2.3-rc.1", b.version)
@@ -55,7 +53,7 @@ func (b *build) resolve(ctx context.Context, commitTime string) (err error) {
 	return err
 }
 
-// fromGit takes the commit that is checked out, without uncommitted changes.
+// fromGit uses the checked-out commit, without uncommitted changes.
 func (b *build) fromGit(ctx context.Context, commitTime string) error {
 	if b.commit != "" || commitTime != "" {
 		return errors.New("--commit and --time are for --source; without it they are git's")
@@ -80,7 +78,6 @@ func (b *build) fromGit(ctx context.Context, commitTime string) error {
 	return nil
 }
 
-// export writes the files of the commit to dir.
 func export(ctx context.Context, commit, dir string) error {
 	out, err := git(ctx, "archive", "--format=tar", commit)
 	if err != nil {
@@ -107,7 +104,6 @@ func export(ctx context.Context, commit, dir string) error {
 	}
 }
 
-// git runs git at the top of the repository that holds this module.
 func git(ctx context.Context, args ...string) ([]byte, error) {
 	top, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
 	if err != nil {
@@ -122,7 +118,6 @@ func git(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// failed adds what a command has printed.
 func failed(what string, err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTags has .ci/tag look at commits with tags of all kinds.
+// .ci/tag reads commits with tags of all kinds.
 func TestTags(t *testing.T) {
 	script, err := filepath.Abs("../../.ci/tag")
 	require.NoError(t, err)
-	for _, entry := range os.Environ() { // no repository and no setting of the caller's counts
+	for _, entry := range os.Environ() { // no repository or setting of the caller counts
 		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GIT_") {
 			t.Setenv(name, value)
 			require.NoError(t, os.Unsetenv(name))

@@ -18,8 +18,7 @@ import (
 	"github.com/sassoftware/go-rpmutils"
 )
 
-// maxUnpacked bounds what an artifact may hold.
-const maxUnpacked = 2 << 30
+const maxUnpacked = 2 << 30 // bytes
 
 // readArtifact returns the files of an archive, package, bundle or image; an image's below os-arch.
 func readArtifact(file string) ([]file, error) {
@@ -159,7 +158,6 @@ func unrpm(data []byte) ([]file, error) {
 	}
 }
 
-// descriptor is what an image layout says of a part.
 type descriptor struct {
 	Digest   string
 	Platform *struct{ OS, Architecture string }
@@ -192,7 +190,6 @@ func unimage(data []byte) ([]file, error) {
 	return files, nil
 }
 
-// layers returns the files of the image for one machine.
 func layers(layout []file, d descriptor) (files []file, err error) {
 	var manifest struct{ Layers []descriptor }
 	if err := json.Unmarshal(blob(layout, d.Digest), &manifest); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The libraries in the console's page are passed on with their licenses.
 func TestVendoredLicenses(t *testing.T) {
 	dirs := make(map[string]string)
 	require.NoError(t, vendored(dirs, filepath.Join("..", "..", filepath.FromSlash(pageVendor))))

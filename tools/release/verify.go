@@ -15,7 +15,7 @@ import (
 	"aead.dev/minisign"
 )
 
-// sums is the text of SHA256SUMS, as sha256sum reads it.
+// sums returns SHA256SUMS, in sha256sum's form.
 func sums(contents map[string][]byte) []byte {
 	var buf bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
@@ -24,7 +24,7 @@ func sums(contents map[string][]byte) []byte {
 	return buf.Bytes()
 }
 
-// parseSums reads it: names of files in the same directory, each once.
+// parseSums parses it: names of files in the same directory, each once.
 func parseSums(text []byte) (map[string]string, error) {
 	list := make(map[string]string)
 	for line := range strings.Lines(string(text)) {
@@ -37,7 +37,7 @@ func parseSums(text []byte) (map[string]string, error) {
 	return list, nil
 }
 
-// release is one that was read and whose signature and sums are right.
+// release is a release whose signature and sums are right.
 type release struct {
 	contents map[string][]byte // all but SHA256SUMS and its signature
 	sums     []byte
@@ -111,7 +111,6 @@ func open(dir, key string) (*release, error) {
 	return r, err
 }
 
-// strangers refuses unsigned files.
 func strangers(dir string, known map[string]string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -126,7 +125,6 @@ func strangers(dir string, known map[string]string) error {
 	return nil
 }
 
-// checkProvenance compares the statement with the artifacts.
 func (r *release) checkProvenance() error {
 	stated := make(map[string]string)
 	for _, s := range r.made.Subject {
@@ -178,7 +176,6 @@ func (r *release) checkSBOMs() (checked int, err error) {
 	return checked, nil
 }
 
-// write writes a release into dist.
 func write(dist string, contents map[string][]byte) error {
 	if err := os.MkdirAll(dist, 0o755); err != nil {
 		return err

@@ -1,8 +1,7 @@
-// Soak calls tools of a server thousands of times, over stdio and in
-// many sessions at once over HTTP, and demands that nothing grows: memory,
-// open files, processes, goroutines. It prints what the calls cost as ratios
-// to a minimal server on the official Go SDK and, where Node is there, to the
-// reference filesystem server:
+// Soak calls a server's tools thousands of times, over stdio and in many concurrent HTTP sessions, and
+// fails if anything grows: memory, open files, processes, goroutines. It prints the calls' cost as
+// ratios to a minimal server on the official Go SDK and, if Node is installed, to the reference
+// filesystem server:
 //
 //	go build -C tools -o ../bin/tools/ ./soak && bin/tools/soak bin/toolhost [DIRECTORY_WITH_NODE_MODULES]
 package main
@@ -16,7 +15,6 @@ import (
 	"time"
 )
 
-// How much is done.
 const (
 	calls     = 10_000
 	sessions  = 100
@@ -38,7 +36,6 @@ func main() {
 	}
 }
 
-// bench is where the servers work.
 type bench struct{ toolhost, minimal, filesystem, work string }
 
 func soak(binary, modules string) error {
@@ -74,7 +71,7 @@ func soak(binary, modules string) error {
 	return b.cost()
 }
 
-// allow lets commands that change files run unasked.
+// allow lets commands that change files run without a question.
 func (b bench) allow() error {
 	err := os.WriteFile(filepath.Join(b.work, "agent.hcl"), []byte("policy {\n  dangerous = \"allow\"\n}\n"), 0o644)
 	if err != nil {
@@ -109,7 +106,6 @@ func (b bench) growth() error {
 	})
 }
 
-// mixed calls tools of several sources.
 func mixed(c caller, n int) error {
 	for i := range n {
 		var err error
@@ -138,18 +134,18 @@ func mixed(c caller, n int) error {
 const (
 	moreMemory     = 24 << 20
 	moreFiles      = 6
-	moreThreads    = 24 // the runtime adds them for calls at one time and keeps them
+	moreThreads    = 24 // the runtime adds them for concurrent calls and keeps them
 	mostGoroutines = 60
 )
 
 func (b bench) grow(name string, s server, work func(n int) error) error {
 	defer s.stop()
-	if err := work(calls); err != nil { // caches fill, pools grow, and memory is what this many sessions need
+	if err := work(calls); err != nil { // caches fill, pools grow, and memory reaches what this many sessions need
 		return err
 	}
 	time.Sleep(time.Second) // the connections of the first calls close
 	var before, after usage
-	for range 2 { // memory may just wait for the collector: what grows does so again
+	for range 2 { // memory may just wait for the collector: a leak grows again
 		before = s.process().usage()
 		if err := work(calls); err != nil {
 			return err
@@ -176,7 +172,7 @@ func (u usage) grownTo(after usage) bool {
 		after.threads > u.threads+moreThreads
 }
 
-// settle waits a moment for what ends by itself.
+// settle waits briefly for what ends by itself.
 func settle(p process, before usage) usage {
 	var now usage
 	for range 50 {
@@ -190,7 +186,6 @@ func settle(p process, before usage) usage {
 
 func mebi(n int64) float64 { return float64(n) / (1 << 20) }
 
-// cost compares what a read costs.
 func (b bench) cost() error {
 	fmt.Printf("\n%-72s %6s\n", "cost of reading 1 KB / of the same elsewhere", "ratio")
 	starts := map[string]func() (server, error){
@@ -221,7 +216,6 @@ func (b bench) cost() error {
 		func() (server, error) { return startHTTP(b.work, b.minimal, "http") }, readMany)
 }
 
-// reading is a way to make calls of a server.
 type reading func(s server, n int) error
 
 func readOne(s server, n int) error { return reads(s.(caller), n) }
@@ -237,7 +231,7 @@ func reads(c caller, n int) error {
 	return nil
 }
 
-// compare takes turns, so that a machine that slows down slows both.
+// compare alternates, so that a machine that slows down slows both.
 func (b bench) compare(name string, ours server, start func() (server, error), read reading) error {
 	defer ours.stop()
 	base, err := start()

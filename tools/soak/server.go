@@ -15,22 +15,19 @@ import (
 	"sync"
 )
 
-// caller calls tools in one session.
 type caller interface {
 	call(name, arguments string) error
 	// file returns the arguments that name a file of the workspace.
 	file(name string) string
 }
 
-// server is one that runs.
 type server interface {
 	process() process
-	// goroutines ends the server and counts those that it had.
+	// goroutines ends the server and returns the number of its goroutines.
 	goroutines() (int, error)
 	stop()
 }
 
-// running is what servers have in common.
 type running struct {
 	cmd    *exec.Cmd
 	dir    string
@@ -38,7 +35,7 @@ type running struct {
 	ended  func() error
 }
 
-// tail keeps what a server writes to stderr, and finds its URL in it.
+// tail keeps a server's stderr, and finds its URL in it.
 type tail struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -82,12 +79,12 @@ func (r *running) stop() {
 	_ = r.ended()
 }
 
-// environment is that of servers, with a home beside their directory.
+// environment returns that of servers, with a home beside their directory.
 func environment(dir string) []string {
 	return append(os.Environ(), "HOME="+filepath.Join(filepath.Dir(dir), "home"), "TOOLHOST_HTTP_TOKEN=")
 }
 
-// goroutines has the Go runtime list them, which ends the program.
+// goroutines makes the Go runtime list them, which ends the program.
 func (r *running) goroutines() (int, error) {
 	if err := quit(r.cmd.Process); err != nil {
 		return 0, err
@@ -98,7 +95,7 @@ func (r *running) goroutines() (int, error) {
 	return bytes.Count(r.stderr.text.Bytes(), []byte("\ngoroutine ")), nil
 }
 
-// stdioServer is a server on stdin and stdout with its one client.
+// stdioServer is a server on stdin and stdout with one client.
 type stdioServer struct {
 	*running
 	in  io.WriteCloser
@@ -154,7 +151,7 @@ func (s *stdioServer) file(name string) string { return fileIn(s.dir, name) }
 
 func fileIn(dir, name string) string { return fmt.Sprintf(`{"path":%q}`, filepath.Join(dir, name)) }
 
-// answers reports whether a message answers a request, and how.
+// answers reports whether a message answers a request, and its error.
 func answers(message []byte, id int) (bool, error) {
 	var m struct {
 		ID     json.RawMessage
@@ -170,7 +167,6 @@ func answers(message []byte, id int) (bool, error) {
 	return true, nil
 }
 
-// httpServer is a server over HTTP.
 type httpServer struct {
 	*running
 	url    string
@@ -186,7 +182,7 @@ func startHTTP(dir, name string, args ...string) (*httpServer, error) {
 	return &httpServer{running: r, url: <-r.stderr.url, client: &http.Client{Transport: transport}}, nil
 }
 
-// inSessions does the work in new sessions concurrently, n calls in all, and closes them.
+// inSessions does the work in new concurrent sessions, n calls in all, and closes them.
 func (h *httpServer) inSessions(many, n int, work func(caller, int) error) error {
 	errs := make(chan error, many)
 	for range many {

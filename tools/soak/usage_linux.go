@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// process is one that is looked at from outside, by its id.
+// process is observed from outside, by its ID.
 type process int
 
-// usage is what a process and its descendants hold.
+// usage is what a process and its descendants use.
 type usage struct {
 	memory                    int64 // resident, in bytes
 	files, processes, threads int

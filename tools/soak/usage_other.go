@@ -4,10 +4,10 @@ package main
 
 import "os"
 
-// process is one that is looked at from outside, by its id.
+// process is observed from outside, by its ID.
 type process int
 
-// usage is what a process and its descendants hold. Only Linux tells.
+// usage is what a process and its descendants use. It is known only on Linux.
 type usage struct {
 	memory                    int64
 	files, processes, threads int

@@ -25,17 +25,14 @@ func main() {
 	}
 }
 
-// event is a line of `go test -json`.
 type event struct{ Action, Package, Test, Output, ImportPath string }
 
-// unit is a package, or a test in it.
 type unit struct{ pkg, test string }
 
-// report is what became of all units.
 type report struct {
 	said  map[unit]*strings.Builder
 	ended map[unit]string // pass, fail or skip
-	other []string        // lines that are no events, and what the compiler printed
+	other []string        // lines that are not events, and compiler output
 }
 
 func read(from io.Reader) (*report, error) {
@@ -121,7 +118,7 @@ func before(a, b unit) int {
 	return strings.Compare(a.test, b.test)
 }
 
-// words are what a test printed, without the lines of go test itself.
+// words returns a test's output, without the lines of go test itself.
 func (r *report) words(u unit) string {
 	var kept strings.Builder
 	if r.said[u] == nil {
@@ -136,7 +133,7 @@ func (r *report) words(u unit) string {
 	return kept.String()
 }
 
-// reason is why a test was skipped: what it logged last, without the place.
+// reason returns why a test was skipped: its last log line, without the position.
 func reason(words string) string {
 	words = strings.TrimSpace(words)
 	words = strings.TrimSpace(words[strings.LastIndex(words, "\n")+1:])

@@ -23,7 +23,7 @@ const (
 	Never = "never"
 )
 
-// Options shape the tool.
+// Options configure the tool.
 type Options struct {
 	// Unescape is Contract, Fallback or Never; "" means Contract.
 	Unescape string
@@ -58,7 +58,6 @@ func (e *editor) Definition() *tool.Definition { return e.definition }
 //go:embed edit_file.json
 var definitionFile string
 
-// describe is the definition of edit_file for a value of Options.Unescape.
 func describe(unescape string) *tool.Definition {
 	note := ""
 	if unescape == Contract {
@@ -80,7 +79,7 @@ func unescapeHelp(unescape string) string {
 	}
 }
 
-// Call does the edit.
+// Call makes the edit.
 func (e *editor) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	r, err := e.request(call)
 	if err != nil {

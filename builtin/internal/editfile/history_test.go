@@ -11,7 +11,7 @@ import (
 )
 
 // TestHistory replays more than 300 random edits of a git history, hunk by
-// hunk, and compares with what git has.
+// hunk, and compares with git.
 func TestHistory(t *testing.T) {
 	testneed.NotShort(t, "replays generated histories for seconds")
 	edits := 0

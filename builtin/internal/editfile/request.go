@@ -11,36 +11,33 @@ import (
 	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
 )
 
-// The codes of the contract that have to do with the text.
+// The contract's codes for texts.
 const (
 	noOccurrence = "EDIT_NO_OCCURRENCE_FOUND"
 	mismatch     = "EDIT_EXPECTED_OCCURRENCE_MISMATCH"
 	noChange     = "EDIT_NO_CHANGE"
 )
 
-// pair is one reading of old_str and new_str.
 type pair struct {
 	old, new string
-	// note is added to the message when this reading is used.
+	// note is added to the message if this reading is used.
 	note string
 }
 
-// request is one call.
 type request struct {
 	Path                 string `json:"path"`
 	OldStr               string `json:"old_str"`
 	NewStr               string `json:"new_str"`
 	ExpectedReplacements *int   `json:"expected_replacements"`
 
-	// readings are tried in order.
 	readings []pair
 
-	// replaced and note tell what change did.
+	// replaced and note are the result of change.
 	replaced int
 	note     string
 }
 
-// request reads the parameters and refuses what needs no look at the file.
+// request reads the parameters and checks what does not need the file.
 func (e *editor) request(call *tool.Call) (*request, error) {
 	r := &request{}
 	if err := call.Decode(r); err != nil {
@@ -69,7 +66,7 @@ func (r *request) unchanged() error {
 	return e.Suggest("Give a new_str that differs from old_str.")
 }
 
-// readings lists how the strings may be meant, the preferred reading first.
+// readings returns how the strings may be meant, the preferred reading first.
 func readings(mode, old, new string) []pair {
 	raw := pair{old: old, new: new}
 	plain := pair{old: unescape(old), new: unescape(new)}
@@ -84,7 +81,7 @@ func readings(mode, old, new string) []pair {
 	return []pair{plain, raw}
 }
 
-// unescape reads s as the inside of a Go string literal; anything else stays.
+// unescape reads s as the inside of a Go string literal; anything else is unchanged.
 func unescape(s string) string {
 	if plain, err := strconv.Unquote(`"` + s + `"`); err == nil {
 		return plain

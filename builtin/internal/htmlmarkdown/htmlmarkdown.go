@@ -19,15 +19,13 @@ import (
 	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
-// maxInput bounds the size of an HTML file, in bytes.
-const maxInput = 16 << 20
+const maxInput = 16 << 20 // bytes
 
 // New returns the tool for a workspace.
 func New(ws *workspace.Workspace) tool.Tool { return &converter{ws: ws} }
 
 type converter struct{ ws *workspace.Workspace }
 
-// result is what a call gives.
 type result struct {
 	InputPath  string `json:"inputPath"`
 	OutputPath string `json:"outputPath"`
@@ -44,10 +42,9 @@ var describe = sync.OnceValue(func() *tool.Definition {
 // Definition describes html_to_markdown.
 func (c *converter) Definition() *tool.Definition { return describe() }
 
-// conversion is one finished conversion, not yet written.
 type conversion struct {
 	input, output string
-	rel           string // the output relative to the workspace
+	rel           string // the output, relative to the workspace
 	markdown      []byte
 }
 
@@ -116,7 +113,6 @@ func (c *converter) convert(ctx context.Context, call *tool.Call) (*conversion, 
 	return &conversion{params.Path, output, rel, []byte(converted)}, nil
 }
 
-// outputPath is path with the ending .md in place of its own.
 func outputPath(path string) (string, error) {
 	if path == "" {
 		return "", tool.Errorf(tool.InvalidArgument, "path cannot be empty").Suggest("Name an HTML file.")
@@ -129,12 +125,12 @@ func outputPath(path string) (string, error) {
 			Suggest("Name an HTML file; rename it if it really holds HTML.")
 	}
 	if ext == base {
-		ext = "" // a hidden file, all name
+		ext = "" // a hidden file without an extension
 	}
 	return strings.TrimSuffix(path, ext) + ".md", nil
 }
 
-// isBinary reports a NUL at the beginning, which text has in UTF-16 only.
+// isBinary reports whether there is a NUL at the start, which only UTF-16 text has.
 func isBinary(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return false

@@ -11,7 +11,7 @@ import (
 )
 
 // TestHistory replays more than 300 random edits of a git history, all of a
-// file in one call, and compares with what git has.
+// file in one call, and compares with git.
 func TestHistory(t *testing.T) {
 	testneed.NotShort(t, "replays generated histories for seconds")
 	count := 0

@@ -19,7 +19,7 @@ func newBench(t testing.TB) *edittest.Bench { return edittest.New(t, multiedit.N
 
 type args = map[string]any
 
-// edits makes parameters of old and new strings in turn.
+// edits returns parameters from alternating old and new strings.
 func edits(path string, texts ...string) args {
 	list := []args{}
 	for i := 0; i < len(texts); i += 2 {

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
 )
 
-// The codes of the contract that have to do with the edits.
+// The contract's codes for edits.
 const (
 	noEdits      = "MULTI_EDIT_NO_EDITS"
 	emptyOld     = "MULTI_EDIT_EMPTY_OLD_STRING"
@@ -17,7 +17,7 @@ const (
 	noOccurrence = "MULTI_EDIT_NO_OCCURRENCE_FOUND"
 )
 
-// shownOld bounds how much of an old_string an error repeats, in characters.
+// shownOld limits what an error repeats of an old_string, in characters.
 const shownOld = 300
 
 type edit struct {
@@ -26,16 +26,14 @@ type edit struct {
 	ReplaceAll bool   `json:"replace_all"`
 }
 
-// request is one call.
 type request struct {
 	FilePath string `json:"file_path"`
 	Edits    []edit `json:"edits"`
 
-	// replaced counts what change did.
 	replaced int
 }
 
-// readRequest reads the parameters and refuses what needs no look at the file.
+// readRequest reads the parameters and checks what does not need the file.
 func readRequest(call *tool.Call) (*request, error) {
 	r := &request{}
 	if err := call.Decode(r); err != nil {
@@ -85,7 +83,7 @@ func (r *request) edit() fileedit.Edit {
 	}}
 }
 
-// apply makes the edits from the given one on.
+// apply makes the edits from the given index on.
 func (r *request) apply(text *textedit.Text, from int) ([]byte, error) {
 	for i := from; i < len(r.Edits); i++ {
 		e := r.Edits[i]
@@ -137,7 +135,7 @@ func (r *request) missed(index int, m *textedit.MatchError) error {
 	return e.Suggest("%s", suggestion)
 }
 
-// shorten cuts a long text and says how much it left out.
+// shorten cuts a long text and says how much is left out.
 func shorten(s string) string {
 	runes := []rune(s)
 	if len(runes) <= shownOld {

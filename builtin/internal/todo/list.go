@@ -23,7 +23,7 @@ type Todo struct {
 // ID identifies a todo in a list.
 type ID string
 
-// UnmarshalJSON reads a string, or a number, as models often write it.
+// UnmarshalJSON accepts a string, or a number, as models often write it.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	var number json.Number
 	if data[0] != '"' && json.Unmarshal(data, &number) == nil {
@@ -33,7 +33,6 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(id))
 }
 
-// parse reads a list and checks it as a whole.
 func parse(text string) ([]Todo, error) {
 	todos, err := decode(text)
 	if err != nil {
@@ -55,7 +54,6 @@ func parse(text string) ([]Todo, error) {
 	return todos, identify(todos)
 }
 
-// decode reads exactly one JSON array.
 func decode(text string) ([]Todo, error) {
 	if !strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return nil, malformed("it does not begin with '['")
@@ -91,7 +89,6 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// check tests the rules of one todo, the number-th of the list.
 func (t Todo) check(number int) error {
 	switch {
 	case !slices.Contains([]string{"pending", "in_progress", "completed", "cancelled"}, t.Status):
@@ -110,8 +107,8 @@ func refused(format string, args ...any) *tool.Error {
 		Suggest("Correct that todo and write the whole list again. The old list is unchanged.")
 }
 
-// identify names todos without an id task-N, by place or the next free number, and refuses
-// duplicate ids.
+// identify gives todos without an id the form task-N, by position or the next free
+// number, and refuses duplicates.
 func identify(todos []Todo) error {
 	taken := make(map[ID]int, len(todos))
 	for i, t := range todos {
@@ -141,7 +138,7 @@ func free(taken map[ID]int, number int) ID {
 	}
 }
 
-// active counts the todos that are still to be done.
+// active counts unfinished todos.
 func active(todos []Todo) int {
 	n := 0
 	for _, t := range todos {

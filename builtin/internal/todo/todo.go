@@ -12,16 +12,13 @@ import (
 	"github.com/toolhost/toolhost/internal/source/definition"
 )
 
-// stateKey is where the list lies in the session's state.
 const stateKey = "todos"
 
-// Tools returns todowrite and todoread, on the list in the session's state.
+// Tools returns todowrite and todoread, for the list in the session's state.
 func Tools() []tool.Tool { return []tool.Tool{writer{}, reader{}} }
 
-// writer is the tool todowrite.
 type writer struct{}
 
-// reader is the tool todoread.
 type reader struct{}
 
 //go:embed tools
@@ -35,7 +32,7 @@ func (writer) Definition() *tool.Definition { return definitions()["todowrite"] 
 // Definition describes todoread.
 func (reader) Definition() *tool.Definition { return definitions()["todoread"] }
 
-// Normalize accepts todos_json as an array, beside the schema's string with one.
+// Normalize accepts todos_json also as an array instead of a string.
 func (writer) Normalize(params json.RawMessage) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(params, &object) != nil {

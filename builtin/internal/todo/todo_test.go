@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// session is a host whose state lives in memory.
 type session struct {
 	tool.Services
 	values map[string][]byte
@@ -75,7 +74,6 @@ func find(t *testing.T, name string) tool.Tool {
 	return nil
 }
 
-// list wraps a list as the string parameter.
 func list(todos string) string {
 	return string(tool.MustMarshal(map[string]string{"todos_json": todos}))
 }

@@ -16,16 +16,15 @@ import (
 const (
 	// cacheDir is where documents are stored, relative to the workspace.
 	cacheDir = ".agent/cache/webfetch"
-	// metaExt ends the name of the file that holds an entry.
+	// metaExt ends the name of an entry's file.
 	metaExt = ".meta.json"
-	// maxName bounds the readable part of a file's name, in bytes.
+	// maxName limits the readable part of a file's name, in bytes.
 	maxName = 180
-	// maxMeta bounds the size of an entry's file, in bytes.
-	maxMeta = 64 << 10
+	maxMeta = 64 << 10 // bytes
 )
 
-// stemOf is the path of a URL's file without its extension: readable host and path, and the
-// beginning of the URL's hash.
+// stemOf returns the path of a URL's file without its extension: readable host and path,
+// and the start of the URL's hash.
 func stemOf(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -37,7 +36,7 @@ func stemOf(rawURL string) (string, error) {
 	return cacheDir + "/" + name[:min(len(name), maxName)] + "_" + workspace.Hash([]byte(rawURL))[:8], nil
 }
 
-// plain replaces every character but a few that are good in file names.
+// plain replaces all characters but a few that are safe in file names.
 func plain(r rune) rune {
 	if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' {
 		return r
@@ -59,11 +58,11 @@ type entry struct {
 	ETag         string    `json:"etag,omitempty"`
 	LastModified string    `json:"lastModified,omitempty"`
 	FetchedAt    time.Time `json:"fetchedAt"`
-	// FreshUntil is until when the server need not be asked.
+	// FreshUntil is the time until which the server need not be asked.
 	FreshUntil time.Time `json:"freshUntil"`
 }
 
-// sealedEntry is an entry in its file, which may come from the repository.
+// sealedEntry is an entry's file, which may come from the repository.
 type sealedEntry struct {
 	entry
 	Seal string `json:"seal,omitempty"`
@@ -74,19 +73,18 @@ func (e *entry) result(cached bool) *tool.Result {
 		Bytes: e.Bytes})
 }
 
-// cache is the place of one URL.
 type cache struct {
 	ws   *workspace.Workspace
 	stem string
 	url  string
-	key  *seal.Key // nil where there is none
+	key  *seal.Key // may be nil
 }
 
-// purpose keeps an entry from being taken for one of another workspace.
+// purpose binds an entry to its workspace.
 func (c *cache) purpose() string { return "web_fetch " + c.ws.Root() }
 
-// load returns the stored entry, nil if there is no usable one. An unreadable cache is not a
-// failure: the document is fetched again.
+// load returns the stored entry, nil if unusable. An unreadable cache is not an error: the
+// document is fetched again.
 func (c *cache) load() *entry {
 	data, _, err := c.ws.ReadFile(c.stem+metaExt, maxMeta)
 	if err != nil {
@@ -107,17 +105,16 @@ func (c *cache) load() *entry {
 	return &e
 }
 
-// owns reports whether path is one that this tool gives to the URL's file.
+// owns reports whether path is one that this tool uses for the URL's file.
 func (c *cache) owns(path string) bool {
 	ext, ok := strings.CutPrefix(path, c.stem)
 	return ok && slices.Contains([]string{".html", ".xml", ".json", ".txt"}, ext)
 }
 
-// keep stores the entry beside its document, which is there already.
 func (c *cache) keep(e *entry, cached bool) (*tool.Result, error) {
 	stored := sealedEntry{entry: *e}
 	if c.key != nil {
-		// Without a seal the document is there, and is fetched again next time.
+		// Without a seal the document is fetched again next time.
 		stored.Seal, _ = c.key.Seal(c.purpose(), tool.MustMarshal(*e))
 	}
 	meta := append(tool.MustMarshal(stored), '\n')

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/seal"
 )
 
-// page is a document that knows its tag.
+// page is a document with an ETag.
 type page struct {
 	header http.Header
 	body   string
@@ -171,8 +171,7 @@ func TestDamagedCacheIsReplaced(t *testing.T) {
 	}
 }
 
-// TestStoredByOthers has a repository bring along a page that is fresh for
-// years: it is not what the server says.
+// A repository brings a page that is fresh for years but is not the server's.
 func TestStoredByOthers(t *testing.T) {
 	forge := func(meta string) error {
 		return rewrite(meta, `"freshUntil":"2030-01-02T03:05:05Z"`, `"freshUntil":"2099-01-02T03:05:05Z"`)

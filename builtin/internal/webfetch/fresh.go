@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/netguard"
 )
 
-// newEntry notes what an answer says about itself.
+// newEntry describes a response.
 func newEntry(r *netguard.Response, contentType string, now time.Time) *entry {
 	e := &entry{
 		FinalURL: r.URL, StatusCode: r.StatusCode, ContentType: contentType,
@@ -31,7 +31,7 @@ func (e *entry) renew(r *netguard.Response, now time.Time) {
 	e.FetchedAt, e.FreshUntil = now.UTC(), freshUntil(r, now)
 }
 
-// condition makes the request conditional on a change of the stored document, if that is identified.
+// condition makes the request conditional, and reports whether the stored document has a validator.
 func (e *entry) condition(header http.Header) bool {
 	if e == nil || e.ETag == "" && e.LastModified == "" {
 		return false
@@ -45,8 +45,8 @@ func (e *entry) condition(header http.Header) bool {
 	return true
 }
 
-// freshUntil is until when the answer may be reused: not at all if it does not say, or after a
-// temporary redirect.
+// freshUntil returns how long the response may be reused: not at all if it does not say, or
+// after a temporary redirect.
 func freshUntil(r *netguard.Response, now time.Time) time.Time {
 	now = now.UTC()
 	for _, status := range r.Redirects {
@@ -76,7 +76,7 @@ func lifetime(header http.Header, directives map[string]string, now time.Time) t
 	return expires.Sub(now) - age
 }
 
-// seconds reads a number of seconds, up to ten years; 0 for anything else.
+// seconds parses a number of seconds, up to ten years; 0 for anything else.
 func seconds(s string) time.Duration {
 	const most = 10 * 365 * 24 * 3600
 	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 63)
@@ -86,7 +86,6 @@ func seconds(s string) time.Duration {
 	return time.Duration(min(n, most)) * time.Second
 }
 
-// cacheControl returns the directives of Cache-Control in lower case.
 func cacheControl(header http.Header) map[string]string {
 	directives := make(map[string]string)
 	for _, part := range strings.Split(strings.Join(header.Values("Cache-Control"), ","), ",") {

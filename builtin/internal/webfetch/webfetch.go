@@ -18,17 +18,18 @@ import (
 	"github.com/toolhost/toolhost/internal/store/seal"
 )
 
-// Options shape the tool. The zero value of each field means its default.
+// Options configure the tool.
 type Options struct {
-	// MaxBytes bounds a document after decompression; the client's limit.
+	// MaxBytes limits a document after decompression. Zero means the client's limit.
 	MaxBytes int64
-	// Key seals stored documents. Without one none is used again: the repository may have brought it.
+	// Key seals stored documents. Without it they are not used again: the repository may have brought
+	// them.
 	Key *seal.Key
-	// Now is the clock; time.Now.
+	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
 
-// New returns the tool. It fetches through client, and stores through ws.
+// New returns the tool. It fetches through client and stores through ws.
 func New(ws *workspace.Workspace, client *netguard.Client, opts Options) tool.Tool {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -42,7 +43,6 @@ type fetcher struct {
 	opts   Options
 }
 
-// result is what a call gives.
 type result struct {
 	Path        string `json:"path"`
 	StatusCode  int    `json:"statusCode"`
@@ -75,7 +75,7 @@ func (f *fetcher) target(call *tool.Call) (string, error) {
 }
 
 // Plan returns where the document would be stored. It does not use the network, so the extension,
-// by the document's type, is open.
+// which depends on the document's type, is open.
 func (f *fetcher) Plan(_ context.Context, call *tool.Call) (*tool.Plan, error) {
 	target, err := f.target(call)
 	if err != nil {
@@ -108,7 +108,7 @@ func (f *fetcher) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 	}
 	response, err := f.fetch(ctx, target, stored)
 	if err == nil && response.StatusCode == http.StatusNotModified && response.URL != stored.FinalURL {
-		// The redirect leads elsewhere now, and that place knows the tag too.
+		// The redirect now leads elsewhere, to a place that knows the tag too.
 		stored = nil
 		response, err = f.fetch(ctx, target, nil)
 	}
@@ -122,7 +122,7 @@ func (f *fetcher) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 	return f.store(cache, response)
 }
 
-// fetch asks for the document, or for its change since it was stored.
+// fetch requests the document, or only its change since it was stored.
 func (f *fetcher) fetch(ctx context.Context, target string, stored *entry) (*netguard.Response, error) {
 	header := http.Header{"Accept": {accept}}
 	conditional := stored.condition(header)
@@ -137,7 +137,6 @@ func (f *fetcher) fetch(ctx context.Context, target string, stored *entry) (*net
 	})
 }
 
-// accept is what the server is told to prefer.
 const accept = "text/html, application/xhtml+xml, text/*, application/json, application/xml;q=0.9"
 
 func checkHead(target string, r *netguard.Response) error {
@@ -158,7 +157,6 @@ func checkHead(target string, r *netguard.Response) error {
 	return nil
 }
 
-// extension returns the stored file's extension by media type.
 func extension(shown, mediaType string) (string, error) {
 	switch mediaType {
 	case "text/html", "application/xhtml+xml":
@@ -177,7 +175,6 @@ func extension(shown, mediaType string) (string, error) {
 		With("contentType", shown)
 }
 
-// store writes a fresh answer into the cache.
 func (f *fetcher) store(cache *cache, response *netguard.Response) (*tool.Result, error) {
 	shown := response.Header.Get("Content-Type")
 	if shown == "" {

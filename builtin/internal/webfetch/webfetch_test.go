@@ -26,15 +26,13 @@ import (
 	"github.com/toolhost/toolhost/internal/store/seal"
 )
 
-// bench is a workspace with the tool in it, a clock, and a server.
 type bench struct {
-	t      *testing.T
-	root   string
-	tool   tool.Tool
-	now    time.Time
-	server *httptest.Server
-	offer  func(*seal.Key) // makes the tool again, with a key
-	// requests are the headers that the server got.
+	t        *testing.T
+	root     string
+	tool     tool.Tool
+	now      time.Time
+	server   *httptest.Server
+	offer    func(*seal.Key) // makes the tool again, with a key
 	requests []http.Header
 }
 
@@ -76,7 +74,7 @@ func (b *bench) call(rawURL string) (*tool.Result, error) {
 		&tool.Call{Tool: "web_fetch", Params: tool.MustMarshal(map[string]string{"url": rawURL})})
 }
 
-// fetch fetches a path of the server and gives the result with the file's text.
+// fetch fetches a path of the server and returns the result and the file's text.
 func (b *bench) fetch(path string) (answer, string) {
 	b.t.Helper()
 	result, err := b.call(b.server.URL + path)

@@ -112,7 +112,6 @@ func denied(ctx context.Context, o *operator.Operator, call fleet.Waiting, reaso
 	return nil
 }
 
-// approve shows a call that waits and asks for the person's word.
 func approve(ctx context.Context, o *operator.Operator, call fleet.Waiting) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stderr.Fd())) {
 		return usagef("Run it in a terminal, where you can see what you approve.",

@@ -24,7 +24,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// operator connects with an operator's key.
 func (f *inside) operator(key string) *operator.Operator {
 	f.t.Helper()
 	o, err := operator.Connect(f.t.Context(), f.linkAs(key, hub.RoleOperator), key)
@@ -38,7 +37,7 @@ func (f *inside) linkAs(key, role string) fleet.Link {
 		KeyFile: filepath.Join(f.options.Store, "keys", key+"."+role+".nk")}
 }
 
-// recorded gives the lines of records on this machine about an event.
+// recorded returns the lines of records on this machine about an event.
 func (f *inside) recorded(event string) (lines []string) {
 	f.t.Helper()
 	testproc.Files(f.t, filepath.Join(f.home, "state"), func(_ string, content []byte) {
@@ -51,7 +50,7 @@ func (f *inside) recorded(event string) (lines []string) {
 	return lines
 }
 
-// find waits until an operator sees a call that waits: a worker may list its own late.
+// find waits until an operator sees a waiting call: a worker may list its own late.
 func (f *inside) find(o *operator.Operator, id string) (call fleet.Waiting) {
 	f.t.Helper()
 	f.waitFor(func() bool {
@@ -64,7 +63,7 @@ func (f *inside) find(o *operator.Operator, id string) (call fleet.Waiting) {
 
 var idOf = regexp.MustCompile("toolhost fleet approve ([a-z0-9]+)`")
 
-// waitingCall makes a call that nobody can be asked about, and gives its ID.
+// waitingCall makes a call without a user to ask, and returns its ID.
 func waitingCall(t *testing.T, s *mcp.ClientSession, word string) string {
 	t.Helper()
 	result := callTool(t, s, "note", note(word), nil)
@@ -74,13 +73,13 @@ func waitingCall(t *testing.T, s *mcp.ClientSession, word string) string {
 	return id[1]
 }
 
-// An operator sees the calls that wait on all workers, and what each would do; what
-// it approves runs once, in its session alone, and it is recorded who did it.
+// An operator sees all workers' waiting calls, and what each would do; an approved
+// call runs once, only in its session, and the record names the operator.
 func TestApproveFromAnywhere(t *testing.T) {
 	f := newInside(t, asks, "", plain, plain)
 	one := session(t, f.url+"?session=one")
 	first := waitingCall(t, one, "one")
-	f.waitFor(func() bool { // then the other worker has less to do
+	f.waitFor(func() bool { // so that the other worker has less load
 		all := 0
 		for _, beat := range f.gateway.Workers() {
 			all += beat.Sessions
@@ -141,8 +140,8 @@ func TestApproveFromAnywhere(t *testing.T) {
 	assert.Contains(t, logged[0]+logged[1], `"reason":"not today"`)
 }
 
-// Nobody decides but who has an operator's key, and under its own name: not a
-// gateway, a worker, another operator, or one whose key was revoked.
+// Only the holder of an operator's key decides, under its own name: not a
+// gateway, a worker, another operator, or a revoked key.
 func TestWhoMayApprove(t *testing.T) {
 	f := newInside(t, asks, "", plain)
 	keys, err := hub.OpenKeys(filepath.Join(f.options.Store, "keys"))
@@ -159,7 +158,7 @@ func TestWhoMayApprove(t *testing.T) {
 	signs, err := fleet.ReadSigner(f.linkAs(hub.RoleOperator, hub.RoleOperator).KeyFile, hub.RoleOperator)
 	require.NoError(t, err)
 	message, err := signs.Sign(call.Worker, fleet.Decide{Action: fleet.DecideApprove, ID: "x", Session: look.Session,
-		Call: look.ID, Shown: look.Shown}) // one that the operator has signed: only who sends it is another
+		Call: look.ID, Shown: look.Shown}) // signed by the operator, but sent by another
 	require.NoError(t, err)
 
 	var refused atomic.Int32
@@ -180,7 +179,7 @@ func TestWhoMayApprove(t *testing.T) {
 	}
 	f.waitFor(func() bool { return refused.Load() == 5 })
 
-	// A gateway may use the hub's store, and that sends what it holds to any subject.
+	// A gateway may use the hub's store, which sends what it holds to any subject.
 	gateway, err := f.link(hub.RoleGateway).Connect(t.Context())
 	require.NoError(t, err)
 	defer gateway.Close()
@@ -220,9 +219,9 @@ func TestWhoMayApprove(t *testing.T) {
 	assert.False(t, callTool(t, s, "note", note("one"), nil).IsError)
 }
 
-// A decision counts where an operator whom the hub knows has signed it, for this run
-// of this worker, and once: anyone who could have the hub send something for an
-// operator has no use of what others have signed.
+// A decision counts once, for this run of this worker, if an operator whom the hub
+// knows has signed it: whoever can make the hub send something cannot use others'
+// signatures.
 func TestForgedDecisions(t *testing.T) {
 	f := newInside(t, asks, `
 workspace "here" {
@@ -255,8 +254,8 @@ workspace "here" {
 	look, err := o.Look(t.Context(), call)
 	require.NoError(t, err)
 
-	// What the hub's store can send, the operator's own connection can: nothing but
-	// the signature tells who it is from.
+	// What the hub's store can send, the operator's own connection can: only the
+	// signature proves the sender.
 	nc, err := f.linkAs(hub.RoleOperator, hub.RoleOperator).Connect(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
@@ -312,8 +311,8 @@ workspace "here" {
 	assert.False(t, result.IsError, text(result))
 }
 
-// An operator's program takes no look that is not of what its digest says: who has
-// it shown something else has something else decided on, which does not wait.
+// An operator's program refuses a look that does not match its digest: the
+// decision would be on something else.
 func TestForgedLook(t *testing.T) {
 	f := newInside(t, asks, "")
 	w := fleet.NewWorker(hub.RoleWorker, "one")
@@ -338,7 +337,7 @@ func TestForgedLook(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// asked is what an operator asks, unchecked.
+// asked returns an operator's request, unchecked.
 func asked(msg *nats.Msg) (d fleet.Decide) {
 	var s fleet.Signed
 	if json.Unmarshal(msg.Data, &s) == nil {
@@ -347,7 +346,7 @@ func asked(msg *nats.Msg) (d fleet.Decide) {
 	return d
 }
 
-// The command lists, shows and denies anywhere, and approves in a terminal alone.
+// The command lists, shows and denies anywhere, and approves only in a terminal.
 func TestApproveCommand(t *testing.T) {
 	f := newInside(t, asks, "", plain)
 	s := session(t, f.url)

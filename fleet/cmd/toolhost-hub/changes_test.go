@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A worker looks at the files of its sessions for changes: a client that listens is
-// told, and one that does not finds the change at its next request.
+// A worker checks its sessions' files: a listening client is notified, another
+// sees the change at its next request.
 func TestChangedFiles(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	quiet := openSession(t, f.url)

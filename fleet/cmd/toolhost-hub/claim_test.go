@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/worker"
 )
 
-// deaf is a connection that hears nothing any more once it has sent a claim.
+// deaf is a connection that receives nothing after it has sent a claim.
 type deaf struct {
 	net.Conn
 	claimed *atomic.Int32
@@ -36,8 +36,8 @@ func (d *deaf) Read(p []byte) (int, error) {
 	}
 }
 
-// Where the hub's answer to a claim is lost nothing was run, and the same call made
-// again runs: it is not said to be lost.
+// If the hub's answer to a claim is lost, nothing ran: the repeated call runs, and
+// is not reported as lost.
 func TestAnswerToClaimIsLost(t *testing.T) {
 	var claimed atomic.Int32
 	f := newInside(t, notes, "", func(o *worker.Options) {

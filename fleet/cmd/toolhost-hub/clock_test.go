@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// clockVariable names the file that says how far the clock of a program has jumped,
-// in seconds. Only programs of jumpingProgram read it.
+// clockVariable names the file with a program's clock offset, in seconds. Only
+// programs of jumpingProgram read it.
 const clockVariable = "TOOLHOST_TEST_CLOCK"
 
 // jump is added to Go's package time.
@@ -52,8 +52,8 @@ func jumped() int64 {
 }
 `
 
-// jumpingProgram builds toolhost-hub with a package time whose wall clock jumps: all
-// of the program sees that, NATS too. Times of files, and what commands are told, are
+// jumpingProgram builds toolhost-hub with a package time whose wall clock jumps: the
+// whole program sees that, including NATS. Times of files, and commands' clocks, are
 // the machine's.
 func jumpingProgram(t *testing.T) string {
 	t.Helper()
@@ -82,7 +82,7 @@ func jumpingProgram(t *testing.T) string {
 	return program
 }
 
-// setClock has the clocks that read a file be so many seconds off.
+// setClock sets the offset of the clocks that read a file.
 func setClock(t *testing.T, file string, seconds int64) {
 	t.Helper()
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o600)

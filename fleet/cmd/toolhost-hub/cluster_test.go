@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// The hub that leads the others is killed while calls run, and comes back. No reader
-// hears from a hub that does not know yet what was written last.
+// The leading hub is killed while calls run, and comes back. No reader gets an
+// answer from a hub that does not yet know the last write.
 func TestLeaderOfHubsIsKilled(t *testing.T) {
 	s := newStorm(t, shape{seed: 1, hubs: 3, workers: 2, gateways: 1, sessions: 12})
 	link := fleet.Link{URL: s.reach(false), KeyFile: s.key("gateway"), Inbox: "_INBOX.gateway.test"}
@@ -54,7 +54,6 @@ func TestLeaderOfHubsIsKilled(t *testing.T) {
 	s.askAgain(calls)
 }
 
-// killHub kills a hub, and starts it again.
 func (s *storm) killHub(name string) {
 	for _, h := range s.hubs {
 		if strings.HasSuffix(h.args[4], name) {

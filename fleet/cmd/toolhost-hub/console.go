@@ -15,8 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// consoleCommand is toolhost console --hub, which starts it and holds its input
-// open.
+// consoleCommand is run by toolhost console --hub, which holds its input open.
 func (a *app) consoleCommand() *cobra.Command {
 	var link linkFlags
 	var port uint16
@@ -44,7 +43,6 @@ workers of a fleet, to decide them there. It needs the key of an operator.`,
 	return c
 }
 
-// away is the fleet as the console has it.
 type away struct{ desk *operator.Desk }
 
 func (a away) Waiting() (calls []console.RemoteCall, problems []string) {

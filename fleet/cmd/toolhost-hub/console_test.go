@@ -23,14 +23,14 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// consolePage asks a console as its page does.
+// consolePage sends requests to a console as its page does.
 type consolePage struct {
 	f         *inside
 	base, key string
 	cookie    *http.Cookie
 }
 
-// console starts toolhost console with an operator's key, on a machine of its own.
+// console starts toolhost console with an operator's key, as on a separate machine.
 func (f *inside) console() *consolePage {
 	f.t.Helper()
 	cmd := newPlace(f.t).command("console", "--no-open", "--hub", f.hub.ClientURL(), "--key",
@@ -74,13 +74,13 @@ func (p *consolePage) send(method, path string, body any) (*http.Response, []byt
 	return answer, data
 }
 
-// consoleCall is a call that waits, as the page has it.
+// consoleCall is a waiting call in the page's form.
 type consoleCall struct {
 	Key, Space, ID, Digest, Shown, Call, Worker, Tenant, Problem string
 	Question                                                     show.Parts
 }
 
-// follow reads the inbox until the test ends, and gives what waits there now.
+// follow reads the inbox until the test ends, and returns its present content.
 func (p *consolePage) follow() (now func() map[string]consoleCall) {
 	p.f.t.Helper()
 	answer, err := http.DefaultClient.Do(p.request("GET", "/api/inbox", nil))
@@ -115,7 +115,6 @@ func (p *consolePage) follow() (now func() map[string]consoleCall) {
 	return func() map[string]consoleCall { return *latest.Load() }
 }
 
-// waits waits for a call in the inbox.
 func (p *consolePage) waits(now func() map[string]consoleCall, is func(consoleCall) bool) (found consoleCall) {
 	p.f.t.Helper()
 	p.f.waitFor(func() bool {
@@ -147,8 +146,8 @@ func (p *consolePage) decide(call consoleCall, verdict, reason string) (int, str
 
 func is(id string) func(consoleCall) bool { return func(c consoleCall) bool { return c.ID == id } }
 
-// A call that waits on a worker is shown in the console, and decided there: once,
-// as it was shown, and it is recorded who did it.
+// A call that waits on a worker is shown and decided in the console: once, as
+// shown, and the record names the operator.
 func TestConsoleFromAnywhere(t *testing.T) {
 	f := newInside(t, asks, "", plain)
 	s := session(t, f.url)
@@ -201,7 +200,7 @@ func TestConsoleFromAnywhere(t *testing.T) {
 	f.waitFor(func() bool { return len(now()) == 1 }) // one, which was made again
 	assert.Contains(t, text(callTool(t, s, "note", note("two"), nil)), "not today")
 
-	third := waitingCall(t, s, "three") // what somebody decides elsewhere is gone from the page
+	third := waitingCall(t, s, "three") // calls that are decided elsewhere leave the page
 	p.waits(now, is(third))
 	o := f.operator(hub.RoleOperator)
 	require.NoError(t, o.Deny(t.Context(), f.find(o, third), ""))
@@ -218,8 +217,8 @@ func TestConsoleFromAnywhere(t *testing.T) {
 	assert.Contains(t, logged, `"reason":"not today"`)
 }
 
-// A worker that lies shows what it likes of its own calls alone, and that is
-// written out; it gets no other worker's call decided. A gateway has no part in it.
+// A lying worker controls only what is shown of its own calls, escaped; it cannot
+// have another worker's call decided.
 func TestConsoleAndLiars(t *testing.T) {
 	f := newInside(t, asks, "", plain)
 	keys, err := hub.OpenKeys(filepath.Join(f.options.Store, "keys"))
@@ -248,7 +247,7 @@ func TestConsoleAndLiars(t *testing.T) {
 		d := asked(msg)
 		answer := fleet.Decided{Waiting: []fleet.Waiting{waiting, waiting, bad}}
 		switch d.Action {
-		case fleet.DecideLook: // each time another
+		case fleet.DecideLook: // a different one each time
 			question := show.Question{Tool: hostile, Title: hostile, Effect: hostile + strings.Repeat("x", int(looks.Add(1)))}
 			answer = fleet.Decided{Look: &fleet.Look{Waiting: waiting, Question: question,
 				Shown: fleet.ShownDigest("", question)}}
@@ -272,7 +271,7 @@ func TestConsoleAndLiars(t *testing.T) {
 		}
 	}()
 	lie := p.waits(now, func(c consoleCall) bool { return c.Worker == string(liar) })
-	f.waitFor(func() bool { return len(now()) == 2 }) // each once, and none with an ID that is no call's
+	f.waitFor(func() bool { return len(now()) == 2 }) // each once, and none with an invalid ID
 	assert.Equal(t, id, lie.ID)
 	look, raw := p.look(lie)
 	for _, text := range []string{lie.Call, lie.Tenant, look.Question.Headline, look.Question.Effect} {
@@ -285,7 +284,7 @@ func TestConsoleAndLiars(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, status, "it shows something else when it is decided on: %s", said)
 	assert.Zero(t, decided.Load())
 
-	// What a gateway says in the name of a worker does not arrive.
+	// What a gateway sends in a worker's name does not arrive.
 	gateway, err := f.link(hub.RoleGateway).Connect(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(gateway.Close)
@@ -303,7 +302,7 @@ func TestConsoleAndLiars(t *testing.T) {
 	assert.False(t, callTool(t, s, "note", note("one"), nil).IsError)
 }
 
-// Without an operator's key there is no console of a fleet.
+// Without an operator's key there is no fleet console.
 func TestConsoleNeedsAnOperator(t *testing.T) {
 	f := newInside(t, asks, "")
 	for _, role := range []string{hub.RoleGateway, hub.RoleWorker} {

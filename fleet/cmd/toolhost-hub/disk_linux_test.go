@@ -18,8 +18,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// ownDisk is a directory where the test binary mounts a small disk of its own,
-// before it becomes the program that diskFor names.
+// ownDisk is a directory where the test binary mounts a small disk before it
+// becomes the program that diskFor names.
 const (
 	ownDisk  = "TOOLHOST_HUB_TEST_DISK"
 	diskFor  = "TOOLHOST_HUB_TEST_DISK_FOR"
@@ -42,8 +42,8 @@ func runOnOwnDisk() int {
 	return 1
 }
 
-// onDisk has a command run with a small disk of its own at dir, where all that it
-// keeps is. The disk is gone with the process.
+// onDisk makes a command run with a small disk at dir, which has all its files.
+// The disk is gone with the process.
 func onDisk(t *testing.T, cmd *exec.Cmd, dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -56,7 +56,7 @@ func onDisk(t *testing.T, cmd *exec.Cmd, dir string) {
 	cmd.Path, cmd.SysProcAttr = self, apart()
 }
 
-// apart are namespaces where a process may mount.
+// apart returns namespaces in which a process may mount.
 func apart() *syscall.SysProcAttr {
 	if os.Geteuid() == 0 {
 		return &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
@@ -66,7 +66,7 @@ func apart() *syscall.SysProcAttr {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
 }
 
-// mayMount reports whether a process that the test starts may have a disk of its own.
+// mayMount reports an error if a process that the test starts cannot have its own disk.
 func mayMount(t *testing.T) error {
 	t.Helper()
 	self, err := os.Executable()
@@ -79,7 +79,7 @@ func mayMount(t *testing.T) error {
 	return nil
 }
 
-// fillDisk leaves no byte free on the disk of a process, until stop is called.
+// fillDisk leaves no byte free on a process's disk until stop is called.
 func fillDisk(p *process, dir string) (stop func()) {
 	name := filepath.Join("/proc", fmt.Sprint(p.cmd.Process.Pid), "root", dir, "filler")
 	file, err := os.Create(name)
@@ -103,7 +103,7 @@ func fillDisk(p *process, dir string) (stop func()) {
 			select {
 			case <-ending:
 				return
-			case <-time.After(5 * time.Millisecond): // what was removed meanwhile
+			case <-time.After(5 * time.Millisecond): // files removed meanwhile
 			}
 		}
 	})
@@ -116,8 +116,8 @@ func fillDisk(p *process, dir string) (stop func()) {
 	}
 }
 
-// A worker whose disk is full says of each call what became of it, makes none
-// twice, takes no session more, and goes on when there is room again.
+// A worker with a full disk reports each call's fate, runs none twice, takes no
+// further session, and recovers.
 func TestFullDisk(t *testing.T) {
 	if err := mayMount(t); err != nil {
 		testneed.Skip(t, fmt.Sprint("a test may not mount here: ", err))
@@ -130,7 +130,7 @@ func TestFullDisk(t *testing.T) {
 	require.Len(t, s.results, 24)
 	w := s.workers[0]
 	free := fillDisk(w, s.workerDir(0))
-	s.waitFor(func() bool { // what the worker was just packing is gone
+	s.waitFor(func() bool { // the worker's unfinished packs are gone
 		return errors.Is(os.WriteFile(filepath.Join("/proc", fmt.Sprint(w.cmd.Process.Pid), "root", s.workerDir(0), "more"),
 			make([]byte, 1<<16), 0o600), syscall.ENOSPC)
 	})

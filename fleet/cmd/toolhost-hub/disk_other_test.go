@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// ownDisk is a variable that nobody sets here.
+// ownDisk is a variable that is never set here.
 const ownDisk = "TOOLHOST_HUB_TEST_DISK"
 
 func runOnOwnDisk() int { return 1 }

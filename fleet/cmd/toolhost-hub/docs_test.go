@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/gateway"
 )
 
-// What docs/FLEET.md has people type is what the program knows, and its fleet.hcl
-// can be read.
+// The program knows the commands of docs/FLEET.md, and its fleet.hcl can be read.
 func TestFleetDocument(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "FLEET.md"))
 	require.NoError(t, err)
@@ -49,11 +48,11 @@ func TestFleetDocument(t *testing.T) {
 	assert.Greater(t, lines, 3)
 }
 
-// The first command of docs/FLEET.md: all of a fleet in one process.
+// The first command of docs/FLEET.md: a whole fleet in one process.
 func TestFleetInOneProcess(t *testing.T) {
 	p := newPlace(t)
-	// Not the directory of the programs' state: at level landlock it could not be
-	// kept from commands.
+	// Not in the directory of the programs' state: at level landlock it could not
+	// be hidden from commands.
 	work := filepath.Dir(p.write("project/agent.hcl", notes))
 	s := p.start("serve", "--http", "127.0.0.1:0", "--workers", "2", "--trust", "--no-token", "--workspace", work)
 	url := s.find(`serves MCP at (\S+)`)
@@ -80,7 +79,7 @@ func TestFleetCommands(t *testing.T) {
 	worker := regexp.MustCompile(`"worker":"([\w.]+)"`).FindStringSubmatch(sessions)
 	require.NotNil(t, id, sessions)
 	require.NotNil(t, worker, sessions)
-	steer := func(action string) { // who is not heard in that second cannot be steered
+	steer := func(action string) { // a worker not heard in that second cannot be steered
 		f.waitFor(func() bool {
 			return f.command("fleet", action, worker[1], "--hub", f.hubURL, "--key", f.key("gateway")).Run() == nil
 		})

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// A worker that is drained while it packs a workspace lets go of it when all of it
-// is packed: nothing that was acknowledged is missing on the next worker.
+// A worker drained while it packs a workspace gives it up only when all is packed:
+// nothing acknowledged is missing later.
 func TestDrainWhilePacking(t *testing.T) {
 	f := newInside(t, notes, "")
 	at := f.start1(discard, func(o *worker.Options) { o.PackAfter = 0 })

@@ -19,7 +19,6 @@ func exampleFile(name string) string {
 	return filepath.Join("..", "..", "..", "examples", "fleet", name)
 }
 
-// known requires arguments that the program knows.
 func known(t *testing.T, arguments []string) {
 	t.Helper()
 	root := new(app).root()
@@ -30,7 +29,7 @@ func known(t *testing.T, arguments []string) {
 	assert.Empty(t, command.Flags().Args(), arguments)
 }
 
-// strictly decodes a document of which every field has to be known.
+// strictly decodes a document and refuses unknown fields.
 func strictly(t *testing.T, in *yaml.Decoder, out any) bool {
 	t.Helper()
 	in.KnownFields(true)
@@ -42,7 +41,6 @@ func strictly(t *testing.T, in *yaml.Decoder, out any) bool {
 	return true
 }
 
-// The fleet.hcl of the example can be read.
 func TestExampleConfig(t *testing.T) {
 	data, err := os.ReadFile(exampleFile("fleet.hcl"))
 	require.NoError(t, err)
@@ -76,8 +74,7 @@ type composeFile struct {
 	Networks map[string]struct{ Internal bool }
 }
 
-// The Compose file names what is there: commands and flags, secrets, networks,
-// services and files.
+// What the Compose file names exists: commands and flags, secrets, networks, services and files.
 func TestExampleCompose(t *testing.T) {
 	in, err := os.Open(exampleFile("compose.yaml"))
 	require.NoError(t, err)
@@ -102,7 +99,7 @@ func TestExampleCompose(t *testing.T) {
 		assert.NotContains(t, secrets, "/run/secrets/", "%s has no such secret", name)
 		for _, volume := range s.Volumes {
 			file, _, _ := strings.Cut(volume, ":")
-			if file != "./hub" { // which is made
+			if file != "./hub" { // created by the hub
 				assert.FileExists(t, exampleFile(file))
 			}
 		}
@@ -163,7 +160,7 @@ type manifest struct {
 	Kind       string
 	Metadata   struct{ Name string }
 	Spec       struct {
-		// A StatefulSet's or Deployment's.
+		// StatefulSet or Deployment.
 		ServiceName         string `yaml:"serviceName"`
 		Replicas            int
 		PodManagementPolicy string `yaml:"podManagementPolicy"`
@@ -177,7 +174,7 @@ type manifest struct {
 			Spec     map[string]any
 		} `yaml:"volumeClaimTemplates"`
 		Selector map[string]any
-		// A Service's.
+		// Service.
 		ClusterIP                string `yaml:"clusterIP"`
 		PublishNotReadyAddresses bool   `yaml:"publishNotReadyAddresses"`
 		Ports                    []struct {
@@ -185,19 +182,18 @@ type manifest struct {
 			Port       int
 			TargetPort string `yaml:"targetPort"`
 		}
-		// A PodDisruptionBudget's.
+		// PodDisruptionBudget.
 		MaxUnavailable *int `yaml:"maxUnavailable"`
 		MinAvailable   *int `yaml:"minAvailable"`
-		// A NetworkPolicy's.
+		// NetworkPolicy.
 		PodSelector map[string]any   `yaml:"podSelector"`
 		PolicyTypes []string         `yaml:"policyTypes"`
 		Ingress     []map[string]any `yaml:"ingress"`
 	}
 }
 
-// The manifests fit together: selectors, ports, volumes, and what the programs know.
-// It checks that each field is one that the example is known to use, not what a
-// cluster makes of it.
+// The manifests are consistent: selectors, ports, volumes, and what the programs
+// know. Unknown fields fail; a cluster does not check them.
 func TestExampleKubernetes(t *testing.T) {
 	in, err := os.Open(exampleFile("fleet.yaml"))
 	require.NoError(t, err)

@@ -23,8 +23,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// stormTools are tools that log each of their runs, in a file of their session's
-// directory, and say whose directory that is.
+// stormTools log each run in a file of their session's directory, and say whose directory that is.
 const stormTools = `
 tool "effect" {
   description = "Log a run. Returns: the name."
@@ -78,23 +77,22 @@ policy {
 }
 `
 
-// The kinds of calls, as often as they are here.
+// The kinds of calls, as often as they occur here.
 var kinds = []string{"effect", "look", "edit", "effect", "own", "asked", "look", "effect", "patch", "look", "effect",
 	"edit", "effect", "look", "own", "effect", "patch", "effect", "long", "asked"}
 
-// aCall is one call of the storm.
 type aCall struct {
 	n         int
 	kind      string
 	tool      string
 	arguments map[string]string
 	path      string // of the workspace, with the session
-	dir       string // where it leaves its effect, "" for a workspace of its own
-	mark      string // what it leaves there
-	whose     string // what its result has to say
+	dir       string // where its effect is, "" for its own workspace
+	mark      string // its effect
+	whose     string // what its result must say
 }
 
-// directories, own and patched are how many of the sessions are of each kind.
+// directories, own and patched are the numbers of sessions of each kind.
 func (s *storm) directories() int { return s.shape.sessions - s.own() - s.patched() }
 func (s *storm) own() int         { return s.shape.sessions / 4 }
 func (s *storm) patched() int     { return max(1, s.shape.sessions/8) }
@@ -117,7 +115,7 @@ func (s *storm) makeWorkspaces() {
 	s.write("fleet.hcl", fleetConfig.String())
 }
 
-// callOf is the call of a number, always the same one.
+// callOf returns the call of a number, always the same.
 func (s *storm) callOf(n int) aCall {
 	mark := fmt.Sprint("n", n)
 	c := aCall{n: n, kind: kinds[n%len(kinds)], mark: mark, arguments: map[string]string{"name": mark}}
@@ -147,12 +145,11 @@ func (s *storm) callOf(n int) aCall {
 	return c
 }
 
-// edits reports whether the effect of a call is in a file of its own.
+// edits reports whether the effect of a call is in its own file.
 func (c aCall) edits() bool { return c.kind == "edit" || c.kind == "patch" }
 
 func (c aCall) text() string { return filepath.Join(c.dir, "texts", fmt.Sprintf("n%d.txt", c.n)) }
 
-// answer is what an attempt gave.
 type answer struct {
 	text    string
 	outcome string
@@ -161,15 +158,14 @@ type answer struct {
 
 func (s *storm) randomOf(n int) *rand.Rand { return rand.New(rand.NewPCG(s.shape.seed, uint64(n))) }
 
-// call makes a call, and again with the same name until it has an answer. Some
-// that have one are made once more.
+// call makes a call, again with the same name until it has an answer, and sometimes once more.
 func (s *storm) call(random *rand.Rand, n int) {
 	for s.attempts(random, n, 1000) && random.IntN(4) == 0 && !s.t.Failed() {
 		s.answered.Add(1)
 	}
 }
 
-// attempts tries a call some times, until it has an answer.
+// attempts tries a call up to most times, until it has an answer.
 func (s *storm) attempts(random *rand.Rand, n, most int) bool {
 	c := s.callOf(n)
 	if c.edits() {
@@ -194,7 +190,7 @@ func (s *storm) attempts(random *rand.Rand, n, most int) bool {
 	return false
 }
 
-// note compares an answer with those that there were before.
+// note compares an answer with earlier ones.
 func (s *storm) note(c aCall, a *answer) {
 	s.answered.Add(1)
 	s.mu.Lock()
@@ -207,7 +203,7 @@ func (s *storm) note(c aCall, a *answer) {
 		return
 	}
 	assert.False(s.t, s.lost[c.n], "call %d was lost and has a result: %s", c.n, a.text)
-	if c.kind == "look" && s.failed[c.n] != "" { // it is made again, and may go well now
+	if c.kind == "look" && s.failed[c.n] != "" { // it is repeated, and may succeed now
 		delete(s.failed, c.n)
 	} else if answered {
 		assert.Equal(s.t, before, a.text, "call %d", c.n)
@@ -230,7 +226,7 @@ func (s *storm) note(c aCall, a *answer) {
 	}
 }
 
-// try makes one attempt; there is no answer where it has to be made again.
+// try makes one attempt; nil if it must be repeated.
 func (s *storm) try(random *rand.Rand, c aCall) *answer {
 	more := map[string]any{}
 	for range 3 {
@@ -246,7 +242,6 @@ func (s *storm) try(random *rand.Rand, c aCall) *answer {
 	return nil
 }
 
-// message is the request of a call.
 func (c aCall) message(more map[string]any) []byte {
 	meta := map[string]any{"request_id": fmt.Sprint("r", c.n), "io.modelcontextprotocol/protocolVersion": "2026-07-28",
 		"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "test", "version": "1"},
@@ -293,12 +288,11 @@ func (s *storm) send(random *rand.Rand, c aCall, more map[string]any, asked *map
 	return s.read(c, data, asked)
 }
 
-// mayRefuse are errors of calls that were not made, or of which that is not known:
-// they are made again.
+// mayRefuse matches errors of calls that did not run, or may not have: they are repeated.
 var mayRefuse = regexp.MustCompile(`not run|cannot answer|could not be opened|moving|busy|no worker|has shown no progress|` +
 	`not known whether|does not belong to a question|too late|Nothing was run`)
 
-// read reads an answer; there is none where the call was not made.
+// read reads an answer; nil if the call did not run.
 func (s *storm) read(c aCall, data []byte, asked *map[string]any) *answer {
 	for _, line := range bytes.Split(data, []byte("\n")) {
 		if event, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
@@ -349,7 +343,6 @@ func (s *storm) read(c aCall, data []byte, asked *map[string]any) *answer {
 
 var names = regexp.MustCompile(`"[^"]*"|[0-9a-z]*[0-9][0-9a-z.]*`)
 
-// refuse counts the errors of calls that were not made.
 func (s *storm) refuse(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -367,7 +360,6 @@ func (s *storm) readProgress(c aCall, event []byte) {
 	}
 }
 
-// effects counts what calls have left, by their marks.
 func (s *storm) effects() map[string]int {
 	times := make(map[string]int)
 	for _, pattern := range []string{"d*/effects.log", "d*/texts/*.txt"} {
@@ -391,7 +383,6 @@ func (s *storm) effects() map[string]int {
 	return times
 }
 
-// check compares the effects with what was said about them.
 func (s *storm) check() {
 	times := s.effects()
 	for name, n := range times {
@@ -416,10 +407,10 @@ func (s *storm) check() {
 	}
 }
 
-// mostAgain bounds the results that the short form asks for again.
+// mostAgain limits the results that the short form asks for again.
 const mostAgain = 200
 
-// askAgain asks for the results again, now that nothing breaks any more.
+// askAgain asks for the results again after the faults.
 func (s *storm) askAgain(calls int) {
 	s.began, s.longest = time.Now(), waits+time.Duration(calls)*20*time.Millisecond
 	var asked, again atomic.Int64

@@ -24,11 +24,10 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/hub"
 )
 
-// callLimit is what a call may take.
 const callLimit = 20 * time.Second
 
-// patience is what a caller has to wait at most: in the short form, which runs
-// beside other tests, longer than is promised.
+// patience is how long a caller waits at most: in the short form, which runs
+// beside other tests, longer than promised.
 func patience() time.Duration {
 	if number("TOOLHOST_TEST_SECONDS", shortStorm) == shortStorm {
 		return callLimit + waits
@@ -36,15 +35,14 @@ func patience() time.Duration {
 	return callLimit + 5*time.Second
 }
 
-// shortStorm is how many seconds the short form lasts.
+// shortStorm is the short form's duration in seconds.
 const shortStorm = 15
 
 // Calls under kill -9 and SIGSTOP of every role, and under cut and slow
-// connections: each effect happens once at most, each result that was given is
-// given again, what was lost is said to be, nobody waits longer than the limit
-// and 5 s, which the short form allows to be longer, and nobody sees what is
-// another's. That ends after 15 s; make faults is the long one, with three hubs, a
-// disk that fills up, and clocks that jump.
+// connections: each effect happens at most once, each given result is given again,
+// losses are reported, no caller waits longer than the limit and 5 s (more in the
+// short form) or sees another's data. The short form ends after 15 s; make faults
+// is the long one, with three hubs, a disk that fills up, and clocks that jump.
 func TestFaults(t *testing.T) {
 	calls := number("TOOLHOST_TEST_CALLS", 2000)
 	seed := uint64(number("TOOLHOST_TEST_SEED", int(time.Now().UnixNano()&0xffffff)))
@@ -83,7 +81,7 @@ func TestFaults(t *testing.T) {
 	storm.askAgain(calls)
 }
 
-// each does something that many times at one time.
+// each calls do times times concurrently.
 func each(times int, do func(i int)) {
 	var doing sync.WaitGroup
 	for i := range times {
@@ -99,11 +97,11 @@ func number(variable string, otherwise int) int {
 	return otherwise
 }
 
-// shape is how large a storm's fleet is, and what else breaks there.
+// shape is the size of a storm's fleet, and its further faults.
 type shape struct {
 	seed                              uint64
 	hubs, workers, gateways, sessions int
-	disk                              bool // the last worker has a small disk of its own
+	disk                              bool // the last worker has a small disk
 	clocks                            bool // the wall clocks of programs jump
 }
 
@@ -116,10 +114,10 @@ type storm struct {
 	hubs     []*aHub
 	began    time.Time
 	longest  time.Duration
-	next     atomic.Int64 // the number of a call
+	next     atomic.Int64 // number of the next call
 	answered atomic.Int64
 	stalled  atomic.Int64 // how long gateways, or the machine, stood still
-	slowest  atomic.Int64 // how long the longest call took
+	slowest  atomic.Int64 // duration of the longest call
 	progress atomic.Int64
 	filling  sync.WaitGroup
 	clocks   []string
@@ -127,14 +125,14 @@ type storm struct {
 	mu       sync.Mutex
 	gateways []string
 	servers  []*process
-	made     int            // gateways
-	results  map[int]string // of calls that were answered, by their number
+	made     int            // gateways made
+	results  map[int]string // of answered calls, by number
 	failed   map[int]string // those that are errors
 	lost     map[int]bool
 	refused  map[string]int
 }
 
-// aHub is one of the hubs; the proxies stand before it.
+// aHub is a hub behind proxies.
 type aHub struct {
 	*process
 	args          []string
@@ -164,8 +162,7 @@ func newStorm(t *testing.T, form shape) *storm {
 	return s
 }
 
-// startHubs starts one hub, or those of a cluster, which speak to each other through
-// proxies as the others speak to them.
+// startHubs starts one hub, or a cluster whose hubs reach each other through proxies too.
 func (s *storm) startHubs() {
 	s.store = filepath.Join(s.home, "hub0")
 	_, err := hub.OpenKeys(filepath.Join(s.store, "keys"))
@@ -196,7 +193,7 @@ func (s *storm) startHubs() {
 	}
 }
 
-// freeAddresses gives addresses of the loopback interface where nobody listens.
+// freeAddresses returns free addresses of the loopback interface.
 func freeAddresses(t *testing.T, n int) (all []string) {
 	t.Helper()
 	for i := range n {
@@ -212,7 +209,7 @@ func freeAddresses(t *testing.T, n int) (all []string) {
 	return all
 }
 
-// reach is how a program reaches the hubs: the first of them through proxies.
+// reach returns how a program reaches the hubs: the first of them through proxies.
 func (s *storm) reach(through bool) string {
 	var urls []string
 	for _, h := range s.hubs {
@@ -277,7 +274,7 @@ func (s *storm) addGateway() {
 	s.gateways, s.servers = append(s.gateways, url), append(s.servers, g)
 }
 
-// rage breaks one thing after the other, and starts what it has killed again.
+// rage breaks one thing after another, and restarts what it has killed.
 func (s *storm) rage(stop <-chan struct{}) {
 	defer func() {
 		if s.t.Failed() {
@@ -286,7 +283,7 @@ func (s *storm) rage(stop <-chan struct{}) {
 			}
 		}
 	}()
-	only := number("TOOLHOST_TEST_ACT", -1) // one act alone, every two seconds
+	only := number("TOOLHOST_TEST_ACT", -1) // only this act, every two seconds
 	for {
 		pause := time.Duration(500+s.random.IntN(2500)) * time.Millisecond
 		if only >= 0 {
@@ -312,7 +309,7 @@ func (s *storm) rage(stop <-chan struct{}) {
 	}
 }
 
-// breathe waits, for a while, for some calls to be answered.
+// breathe waits, for a limited time, until some calls are answered.
 func (s *storm) breathe(stop <-chan struct{}) {
 	enough := s.answered.Load() + 8
 	for range 100 {
@@ -371,7 +368,6 @@ func (s *storm) act(act int, stop <-chan struct{}) {
 
 func (s *storm) someHub() *aHub { return s.hubs[s.random.IntN(len(s.hubs))] }
 
-// fillFor fills the disk of the last worker for a while.
 func (s *storm) fillFor(d time.Duration) {
 	s.filling.Wait()
 	free := fillDisk(s.workers[len(s.workers)-1], s.workerDir(len(s.workers)-1))
@@ -381,7 +377,7 @@ func (s *storm) fillFor(d time.Duration) {
 	})
 }
 
-// idle reports that no worker says that it runs a call.
+// idle reports whether all workers say that they run no call.
 func (s *storm) idle() bool {
 	out := s.output("fleet", "workers", "--json", "--hub", s.reach(false), "--key", s.key("gateway"))
 	for line := range strings.Lines(out) {
@@ -394,7 +390,6 @@ func (s *storm) idle() bool {
 	return true
 }
 
-// calm ends what still breaks something.
 func (s *storm) calm() {
 	s.filling.Wait()
 	for _, h := range s.hubs {
@@ -403,7 +398,6 @@ func (s *storm) calm() {
 	}
 }
 
-// seeJump checks that the clock of a program jumps.
 func (s *storm) seeJump() {
 	jumped := filepath.Join(s.home, "clock-gateway0")
 	setClock(s.t, jumped, 3600)
@@ -423,7 +417,7 @@ func (s *storm) seeJump() {
 	setClock(s.t, jumped, 0)
 }
 
-// watch adds up how long this machine had no time for the test.
+// watch adds up how long this machine did not run the test.
 func (s *storm) watch(stop <-chan struct{}) {
 	const tick = 50 * time.Millisecond
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// linked has tools whose results show a part of what they print, and link to the whole.
+// linked has tools whose results show a part of the output, and link to the whole.
 const linked = `
 tool "show" {
   description = "Give many letters. Returns: them."
@@ -39,7 +39,6 @@ func linkedMessage(tool, letter string) string {
 		tool, letter)
 }
 
-// linkIn is the link in an answer to tools/call.
 func linkIn(t *testing.T, answer string) *mcp.ResourceLink {
 	t.Helper()
 	var message struct {
@@ -63,7 +62,7 @@ func readMessage(uri string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":%q}}`, uri+"?length=1000000")
 }
 
-// move has every session go to another worker, and waits for that.
+// move moves every session to another worker, and waits for that.
 func (f *inside) move() {
 	f.t.Helper()
 	all, err := f.gateway.Sessions(f.t.Context())
@@ -77,7 +76,7 @@ func (f *inside) move() {
 	}
 }
 
-// What a result links to is read by its session alone, and moves with it.
+// Only its session reads what a result links to, and it moves with it.
 func TestFilesThatResultsLinkTo(t *testing.T) {
 	t.Setenv("TENANT_A", tokenA)
 	t.Setenv("TENANT_B", tokenB)
@@ -85,7 +84,7 @@ func TestFilesThatResultsLinkTo(t *testing.T) {
 	_, session, _ := send(t, f.url, tokenA, "", opening(""))
 	_, other, _ := send(t, f.url, tokenA, "", opening(""))
 	_, foreign, _ := send(t, f.url, tokenB, "", opening(""))
-	_, _, answer := send(t, f.url, tokenA, session, linkedMessage("show", "s")) // which changes nothing else
+	_, _, answer := send(t, f.url, tokenA, session, linkedMessage("show", "s")) // changes nothing else
 	require.Less(t, len(answer), linkedBytes)
 	link := linkIn(t, answer)
 	require.EqualValues(t, linkedBytes, *link.Size)
@@ -101,8 +100,8 @@ func TestFilesThatResultsLinkTo(t *testing.T) {
 	}
 }
 
-// A session that clients name does not give another output under an old link after it
-// has moved, where its calls are counted again.
+// After a client-named session has moved, where its calls are counted again, an old
+// link does not give another output.
 func TestOldLinkOfANamedSession(t *testing.T) {
 	f := newInside(t, linked, "", plain)
 	url := f.url + "?session=mine"
@@ -118,8 +117,8 @@ func TestOldLinkOfANamedSession(t *testing.T) {
 }
 
 // stateless sends a request of the revision without sessions, of a client that knows
-// tasks, and gives the answer. The parameters are without their end; what they say of
-// themselves besides is meta.
+// tasks, and returns the answer. params lack their closing brace; meta is added to
+// their _meta.
 func stateless(t *testing.T, url, method, name, params string, meta ...string) string {
 	t.Helper()
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s,"_meta":{%s`+

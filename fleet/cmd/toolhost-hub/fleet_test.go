@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// runAs has the test binary be the program.
+// runAs makes the test binary run as the program.
 const runAs = "TOOLHOST_HUB_TEST_RUN"
 
 func TestMain(m *testing.M) {
@@ -39,11 +39,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// place is a machine of a fleet: a home with what its programs keep.
+// place is a machine of a fleet: a home with its programs' files.
 type place struct {
 	t       *testing.T
 	home    string
-	program string // what runs; "" for the test binary
+	program string // "" for the test binary
 }
 
 func newPlace(t *testing.T) *place {
@@ -51,7 +51,6 @@ func newPlace(t *testing.T) *place {
 	return &place{t: t, home: t.TempDir()}
 }
 
-// process is a program that runs.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -95,7 +94,6 @@ func (p *place) run(cmd *exec.Cmd) *process {
 	return r
 }
 
-// output runs a program to its end.
 func (p *place) output(args ...string) string {
 	p.t.Helper()
 	cmd := p.command(args...)
@@ -112,11 +110,10 @@ func (r *process) kill() {
 
 func (r *process) said() string { return r.log.Text() }
 
-// waits is how long the programs of a test may take for a step on a machine that
-// has much else to do.
+// waits limits a step of a test's programs on a busy machine.
 const waits = testproc.Patience
 
-// find waits for the program to say something.
+// find waits for output that matches.
 func (r *process) find(pattern string) string {
 	r.t.Helper()
 	return r.log.Find(r.t, pattern)
@@ -126,7 +123,7 @@ func (p *place) write(name, text string) string {
 	p.t.Helper()
 	file := filepath.Join(p.home, name)
 	require.NoError(p.t, os.MkdirAll(filepath.Dir(file), 0o755))
-	testproc.Replace(p.t, file, text) // a program may look at any time
+	testproc.Replace(p.t, file, text) // a program may read it at any time
 	return file
 }
 
@@ -149,7 +146,6 @@ policy {
 }
 `
 
-// session opens an MCP session.
 func session(t *testing.T, url string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -170,11 +166,11 @@ func callTool(t *testing.T, s *mcp.ClientSession, name string, args map[string]a
 	return result
 }
 
-// changeNote is a result's text on the paths that its call changed. It does not name toolhost undo,
-// which users of a fleet cannot run.
+// changeNote matches a result's note on the paths that its call changed. It does not name toolhost
+// undo, which a fleet's users cannot run.
 var changeNote = regexp.MustCompile(`^\d+ paths? changed: [^;]*$`)
 
-// text is that of a result, without the note about changed paths.
+// text returns a result's text, without the note about changed paths.
 func text(r *mcp.CallToolResult) string {
 	var all []string
 	for _, c := range r.Content {
@@ -185,7 +181,7 @@ func text(r *mcp.CallToolResult) string {
 	return strings.Join(all, "\n")
 }
 
-// A hub, two workers and a gateway, each a program of its own, and a client with
+// A hub, two workers and a gateway as separate programs, and a client with
 // sessions in two workspaces.
 func TestFleetOfPrograms(t *testing.T) {
 	p := newPlace(t)
@@ -229,7 +225,7 @@ workspace "project" {
 	assert.Equal(t, "other\n", string(data))
 }
 
-// openSession opens a session of a revision that has sessions, and gives its name.
+// openSession opens a session of a revision with sessions, and returns its name.
 func openSession(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(
@@ -249,12 +245,10 @@ func openSession(t *testing.T, url string) string {
 	return name
 }
 
-// noteMessage is a call of note.
 func noteMessage(text string) string {
 	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"note","arguments":{"text":"` + text + `"}}}`
 }
 
-// post sends a message to a session and gives the answer.
 func post(t *testing.T, url, session, message string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waits)

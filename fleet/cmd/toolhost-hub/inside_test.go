@@ -22,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// inside is a fleet within the test: hub, gateway and workers are its own.
+// inside is a fleet in the test's process: hub, gateway and workers.
 type inside struct {
 	*place
 	hub     *server.Server
@@ -32,14 +32,13 @@ type inside struct {
 }
 
 // newInside starts a fleet for the workspaces and tenants of a fleet.hcl, in which
-// HOME stands for the test's directory; empty is one for empty workspaces with the
-// tools of agent.
+// HOME stands for the test's directory; an empty config means empty workspaces
+// with the tools of agent.
 func newInside(t *testing.T, agent, config string, workers ...func(*worker.Options)) *inside {
 	t.Helper()
 	return newInsideOf(t, agent, config, func(*gateway.Options) {}, workers...)
 }
 
-// newInsideOf is newInside with another gateway.
 func newInsideOf(t *testing.T, agent, config string, change func(*gateway.Options),
 	workers ...func(*worker.Options)) *inside {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// What results link to, and tasks, after their worker, a program, was ended by a signal
-// that it cannot catch.
+// Links of results, and tasks, after their worker program was ended by a signal that it
+// cannot catch.
 func TestKilledWorkerProgram(t *testing.T) {
 	f := &theFleet{place: newPlace(t)}
 	f.write("agent.hcl", slow)
@@ -56,8 +56,8 @@ tool "chatty" {
 }
 `
 
-// A gateway that is killed under two calls that print frees their slots before they
-// end, and another gateway takes a stream over at once.
+// A gateway killed during two calls that print frees their slots before they end,
+// and another takes over a stream at once.
 func TestKilledGatewayProgram(t *testing.T) {
 	f := &theFleet{place: newPlace(t)}
 	f.write("agent.hcl", chatty+notes)

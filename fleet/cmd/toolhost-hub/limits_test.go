@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// limited is a fleet.hcl with limits for tenant a.
 const limited = `
 workspace "scratch" {
   empty  = true
@@ -35,7 +34,7 @@ func newLimited(t *testing.T, agent string, change func(*worker.Options)) *insid
 	return newInside(t, agent, limited, change)
 }
 
-// packs are the packs that the hub keeps of each session of tenant a.
+// packs returns the hub's packs of each session of tenant a.
 func (f *inside) packs(store *fleet.Store) map[string][]string {
 	f.t.Helper()
 	packs, err := store.Packs(f.t.Context(), "a")
@@ -52,7 +51,7 @@ func (f *inside) packs(store *fleet.Store) map[string][]string {
 	return of
 }
 
-// The hub keeps the pack that a session's record names, and no other for long.
+// The hub keeps the pack that a session's record names, and others only briefly.
 func TestOldPacksAreRemoved(t *testing.T) {
 	f := newLimited(t, notes, plain)
 	store := f.store()
@@ -61,7 +60,7 @@ func TestOldPacksAreRemoved(t *testing.T) {
 	for _, text := range []string{"one", "two", "three"} {
 		_, _, answer := send(t, f.url, tokenA, name, noteMessage(text))
 		require.Contains(t, answer, text)
-		f.waitFor(func() bool { // the newest is named, and nothing else is there
+		f.waitFor(func() bool { // only the newest is left
 			all, err := f.gateway.Sessions(t.Context())
 			require.NoError(t, err)
 			for key, record := range all {
@@ -78,7 +77,7 @@ func TestOldPacksAreRemoved(t *testing.T) {
 	f.waitFor(func() bool { return len(f.packs(store)) == 0 })
 }
 
-// A change is packed also where a call that changes nothing runs when it is to be.
+// A change is packed even if a call that changes nothing runs when the pack is due.
 func TestPackAfterACallThatLooks(t *testing.T) {
 	f := newInside(t, notes+`
 tool "look" {
@@ -97,7 +96,7 @@ tool "look" {
 	}()
 	f.waitFor(f.running(1))
 	require.Contains(t, post(t, f.url, name, noteMessage("one")), "one")
-	for range 50 { // longer than it takes until a change is packed
+	for range 50 { // longer than the delay of a pack
 		post(t, f.url, name, `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`)
 	}
 	f.release("go")

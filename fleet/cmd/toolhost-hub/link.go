@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/hub"
 )
 
-// linkFlags say how the hub is reached.
 type linkFlags struct {
 	url, key      string
 	ca, cert, pem string
@@ -26,7 +25,7 @@ func (l *linkFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&l.pem, "hub-cert-key", "", "the key of that certificate")
 }
 
-// link is the way to the hub for a role, and the name of the key.
+// link returns the link to the hub for a role, and the name of the key.
 func (l *linkFlags) link(role string) (fleet.Link, string, error) {
 	file := l.key
 	if file == "" {

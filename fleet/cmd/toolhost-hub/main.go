@@ -1,4 +1,4 @@
-// Toolhost-hub runs a fleet: hubs, workers and gateways. It alone links NATS; toolhost starts it
+// Toolhost-hub runs a fleet: hubs, workers and gateways. Only it links NATS; toolhost starts it
 // for the commands hub, worker and fleet, and for serve with --hub or --workers.
 package main
 
@@ -49,7 +49,6 @@ func run(args []string) int {
 	return 1
 }
 
-// app is one run of the program.
 type app struct {
 	logLevel string
 	logger   *slog.Logger
@@ -86,7 +85,6 @@ func usagef(suggestion, format string, args ...any) error {
 	return tool.Errorf(tool.InvalidArgument, format, args...).Suggest("%s", suggestion)
 }
 
-// defaultStore is where a hub of this user keeps its keys.
 func defaultStore() string {
 	dir, err := userdir.Fleet()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/hub"
 )
 
-// A session that moves right after a gateway has used it goes on where it is now: each
-// call runs once, and on the workspace that the one before left.
+// A session that moves right after a gateway has used it goes on at its new worker:
+// each call runs once, on the workspace that the call before left.
 func TestSessionThatMovedMeanwhile(t *testing.T) {
 	f := newInside(t, notes, "", plain, plain)
 	s := session(t, f.url)
@@ -44,8 +44,8 @@ func TestSessionThatMovedMeanwhile(t *testing.T) {
 	}
 }
 
-// A worker refuses a request for a session that it is said to have and does not, and
-// runs nothing. The same request takes the session where it comes with its record.
+// A worker refuses a request for a session that it is wrongly assumed to have. The
+// same request with the record opens it.
 func TestKnownSessionThatIsGone(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	nc, err := f.link(hub.RoleGateway).Connect(t.Context())

@@ -45,8 +45,8 @@ tenant "own" {
 }
 `
 
-// Clients without a token hear where there are tokens, and those with one are the
-// tenant whose claims it has.
+// Clients without a token learn where to get one; those with one are the tenant
+// whose claims it has.
 func TestOAuthTenants(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestOAuthTenants(t *testing.T) {
 	assert.Contains(t, text, `"text":"mine`)
 }
 
-// A file that would let nobody in, or the wrong ones, is not used.
+// A file that would admit no client, or the wrong ones, is refused.
 func TestOAuthConfig(t *testing.T) {
 	p := newPlace(t)
 	t.Setenv("TENANT_A", tokenA)
@@ -135,7 +135,6 @@ func TestOAuthConfig(t *testing.T) {
 	}
 }
 
-// A gateway without an authorization server names none.
 func TestNoMetadata(t *testing.T) {
 	f := newInside(t, notes, "")
 	status, text := f.get("/.well-known/oauth-protected-resource/mcp")

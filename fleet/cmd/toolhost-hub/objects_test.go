@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// long has a tool whose result is larger than a message of the hub.
+// long has a tool whose result is larger than a hub's message.
 const long = `
 tool "long" {
   description = "Give many letters. Returns: them."
@@ -40,7 +40,6 @@ policy {
 
 const longBytes = 1300000
 
-// twoTenants is a fleet.hcl with two tenants.
 const twoTenants = `
 workspace "scratch" {
   empty  = true
@@ -73,7 +72,7 @@ func newLong(t *testing.T, change func(*worker.Options)) (f *inside, session str
 	return f, session, f.store()
 }
 
-// store is the hub's, for who may use it.
+// store opens the hub's store with a key that may use it.
 func (f *inside) store() *fleet.Store {
 	f.t.Helper()
 	nc, err := f.link(hub.RoleGateway).Connect(f.t.Context())
@@ -84,7 +83,7 @@ func (f *inside) store() *fleet.Store {
 	return store
 }
 
-// end has a client end its session.
+// end ends a session as its client.
 func (f *inside) end(token, session string) {
 	f.t.Helper()
 	r, err := http.NewRequestWithContext(f.t.Context(), http.MethodDelete, f.url, nil)
@@ -96,7 +95,6 @@ func (f *inside) end(token, session string) {
 	require.NoError(f.t, answer.Body.Close())
 }
 
-// began counts the calls that ran in all workspaces.
 func (f *inside) began() (n int) { return f.lines("began") }
 
 // lines counts the lines of a file in all workspaces.
@@ -110,7 +108,7 @@ func (f *inside) lines(name string) (n int) {
 	return n
 }
 
-// A result that is larger than what is kept is given once, and its call runs once.
+// A result that is too large to store is given once, and its call runs once.
 func TestLongResults(t *testing.T) {
 	f, session, _ := newLong(t, plain)
 	for _, tt := range []struct {
@@ -129,8 +127,8 @@ func TestLongResults(t *testing.T) {
 	}
 }
 
-// A worker that lies reaches, through gateways, nothing but its own calls, and nothing
-// of sessions that are another's; and no answer goes where it may not hear it.
+// Through gateways a lying worker reaches only its own calls and nothing of other
+// workers' sessions; no answer goes where it may not hear it.
 func TestLiarAndTheStore(t *testing.T) {
 	f, session, store := newLong(t, plain)
 	_, _, text := send(t, f.url, tokenA, session, longMessage("one", "q"))
@@ -150,7 +148,7 @@ func TestLiarAndTheStore(t *testing.T) {
 		return record.Pack != ""
 	})
 	call := fleet.Digest(fleet.NamedCall + "one")
-	// What the liar may do, and the same about others.
+	// What the liar may do, and the same for others.
 	through := fleet.Worker("liar.x").StoreSubject(fleet.AnyGateway) + "."
 	ask := func(subject string, header nats.Header, data string) bool {
 		msg := nats.NewMsg(subject)
@@ -178,12 +176,12 @@ func TestLiarAndTheStore(t *testing.T) {
 	_, err = answers.NextMsg(waits)
 	require.NoError(t, err, "control")
 
-	// Headers that have the store remove what is another's.
+	// Headers that make the store remove others' data.
 	assert.True(t, ask(through+"$KV.calls.liar.x.s.c", nats.Header{"Nats-Rollup": {"all"}}, "{}"))
 	_, err = store.Calls.Get(t.Context(), other)
 	require.NoError(t, err, "the entry of the other's call")
 
-	// An answer to where another hears.
+	// An answer to another's subject.
 	honest, err := f.link(hub.RoleWorker).Connect(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(honest.Close)
@@ -204,7 +202,7 @@ func TestLiarAndTheStore(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, record, after[session1])
 
-	// A call of a session that is another's begins nowhere, and no pack of it is had or kept.
+	// A call of another worker's session does not start, and its pack is neither sent nor stored.
 	claim := nats.NewMsg(through + "$KV.calls.liar.x." + session1 + ".c")
 	claim.Data = tool.MustMarshal(fleet.Call{State: fleet.CallRunning, Epoch: record.Epoch})
 	answer, err := liar.RequestMsg(claim, waits)

@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// theFleet is one of programs on this machine.
+// theFleet is a fleet of programs on this machine.
 type theFleet struct {
 	*place
 	hubURL, store string
@@ -44,8 +44,7 @@ func (f *theFleet) gateway(args ...string) string {
 		f.key("gateway")}, args...)...).find(`serves MCP at (\S+)`)
 }
 
-// newFleet starts a hub, workers and a gateway for empty workspaces with the
-// tools of notes.
+// newFleet starts a hub, workers and a gateway for empty workspaces with the tools of notes.
 func newFleet(t *testing.T, workers int) *theFleet {
 	t.Helper()
 	f := &theFleet{place: newPlace(t)}
@@ -69,7 +68,7 @@ func (f *theFleet) knows(workers int) {
 	knows(f.t, strings.TrimSuffix(f.url, "/mcp"), workers)
 }
 
-// holder gives the worker that has a workspace with a file in it.
+// holder returns the worker that has a workspace with a file.
 func (f *theFleet) holder(file string) *process {
 	f.t.Helper()
 	for i, w := range f.workers {
@@ -85,8 +84,7 @@ func note(text string) map[string]any { return map[string]any{"text": text} }
 
 func named(id string) mcp.Meta { return mcp.Meta{"request_id": id} }
 
-// The result of a call that a client names is given as often as it is asked for,
-// and the call is made once.
+// A named call runs once, and its result is given each time.
 func TestStoredResult(t *testing.T) {
 	f := newFleet(t, 1)
 	s := session(t, f.url)
@@ -102,8 +100,8 @@ func TestStoredResult(t *testing.T) {
 	assert.Equal(t, "one\nthree", strings.TrimSpace(text(callTool(t, s, "note", note("three"), named("b")))))
 }
 
-// A call whose worker is killed while it runs is lost, is said to be lost as often
-// as it is asked for, and is not made again. The session goes on at its last pack.
+// A call whose worker is killed while it runs is reported as lost each time,
+// and does not run again. The session goes on with its last pack.
 func TestLostCall(t *testing.T) {
 	for _, how := range []struct {
 		name string
@@ -148,8 +146,7 @@ func TestLostCall(t *testing.T) {
 	}
 }
 
-// A worker that is told to end lets its calls end, and its sessions go on
-// elsewhere with all that they have.
+// A worker that must end lets its calls end, and its sessions go on elsewhere with all their state.
 func TestDrain(t *testing.T) {
 	f := newFleet(t, 2)
 	s := session(t, f.url)
@@ -167,8 +164,8 @@ func TestDrain(t *testing.T) {
 	testproc.Receive(t, w.ended, "the end of the worker")
 }
 
-// Every gateway serves every session, and a session of a revision that has
-// sessions outlives its worker.
+// Every gateway serves every session, and a session of a revision with sessions
+// outlives its worker.
 func TestAnotherGateway(t *testing.T) {
 	f := newFleet(t, 2)
 	second := f.gateway("--config", filepath.Join(f.home, "agent.hcl"))
@@ -183,7 +180,6 @@ func TestAnotherGateway(t *testing.T) {
 		post(t, second, one, noteMessage("four"))+post(t, f.url, other, noteMessage("five")))
 }
 
-// kill takes a worker away.
 func (f *theFleet) kill(w *process) { w.kill() }
 
 func (f *theFleet) contains(name, text string) bool {
@@ -197,7 +193,7 @@ func (f *theFleet) contains(name, text string) bool {
 	return false
 }
 
-// packed waits until the workspace with a file is packed, and gives its worker.
+// packed waits until the workspace with a file is packed, and returns its worker.
 func (f *theFleet) packed(file string) (w *process) {
 	f.t.Helper()
 	f.waitFor(func() bool { w = f.holder(file); return w != nil })

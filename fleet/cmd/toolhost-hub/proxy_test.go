@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy stands between programs of a fleet and its hub, and breaks connections.
+// proxy stands between a fleet's programs and their hub, and breaks connections.
 type proxy struct {
 	url string
 	to  string
 
 	mu    sync.Mutex
 	conns []net.Conn
-	until time.Time // nothing goes through before
+	until time.Time // nothing passes before
 }
 
 func newProxy(t *testing.T, to string) *proxy {
@@ -67,7 +67,6 @@ func (p *proxy) copy(to, from net.Conn) {
 	}
 }
 
-// cut ends all connections.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +76,6 @@ func (p *proxy) cut() {
 	p.conns = nil
 }
 
-// slow holds back all that goes through for a while.
 func (p *proxy) slow(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

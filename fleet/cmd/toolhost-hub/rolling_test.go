@@ -22,8 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// balancer gives the gateway that is in front, as a service of Kubernetes does of
-// those that are ready.
+// balancer chooses the gateway in front, as a Kubernetes service chooses a ready one.
 type balancer struct {
 	mu    sync.Mutex
 	front *backend
@@ -35,7 +34,7 @@ type backend struct {
 	passing sync.WaitGroup
 }
 
-// enter gives the gateway for a request. Say Done of passing when it is answered.
+// enter returns the gateway for a request. The caller calls passing.Done when it is answered.
 func (b *balancer) enter() *backend {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,7 +42,7 @@ func (b *balancer) enter() *backend {
 	return b.front
 }
 
-// replace puts a gateway in front and gives the one before.
+// replace puts a gateway in front and returns the previous one.
 func (b *balancer) replace(with *backend) *backend {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,13 +78,12 @@ func (f *theFleet) ready(workers int) *backend {
 	return b
 }
 
-// knows waits until the gateway knows that many workers.
 func (b *backend) knows(workers int) {
 	b.process.t.Helper()
 	knows(b.process.t, b.url, workers)
 }
 
-// knows waits until the gateway at a URL knows that many workers: it may hear of one
+// knows waits until the gateway at a URL knows that many workers: it may hear one
 // only after that says that it takes sessions.
 func knows(t *testing.T, url string, workers int) {
 	t.Helper()
@@ -97,7 +95,7 @@ func knows(t *testing.T, url string, workers int) {
 	})
 }
 
-// chosen has clients send to the gateway that is in front.
+// chosen makes clients send to the gateway in front.
 func (b *balancer) chosen(*testing.T) (url func() (string, func())) {
 	return func() (string, func()) {
 		at := b.enter()
@@ -105,9 +103,9 @@ func (b *balancer) chosen(*testing.T) (url func() (string, func())) {
 	}
 }
 
-// proxied has clients send to a proxy that does. The server of Go closes the body
-// of a request when the answer begins, and a proxy that reads it then once more, to
-// see its end, breaks off the answer (golang/go#40747): not with EnableFullDuplex.
+// proxied makes clients send to a proxy that does. Go's server closes a request's
+// body when the answer starts; a proxy that then reads it once more, to see its
+// end, breaks off the answer (golang/go#40747), except with EnableFullDuplex.
 func (b *balancer) proxied(t *testing.T) (url func() (string, func())) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,10 +125,9 @@ func (b *balancer) proxied(t *testing.T) (url func() (string, func())) {
 	return func() (string, func()) { return server.URL, func() {} }
 }
 
-// Workers and gateways are replaced one after the other, as an update of a
-// Deployment does, while clients call: no call fails, none runs twice, and nothing
-// that a call changed is lost. Clients reach the gateways by themselves, or through
-// a proxy.
+// Workers and gateways are replaced one by one, as by an update of a Deployment,
+// while clients call: no call fails or runs twice, and no change is lost. Clients
+// reach the gateways directly, or through a proxy.
 func TestRollingUpdate(t *testing.T) {
 	testneed.LongOnly(t, "it starts a dozen programs")
 	for name, through := range map[string]func(*balancer, *testing.T) func() (string, func()){

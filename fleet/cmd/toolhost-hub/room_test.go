@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A worker takes no more sessions than it may have files open: further ones are
-// refused for lack of room, and those that it has go on.
+// A worker takes no more sessions than its open files allow: further ones are
+// refused, and the others go on.
 func TestFilesOfAWorker(t *testing.T) {
 	f := newFleet(t, 0)
 	cmd := f.command("worker", "--hub", f.hubURL, "--key", f.key("worker"), "--dir", filepath.Join(f.home, "worker"))

@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// resident is the memory of a program, in bytes.
+// resident returns a program's memory, in bytes.
 func (r *process) resident() int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
 	require.NoError(r.t, err)
@@ -29,7 +29,7 @@ func (r *process) resident() int {
 	return kib << 10
 }
 
-// looks is an agent.hcl with a tool that says a word.
+// looks is an agent.hcl with a tool that prints a word.
 const looks = `
 tool "look" {
   description = "Say a word. Returns: the word."
@@ -39,8 +39,7 @@ tool "look" {
 }
 `
 
-// newScale is a fleet of that many workers as programs, each with one slot for
-// each caller.
+// newScale is a fleet of that many worker programs, each with one slot per caller.
 func newScale(t *testing.T, workers, callers int, args ...string) (f *theFleet, url string) {
 	t.Helper()
 	f = &theFleet{place: newPlace(t)}
@@ -67,8 +66,7 @@ func lookMessage() string {
 	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"look","arguments":{"name":"x"}}}`
 }
 
-// How many calls go through a fleet with 1, 2, 4 and 8 workers, and how long they
-// take.
+// Throughput and latency of calls with 1, 2, 4 and 8 workers.
 func TestScaleOfCalls(t *testing.T) {
 	testneed.LongOnly(t, "it measures for minutes")
 	const callers = 16
@@ -102,12 +100,10 @@ func TestScaleOfCalls(t *testing.T) {
 	}
 }
 
-// perWorker is how many sessions a worker has at most: each holds a file open, and
-// 20,000 are a common limit.
+// perWorker limits a worker's sessions: each holds a file open, and 20,000 are a common limit.
 const perWorker = 15000
 
-// What an idle session costs in hub, gateway and worker, and what one costs that
-// its worker has let go of.
+// The cost of an idle session in hub, gateway and worker, and of one that its worker has given up.
 func TestScaleOfSessions(t *testing.T) {
 	testneed.LongOnly(t, "it measures for minutes")
 	sessions := number("TOOLHOST_TEST_SESSIONS", 400)

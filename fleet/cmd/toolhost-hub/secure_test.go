@@ -35,7 +35,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// certificate makes one that signs itself, for this machine, and gives its files.
+// certificate makes a self-signed one for this machine, and returns its files.
 func (p *place) certificate(name string) (cert, key string) {
 	p.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,8 +53,8 @@ func (p *place) certificate(name string) (cert, key string) {
 		p.write(name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
 }
 
-// A hub with TLS is reached by anyone who knows who signed it, and with --tls-ca by
-// anyone who shows a certificate of that signer.
+// A hub with TLS accepts clients that know its signer, and with --tls-ca only those
+// with a certificate of that signer.
 func TestHubWithTLS(t *testing.T) {
 	p := newPlace(t)
 	cert, key := p.certificate("hub")
@@ -87,7 +87,7 @@ func TestHubWithTLS(t *testing.T) {
 			}
 			nc, err := connect()
 			for tries := 0; !c.works && err != nil && strings.Contains(err.Error(), "timeout") && tries < 10; tries++ {
-				nc, err = connect() // a busy machine may have no time to refuse
+				nc, err = connect() // a busy machine may be too slow to refuse
 			}
 			if !c.works {
 				// A hub that refuses the client's may have closed before the client reads why.
@@ -106,7 +106,7 @@ func TestHubWithTLS(t *testing.T) {
 	}
 }
 
-// A fleet runs on a NATS of one's own that knows the keys.
+// A fleet runs on any NATS that knows the keys.
 func TestNATSOfOnesOwn(t *testing.T) {
 	f := &theFleet{place: newPlace(t)}
 	f.write("agent.hcl", notes)
@@ -135,8 +135,7 @@ func TestNATSOfOnesOwn(t *testing.T) {
 	assert.Equal(t, "one", strings.TrimSpace(text(callTool(t, s, "note", note("one"), nil))))
 }
 
-// A request that is larger than a message of the hub comes in parts, and one that is
-// larger than any request is refused; the fleet goes on.
+// A request larger than a hub's message comes in parts; one larger than any request is refused.
 func TestOversized(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	name := openSession(t, f.url)
@@ -145,7 +144,7 @@ func TestOversized(t *testing.T) {
 	assert.Contains(t, text, "xxxx")
 	huge := noteMessage(strings.Repeat("y", 80<<20))
 	answer, err := http.Post(f.url, "application/json", strings.NewReader(huge))
-	for tries := 1; err != nil; tries++ { // who sends on until the gateway has hung up loses the answer
+	for tries := 1; err != nil; tries++ { // if it still sends when the gateway hangs up, the answer is lost
 		require.Less(t, tries, 10, err)
 		answer, err = http.Post(f.url, "application/json", strings.NewReader(huge))
 	}
@@ -159,7 +158,7 @@ func TestOversized(t *testing.T) {
 	assert.Contains(t, text, `end`)
 }
 
-// A call that is an error of the protocol ends no worker, regardless of who names it.
+// A call with a protocol error ends no worker, whoever names it.
 func TestUnknownTool(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	name := openSession(t, f.url)
@@ -172,7 +171,7 @@ func TestUnknownTool(t *testing.T) {
 	assert.Contains(t, text, "after")
 }
 
-// liar adds a key for a worker, and is one that does not do what workers do.
+// liar adds a key for a worker and connects as a misbehaving one.
 func (f *inside) liar() (*hub.Keys, *nats.Conn) {
 	f.t.Helper()
 	keys, err := hub.OpenKeys(filepath.Join(f.options.Store, "keys"))
@@ -192,9 +191,9 @@ func (f *inside) liar() (*hub.Keys, *nats.Conn) {
 // refusedWithin is how long a test waits for what must not come.
 const refusedWithin = 2 * time.Second
 
-// A result that a liar stores for a call before it is made is nobody's: neither
-// under its own name, nor under that of the worker that has the session. One that
-// claims to be thousands of workers is heard as some.
+// A result that a liar stores in advance is not used, neither under its own
+// name nor the session's worker's. A liar that claims to be thousands of
+// workers counts as a few.
 func TestForgedAndFlooding(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	_, liar := f.liar()
@@ -217,7 +216,7 @@ func TestForgedAndFlooding(t *testing.T) {
 		}
 	}
 	heard := 0
-	f.waitFor(func() bool { // who is heard is forgotten after a lease
+	f.waitFor(func() bool { // a worker is forgotten after a lease
 		for i := range 3000 {
 			assert.NoError(t, liar.Publish(fmt.Sprint("beat.liar.", i), []byte(`{"draining":true}`)))
 		}
@@ -236,8 +235,7 @@ func TestForgedAndFlooding(t *testing.T) {
 	assert.Less(t, max(heard, len(f.gateway.Workers())), 300, "but not as thousands")
 }
 
-// A pack that leads outside, and one that was replaced, open no session; one that is
-// what its name says does.
+// A pack that leads outside, or was replaced, opens no session; one that matches its name does.
 func TestPoisonedPackThroughTheHub(t *testing.T) {
 	var names [3]string
 	var packs [3][]byte
@@ -288,8 +286,8 @@ func TestPoisonedPackThroughTheHub(t *testing.T) {
 	assert.Empty(t, escaped)
 }
 
-// What lies: a worker's beat for another, an answer to a call that was not asked of
-// it, and words that nobody can read.
+// Lies: a worker's beat for another, an answer to a call that it was not asked for,
+// and unreadable messages.
 func TestLyingWorker(t *testing.T) {
 	f := newInside(t, holds, "", plain)
 	keys, liar := f.liar()

@@ -21,7 +21,6 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 )
 
-// serveFlags are those of serve with --hub or --workers.
 type serveFlags struct {
 	http     listen.Flags
 	link     linkFlags
@@ -121,8 +120,8 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	return handler.ListenAndServe(ctx, listener, secure)
 }
 
-// fleetConfig is the file's, or one workspace for all: the project here with --workers, an empty
-// one with --hub.
+// fleetConfig returns the file's configuration, or one workspace for all: the project here with
+// --workers, an empty one with --hub.
 func (a *app) fleetConfig(flags *serveFlags) (*gateway.Config, error) {
 	if flags.fleet != "" {
 		return gateway.Load(flags.fleet)
@@ -143,7 +142,7 @@ func (a *app) fleetConfig(flags *serveFlags) (*gateway.Config, error) {
 	return gateway.Open(w), err
 }
 
-// reach returns the way to the hub, which it starts if it is to run here.
+// reach returns the link to the hub, which it starts if it should run here.
 func (a *app) reach(_ context.Context, flags *serveFlags) (fleet.Link, func(), error) {
 	if flags.workers == 0 {
 		link, _, err := flags.link.link(hub.RoleGateway)
@@ -161,7 +160,6 @@ func (a *app) reach(_ context.Context, flags *serveFlags) (fleet.Link, func(), e
 		}, nil
 }
 
-// startWorkers starts the workers that are to run here.
 func (a *app) startWorkers(ctx context.Context, link fleet.Link, relay *telemetry.Relay, flags *serveFlags) (stop func(),
 	err error) {
 	if flags.workers == 0 {

@@ -16,10 +16,10 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/hub"
 )
 
-// fleetWithin bounds how long a question to the fleet may take.
+// fleetWithin limits how long a question to the fleet may take.
 const fleetWithin = 15 * time.Second
 
-// asGateway runs do with a look at the fleet as a gateway has it.
+// asGateway runs do with a gateway's view of the fleet.
 func (a *app) asGateway(ctx context.Context, flags *linkFlags, do func(context.Context, *gateway.Gateway) error) error {
 	if flags.url == "" {
 		flags.url = "nats://127.0.0.1:4222"
@@ -103,7 +103,7 @@ func (a *app) callsCommand() *cobra.Command {
 		})
 }
 
-// row is a line of a table, and the same for programs.
+// row is a line of a table, and its form for programs.
 type row struct {
 	text string
 	data any
@@ -146,7 +146,6 @@ func print(rows []row, head string, asJSON bool) error {
 	return w.Flush()
 }
 
-// steerCommands have a worker do something.
 func (a *app) steerCommands() (commands []*cobra.Command) {
 	for _, c := range []struct{ use, short string }{
 		{"drain WORKER", "Finish a worker's calls, move its sessions to other workers, and stop it"},

@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/worker"
 )
 
-// slow has a tool that takes long, and says something before.
+// slow has a tool that takes long and first prints something.
 const slow = `
 tool "slow" {
   description = "Wait for the file that is named. Returns: a word before and a word after."
@@ -33,14 +33,13 @@ policy {
 }
 `
 
-// taskState is what a client hears of a task.
+// taskState is what a client gets about a task.
 type taskState struct {
 	Type   string `json:"resultType"`
 	ID     string `json:"taskId"`
 	Status string `json:"status"`
 }
 
-// taskIn is the task in an answer.
 func taskIn(t *testing.T, answer string) *taskState {
 	t.Helper()
 	var message struct{ Result taskState }
@@ -62,7 +61,6 @@ func askTask(t *testing.T, url, id string) *taskState {
 	return taskIn(t, stateless(t, url, "tasks/get", id, fmt.Sprintf(`{"taskId":%q`, id)))
 }
 
-// session is the only one that there is.
 func (f *inside) session() string {
 	f.t.Helper()
 	all, err := f.gateway.Sessions(f.t.Context())
@@ -76,7 +74,7 @@ func (f *inside) session() string {
 
 func quick(o *worker.Options) { o.TaskAfter = 50 * time.Millisecond }
 
-// A session that moves waits for its tasks, of which clients hear meanwhile.
+// A session that moves waits for its tasks, which clients can follow meanwhile.
 func TestMoveWaitsForTasks(t *testing.T) {
 	f := newInside(t, slow, "", func(o *worker.Options) { quick(o); o.Drain = waits })
 	task := callAsTask(t, f.url, "slow", `{"file":"go"}`)
@@ -95,7 +93,7 @@ func TestMoveWaitsForTasks(t *testing.T) {
 	assert.Equal(t, 1, f.lines("ended"), "also what the task did after the workspace was packed first")
 }
 
-// isLost checks that a task is not known any more, and that its call does not run again.
+// isLost checks that a task is no longer known, and that its call does not run again.
 func isLost(t *testing.T, url string, task *taskState) {
 	t.Helper()
 	missing := stateless(t, url, "tasks/get", task.ID, fmt.Sprintf(`{"taskId":%q`, task.ID))
@@ -112,8 +110,7 @@ func (f *inside) left(key string) func() bool {
 	}
 }
 
-// ranOnce checks that the newest workspace has the effect of a call, and none has it
-// twice.
+// ranOnce checks that the newest workspace has the effect of a call, and none has it twice.
 func (f *inside) ranOnce() {
 	f.t.Helper()
 	all := 0

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// holds is an agent.hcl with a tool that runs until a file is there.
+// holds is an agent.hcl with a tool that runs until a file exists.
 const holds = `
 tool "hold" {
   description = "Wait for the file that is named. Returns: a word."
@@ -69,7 +69,7 @@ func opening(workspace string) string {
 	return strings.Replace(initialize, "META", workspace, 1)
 }
 
-// send sends a message as a tenant and gives the status, the session and the text.
+// send sends a message as a tenant and returns the status, the session and the text.
 func send(t *testing.T, url, token, session, message string) (status int, name, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
@@ -103,8 +103,7 @@ func withTenants(t *testing.T) *inside {
 	return newInside(t, holds, tenants, plain)
 }
 
-// A tenant sees its own sessions and workspaces alone, and its token has to be
-// valid.
+// A tenant sees only its own sessions and workspaces, and needs a valid token.
 func TestTenants(t *testing.T) {
 	f := withTenants(t)
 	for token, says := range map[string]string{"": "no valid token", "guessed-token-of-a": "no valid token",
@@ -147,7 +146,7 @@ func TestTenants(t *testing.T) {
 	assert.NotContains(t, strings.Join(f.subjects(), " "), tokenA)
 }
 
-// subjects are the hub's keys of sessions.
+// subjects returns the hub's keys of sessions.
 func (f *inside) subjects() (names []string) {
 	sessions, err := f.gateway.Sessions(f.t.Context())
 	require.NoError(f.t, err)
@@ -157,7 +156,7 @@ func (f *inside) subjects() (names []string) {
 	return names
 }
 
-// A tenant over its limit is told to try again, and nothing runs.
+// A tenant over its limit is told to retry, and nothing runs.
 func TestTenantsLimit(t *testing.T) {
 	f := withTenants(t)
 	_, name, _ := send(t, f.url, tokenA, "", opening(""))
@@ -179,7 +178,7 @@ func TestTenantsLimit(t *testing.T) {
 	assert.Contains(t, text, "held", "there is room again")
 }
 
-// running reports whether that many calls run, as the workers say.
+// running reports whether that many calls run, by the workers' beats.
 func (f *inside) running(n int) func() bool {
 	return func() bool {
 		sum := 0
@@ -190,7 +189,6 @@ func (f *inside) running(n int) func() bool {
 	}
 }
 
-// workspaces are the directories of the sessions.
 func (f *inside) workspaces() []string {
 	found, err := filepath.Glob(filepath.Join(f.home, "worker*", "sessions", "*", "workspace"))
 	require.NoError(f.t, err)
@@ -205,8 +203,8 @@ func (f *inside) release(name string) {
 	}
 }
 
-// A workspace of a git repository is a checkout of that commit, by the operator or,
-// where its tenant may, by the session.
+// A git workspace is a checkout of that commit, named by the operator or, if
+// the tenant may, by the session.
 func TestGitWorkspace(t *testing.T) {
 	testneed.Program(t, "git")
 	f := withTenants(t)

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
 
-// get reads a page of the gateway.
 func (f *inside) get(path string) (int, string) {
 	f.t.Helper()
 	answer, err := http.Get(strings.TrimSuffix(f.url, "/mcp") + path)
@@ -28,7 +27,7 @@ func (f *inside) get(path string) (int, string) {
 	return answer.StatusCode, string(data)
 }
 
-// What probes and Prometheus ask a gateway.
+// What probes and Prometheus request from a gateway.
 func TestOperations(t *testing.T) {
 	f := newInside(t, notes, "")
 	status, text := f.get("/healthz")
@@ -51,10 +50,10 @@ func TestOperations(t *testing.T) {
 	}
 	f.hub.Shutdown()
 	f.waitFor(func() bool { status, _ := f.get("/readyz"); return status == http.StatusServiceUnavailable })
-	w.Kill() // who drains it knocks for half a minute at the hub's port, which may be somebody else's by then
+	w.Kill() // draining would try the hub's port for half a minute, which another program may have by then
 }
 
-// A worker runs as many calls as it has slots, lets some wait, and refuses the rest.
+// A worker runs as many calls as it has slots, queues some, and refuses the rest.
 func TestBusy(t *testing.T) {
 	f := newInside(t, holds, "", func(o *worker.Options) { o.Slots, o.Queue = 1, 1 })
 	s := session(t, f.url)
@@ -145,7 +144,7 @@ func TestQuestionsThrough(t *testing.T) {
 	assert.Equal(t, "one\n", read.Contents[0].Text)
 }
 
-// A large result comes back whole, and is kept with its call.
+// A large result comes back whole, and is stored with its call.
 func TestLargeResult(t *testing.T) {
 	f := newInside(t, strings.Replace(holds, "echo held", "head -c 400000 /dev/zero | tr '\\\\0' x", 1)+
 		"limits {\n output = \"4MiB\"\n}\n", "", plain)

@@ -29,7 +29,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/telemetry/otlp"
 )
 
-// sendsSpans has the test binary be toolhost-otel.
+// sendsSpans makes the test binary run as toolhost-otel.
 const sendsSpans = "TOOLHOST_HUB_TEST_OTEL"
 
 func sendSpans() int {
@@ -41,7 +41,7 @@ func sendSpans() int {
 	return 0
 }
 
-// collector keeps the spans that it gets, by their names.
+// collector keeps the spans that it receives, by name.
 type collector struct {
 	mu    sync.Mutex
 	spans map[string]*trace.Span
@@ -74,8 +74,7 @@ func (c *collector) span(name string) *trace.Span {
 	return c.spans[name]
 }
 
-// What a gateway does for a call and what the worker does is one trace: the client's
-// where it names one.
+// A gateway's and its worker's spans of a call form one trace: the client's if it names one.
 func TestOneTrace(t *testing.T) {
 	const theirs, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for _, tt := range []struct {

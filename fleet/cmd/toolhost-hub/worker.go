@@ -20,7 +20,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/userdir"
 )
 
-// workerFlags say what a worker is.
 type workerFlags struct {
 	dir         string
 	slots       int

@@ -1,5 +1,5 @@
 // Package access checks access tokens of an authorization server, by MCP's authorization chapter:
-// signed JWTs (RFC 9068) for this resource alone (RFC 8707), and a document with the issuer (RFC
+// signed JWTs (RFC 9068) only for this resource (RFC 8707), and a document with the issuer (RFC
 // 9728). What cannot be checked is refused.
 package access
 
@@ -23,16 +23,16 @@ import (
 	"github.com/toolhost/toolhost/internal/run/loopback"
 )
 
-// Options say whose tokens are taken, and for what.
+// Options configure a Checker.
 type Options struct {
-	// Issuer is the authorization server, as its tokens name it in iss.
+	// Issuer is the authorization server's name in iss.
 	Issuer string
 	// Resource is the server's URL for clients, without a path below /mcp. Tokens are for it, or
 	// for the URL of a path below it.
 	Resource string
 	// Audiences are further names of the resource in aud.
 	Audiences []string
-	// Scopes are those that every token needs.
+	// Scopes are required in every token.
 	Scopes []string
 	// Keys is the URL of the issuer's keys; if empty, it is in the issuer's metadata.
 	Keys string
@@ -45,27 +45,24 @@ type Checker struct {
 	keys     *keySet
 }
 
-// Why a token is not taken.
 var (
-	// ErrToken is of a token that is not valid here.
+	// ErrToken is for a token that is not valid here.
 	ErrToken = errors.New("the access token is not valid")
-	// ErrScope is of a token that does not allow enough.
+	// ErrScope is for a token that lacks a scope.
 	ErrScope = errors.New("the access token lacks a scope")
-	// ErrKeys is returned if tokens cannot be checked now.
+	// ErrKeys is for a time when tokens cannot be checked.
 	ErrKeys = errors.New("the access token cannot be checked now")
 )
 
-// algorithms are those of which a key can be published.
+// algorithms are those whose key can be published.
 var algorithms = []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512,
 	jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
 
 const (
-	// maxToken bounds a token, in bytes.
-	maxToken = 16 << 10
-	// leeway is how far the clocks of issuer and server may be apart.
-	leeway = 30 * time.Second
-	// leastRSA is the size of RSA keys that are taken, in bits.
-	leastRSA = 2048
+	maxToken = 16 << 10 // bytes
+	// leeway is how much the clocks of issuer and server may differ.
+	leeway   = 30 * time.Second
+	leastRSA = 2048 // bits
 )
 
 // New returns a checker. It does not ask the issuer yet.
@@ -97,7 +94,7 @@ func New(o Options) (*Checker, error) {
 	return &Checker{options: o, resource: resource, keys: newKeySet(o.Issuer, o.Keys)}, nil
 }
 
-// secureURL reads a URL of https, or of http on this machine.
+// secureURL parses a URL of https, or of http on this machine.
 func secureURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -111,7 +108,7 @@ func secureURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// at is the resource's URL for a path below /mcp, or for /mcp itself.
+// at returns the resource's URL for a path below /mcp, or for /mcp itself.
 func (c *Checker) at(path string) *url.URL {
 	if path == "" {
 		return c.resource
@@ -119,14 +116,15 @@ func (c *Checker) at(path string) *url.URL {
 	return c.resource.JoinPath(url.PathEscape(path))
 }
 
-// Metadata returns the issuer for a path below /mcp, or for /mcp itself.
+// Metadata returns the document with the issuer for a path below /mcp, or for /mcp itself.
 func (c *Checker) Metadata(path string) *oauthex.ProtectedResourceMetadata {
 	return &oauthex.ProtectedResourceMetadata{Resource: c.at(path).String(),
 		AuthorizationServers: []string{c.options.Issuer}, ScopesSupported: c.options.Scopes,
 		BearerMethodsSupported: []string{"header"}}
 }
 
-// Challenge is WWW-Authenticate of a refusal: where Metadata is, and what is wrong with a token.
+// Challenge returns WWW-Authenticate for a refusal: where Metadata is, and what is wrong with a
+// token.
 func (c *Checker) Challenge(path string, err error) string {
 	at := *c.at(path)
 	rest := at.EscapedPath()
@@ -145,7 +143,7 @@ func (c *Checker) Challenge(path string, err error) string {
 	return text
 }
 
-// Claims are what a token says of who sends it.
+// Claims are a token's claims about its sender.
 type Claims map[string]any
 
 // Has reports whether a claim is a text, a list with it, or, for scope, a list of words with it.

@@ -24,7 +24,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// issuer is an authorization server with keys.
 type issuer struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -106,8 +105,8 @@ func unsigned(header string, claims any) string {
 
 const resource = "https://fleet.example.com/mcp"
 
-// A token is taken that the issuer has made for this resource, that has not expired
-// and that has the scopes; no other.
+// A token is accepted only if the issuer made it for this resource, it has not
+// expired and it has the scopes.
 func TestCheck(t *testing.T) {
 	i := newIssuer(t)
 	key, other, encrypting := ecKey(t), ecKey(t), ecKey(t)
@@ -203,8 +202,7 @@ func TestCheck(t *testing.T) {
 	assert.Equal(t, int64(1), i.asked.Load(), "unknown keys are asked for once in a while")
 }
 
-// Keys are asked for again where one is missing, and an issuer that does not answer
-// lets nobody in.
+// Keys are requested again if one is missing; if the issuer does not answer, no token is accepted.
 func TestKeys(t *testing.T) {
 	i := newIssuer(t)
 	first, second := ecKey(t), ecKey(t)
@@ -231,7 +229,7 @@ func TestKeys(t *testing.T) {
 	require.ErrorIs(t, check(next), ErrKeys, "and no longer")
 }
 
-// What cannot be meant is refused before anything listens.
+// Wrong options are refused before anything listens.
 func TestOptions(t *testing.T) {
 	good := Options{Issuer: "https://login.example.com", Resource: resource}
 	_, err := New(good)
@@ -253,7 +251,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// What clients read about where tokens come from.
+// Clients learn where tokens come from.
 func TestChallenge(t *testing.T) {
 	c, err := New(Options{Issuer: "https://login.example.com", Resource: resource, Scopes: []string{"mcp", "x:y"}})
 	require.NoError(t, err)
@@ -268,7 +266,6 @@ func TestChallenge(t *testing.T) {
 	assert.Equal(t, []string{"mcp", "x:y"}, m.ScopesSupported)
 }
 
-// A claim is a text, or a list with it.
 func TestClaims(t *testing.T) {
 	c := Claims{"sub": "a b", "scope": "a b", "groups": []any{"x", 1.0}, "n": 1.0, "yes": true}
 	for name, has := range map[string]bool{"sub=a b": true, "sub=a": false, "scope=a": true, "scope=a b": true,

@@ -14,23 +14,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// How long the issuer's keys are taken for what they are.
 const (
-	// keysFresh is after how long they are asked for again.
+	// keysFresh is the age at which keys are requested again.
 	keysFresh = 5 * time.Minute
-	// keysKept is for how long they are used where the issuer does not answer.
+	// keysKept is how long keys are used if the issuer does not answer.
 	keysKept = time.Hour
 	// keysPause is the least time between two requests: tokens may name keys that do not exist.
-	keysPause = 10 * time.Second
-	// keysWithin bounds a question.
+	keysPause  = 10 * time.Second
 	keysWithin = 10 * time.Second
-	// maxKeys bounds the answer, in bytes.
-	maxKeys = 1 << 20
-	// mostTried bounds the keys that a token without the name of one is tried with.
+	maxKeys    = 1 << 20 // bytes
+	// mostTried limits the keys tried with a token that names none.
 	mostTried = 8
 )
 
-// keySet are the keys of an issuer. They are asked for when they are needed.
+// keySet has an issuer's keys, requested when needed.
 type keySet struct {
 	issuer, url string
 	client      *http.Client
@@ -38,10 +35,10 @@ type keySet struct {
 
 	mu     sync.Mutex
 	keys   []jose.JSONWebKey
-	since  time.Time // they are known
+	since  time.Time // when received
 	tried  time.Time
-	failed error         // of the last question
-	asking chan struct{} // nil unless a request is under way; closed at the end
+	failed error         // of the last request
+	asking chan struct{} // nil unless a request is in progress; closed at its end
 }
 
 func newKeySet(issuer, url string) *keySet {
@@ -77,7 +74,7 @@ func (k *keySet) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKe
 	return nil, fmt.Errorf("%w: the issuer has no key for it", ErrToken)
 }
 
-// look returns the known keys, and asks for them if one is missing or they are old. The channel is
+// look returns the known keys, and requests them if one is missing or they are old. The channel is
 // closed after that.
 func (k *keySet) look(header jose.Header, ask bool) (found []jose.JSONWebKey, asking <-chan struct{}) {
 	k.mu.Lock()
@@ -145,7 +142,7 @@ func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	var keys []jose.JSONWebKey
 	for _, data := range set.Keys {
 		var key jose.JSONWebKey
-		if key.UnmarshalJSON(data) == nil { // else of a kind that cannot be used
+		if key.UnmarshalJSON(data) == nil { // skips unusable kinds
 			keys = append(keys, key)
 		}
 	}

@@ -12,22 +12,22 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Link is how a program reaches the hub.
+// Link says how a program reaches the hub.
 type Link struct {
 	// URL is the hub's, "nats://127.0.0.1:4222"; several are separated by commas.
 	URL string
-	// KeyFile holds the seed of the program's key.
+	// KeyFile has the seed of the program's key.
 	KeyFile string
-	// Name introduces the program, without secrets.
+	// Name identifies the program, without secrets.
 	Name string
-	// Inbox is where answers to its own requests come in, as the key allows.
+	// Inbox is the prefix for answers to the program's requests, as the key allows.
 	Inbox string
-	// CAFile and the like are for hubs with TLS.
+	// CAFile, CertFile and CertKey are for hubs with TLS.
 	CAFile, CertFile, CertKey string
 	// Server is a hub of the same process; Dial replaces the connection by URL. Both may be nil.
 	Server nats.InProcessConnProvider
 	Dial   func() (net.Conn, error)
-	// Changed is told when the connection breaks and when it is there again.
+	// Changed is called when the connection breaks and when it is restored.
 	Changed func(connected bool)
 }
 
@@ -35,8 +35,8 @@ type dialer func() (net.Conn, error)
 
 func (d dialer) Dial(_, _ string) (net.Conn, error) { return d() }
 
-// Connect reaches the hub. It retries for a while, since a fleet's programs may start together, and
-// whenever the connection is lost.
+// Connect connects to the hub. It retries for a while, since a fleet's programs may start together,
+// and whenever the connection is lost.
 func (l Link) Connect(ctx context.Context) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name(l.Name), nats.CustomInboxPrefix(l.Inbox), nats.MaxReconnects(-1),
@@ -90,7 +90,7 @@ func (l Link) changed(connected bool) {
 	}
 }
 
-// Store are the hub's buckets. Workers cannot reach them directly.
+// Store has the hub's buckets. Workers cannot reach them directly.
 type Store struct {
 	Sessions, Calls jetstream.KeyValue
 
@@ -100,7 +100,7 @@ type Store struct {
 	packs    map[string]jetstream.ObjectStore
 }
 
-// Packs is the bucket with the packs of a tenant, which is made where it is missing.
+// Packs returns the bucket with a tenant's packs, which is created if missing.
 func (s *Store) Packs(ctx context.Context, tenant string) (bucket jetstream.ObjectStore, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,11 +136,11 @@ func makeValues(ctx context.Context, js jetstream.JetStream, name string, kept t
 	return js.KeyValue(ctx, name)
 }
 
-// duplicatesKnown is how long the hub knows a message that it has taken by its name.
+// duplicatesKnown is how long the hub recognizes a repeated message by its ID.
 const duplicatesKnown = 2 * time.Minute
 
-// makeLed makes the stream of a bucket of several replicas. Unlike the client library's, its leader
-// alone answers reads: others may not know the last write, and miss a session that was just opened.
+// makeLed makes the stream of a bucket with several replicas. Unlike the client library's, only its
+// leader answers reads: others may not know the last write, and miss a new session.
 func makeLed(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) error {
 	config.MaxBytes, config.MaxMsgs, config.MaxConsumers = -1, -1, -1
 	config.Discard, config.AllowRollup = jetstream.DiscardNew, true
@@ -148,13 +148,13 @@ func makeLed(ctx context.Context, js jetstream.JetStream, config jetstream.Strea
 	return err
 }
 
-// StoreStep bounds a step with the store: a lost answer does not come later.
+// StoreStep limits a step with the store: a lost answer does not come later.
 const StoreStep = 5 * time.Second
 
-// retryWithin bounds all attempts at a step with the store.
+// retryWithin limits all attempts at a step with the store.
 const retryWithin = 30 * time.Second
 
-// Retry repeats a step with the store if its answer is lost. It must be harmless when done twice.
+// Retry repeats a step with the store if its answer is lost. The step must be idempotent.
 func Retry(ctx context.Context, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, retryWithin)
 	defer cancel()
@@ -173,7 +173,7 @@ func Retry(ctx context.Context, step func(context.Context) error) error {
 	}
 }
 
-// IsConflict reports whether somebody else was faster with an entry.
+// IsConflict reports whether another write of an entry was faster.
 func IsConflict(err error) bool {
 	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
 }
@@ -181,13 +181,13 @@ func IsConflict(err error) bool {
 // foreign is the code of a refusal, beyond those of NATS.
 const foreign = 40300
 
-// Foreign is a gateway's answer to a worker that claims a call of another's session, like the
-// store's refusal.
+// Foreign returns a gateway's answer to a worker that claims a call of another's session,
+// like the store's refusal.
 func Foreign() []byte {
 	return []byte(fmt.Sprintf(`{"error":{"code":403,"err_code":%d,"description":"the session is another worker's"}}`, foreign))
 }
 
-// IsForeign reports whether a claim was refused since the session is another worker's.
+// IsForeign reports whether a claim was refused because the session is another worker's.
 func IsForeign(err error) bool {
 	refused := new(jetstream.APIError)
 	return errors.As(err, &refused) && refused.ErrorCode == foreign
@@ -203,7 +203,7 @@ const (
 	maxValue     = 4 << 20
 )
 
-// MakeStore makes missing buckets, each with that many replicas.
+// MakeStore creates missing buckets, each with that many replicas.
 func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -225,7 +225,7 @@ func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error)
 	}
 }
 
-// OpenStore opens the buckets for observers of a fleet, once a gateway has made them.
+// OpenStore opens the buckets for observers of a fleet, once a gateway has created them.
 func OpenStore(ctx context.Context, nc *nats.Conn) (*Store, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -238,7 +238,7 @@ func OpenStore(ctx context.Context, nc *nats.Conn) (*Store, error) {
 	return s, err
 }
 
-// WorkerCalls opens the bucket of calls for a worker, through a gateway, once it is made.
+// WorkerCalls opens the bucket of calls for a worker, through a gateway, once it exists.
 func WorkerCalls(ctx context.Context, nc *nats.Conn, w Worker, gateway string) (jetstream.KeyValue, error) {
 	js, err := jetstream.NewWithAPIPrefix(nc, w.StoreSubject(gateway))
 	if err != nil {

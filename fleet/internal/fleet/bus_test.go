@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A step whose answer is lost is made again; any other answer is the answer.
+// A step whose answer is lost is repeated; any other answer is final.
 func TestRetry(t *testing.T) {
 	other := errors.New("other")
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// What an operator has a worker do about calls that wait for approval.
+// What an operator can ask about calls that wait for approval.
 const (
 	DecideList    = "list"
 	DecideLook    = "look"
@@ -18,27 +18,27 @@ const (
 	DecideDeny    = "deny"
 )
 
-// Decide is what an operator asks a worker.
+// Decide is an operator's request to a worker.
 type Decide struct {
 	Action string `json:"action"`
-	// Worker is who is asked, in this run of it, and Operator who asks.
+	// Worker is the asked run of a worker, Operator the asker.
 	Worker   Worker `json:"worker,omitempty"`
 	Operator string `json:"operator,omitempty"`
-	// ID of this question. The answer goes to its subject.
+	// ID identifies the request. The answer goes to its subject.
 	ID string `json:"id"`
 	// Session and Call are the call, as the list names it.
 	Session string `json:"session,omitempty"`
 	Call    string `json:"call,omitempty"`
 	// Shown is that of the Look that was decided on.
 	Shown string `json:"shown,omitempty"`
-	// Reason is for the agent, where the call is denied.
+	// Reason is for the agent, if the call is denied.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Decided is what a worker answers.
+// Decided is a worker's answer.
 type Decided struct {
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// More is true if further calls are not listed.
+	// More is set if further calls are not listed.
 	More  bool        `json:"more,omitempty"`
 	Look  *Look       `json:"look,omitempty"`
 	Error *tool.Error `json:"error,omitempty"`
@@ -57,21 +57,22 @@ type Waiting struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Look is a waiting call as the user sees it before deciding: what would happen is worked out for each look.
+// Look is a waiting call as the user sees it before deciding: what would happen is determined for each look.
 type Look struct {
 	Waiting
 	Question show.Question `json:"question"`
 	// Digest is the call's.
 	Digest string `json:"digest"`
-	// Shown stands for the call and all that is shown of it, see ShownDigest.
+	// Shown is the digest of the call and all that is shown of it, see ShownDigest.
 	Shown string `json:"shown"`
 }
 
-// ShownDigest stands for a call, by its digest, and what is shown of it, also after it was sent.
+// ShownDigest returns a digest of a call, by its digest, and of what is shown of it, the same
+// after transmission.
 func ShownDigest(call string, question show.Question) string {
 	var sent show.Question
 	said := tool.MustMarshal(question)
-	if json.Unmarshal(said, &sent) == nil { // bytes that are no text become a sign that stands for them
+	if json.Unmarshal(said, &sent) == nil { // JSON replaces bytes that are not text
 		said = tool.MustMarshal(sent)
 	}
 	sum := sha256.Sum256(append([]byte(call+"\x00"), said...))

@@ -35,7 +35,7 @@ const (
 
 // The headers of requests between a gateway and a worker.
 const (
-	// CallHeader names a call, the same however often it is made.
+	// CallHeader names a call, the same at each attempt.
 	CallHeader = "Toolhost-Call"
 	// DispatchHeader names one attempt at a call.
 	DispatchHeader = "Toolhost-Dispatch"
@@ -43,14 +43,14 @@ const (
 	GatewayHeader = "Toolhost-Gateway"
 )
 
-// WorkspaceMeta is the key of the session's workspace in the _meta of initialize.
+// WorkspaceMeta is the session's workspace in the _meta of initialize.
 const WorkspaceMeta = "toolhost/workspace"
 
 // OutcomeMeta is the key in a result's _meta of "lost" for a call that may have run without a known
-// result, and "stored" for a result kept from the first call.
+// result, and "stored" for a result of an earlier attempt.
 const OutcomeMeta = "toolhost/outcome"
 
-// Times of the fleet. A worker or gateway that is silent for Lease is taken for lost.
+// Times of the fleet. A worker or gateway that is silent for Lease counts as lost.
 const (
 	Heartbeat = 500 * time.Millisecond
 	Lease     = 4 * time.Second
@@ -62,13 +62,13 @@ type Worker string
 // NewWorker returns the name of a run.
 func NewWorker(key, instance string) Worker { return Worker(key + "." + instance) }
 
-// Key is the name of the worker's key.
+// Key returns the name of the worker's key.
 func (w Worker) Key() string {
 	key, _, _ := strings.Cut(string(w), ".")
 	return key
 }
 
-// Instance is the part of the name after the key.
+// Instance returns the part of the name after the key.
 func (w Worker) Instance() string {
 	_, instance, _ := strings.Cut(string(w), ".")
 	return instance
@@ -91,7 +91,7 @@ func (w Worker) BackSubject(gateway, id string) string {
 	return "back." + gateway + "." + string(w) + "." + id
 }
 
-// DecideSubject is where a worker hears what an operator decides.
+// DecideSubject is where a worker gets an operator's decisions.
 func (w Worker) DecideSubject(operator string) string { return "decide." + operator + "." + string(w) }
 
 // DecidedSubject is where a worker answers an operator, apart from gateways, which have no part in decisions.
@@ -110,13 +110,13 @@ func FromSubject(subject string) Worker {
 	return Worker(rest)
 }
 
-// Digest stands for a text in subjects and keys, which must not have secrets.
+// Digest returns a digest of a text for subjects and keys, which must not have secrets.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Beat is what a worker says of itself.
+// Beat is a worker's heartbeat.
 type Beat struct {
 	Version  string            `json:"version"`
 	Labels   map[string]string `json:"labels,omitempty"`
@@ -144,20 +144,20 @@ type Workspace struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 }
 
-// Record is a session in the hub. It is only changed under its entry's revision.
+// Record is a session in the hub. It is changed only under its entry's revision.
 type Record struct {
 	Tenant string `json:"tenant"`
 	// Epoch counts the workers that have had the session. Results of earlier epochs do not count.
 	Epoch     uint64    `json:"epoch"`
 	Workspace Workspace `json:"workspace"`
-	Worker    Worker    `json:"worker,omitempty"` // "" while it is nowhere
-	// Past are the workers that had the session before.
+	Worker    Worker    `json:"worker,omitempty"` // "" while it has none
+	// Past are the previous workers.
 	Past []Worker `json:"past,omitempty"`
 	// Initialize is the message that opened the session, for a worker that takes it over. Empty for
 	// revisions without sessions.
 	Initialize []byte    `json:"initialize,omitempty"`
 	Created    time.Time `json:"created"`
-	// Pack is the digest of the newest pack of the workspace.
+	// Pack is the digest of the workspace's newest pack.
 	Pack   string    `json:"pack,omitempty"`
 	Packed time.Time `json:"packed,omitzero"`
 	// Restored is set if the previous worker was lost, with its changes since the pack.
@@ -170,35 +170,35 @@ const (
 	KindRequest = "request" // an Envelope, or its first part
 	KindMore    = "more"    // a further part
 	KindAck     = "ack"     // frames that have arrived
-	KindResume  = "resume"  // send again from a frame on
+	KindResume  = "resume"  // send again from this frame on
 	KindCancel  = "cancel"  // the answer is no longer needed
 	KindControl = "control" // a Control
-	KindPart    = "part"    // a part of a pack, or the question for one
+	KindPart    = "part"    // a part of a pack, or a request for one
 )
 
-// Envelope is one HTTP request for a session.
+// Envelope is an HTTP request for a session.
 type Envelope struct {
 	ID      string      `json:"id"`
 	Back    string      `json:"back"`
 	Session string      `json:"session"` // its key
-	Name    string      `json:"name"`    // the MCP session's own, "" for none
+	Name    string      `json:"name"`    // the MCP session's, may be ""
 	Record  Record      `json:"record"`
 	Method  string      `json:"method"`
 	URL     string      `json:"url"`
 	Header  http.Header `json:"header"`
-	// Stateless is a request of a revision without sessions.
+	// Stateless is set for a revision without sessions.
 	Stateless bool `json:"stateless,omitempty"`
-	// Opening is the request that opens the MCP session.
+	// Opening is set for the request that opens the MCP session.
 	Opening bool `json:"opening,omitempty"`
-	// Known is set if the gateway assumes that the worker has the session: of Record there is the
-	// epoch alone. A worker without it refuses.
+	// Known is set if the gateway assumes that the worker has the session: Record then has only
+	// the epoch. A worker without it refuses.
 	Known bool `json:"known,omitempty"`
-	// Replaces is the ID of an attempt at the same call that may not run any more.
+	// Replaces is the ID of an attempt at the same call that may no longer run.
 	Replaces string `json:"replaces,omitempty"`
 	Body     []byte `json:"body,omitempty"`
 }
 
-// Control is what a person has a worker do.
+// Control is an operator's order to a worker.
 type Control struct {
 	Action  string `json:"action"` // drain, cordon, uncordon, release, pack or drop
 	Session string `json:"session,omitempty"`
@@ -213,22 +213,23 @@ type Frame struct {
 	Header http.Header `json:"header,omitempty"`
 	Data   []byte      `json:"data,omitempty"`
 	End    bool        `json:"end,omitempty"`
-	// Refused is why there is no answer, in the only frame.
+	// Refused says why there is no answer, in the only frame.
 	Refused string `json:"refused,omitempty"`
-	// Retry is after how long to try again, where it is refused.
+	// Retry is when to retry, if refused.
 	Retry time.Duration `json:"retry,omitempty"`
 }
 
 // Why a worker refuses a request.
 const (
 	RefusedBusy   = "busy"   // no slot is free, and the queue is full
-	RefusedMoving = "moving" // the worker is letting go of the session
+	RefusedMoving = "moving" // the worker is giving up the session
 	RefusedStale  = "stale"  // the worker knows a later epoch
-	RefusedGone   = "gone"   // the worker does not have the session that was said to be known
+	RefusedGone   = "gone"   // the worker does not have the session that was assumed to be known
 	RefusedFailed = "failed" // the workspace could not be made; Data says why
 	// RefusedUnknown answers a resume: the request did not arrive.
 	RefusedUnknown = "unknown"
-	// RefusedCut ends an answer that the worker cut, since its gateway was silent for a lease. The call goes on.
+	// RefusedCut ends an answer that the worker cut because its gateway was silent for a lease. The call goes
+	// on.
 	RefusedCut = "cut"
 )
 
@@ -249,31 +250,31 @@ const (
 // Call is a call as the hub keeps it.
 type Call struct {
 	State string `json:"state"`
-	// Epoch is the session's, for its worker. With state running, a gateway takes the entry of that
-	// epoch's worker alone.
+	// Epoch is the session's, for its worker. With state running, a gateway accepts the entry only
+	// from that epoch's worker.
 	Epoch uint64 `json:"epoch,omitempty"`
-	// Digest is that of its tool and parameters.
+	// Digest is that of the tool and parameters.
 	Digest string `json:"digest,omitempty"`
 	Tool   string `json:"tool,omitempty"`
-	// Claim names who claimed the call, another for each time it is tried.
+	// Claim names who claimed the call; each attempt has its own.
 	Claim string `json:"claim,omitempty"`
-	// Voided are the attempts that may not run any more.
+	// Voided are the attempts that may no longer run.
 	Voided []string `json:"voided,omitempty"`
-	// Result is the result as JSON. Task says that it is a task, of that worker alone.
+	// Result is the result as JSON. Task is set if it is a task of that worker.
 	Result []byte    `json:"result,omitempty"`
 	Task   bool      `json:"task,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// EveryAttempt, among the attempts that are void, stands for all of them.
+// EveryAttempt in Voided stands for all attempts.
 const EveryAttempt = "*"
 
-// IsVoid reports whether an attempt may not run any more.
+// IsVoid reports whether an attempt may no longer run.
 func (c *Call) IsVoid(attempt string) bool {
 	return slices.Contains(c.Voided, attempt) || slices.Contains(c.Voided, EveryAttempt)
 }
 
-// Ask is what a worker wants of the gateways.
+// Ask is a worker's request to the gateways.
 type Ask struct {
 	// Owned are sessions with their epochs; the answer lists those that are still the worker's.
 	Owned map[string]uint64 `json:"owned,omitempty"`

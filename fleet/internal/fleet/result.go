@@ -6,7 +6,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// NamedCall begins the CallHeader of a call with the client's request_id in its _meta. Others begin
+// NamedCall starts the CallHeader of a call with the client's request_id in its _meta. Others start
 // with MadeCall and are named by the gateway.
 const (
 	NamedCall = "r:"
@@ -21,10 +21,10 @@ func CallDigest(method, name, arguments string) string {
 // CodeLost is the code of a call that may have run.
 const CodeLost tool.Code = "lost"
 
-// CodeBusy is the code of a call that was not run for lack of room.
+// CodeBusy is the code of a call that did not run for lack of room.
 const CodeBusy tool.Code = "busy"
 
-// Lost is the error of a call that may have run without a known result.
+// Lost returns the error of a call that may have run without a known result.
 func Lost(name, worker string) *tool.Error {
 	return tool.Errorf(CodeLost, "the worker %s was lost while it ran %s: it may have run, and it will not run again",
 		worker, name).
@@ -38,7 +38,7 @@ func OtherParams(name string) *tool.Error {
 		Suggest("Use a request_id of its own for each call.")
 }
 
-// FailedResult is an error as the result of a call.
+// FailedResult returns an error as the result of a call.
 func FailedResult(shown *tool.Result, err *tool.Error) *mcp.CallToolResult {
 	result := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: shown.Text()}}}
 	if err.Code == CodeLost || err.Code == CodeBusy {

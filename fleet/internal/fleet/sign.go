@@ -14,14 +14,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The hub's authority is a key that signs for operators. The file of a worker's key names it, in a
-// line below the seed, and so does an operator's, with the authority's signature. An operator signs
-// what it asks of a worker, so that sending through the hub's store is not enough to speak as one.
+// The hub's authority is a key that signs for operators. A worker's key file names it, in a line
+// below the seed, and so does an operator's, with the authority's signature. An operator signs its
+// requests to workers, so that sending through the hub's store is not enough to impersonate one.
 
-// authorityLine begins the line: "hub: AUTHORITY SIGNATURE".
+// authorityLine starts the line: "hub: AUTHORITY SIGNATURE".
 const authorityLine = "hub: "
 
-// What is signed begins with one of these.
+// What is signed starts with one of these.
 const (
 	signsOperator = "toolhost operator\x00"
 	signsDecide   = "toolhost decide\x00"
@@ -30,7 +30,7 @@ const (
 // Signed is a Decide with the signature of an operator.
 type Signed struct {
 	Decide []byte `json:"decide"`
-	// Key is the one that has signed, Certificate the authority's signature for it.
+	// Key is the signing key, Certificate the authority's signature for it.
 	Key         string `json:"key"`
 	Certificate []byte `json:"certificate"`
 	Signature   []byte `json:"signature"`
@@ -44,8 +44,8 @@ type Signer struct {
 	certificate []byte
 }
 
-// signingKey is the key with which the operator of a seed signs; not the seed's own, with which it
-// signs what a hub sends at connecting.
+// signingKey returns the signing key for an operator's seed; not the seed's own, which signs what
+// a hub sends at connecting.
 func signingKey(seed []byte) (nkeys.KeyPair, string, error) {
 	_, raw, err := nkeys.DecodeSeed(seed)
 	if err != nil {
@@ -62,8 +62,8 @@ func signingKey(seed []byte) (nkeys.KeyPair, string, error) {
 
 func certified(name, public string) []byte { return []byte(signsOperator + name + "\x00" + public) }
 
-// AuthorityLine is an authority's line for the file of a key: of an operator of that name, or for
-// "" of a worker.
+// AuthorityLine returns an authority's line for a key file: of the named operator, or of a worker
+// for "".
 func AuthorityLine(authority nkeys.KeyPair, operator string, seed []byte) (string, error) {
 	public, err := authority.PublicKey()
 	if err != nil || operator == "" {
@@ -147,8 +147,8 @@ func (s *Signer) Sign(w Worker, d Decide) ([]byte, error) {
 	return tool.MustMarshal(Signed{Decide: said, Key: s.public, Certificate: s.certificate, Signature: signature}), err
 }
 
-// OpenSigned returns what an operator of that name, known to the authority, has asked of this run
-// of a worker. Otherwise only the ID is returned, for the refusal.
+// OpenSigned returns what the named operator, known to the authority, has asked of this run of a
+// worker. On an error only the ID is set, for the refusal.
 func OpenSigned(data []byte, authority, operator string, w Worker) (d Decide, err error) {
 	var s Signed
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -35,8 +35,8 @@ func signer(t *testing.T, keys *hub.Keys, name string) *fleet.Signer {
 	return s
 }
 
-// Only what an operator whom the hub's authority knows has signed, in its own name
-// and for this run of a worker, is an operator's.
+// A message counts only if an operator known to the hub's authority has signed it,
+// in its own name, for this run of a worker.
 func TestSignedDecisions(t *testing.T) {
 	dir, keys := store(t)
 	authority, err := fleet.ReadAuthority(keys.SeedFile(hub.RoleWorker, hub.RoleWorker))
@@ -92,7 +92,7 @@ func TestSignedDecisions(t *testing.T) {
 		require.Error(t, err, name)
 		assert.Equal(t, fleet.Decide{ID: "x"}, d, name)
 	}
-	for _, none := range []string{"", hub.RoleOperator} { // an authority that is not known knows nobody
+	for _, none := range []string{"", hub.RoleOperator} { // without the authority no operator is known
 		_, err = fleet.OpenSigned(tool.MustMarshal(good), none, hub.RoleOperator, w)
 		require.Error(t, err)
 	}
@@ -100,8 +100,8 @@ func TestSignedDecisions(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The files of keys name the authority: those of before too, once the hub's keys are
-// read where they can be written. Who has an older copy is told to copy it again.
+// Key files name the authority, older ones too once the hub's keys are read in a
+// writable store. For an older copy, the error says to copy it again.
 func TestKeysNameTheAuthority(t *testing.T) {
 	dir, keys := store(t)
 	file := keys.SeedFile("eve", hub.RoleOperator)
@@ -140,7 +140,7 @@ func TestKeysNameTheAuthority(t *testing.T) {
 	assert.Len(t, keys.List(), 4, "an authority is no key that opens the hub")
 }
 
-// What is shown has one digest where it is worked out and where it is shown.
+// What is shown has the same digest at both ends.
 func TestShownDigest(t *testing.T) {
 	question := show.Question{Tool: "t", Effect: "a\xffb <&>\u2028", Argv: []string{}, Params: []show.Param{{Name: "none"},
 		{Name: "spaced", Value: json.RawMessage(` { "a" : 1.0 } `)}, {Name: "text", Value: json.RawMessage(`"\u00e4\/"`)}}}

@@ -33,21 +33,21 @@ type Config struct {
 	checker *access.Checker // nil without OAuth
 }
 
-// OAuth names an authorization server whose access tokens are taken.
+// OAuth is an authorization server whose access tokens are accepted.
 type OAuth struct {
-	// Issuer is the server, as its tokens name it.
+	// Issuer is the server's name in its tokens.
 	Issuer string `hcl:"issuer"`
-	// Resource is the URL of the gateways as clients know it, which tokens are for.
+	// Resource is the gateways' URL for clients, which tokens are for.
 	Resource string `hcl:"resource"`
 	// Audiences are further names of the gateways in tokens.
 	Audiences []string `hcl:"audiences,optional"`
-	// Scopes are those that every token needs.
+	// Scopes are required in every token.
 	Scopes []string `hcl:"scopes,optional"`
-	// JWKS is the URL of the server's keys; its metadata names it otherwise.
+	// JWKS is the URL of the server's keys; by default from its metadata.
 	JWKS string `hcl:"jwks,optional"`
 }
 
-// WorkspaceBlock names where the workspaces of sessions come from.
+// WorkspaceBlock says where the workspaces of sessions come from.
 type WorkspaceBlock struct {
 	Name      string            `hcl:"name,label"`
 	Directory string            `hcl:"directory,optional"`
@@ -59,25 +59,25 @@ type WorkspaceBlock struct {
 	Labels    map[string]string `hcl:"labels,optional"`
 }
 
-// Tenant is somebody who uses the fleet. Its sessions are visible to it alone.
+// Tenant is a user of the fleet. Only it sees its sessions.
 type Tenant struct {
 	Name string `hcl:"name,label"`
 	// TokenEnv is the environment variable with the token, TokenFile a file with it.
 	TokenEnv  string `hcl:"token_env,optional"`
 	TokenFile string `hcl:"token_file,optional"`
-	// Claims are what the access tokens of the tenant say of themselves.
+	// Claims are required in the tenant's access tokens.
 	Claims map[string]string `hcl:"claims,optional"`
-	// Expires is when the token ends, as RFC 3339.
+	// Expires is when the token expires, as RFC 3339.
 	Expires string `hcl:"expires,optional"`
 	// Workspaces are those that the tenant may use; the first is the default. Empty allows all.
 	Workspaces []string `hcl:"workspaces,optional"`
-	// Git are URLs; sessions may name repositories at and below these by themselves.
+	// Git are URLs; sessions may name repositories at and below them.
 	Git []string `hcl:"git,optional"`
-	// Calls bounds the concurrent calls in each gateway. Zero means no bound.
+	// Calls limits concurrent calls in each gateway. Zero means no limit.
 	Calls int `hcl:"calls,optional"`
-	// Packs bounds what the hub keeps of its packs, in MiB. Zero is 65536.
+	// Packs limits the tenant's packs in the hub, in MiB. Zero means 65536.
 	Packs int `hcl:"packs,optional"`
-	// Toolset is the one its sessions get, whatever the workspace names.
+	// Toolset is the one for its sessions, whatever the workspace names.
 	Toolset string            `hcl:"toolset,optional"`
 	Labels  map[string]string `hcl:"labels,optional"`
 
@@ -87,14 +87,14 @@ type Tenant struct {
 	open    bool // no token: anyone who reaches the server
 }
 
-// Open is a fleet with one tenant and one workspace; access is decided before.
+// Open returns a fleet with one tenant and one workspace; access is decided before.
 func Open(workspace fleet.Workspace) *Config {
 	return &Config{Tenants: []*Tenant{{Name: "default", open: true}}, Workspaces: []WorkspaceBlock{{Name: "default",
 		Directory: workspace.Directory, Git: workspace.Git, Empty: workspace.Empty,
 		Config: workspace.Config, Trust: workspace.Trust, Toolset: workspace.Toolset, Labels: workspace.Labels}}}
 }
 
-// Load reads a configuration. Its error names all mistakes.
+// Load reads a configuration. Its error has all mistakes.
 func Load(file string) (*Config, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -122,7 +122,6 @@ func Load(file string) (*Config, error) {
 	return c, nil
 }
 
-// mistake is one of the file's syntax, with its line.
 func mistake(file string, diag *hcl.Diagnostic) error {
 	if diag.Subject != nil {
 		file = fmt.Sprintf("%s:%d", file, diag.Subject.Start.Line)
@@ -130,7 +129,6 @@ func mistake(file string, diag *hcl.Diagnostic) error {
 	return fmt.Errorf("%s: %s. %s", file, strings.TrimSuffix(diag.Summary, "."), diag.Detail)
 }
 
-// check returns the mistakes of a configuration that was read.
 func (c *Config) check(file string) (all []error) {
 	if len(c.Workspaces) == 0 {
 		all = append(all, fmt.Errorf(`%s names no workspace: add a block like workspace "scratch" { empty = true }`, file))
@@ -175,7 +173,6 @@ func (c *Config) prepare() (err error) {
 	return err
 }
 
-// prepareToken reads the token of the tenant, where it has one of its own.
 func (t *Tenant) prepareToken(c *Config) error {
 	own := t.TokenEnv != "" || t.TokenFile != ""
 	switch {
@@ -235,7 +232,6 @@ func (c *Config) named(name string) *WorkspaceBlock {
 	return nil
 }
 
-// tenant is who sends a request.
 func (c *Config) tenant(r *http.Request) (*Tenant, error) {
 	if c.Tenants[0].open {
 		return c.Tenants[0], nil
@@ -270,7 +266,6 @@ var errNoToken = tool.Errorf(tool.PermissionDenied, "the request has no valid to
 
 var errNoTenant = errors.New("the access token is not that of one tenant")
 
-// claimed is the tenant that an access token is of.
 func (c *Config) claimed(r *http.Request, token string) (*Tenant, error) {
 	if c.checker == nil {
 		return nil, errNoToken
@@ -311,7 +306,6 @@ func (g *Gateway) Metadata(path string) *oauthex.ProtectedResourceMetadata {
 	return nil
 }
 
-// stranger refuses an unauthenticated request.
 func (g *Gateway) stranger(w http.ResponseWriter, r *http.Request, err error) {
 	status, e, header := http.StatusUnauthorized, tool.AsError(err), map[string]string{}
 	challenge := `Bearer realm="toolhost"`
@@ -340,13 +334,14 @@ func (g *Gateway) stranger(w http.ResponseWriter, r *http.Request, err error) {
 	mcpserve.Refuse(w, status, e, header)
 }
 
-// asked is the workspace that a client asks for in _meta.
+// asked is the workspace that a client requests in _meta.
 type asked struct {
 	Name string `json:"name"`
 	Git  string `json:"git"`
 }
 
-// workspace is the origin of a session's workspace: by the path, by _meta, or the tenant's first.
+// workspace returns the origin of a session's workspace: by the path, by _meta, or the tenant's
+// first.
 func (c *Config) workspace(t *Tenant, path string, meta json.RawMessage) (*fleet.Workspace, error) {
 	var a asked
 	if len(meta) > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// exchange is a request that a worker answers.
+// exchange is a request to a worker, whose answer comes in numbered frames; lost ones are asked for again.
 type exchange struct {
 	gateway *Gateway
 	peer    *peer
@@ -24,11 +24,10 @@ type exchange struct {
 	frames  chan fleet.Frame
 
 	mu   sync.Mutex
-	next int  // frame to come
-	busy bool // asks for frames again, or sends the request again
+	next int  // next frame
+	busy bool // frames or the request are being requested again
 }
 
-// What can go wrong with an exchange.
 var (
 	errLost   = errors.New("the worker is lost")
 	errCut    = errors.New("the worker took this gateway for lost")
@@ -38,7 +37,6 @@ var (
 	errLate   = errors.New("the call has taken too long")
 )
 
-// refusedError is a request that the worker refused.
 type refusedError struct {
 	why   string
 	retry time.Duration
@@ -47,8 +45,8 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.why }
 
-// frame takes a frame of an answer. Only the worker that was asked can send it: a key's holder
-// publishes under its own name alone.
+// frame takes a frame of an answer. Only the asked worker can send it: a key's holder
+// publishes only under its own name.
 func (g *Gateway) frame(msg *nats.Msg) {
 	rest := strings.TrimPrefix(msg.Subject, "back."+g.name+".")
 	i := strings.LastIndexByte(rest, '.')
@@ -80,7 +78,7 @@ func (g *Gateway) frame(msg *nats.Msg) {
 	}
 }
 
-// once requests missing frames in the background, unless under way. The caller has the mutex.
+// once requests missing frames in the background, unless in progress. The mutex must be held.
 func (ex *exchange) once(do func()) {
 	if ex.busy {
 		return
@@ -94,7 +92,6 @@ func (ex *exchange) once(do func()) {
 	}()
 }
 
-// exchange sends a request to a worker and writes the answer to out.
 func (g *Gateway) exchange(ctx context.Context, p *peer, env *fleet.Envelope, out *answer) error {
 	ex := &exchange{gateway: g, peer: p, env: env, frames: make(chan fleet.Frame, fleet.Window+1)}
 	g.mu.Lock()
@@ -190,10 +187,8 @@ func (ex *exchange) publish(kind string, n int, data []byte) {
 	_ = ex.gateway.nc.PublishMsg(msg)
 }
 
-// partSize is how much of a request goes into one message, in bytes.
-const partSize = 512 << 10
+const partSize = 512 << 10 // bytes
 
-// send sends the request.
 func (ex *exchange) send() error {
 	data, err := json.Marshal(ex.env)
 	if err != nil {
@@ -222,8 +217,8 @@ func (ex *exchange) send() error {
 type answer struct {
 	w       http.ResponseWriter
 	begun   bool
-	events  bool // the answer is a stream of events
-	convert bool // what comes is JSON and has to become an event
+	events  bool // the answer is an event stream
+	convert bool // JSON must be converted to an event
 	// progress is called for each part of the answer, nil for requests without a limit.
 	progress func()
 }
@@ -270,12 +265,10 @@ func (a *answer) head(f fleet.Frame) {
 	a.w.WriteHeader(f.Status)
 }
 
-// event is a message as an event of a stream.
 func event(message []byte) []byte {
 	return append(append([]byte("event: message\ndata: "), message...), "\n\n"...)
 }
 
-// message sends the client a JSON-RPC message of the gateway's own.
 func (a *answer) message(status int, header map[string]string, message []byte) {
 	if a.begun {
 		if a.events {

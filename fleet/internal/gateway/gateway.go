@@ -1,5 +1,5 @@
 // Package gateway takes a fleet's MCP requests over HTTP and has each session's worker answer them.
-// It keeps nothing: every gateway serves every session.
+// It is stateless: every gateway serves every session.
 package gateway
 
 import (
@@ -22,22 +22,22 @@ import (
 	"github.com/toolhost/toolhost/internal/face/telemetry"
 )
 
-// Options say whom a gateway serves.
+// Options configure a gateway.
 type Options struct {
 	Link     fleet.Link
 	Config   *Config
 	Replicas int
-	// CallLimit bounds a call without progress. Zero means DefaultCallLimit.
+	// CallLimit limits a call without progress. Zero means DefaultCallLimit.
 	CallLimit time.Duration
-	// Telemetry traces and counts calls. It may be nil.
+	// Telemetry traces and counts calls. May be nil.
 	Telemetry *telemetry.Relay
 	Logger    *slog.Logger
 }
 
-// DefaultCallLimit is how long a call may go without a sign of progress.
+// DefaultCallLimit is how long a call may show no progress.
 const DefaultCallLimit = 10 * time.Minute
 
-// Gateway is one that runs. It is the mcpserve.Backend of an HTTP server.
+// Gateway is the mcpserve.Backend of an HTTP server.
 type Gateway struct {
 	options Options
 	logger  *slog.Logger
@@ -48,16 +48,16 @@ type Gateway struct {
 	end     context.CancelFunc
 	metrics metrics
 	recent  recent
-	echo    atomic.Bool // the hub has given back the last tick
+	echo    atomic.Bool // the hub has returned the last tick
 
 	mu        sync.Mutex
 	workers   map[fleet.Worker]*peer
-	lost      map[fleet.Worker]bool // workers that were lost, or never heard of within a lease
+	lost      map[fleet.Worker]bool // workers that were lost, or never heard within a lease
 	exchanges map[string]*exchange
 	limits    map[string]*usage
 }
 
-// peer is a worker as the gateway sees it.
+// peer is a worker as the gateway hears it.
 type peer struct {
 	name   fleet.Worker
 	beat   fleet.Beat
@@ -65,7 +65,6 @@ type peer struct {
 	gone   chan struct{} // closed when the worker is lost
 }
 
-// dial connects to the hub.
 func dial(ctx context.Context, o Options) (*Gateway, error) {
 	g := &Gateway{options: o, logger: o.Logger, name: "gw-" + strings.ToLower(rand.Text()[:10]),
 		workers: make(map[fleet.Worker]*peer), lost: make(map[fleet.Worker]bool),
@@ -81,7 +80,7 @@ func dial(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Start connects a gateway. It makes the hub's buckets where they are missing.
+// Start connects a gateway. It creates the hub's missing buckets.
 func Start(ctx context.Context, o Options) (*Gateway, error) {
 	g, err := dial(ctx, o)
 	if err != nil {
@@ -108,13 +107,12 @@ func Start(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Bounds of workers' messages that are handled concurrently. Others wait in the bounded subscription.
+// Limits of workers' messages that are handled concurrently. Others wait in the bounded subscription.
 const (
 	questionsAtOnce = 256
 	transfersAtOnce = 64
 )
 
-// bounded handles up to n messages at one time.
 func (g *Gateway) bounded(n int, handle func(*nats.Msg)) nats.MsgHandler {
 	slots := make(chan struct{}, n)
 	return func(msg *nats.Msg) {
@@ -130,7 +128,7 @@ func (g *Gateway) bounded(n int, handle func(*nats.Msg)) nats.MsgHandler {
 	}
 }
 
-// Name is the gateway's name in the fleet.
+// Name returns the gateway's name in the fleet.
 func (g *Gateway) Name() string { return g.name }
 
 // Close ends the gateway.
@@ -141,7 +139,6 @@ func (g *Gateway) Close() {
 	}
 }
 
-// heard notes that a worker is alive.
 func (g *Gateway) heard(msg *nats.Msg) {
 	var beat fleet.Beat
 	if json.Unmarshal(msg.Data, &beat) != nil {
@@ -162,10 +159,9 @@ func (g *Gateway) heard(msg *nats.Msg) {
 	delete(g.lost, name)
 }
 
-// mostOfKey bounds the workers that share a key: one that lies can claim to be many.
+// mostOfKey limits the workers that share a key: one that lies can claim to be many.
 const mostOfKey = 256
 
-// ofKey counts the workers whose key is that of name.
 func (g *Gateway) ofKey(name fleet.Worker) (n int) {
 	for other := range g.workers {
 		if other.Key() == name.Key() {
@@ -178,7 +174,7 @@ func (g *Gateway) ofKey(name fleet.Worker) (n int) {
 func (g *Gateway) tickSubject() string { return "tick." + g.name }
 
 // watch announces the gateway, and finds lost workers. It counts its ticks, and those that the hub
-// has returned: a gateway or hub that stood still makes no worker lost.
+// returned: if gateway or hub stood still, no worker counts as lost.
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(fleet.Heartbeat)
 	defer ticker.Stop()
@@ -207,7 +203,7 @@ func (g *Gateway) watch() {
 	}
 }
 
-// mostLost bounds the remembered lost workers. A forgotten one costs a request a lease.
+// mostLost limits the remembered lost workers. A forgotten one costs a request a lease.
 const mostLost = 10000
 
 func (g *Gateway) noteLost(name fleet.Worker) {
@@ -217,7 +213,7 @@ func (g *Gateway) noteLost(name fleet.Worker) {
 	g.lost[name] = true
 }
 
-// settled is how long a gateway waits to hear of a worker that it does not know.
+// settled is how long a gateway waits to hear an unknown worker.
 const settled = 2*fleet.Heartbeat + fleet.Lease
 
 // alive returns a worker, nil if lost. An unknown worker gets a lease, once.
@@ -254,13 +250,12 @@ func (g *Gateway) Ready() error {
 	return nil
 }
 
-// errNoWorker is why a session cannot be placed.
 var errNoWorker = errors.New("no worker has room for the session")
 
-// placeWithin bounds how long a session waits for a worker with room.
+// placeWithin limits how long a session waits for a worker with room.
 const placeWithin = 2 * time.Second
 
-// placeSoon is place, and waits a while for a worker: one may just have started.
+// placeSoon is place with a wait for a worker: one may just have started.
 func (g *Gateway) placeSoon(ctx context.Context, labels map[string]string) (*peer, error) {
 	deadline := time.Now().Add(placeWithin)
 	for {
@@ -305,7 +300,7 @@ func fits(has, wanted map[string]string) bool {
 	return true
 }
 
-// answer answers a worker's request, which may be about its own sessions alone.
+// answer answers a worker's request, which may be only about its own sessions.
 func (g *Gateway) answer(msg *nats.Msg) {
 	if !fleet.FromSubject(msg.Subject).MayHear(msg.Reply) {
 		return
@@ -335,7 +330,7 @@ func (g *Gateway) answer(msg *nats.Msg) {
 	_ = msg.Respond(data)
 }
 
-// noted records a new pack, and a session that was given up.
+// noted records a new pack, or a session that was given up.
 func (g *Gateway) noted(ctx context.Context, from fleet.Worker, ask fleet.Ask) error {
 	var before, tenant string
 	err := g.change(ctx, ask.Session, func(r *fleet.Record) error {
@@ -351,14 +346,14 @@ func (g *Gateway) noted(ctx context.Context, from fleet.Worker, ask fleet.Ask) e
 		return nil
 	})
 	if err == nil && ask.Pack != "" && before != "" && before != ask.Pack {
-		if err := g.forgetPack(ctx, tenant, ask.Session, before); err != nil { // it is swept
+		if err := g.forgetPack(ctx, tenant, ask.Session, before); err != nil { // Sweep removes it
 			g.logger.Warn("an old pack was not removed", "session", ask.Session, "error", err)
 		}
 	}
 	return err
 }
 
-// mostPast bounds a session's remembered earlier workers. A repeated call from before them is unknown.
+// mostPast limits a session's remembered earlier workers. A repeated call from before them is unknown.
 const mostPast = 256
 
 func past(r *fleet.Record) []fleet.Worker {
@@ -366,7 +361,6 @@ func past(r *fleet.Record) []fleet.Worker {
 	return all[max(0, len(all)-mostPast):]
 }
 
-// read reads the record of a session.
 func (g *Gateway) read(ctx context.Context, key string) (*fleet.Record, uint64, error) {
 	entry, err := getEntry(ctx, g.store.Sessions, key)
 	if err != nil {
@@ -376,7 +370,7 @@ func (g *Gateway) read(ctx context.Context, key string) (*fleet.Record, uint64, 
 	return record, entry.Revision(), json.Unmarshal(entry.Value(), record)
 }
 
-// getEntry reads an entry, as often as the answer is lost.
+// getEntry reads an entry, and retries if the answer is lost.
 func getEntry(ctx context.Context, bucket jetstream.KeyValue, key string) (entry jetstream.KeyValueEntry, err error) {
 	err = fleet.Retry(ctx, func(ctx context.Context) error {
 		entry, err = bucket.Get(ctx, key)
@@ -385,7 +379,7 @@ func getEntry(ctx context.Context, bucket jetstream.KeyValue, key string) (entry
 	return entry, err
 }
 
-// putEntry replaces the entry of a revision, 0 for none, until there is an answer. If only the
+// putEntry replaces the entry of a revision, 0 for none, until there is an answer. If the
 // first answer was lost, the second attempt conflicts with the first.
 func putEntry(ctx context.Context, bucket jetstream.KeyValue, key string, data []byte, revision uint64) (is uint64,
 	err error) {
@@ -400,7 +394,7 @@ func putEntry(ctx context.Context, bucket jetstream.KeyValue, key string, data [
 	return is, err
 }
 
-// change changes the record of a session, as often as somebody else was faster.
+// change changes a session's record, again if another change was faster.
 func (g *Gateway) change(ctx context.Context, key string, edit func(*fleet.Record) error) error {
 	for {
 		record, revision, err := g.read(ctx, key)
@@ -424,7 +418,7 @@ func (g *Gateway) write(ctx context.Context, key string, record *fleet.Record, r
 	return putEntry(ctx, g.store.Sessions, key, data, revision)
 }
 
-// known returns the record of a session that was just read, and its worker; nil if the store has to be asked.
+// known returns a session's record if just read, and its worker; nil if the store must be asked.
 func (g *Gateway) known(key string) (*fleet.Record, *peer) {
 	record := g.recent.get(key)
 	if record == nil || record.Worker == "" {
@@ -436,7 +430,7 @@ func (g *Gateway) known(key string) (*fleet.Record, *peer) {
 }
 
 // home returns the record of a session with a live worker. If its own is lost, another takes over,
-// at the workspace's last pack.
+// with the workspace's last pack.
 func (g *Gateway) home(ctx context.Context, key string) (*fleet.Record, *peer, error) {
 	for {
 		record, revision, err := g.read(ctx, key)
@@ -471,7 +465,6 @@ func (g *Gateway) home(ctx context.Context, key string) (*fleet.Record, *peer, e
 	}
 }
 
-// tell sends a worker an order.
 func (g *Gateway) tell(name fleet.Worker, c fleet.Control) {
 	data, _ := json.Marshal(c)
 	msg := nats.NewMsg(name.WorkSubject())

@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// waits bounds what a test waits for.
 const waits = time.Minute
 
 // bench is a gateway whose only worker is the test.
@@ -71,7 +70,6 @@ func (b *bench) beat() {
 	require.Eventually(b.t, func() bool { return len(b.Workers()) == 1 }, waits, time.Millisecond)
 }
 
-// beats keeps the worker alive until the test ends.
 func (b *bench) beats() {
 	go func() {
 		for b.t.Context().Err() == nil {
@@ -81,8 +79,7 @@ func (b *bench) beats() {
 	}()
 }
 
-// post sends a message of a client with a session, and returns its answer when it is
-// there.
+// post sends a client's message with a session, and returns a channel for its answer.
 func (b *bench) post(message string) <-chan *httptest.ResponseRecorder {
 	b.t.Helper()
 	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, "/mcp", strings.NewReader(message))
@@ -127,7 +124,7 @@ func digestOf(message string) string {
 	return q.digest()
 }
 
-// A worker that was lost costs no request the time of a lease.
+// A lost worker does not cost a request a lease.
 func TestLostWorkerIsRemembered(t *testing.T) {
 	b := newBench(t)
 	require.NotNil(t, b.alive(t.Context(), worker))
@@ -152,7 +149,7 @@ func TestAnswerThatWasCutOff(t *testing.T) {
 	revision, err := b.store.Calls.Create(t.Context(), key, tool.MustMarshal(entry))
 	require.NoError(t, err)
 	b.answer(env, fleet.Frame{Refused: fleet.RefusedCut, End: true})
-	time.Sleep(2 * fleet.Heartbeat) // it must not be called lost meanwhile
+	time.Sleep(2 * fleet.Heartbeat) // it must not count as lost meanwhile
 	entry.State, entry.Result = fleet.CallDone, []byte(`{"content":[{"type":"text","text":"done"}]}`)
 	_, err = b.store.Calls.Update(t.Context(), key, tool.MustMarshal(entry), revision)
 	require.NoError(t, err)
@@ -161,7 +158,7 @@ func TestAnswerThatWasCutOff(t *testing.T) {
 	assert.Empty(t, b.asked, "it is made once")
 }
 
-// A call that the worker did not run is sent again, in place of the first attempt.
+// A call that the worker did not run is sent again, replacing the first attempt.
 func TestAttemptIsMadeAgain(t *testing.T) {
 	b := newBench(t)
 	b.beats()
@@ -183,7 +180,6 @@ func TestAttemptIsMadeAgain(t *testing.T) {
 	assert.Contains(t, wait(t, answer).Body.String(), `"result":{}`)
 }
 
-// client is one that says when it has something.
 type client struct {
 	*httptest.ResponseRecorder
 	flushed chan bool
@@ -191,7 +187,8 @@ type client struct {
 
 func (c client) Flush() { c.flushed <- true }
 
-// A client that hangs up once it has the answer to initialize keeps its session; one that has none leaves no record.
+// A client that hangs up once it has the answer to initialize keeps its session; without the answer no record is
+// left.
 func TestClientHangsUpAtOpening(t *testing.T) {
 	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +219,7 @@ func TestClientHangsUpAtOpening(t *testing.T) {
 	}
 }
 
-// What shows progress has no limit, what shows none ends.
+// A call with progress has no limit, one without ends.
 func TestCallLimit(t *testing.T) {
 	for name, frames := range map[string]int{"progress": 10, "silence": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +243,7 @@ func TestCallLimit(t *testing.T) {
 	}
 }
 
-// A worker that floods holds up no more than the bound of messages at one time.
+// A flooding worker occupies no more than the limit of concurrent messages.
 func TestMessagesAreBounded(t *testing.T) {
 	b := newBench(t)
 	running, release := make(chan int, 10), make(chan struct{})

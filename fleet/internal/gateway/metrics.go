@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// usage is what a tenant uses now.
 type usage struct{ calls atomic.Int64 }
 
 // limit takes one of a tenant's concurrent calls.
@@ -30,11 +29,10 @@ func (g *Gateway) limit(t *Tenant) (release func(), err error) {
 	return func() { u.calls.Add(-1) }, nil
 }
 
-// metrics count what a gateway does.
 type metrics struct {
 	requests, calls, busy, lost, restored, workersLost atomic.Int64
 	buckets                                            [len(bounds) + 1]atomic.Int64
-	sum                                                atomic.Int64 // of the calls' times, in microseconds
+	sum                                                atomic.Int64 // total duration of calls, in microseconds
 }
 
 // bounds are those of the histogram of calls, in seconds.
@@ -56,7 +54,7 @@ func (m *metrics) observe(call bool, took time.Duration) {
 	m.buckets[len(bounds)].Add(1)
 }
 
-// WriteMetrics writes what the gateway has counted in Prometheus' text format.
+// WriteMetrics writes the metrics in Prometheus' text format.
 func (g *Gateway) WriteMetrics(w io.Writer) {
 	m := &g.metrics
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Observe connects for a look at the fleet. It serves no clients or workers.
+// Observe connects to observe the fleet. It serves no clients or workers.
 func Observe(ctx context.Context, o Options) (*Gateway, error) {
 	g, err := dial(ctx, o)
 	if err != nil {
@@ -32,13 +32,13 @@ func Observe(ctx context.Context, o Options) (*Gateway, error) {
 		return nil, err
 	}
 	select {
-	case <-time.After(2 * fleet.Heartbeat): // all that are alive have said so
+	case <-time.After(2 * fleet.Heartbeat): // all live workers have sent a heartbeat
 	case <-ctx.Done():
 	}
 	return g, nil
 }
 
-// Workers are those that are alive.
+// Workers returns the live workers.
 func (g *Gateway) Workers() map[fleet.Worker]fleet.Beat {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,7 +49,7 @@ func (g *Gateway) Workers() map[fleet.Worker]fleet.Beat {
 	return all
 }
 
-// Sessions are all that the hub keeps, by their keys.
+// Sessions returns all sessions in the hub, by key.
 func (g *Gateway) Sessions(ctx context.Context) (map[string]fleet.Record, error) {
 	all := make(map[string]fleet.Record)
 	return all, each(ctx, g.store.Sessions, func(key string, value []byte) error {
@@ -60,7 +60,7 @@ func (g *Gateway) Sessions(ctx context.Context) (map[string]fleet.Record, error)
 	})
 }
 
-// KeptCall is a call that the hub keeps.
+// KeptCall is a call in the hub.
 type KeptCall struct {
 	Worker  string    `json:"worker"`
 	Session string    `json:"session"`
@@ -69,7 +69,7 @@ type KeptCall struct {
 	At      time.Time `json:"at"`
 }
 
-// Calls are all that the hub keeps.
+// Calls returns all calls in the hub.
 func (g *Gateway) Calls(ctx context.Context) (all []KeptCall, err error) {
 	err = each(ctx, g.store.Calls, func(key string, value []byte) error {
 		var c fleet.Call
@@ -109,7 +109,7 @@ func each(ctx context.Context, bucket jetstream.KeyValue, take func(key string, 
 	}
 }
 
-// Steer sends an order to a worker, or the worker of a session.
+// Steer sends an order to a worker, or to the worker of a session.
 func (g *Gateway) Steer(ctx context.Context, action, name string) error {
 	if action == "move" {
 		r, _, err := g.read(ctx, name)

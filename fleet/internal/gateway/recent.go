@@ -7,8 +7,8 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// Bounds of remembered sessions, each at most doubled. They are younger than a lease, the silence
-// after which another gateway takes a worker for lost.
+// Limits of remembered sessions, each at most doubled. Records are kept less than a lease,
+// after which another gateway may take a worker for lost.
 const (
 	recentFor  = fleet.Lease / 4
 	mostRecent = 10000
@@ -33,7 +33,6 @@ func (r *recent) turn() {
 	r.fresh, r.turned = make(map[string]*fleet.Record), time.Now()
 }
 
-// get returns the record of a session, nil if unknown.
 func (r *recent) get(key string) *fleet.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +43,6 @@ func (r *recent) get(key string) *fleet.Record {
 	return r.earlier[key]
 }
 
-// put remembers a record.
 func (r *recent) put(key string, record *fleet.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

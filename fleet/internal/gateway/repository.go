@@ -9,14 +9,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// repository is the parsed URL of one, or of a prefix of some: it is compared by whole parts.
+// repository is the parsed URL of a repository or prefix: it is compared by whole components.
 type repository struct {
 	scheme, host string
 	path         []string
 }
 
-// Schemes, hosts and parts of paths allowed in a URL. Others could mean another place to git than
-// to the comparison.
+// Schemes, hosts and path components allowed in a URL. Others could mean another place to git
+// than to the comparison.
 var (
 	repositorySchemes = []string{"https", "ssh", "file"}
 	repositoryHost    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
@@ -50,7 +50,7 @@ func parseRepository(address string) (r repository, err error) {
 	return r, nil
 }
 
-// has reports whether other is the same place or lies below it.
+// has reports whether other is the same place or below it.
 func (r repository) has(other repository) bool {
 	return r.scheme == other.scheme && r.host == other.host && len(r.path) <= len(other.path) &&
 		slices.Equal(r.path, other.path[:len(r.path)])
@@ -60,7 +60,7 @@ func (r repository) String() string {
 	return r.scheme + "://" + r.host + "/" + strings.Join(r.path, "/")
 }
 
-// repository returns the URL@COMMIT that a session of the tenant names, as git gets it.
+// repository returns the URL@COMMIT that a tenant's session names, as git gets it.
 func (t *Tenant) repository(asked string) (string, error) {
 	i := strings.LastIndexByte(asked, '@')
 	if i < 0 || !repositoryCommit.MatchString(asked[i+1:]) {

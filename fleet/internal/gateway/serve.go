@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/internal/store/record"
 )
 
-// message is what the gateway reads of a JSON-RPC message.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -33,12 +32,12 @@ type message struct {
 	} `json:"params"`
 }
 
-// calls reports whether the message is one that may do something.
+// calls reports whether the message may do something.
 func (m *message) calls() bool {
 	return m.Method == "tools/call" || m.Method == "resources/read" || m.Method == "prompts/get"
 }
 
-// digest is what the worker takes for the call's tool and parameters.
+// digest returns the worker's digest of the call's tool and parameters.
 func (q *request) digest() string {
 	var params struct {
 		Params struct {
@@ -58,7 +57,7 @@ func (q *request) digest() string {
 
 func (m *message) what() string { return cmp.Or(m.Params.Name, m.Params.URI, m.Method) }
 
-// request is a client's request on its way.
+// request is a client's request while the gateway finds its session's worker and passes on the answer.
 type request struct {
 	*http.Request
 	body      []byte
@@ -66,11 +65,11 @@ type request struct {
 	message   message
 	stateless bool
 	opening   bool
-	name      string // of the MCP session
-	key       string // of the session in the fleet
-	call      string // the CallHeader, "" for none
-	trace     string // the traceparent for the worker, "" for none
-	attempt   string // the ID of the attempt before, at the same worker
+	name      string // the MCP session
+	key       string // the fleet's session
+	call      string // the CallHeader, may be ""
+	trace     string // the worker's traceparent, may be ""
+	attempt   string // ID of the previous attempt at the same worker
 	out       *answer
 }
 
@@ -123,7 +122,6 @@ func (g *Gateway) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	g.metrics.observe(q.message.calls(), time.Since(began))
 }
 
-// traced reports a call, and its end.
 func (g *Gateway) traced(q *request) (done func(code string)) {
 	if q.call == "" {
 		return func(string) {}
@@ -144,7 +142,7 @@ func errorCode(err error) string {
 	return string(tool.AsError(err).Code)
 }
 
-// callName is a call's name: the client's own, the same at each attempt, or a new one.
+// callName returns the client's own name of a call, the same at each attempt, or a new one.
 func callName(m *message) string {
 	var id string
 	_ = json.Unmarshal(m.Params.Meta["request_id"], &id)
@@ -175,11 +173,11 @@ func (g *Gateway) serve(ctx context.Context, q *request) error {
 	return nil
 }
 
-// errNoSession is what clients hear of sessions that are not theirs, too.
+// errNoSession is also the error for other tenants' sessions.
 var errNoSession = tool.Errorf(tool.NotFound, "there is no such session; it may have expired").
 	Suggest("Send initialize without Mcp-Session-Id to open a new one.")
 
-// find sets the request's session, and makes it if missing.
+// find sets the request's session, and creates it if missing.
 func (g *Gateway) find(ctx context.Context, q *request) error {
 	q.name = q.Header.Get("Mcp-Session-Id")
 	switch {
@@ -217,10 +215,9 @@ func (g *Gateway) find(ctx context.Context, q *request) error {
 	return err
 }
 
-// mostEpoch is what workers append to a session's name at most.
+// mostEpoch is the longest suffix that workers append to a session's name.
 const mostEpoch = ".18446744073709551615"
 
-// open makes the record of a session.
 func (g *Gateway) open(ctx context.Context, q *request, initialize []byte) error {
 	workspace, err := g.options.Config.workspace(q.tenant, q.PathValue("toolset"),
 		q.message.Params.Meta[fleet.WorkspaceMeta])
@@ -238,10 +235,8 @@ func (g *Gateway) open(ctx context.Context, q *request, initialize []byte) error
 	return err
 }
 
-// maxInitialize bounds what is kept of the opening of a session, in bytes.
-const maxInitialize = 64 << 10
+const maxInitialize = 64 << 10 // bytes
 
-// moveWithin bounds how long a request waits for its session to move.
 const moveWithin = 60 * time.Second
 
 // proxy has the session's worker answer, and the next one if that is lost or gives up the session.
@@ -270,7 +265,7 @@ func (g *Gateway) proxy(ctx context.Context, q *request) error {
 		}
 		err = g.exchange(ctx, p, env, q.out)
 		switch {
-		case errors.Is(err, errGone) && known: // nothing was run
+		case errors.Is(err, errGone) && known: // nothing ran
 		case errors.Is(err, errMoving) && time.Now().Before(deadline):
 			select {
 			case <-ctx.Done():
@@ -278,7 +273,7 @@ func (g *Gateway) proxy(ctx context.Context, q *request) error {
 			case <-time.After(50 * time.Millisecond):
 			}
 		case (errors.Is(err, errLost) || errors.Is(err, errCut)) && q.Method == http.MethodGet:
-			return errHangUp // the client opens its stream again
+			return errHangUp // the client reopens its stream
 		case errors.Is(err, errCut):
 			if err := g.awaitEntry(ctx, q, p); err != nil {
 				return err
@@ -302,7 +297,7 @@ func (g *Gateway) proxy(ctx context.Context, q *request) error {
 	}
 }
 
-// mayGo are the request headers for a worker, without secrets.
+// mayGo are the request headers that a worker gets, without secrets.
 var mayGo = []string{"Accept", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id", "Mcp-Method",
 	"Mcp-Name", "Traceparent", "Tracestate"}
 
@@ -343,11 +338,11 @@ func (g *Gateway) earlier(ctx context.Context, q *request, r *fleet.Record) (don
 	return false, nil
 }
 
-// settleWithin bounds how long the fate of a call may take to be known.
+// settleWithin limits how long it may take to learn a call's fate.
 const settleWithin = 4 * time.Second
 
-// resolve decides on a request whose worker was lost, or too slow. A call that the worker had claimed may have
-// run: that is the answer. Another is kept from running there, and can be made elsewhere.
+// resolve decides on a request whose worker was lost or too slow. A call that the worker had claimed may have
+// run: that is the answer. Any other is voided there, and can be made elsewhere.
 func (g *Gateway) resolve(ctx context.Context, q *request, worker fleet.Worker, env *fleet.Envelope) (bool, error) {
 	if q.call == "" {
 		return false, nil
@@ -366,7 +361,7 @@ func (g *Gateway) resolve(ctx context.Context, q *request, worker fleet.Worker, 
 	return true, g.result(q, fleet.Lost(q.message.what(), string(worker)))
 }
 
-// resolveCall answers a call that a worker has claimed, or keeps an attempt from being made there.
+// resolveCall answers a call that a worker has claimed, or voids the attempt there.
 func (g *Gateway) resolveCall(ctx context.Context, q *request, worker fleet.Worker, attempt string) (bool, error) {
 	key := worker.CallKey(q.key, q.call)
 	for {
@@ -380,9 +375,9 @@ func (g *Gateway) resolveCall(ctx context.Context, q *request, worker fleet.Work
 			_, err = putEntry(ctx, g.store.Calls, key, tool.MustMarshal(void), 0)
 		case entry.State != fleet.CallVoid && entry.Digest != q.digest():
 			return true, g.result(q, fleet.OtherParams(q.message.what()))
-		case entry.State == fleet.CallLost, entry.Task: // which its worker alone knows
+		case entry.State == fleet.CallLost, entry.Task: // only its worker knows it
 			return true, g.result(q, fleet.Lost(q.message.what(), string(worker)))
-		case entry.State == fleet.CallRunning: // and if it ends there after all, its result comes too late
+		case entry.State == fleet.CallRunning: // a result that comes after all is too late
 			void = *entry
 			void.State = fleet.CallLost
 			if _, err = putEntry(ctx, g.store.Calls, key, tool.MustMarshal(void), revision); err == nil {
@@ -427,7 +422,6 @@ func (g *Gateway) awaitEntry(ctx context.Context, q *request, p *peer) error {
 	}
 }
 
-// readCall reads the entry of a call, nil if missing.
 func (g *Gateway) readCall(ctx context.Context, key string) (*fleet.Call, uint64, error) {
 	entry, err := getEntry(ctx, g.store.Calls, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -440,7 +434,7 @@ func (g *Gateway) readCall(ctx context.Context, key string) (*fleet.Call, uint64
 	return call, entry.Revision(), json.Unmarshal(entry.Value(), call)
 }
 
-// result answers a call with an error of its own, which is a result for MCP.
+// result answers a call with an error, which is a result in MCP.
 func (g *Gateway) result(q *request, err *tool.Error) error {
 	if q.message.Method != "tools/call" {
 		return err
@@ -458,10 +452,8 @@ func (g *Gateway) respond(q *request, result json.RawMessage) {
 	q.out.message(http.StatusOK, nil, message)
 }
 
-// retryAfter is when to try again what there was no room for.
 const retryAfter = time.Second
 
-// refuse answers a request that could not be served.
 func (g *Gateway) refuse(ctx context.Context, q *request, err error) {
 	status, header := http.StatusBadGateway, map[string]string(nil)
 	e := tool.AsError(err)

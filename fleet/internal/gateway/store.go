@@ -19,11 +19,11 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// storeTokens are the parts of a subject before what the store is asked.
+// storeTokens is the number of a subject's tokens before the store's part.
 const storeTokens = 4
 
-// expectedRevision is the only header of a worker that the store gets: others could remove other
-// workers' data.
+// expectedRevision is the only header that the store gets from a worker: others could remove
+// other workers' data.
 const expectedRevision = "Nats-Expected-Last-Subject-Sequence"
 
 // forward passes on a worker's request about its own calls, and the answer.
@@ -45,7 +45,7 @@ func (g *Gateway) forward(msg *nats.Msg) {
 			_ = g.nc.Publish(msg.Reply, fleet.Foreign())
 		}
 		if foreign || err != nil {
-			return // where the store cannot tell, the worker hears nothing, and runs nothing
+			return // if the store cannot tell, the worker gets no answer, and runs nothing
 		}
 	}
 	out := nats.NewMsg(to)
@@ -63,8 +63,8 @@ func (g *Gateway) forward(msg *nats.Msg) {
 	_ = g.nc.PublishMsg(answer)
 }
 
-// isForeign reports whether a worker begins to run a call of another's session. Its other writes
-// end its own calls.
+// isForeign reports whether a worker starts a call of another's session. Its other writes end
+// its own calls.
 func (g *Gateway) isForeign(ctx context.Context, from fleet.Worker, entry string, data []byte) (bool, error) {
 	session, _, _ := strings.Cut(strings.TrimPrefix(entry, "$KV."+fleet.CallsBucket+"."+string(from)+"."), ".")
 	var call fleet.Call
@@ -78,7 +78,7 @@ func (g *Gateway) isForeign(ctx context.Context, from fleet.Worker, entry string
 	return err == nil && (record.Worker != from || record.Epoch != call.Epoch), err
 }
 
-// storeSubject is the store's subject for a worker's request, with its data; "" if not allowed.
+// storeSubject returns the store's subject and data for a worker's request; "" if not allowed.
 func storeSubject(from fleet.Worker, ask string, data []byte) (subject string, out []byte) {
 	bucket, own := "KV_"+fleet.CallsBucket, "$KV."+fleet.CallsBucket+"."+from.Key()+"."
 	switch {
@@ -95,12 +95,11 @@ func storeSubject(from fleet.Worker, ask string, data []byte) (subject string, o
 	return "", nil
 }
 
-// lastMessage asks the leader of a stream for the last message of a subject.
+// lastMessage asks the leader of a stream for a subject's last message.
 type lastMessage struct {
 	Subject string `json:"last_by_subj"`
 }
 
-// pack answers a worker that asks for a transfer of a pack.
 func (g *Gateway) pack(msg *nats.Msg) {
 	from := fleet.FromSubject(msg.Subject)
 	if !from.MayHear(msg.Reply) {
@@ -122,14 +121,14 @@ func (g *Gateway) pack(msg *nats.Msg) {
 	_ = g.nc.Publish(msg.Reply, tool.MustMarshal(end))
 }
 
-// transferWithin bounds a transfer, partWithin an attempt at one part, and partTries the attempts.
+// transferWithin limits a transfer, partWithin an attempt at one part, and partTries the attempts.
 const (
 	transferWithin = 10 * time.Minute
 	partWithin     = 3 * time.Second
 	partTries      = 3
 )
 
-// packsOfTenant is the default bound of a tenant's packs in the hub, in bytes. A new pack takes
+// packsOfTenant is the default limit of a tenant's packs in the hub, in bytes. A new pack takes
 // room beside the old until the session's record names it.
 const packsOfTenant = 64 << 30
 
@@ -165,7 +164,7 @@ func (g *Gateway) transfer(ctx context.Context, from fleet.Worker, ask *fleet.Tr
 
 func packName(session, digest string) string { return session + "/" + digest }
 
-// parts is a pack on its way between the hub's store and a worker, part by part.
+// parts transfers a pack between the hub's store and a worker, part by part.
 type parts struct {
 	gateway  *Gateway
 	worker   fleet.Worker
@@ -177,7 +176,6 @@ type parts struct {
 	ctx      context.Context // of the transfer, for Read
 }
 
-// give sends the worker a pack.
 func (p *parts) give(ctx context.Context, packs jetstream.ObjectStore, name string) error {
 	pack, err := openPack(ctx, packs, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -202,8 +200,8 @@ func (p *parts) give(ctx context.Context, packs jetstream.ObjectStore, name stri
 	}
 }
 
-// openPack opens a pack, readable while the context lives. Get's context bounds reading too: it has
-// no deadline, and ends if the opening is not answered.
+// openPack opens a pack, readable while the context lives. Get's context also limits reading, so
+// it has no deadline, and ends if the opening is not answered.
 func openPack(ctx context.Context, packs jetstream.ObjectStore, name string) (pack jetstream.ObjectResult, err error) {
 	return pack, fleet.Retry(ctx, func(step context.Context) error {
 		reading, end := context.WithCancel(ctx)
@@ -233,7 +231,7 @@ func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *flee
 		}
 		return err
 	})
-	if err != nil || has == nil { // it is there
+	if err != nil || has == nil { // already stored
 		return err
 	}
 	most := p.gateway.options.Config.packs(tenant)
@@ -251,8 +249,8 @@ func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *flee
 	return err
 }
 
-// Read implements io.Reader: a part from the worker, with room for the whole. At the end it fails
-// for bytes that do not match the pack's name.
+// Read reads a part from the worker into to, which must have room for it all. At the end it
+// fails if the bytes do not match the pack's name.
 func (p *parts) Read(to []byte) (int, error) {
 	if p.left == 0 {
 		if hex.EncodeToString(p.sum.Sum(nil)) != p.digest {
@@ -301,7 +299,6 @@ func (p *parts) exchange(ctx context.Context, part []byte) (data []byte, err err
 		Suggest("Send the pack again.")
 }
 
-// forgetPack removes a pack of a session that its record names no more.
 func (g *Gateway) forgetPack(ctx context.Context, tenant, session, digest string) error {
 	packs, err := g.store.Packs(ctx, tenant)
 	if err != nil {
@@ -314,7 +311,6 @@ func (g *Gateway) forgetPack(ctx context.Context, tenant, session, digest string
 	return err
 }
 
-// forgetSession removes the record of a session.
 func (g *Gateway) forgetSession(ctx context.Context, key string) error {
 	return fleet.Retry(ctx, func(ctx context.Context) error { return g.store.Sessions.Delete(ctx, key) })
 }
@@ -340,7 +336,7 @@ func (g *Gateway) sweeps() {
 	}
 }
 
-// Sweep removes old packs that no record names: of a worker that was lost before it named one, or that lies.
+// Sweep removes old packs that no record names: of a worker that lies, or was lost before it named one.
 func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
 	for _, tenant := range g.options.Config.Tenants {
 		packs, err := g.store.Packs(ctx, tenant.Name)
@@ -369,7 +365,7 @@ func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
 	return nil
 }
 
-// packs bounds what the hub keeps of a tenant's packs, in bytes.
+// packs limits a tenant's packs in the hub, in bytes.
 func (c *Config) packs(tenant string) int64 {
 	for _, t := range c.Tenants {
 		if t.Name == tenant && t.Packs > 0 {

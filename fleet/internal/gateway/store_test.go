@@ -18,8 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// carrier is the side of a worker in transfers: it gives the parts of sends, and takes
-// what comes.
+// carrier is the worker's side of transfers: it gives the parts of sends, and receives others.
 func (b *bench) carrier(sends []byte) (came *bytes.Buffer, stop func()) {
 	b.t.Helper()
 	came = new(bytes.Buffer)
@@ -56,8 +55,8 @@ func packDigest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A pack is kept where it is what its name says and the tenant has room, and given while
-// the session's record names it. What no record names is swept.
+// A pack is stored if it matches its name and the tenant has room, and given while the
+// session's record names it. Others are swept.
 func TestPacks(t *testing.T) {
 	b := newBench(t)
 	b.options.Config.Tenants[0].Packs = 1
@@ -170,7 +169,7 @@ type silent struct{ jetstream.KeyWatcher }
 func (silent) Updates() <-chan jetstream.KeyValueEntry { return nil }
 func (silent) Stop() error                             { return nil }
 
-// An answer of the store that is lost costs the time of a step, and not that of a transfer or a gateway's life.
+// A lost answer of the store costs the time of a step, not that of a transfer or a gateway's life.
 func TestLostAnswersOfTheStore(t *testing.T) {
 	for name, do := range map[string]func(context.Context) error{
 		"open a pack": func(ctx context.Context) error { _, err := openPack(ctx, new(lossyPacks), "x"); return err },

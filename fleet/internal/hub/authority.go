@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// authority is the key that signs for operators, which never leaves the hub's store. It is made if
-// missing, in a writable store.
+// authority returns the key that signs for operators, which never leaves the hub's store. It is
+// created if missing, in a writable store.
 func (k *Keys) authority() (nkeys.KeyPair, error) {
 	file := filepath.Join(k.dir, "authority.secret")
 	data, err := os.ReadFile(file)
@@ -49,8 +49,8 @@ func (k *Keys) authority() (nkeys.KeyPair, error) {
 	return pair, err
 }
 
-// certify adds the authority to the files of workers' and operators' keys, with its signature for
-// an operator. A read-only store stays as it is: programs report a missing line.
+// certify adds the authority to the key files of workers and operators, with its signature for an
+// operator. A read-only store is unchanged: programs report a missing line.
 func (k *Keys) certify() {
 	authority, err := k.authority()
 	if err != nil {
@@ -74,7 +74,7 @@ func (k *Keys) certify() {
 		if err != nil || line == has {
 			continue
 		}
-		// Added to the file, since that may have been given to another user.
+		// Appended, since the file may have been given to another user.
 		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 		if err == nil {
 			_, _ = f.WriteString(line + "\n")

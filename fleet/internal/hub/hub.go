@@ -18,26 +18,25 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Options say how a hub listens and where it keeps what it knows.
+// Options configure a hub.
 type Options struct {
-	// Listen is HOST:PORT. Empty listens nowhere: only this process reaches the hub.
+	// Listen is HOST:PORT. Empty: only this process reaches the hub.
 	Listen string
 	// Store is the directory of the keys and of JetStream.
 	Store string
-	// Name, ClusterListen and Routes are for several hubs that are one.
+	// Name, ClusterListen and Routes are for a cluster of hubs.
 	Name, ClusterListen string
 	Routes              []string
 	// Cert and Key are certificate files for TLS; CA signs the required certificates of clients.
 	Cert, Key, CA string
 }
 
-// readyWithin bounds how long a hub may take to start.
 const readyWithin = 20 * time.Second
 
-// MaxPayload bounds one message, in bytes.
+// MaxPayload limits a message, in bytes.
 const MaxPayload = 1 << 20
 
-// Start runs a hub. Shut it down at the end.
+// Start starts a hub. The caller must shut it down.
 func Start(o Options) (*server.Server, error) {
 	keys, err := OpenKeys(filepath.Join(o.Store, "keys"))
 	if err != nil {
@@ -134,7 +133,7 @@ type Keys struct {
 	list []Key
 }
 
-// Key is one of them.
+// Key is a key of a fleet.
 type Key struct {
 	Name, Role string
 	Public     string
@@ -145,15 +144,15 @@ type Key struct {
 const (
 	RoleGateway = "gateway"
 	RoleWorker  = "worker"
-	// RoleOperator is that of people who decide on calls that wait for approval.
+	// RoleOperator is for people who decide on calls that wait for approval.
 	RoleOperator = "operator"
 )
 
-// Roles are all of them.
+// Roles returns all roles.
 func Roles() []string { return []string{RoleGateway, RoleWorker, RoleOperator} }
 
-// OpenKeys reads the keys of a directory, and makes one for each role without one. An operator,
-// which a fleet does not need, is made with the first keys alone.
+// OpenKeys reads the keys of a directory, and creates one for each role without one; for an
+// operator, which is optional, only together with the first keys.
 func OpenKeys(dir string) (*Keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -236,17 +235,17 @@ func cutLast(text string) (before, after string, ok bool) {
 // List returns all keys.
 func (k *Keys) List() []Key { return slices.Clone(k.list) }
 
-// SeedFile is where the seed of a key lies.
+// SeedFile returns the path of a key's seed.
 func (k *Keys) SeedFile(name, role string) string { return filepath.Join(k.dir, name+"."+role+".nk") }
 
-// ValidName reports whether a key can have that name: it stands in subjects.
+// ValidName reports whether a key can have that name: it is part of subjects.
 func ValidName(name string) bool {
 	return name != "" && len(name) <= 40 && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
 	})
 }
 
-// Add makes a key and returns its seed's file.
+// Add creates a key and returns its seed's file.
 func (k *Keys) Add(name, role string) (string, error) {
 	if !ValidName(name) {
 		return "", fmt.Errorf("%q cannot be the name of a key: use a-z, 0-9 and -, at most 40", name)
@@ -283,7 +282,7 @@ func (k *Keys) Add(name, role string) (string, error) {
 	return file, nil
 }
 
-// Revoke has hubs refuse a key from their next Reload on.
+// Revoke makes hubs refuse a key from their next Reload on.
 func (k *Keys) Revoke(name, role string) error {
 	file := filepath.Join(k.dir, name+"."+role)
 	if err := os.Rename(file+".pub", file+".revoked"); err != nil {
@@ -314,7 +313,6 @@ func (k *Keys) users() (users []*server.NkeyUser) {
 	return users
 }
 
-// operatorMay is all that an operator with the key of that name may do.
 func operatorMay(key string) *server.Permissions {
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: []string{"decide." + key + ".*.*"}},
@@ -322,15 +320,15 @@ func operatorMay(key string) *server.Permissions {
 	}
 }
 
-// gatewayMay is all but deciding: a gateway cannot speak for an operator or to one, or hear
-// operators and workers.
+// gatewayMay returns all rights but deciding: a gateway cannot speak for operators or to
+// them, or hear what goes to operators and workers.
 func gatewayMay() *server.Permissions {
 	apart := &server.SubjectPermission{Deny: []string{"decide.>", "decided.>"}}
 	return &server.Permissions{Publish: apart, Subscribe: apart}
 }
 
-// workerMay is all that a worker with the key of that name may do. It has no rights in JetStream,
-// which answers to any subject that the request names, with what the worker has stored.
+// workerMay returns the rights of the named worker key. It has none in JetStream, which
+// answers to any subject that the request names, with what the worker has stored.
 func workerMay(key string) *server.Permissions {
 	return &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{

@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// connect reaches a hub in the process with a key.
 func connect(t *testing.T, o Options, server nats.InProcessConnProvider, name, role string) *nats.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -27,8 +26,7 @@ func connect(t *testing.T, o Options, server nats.InProcessConnProvider, name, r
 	return nc
 }
 
-// A worker sees no other worker's calls and can write for no other, and a key that
-// was revoked opens nothing.
+// A worker sees no other worker's calls and cannot write for another, and a revoked key is refused.
 func TestWhatAWorkerMay(t *testing.T) {
 	o := Options{Store: t.TempDir()}
 	keys, err := OpenKeys(filepath.Join(o.Store, "keys"))
@@ -75,8 +73,8 @@ func TestWhatAWorkerMay(t *testing.T) {
 	require.NoError(t, err)
 	bucket := "packs-" + fleet.Digest("a")
 
-	// The hub answers what it keeps to whatever subject a request names, as if it had
-	// said so itself: a worker may ask it nothing.
+	// The hub answers to whatever subject a request names, as if it had sent that
+	// itself: a worker may request nothing.
 	_, err = store.Sessions.Put(t.Context(), "s", []byte("good"))
 	require.NoError(t, err)
 	_, err = store.Calls.Put(t.Context(), "liar.one.s.c", []byte("forged"))
@@ -106,8 +104,8 @@ func TestWhatAWorkerMay(t *testing.T) {
 	assert.True(t, honest.IsConnected())
 }
 
-// Decisions go between operators and workers: a gateway, which carries all else,
-// neither hears them nor can forge one, and a key of an unknown role opens nothing.
+// A gateway, which carries everything but decisions, neither hears nor can forge
+// them, and a key of an unknown role is refused.
 func TestGatewaysHaveNoPartInDecisions(t *testing.T) {
 	o := Options{Store: t.TempDir()}
 	_, err := OpenKeys(filepath.Join(o.Store, "keys"))

@@ -11,33 +11,29 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// Desk keeps the workers' waiting calls for repeated looks. It asks them while it is looked at.
+// Desk caches the workers' waiting calls for repeated looks. It asks the workers while it is used.
 type Desk struct {
 	*Operator
 	mu    sync.Mutex
 	lists map[fleet.Worker]*list
 }
 
-// list is what one worker has said last.
 type list struct {
 	asking  bool
-	asked   time.Time // when it was asked last
-	decided time.Time // when something of it was decided last: what it said before counts no more
+	asked   time.Time // when last asked
+	decided time.Time // last decision about it: answers from before no longer count
 	waiting []fleet.Waiting
 	problem string
 }
 
 const (
-	// askEvery is how often a worker is asked.
-	askEvery = time.Second
-	// mostListed bounds the calls of one worker.
+	askEvery   = time.Second
 	mostListed = 500
 )
 
-// idOf is what can be the ID of a call.
 var idOf = regexp.MustCompile(`^[a-z0-9]{1,32}$`)
 
-// NewDesk is the desk of an operator.
+// NewDesk returns the desk of an operator.
 func NewDesk(o *Operator) *Desk { return &Desk{Operator: o, lists: make(map[fleet.Worker]*list)} }
 
 // Now returns the known waiting calls, oldest first, and why others are unknown. It does not wait.
@@ -78,7 +74,6 @@ func (d *Desk) Now() (all []fleet.Waiting, problems []string) {
 	return all, problems
 }
 
-// renew asks a worker what waits.
 func (d *Desk) renew(w fleet.Worker, l *list) {
 	began := time.Now()
 	answer, err := d.ask(context.Background(), w, fleet.Decide{Action: fleet.DecideList}, listWithin)
@@ -107,14 +102,14 @@ func (d *Desk) renew(w fleet.Worker, l *list) {
 	}
 }
 
-// Approve is that of Operator; the call is off the desk then.
+// Approve is Operator.Approve; it also removes the call from the desk.
 func (d *Desk) Approve(ctx context.Context, look *fleet.Look) error {
 	err := d.Operator.Approve(ctx, look)
 	d.settled(look.Waiting, err)
 	return err
 }
 
-// Deny is that of Operator; the call is off the desk then.
+// Deny is Operator.Deny; it also removes the call from the desk.
 func (d *Desk) Deny(ctx context.Context, call fleet.Waiting, reason string) error {
 	err := d.Operator.Deny(ctx, call, reason)
 	d.settled(call, err)

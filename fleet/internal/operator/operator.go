@@ -1,5 +1,5 @@
-// Package operator lists and decides on a fleet's waiting calls, from wherever its hub can be
-// reached with an operator's key.
+// Package operator lists a fleet's waiting calls and decides on them, from anywhere that
+// reaches its hub with an operator's key.
 package operator
 
 import (
@@ -19,35 +19,34 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-// Operator is one that is connected.
+// Operator is a connected operator.
 type Operator struct {
 	key    string
 	signer *fleet.Signer
 	nc     *nats.Conn
 
 	mu      sync.Mutex
-	workers map[fleet.Worker]time.Time // when each was heard last
+	workers map[fleet.Worker]time.Time // when each was last heard
 	answers map[string]question
 }
 
-// question is one that a worker is to answer.
 type question struct {
 	worker fleet.Worker
 	answer chan *fleet.Decided
 }
 
 const (
-	// mostWorkers bounds those that are asked, and mostOfKey those of one key, which can claim to be many.
+	// mostWorkers limits the workers asked, mostOfKey those of one key, which can claim to be many.
 	mostWorkers = 4096
 	mostOfKey   = 256
-	// forgetAfter is when one that is not heard any more is asked no more.
+	// forgetAfter is how long a silent worker is still asked.
 	forgetAfter = time.Minute
-	// listWithin bounds a worker's time for listing, lookWithin for a look.
+	// listWithin limits a worker's time for listing, lookWithin for a look.
 	listWithin = 10 * time.Second
 	lookWithin = 70 * time.Second
 )
 
-// Connect reaches a fleet with the operator's key of that name.
+// Connect connects to a fleet with the operator's key of that name.
 func Connect(ctx context.Context, link fleet.Link, key string) (*Operator, error) {
 	o := &Operator{key: key, workers: make(map[fleet.Worker]time.Time), answers: make(map[string]question)}
 	link.Name, link.Inbox = "operator "+key, "_INBOX.operator."+key
@@ -73,7 +72,6 @@ func Connect(ctx context.Context, link fleet.Link, key string) (*Operator, error
 	return o, nil
 }
 
-// listen waits until the workers that are alive have said so.
 func (o *Operator) listen(ctx context.Context) {
 	for _, wait := range []time.Duration{2 * fleet.Heartbeat, fleet.Lease} {
 		select {
@@ -112,7 +110,6 @@ func (o *Operator) heard(msg *nats.Msg) {
 	o.workers[name] = time.Now()
 }
 
-// heardOf returns the workers heard of lately.
 func (o *Operator) heardOf() (workers []fleet.Worker) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,7 +123,7 @@ func (o *Operator) heardOf() (workers []fleet.Worker) {
 	return workers
 }
 
-// answered takes an answer, which only the worker that was asked can send.
+// answered takes an answer, which only the asked worker can send.
 func (o *Operator) answered(msg *nats.Msg) {
 	rest := strings.TrimPrefix(msg.Subject, o.back(""))
 	i := strings.LastIndexByte(rest, '.')
@@ -175,7 +172,8 @@ func (o *Operator) ask(ctx context.Context, w fleet.Worker, d fleet.Decide, with
 	}
 }
 
-// Waiting lists the waiting calls, oldest first, with workers that do not answer, or have more than they list.
+// Waiting returns the waiting calls, oldest first, and the workers that do not answer or have more than they
+// list.
 func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, problems []string) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
@@ -218,7 +216,7 @@ func problemOf(w fleet.Worker, answer *fleet.Decided, err error) string {
 	return ""
 }
 
-// Find returns the waiting call of that ID.
+// Find returns the waiting call with that ID.
 func (o *Operator) Find(ctx context.Context, id string) (fleet.Waiting, error) {
 	all, problems := o.Waiting(ctx)
 	all = slices.DeleteFunc(all, func(w fleet.Waiting) bool { return !strings.EqualFold(w.ID, id) })
@@ -238,14 +236,14 @@ func (o *Operator) Find(ctx context.Context, id string) (fleet.Waiting, error) {
 		Suggest("toolhost fleet approve lists those that wait; a call that is made again waits again.")
 }
 
-// Look returns a call as it has to be seen before a decision.
+// Look returns a call as it must be seen before a decision.
 func (o *Operator) Look(ctx context.Context, call fleet.Waiting) (*fleet.Look, error) {
 	answer, err := o.ask(ctx, call.Worker, fleet.Decide{Action: fleet.DecideLook, Session: call.Session, Call: call.ID},
 		lookWithin)
 	if err != nil {
 		return nil, err
 	}
-	// What is decided on is what is shown here, regardless of who sent the answer.
+	// The decision is on what is shown here, regardless of who sent the answer.
 	if answer.Look == nil || answer.Look.ID != call.ID ||
 		answer.Look.Shown != fleet.ShownDigest(answer.Look.Digest, answer.Look.Question) {
 		return nil, tool.Errorf(tool.Unavailable, "the worker %s does not show the call", call.Worker).
@@ -255,7 +253,7 @@ func (o *Operator) Look(ctx context.Context, call fleet.Waiting) (*fleet.Look, e
 	return answer.Look, nil
 }
 
-// Approve lets the call run that was looked at, once, if it still is what was shown.
+// Approve lets the call run that was looked at, once, if it is still what was shown.
 func (o *Operator) Approve(ctx context.Context, look *fleet.Look) error {
 	_, err := o.ask(ctx, look.Worker, fleet.Decide{Action: fleet.DecideApprove, Session: look.Session, Call: look.ID,
 		Shown: look.Shown}, lookWithin)

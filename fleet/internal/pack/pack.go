@@ -124,9 +124,9 @@ func inside(name, target string) bool {
 	return filepath.IsLocal(filepath.FromSlash(path.Join(path.Dir(name), target)))
 }
 
-// Unpack makes the tree of a pack below dir, which is empty. It refuses names outside, links that
-// lead out, hard links, devices, duplicate names, and more than the limits. The caller removes what
-// was unpacked by then.
+// Unpack unpacks into dir, which must be empty. It refuses names outside, links that lead out, hard
+// links, devices, duplicate names, and more than the limits. After an error the caller removes what
+// was unpacked.
 func Unpack(dir string, in io.Reader, limits Limits) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -208,7 +208,7 @@ func (r *reader) refused(h *tar.Header, err error) error {
 	return fmt.Errorf("%w: %q: %w", ErrPoisoned, h.Name, err)
 }
 
-// finish sets directories' modes, which may keep files from being made in them.
+// finish sets directories' modes, which may prevent files from being created in them.
 func (r *reader) finish() error {
 	for i := len(r.dirs) - 1; i >= 0; i-- {
 		h := r.dirs[i]

@@ -37,7 +37,6 @@ func TestRoundTrip(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(to, "outside"))
 }
 
-// poisoned is a pack of one entry, or of several.
 func poisoned(t *testing.T, entries ...tar.Header) []byte {
 	t.Helper()
 	var out bytes.Buffer

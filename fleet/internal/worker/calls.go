@@ -22,7 +22,7 @@ import (
 )
 
 // call is a call in a session. If it must not run twice, it is claimed first: its entry in the
-// bucket of calls can be made once.
+// bucket of calls can be created once.
 type call struct {
 	session  *session
 	key      string
@@ -31,18 +31,18 @@ type call struct {
 	digest   string
 	tool     string
 	named    bool   // by the client, who may ask for the result again
-	gateway  string // that the call came by; "" once it does not answer
+	gateway  string // through which the call came; "" once it does not answer
 
 	mu       sync.Mutex
 	claimed  bool
-	asTask   []byte // the answer, where it is a task
-	revision uint64 // of the entry, 0 for none
+	asTask   []byte // the answer if it is a task
+	revision uint64 // of the entry, 0 if none
 	entry    fleet.Call
 }
 
 type callKey struct{}
 
-// runningCalls are the calls with a client's name that run now.
+// runningCalls are running calls with a client's name.
 type runningCalls struct {
 	mu   sync.Mutex
 	open map[string]*runningCall
@@ -50,7 +50,7 @@ type runningCalls struct {
 	unsure map[string]bool
 }
 
-// mostUnsure bounds the claims without an answer. A call whose claim is forgotten is lost when repeated.
+// mostUnsure limits these claims. A call whose claim is forgotten is lost when repeated.
 const mostUnsure = 10000
 
 func (f *runningCalls) doubt(claim string) {
@@ -102,21 +102,20 @@ func (s *session) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// exchangeOf returns the exchange of a call, nil if it is forgotten.
+// exchangeOf returns a call's exchange, nil if forgotten.
 func (w *Worker) exchangeOf(c *call) *exchange {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.exchanges[c.dispatch]
 }
 
-// moved has the session's present worker make a call that did not run.
+// moved makes the session's present worker run a call that did not run.
 func (c *call) moved() {
 	if ex := c.session.worker.exchangeOf(c); ex != nil {
 		ex.moved.Store(true)
 	}
 }
 
-// callOf returns the call of a request; nil for other requests.
 func (s *session) callOf(method string, request mcp.Request) *call {
 	extra := request.GetExtra()
 	if extra == nil || extra.Header.Get(fleet.CallHeader) == "" {
@@ -140,7 +139,7 @@ func (s *session) callOf(method string, request mcp.Request) *call {
 	return c
 }
 
-// once runs a call that has a name, or gives what it gave.
+// once runs a named call, or returns its earlier result.
 func (f *runningCalls) once(ctx context.Context, c *call, run func(context.Context) (mcp.Result, error)) (mcp.Result,
 	error) {
 	f.mu.Lock()
@@ -194,7 +193,7 @@ func (c *call) before(ctx context.Context) (mcp.Result, error) {
 
 func (c *call) lost() mcp.Result { return failed(fleet.Lost(c.tool, string(c.session.worker.name))) }
 
-// lose makes a call lost for good, before this is told: a result still on its way to the store is too late.
+// lose records a call as lost before it says so: a result still on its way to the store is too late.
 func (c *call) lose(ctx context.Context) (mcp.Result, error) {
 	entry := c.entry
 	entry.State, entry.Digest, entry.Tool = fleet.CallLost, c.digest, c.tool
@@ -208,7 +207,7 @@ func (c *call) lose(ctx context.Context) (mcp.Result, error) {
 	return c.lost(), nil
 }
 
-// unknown is the result of a call whose fate only the store can tell.
+// unknown is the result of a call whose fate only the store knows.
 func (c *call) unknown(err error) mcp.Result {
 	if !c.named {
 		return c.lost()
@@ -217,7 +216,6 @@ func (c *call) unknown(err error) mcp.Result {
 		c.tool, err).Suggest("Call again with the same request_id: it runs once at most."))
 }
 
-// put writes the call's entry over the one that was read.
 func (c *call) put(ctx context.Context, entry fleet.Call) error {
 	ctx, cancel := context.WithTimeout(ctx, fleet.StoreStep)
 	defer cancel()
@@ -238,7 +236,6 @@ func (c *call) put(ctx context.Context, entry fleet.Call) error {
 	return err
 }
 
-// read reads the call's entry.
 func (c *call) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fleet.StoreStep)
 	defer cancel()
@@ -255,7 +252,6 @@ func (c *call) read(ctx context.Context) error {
 	return json.Unmarshal(entry.Value(), &c.entry)
 }
 
-// kept is a result that was stored.
 func (c *call) kept() (mcp.Result, error) {
 	data := c.entry.Result
 	if task := mcpserve.KeptTask(data); task != nil {
@@ -278,8 +274,7 @@ func (c *call) kept() (mcp.Result, error) {
 	return result, nil
 }
 
-// mostKept is the size of a result up to which it is kept with its call, in bytes.
-const mostKept = 512 << 10
+const mostKept = 512 << 10 // bytes
 
 // beforeRun claims a call that must not run twice. It is the host's BeforeRun.
 func (s *session) beforeRun(ctx context.Context, repeatable bool) error {
@@ -336,7 +331,7 @@ func (c *call) claim(ctx context.Context) error {
 	}
 }
 
-// isFree reports whether this attempt may claim the call, by its entry.
+// isFree reports whether the entry lets this attempt claim the call.
 func (c *call) isFree() bool {
 	switch c.entry.State {
 	case fleet.CallVoid:
@@ -352,7 +347,6 @@ func notMine(name string) *tool.Error {
 		Suggest("Wait for its result, or call again.")
 }
 
-// storeWithin bounds how long a result may take to be stored.
 const storeWithin = 2 * time.Minute
 
 // finish stores the result of a claimed or named call, and returns what the client gets: only a
@@ -373,7 +367,7 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 	defer context.AfterFunc(c.session.worker.life, cancel)() // the hub cannot be reached any more
 	switch {
 	case c.claimed && err != nil, c.claimed && ok && answer.IsError && c.session.life.Err() != nil:
-		return c.lose(ctx) // cut off: who knows where
+		return c.lose(ctx) // cut off at an unknown point
 	case c.named && mcpserve.IsTask(result):
 		return result, c.keepTask(ctx, result)
 	case !ok:
@@ -384,7 +378,7 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 	case !c.claimed && answer.IsError && c.session.life.Err() != nil:
 		return failed(tool.Errorf(tool.Unavailable, "%s was not run: its session is moving to another worker", c.tool).
 			Suggest("Call again.")), nil
-	case len(answer.InputRequests) > 0, !c.claimed && answer.IsError: // nothing was run
+	case len(answer.InputRequests) > 0, !c.claimed && answer.IsError: // nothing ran
 		return result, err
 	}
 	return c.keep(ctx, answer)
@@ -407,7 +401,6 @@ func (c *call) keepTask(ctx context.Context, answer mcp.Result) (err error) {
 	return nil
 }
 
-// runningEntry returns the entry of a call that has begun.
 func (c *call) runningEntry() fleet.Call {
 	entry := fleet.Call{State: fleet.CallRunning, Epoch: c.session.epoch(), Digest: c.digest, Tool: c.tool, Claim: c.claimID,
 		Voided: c.entry.Voided, At: time.Now()}
@@ -417,13 +410,12 @@ func (c *call) runningEntry() fleet.Call {
 	return entry
 }
 
-// keep stores a result.
 func (c *call) keep(ctx context.Context, answer *mcp.CallToolResult) (mcp.Result, error) {
 	data, err := json.Marshal(answer)
 	if err != nil {
 		return answer, err
 	}
-	if len(data) > mostKept { // who asks again hears so
+	if len(data) > mostKept { // a repeated call gets this error
 		data = tool.MustMarshal(failed(tool.Errorf(tool.TooLarge,
 			"%s has run, and its result of %d bytes was given once, but not kept: that is more than %d", c.tool, len(data),
 			mostKept).Suggest("Look at what it has changed. To have the result again, call with another request_id.")))
@@ -454,7 +446,6 @@ func (c *call) keep(ctx context.Context, answer *mcp.CallToolResult) (mcp.Result
 	}
 }
 
-// failed is a call's result that says what went wrong.
 func failed(err *tool.Error) *mcp.CallToolResult {
 	return fleet.FailedResult(host.ErrorResult(err), err)
 }

@@ -10,18 +10,18 @@ import (
 // workspaces' disk.
 const (
 	spareFiles  = 1024
-	sparePart   = 4 // of the limit, where that is less
-	filesToOpen = 8 // of a session, when it is used for the first time
+	sparePart   = 4 // of the limit, if less
+	filesToOpen = 8 // of a session, when first used
 	spareBytes  = 64 << 20
-	spareOfDisk = 8 // of the disk, where that is less
+	spareOfDisk = 8 // of the disk, if less
 	countEvery  = 4 // heartbeats
 )
 
-// capacity bounds the worker's sessions by open files and disk.
+// capacity limits the worker's sessions by open files and disk.
 type capacity struct {
-	limit  int // 0 for none that is known
+	limit  int // 0 if unknown
 	open   int
-	since  int // sessions that came since open was counted
+	since  int // sessions added since open was counted
 	noDisk bool
 	warned bool
 }
@@ -32,7 +32,7 @@ func (r *capacity) noFiles() bool {
 	return r.limit > 0 && r.open+r.since*filesToOpen > r.limit-min(spareFiles, r.limit/sparePart)
 }
 
-// count counts the open files, and the free disk. The caller has the worker's mutex.
+// count counts the open files and the free disk. The worker's mutex must be held.
 func (w *Worker) count() {
 	r := &w.capacity
 	r.limit, r.open, r.since = fileLimit(), openFiles(), 0
@@ -50,7 +50,7 @@ func (w *Worker) count() {
 	r.warned = r.full()
 }
 
-// isFull reports whether the worker takes no further session. The caller has its mutex.
+// isFull reports whether the worker takes no further session. Its mutex must be held.
 func (w *Worker) isFull() bool {
 	if w.capacity.since > 0 && w.capacity.full() {
 		w.count()
@@ -70,7 +70,6 @@ func openFiles() int {
 	return 0
 }
 
-// fileLimit is how many files this process may have open.
 func fileLimit() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur > 1<<30 {

@@ -16,23 +16,19 @@ import (
 )
 
 const (
-	// lookWithin bounds how long a look at a call may take, with what it tries.
-	lookWithin = time.Minute
-	// mostWaiting bounds the calls of an answer.
+	// lookWithin limits how long a look at a call may take, including what it tries.
+	lookWithin  = time.Minute
 	mostWaiting = 500
-	// mostReason bounds what an operator says, in bytes.
-	mostReason = 4 << 10
-	// mostID bounds the ID of a question, in bytes.
-	mostID = 64
-	// mostAnswer bounds an answer, in bytes: it is one message.
-	mostAnswer = 900 << 10
-	// mostQuestions bounds the questions of operators that are answered at one time.
+	mostReason  = 4 << 10 // bytes
+	mostID      = 64      // bytes
+	// mostAnswer limits an answer, in bytes: it is one message.
+	mostAnswer    = 900 << 10
 	mostQuestions = 4
-	// mostDecisions bounds the decisions of a run, which are remembered so that each counts once.
+	// mostDecisions limits a run's decisions, which are remembered so that each counts once.
 	mostDecisions = 100000
 )
 
-// questioned answers operators, so many at one time.
+// questioned answers operators, up to mostQuestions concurrently.
 func (w *Worker) questioned() nats.MsgHandler {
 	slots := make(chan struct{}, mostQuestions)
 	return func(msg *nats.Msg) {
@@ -48,18 +44,18 @@ func (w *Worker) questioned() nats.MsgHandler {
 	}
 }
 
-// howToApprove tells an agent how a waiting call is approved.
 func (s *session) howToApprove(pending approval.Pending, _ string) string {
 	s.waits.Store(true)
 	return "Ask the operator of the fleet to run `toolhost fleet approve " + pending.ID + "` within " +
 		approval.Spoken(approval.PendingTime) + "; then make exactly this call again."
 }
 
-// decide answers an operator. The hub allows operators alone to speak here, each under its own name.
+// decide answers an operator. The hub allows only operators to publish here, each under its own
+// name.
 func (w *Worker) decide(msg *nats.Msg) {
 	operator, _, _ := strings.Cut(strings.TrimPrefix(msg.Subject, "decide."), ".")
 	if msg.Subject != w.name.DecideSubject(operator) || len(msg.Header) > 0 || msg.Reply != "" {
-		return // no operator's: the hub's store has been made to send it
+		return // not an operator's: the hub's store was made to send it
 	}
 	d, err := w.opened(msg.Data, operator)
 	if strings.ContainsAny(d.ID, ".*> ") || d.ID == "" || len(d.ID) > mostID {
@@ -92,7 +88,7 @@ func encodeAnswer(answer *fleet.Decided) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// opened returns what an operator asks, once: a repeated decision is an error.
+// opened returns an operator's request, once: a repeated decision is an error.
 func (w *Worker) opened(data []byte, operator string) (fleet.Decide, error) {
 	authority, unknown := w.authority, error(nil)
 	if authority == "" {
@@ -108,7 +104,7 @@ func (w *Worker) opened(data []byte, operator string) (fleet.Decide, error) {
 	return d, w.takeDecision(d.ID)
 }
 
-// takeDecision notes that a decision is taken. It fails for one that was taken before.
+// takeDecision records that a decision is taken. It fails if it was taken before.
 func (w *Worker) takeDecision(id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +177,7 @@ func (s *session) carryOut(ctx context.Context, store *approval.Store, pending a
 	return store.Approve(ctx, pending)
 }
 
-// recorded is the session under which a decision is recorded: the call's.
+// recorded returns the session under which a decision is recorded: the call's.
 func (s *session) recorded(pending approval.Pending) string {
 	if pending.Session != "" {
 		return pending.Session
@@ -219,7 +215,6 @@ func (w *Worker) using(key string) *session {
 	return nil
 }
 
-// waiting are the calls that wait.
 func (w *Worker) waiting(ctx context.Context) *fleet.Decided {
 	w.mu.Lock()
 	var keys []string
@@ -270,8 +265,7 @@ func (w *Worker) waitingIn(ctx context.Context, key string) (all []fleet.Waiting
 	return all
 }
 
-// mostLine is how much of a call a list shows, in bytes.
-const mostLine = 400
+const mostLine = 400 // bytes
 
 func (s *session) line(p approval.Pending) fleet.Waiting {
 	s.mu.Lock()
@@ -284,7 +278,6 @@ func (s *session) line(p approval.Pending) fleet.Waiting {
 		Call: call, Reason: p.Reason, Asked: p.Asked, Expires: p.Expires}
 }
 
-// wouldBe works out what a call would do.
 func (s *session) wouldBe(ctx context.Context, p approval.Pending) (*fleet.Look, error) {
 	outcome, err := s.offer.Project.WouldBe(ctx, p)
 	if err != nil {

@@ -24,11 +24,11 @@ type exchange struct {
 	cancel  context.CancelFunc
 	gateway string
 	done    chan struct{} // closed when the request is answered
-	moved   atomic.Bool   // the call was not run here, and is to be made elsewhere
+	moved   atomic.Bool   // the call did not run here, and is to be made elsewhere
 
 	mu     sync.Mutex
 	isCut  bool               // the gateway was silent for a lease
-	stream string             // the name of the stream of events, once it is known
+	stream string             // name of the event stream, once known
 	call   context.CancelFunc // cancels the call, nil before it begins
 	called chan struct{}      // closed when the call has ended
 	room   *sync.Cond
@@ -51,7 +51,7 @@ func newExchange(w *Worker, env *fleet.Envelope) *exchange {
 	return ex
 }
 
-// send sends a frame. It waits while too many are under way.
+// send sends a frame. It waits while too many are unacknowledged.
 func (ex *exchange) send(f fleet.Frame) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -73,7 +73,6 @@ func (ex *exchange) send(f fleet.Frame) {
 	_ = ex.worker.nc.Publish(ex.env.Back, data)
 }
 
-// acked drops the frames before n.
 func (ex *exchange) acked(n int) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -83,7 +82,6 @@ func (ex *exchange) acked(n int) {
 	}
 }
 
-// resend sends the frames from n on again.
 func (ex *exchange) resend(n int) {
 	ex.acked(n)
 	ex.mu.Lock()
@@ -108,7 +106,7 @@ func (ex *exchange) cut() {
 	}
 }
 
-// begin notes that the exchange's call begins. The context ends when another attempt replaces this one.
+// begin starts the exchange's call. The context ends when another attempt replaces this one.
 func (ex *exchange) begin(ctx context.Context) (_ context.Context, end func()) {
 	if ex == nil {
 		return ctx, func() {}
@@ -182,7 +180,6 @@ func (ex *exchange) holds(stream string) bool {
 	return ex.ended.IsZero() && ex.stream == stream
 }
 
-// streamOf returns the name of the stream that the ID of an event names.
 func streamOf(event string) (stream string, ok bool) {
 	i := strings.LastIndexByte(event, '_')
 	if i < 0 {
@@ -191,7 +188,7 @@ func streamOf(event string) (stream string, ok bool) {
 	return "stream " + event[:i], true
 }
 
-// noteStream reads the name of the stream from the first event that has an ID.
+// noteStream reads the stream's name from the first event with an ID.
 func (ex *exchange) noteStream(p []byte) {
 	if ex.stream != "" || !strings.HasPrefix(ex.header.Get("Content-Type"), "text/event-stream") {
 		return
@@ -220,7 +217,6 @@ func (ex *exchange) refuse(why string, retry time.Duration, text string) {
 	ex.send(fleet.Frame{Refused: why, Retry: retry, Data: []byte(text), End: true})
 }
 
-// run answers the request.
 func (ex *exchange) run() {
 	defer close(ex.done)
 	defer ex.cancel()
@@ -266,7 +262,7 @@ func (ex *exchange) run() {
 	ex.finish()
 }
 
-// httpRequest is a request as toolhost serve would get it from this machine.
+// httpRequest returns a request as toolhost serve would get it from this machine.
 func httpRequest(ctx context.Context, method, uri string, header http.Header, body []byte) (*http.Request, error) {
 	u, err := url.ParseRequestURI(uri)
 	if err != nil {
@@ -291,8 +287,7 @@ func (ex *exchange) WriteHeader(status int) {
 	}
 }
 
-// pieceSize is how much of an answer goes into one frame, in bytes.
-const pieceSize = 256 << 10
+const pieceSize = 256 << 10 // bytes
 
 // Write implements http.ResponseWriter.
 func (ex *exchange) Write(p []byte) (int, error) {
@@ -332,7 +327,7 @@ func (ex *exchange) flush(end bool) {
 	ex.send(f)
 }
 
-// slot waits for a place to run a call in. It fails where too many wait.
+// slot waits for a slot to run a call. It fails if too many wait.
 func (w *Worker) slot(ctx context.Context) (release func(), ok bool) {
 	select {
 	case w.slots <- struct{}{}:

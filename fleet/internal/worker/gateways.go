@@ -13,10 +13,8 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/fleet"
 )
 
-// askWithin bounds a question to the gateways.
 const askWithin = 3 * time.Second
 
-// request asks the gateways.
 func (w *Worker) request(ask fleet.Ask) (*fleet.Reply, error) {
 	data, err := json.Marshal(ask)
 	if err != nil {
@@ -36,11 +34,11 @@ func (w *Worker) request(ask fleet.Ask) (*fleet.Reply, error) {
 	return reply, nil
 }
 
-// askTries are the attempts at what a worker has to tell the gateways.
+// askTries are the attempts to tell the gateways something.
 const askTries = 4
 
 // tell reports a pack, or that a session is given up, to the gateways, repeatedly: an attempt may
-// fall into a time without an answer. A session that is another worker's is dropped.
+// go unanswered. A session that is another worker's is dropped.
 func (w *Worker) tell(ctx context.Context, what fleet.Ask) error {
 	for try := 1; ; try++ {
 		reply, err := w.request(what)
@@ -59,7 +57,7 @@ func (w *Worker) tell(ctx context.Context, what fleet.Ask) error {
 	}
 }
 
-// askPiece bounds the sessions of one question: the gateway reads the record of each.
+// askPiece limits the sessions of one question: the gateway reads each one's record.
 const askPiece = 100
 
 // ask asks which sessions are still the worker's, after a time in which it may have lost some, and

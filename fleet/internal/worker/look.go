@@ -7,8 +7,7 @@ import (
 )
 
 // A session's files are polled every WatchInterval while it is used and for a while after. Sessions
-// that only listen take turns, so many in each interval, and an unused one is looked at when a
-// request comes.
+// that only listen take turns, and an unused one is checked when a request comes.
 const (
 	livelyFor   = 10 * project.WatchInterval
 	lookedTurns = 50
@@ -53,7 +52,7 @@ func (s *session) liveliness(now time.Time) (lively, listens bool) {
 
 func (s *session) lookedAt() time.Time { return s.worker.began.Add(time.Duration(s.looked.Load())) }
 
-// look applies changed files, unless that is under way.
+// look applies changed files, unless that is in progress.
 func (s *session) look() {
 	select {
 	case <-s.ready:
@@ -68,7 +67,7 @@ func (s *session) look() {
 	s.looked.Store(int64(time.Since(s.worker.began)))
 }
 
-// wake looks at the files of a session after a while without. One with running calls is looked at anyway.
+// wake checks a session's files after a while without. One with running calls is checked anyway.
 func (s *session) wake() {
 	s.mu.Lock()
 	alone := s.working == 1

@@ -22,11 +22,12 @@ import (
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 )
 
-// session is one that the worker has.
+// session is a fleet's session at this worker: its workspace, the host that serves it, and when it is
+// packed. A worker gives it up by packing the workspace, for another worker to take over.
 type session struct {
 	worker *Worker
 	key    string
-	name   string // the MCP session's own
+	name   string // the MCP session's
 	ready  chan struct{}
 	failed error // once ready is closed
 
@@ -38,26 +39,25 @@ type session struct {
 
 	mu        sync.Mutex
 	record    fleet.Record
-	using     int // requests, streams of events too
-	working   int // requests but streams of events
+	using     int // requests, including event streams
+	working   int // requests without event streams
 	idleSince time.Time
 	closing   bool
 	waiting   bool // for tasks to end, while it is closing
 	told      bool // that the workspace was restored
 
 	waits     atomic.Bool  // a call may wait for approval
-	looking   sync.Mutex   // held while files are looked at
-	looked    atomic.Int64 // when that was the last time, since the worker began
+	looking   sync.Mutex   // held while files are checked
+	looked    atomic.Int64 // last check of the files, since the worker began
 	quiet     sync.RWMutex // held for reading while a call runs
 	changed   atomic.Int64 // counts calls that may have changed something
 	packed    int64        // changed at the newest pack
 	unsettled bool         // tasks ran at the newest pack
 	packing   sync.Mutex
-	packNext  atomic.Bool // a pack waits for the one that is under way
-	unpacked  atomic.Bool // a call ran when it was to be packed
+	packNext  atomic.Bool // a pack waits for the one in progress
+	unpacked  atomic.Bool // a call ran when it should have been packed
 }
 
-// handler answers the MCP requests of a session.
 type handler interface {
 	http.Handler
 	Close()
@@ -113,8 +113,8 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 	return s, "", ""
 }
 
-// uri adapts a request's URI for the host: a session that clients name has another name in the
-// record of each workspace, in which its calls are counted from 1.
+// uri adapts a request's URI for the host: a client-named session has another name in the
+// record of each workspace, where its calls are counted from 1.
 func (s *session) uri(asked string) string {
 	u, err := url.Parse(asked)
 	if err != nil || s.workspace.shared || s.epoch() < 2 || u.Query().Get("session") == "" {
@@ -166,10 +166,8 @@ func (s *session) idleFor(now time.Time) time.Duration {
 	return now.Sub(s.idleSince)
 }
 
-// openWithin bounds how long a workspace may take to be made.
 const openWithin = 5 * time.Minute
 
-// open makes the workspace and the host.
 func (s *session) open(env *fleet.Envelope) {
 	defer close(s.ready)
 	ctx, cancel := context.WithTimeout(s.life, openWithin)
@@ -206,7 +204,7 @@ func (s *session) host(ctx context.Context) error {
 	return nil
 }
 
-// replay opens the MCP session again that another worker had.
+// replay reopens the MCP session that another worker had.
 func (s *session) replay(ctx context.Context, initialize []byte) error {
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 	answer, err := s.post(ctx, header, initialize)
@@ -251,7 +249,6 @@ func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 func (r *recorder) Flush()                      {}
 
-// agreed is the revision that an answer to initialize names.
 func agreed(answer []byte, asked string) string {
 	_, rest, ok := bytes.Cut(answer, []byte(`"protocolVersion":"`))
 	if !ok {
@@ -261,7 +258,7 @@ func agreed(answer []byte, asked string) string {
 	return string(revision)
 }
 
-// drop ends a session of an epoch without telling anybody: somebody else has it.
+// drop ends a session of an epoch silently: another worker has it.
 func (w *Worker) drop(key string, epoch uint64) {
 	w.mu.Lock()
 	s := w.sessions[key]
@@ -274,7 +271,6 @@ func (w *Worker) drop(key string, epoch uint64) {
 	s.close()
 }
 
-// close ends the session's host and removes its workspace.
 func (s *session) close() {
 	s.mu.Lock()
 	s.closing = true
@@ -293,7 +289,7 @@ func (s *session) close() {
 }
 
 // release packs an unused session and gives it up: another worker may take it, or this one again.
-// One that cannot be packed stays: if the worker ends then, its client gets an error that says so.
+// One that cannot be packed stays: if the worker ends then, its client gets an error.
 func (w *Worker) release(ctx context.Context, s *session) {
 	s.mu.Lock()
 	was := s.closing
@@ -334,7 +330,7 @@ func (s *session) busy() bool {
 	return s.working > 0
 }
 
-// dirty notes a call that may change the workspace, and has it packed later.
+// dirty records a call that may change the workspace, and has it packed later.
 func (s *session) dirty() {
 	s.changed.Add(1)
 	s.packLater()
@@ -350,8 +346,8 @@ func (s *session) packAfter(after time.Duration) {
 	})
 }
 
-// pack stores a changed workspace if no call runs. It waits for a pack under way, which may be
-// older than the last call.
+// pack stores a changed workspace if no call runs. It waits for a pack in progress, which may
+// be older than the last call.
 func (s *session) pack(ctx context.Context) {
 	<-s.ready
 	if s.failed != nil || s.workspace.shared {
@@ -360,17 +356,17 @@ func (s *session) pack(ctx context.Context) {
 	waits := !s.packing.TryLock()
 	if waits {
 		if s.packNext.Swap(true) {
-			return // another waits already, and sees all that was changed until now
+			return // another already waits, and sees all changes until now
 		}
 		s.packing.Lock()
 		s.packNext.Store(false)
 	}
 	defer s.packing.Unlock()
 	if ctx.Err() != nil || waits && s.isLetGo() {
-		return // one that is let go is packed then
+		return // a session that is given up is packed then
 	}
 	if !s.quiet.TryLock() {
-		s.unpacked.Store(true) // the call that runs has it packed when it ends
+		s.unpacked.Store(true) // the running call has it packed when it ends
 		if !s.quiet.TryLock() {
 			return
 		}
@@ -378,7 +374,7 @@ func (s *session) pack(ctx context.Context) {
 	_ = s.keep(ctx)
 }
 
-// packAll is pack for a session that is let go: no call runs.
+// packAll is pack for a session that is given up: no call runs.
 func (s *session) packAll(ctx context.Context) error {
 	<-s.ready
 	if s.failed != nil || s.workspace.shared {
@@ -390,7 +386,7 @@ func (s *session) packAll(ctx context.Context) error {
 	return s.keep(ctx)
 }
 
-// tasksPackEvery is how often a workspace is packed while tasks run.
+// tasksPackEvery is the interval of packing while tasks run.
 const tasksPackEvery = time.Minute
 
 // keep packs the workspace if it has changed, or if tasks that ran at the last pack may have

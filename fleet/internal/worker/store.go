@@ -22,16 +22,16 @@ import (
 // store is what a worker reaches of the hub's store, through gateways.
 type store struct {
 	worker *Worker
-	any    jetstream.KeyValue // the bucket of calls, through whichever gateway is there
+	any    jetstream.KeyValue // the bucket of calls, through any gateway
 
 	mu  sync.Mutex
 	via map[string]jetstream.KeyValue
 }
 
-// mostVia bounds the gateways that are known by name.
+// mostVia limits the gateways that are known by name.
 const mostVia = 100
 
-// calls is the bucket of calls through a gateway, or through any if that one does not answer.
+// calls returns the bucket of calls through a gateway, or through any if that one does not answer.
 func (s *store) calls(ctx context.Context, gateway string) jetstream.KeyValue {
 	s.mu.Lock()
 	known := s.via[gateway]
@@ -57,7 +57,7 @@ func (s *store) calls(ctx context.Context, gateway string) jetstream.KeyValue {
 	return through
 }
 
-// gatewayOf is the gateway of a request, by where its answer goes.
+// gatewayOf returns a request's gateway, from its answer's subject.
 func gatewayOf(back string) string {
 	parts := strings.SplitN(back, ".", 3)
 	if len(parts) < 3 {
@@ -66,18 +66,18 @@ func gatewayOf(back string) string {
 	return parts[1]
 }
 
-// transferQuiet bounds a transfer's standstill, and transferTries its attempts.
+// transferQuiet limits a transfer's standstill, transferTries its attempts.
 const (
 	transferQuiet = 10 * time.Second
 	transferTries = 4
 )
 
-// transfer is a pack between a file and a gateway, which asks for each part or sends it.
+// transfer moves a pack between a file and a gateway, which asks for each part or sends it.
 type transfer struct {
 	file  *os.File
 	keeps bool
 	mu    sync.Mutex
-	at    int64 // of a pack that comes, what has come
+	at    int64 // bytes received
 	moved bool
 }
 
@@ -147,7 +147,7 @@ func (t *transfer) part(at int64, data []byte) ([]byte, bool) {
 		part := make([]byte, fleet.PartSize)
 		n, err := t.file.ReadAt(part, at)
 		return part[:n], n > 0 || err == nil
-	case at < t.at: // it has come before
+	case at < t.at: // a repeated part
 		return nil, true
 	case at > t.at || at+int64(len(data)) > fleet.MostPack:
 		return nil, false
@@ -159,7 +159,6 @@ func (t *transfer) part(at int64, data []byte) ([]byte, bool) {
 	return nil, err == nil
 }
 
-// answerPart answers a gateway about a part of a pack.
 func (w *Worker) answerPart(msg *nats.Msg) {
 	w.mu.Lock()
 	t := w.transfers[msg.Header.Get("Id")]

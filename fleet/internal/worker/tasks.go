@@ -5,10 +5,8 @@ import (
 	"time"
 )
 
-// moved is why a task is ended that does not end by itself.
 const moved = "its session moved to another worker"
 
-// hasTasks reports whether tasks of the session run.
 func (s *session) hasTasks() bool {
 	<-s.ready
 	return s.failed == nil && (s.offer.Server.Tasks() > 0 || s.offer.Project.RunningTasks() > 0)

@@ -1,4 +1,4 @@
-// Package worker runs a fleet's sessions: each is a host over its own workspace, confined as usual.
+// Package worker runs a fleet's sessions: each is a host with its own workspace, confined as usual.
 package worker
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/toolhost/toolhost/internal/face/telemetry"
 )
 
-// Options say what a worker is.
+// Options configure a worker.
 type Options struct {
 	Link fleet.Link
-	// Key is the name of its key.
+	// Key is the name of the worker's key.
 	Key string
 	// Dir is where workspaces are made.
 	Dir string
-	// Slots bounds the running calls, Queue the waiting ones, Sessions the sessions.
+	// Slots limits the running calls, Queue the waiting ones, Sessions the sessions.
 	Slots, Queue, Sessions int
 	Labels                 map[string]string
-	// Directories may be workspaces, and what lies below them.
+	// Directories may be workspaces, and so may directories below them.
 	Directories []string
 	// Idle is the time after which an unused session is packed and given up.
 	Idle time.Duration
@@ -37,15 +37,15 @@ type Options struct {
 	PackAfter time.Duration
 	// TaskAfter is when a call becomes a task, see mcpserve.Options.
 	TaskAfter time.Duration
-	// Drain is how long a session that is let go waits for its background tasks.
+	// Drain is how long a session that is given up waits for its background tasks.
 	Drain time.Duration
-	// Telemetry traces and counts calls. It may be nil.
+	// Telemetry traces and counts calls. May be nil.
 	Telemetry *telemetry.Relay
 	Version   string
 	Logger    *slog.Logger
 }
 
-// Worker is one that runs.
+// Worker is a running worker.
 type Worker struct {
 	options Options
 	name    fleet.Worker
@@ -71,17 +71,17 @@ type Worker struct {
 	running   atomic.Int64
 	ticked    atomic.Int64 // when the worker last knew that it is alive, since began
 	began     time.Time
-	inDoubt   atomic.Bool // it may have lost sessions since it asked last
+	inDoubt   atomic.Bool // it may have lost sessions since it last asked
 	asking    sync.Mutex
 	deciding  sync.Mutex      // held while a call is decided on
 	authority string          // the hub's, who knows the operators
-	settled   map[string]bool // the decisions that were taken, in this run: they are for no other
-	unloading chan struct{}   // bounds the sessions that are packed and let go at one time
+	settled   map[string]bool // decisions taken in this run: they are for no other
+	unloading chan struct{}   // limits the sessions packed and given up concurrently
 	life      context.Context
 	end       context.CancelFunc
 	drained   chan struct{}
 	once      sync.Once     // closes drained
-	drains    chan struct{} // holds a token while sessions are let go
+	drains    chan struct{} // holds a token while sessions are given up
 }
 
 // Start connects a worker.
@@ -131,10 +131,10 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 	return w, nil
 }
 
-// Name is the worker's name in the fleet.
+// Name returns the worker's name in the fleet.
 func (w *Worker) Name() fleet.Worker { return w.name }
 
-// Wait waits until ctx ends, or the worker was drained, and ends it.
+// Wait waits until ctx ends or the worker is drained, and then ends it.
 func (w *Worker) Wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -151,7 +151,7 @@ func (w *Worker) Kill() {
 	}
 }
 
-// lastCalls bounds how long a worker that ends waits for its calls.
+// lastCalls limits how long a worker that ends waits for its calls.
 const lastCalls = 30 * time.Second
 
 // Close drains the worker and ends it.
@@ -163,7 +163,7 @@ func (w *Worker) Close() {
 	w.nc.Close()
 }
 
-// tick notes that the worker is alive. After a gap it may have lost its sessions.
+// tick records that the worker is alive. After a gap it may have lost its sessions.
 func (w *Worker) tick() {
 	now := int64(time.Since(w.began))
 	if before := w.ticked.Swap(now); now-before > int64(fleet.Lease/2) {
@@ -171,7 +171,6 @@ func (w *Worker) tick() {
 	}
 }
 
-// beats announces the worker to the fleet.
 func (w *Worker) beats() {
 	ticker := time.NewTicker(fleet.Heartbeat)
 	defer ticker.Stop()
@@ -191,15 +190,14 @@ func (w *Worker) beats() {
 	}
 }
 
-// heard notes that a gateway is alive.
 func (w *Worker) heard(msg *nats.Msg) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gateways[strings.TrimPrefix(msg.Subject, fleet.GatewaySubject(""))] = 0
 }
 
-// cutSilent cuts answers to gateways that were silent for a lease, after so many further
-// heartbeats: that frees slots and streams.
+// cutSilent cuts answers to gateways that were silent for a lease, after that many
+// further heartbeats: that frees slots and streams.
 func (w *Worker) cutSilent(beats int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -229,7 +227,7 @@ func (w *Worker) beat(count bool) {
 	_ = w.nc.Publish(w.name.BeatSubject(), data)
 }
 
-// take handles a message. It must not wait.
+// take handles a message. It must not block.
 func (w *Worker) take(msg *nats.Msg) {
 	switch msg.Header.Get(fleet.KindHeader) {
 	case fleet.KindRequest, fleet.KindMore:
@@ -251,7 +249,7 @@ func (w *Worker) take(msg *nats.Msg) {
 	}
 }
 
-// Bounds of gateways' parts and orders that are handled concurrently. Others are dropped, as by the
+// Limits of gateways' parts and orders that are handled concurrently. Others are dropped, as by the
 // network: a part is asked for again.
 const (
 	partsAtOnce  = 256
@@ -287,7 +285,6 @@ func (w *Worker) about(ex *exchange, msg *nats.Msg) {
 	}
 }
 
-// assembly is a request that comes in parts.
 type assembly struct {
 	data  []byte
 	next  int
@@ -295,7 +292,7 @@ type assembly struct {
 	since time.Time
 }
 
-// Bounds of requests in parts.
+// Limits of requests in parts.
 const (
 	mostParts      = 64
 	mostAssemblies = 256
@@ -359,10 +356,9 @@ func (w *Worker) begin(env *fleet.Envelope) {
 // keptAfter is how long an answer is kept for a gateway that may have missed its end.
 const keptAfter = time.Minute
 
-// maxUnloading bounds the sessions that are packed and let go at one time.
+// maxUnloading limits the sessions packed and given up concurrently.
 const maxUnloading = 128
 
-// forget drops unneeded answers, and unused sessions.
 func (w *Worker) forget() {
 	now := time.Now()
 	var idle []*session

@@ -23,11 +23,10 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// waits bounds what a test waits for.
 const waits = time.Minute
 
 // bench is a worker with one open session, whose requests answer takes, and a hub. The
-// test is its gateways.
+// test acts as its gateways.
 type bench struct {
 	*Worker
 	t       *testing.T
@@ -76,7 +75,7 @@ func newBench(t *testing.T, answer answers) *bench {
 	return b
 }
 
-// ask sends a request by a gateway and returns the frames of its answer.
+// ask sends a request through a gateway and returns the frames of its answer.
 func (b *bench) ask(gateway, id, method string, header http.Header, change ...func(*fleet.Envelope)) <-chan fleet.Frame {
 	b.t.Helper()
 	env := &fleet.Envelope{ID: id, Back: b.name.BackSubject(gateway, id), Session: "s", Method: method, URL: "/mcp",
@@ -128,7 +127,7 @@ func (b *bench) using() int {
 func callHeader() http.Header { return http.Header{fleet.CallHeader: {"g:x"}} }
 
 // A gateway that dies while its call prints more than a window of frames frees the slot
-// and the session, and one that comes back hears that its answer was cut off.
+// and the session; when it returns it gets an error that its answer was cut off.
 func TestGatewayThatIsSilent(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -157,7 +156,7 @@ func TestGatewayThatIsSilent(t *testing.T) {
 	assert.Equal(t, fleet.Window, b.next(other).Seq, "the other gateway's stream goes on")
 }
 
-// streams are the streams of events of a session, of which each can be held once.
+// streams are the event streams of a session, each of which can be held once.
 type streams struct {
 	mu   sync.Mutex
 	held map[string]bool
@@ -177,7 +176,7 @@ func (s *streams) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	if !resumes { // which has nothing new
+	if !resumes { // has nothing new
 		fmt.Fprintf(w, "event: message\nid: %s_0\ndata: {}\n\n", name)
 	}
 	w.(http.Flusher).Flush()
@@ -272,7 +271,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// refuse has the store refuse claims, as a gateway does of a session that is another's.
+// refuse makes the store refuse claims, as a gateway does for another worker's session.
 func refuse(t *testing.T, b *bench) {
 	t.Helper()
 	subject := b.name.StoreSubject(fleet.AnyGateway) + ".>"
@@ -292,7 +291,7 @@ func refuse(t *testing.T, b *bench) {
 	require.NoError(t, err)
 }
 
-// What was not run here, since the session is another worker's, is sent back whole.
+// A call that did not run because the session is another worker's is sent back whole.
 func TestCallThatIsToBeMadeElsewhere(t *testing.T) {
 	var b *bench
 	b = newBench(t, func(w http.ResponseWriter, r *http.Request) {
@@ -362,7 +361,7 @@ func TestDecisionsAreTakenOnce(t *testing.T) {
 	assert.ErrorContains(t, b.takeDecision("b"), "all that it remembers")
 }
 
-// A pack goes part by part, each as often as its answer is lost.
+// A pack goes part by part; a part is repeated if its answer is lost.
 func TestTransfer(t *testing.T) {
 	b := newBench(t, nil)
 	pack := []byte(strings.Repeat("pack", fleet.PartSize/3))
@@ -415,7 +414,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// Orders beyond the bound do not hold up what comes with them.
+// Orders beyond the limit do not delay other messages.
 func TestOrdersAreBounded(t *testing.T) {
 	b := newBench(t, nil)
 	order := func(action string) {

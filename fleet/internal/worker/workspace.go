@@ -16,10 +16,9 @@ import (
 	"github.com/toolhost/toolhost/fleet/internal/pack"
 )
 
-// provided is a workspace as the worker has made it.
 type provided struct {
 	dir    string
-	top    string // what is removed in the end, "" for nothing
+	top    string // removed in the end; may be ""
 	shared bool   // the worker's own directory, which is not packed
 }
 
@@ -78,7 +77,7 @@ func (s *session) fill(ctx context.Context, dir string) error {
 	return errors.New("the session names no workspace: set git, empty or directory")
 }
 
-// directory uses a directory of the worker's, below one that its operator allows.
+// directory uses a directory of the worker, below one that its operator allows.
 func (s *session) directory(dir string) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -179,7 +178,6 @@ func environ(names ...string) (env []string) {
 	return env
 }
 
-// restoredNote says what a session has lost with its worker.
 func restoredNote(r fleet.Record) string {
 	if r.Workspace.Directory != "" {
 		return "The worker that had this session was lost. The session goes on in the directory as it is now."

@@ -4,7 +4,7 @@
 // A replaced file keeps its owner, access control list and extended attributes. One that cannot be replaced, such
 // as a mount, is written in place.
 //
-// Files of a workspace are written by package workspace.
+// Package workspace writes the files of workspaces.
 package atomicfile
 
 import (
@@ -30,8 +30,8 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	return replace(path, data, mode, path, (*os.File).Sync)
 }
 
-// WriteBeside is Write for a copy of another file: those who may not use that one may not use the copy. If the copy
-// cannot have its owner, it is private to the user.
+// WriteBeside is Write for a copy of another file, with the same access rights. If the copy cannot have its owner,
+// it is private to the user.
 func WriteBeside(path string, data []byte, original string) error {
 	mode := fs.FileMode(0o600)
 	if info, err := os.Lstat(original); err == nil {
@@ -45,8 +45,8 @@ func WriteBeside(path string, data []byte, original string) error {
 	return err
 }
 
-// WriteCache is Write for reproducible data, such as a cache: private to the user, in a directory made if missing,
-// and not synced.
+// WriteCache is Write for reproducible data, such as a cache: private to the user, in a directory created if
+// missing, and not synced.
 func WriteCache(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -54,7 +54,7 @@ func WriteCache(path string, data []byte) error {
 	return replace(path, data, 0o600, path, func(*os.File) error { return nil })
 }
 
-// replace writes a file with the rights of that at like, if there is one.
+// replace writes a file with the rights of the one at like, if any.
 func replace(path string, data []byte, mode fs.FileMode, like string, sync func(*os.File) error) error {
 	old, err := original(like)
 	if err != nil {
@@ -83,10 +83,10 @@ func replace(path string, data []byte, mode fs.FileMode, like string, sync func(
 func original(path string) (*rights.Rights, error) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, nil // the write says what is wrong
+		return nil, nil // the write returns the error
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|noLink, 0)
-	if errors.Is(err, fs.ErrPermission) { // it may be written and not read
+	if errors.Is(err, fs.ErrPermission) { // may be writable but not readable
 		f, err = os.OpenFile(path, os.O_WRONLY|noLink, 0)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -29,7 +29,7 @@ func TestWriteCache(t *testing.T) {
 	}
 }
 
-// TestFailureLeavesNothing replaces a directory, which cannot be done.
+// A directory cannot be replaced.
 func TestFailureLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "directory")
@@ -74,7 +74,8 @@ func TestReadersNeverSeePart(t *testing.T) {
 	}
 }
 
-// requireOnly requires that the file at path is so, and alone in its directory.
+// requireOnly requires that the file at path has that content and mode, and is
+// alone in its directory.
 func requireOnly(t *testing.T, path string, content []byte, mode fs.FileMode) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -19,7 +19,7 @@ import (
 
 const accessList = "system.posix_acl_access"
 
-// planted makes a file with an access control list and an attribute.
+// planted creates a file with an access control list and an attribute.
 func planted(t *testing.T, path string) (list []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
@@ -57,13 +57,12 @@ func requireRights(t *testing.T, path string, list []byte) {
 	}
 }
 
-// onRename has files not renamed over others.
+// onRename makes renames over other files fail.
 func onRename(t *testing.T, err error) {
 	rename = func(string, string) error { return &os.LinkError{Op: "rename", Err: err} }
 	t.Cleanup(func() { rename = os.Rename })
 }
 
-// TestRightsAreKept replaces a file, and writes one in place.
 func TestRightsAreKept(t *testing.T) {
 	for name, fails := range map[string]error{"control": nil, "a mount": unix.EBUSY, "another quota": unix.EXDEV} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +88,7 @@ func TestRightsAreKept(t *testing.T) {
 	}
 }
 
-// TestACopyHasTheRights keeps a copy beside a file that not all may read.
+// The original may not be read by everyone.
 func TestACopyHasTheRights(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	list := planted(t, path)
@@ -97,7 +96,7 @@ func TestACopyHasTheRights(t *testing.T) {
 	requireRights(t, path+".before", list)
 }
 
-// TestNotInPlace cannot write a file that stays either.
+// The file can neither be replaced nor written.
 func TestNotInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
@@ -111,7 +110,7 @@ func TestNotInPlace(t *testing.T) {
 	assert.Equal(t, "old", string(data))
 }
 
-// TestUnwritableDirectory writes a file whose directory takes no other one.
+// No file can be created in the directory.
 func TestUnwritableDirectory(t *testing.T) {
 	testneed.NotSuperuser(t)
 	dir := t.TempDir()

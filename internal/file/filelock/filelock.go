@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrLocked is the error of [Try] while another has the lock, and ErrNone of all on a file system without locks.
+// ErrLocked is the error of [Try] while another process has the lock, ErrNone that of all functions on a file
+// system without locks.
 var (
 	ErrLocked = errors.New("locked by another process")
 	ErrNone   = errors.New("the file system has no locks")
@@ -64,7 +65,7 @@ func lock(f *os.File, how int) error {
 	}
 }
 
-// flock leaves the file's mode as it is; f.Fd would disable the deadlines of a pipe.
+// flock does not change the file's mode; f.Fd would disable the deadlines of a pipe.
 func flock(f *os.File, how int) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package gitread runs git to read an untrusted repository.
 //
-// Its configuration may name programs; those that reading could run are disabled: hooks, file system monitors,
+// Programs that its configuration names and reading could run are disabled: hooks, file system monitors,
 // filters, diff programs, and the transports that would fetch missing objects.
 package gitread
 
@@ -25,10 +25,9 @@ type Git struct {
 	checked   bool
 }
 
-// setting is one entry of git's configuration.
 type setting struct{ key, value string }
 
-// sentinel is a setting of our own. If git does not see it, it does not see the others either.
+// sentinel is a setting that git must see. If it does not, it does not see the others either.
 const sentinel = "toolhost.sentinel"
 
 // Run runs a read-only git command, such as diff or status. A failing command is a result with an exit code.
@@ -55,7 +54,7 @@ func (g *Git) run(ctx context.Context, further []setting, args ...string) (*proc
 		{"core.hooksPath", os.DevNull},
 		{"core.alternateRefsCommand", ""},
 		{"core.sshCommand", ""},
-		{"core.quotePath", "false"}, // names as they are, not in octal
+		{"core.quotePath", "false"}, // names not in octal
 		{"protocol.allow", "never"},
 	}, further...)
 	env := map[string]string{
@@ -74,8 +73,8 @@ func (g *Git) run(ctx context.Context, further []setting, args ...string) (*proc
 	return g.Start(ctx, args, env)
 }
 
-// filterOverrides returns settings that disable the filters of the repository's own configuration. Those of the
-// user's configuration stay: large files often need one, and would look changed without it.
+// filterOverrides returns settings that disable the filters of the repository's own configuration. The user's
+// own stay: large files often need one, and would look changed without it.
 func (g *Git) filterOverrides(ctx context.Context) ([]setting, error) {
 	listed, err := g.run(ctx, nil, "config", "--null", "--show-scope", "--get-regexp", `^(filter|toolhost)\.`)
 	if err != nil {

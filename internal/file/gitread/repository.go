@@ -9,12 +9,12 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// maxPointer bounds the files by which git finds its directories, in bytes.
-const maxPointer = 64 << 10
+const maxPointer = 64 << 10 // bytes
 
-// Find returns the top directory of the work tree around dir, an absolute path, as git does; but git also lets the
-// repository's configuration name another work tree, and a .git file another repository, and so show files from
-// anywhere. Errors: not_found, and blocked for a .git file that leads to a repository that does not name it.
+// Find returns the top directory of the work tree around dir, an absolute path, as git does, except that git also
+// lets the repository's configuration name another work tree, and a .git file another repository, and so show
+// files from anywhere. Errors: not_found, and blocked for a .git file that leads to a repository that does not
+// name it.
 func Find(dir string) (top string, err error) {
 	for ; ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(filepath.Join(dir, ".git"))
@@ -28,7 +28,8 @@ func Find(dir string) (top string, err error) {
 	}
 }
 
-// Reads lists directories outside the work tree at top that git reads for a linked worktree or submodule.
+// Reads returns directories outside the work tree at top that git reads for a linked worktree or
+// submodule.
 func Reads(top string) []string {
 	data, err := plainfile.Read(filepath.Join(top, ".git"), maxPointer)
 	if err != nil {
@@ -53,7 +54,7 @@ func checkRepository(top string, git os.FileInfo) error {
 }
 
 // leadsBack reports whether the repository in a .git file was made for this work tree: a linked worktree's, which
-// names the .git file, or a submodule's, which lies in the repository above.
+// names the .git file, or a submodule's, which is inside the repository above.
 func leadsBack(top, content string) bool {
 	dir, ok := strings.CutPrefix(strings.TrimSpace(content), "gitdir: ")
 	if !ok {
@@ -78,7 +79,7 @@ func leadsBack(top, content string) bool {
 	return false
 }
 
-// repositoryOf is the whole repository's directory for a .git file of a checked work tree.
+// repositoryOf returns the whole repository's directory for a .git file of a checked work tree.
 func repositoryOf(top, content string) string {
 	dir, _ := strings.CutPrefix(strings.TrimSpace(content), "gitdir: ")
 	if !filepath.IsAbs(dir) {

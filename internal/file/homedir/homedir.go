@@ -1,4 +1,4 @@
-// Package homedir finds the home directories of the user. What is hidden in them from commands must not depend on a
+// Package homedir finds the user's home directories. What is hidden in them from commands must not depend on a
 // variable of the program that starts toolhost, so the user database counts as well.
 package homedir
 
@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// All returns the absolute paths of the user's home directories: HOME, if absolute, and the one of the user
-// database, if it is another. It is empty if neither is known.
+// All returns the absolute paths of the user's home directories: HOME, if absolute, and a different one in
+// the user database. It is empty if neither is known.
 func All() []string {
 	var homes []string
 	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
@@ -23,7 +23,7 @@ func All() []string {
 	return homes
 }
 
-// registered is the home directory in the user database, if any.
+// registered returns the home directory in the user database, if any.
 var registered = sync.OnceValue(func() string {
 	entry, err := user.LookupId(strconv.Itoa(os.Geteuid()))
 	if err != nil || !filepath.IsAbs(entry.HomeDir) {

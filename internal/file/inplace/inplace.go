@@ -13,7 +13,7 @@ import (
 
 // Fixed is the error for a file that cannot be replaced.
 type Fixed struct {
-	Why string // reads like "it is a mount"
+	Why string // such as "it is a mount"
 	Err error
 }
 
@@ -22,7 +22,7 @@ func (f *Fixed) Error() string { return fmt.Sprintf("%s: %v", f.Why, Bare(f.Err)
 // Unwrap returns the system's error.
 func (f *Fixed) Unwrap() error { return f.Err }
 
-// Bare returns the system's error without a name that is no use to a reader.
+// Bare returns the system's error without a name that is useless to a reader.
 func Bare(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -35,7 +35,7 @@ func Bare(err error) error {
 	return err
 }
 
-// NotBeside returns a *Fixed if err says that no file can be made beside another, else err.
+// NotBeside returns a *Fixed if err says that no file can be created beside another, else err.
 func NotBeside(err error) error {
 	switch {
 	case errors.Is(err, syscall.EROFS):
@@ -66,7 +66,7 @@ func NotOver(err error) error {
 // Damaged is the error for a file that may have neither its old content nor the new one.
 type Damaged struct {
 	Err  error // why the new content could not be written
-	Back error // why the old one could not either
+	Back error // why the old one could not be restored
 }
 
 func (d *Damaged) Error() string {
@@ -85,7 +85,7 @@ func Write(f *os.File, old, data []byte, mode fs.FileMode, sync func(*os.File) e
 	}
 	was := info.Mode().Perm()
 	mode = mode.Perm()
-	between := was & mode // who may not use it before and after may not meanwhile
+	between := was & mode // only access that both modes give
 	err = chmod(f, was, between)
 	if err == nil {
 		err = content(f, old, data)

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/inplace"
 )
 
-// TestWrite writes shorter and longer contents, and has the last step fail.
+// TestWrite writes shorter and longer contents, also with a failing last step.
 func TestWrite(t *testing.T) {
 	full := errors.New("the disk is full")
 	for name, c := range map[string]struct {
@@ -57,7 +57,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestDamaged cannot write the old content back either.
+// The old content cannot be restored either.
 func TestDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
@@ -77,7 +77,7 @@ func TestReasons(t *testing.T) {
 	denied := &fs.PathError{Op: "openat", Path: ".toolhost-tmp-1", Err: syscall.EACCES}
 	for name, c := range map[string]struct {
 		err  error
-		want string // "" where it is the error itself
+		want string // "" if it is the error itself
 	}{
 		"beside, denied": {inplace.NotBeside(denied), "its directory is not writable: permission denied"},
 		"beside, read-only": {inplace.NotBeside(syscall.EROFS),

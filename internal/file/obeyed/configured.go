@@ -14,8 +14,8 @@ const mostOfConfig = 1 << 20
 // descriptive are the sections of git's configuration that name no program and no file of a work tree.
 var descriptive = []string{"remote", "branch", "submodule", "url", "user", "color", "advice"}
 
-// Configured lists the paths in the work tree that the configuration of the repository in root names: the directory
-// of hooks, included files, and files of programs. They are absolute, and need not exist.
+// Configured returns the absolute paths in the work tree that the configuration of the repository in root
+// names: the hooks directory, included files, and files of programs. They may be missing.
 func Configured(root string) (paths []string) {
 	add := func(at string) {
 		if at != root && within(at, root) && !slices.Contains(paths, at) {
@@ -39,8 +39,8 @@ func Configured(root string) (paths []string) {
 	return paths
 }
 
-// Relative lists the relative slash paths that the configurations of the repository in root, of its submodules and
-// of the user name: a file of each work tree, existing or not.
+// Relative returns the relative slash paths that the configurations of the repository in root, its submodules
+// and the user name: a file of each work tree, existing or not.
 func Relative(root string) (names []string) {
 	files, _ := filepath.Glob(filepath.Join(root, ".git", "modules", "*", "config"))
 	files = append(files, filepath.Join(root, ".git", "config"), filepath.Join(root, ".git", "config.worktree"))
@@ -65,7 +65,7 @@ func Relative(root string) (names []string) {
 	return names
 }
 
-// readShort reads a regular file that is not huge, without a last newline.
+// readShort reads a small regular file, without a last newline.
 func readShort(path string) string {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > mostOfConfig {
 		return ""

@@ -13,7 +13,7 @@ import (
 // setting is a line of git's configuration that sets a value. raw is the line.
 type setting struct{ section, subsection, key, value, raw string }
 
-// name is the key with its section, as in "remote.*.url".
+// name returns the key with its section, such as "remote.*.url".
 func (s setting) name() string {
 	if s.subsection == "" {
 		return s.section + "." + s.key
@@ -26,7 +26,7 @@ var (
 	settingLine = matching.Lazy(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?$`)
 )
 
-// settings parses a configuration as git writes it: a line for each section and each value. ok is false for
+// settings parses a configuration as git writes it: one line for each section and value. ok is false for
 // anything else, such as a continued value.
 func settings(text string) (all []setting, ok bool) {
 	in := setting{}
@@ -64,9 +64,9 @@ const (
 		`(?:/|\.{1,2}/|\.{1,2}$)[\pL\pN_.~%/@:+,= -]*`
 )
 
-// harmless are the settings of a repository's configuration that start no program, read no file (but by an address
-// of another repository) and write none outside the repository, with their allowed values. Others are the user's to
-// set.
+// harmless are the settings of a repository's configuration that start no program, read no file (except by an
+// address of another repository) and write none outside the repository, with their allowed values. Only the user
+// may set others.
 var harmless = sync.OnceValue(func() map[string]func() *regexp.Regexp {
 	all := make(map[string]func() *regexp.Regexp)
 	for name, value := range map[string]string{
@@ -96,7 +96,7 @@ func (s setting) plain() bool {
 }
 
 // plainConfig reports whether a configuration has only harmless settings. dir is the repository's directory: a work
-// tree that it names must be of a submodule and in the tree.
+// tree that it names must be a submodule's and in the tree.
 func plainConfig(text, dir string, inTree func(string) bool) bool {
 	all, ok := settings(text)
 	return ok && !slices.ContainsFunc(all, func(s setting) bool {
@@ -109,7 +109,7 @@ func plainConfig(text, dir string, inTree func(string) bool) bool {
 	})
 }
 
-// once are settings that git makes with a repository, unless set.
+// once are settings that git writes when it creates a repository, unless they are set.
 var once = []string{"core.repositoryformatversion", "core.bare", "core.filemode", "core.logallrefupdates",
 	"core.ignorecase", "core.precomposeunicode", "core.symlinks", "core.worktree",
 	"extensions.objectformat", "extensions.refstorage", "submodule.active",

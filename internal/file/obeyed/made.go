@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Trees is what a command may change, as it sees it.
+// Trees are the trees that a command may change, as it sees them.
 type Trees struct {
-	// Writable reports whether an absolute path lies in a writable tree, and Root whether it is one itself.
+	// Writable reports whether an absolute path is in a writable tree, Root whether it is one.
 	Writable, Root func(path string) bool
 	Exists         Exists
-	// Straight reports whether a path exists without a symlink on the way; Read returns the content of a regular
+	// Straight reports whether a path exists without a symlink on the way. Read returns the content of a regular
 	// file.
 	Straight func(path string) bool
 	Read     func(path string) (content string, ok bool)
 }
 
-// Check is the allowed content of a file that git obeys. The file is replaced as a whole by a copy of the checked
-// content, to which only toolhost can write.
+// Check is the allowed content of a file that git obeys. The file is replaced as a whole by a checked copy, to
+// which only toolhost can write.
 type Check struct {
-	// Accepts reports whether content may replace old, of an existing file or not.
+	// Accepts reports whether content may replace old. exists is whether the file exists.
 	Accepts func(old string, exists bool, content string) bool
 	// InPlace is set if git writes to the file itself, instead of renaming another over it. Fixed is the only
 	// allowed content, if there is just one.
@@ -28,10 +28,10 @@ type Check struct {
 	Fixed   string
 }
 
-// mainDirectory is the commondir of a linked worktree.
 const mainDirectory = "../.."
 
-// Checked returns what a file at a path may hold, though git obeys it; nil if it may not be made or changed.
+// Checked returns the allowed content of a file at a path that git obeys, nil if it may not be created or
+// changed.
 func (t Trees) Checked(at string) *Check {
 	inside, found := insideGit(split(at))
 	if !found {
@@ -67,7 +67,6 @@ func (t Trees) Checked(at string) *Check {
 	return nil
 }
 
-// changes reports whether the configurations differ in a value.
 func changes(name, old, text string) bool {
 	set := func(text string) bool {
 		all, _ := settings(text)
@@ -85,7 +84,7 @@ func ofRepository(inside []string) bool {
 		!HasAny(inside, "refs", "logs", "objects", "hooks", "info", "worktrees")
 }
 
-// ofWorkTree reports whether a file lies in a repository's directory for a linked worktree.
+// ofWorkTree reports whether a file is in a repository's directory for a linked worktree.
 func ofWorkTree(inside []string) bool {
 	at := len(inside) - 3
 	return at >= 0 && inside[at] == "worktrees" && ofRepository(inside[:at])
@@ -106,15 +105,15 @@ func (t Trees) leads(dir, content string) bool {
 	return t.Straight(to)
 }
 
-// MayBeDirectory reports whether a path that git obeys may be made as an empty directory: its content is checked
-// separately.
+// MayBeDirectory reports whether a path that git obeys may be created as an empty directory: its content is
+// checked separately.
 func MayBeDirectory(at string) bool {
 	inside, found := insideGit(split(at))
 	name := filepath.Base(at)
 	return found && (len(inside) == 0 && name == ".git" || (name == "hooks" || name == "branches") && ofRepository(inside[:len(inside)-1]))
 }
 
-// nested reports whether a path is of a repository below a tree's own.
+// nested reports whether a path belongs to a repository below a tree's own.
 func (t Trees) nested(at string) bool {
 	parts := split(at)
 	for i, part := range parts {
@@ -127,8 +126,8 @@ func (t Trees) nested(at string) bool {
 }
 
 // MayGo reports whether a path that git obeys, or recognizes a repository by, may be removed: the .git of a
-// submodule or linked worktree, a repository's files for a linked worktree, and all of a repository below a tree's
-// own with a configuration that a command could have made.
+// submodule or linked worktree, a repository's files for a linked worktree, and everything of a repository below a
+// tree's own with a configuration that a command could have made.
 func (t Trees) MayGo(at string) bool {
 	inside, found := insideGit(split(at))
 	if !found {
@@ -144,7 +143,7 @@ func (t Trees) MayGo(at string) bool {
 		return true
 	}
 	parts := split(at)
-	for end := len(parts) - 1; end > len(parts)-len(inside)-1; end-- { // the repository that it lies in
+	for end := len(parts) - 1; end > len(parts)-len(inside)-1; end-- { // the enclosing repository
 		dir := parts[:end]
 		if below, _ := insideGit(dir); !ofRepository(below) {
 			continue
@@ -161,7 +160,7 @@ func (t Trees) MayGo(at string) bool {
 }
 
 // Repository returns the repository directory of a submodule or linked worktree, if outside the work tree, else "".
-// The repository has to name the work tree: a .git file alone could lead anywhere.
+// The repository must name the work tree: a .git file alone could lead anywhere.
 func Repository(root string) string {
 	read := func(elements ...string) string { return readShort(filepath.Join(elements...)) }
 	to, ok := strings.CutPrefix(read(root, ".git"), "gitdir: ")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cloned is a configuration as git clone makes it.
+// cloned is a configuration as git clone writes it.
 const cloned = `[core]
 	repositoryformatversion = 0
 	filemode = true
@@ -25,7 +25,6 @@ const cloned = `[core]
 	merge = refs/heads/main
 `
 
-// tree is a tree /w of files, of which each has what the map says.
 func tree(files map[string]string) Trees {
 	exists := func(path string) bool {
 		for name := range files {
@@ -44,7 +43,7 @@ func TestCheckedConfig(t *testing.T) {
 	set := func(section, line string) string { return "[" + section + "]\n\t" + line + "\n" }
 	for name, c := range map[string]struct {
 		old, content string
-		first, later bool // whether it may be made, and take the place of old in the tree's own repository
+		first, later bool // whether it may be created, and replace old in the tree's own repository
 	}{
 		"git's own":               {cloned, cloned, true, true},
 		"a branch":                {cloned, cloned + set(`branch "x/y"`, "remote = origin") + "\tmerge = refs/heads/x\n", true, true},
@@ -79,7 +78,7 @@ func TestCheckedConfig(t *testing.T) {
 	}
 }
 
-// TestProgramsInConfig tries settings that start a program or lead elsewhere.
+// The settings start a program or lead elsewhere.
 func TestProgramsInConfig(t *testing.T) {
 	for _, line := range []string{"core|fsmonitor = x", "core|hooksPath = h", "core|sshCommand = x", "core|editor = x", "core|pager = x",
 		"core|askPass = x", "core|gitProxy = x", "core|attributesFile = x", "core|alternateRefsCommand = x", "core|bare = true",
@@ -162,7 +161,7 @@ func TestMayGo(t *testing.T) {
 	}
 }
 
-// The repository of a work tree counts where each names the other.
+// A work tree's repository counts if each names the other.
 func TestRepository(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -189,7 +188,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// What a configuration names by a relative path is a file in every work tree.
+// A relative path in a configuration is a file in every work tree.
 func TestRelative(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("HOME", filepath.Join(root, "home"))

@@ -39,6 +39,6 @@ var names = func() (all []string) {
 
 var parsedNames = sync.OnceValue(func() []Glob { return ParseGlobs(names) })
 
-// Names lists the globs of the last name or names of a path that editors, direnv, agents and git hooks obey in
-// every directory.
+// Names returns the globs of the last name or names of a path that editors, direnv, agents and git hooks obey
+// in every directory.
 func Names() []string { return slices.Clone(names) }

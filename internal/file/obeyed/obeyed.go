@@ -1,5 +1,5 @@
 // Package obeyed knows the files that the user's other programs obey: git, by what it takes for a repository
-// anywhere, and editors, direnv and agents, by their names. No tool and no confined process may make or change
+// anywhere, and editors, direnv and agents, by name. No tool and no confined process may create or change
 // them.
 package obeyed
 
@@ -12,11 +12,12 @@ import (
 	"sync"
 )
 
-// dependencies are directories that package managers fill with others' packages, in which users do not work.
+// dependencies are directories that package managers fill with third-party packages, in which users do not
+// work.
 var dependencies = []string{"node_modules", "bower_components", "site-packages"}
 
-// ByName reports whether a path is one of the names, or lies in one. parts are the names in the path below the
-// tree, and above those that lead to the tree.
+// ByName reports whether a path is one of the names, or below one. parts are the path's names below the tree,
+// above those that lead to the tree.
 func ByName(parts []string, above ...string) bool {
 	if HasAny(parts, dependencies...) {
 		return false
@@ -32,7 +33,7 @@ func ByName(parts []string, above ...string) bool {
 	return false
 }
 
-// HoldsName reports whether a file with one of the names could lie directly below a path.
+// HoldsName reports whether a file with one of the names could be directly below a path.
 func HoldsName(parts []string, above ...string) bool {
 	all := slices.Concat(above, parts)
 	return !HasAny(parts, dependencies...) &&
@@ -95,8 +96,8 @@ func HasAny(parts []string, names ...string) bool {
 // Exists reports whether an absolute path exists, without following a last symlink.
 type Exists func(path string) bool
 
-// inRepository are the paths in a repository's directory that git takes configuration or programs from. Those that
-// end in a slash are directories.
+// inRepository are the paths in a repository's directory from which git takes configuration or programs.
+// Directories end in a slash.
 var inRepository = []string{"config", "commondir", "gitdir", "config.worktree", "hooks/", "info/attributes",
 	"objects/info/alternates", "objects/info/http-alternates", "remotes/", "branches/"}
 
@@ -144,7 +145,7 @@ func Git(at string, exists Exists) bool {
 	return false
 }
 
-// HoldsGit reports whether something that git obeys may lie below a repository's directory, which then must not
+// HoldsGit reports whether something that git obeys may be below a repository's directory, which then must not
 // move.
 func HoldsGit(at string, exists Exists) bool {
 	parts := split(at)
@@ -181,7 +182,6 @@ func split(at string) []string {
 
 func join(parts []string) string { return string(filepath.Separator) + filepath.Join(parts...) }
 
-// insideGit returns the names below the last .git of a path.
 func insideGit(parts []string) (inside []string, found bool) {
 	for i := len(parts) - 1; i >= 0; i-- {
 		if strings.EqualFold(parts[i], ".git") {
@@ -212,7 +212,8 @@ func obeyedInside(inside []string) bool {
 	return false
 }
 
-// Pattern is a regular expression of Git's paths in a repository's directory, for a sandbox that knows only paths.
+// Pattern returns a regular expression for Git's paths in a repository's directory, for a sandbox that knows only
+// paths.
 func Pattern() string {
 	var all []string
 	for _, place := range inRepository {
@@ -229,10 +230,10 @@ func Pattern() string {
 	return `/\.git/((modules|worktrees)/.*/)?(` + strings.Join(all, "|") + `)$`
 }
 
-// sample reports whether a file is a hook that git does not run.
+// sample reports whether a file is a sample hook, which git does not run.
 func sample(inside []string) bool { return strings.HasSuffix(inside[len(inside)-1], ".sample") }
 
-// holdsInside reports whether something that git obeys may lie below a directory inside a repository's.
+// holdsInside reports whether something that git obeys may be below a directory inside a repository's.
 func holdsInside(inside []string) bool {
 	if len(inside) == 0 {
 		return true

@@ -10,7 +10,7 @@ import (
 )
 
 // personal are files and directories of a home directory that shells, git, ssh, the desktop and the user's own
-// agents obey. Other names with a leading dot count in the home directory only; these count in other directories
+// agents obey. Other names with a leading dot count only in the home directory; these count in other directories
 // too.
 var personal = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv",
 	".zprofile", ".zlogin", ".inputrc", ".gitconfig", ".ssh", ".config", ".local", ".vimrc", ".vim", ".emacs",
@@ -52,7 +52,7 @@ func Opens(path string, write bool) string {
 		}
 	}
 	programs := filepath.SplitList(os.Getenv("PATH"))
-	for _, home := range homes { // where they come by a login
+	for _, home := range homes { // a login may add these to PATH
 		programs = append(programs, filepath.Join(home, "bin"), filepath.Join(home, "go", "bin"))
 	}
 	for _, dir := range programs {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/obeyed"
 )
 
-// A grant of more than its path seems to be is said.
+// A grant that gives away more than its path is explained.
 func TestOpens(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

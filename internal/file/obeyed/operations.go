@@ -9,8 +9,8 @@ import (
 )
 
 // operations are the files of a rebase, cherry-pick or am in progress, by the last names of their path, with their
-// allowed content: the user's git takes programs and options from them when it continues. A strategy is a program,
-// unless it is git's default, and other strategies and git apply have options that write files.
+// allowed content: the user's git takes programs and options from them when it continues. A strategy is a program
+// unless it is git's default; other strategies and git apply have options that write files.
 var operations = []struct {
 	dir, file string // the last names; dir is a glob
 	check     Check
@@ -19,7 +19,7 @@ var operations = []struct {
 	{"rebase-*", "strategy", Check{InPlace: true, Accepts: holding(allOf(`ort|recursive`))}},
 	{"rebase-*", "strategy_opts", Check{InPlace: true, Accepts: holding(allOf(`--[a-z-]+|"[a-z-]+"`))}},
 	{"rebase-*", "gpg_sign_opt", Check{InPlace: true, Accepts: holding(func(string) bool { return false })}},
-	{"rebase-apply", "apply-opt", Check{InPlace: true, Fixed: "\n"}}, // none
+	{"rebase-apply", "apply-opt", Check{InPlace: true, Fixed: "\n"}}, // no options
 	{"sequencer", "opts", Check{Accepts: holding(harmlessOptions)}},
 }
 
@@ -42,7 +42,6 @@ func holding(fine func(content string) bool) func(string, bool, string) bool {
 	return func(_ string, _ bool, content string) bool { return fine(content) }
 }
 
-// allOf accepts text whose words all match a pattern.
 func allOf(pattern string) func(string) bool {
 	word := matching.Lazy(`^(?:` + pattern + `)$`)
 	return func(text string) bool {
@@ -65,7 +64,7 @@ func harmlessOptions(text string) bool {
 var todoWords = []string{"pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "noop",
 	"label", "l", "reset", "t", "merge", "m", "update-ref", "u", "break", "b"}
 
-// Harmless reports whether such a list runs no program.
+// Harmless reports whether a todo list runs no program.
 func Harmless(todo string) bool {
 	for line := range strings.Lines(todo) {
 		words := strings.Fields(line)

@@ -1,6 +1,6 @@
 // Package plainfile opens directories and regular files that others may have replaced, in a workspace that came
-// with a repository: a pipe or device instead is an immediate error, where opening it would block, and on request
-// no symbolic link is followed.
+// with a repository: a pipe or device is an immediate error instead of blocking, and on request no symbolic link
+// is followed.
 package plainfile
 
 import (
@@ -15,13 +15,13 @@ import (
 // ErrNotPlain is the error for anything but a plain file or directory.
 var ErrNotPlain = errors.New("it is a symbolic link, a pipe or another thing that toolhost does not make")
 
-// Root is os.OpenRoot without blocking on a pipe.
+// Root is os.OpenRoot that does not block on a pipe.
 func Root(dir string) (*os.Root, error) { return os.OpenRoot(dir + asDirectory) }
 
 // asDirectory makes the kernel refuse anything but a directory: a check before opening would be a race.
 const asDirectory = string(os.PathSeparator) + "."
 
-// In opens a directory below dir like [os.Root.OpenRoot] without blocking on a pipe.
+// In opens a directory below dir like [os.Root.OpenRoot] but does not block on a pipe.
 func In(dir *os.Root, name string) (*os.Root, error) { return dir.OpenRoot(name + asDirectory) }
 
 // Enter opens a directory in dir, not through a symbolic link.

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// at once fails the test when do waits, as it would at a pipe.
+// atOnce fails the test if do blocks, as on a pipe.
 func atOnce(t *testing.T, do func() error) error {
 	t.Helper()
 	done := make(chan error, 1)

@@ -9,8 +9,7 @@ import (
 )
 
 // Unlocked runs look, which reads the slash path name below root. If the modes of the user's own files forbid that,
-// it runs look again while the directories above name, and name, are open to their owner, and then restores the
-// modes.
+// it runs look again with name and the directories above opened to their owner, and restores the modes.
 func Unlocked(root *os.Root, name string, look func() error) error {
 	err := look()
 	if !errors.Is(err, fs.ErrPermission) {

@@ -6,8 +6,7 @@ import (
 	"syscall"
 )
 
-// Identity identifies a file or directory among those that exist: its device and inode. It is empty if the system
-// has none.
+// Identity identifies an existing file or directory by device and inode. It is empty if the system has none.
 func Identity(info os.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

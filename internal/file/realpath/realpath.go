@@ -1,5 +1,5 @@
-// Package realpath resolves paths. Rules about directories compare real paths: a name alone means nothing where a
-// symlink may be.
+// Package realpath resolves paths. Rules about directories compare real paths, since any component may be a
+// symlink.
 package realpath
 
 import (
@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// maxLinks bounds the symlinks of one path, as on Linux.
-const maxLinks = 40
+const maxLinks = 40 // as on Linux
 
 // Of resolves every symlink in path, also one to a missing file, and returns an absolute path. Missing components
 // stay as written. It fails on a loop of links, or a directory that may not be searched.
@@ -55,13 +54,13 @@ func Of(path string) (string, error) {
 	return done, nil
 }
 
-// parts are the components of a path. A ".." stays: it applies after the links before it.
+// parts returns the components of a path. A ".." stays: it applies after the links before it.
 func parts(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }
 
-// Memo caches resolved paths, so that a search through many of them looks at each directory once. It is for one
-// search: a symlink may change after it.
+// Memo caches resolved paths, so that a search looks at each directory once. It is for one search: a symlink
+// may change after it.
 type Memo map[string]string
 
 // Of is filepath.EvalSymlinks for a clean path.
@@ -89,7 +88,8 @@ func (m Memo) Of(path string) (string, error) {
 	return real, nil
 }
 
-// Within reports whether path is dir or lies below it, with symlinks in both resolved, and false if that fails.
+// Within reports whether path is dir or below it, with symlinks in both resolved. It returns false if that
+// fails.
 func Within(path, dir string) bool {
 	path, err := Of(path)
 	if err != nil {
@@ -99,7 +99,7 @@ func Within(path, dir string) bool {
 	return err == nil && Below(path, dir)
 }
 
-// Below reports whether path is dir or lies below it, by the names alone.
+// Below reports whether path is dir or below it, by names alone.
 func Below(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

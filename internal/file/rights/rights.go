@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Rights are those of a file.
+// Rights are the access rights of a file.
 type Rights struct {
 	info       fs.FileInfo
 	attributes []attribute
@@ -24,7 +24,7 @@ type attribute struct {
 
 // Lost is the error for rights that a new file cannot have.
 type Lost struct {
-	What string // reads like "its owner"
+	What string // such as "its owner"
 	// Owner is set for the owner or the group.
 	Owner bool
 	Err   error
@@ -58,8 +58,8 @@ func Of(f *os.File, info fs.FileInfo) (*Rights, error) {
 	return r, nil
 }
 
-// Plain is a file's mode without its access control list; nil if it has none. With a list the group bits are the
-// list's mask, and not the group's own rights.
+// Plain returns a file's mode without its access control list; nil if it has none. With a list the group bits
+// are the list's mask, not the group's own rights.
 func Plain(f *os.File, mode fs.FileMode) *fs.FileMode {
 	return PlainBy(mode, func(into []byte) (int, error) { return system.get(f, acl, into) })
 }
@@ -73,7 +73,7 @@ func PlainBy(mode fs.FileMode, read func(into []byte) (int, error)) *fs.FileMode
 	if err != nil && (gone(err) || errors.Is(err, errors.ErrUnsupported)) {
 		return nil
 	}
-	plain := mode &^ 0o070 // also where the list cannot be read
+	plain := mode &^ 0o070 // also if the list cannot be read
 	if err == nil {
 		plain |= groupOf(list)
 	}
@@ -83,8 +83,8 @@ func PlainBy(mode fs.FileMode, read func(into []byte) (int, error)) *fs.FileMode
 // Info describes the file.
 func (r *Rights) Info() fs.FileInfo { return r.info }
 
-// FirstMode is the mode to create a file with before Give: private, unless all others may read both the old file
-// and the new one.
+// FirstMode returns the mode to create a file with before Give: private, unless everyone may read both the old
+// and the new file.
 func (r *Rights) FirstMode(mode fs.FileMode) fs.FileMode {
 	perm := mode.Perm()
 	if len(r.attributes) == 0 && perm == r.info.Mode().Perm() && (perm == 0o644 || perm == 0o755) {
@@ -94,8 +94,8 @@ func (r *Rights) FirstMode(mode fs.FileMode) fs.FileMode {
 }
 
 // Give gives these rights to f, a new and empty file made with FirstMode, calls fill to write its content, and sets
-// mode. At no moment may anyone use f who may not in the end. The error is a *Lost, before fill is called, if a
-// right cannot be given, or it is fill's.
+// mode. At no time may anyone use f who may not in the end. The error is a *Lost, before fill is called, if a right
+// cannot be given, or it is fill's.
 func (r *Rights) Give(f *os.File, mode fs.FileMode, fill func() error) error {
 	now, err := f.Stat()
 	if err != nil {
@@ -116,24 +116,22 @@ func (r *Rights) Give(f *os.File, mode fs.FileMode, fill func() error) error {
 		return err
 	}
 	if !moded && now.Mode().Perm() == mode.Perm() {
-		return nil // also on file systems that have no modes of their own
+		return nil // also on file systems without modes of their own
 	}
 	return f.Chmod(mode.Perm())
 }
 
-// kind is how an attribute is treated.
 type kind int
 
 const (
-	kept     kind = iota // or the change is refused
-	assigned             // where it cannot be kept, the new file has the one that the system assigned
-	made                 // the system makes it of the content, or drops it with the content
+	kept     kind = iota // must be kept, or the change is refused
+	assigned             // if it cannot be kept, the new file has the one that the system assigned
+	made                 // the system derives it from the content, or drops it with the content
 )
 
-// acl is the attribute with the access control list of a file.
 const acl = "system.posix_acl_access"
 
-// kindOf recognizes the attributes that are not simply copied.
+// kindOf classifies the attributes that are not simply copied.
 func kindOf(name string) kind {
 	switch name {
 	case "security.capability", "security.ima", "security.evm":
@@ -160,7 +158,7 @@ func describe(name string) string {
 }
 
 // giveAttributes reports whether it changed the mode too. The new file may already have attributes: a label
-// assigned by the system, and an access control list of its directory.
+// assigned by the system, and an access control list from its directory.
 func (r *Rights) giveAttributes(f *os.File, mode fs.FileMode) (moded bool, err error) {
 	names, err := list(f)
 	if err != nil {
@@ -193,10 +191,9 @@ func (r *Rights) giveAttributes(f *os.File, mode fs.FileMode) (moded bool, err e
 	return moded, nil
 }
 
-// gone reports whether an attribute is missing.
 func gone(err error) bool { return errors.Is(err, errNone) }
 
-// list names the attributes of f, none if the file system does not support them.
+// list returns the attributes of f, none if the file system does not support them.
 func list(f *os.File) ([]string, error) {
 	data, err := system.all(f)
 	if err != nil {

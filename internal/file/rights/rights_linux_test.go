@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// entry is one of an access control list.
 type entry struct {
 	tag, perm uint16
 	id        uint32
@@ -23,7 +22,6 @@ type entry struct {
 
 const noID = 0xffffffff
 
-// aclOf is a list in the form of the system's.
 func aclOf(entries ...entry) []byte {
 	list := binary.LittleEndian.AppendUint32(nil, 2)
 	for _, e := range entries {
@@ -34,7 +32,7 @@ func aclOf(entries ...entry) []byte {
 	return list
 }
 
-// shared lets user 2000 write, and the group read alone; the mode says 660.
+// shared lets user 2000 write, and the group only read; the mode says 660.
 func shared() []byte {
 	return aclOf(entry{1, 6, noID}, entry{2, 6, 2000}, entry{4, 4, noID}, entry{16, 6, noID},
 		entry{32, 0, noID})
@@ -69,7 +67,6 @@ func attached(t *testing.T, path, name string) []byte {
 	return value[:n]
 }
 
-// TestGive gives the rights of a file to a new one.
 func TestGive(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode     fs.FileMode
@@ -125,15 +122,15 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// onSystem puts calls in the place of the system's.
+// onSystem replaces system calls.
 func onSystem(t *testing.T, change func(*calls)) {
 	was := system
 	t.Cleanup(func() { system = was })
 	change(&system)
 }
 
-// TestCost counts the calls for a file that has nothing but a mode: the old list
-// and, since a directory may have given it one, the new one's.
+// TestCost counts the calls for a file with only a mode: the old list and, since
+// a directory may have given it one, the new file's.
 func TestCost(t *testing.T) {
 	dir := t.TempDir()
 	old, f := write(t, filepath.Join(dir, "old"), 0o600), write(t, filepath.Join(dir, "new"), 0o600)
@@ -153,11 +150,11 @@ func TestCost(t *testing.T) {
 	assert.Equal(t, []int{2, 0}, []int{lists, others})
 }
 
-// TestLost gives rights that the system refuses to set.
+// The system refuses to set the rights.
 func TestLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		attribute string
-		lost      string // "" where the new file may do without
+		lost      string // "" if the new file may do without
 	}{
 		"access control list": {acl, "its access control list cannot be kept: operation not permitted"},
 		"user attribute": {"user.note",
@@ -203,7 +200,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestLostOwner gives an owner that only the superuser can give.
+// Only the superuser can give the owner.
 func TestLostOwner(t *testing.T) {
 	testneed.NotSuperuser(t)
 	self, err := os.Stat("/") // of root
@@ -215,7 +212,7 @@ func TestLostOwner(t *testing.T) {
 	assert.True(t, lost.Owner)
 }
 
-// TestPlain tells what the group of a file has by its list.
+// Plain returns the group's rights from the list.
 func TestPlain(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode fs.FileMode

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/search"
 )
 
-// TestMaxBytesBoundsTheResults pages through a search by what fits: nothing is
-// left out or comes twice, and the total is always the true one.
+// TestMaxBytesBoundsTheResults pages through a search by size: each result
+// comes once, and the total is always right.
 func TestMaxBytesBoundsTheResults(t *testing.T) {
 	files := map[string]string{"b.txt": strings.Repeat("hit\n", 3)}
 	for i := range 40 {
@@ -81,8 +81,8 @@ func TestMaxBytesAndMax(t *testing.T) {
 		})
 }
 
-// TestMaxBytesBoundsMemory searches for what every line has, with more context
-// than there is: without a bound that would be the square of the file.
+// Every line matches, with more context than there is: without a bound memory
+// would be quadratic in the file's size.
 func TestMaxBytesBoundsMemory(t *testing.T) {
 	each(t, map[string]string{"a": strings.Repeat("hit\n", 20_000), "b": strings.Repeat("hit\n", 20_000)},
 		func(t *testing.T, s *search.Searcher) {

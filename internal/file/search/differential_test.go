@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// TestLikeRipgrep searches generated trees, and compares with what ripgrep finds.
+// TestLikeRipgrep searches generated trees and compares with ripgrep.
 func TestLikeRipgrep(t *testing.T) {
 	testneed.NotShort(t, "compares with another program")
 	rg := testneed.Program(t, "rg")
@@ -41,7 +41,7 @@ func TestLikeRipgrep(t *testing.T) {
 				q := g.query()
 				q.Mode, q.Before, q.After, q.Max, q.Offset, q.Globs, q.Types = search.Lines, 0, 0, 0, 0, nil, nil
 				if !q.NoIgnore {
-					q.Dir = "" // ripgrep ignores what directories above say
+					q.Dir = "" // ripgrep ignores what parent directories exclude
 				}
 				pattern, ok := search.ForRipgrep(q)
 				if !ok {
@@ -61,7 +61,7 @@ func TestLikeRipgrep(t *testing.T) {
 	}
 }
 
-// ripgrep gives the lines that ripgrep finds, as path:line:text. Files that turn out to be binary have none.
+// ripgrep returns the lines that ripgrep finds, as path:line:text, without files that turn out to be binary.
 func ripgrep(t *testing.T, rg, root string, q search.Query, pattern []string) []string {
 	t.Helper()
 	args := append([]string{"--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--null",
@@ -106,7 +106,7 @@ func ripgrep(t *testing.T, rg, root string, q search.Query, pattern []string) []
 	return found
 }
 
-// generator makes trees and queries that fit each other.
+// generator makes trees and matching queries.
 type generator struct {
 	t    *testing.T
 	r    *rand.Rand

@@ -44,7 +44,7 @@ func (s *Searcher) search(ctx context.Context, j *job) (*hits, error) {
 	return gather(workers, timedOut), nil
 }
 
-// single searches one file that the caller named, whose read errors are returned, unlike in a walk.
+// single searches one file that the caller named, and returns its read errors, unlike a walk.
 func (s *Searcher) single(ctx context.Context, j *job) (*hits, error) {
 	f, err := s.ws.Open(j.target.rel)
 	if err != nil {
@@ -69,7 +69,6 @@ func gather(workers []*worker, timedOut bool) *hits {
 	return h
 }
 
-// list sends the files to search, in order.
 func (s *Searcher) list(ctx context.Context, j *job, batches chan<- []string) error {
 	opts := workspace.WalkOptions{Gitignore: !j.NoIgnore, Hidden: j.Hidden, MaxDepth: j.MaxDepth}
 	opts.SkipDirs = slices.Clone(j.SkipDirs)

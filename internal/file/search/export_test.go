@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ForRipgrep is the query's pattern in the syntax of ripgrep, and the arguments that it needs. The two agree on all
-// that Go writes, but for \b and \B, which are about ASCII in Go. ok is false for a pattern with a part that matches
-// nothing at all, which ripgrep takes for a mistake.
+// ForRipgrep returns the query's pattern in ripgrep's syntax, and the arguments that it needs. The two agree on
+// everything that Go writes except \b and \B, which are ASCII in Go. ok is false for a pattern with a part that
+// matches nothing at all, which ripgrep refuses.
 func ForRipgrep(q Query) (args []string, ok bool) {
 	p, err := compile(q)
 	if err != nil || matchesNothing(p.tree) {

@@ -10,13 +10,12 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// filter selects files by name.
 type filter struct {
 	include, exclude []glob
 	types            []string // globs of names
 }
 
-// glob is one pattern, for the name alone or the path below the searched directory.
+// glob is a pattern for the name alone or the path below the searched directory.
 type glob struct {
 	pattern string
 	name    bool
@@ -54,7 +53,6 @@ func (f *filter) add(text string) error {
 	return nil
 }
 
-// all reports whether every path matches.
 func (g glob) all() bool {
 	return g.pattern == "**" || g.pattern == "**/*" || g.pattern == "*" && g.name
 }
@@ -66,7 +64,7 @@ func (g glob) matches(rel string) bool {
 	return doublestar.MatchUnvalidated(g.pattern, rel)
 }
 
-// wants selects a file; rel is its path below the searched directory.
+// wants reports whether a file is selected; rel is its path below the searched directory.
 func (f *filter) wants(rel string) bool {
 	isType := func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, path.Base(rel)) }
 	if len(f.types) > 0 && !slices.ContainsFunc(f.types, isType) {

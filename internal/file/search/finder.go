@@ -6,10 +6,9 @@ import (
 	"unicode"
 )
 
-// maxNeedles bounds the texts that are searched at once.
 const maxNeedles = 8
 
-// needle is a text that a match contains. With fold it is lower-case ASCII for any case.
+// needle is a text that a match contains. With fold it is lower-case ASCII that matches any case.
 type needle struct {
 	text []byte
 	fold bool
@@ -18,7 +17,8 @@ type needle struct {
 // finder finds candidates for matching lines: those with one of the needles.
 type finder struct{ needles []needle }
 
-// required returns texts of which every match of re contains at least one; exact if containing one suffices.
+// required returns texts of which every match of re contains at least one; exact is set if containing one
+// suffices.
 func required(re *syntax.Regexp) (needles []needle, exact bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -54,7 +54,7 @@ func anyOf(subs []*syntax.Regexp) (needles []needle, exact bool) {
 	return needles, exact
 }
 
-// better reports whether a promises fewer false finds than b: its shortest text is longer.
+// better reports whether a promises fewer false candidates than b: its shortest text is longer.
 func better(a, b []needle) bool {
 	return len(a) > 0 && (len(b) == 0 || shortest(a) > shortest(b))
 }
@@ -78,8 +78,8 @@ func literal(re *syntax.Regexp) (needles []needle, exact bool) {
 	return []needle{{text: piece, fold: true}}, len(piece) == len(re.Rune)
 }
 
-// foldable is the longest part of a text whose other cases are ASCII too, in lower case. K and S have non-ASCII
-// ones.
+// foldable returns the longest part of a text whose other cases are ASCII too, in lower case. K and S have
+// non-ASCII ones.
 func foldable(text []rune) []byte {
 	var longest, run []byte
 	for _, r := range text {
@@ -95,7 +95,6 @@ func foldable(text []rune) []byte {
 	return longest
 }
 
-// scan is one pass of a finder over a text.
 type scan struct {
 	text    []byte
 	needles []cursor
@@ -104,7 +103,7 @@ type scan struct {
 // cursor is a needle's next occurrence.
 type cursor struct {
 	needle
-	at int // -1: not looked for yet; len(text): nowhere
+	at int // -1: not searched yet; len(text): none
 	// For fold: the rarest byte of the needle, its index, and the next occurrences of its two cases.
 	index        int
 	lower, upper byte
@@ -128,7 +127,7 @@ func (f *finder) scan(text []byte) *scan {
 	return s
 }
 
-// next is the first occurrence of a needle at or after from, or -1.
+// next returns the first occurrence of a needle at or after from, or -1.
 func (s *scan) next(from int) int {
 	first := len(s.text)
 	for i := range s.needles {
@@ -164,7 +163,6 @@ func (c *cursor) find(text []byte, from int) int {
 	}
 }
 
-// findRare finds the needle's rarest byte, in either case.
 func (c *cursor) findRare(text []byte, from int) int {
 	if from >= len(text) {
 		return len(text)
@@ -188,9 +186,9 @@ func indexByte(text []byte, from int, b byte) int {
 	return len(text)
 }
 
-// rarest is the index of the byte likely to occur least often.
+// rarest returns the index of the byte likely to occur least often.
 func rarest(text []byte) int {
-	const common = " etaoinrhldcumfpgwybvxjqz" // roughly as often in code as in prose
+	const common = " etaoinrhldcumfpgwybvxjqz" // roughly by frequency in code and prose
 	best, rank := 0, -2
 	for i, b := range text {
 		r := bytes.IndexByte([]byte(common), b)

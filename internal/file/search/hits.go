@@ -8,8 +8,7 @@ import (
 type fileHits struct {
 	path  string
 	count int
-	// lines are the matches in mode Lines, up to those that can be among the results, without the first skip of the
-	// file.
+	// lines are the matches in mode Lines that can be among the results, without the first skip of the file.
 	lines []Match
 	size  int // of lines
 	skip  int
@@ -31,7 +30,7 @@ func (q *Query) full(size int) bool { return q.MaxBytes > 0 && size >= q.MaxByte
 // resultSize is the approximate size of a result besides its texts.
 const resultSize = 64
 
-// size is the approximate size of a match as JSON, in bytes.
+// size returns the approximate size of a match as JSON, in bytes.
 func (m *Match) size() int {
 	size := resultSize + len(m.Path) + len(m.Text)
 	for _, lines := range [][]string{m.Before, m.After} {
@@ -42,7 +41,6 @@ func (m *Match) size() int {
 	return size
 }
 
-// hits are all finds.
 type hits struct {
 	files    []fileHits
 	searched int
@@ -53,7 +51,6 @@ func (h *hits) sort() {
 	slices.SortFunc(h.files, func(a, b fileHits) int { return strings.Compare(a.path, b.path) })
 }
 
-// matches selects what the query wants returned.
 func (h *hits) matches(q Query) *Matches {
 	h.sort()
 	m := &Matches{FilesMatched: len(h.files), FilesSearched: h.searched, TimedOut: h.timedOut}
@@ -116,7 +113,7 @@ func (h *hits) takeFiles(m *Matches, q Query) {
 	m.Truncated = len(h.files) > q.Offset+len(m.Files)
 }
 
-// wanted is how many results, from the first on, have to be known.
+// wanted returns how many results, from the first on, must be known.
 func wanted(q Query) int {
 	const all = int(^uint(0) >> 1)
 	if q.Max <= 0 || q.Offset > all-q.Max {
@@ -138,7 +135,8 @@ func (k *kept) many(q Query, factor int) bool {
 	return k.lines/factor > wanted(q) || q.full(k.size/factor)
 }
 
-// prune drops lines that cannot be among the results, keeping the counts. files are in order of path.
+// prune drops lines that cannot be among the results and keeps the counts. files are in order of
+// path.
 func (k *kept) prune(files []fileHits, q Query) {
 	*k = kept{}
 	for i := range files {

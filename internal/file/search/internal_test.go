@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWindows searches texts in small windows and at once.
+// Small windows have the same results as a whole text.
 func TestWindows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 400 {
@@ -75,7 +75,7 @@ func TestFinder(t *testing.T) {
 	}
 }
 
-// TestFinderFindsAll compares the finder with looking at every place.
+// The finder is compared with a check of every position.
 func TestFinderFindsAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {

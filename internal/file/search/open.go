@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// opener opens files found by a walk of the workspace.
 type opener struct {
 	ws   *workspace.Workspace
 	fast *fastOpener // nil where the system has no quick way
@@ -23,7 +22,7 @@ func (o *opener) close() {
 	}
 }
 
-// open opens a regular file for reading, and returns its size in bytes, or -1.
+// open opens a regular file for reading and returns its size in bytes, or -1.
 func (o *opener) open(name string) (source, int64, error) {
 	if o.fast != nil && !path.IsAbs(name) && !filepath.IsAbs(name) {
 		f, size, err := o.fast.open(name)

@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// fastOpener opens each file below a directory by one openat2, in which the kernel itself refuses to leave the
-// directory or follow a symlink. Opening directory after directory, as otherwise, takes most of a search's time.
+// fastOpener opens each file below a directory by one openat2, in which the kernel refuses to leave the
+// directory or follow a symlink. Opening directory after directory would take most of a search's time.
 type fastOpener struct{ dir *os.File }
 
 func newFastOpener(ws *workspace.Workspace) *fastOpener {

@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// fastOpener exists on Linux only.
 type fastOpener struct{}
 
 func newFastOpener(*workspace.Workspace) *fastOpener { return nil }

@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// TestOpener has paths that a walk did not give, as when somebody changes the
-// tree meanwhile.
+// The paths were not found by a walk, as if the tree had changed meanwhile.
 func TestOpener(t *testing.T) {
 	outside := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o644))

@@ -16,7 +16,7 @@ import (
 type pattern struct {
 	tree  *syntax.Regexp
 	match *regexp.Regexp
-	// raw is set for a pattern that names a carriage return: lines are then matched including one at their end.
+	// raw is set for a pattern with a carriage return: lines are then matched including one at their end.
 	raw bool
 	// need finds candidates for matching lines; nil means all.
 	need *finder
@@ -77,11 +77,11 @@ func invalid(pattern string, err error) error {
 		next).With("reason", reason)
 }
 
-// beyondRE2 finds syntax of other engines that RE2 lacks.
+// beyondRE2 matches other engines' syntax that RE2 lacks.
 var beyondRE2 = matching.Lazy(`\(\?<?[=!]|\\[1-9]`)
 
-// withinLine changes a tree so that it never matches a line break, and text and line have the same ends. Groups
-// capture nothing. In a raw pattern a carriage return is an ordinary character.
+// withinLine changes a syntax tree so that it never matches a line break, and text and line have the same ends.
+// Groups capture nothing. In a raw pattern a carriage return is an ordinary character.
 func withinLine(re *syntax.Regexp, raw bool) *syntax.Regexp {
 	for i, sub := range re.Sub {
 		re.Sub[i] = withinLine(sub, raw)
@@ -113,7 +113,6 @@ func withoutBreaks(ranges []rune, raw bool) []rune {
 	return without(ranges, '\r')
 }
 
-// without removes a character from the ranges of a class.
 func without(ranges []rune, r rune) []rune {
 	var rest []rune
 	for i := 0; i+1 < len(ranges); i += 2 {
@@ -138,7 +137,7 @@ func names(re *syntax.Regexp, r rune) bool {
 		slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return names(sub, r) })
 }
 
-// line is the part matched of the bytes before a line feed.
+// line returns the part to match of the bytes before a line feed.
 func (p *pattern) line(bytes []byte) []byte {
 	if p.raw {
 		return bytes
@@ -169,7 +168,6 @@ func (p *pattern) matches(line []byte) bool {
 // longLine is the length from which the match of a line can be stopped.
 const longLine = 64 << 10
 
-// find returns the position of a match, or nil.
 func (p *pattern) find(line []byte, stop <-chan struct{}) []int {
 	if len(line) <= longLine || stop == nil {
 		return p.match.FindIndex(line)
@@ -191,7 +189,7 @@ func (p *pattern) reader(line []byte, stop <-chan struct{}) *stoppable {
 // stoppable reads a line's characters until it is stopped.
 type stoppable struct {
 	text  []byte
-	never rune // for a byte that is not valid UTF-8
+	never rune // for invalid UTF-8
 	stop  <-chan struct{}
 	read  int
 	ended bool

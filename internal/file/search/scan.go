@@ -15,15 +15,15 @@ type input struct {
 	query   Query
 	pattern *pattern
 
-	// from and to bound the lines to search; to is 0 for all.
+	// from and to limit the lines to search; to is 0 for all.
 	from, to int
-	// line is how many lines come before counted.
+	// line is the number of lines before counted.
 	line, counted int
 
-	// stop ends the search when it is closed; may be nil.
+	// stop ends the search when closed; may be nil.
 	stop    <-chan struct{}
-	looks   int // at lines, since stop was looked at
-	matched int // bytes, since then
+	looks   int // lines since stop was checked
+	matched int // bytes since then
 
 	valid   bool // all of text is UTF-8
 	checked bool // valid is known
@@ -50,7 +50,7 @@ func decoderOf(data []byte) *encoding.Decoder {
 	return nil
 }
 
-// search notes the matching lines. If there is one it makes sure that the text is not binary.
+// search adds the matching lines. If there is one it makes sure that the text is not binary.
 func (in *input) search(found *fileHits) {
 	if in.to == 0 {
 		in.to = len(in.text)
@@ -92,7 +92,7 @@ func (in *input) everyLine(yield func(start, end int) bool) {
 	}
 }
 
-// likelyLines does the same, checking only lines that contain a needle.
+// likelyLines is everyLine, but checks only lines that contain a needle.
 func (in *input) likelyLines(yield func(start, end int) bool) {
 	scan := in.pattern.need.scan(in.text)
 	for at := scan.next(in.from); at >= 0 && at < in.to && !in.stopped(); {
@@ -143,7 +143,7 @@ func (in *input) endOf(at int) int {
 	return len(in.text)
 }
 
-// match makes the result for a line. Lines must be requested in order.
+// match returns the result for a line. Lines must be requested in order.
 func (in *input) match(path string, start, end int) Match {
 	in.line += bytes.Count(in.text[in.counted:start], []byte{'\n'})
 	in.counted = start

@@ -13,13 +13,13 @@ import (
 // Searcher searches a workspace. It is safe for concurrent use.
 type Searcher struct {
 	ws      *workspace.Workspace
-	workers int // files that are searched at the same time
+	workers int // limit of files searched concurrently
 }
 
-// New returns a searcher. It reads nothing.
+// New returns a searcher.
 func New(ws *workspace.Workspace) *Searcher { return &Searcher{ws: ws, workers: runtime.GOMAXPROCS(0)} }
 
-// Mode is what to find.
+// Mode says what to find.
 type Mode int
 
 const (
@@ -40,38 +40,38 @@ type Query struct {
 	// Dir is the directory to search, or a single file, searched whatever its name; "" is the whole workspace.
 	Dir string
 	// Globs select files. A glob without a slash is about the name, one with a slash about the path below Dir; **
-	// matches any directories. A leading ! excludes files. A file has to match one of the others. A single glob
-	// with a literal directory prefix, as build/*.go, includes that directory even if .gitignore excludes it.
+	// matches any directories. A leading ! excludes files; a file must match one of the other globs. A single
+	// glob with a literal directory prefix, such as build/*.go, includes that directory even if .gitignore
+	// excludes it.
 	Globs []string
-	// Types select files by ripgrep's names for types ("go", "py"), or by their extension; one of them has to
-	// match.
+	// Types select files by ripgrep's names for types ("go", "py") or by extension; one must match.
 	Types []string
-	// Hidden includes files and directories whose name begins with a dot.
+	// Hidden includes files and directories whose name starts with a dot.
 	Hidden bool
 	// NoIgnore includes what .gitignore excludes.
 	NoIgnore bool
 	// SkipDirs lists directories to leave out: literal slash paths relative to the workspace.
 	SkipDirs []string
-	// MaxDepth bounds the levels below Dir; 0 means no bound.
+	// MaxDepth limits the levels below Dir; 0 means no limit.
 	MaxDepth int
 	Mode     Mode
 	// Before and After are the lines of context of each match.
 	Before, After int
-	// Max bounds the returned results after skipping Offset; all are counted. 0 means no bound.
+	// Max limits the returned results after skipping Offset; all are counted. 0 means no limit.
 	Max, Offset int
-	// MaxBytes bounds the returned results by their approximate size as JSON. The first is always returned, and all
-	// are counted. 0 means no bound.
+	// MaxBytes limits the returned results by their approximate size as JSON. The first is always returned, and all
+	// are counted. 0 means no limit.
 	MaxBytes int
-	// MaxLine bounds the returned lines, in bytes. A longer one is cut, around the match if there is one, with the
-	// omission in brackets. 0 means no bound.
+	// MaxLine limits the returned lines, in bytes. A longer one is cut, around the match if there is one, with the
+	// omission in brackets. 0 means no limit.
 	MaxLine int
-	// Timeout ends the search with the results until then; 0 means no bound.
+	// Timeout ends the search with the results so far; 0 means no limit.
 	Timeout time.Duration
 
 	stop <-chan struct{} // closed when the search ends
 }
 
-// Match is one matching line.
+// Match is a matching line.
 type Match struct {
 	// Path is a slash path relative to the workspace, or absolute in another allowed directory.
 	Path string
@@ -83,7 +83,7 @@ type Match struct {
 	Before, After []string
 }
 
-// File is one file with a match.
+// File is a file with a match.
 type File struct {
 	Path string
 	// Lines is the number of matching lines, 0 in mode Files.
@@ -101,7 +101,7 @@ type Matches struct {
 	FilesMatched, FilesSearched int
 	// Truncated is set if there are more results after those returned.
 	Truncated bool
-	// Full is set if Query.MaxBytes, not Query.Max, ended them.
+	// Full is set if Query.MaxBytes, not Query.Max, limited them.
 	Full bool
 	// TimedOut is set if Query.Timeout ended the search.
 	TimedOut bool
@@ -144,7 +144,6 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Matches, error) {
 	return hits.matches(q), nil
 }
 
-// job is a checked query.
 type job struct {
 	Query
 	pattern *pattern

@@ -30,7 +30,6 @@ func open(t *testing.T, files map[string]string) *workspace.Workspace {
 	return ws
 }
 
-// each runs a test on files.
 func each(t *testing.T, files map[string]string, test func(t *testing.T, s *search.Searcher)) {
 	t.Helper()
 	test(t, search.New(open(t, files)))
@@ -43,7 +42,6 @@ func grep(t *testing.T, s *search.Searcher, q search.Query) *search.Matches {
 	return m
 }
 
-// places are the matches as path:line.
 func places(m *search.Matches) []string {
 	found := []string{}
 	for _, l := range m.Lines {
@@ -259,7 +257,7 @@ func TestTimeUpGivesWhatWasFound(t *testing.T) {
 	})
 }
 
-// TestSlowPatternEndsInTime has one file that the pattern takes long for.
+// The pattern takes long for one file.
 func TestSlowPatternEndsInTime(t *testing.T) {
 	line := strings.Repeat("ab cd ", 50) + "\n"
 	ws := open(t, map[string]string{"a": strings.Repeat(line, 60_000)})
@@ -270,7 +268,7 @@ func TestSlowPatternEndsInTime(t *testing.T) {
 	assert.Less(t, time.Since(start), 30*time.Second)
 }
 
-// TestSlowPatternEndsWithinALine has one line that the pattern takes minutes for.
+// The pattern takes minutes for one line.
 func TestSlowPatternEndsWithinALine(t *testing.T) {
 	ws := open(t, map[string]string{"a": strings.Repeat("ab", 8<<20) + "\n"})
 	s := search.New(ws)
@@ -282,7 +280,7 @@ func TestSlowPatternEndsWithinALine(t *testing.T) {
 	assert.Less(t, time.Since(start), 30*time.Second)
 }
 
-// TestLongLines compares what long lines and short ones give.
+// Long lines have the same results as short ones.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("é\xff-", 40_000)
 	each(t, map[string]string{"a": long + "needle\r\n", "b": "needle" + long + "\n"},

@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// show converts a line for results.
 func show(line []byte) string {
 	return strings.ToValidUTF8(string(trimCR(line)), string(utf8.RuneError))
 }
@@ -18,7 +17,7 @@ func (q *Query) shown(line []byte) string {
 	return q.part(trimCR(line), 0)
 }
 
-// shownMatch is a matching line: of a long one the part around the match.
+// shownMatch returns a matching line, of a long one the part around the match.
 func (q *Query) shownMatch(line []byte, p *pattern) string {
 	whole := p.line(line)
 	line = trimCR(line)
@@ -55,8 +54,8 @@ func (q *Query) part(line []byte, from int) string {
 	return text
 }
 
-// page searches for later results of bounded size. It first counts each file's matches, and then searches only
-// files with one of the results, so that nothing before them is held.
+// page searches for later results of limited size. It first counts each file's matches, and then searches only
+// files with one of the results, so that it holds nothing before them.
 func (s *Searcher) page(ctx context.Context, j *job) (*hits, error) {
 	counting := *j
 	counting.Mode, counting.Before, counting.After = Counts, 0, 0

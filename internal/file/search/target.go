@@ -38,7 +38,7 @@ func (s *Searcher) resolve(dir string) (target, error) {
 	return target{rel: rel, file: !info.IsDir()}, nil
 }
 
-// below returns a path that a walk of the target found relative to it.
+// below returns the path of a file that a walk found, relative to the target.
 func (t target) below(name string) string {
 	if t.rel == "." {
 		return name
@@ -47,7 +47,7 @@ func (t target) below(name string) string {
 }
 
 // narrow moves a search into the literal directory prefix of its only glob: a named directory is searched even if
-// .gitignore excludes it. Hidden directories and symlinks are not entered in this way.
+// .gitignore excludes it. It enters no hidden directories and symlinks.
 func (s *Searcher) narrow(q Query) Query {
 	if len(q.Globs) != 1 || q.NoIgnore {
 		return q
@@ -69,7 +69,7 @@ func (s *Searcher) narrow(q Query) Query {
 	return q
 }
 
-// isPlain reports a part of a glob that is one literal, visible name.
+// isPlain reports whether a component of a glob is one literal, visible name.
 func isPlain(name string) bool {
 	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, `*?[]{}\!`)
 }

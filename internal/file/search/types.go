@@ -2,7 +2,7 @@ package search
 
 import "strings"
 
-// globsOf returns the globs of a file type: ripgrep's under that name, or that extension.
+// globsOf returns the globs of a file type: ripgrep's type of that name, or that extension.
 func globsOf(name string) []string {
 	for line := range strings.Lines(fileTypes) {
 		fields := strings.Fields(line)
@@ -24,7 +24,7 @@ func escapeGlob(text string) string {
 	return b.String()
 }
 
-// fileTypes are ripgrep's file types, one a line, each with its globs.
+// fileTypes are ripgrep's file types, one per line with its globs.
 const fileTypes = `agda *.agda *.lagda
 aidl *.aidl
 amake *.bp *.mk

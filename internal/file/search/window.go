@@ -12,7 +12,7 @@ const (
 	// windowSize is the size in bytes up to which a file is held in memory whole. It is a power of two times the
 	// size of a first read.
 	windowSize = 32 << 20
-	// maxWindow bounds the window if a line is longer than it.
+	// maxWindow limits the window if a line is longer than it.
 	maxWindow = 1 << 30
 )
 
@@ -20,12 +20,13 @@ const (
 type window struct {
 	buf  []byte
 	from int
-	line int // lines of the file before buf
+	line int // lines before buf
 	rest io.Reader
-	end  bool // rest is used up
+	end  bool // rest is at its end
 }
 
-// searchWindows searches a large file beginning with data. It returns false if the file cannot be read to its end.
+// searchWindows searches a large file that starts with data. It returns false if the file cannot be read to its
+// end.
 func (w *worker) searchWindows(data []byte, rest io.Reader, found *fileHits) bool {
 	win := &window{buf: data, rest: rest}
 	if d := decoderOf(data); d != nil {
@@ -74,8 +75,8 @@ func (w *worker) stopped() bool {
 	}
 }
 
-// border is the end of the lines that can be searched: complete ones, followed by their context. ok is false if
-// there are none.
+// border returns the end of the lines that can be searched: complete ones, followed by their context. ok is
+// false if there are none.
 func (win *window) border(after int) (to int, ok bool) {
 	if win.end {
 		return len(win.buf), true
@@ -89,7 +90,7 @@ func (win *window) border(after int) (to int, ok bool) {
 	return to, true
 }
 
-// move drops what is done, except the lines before to needed for context.
+// move drops what has been searched, except the lines before to needed for context.
 func (win *window) move(to, before int) {
 	start := to
 	for i := 0; i < before && start > 0; i++ {

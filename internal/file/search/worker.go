@@ -6,7 +6,6 @@ import (
 	"io"
 )
 
-// worker searches files one after the other.
 type worker struct {
 	files *opener
 	job   *job
@@ -16,7 +15,7 @@ type worker struct {
 	found    []fileHits // in order of path
 	searched int
 	kept     kept // in found
-	skip     int  // matches of each file that are counted only
+	skip     int  // matches of each file that are only counted
 }
 
 func (w *worker) searchAll(ctx context.Context, names []string) {
@@ -56,7 +55,7 @@ func (w *worker) searchFile(name string, f source, size int64) {
 }
 
 // read returns the content of a file, valid until the next call. Of a file larger than windowSize it returns the
-// beginning, and the rest as a reader.
+// start, and the rest as a reader.
 func (w *worker) read(f source, size int64) (data []byte, rest io.Reader, err error) {
 	if w.buf == nil {
 		w.buf = make([]byte, 64<<10)

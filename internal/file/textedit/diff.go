@@ -8,8 +8,8 @@ import (
 // DevNull is the name of a missing file in a diff.
 const DevNull = "/dev/null"
 
-// Diff returns the unified diff from old to new, with git's names and so many lines of context, "" if they are
-// equal.
+// Diff returns the unified diff from old to new, with git's names and context lines around each change, "" if they
+// are equal.
 //
 // The names are paths without the prefixes "a/" and "b/", which Diff adds; "" and DevNull stand for a missing file.
 // UTF-16 text is compared and shown as UTF-8; other binary data is only reported to differ.
@@ -55,8 +55,8 @@ func hasNUL(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0
 }
 
-// headerName is a name in a "---" or "+++" line: one with a blank is followed by a tab, so that readers find its
-// end.
+// headerName returns a name for a "---" or "+++" line: one with a blank is followed by a tab, so that readers
+// find its end.
 func headerName(name string) string {
 	quoted := quoteName(name)
 	if strings.Contains(name, " ") {
@@ -65,7 +65,6 @@ func headerName(name string) string {
 	return quoted
 }
 
-// quoteName quotes a name with unusual bytes as in C.
 func quoteName(name string) string {
 	const escapes = "abtnvfr" // of bytes 7 to 13
 	var b strings.Builder

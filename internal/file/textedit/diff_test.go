@@ -46,7 +46,7 @@ func TestDiffShowsUTF16AsUTF8(t *testing.T) {
 		Diff("f", "f", []byte(old), []byte(new), 3))
 }
 
-// unusual are file names that git quotes or marks, all of which Linux allows.
+// unusual are file names that git quotes or marks. Linux allows all of them.
 var unusual = []string{"plain", "a b", "tab\there", "new\nline", `quo"te`, `back\slash`, "ünï", "cafe\u0301",
 	"\xff\xfe", "\x01\x7f\x1b", "日本 x", "d i r/s ub"}
 
@@ -66,7 +66,7 @@ func TestDiffNamesAreGits(t *testing.T) {
 	}
 }
 
-// TestDiffApplies has git and patch make the new files of our diffs.
+// git and patch make the new files from our diffs.
 func TestDiffApplies(t *testing.T) {
 	testneed.NotShort(t, "edits large texts")
 	pairs := append(randomPairs(7, 150, 40, 40), randomPairs(8, 20, 500, 10)...)
@@ -121,12 +121,12 @@ func TestDiffIsFastOnLargeFiles(t *testing.T) {
 	}
 	start := time.Now()
 	small := Diff("f", "f", []byte(a.String()), []byte(strings.Replace(a.String(), "150000", "x", 1)), 3)
-	assert.Equal(t, 2, strings.Count(small, "\n+")) // the header, and the line
+	assert.Equal(t, 2, strings.Count(small, "\n+")) // the header and the line
 	Diff("f", "f", []byte(a.String()), []byte(b.String()), 3)
 	assert.Less(t, time.Since(start), time.Minute)
 }
 
-// undo turns new into old by a diff of ours: the plainest of readers.
+// undo turns new into old by a diff: the simplest reader.
 func undo(t *testing.T, diff string, new []byte) string {
 	lines := strings.SplitAfter(string(new), "\n")
 	var out strings.Builder

@@ -15,9 +15,9 @@ const (
 // endings is a text with all its line endings converted to "\n".
 type endings struct {
 	alike []byte
-	// dropped holds the offsets in alike, ascending, of the newlines that have two bytes in the text.
+	// dropped has the offsets in alike, ascending, of newlines that have two bytes in the text.
 	dropped []int
-	// old is set for a text whose only line ending is "\r".
+	// old is set if the text's only line ending is "\r".
 	old bool
 }
 
@@ -42,23 +42,21 @@ func makeEndings(body []byte) *endings {
 	}
 }
 
-// mixed reports whether the text has both "\n" and "\r\n" as line endings.
+// mixed reports whether the text has both "\n" and "\r\n".
 func (t *Text) mixed() bool {
 	e := t.folded()
 	return len(e.dropped) > 0 && len(e.dropped) < bytes.Count(e.alike, []byte(lf))
 }
 
-// raw converts an offset in e.alike to one in the text. The offset of a newline is that of the whole line ending.
+// raw converts an offset in e.alike to one in the text. A newline's is that of the whole line ending.
 func (e *endings) raw(offset int) int {
 	return offset + sort.SearchInts(e.dropped, offset)
 }
 
-// folds is the inverse of raw.
 func (e *endings) folds(offset int) int {
 	return offset - sort.Search(len(e.dropped), func(i int) bool { return e.dropped[i]+i >= offset })
 }
 
-// foldEndings converts the line endings of a text to "\n".
 func foldEndings(s string, old bool) string {
 	s = strings.ReplaceAll(s, crlf, lf)
 	if old {

@@ -9,14 +9,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// MatchError is why nothing was replaced. It wraps a *tool.Error with the same in words.
+// MatchError says why nothing was replaced. It wraps a *tool.Error with the same in words.
 type MatchError struct {
 	// Code is no_match, not_unique, no_change, invalid_argument or, if the file's encoding lacks characters of the
 	// replacement, unsupported.
 	Code tool.Code
 	// Want is the number of occurrences requested; for Nth, which one.
 	Want int
-	// Count is the number of occurrences, Lines where they begin.
+	// Count is the number of occurrences, Lines where they start.
 	Count int
 	Lines []int
 	// Nearest are the closest places, best first, on a miss.
@@ -31,7 +31,6 @@ func (e *MatchError) Error() string { return e.err.Error() }
 // Unwrap returns the *tool.Error.
 func (e *MatchError) Unwrap() error { return e.err }
 
-// nearestShown bounds the places in an error.
 const nearestShown = 3
 
 func noChange(why string) error {
@@ -51,7 +50,7 @@ func (t *Text) noMatch(old string, want int) error {
 	return &MatchError{Code: err.Code, Want: want, Nearest: near, err: err}
 }
 
-// MissSuggestion is the next step after a miss with these nearest places.
+// MissSuggestion returns the next step after a miss with these nearest places.
 func MissSuggestion(near []Near) string {
 	if len(near) > 0 && near[0].WhitespaceOnly {
 		return fmt.Sprintf("If line %d is what you mean, repeat the call with its exact whitespace.", near[0].Line)
@@ -71,7 +70,7 @@ func miscounted(which Which, want int, lines []int) error {
 	return &MatchError{Code: err.Code, Want: want, Count: len(lines), Lines: lines, err: err}
 }
 
-// Occurrences says n in words: "1 occurrence", "2 occurrences".
+// Occurrences returns "1 occurrence", "2 occurrences".
 func Occurrences(n int) string {
 	if n == 1 {
 		return "1 occurrence"
@@ -79,14 +78,13 @@ func Occurrences(n int) string {
 	return strconv.Itoa(n) + " occurrences"
 }
 
-// linesShown bounds the line numbers in a message.
 const linesShown = 20
 
-// FirstLines bounds a list of line numbers for the details of an error.
+// FirstLines limits a list of line numbers for an error's details.
 func FirstLines(lines []int) []int { return lines[:min(len(lines), linesShown)] }
 
-// AtLines lists line numbers for a message: "line 3", "lines 3, 9 and 12", each once; a long list is cut, with the
-// number left out.
+// AtLines returns line numbers for a message: "line 3", "lines 3, 9 and 12", each once; a long list is cut, with
+// the number left out.
 func AtLines(lines []int) string {
 	lines = slices.Compact(slices.Clone(lines))
 	if len(lines) == 1 {

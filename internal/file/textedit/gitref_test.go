@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// run runs a program without the user's configuration and gives its output.
+// run runs a program without the user's configuration and returns its output.
 // Exit code 1 of a diff is no failure.
 func run(t testing.TB, dir string, stdin []byte, argv ...string) string {
 	t.Helper()
@@ -31,7 +31,7 @@ func run(t testing.TB, dir string, stdin []byte, argv ...string) string {
 	return string(out)
 }
 
-// vocabulary is few lines, so that there is much that matches in several ways.
+// vocabulary has few lines, so that much matches in several ways.
 var vocabulary = []string{
 	"", "", "", "}", "\t}", "\t\t}", "{", "func f() {", "func g(x int) {", "type T struct {", "\treturn nil",
 	"\tif x {", "\t\tx++", "\t\ty--", "        spaces", "  two", "/* comment", " */", "_private", "$dollar", "1 digit",

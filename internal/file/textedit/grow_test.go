@@ -28,7 +28,7 @@ func TestReplaceBoundsWhatATextGrowsTo(t *testing.T) {
 	assert.NoError(t, err, "what makes a text smaller is never too large")
 }
 
-// A long line with many occurrences is no reason to take long.
+// A long line with many occurrences must not take long.
 func TestReplaceInALongLine(t *testing.T) {
 	for name, new := range map[string]string{"without a line ending": "b", "with one": "b\n"} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // change is a run of removed lines old[a0:a1] and added lines new[b0:b1].
 type change struct{ a0, a1, b0, b1 int }
 
-// comparison is the difference of two texts. Lines hold their endings.
+// comparison is the difference of two texts. Lines include their endings.
 type comparison struct {
 	old, new []string
 	changes  []change // in order
@@ -32,7 +32,7 @@ func linesOf(text []byte) []string {
 }
 
 // search adds the changes in a part of both texts. The library bounds its work, and returns the middle of many
-// differences as one change: that is searched again.
+// differences as one change, which is searched again.
 func (c *comparison) search(part change) {
 	for _, d := range lcs.DiffLines(c.old[part.a0:part.a1], c.new[part.b0:part.b1]) {
 		found := change{part.a0 + d.Start, part.a0 + d.End, part.b0 + d.ReplStart, part.b0 + d.ReplEnd}
@@ -68,7 +68,6 @@ func (c *comparison) lower() {
 	}
 }
 
-// write writes the hunks as diff -u does.
 func (c *comparison) write(b *strings.Builder, context int) {
 	for list := c.changes; len(list) > 0; {
 		n := 1
@@ -95,8 +94,8 @@ func (c *comparison) writeHunk(b *strings.Builder, list []change, context int) {
 	writeLines(b, ' ', c.old[at:last.a1+after])
 }
 
-// position is the first line, from 1, and the number of lines of a hunk. A hunk without lines comes after the line
-// that it names.
+// position returns the first line, from 1, and the number of lines of a hunk. A hunk without lines comes after the
+// line that it names.
 func position(from, to int) string {
 	switch to - from {
 	case 0:

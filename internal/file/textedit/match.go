@@ -6,14 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// span is one occurrence in a text's body.
 type span struct {
 	start, end int
 	// folded is set if the occurrence was found, at least at its edge, only by converting line endings.
 	folded bool
 }
 
-// matches are the occurrences of one string.
 type matches struct {
 	spans []span
 	// latin is set if the string was found in its Latin-1 form.
@@ -58,7 +56,7 @@ func (t *Text) findLiteral(old string) []span {
 	splits := old[0] == '\n' && !strings.HasSuffix(old, cr)
 	for _, i := range indexes(t.body, []byte(old)) {
 		s := span{start: i, end: i + len(old)}
-		// An occurrence that begins inside "\r\n" includes the whole ending.
+		// An occurrence that starts inside "\r\n" includes the whole ending.
 		if splits && i > 0 && t.body[i-1] == '\r' && (len(spans) == 0 || spans[len(spans)-1].end < i) {
 			s.start, s.folded = i-1, true
 		}
@@ -80,7 +78,6 @@ func (t *Text) findFolded(old string) []span {
 	return spans
 }
 
-// indexes returns the offsets of sep in data, without overlaps.
 func indexes(data, sep []byte) []int {
 	var list []int
 	for from := 0; ; {
@@ -128,7 +125,7 @@ func hasUTF8(b []byte) bool {
 	return false
 }
 
-// lines returns the 1-based line on which each span starts.
+// lines returns the line, from 1, on which each span starts.
 func (t *Text) lines(spans []span) []int {
 	newline := []byte(lf)
 	if t.folded().old {

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// Near is a place in a file that is close to a missing text.
+// Near is a place in a file that is similar to a missing text.
 type Near struct {
-	// Line is where the place begins, from 1.
+	// Line is where the place starts, from 1.
 	Line int `json:"line"`
 	// Text is the file's text there, without the last line ending: as many lines as the text searched for if
 	// WhitespaceOnly is set, else one line. A very long line is cut to the closest part.
 	Text string `json:"text"`
 	// Visible is Text as shown by Visible.
 	Visible string `json:"visible"`
-	// WhitespaceOnly is set if the place differs in whitespace only.
+	// WhitespaceOnly is set if the place differs only in whitespace.
 	WhitespaceOnly bool `json:"whitespace_only"`
 }
 
-// maxWhole bounds the lines of a place that an error shows whole.
 const maxWhole = 30
 
 // Nearest returns up to limit places in the text closest to old, best first. Its time is linear in the size of the
@@ -59,7 +58,8 @@ func Explain(near []Near) string {
 	return b.String()
 }
 
-// splitLines splits text into lines without their "\n", or "\r" if that is the line ending, and without an empty one after the last ending.
+// splitLines splits text into lines without their "\n", or "\r" if that is the line ending, and without an empty one
+// after the last ending.
 func splitLines(text []byte, old bool) [][]byte {
 	sep := []byte(lf)
 	if old {

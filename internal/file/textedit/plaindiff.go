@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unified returns the difference of two texts as diff -u does, with so many lines of context: the headers follow
-// "--- " and "+++ " verbatim. It is "" if they are equal. Binary data is not recognized.
+// Unified returns the difference of two texts as diff -u does, with context lines around each change: the
+// headers follow "--- " and "+++ " verbatim. It is "" if they are equal. Binary data is not recognized.
 func Unified(oldHeader, newHeader string, old, new []byte, context int) string {
 	if bytes.Equal(old, new) {
 		return ""
@@ -22,8 +22,8 @@ func Unified(oldHeader, newHeader string, old, new []byte, context int) string {
 // gutter is the least width between the columns of a side-by-side difference.
 const gutter = 3
 
-// SideBySide shows two texts in columns, in so many characters a line, as diff -y -t does: between them is | for a
-// changed line, < or > if there is none on the other side. Lines longer than a column are cut.
+// SideBySide returns two texts in columns, in lines of width characters, as diff -y -t does: between them is | for
+// a changed line, < or > if there is none on the other side. Lines longer than a column are cut.
 func SideBySide(old, new []byte, width int) string {
 	old, new = diffable(old, new)
 	right := width>>1 + (1+gutter)>>1 + (width & (1 + gutter) & 1)
@@ -53,10 +53,9 @@ func SideBySide(old, new []byte, width int) string {
 	return c.out.String()
 }
 
-// columns writes two texts side by side.
 type columns struct {
 	out strings.Builder
-	// half is the width of each column, right where the second begins.
+	// half is the width of each column, right where the second starts.
 	half, right int
 }
 
@@ -85,7 +84,6 @@ func (c *columns) line(left string, mark byte, right string) {
 	}
 }
 
-// pad fills up to column to with blanks.
 func (c *columns) pad(at, to int) int {
 	for ; at < to; at++ {
 		c.out.WriteByte(' ')
@@ -109,7 +107,7 @@ func (c *columns) put(line string) (width int) {
 				width++
 			}
 		case r < ' ' || r == 0x7f:
-			c.out.WriteString(chunk) // takes no room
+			c.out.WriteString(chunk) // has no width
 		case width < c.half:
 			c.out.WriteString(chunk)
 			width++

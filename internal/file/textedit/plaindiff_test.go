@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// realDiff runs diff on two texts, and gives what it prints.
 func realDiff(t *testing.T, old, new string, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +34,6 @@ func realDiff(t *testing.T, old, new string, args ...string) string {
 	return out.String()
 }
 
-// pairs are texts to compare.
 func pairs() map[string][2]string {
 	return map[string][2]string{
 		"equal":                 {"a\nb\n", "a\nb\n"},
@@ -67,7 +65,6 @@ func numberedLines(n, from int) string {
 	return b.String()
 }
 
-// TestUnifiedIsWhatDiffPrints compares with diff -u itself.
 func TestUnifiedIsWhatDiffPrints(t *testing.T) {
 	testneed.Program(t, "diff")
 	for name, pair := range pairs() {
@@ -80,12 +77,11 @@ func TestUnifiedIsWhatDiffPrints(t *testing.T) {
 	}
 }
 
-// TestSideBySideIsWhatDiffPrints compares with diff -y itself.
 func TestSideBySideIsWhatDiffPrints(t *testing.T) {
 	testneed.Program(t, "diff")
 	for name, pair := range pairs() {
 		if name == "carriage return at end" || name == "not ASCII" {
-			continue // diff's columns depend on the locale, and a carriage return begins them again
+			continue // diff's columns depend on the locale, and a carriage return restarts them
 		}
 		for _, width := range []int{130, 80, 41, 20} {
 			t.Run(fmt.Sprintf("%s/%d", name, width), func(t *testing.T) {
@@ -96,7 +92,7 @@ func TestSideBySideIsWhatDiffPrints(t *testing.T) {
 	}
 }
 
-// TestUnifiedOfEditedFiles edits real texts at random places.
+// Real texts are edited at random places.
 func TestUnifiedOfEditedFiles(t *testing.T) {
 	testneed.Program(t, "diff")
 	source, err := os.ReadFile("replace.go")

@@ -18,15 +18,14 @@ const (
 	Nth
 )
 
-// ReplaceOptions select the occurrences to replace. The zero value replaces the only occurrence and fails if there
-// are more.
+// ReplaceOptions select the occurrences. The zero value replaces the only one and fails if there are more.
 type ReplaceOptions struct {
 	Which Which
 	// N counts from 1, for Exactly and Nth. 0 means 1.
 	N int
 }
 
-// MaxSize bounds a text grown by replacing, in bytes. Otherwise a few replacements of all occurrences could exhaust
+// MaxSize limits a text grown by replacing, in bytes. Otherwise a few replacements of all occurrences could exhaust
 // memory.
 const MaxSize = 64 << 20
 
@@ -36,7 +35,7 @@ type Replacement struct {
 	Data []byte
 	// Count is the number of replaced occurrences, Total of all.
 	Count, Total int
-	// Lines are where the replaced occurrences began, from 1.
+	// Lines are where the replaced occurrences started, from 1.
 	Lines []int
 }
 
@@ -61,8 +60,8 @@ func Replace(data []byte, old, new string, opts ReplaceOptions) (*Replacement, e
 	return r, nil
 }
 
-// Count returns how often old occurs in the bytes of a file, found as by Replace, and on which lines, from 1. A
-// binary file has none.
+// Count returns how often old occurs in the bytes of a file, found as by Replace, and on which lines, from 1.
+// The count is 0 for a binary file.
 func Count(data []byte, old string) (n int, lines []int) {
 	t, err := Decode(data)
 	if err != nil {
@@ -82,8 +81,8 @@ func (t *Text) Literal(old string) bool {
 	return len(t.findBy(old, t.findLiteral).spans) > 0
 }
 
-// Replace is the function Replace for a text, which it changes unless there is an error. Replacement.Data is nil:
-// see Encode.
+// Replace is the function Replace for a text, which is unchanged after an error. Replacement.Data is nil: see
+// Encode.
 func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, error) {
 	if old == "" {
 		err := tool.Errorf(tool.InvalidArgument, "the text to find is empty").
@@ -104,7 +103,7 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 			Suggest("Use characters that Latin-1 has, or convert the file to UTF-8 first.")
 		return nil, &MatchError{Code: err.Code, err: err}
 	}
-	grown := int64(len(t.body)) + int64(len(chosen))*int64(len(new)-len(old)) // about
+	grown := int64(len(t.body)) + int64(len(chosen))*int64(len(new)-len(old)) // approximately
 	if len(new) > len(old) && grown > MaxSize {
 		return nil, tool.Errorf(tool.TooLarge,
 			"replacing %d occurrences would make a text of %d bytes, and %d are the most", len(chosen), grown, MaxSize).
@@ -164,8 +163,8 @@ func (t *Text) substitute(old, new string, latin bool, spans []span) []byte {
 	return out.Bytes()
 }
 
-// holds reports whether the file can contain s. Other than ASCII and Latin-1 would put UTF-8 into a file of another
-// encoding.
+// holds reports whether the file can contain s. Characters beyond ASCII and Latin-1 would put UTF-8 into a file of
+// another encoding.
 func (t *Text) holds(s string, latin bool) bool {
 	if t.enc != Bytes || isASCII(s) {
 		return true
@@ -186,7 +185,7 @@ func (t *Text) form(s string, latin bool) string {
 	return s
 }
 
-// fit gives s the line endings of the line at offset.
+// fit returns s with the line endings of the line at offset.
 func (t *Text) fit(s string, offset int) string {
 	near := t.endingNear(offset)
 	if near == "" {
@@ -195,8 +194,8 @@ func (t *Text) fit(s string, offset int) string {
 	return adapt(foldEndings(s, t.folded().old), nil, near)
 }
 
-// insertFolded keeps the bytes that old and new have in common at both ends, and gives the rest the endings of what
-// it replaces.
+// insertFolded keeps the bytes that old and new share at both ends, and gives the rest the endings of what it
+// replaces.
 func (t *Text) insertFolded(out *bytes.Buffer, s span, old, new string) {
 	e := t.folded()
 	old, new = foldEndings(old, e.old), foldEndings(new, e.old)

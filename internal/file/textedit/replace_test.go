@@ -186,8 +186,8 @@ func TestAtLinesCutsLongLists(t *testing.T) {
 		"20 and 2 more")
 }
 
-// FuzzReplace compares with the standard library where no line ending and no
-// mark is involved, and looks after the bytes that are not edited everywhere.
+// FuzzReplace compares with the standard library if no line ending and no byte
+// order mark is involved, and checks that all other bytes stay.
 func FuzzReplace(f *testing.F) {
 	f.Add([]byte("a\r\nb\nc\r\n"), "b\nc", "x\ny\nz", true)
 	f.Add([]byte("\xff\xfea\x00b\x00\x00\xd8"), "b", "€", false)

@@ -14,7 +14,6 @@ const (
 	pieceSize = 200
 	// closeEnough is the least likeness, of 1, worth showing.
 	closeEnough = 0.45
-	// comparisons bounds the pieces that are compared exactly.
 	comparisons = 50_000
 )
 
@@ -22,7 +21,7 @@ const (
 type bigrams struct {
 	count map[[2]byte]int
 	total int
-	// seen is a fast filter: bit i stands for pairs whose hash is i.
+	// seen is a fast filter: bit i is set for pairs whose hash is i.
 	seen [128]uint64
 }
 
@@ -41,7 +40,7 @@ func newBigrams(line []byte) *bigrams {
 
 func hashPair(p [2]byte) uint { return (uint(p[0])*67 + uint(p[1])*31) & 8191 }
 
-// roughly is an upper bound of likeness.
+// roughly returns an upper bound of likeness.
 func (b *bigrams) roughly(line []byte) float64 {
 	total, hits := len(line)-1, 0
 	if total < 1 || b.total < 1 {
@@ -54,7 +53,7 @@ func (b *bigrams) roughly(line []byte) float64 {
 	return score(min(hits, b.total), b.total, total)
 }
 
-// likeness is how alike a squeezed line is, from 0 to 1.
+// likeness returns how similar a squeezed line is, from 0 to 1.
 func (b *bigrams) likeness(line []byte) float64 {
 	other := newBigrams(line)
 	if b.total < 1 || other.total < 1 {
@@ -72,14 +71,13 @@ func score(hits, wanted, there int) float64 {
 	return 0.7*float64(hits)/float64(wanted) + 0.3*2*float64(hits)/float64(wanted+there)
 }
 
-// candidate is a piece of a line and its likeness.
 type candidate struct {
 	index int
 	piece []byte
 	score float64
 }
 
-// similar finds the single lines most like the longest line of old.
+// similar returns the single lines most like the longest line of old.
 func similar(lines [][]byte, old []string, limit int) []Near {
 	target := slices.MaxFunc(old, func(a, b string) int {
 		return cmp.Compare(len(bytes.TrimSpace([]byte(a))), len(bytes.TrimSpace([]byte(b))))
@@ -107,7 +105,7 @@ func similar(lines [][]byte, old []string, limit int) []Near {
 	return list
 }
 
-// least is the likeness that a new candidate has to exceed.
+// least returns the likeness that a new candidate must exceed.
 func least(best []candidate, limit int) float64 {
 	if len(best) < limit {
 		return closeEnough

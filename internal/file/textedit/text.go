@@ -12,7 +12,7 @@ import (
 // Encoding is a file's encoding.
 type Encoding int
 
-// The encodings that are distinguished.
+// The recognized encodings.
 const (
 	// UTF8 is UTF-8, with or without a byte order mark.
 	UTF8 Encoding = iota
@@ -33,7 +33,7 @@ const (
 	utf16leBOM = "\xff\xfe"
 	utf16beBOM = "\xfe\xff"
 
-	// sniffed is how much of a file decides whether it is binary.
+	// sniffed is how much of a file decides whether it is binary, in bytes.
 	sniffed = 8 << 10
 )
 
@@ -48,7 +48,7 @@ type Text struct {
 	tail []byte
 	// ends caches endings; nil means not computed.
 	ends *endings
-	// near caches endingNear: lines can be long, and be asked about often.
+	// near caches endingNear: lines can be long, with many calls for one.
 	near nearEnding
 }
 
@@ -56,7 +56,7 @@ type Text struct {
 // 8 KiB of anything but UTF-16 with a byte order mark. Later edits do not change data.
 func Decode(data []byte) (*Text, error) {
 	switch {
-	case bytes.HasPrefix(data, []byte(utf16leBOM+"\x00\x00")): // UTF-32, or no text at all
+	case bytes.HasPrefix(data, []byte(utf16leBOM+"\x00\x00")): // UTF-32, or not text
 	case bytes.HasPrefix(data, []byte(utf16leBOM)):
 		return decode16(data, UTF16LE, binary.LittleEndian), nil
 	case bytes.HasPrefix(data, []byte(utf16beBOM)):
@@ -69,8 +69,8 @@ func Decode(data []byte) (*Text, error) {
 	return FromString(string(data)), nil
 }
 
-// FromString makes a Text of s as it is: UTF-8 with or without a byte order mark, or any other bytes. NULs are
-// fine.
+// FromString returns a Text of s as it is: UTF-8 with or without a byte order mark, or any other bytes,
+// including NULs.
 func FromString(s string) *Text {
 	t := &Text{body: []byte(s)}
 	if bytes.HasPrefix(t.body, []byte(utf8BOM)) {

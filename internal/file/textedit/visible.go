@@ -7,8 +7,8 @@ import (
 )
 
 // Visible makes invisible characters of s visible: a space as ·, a tab as →, a carriage return as ␍, and other
-// blanks, combining marks and control characters by their number, as \u{a0}. Bytes that are not UTF-8 are shown as
-// \xff. Newlines stay.
+// blanks, combining marks and control characters by number, as \u{a0}. Bytes that are not UTF-8 are shown as \xff.
+// Newlines stay.
 func Visible(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {

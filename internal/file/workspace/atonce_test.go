@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAtOnce does each once, no more at a time than are allowed, and begins nothing
-// new after a failure. The error is the one that doing it in turn would give.
+// TestAtOnce runs each once, no more at a time than allowed, and starts nothing
+// after a failure. The error is the one of a sequential run.
 func TestAtOnce(t *testing.T) {
 	for _, limit := range []int{1, 4, 1000} {
 		for _, n := range []int{0, 1, 3, 500} {
@@ -44,7 +44,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestDraftsAtOnce keeps below what the process may have open.
+// The limit is below the process's open files.
 func TestDraftsAtOnce(t *testing.T) {
 	n := draftsAtOnce()
 	assert.True(t, n >= leastDrafts && n <= maxDrafts && (n == leastDrafts || n <= mostOpen()/4), "%d", n)

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// operation is one way to touch a path.
+// operation is one way to access a path.
 type operation struct {
 	name string
 	// nofollow operations are about a symlink itself.
@@ -103,8 +103,8 @@ func operations() []operation {
 	}
 }
 
-// outsidePaths are paths that lead out; those that end in a symlink lead out
-// only for operations that follow it.
+// outsidePaths are paths that lead out; those that end in a symlink only for
+// operations that follow it.
 func outsidePaths(a *arena) []struct {
 	path    string
 	endLink bool

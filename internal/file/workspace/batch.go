@@ -18,29 +18,29 @@ type Change struct {
 	Path string
 	// To is the new path of a Rename.
 	To string
-	// Data is the new content, for Create and Replace. For Rename nil keeps
-	// the old content.
+	// Data is the new content, for Create and Replace. For Rename nil keeps the old content.
 	Data []byte
 	// Read returns the new content instead of Data. It is called once, perhaps concurrently with those of other
 	// changes.
 	Read func() ([]byte, error)
-	// Mode is the new mode, permission bits only. Zero keeps the old one; for Create it means 0666. The umask applies to a created file.
+	// Mode is the new mode, permission bits only. Zero keeps the old one; for Create it means 0666. The umask applies
+	// to a created file.
 	Mode fs.FileMode
 	// Expect is the Hash that the old content must have, or the target of a removed symlink. Empty means any.
 	Expect string
-	// Old is the old content that must be there; comparing it costs less than a hash. Nil means any.
+	// Old is the content that must be there; comparing it costs less than a hash. Nil means any.
 	Old []byte
 }
 
-// Hash is the content hash that Change.Expect compares: SHA-256 in hex.
+// Hash returns the content hash for Change.Expect: SHA-256 in hex.
 func Hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
 // Batch makes all changes or none. Everything is checked and written to temporary files first, then put in place
-// while all directories are locked; if one fails, those before are rolled back. Missing parent directories are
-// made. The changes are simultaneous: two renames may swap two files, but one path cannot be written twice.
+// while all directories are locked; if one change fails, those before are rolled back. Missing parent directories
+// are created. The changes are simultaneous: two renames may swap two files, but one path cannot be written twice.
 //
 // A kill leaves every single file whole, old or new, but may come between two files. Errors are those of WriteFile,
 // Remove and Rename, and conflict if an old content is not the expected one.
@@ -89,42 +89,40 @@ func batchPaths(changes []Change) (paths []string, access []Access, err error) {
 	return paths, access, nil
 }
 
-// batch is the final state that a list of changes asks for.
 type batch struct {
 	w      *Workspace
 	steps  []*batchStep
 	byPath map[string]*batchStep
-	// patience is how much longer to wait for other programs that are saving.
+	// patience is the remaining time to wait for other programs that are saving.
 	patience atomic.Int64
-	// kept is how much of the old contents has been read.
+	// kept is how many bytes of old contents have been read.
 	kept atomic.Int64
 }
 
-// mostKept bounds the old contents held in memory until they are recorded, in bytes.
+// mostKept limits the old contents held in memory until they are recorded, in bytes.
 const mostKept = 32 << 20
 
 const (
 	// saveTime is how long a batch waits for programs that have a file open for writing; editors are done by then.
 	saveTime = time.Second
-	// quietTime is how long a file must not have been written where the system cannot tell who has it open.
+	// quietTime is how long a file must be unchanged if the system cannot tell who has it open.
 	quietTime = 20 * time.Millisecond
 )
 
-// batchStep is the planned change of one path.
 type batchStep struct {
 	*held
-	put    bool // there will be a file
-	drop   bool // what is there goes
-	fresh  bool // nothing may be there, unless it goes
+	put    bool // the path will have a file
+	drop   bool // its old file is removed or renamed
+	fresh  bool // must not exist, unless drop is set
 	data   []byte
-	read   func() ([]byte, error) // gives data; may be nil
+	read   func() ([]byte, error) // returns data; may be nil
 	hash   string                 // of data, for the recorder
-	like   *held                  // whose rights the new file gets; nil for a new one
+	like   *held                  // the file whose rights the new one gets; nil for a new one
 	mode   fs.FileMode
-	stands *standing   // the file itself, where no other can take its place
-	temp   string      // the name of the new content until it is in place
-	backup string      // the name of what was there, once it is not
-	expect string      // the Hash that what was there has to have
+	stands *standing   // the file itself, if no other can replace it
+	temp   string      // the new content's name until it is in place
+	backup string      // the old file's name once it is replaced
+	expect string      // the old content's required Hash
 	mine   fs.FileInfo // the new file
 	done   bool
 }
@@ -232,7 +230,7 @@ func (b *batch) old(c Change, h *held) ([]byte, error) {
 	return nil, nil
 }
 
-// step adds s, or joins it with the one for the same path.
+// step adds s, or joins it with the step for the same path.
 func (b *batch) step(s *batchStep) error {
 	other := b.byPath[s.path()]
 	if other == nil {

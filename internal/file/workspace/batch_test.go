@@ -19,8 +19,8 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// bothWays runs a test on a system that can exchange two files, where this is
-// one, and on one that cannot.
+// bothWays runs a test as on a system that can exchange two files (skipped if
+// this one cannot), and as on one that cannot.
 func bothWays(t *testing.T, test func(t *testing.T, open opener)) {
 	t.Run("exchange", func(t *testing.T) { test(t, open) })
 	t.Run("no exchange", func(t *testing.T) {
@@ -135,8 +135,7 @@ func testBatchIsAllOrNothing(t *testing.T, open opener) {
 	require.NoError(t, open(t, dir, workspace.Options{}).Batch(context.Background(), good))
 }
 
-// spoiler changes a file at the last moment, so that its step fails after
-// others have been applied.
+// spoiler changes a file at the last moment, so that its step fails after others have been applied.
 type spoiler struct{ path string }
 
 func (s spoiler) BeforeChange(_ context.Context, b workspace.Before) error {
@@ -146,7 +145,7 @@ func (s spoiler) BeforeChange(_ context.Context, b workspace.Before) error {
 	return nil
 }
 
-// linker puts a link in the place of a directory that is about to be made.
+// linker replaces a directory that is about to be created by a link.
 type linker struct{ name, target string }
 
 func (l linker) BeforeChange(_ context.Context, b workspace.Before) error {
@@ -156,8 +155,7 @@ func (l linker) BeforeChange(_ context.Context, b workspace.Before) error {
 	return nil
 }
 
-// TestBatchFollowsNoLinkToWhatIsProtected has a link come to lie where a missing
-// parent directory was, once the path was found to be no protected one.
+// A link replaces a missing parent directory after the path was found not to be protected.
 func TestBatchFollowsNoLinkToWhatIsProtected(t *testing.T) {
 	testneed.Symlink(t, "x", filepath.Join(t.TempDir(), "link"))
 	dir := realTemp(t)
@@ -206,8 +204,7 @@ func testBatchRollsBack(t *testing.T, open opener) {
 	assert.NoDirExists(t, filepath.Join(dir, "x"))
 }
 
-// TestBatchReads has contents read when they are written, each once. One that cannot
-// be read leaves all as it was.
+// Contents are read once, when they are written. If one cannot be read, nothing changes.
 func TestBatchReads(t *testing.T) {
 	dir := realTemp(t)
 	plant(t, dir, "a", "A", "swap", "old", "away", "W")
@@ -256,8 +253,7 @@ there -rw-r--r-- "W"
 	}
 }
 
-// TestBatchOfManyRollsBack has one of many files change at the last moment: all the
-// others are the very files that they were.
+// One of many files changes at the last moment: all others stay the same files.
 func TestBatchOfManyRollsBack(t *testing.T) { bothWays(t, testBatchOfManyRollsBack) }
 
 func testBatchOfManyRollsBack(t *testing.T, open opener) {

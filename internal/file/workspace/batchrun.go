@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// maxAtOnce is how many files are examined, written or put in place at a time.
+	// maxAtOnce limits the files examined, written or put in place concurrently.
 	maxAtOnce = 4
-	// maxDrafts and leastDrafts bound how many new files of a batch are open at a time.
+	// maxDrafts and leastDrafts limit the new files of a batch open at a time.
 	maxDrafts, leastDrafts = 1000, 16
-	// maxSyncs is how many syncs run at a time: a disk can serve many in one go.
+	// maxSyncs limits concurrent syncs: a disk can serve many in one go.
 	maxSyncs = 32
-	// manyDrafts is how many drafts are worth one sync for all.
+	// manyDrafts is the number of drafts from which one sync for all is tried.
 	manyDrafts = 16
 )
 
@@ -46,7 +46,8 @@ func (b *batch) run(ctx context.Context) (err error) {
 	if err := b.w.recordAll(b.steps); err != nil {
 		return err
 	}
-	// Files come before they go, so that a kill leaves one twice rather than not at all.
+	// New files are put in place before others are removed, so that a kill leaves a file
+	// twice rather than not at all.
 	for _, put := range []bool{true, false} {
 		err := atOnce(len(b.steps), maxAtOnce, func(i int) error {
 			s := b.steps[i]
@@ -62,7 +63,8 @@ func (b *batch) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// draftsAtOnce is how many new files of a batch may be open: the more, the fewer waits for the disk.
+// draftsAtOnce returns how many new files of a batch may be open: the more, the fewer waits for the
+// disk.
 func draftsAtOnce() int { return max(leastDrafts, min(maxDrafts, mostOpen()/4)) }
 
 // prepare writes the new contents to temporary files, synced to disk.
@@ -79,7 +81,7 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 		limit = maxAtOnce
 	}
 	errs := make([]error, len(steps))
-	_ = atOnce(len(steps), limit, func(i int) error { // all are closed, whatever fails
+	_ = atOnce(len(steps), limit, func(i int) error { // all are closed, even after an error
 		if d := drafts[i]; d != nil {
 			errs[i] = b.w.fail("write", steps[i].given, b.w.finish(d))
 			steps[i].mine = d.info
@@ -89,7 +91,7 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 	return cmp.Or(err, cmp.Or(errs...))
 }
 
-// syncMany syncs many drafts in one go if that is faster, and reports whether it did. They still have to be
+// syncMany syncs many drafts in one go if that is faster, and reports whether it did. They must still be
 // finished.
 func (c *core) syncMany(drafts []*draft) bool {
 	if len(drafts) < manyDrafts {
@@ -134,7 +136,7 @@ func atOnce(n, limit int, do func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// after is the state that the step leaves; the umask applies to the mode of a new file.
+// after returns the state that the step leaves; the umask applies to a new file's mode.
 func (s *batchStep) after() after {
 	switch {
 	case !s.put:
@@ -185,11 +187,11 @@ func (s *batchStep) draft() (*draft, error) {
 		return nil, s.explainLost(err)
 	}
 	s.temp, s.hash, s.data = d.name, s.w.hash(s.data), nil
-	startWriting(d.file) // while the others are made
+	startWriting(d.file) // while the others are written
 	return d, nil
 }
 
-// apply puts the step in place, unless another program changed the file first.
+// apply puts the step in place unless another program changed the file first.
 func (s *batchStep) apply(patience *atomic.Int64) error {
 	if s.missing() {
 		err := renameAt(s.beside(s.temp), s.place, false)
@@ -212,7 +214,7 @@ func (s *batchStep) apply(patience *atomic.Int64) error {
 	return s.unraced(patience)
 }
 
-// applied notes the outcome of a step. If err is nil, the old file is now called backup.
+// applied records the outcome of a step. If err is nil, the old file is now called backup.
 func (s *batchStep) applied(err error, backup string) error {
 	if err == nil {
 		s.done, s.temp, s.backup = true, "", backup
@@ -220,9 +222,8 @@ func (s *batchStep) applied(err error, backup string) error {
 	return err
 }
 
-// unraced fails if the replaced file is not the one that was examined: another program may have saved it at the
-// last moment. A program that has the file open writes into the replaced one under its new name, so it is waited
-// for.
+// unraced fails if the replaced file is not the one examined: another program may have saved it at the last
+// moment. It waits for a program that has the file open, since that writes into the replaced one.
 func (s *batchStep) unraced(patience *atomic.Int64) error {
 	was, expected, err := s.displaced(patience)
 	if err != nil || !expected || !sameContent(was, s.info) {
@@ -239,7 +240,7 @@ func (s *batchStep) displaced(patience *atomic.Int64) (was fs.FileInfo, expected
 		return was, true, err
 	}
 	f, err := s.openName(s.backup, openFlags, 0)
-	if err != nil { // it may be written and not read
+	if err != nil { // may be writable but not readable
 		was, err = s.dir.Lstat(s.backup)
 		return was, s.expect == "", err
 	}
@@ -255,8 +256,8 @@ func (s *batchStep) displaced(patience *atomic.Int64) (was fs.FileInfo, expected
 	return was, hex.EncodeToString(sum.Sum(nil)) == s.expect, err
 }
 
-// awaitWriters waits until no program is about to write into the file, for at most the given time. Where the system
-// cannot tell, the file must have been quiet for a while.
+// awaitWriters waits, at most the given time, until no program has the file open for writing. Where the system
+// cannot tell, the file must have been unchanged for a while.
 func awaitWriters(f *os.File, atMost time.Duration) {
 	for end := time.Now().Add(atMost); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		writing, known := beingWritten(f)
@@ -270,7 +271,7 @@ func awaitWriters(f *os.File, atMost time.Duration) {
 	}
 }
 
-// swap exchanges the old file and the new one. Where the system cannot, the old one gets a second name first.
+// swap exchanges the old and new file. Where the system cannot, the old one gets a second name first.
 func (s *batchStep) swap(patience *atomic.Int64) error {
 	if s.stands != nil {
 		return s.inPlace(s.data)
@@ -291,7 +292,7 @@ func (s *batchStep) swap(patience *atomic.Int64) error {
 	return s.applied(err, s.backup)
 }
 
-// finishInPlace writes in place where no temporary file can replace the file.
+// finishInPlace writes in place if no temporary file can replace the file.
 func (s *batchStep) finishInPlace(why *inplace.Fixed) error {
 	if s.backup != "" {
 		_ = s.dir.Remove(s.backup)
@@ -307,8 +308,8 @@ func (s *batchStep) finishInPlace(why *inplace.Fixed) error {
 	return s.inPlace(data)
 }
 
-// standFor opens the file itself. A renamed file is not written in place: it would combine one's content with the
-// other's rights.
+// standFor opens the file itself. A renamed file is not written in place: that would combine one file's
+// content with the other's rights.
 func (s *batchStep) standFor(why *inplace.Fixed) (err error) {
 	if s.drop {
 		return s.fixed(why, "another cannot be moved there", "Nothing was changed. Change the content instead.")
@@ -347,12 +348,13 @@ func (s *batchStep) keep() error {
 		s.backup, err = s.stage(io.Reader(f), like, info.Mode())
 	}
 	if why := unplaced(err); why != nil {
-		return why // it cannot be replaced without a second one
+		return why // without a second name it cannot be replaced
 	}
 	return s.explainLost(err)
 }
 
-// rollBack reverts what was applied, the last first. What another program has written since stays.
+// rollBack reverts the applied steps, the last first. It keeps what another program has written
+// since.
 func (b *batch) rollBack() {
 	for _, s := range slices.Backward(b.steps) {
 		switch {
@@ -371,7 +373,6 @@ func (b *batch) rollBack() {
 	}
 }
 
-// swapBack restores the old file.
 func (s *batchStep) swapBack() {
 	if s.w.exchange(s.place, s.backup) != nil {
 		if s.dir.Rename(s.backup, s.name) == nil {
@@ -384,7 +385,7 @@ func (s *batchStep) swapBack() {
 	}
 }
 
-// tidy removes leftover temporary files. Some file systems wait for the disk when they free their blocks.
+// tidy removes temporary files. Some file systems wait for the disk when they free the blocks.
 func (b *batch) tidy() {
 	_ = atOnce(len(b.steps), maxSyncs, func(i int) error {
 		s := b.steps[i]

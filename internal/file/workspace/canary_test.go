@@ -16,34 +16,33 @@ import (
 // secret is in every file outside the workspace, and nowhere inside.
 const secret = "canary-5d1f"
 
-// arena is a workspace directory beside a tree that nobody may touch.
+// arena is a workspace directory beside a tree that must not be accessed.
 type arena struct {
 	base, ws, outside string
 	before            string
 }
 
-// newArena makes base/ws and base/outside. The latter has the same names as
-// the directory ws/d.
+// newArena makes base/ws and base/outside. The latter has the same names as the directory ws/d.
 func newArena(t testing.TB) *arena {
 	t.Helper()
 	base := realTemp(t)
 	a := &arena{base: base, ws: filepath.Join(base, "ws"), outside: filepath.Join(base, "outside")}
 	plant(t, a.ws, "in.txt", "inside", "d/f.txt", "inside", "d/sub/g.txt", "inside", ".git/config", "protected")
 	plant(t, a.outside, "f.txt", secret, "sub/g.txt", secret, "only.txt", secret)
-	plant(t, base, "wsx/f.txt", secret) // a sibling whose name begins alike
+	plant(t, base, "wsx/f.txt", secret) // a sibling with the same prefix
 	require.NoError(t, os.MkdirAll(filepath.Join(a.outside, "empty"), 0o755))
 	a.before = a.snapshot(t)
 	return a
 }
 
-// snapshot describes all outside the workspace: names, modes, times, contents.
+// snapshot describes everything outside the workspace: names, modes, times, contents.
 func (a *arena) snapshot(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, filepath.WalkDir(a.base, func(path string, d fs.DirEntry, err error) error {
 		require.NoError(t, err)
 		if path == a.base {
-			return nil // entries of its own are compared by name
+			return nil // its entries are compared by name
 		}
 		if path == a.ws {
 			return filepath.SkipDir
@@ -62,7 +61,6 @@ func (a *arena) snapshot(t testing.TB) string {
 	return b.String()
 }
 
-// intact reports whether nothing outside has changed.
 func (a *arena) intact(t testing.TB) bool { return a.snapshot(t) == a.before }
 
 func (a *arena) open(t testing.TB, opts workspace.Options) *workspace.Workspace {
@@ -77,11 +75,11 @@ func (a *arena) link(t testing.TB, target, name string) {
 	require.NoError(t, os.Symlink(target, path))
 }
 
-// naive does what many do: it resolves and compares names, and then uses them.
-// It is there to show that the attacks work where the defence is missing.
+// naive resolves and compares names, and then uses them, as many programs do.
+// It shows that the attacks work without the defence.
 type naive struct {
 	root    string
-	between func() // what happens between the check and the use; may be nil
+	between func() // runs between the check and the use; may be nil
 }
 
 func (n naive) check(path string) (string, error) {
@@ -94,7 +92,7 @@ func (n naive) check(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if real != n.root && !strings.HasPrefix(real, n.root) { // as often seen
+	if real != n.root && !strings.HasPrefix(real, n.root) { // a common mistake
 		return "", fs.ErrPermission
 	}
 	if n.between != nil {

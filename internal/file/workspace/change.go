@@ -17,12 +17,11 @@ func missingParent(p *place) error {
 }
 
 // Remove removes a file or a symlink, not its target. Errors: not_found,
-// is_directory, permission_denied for a protected file,
-// path_outside_workspace.
+// is_directory, permission_denied for a protected file, path_outside_workspace.
 func (w *Workspace) Remove(path string) error { return w.remove(path, false) }
 
 // RemoveDir removes an empty directory. Errors: not_found, not_a_directory,
-// conflict when it is not empty, permission_denied, path_outside_workspace.
+// conflict if it is not empty, permission_denied, path_outside_workspace.
 func (w *Workspace) RemoveDir(path string) error { return w.remove(path, true) }
 
 func (w *Workspace) remove(path string, dir bool) error {
@@ -73,7 +72,7 @@ func (w *Workspace) Rename(from, to string, replace bool) error {
 		return err
 	}
 	if !target.missing() {
-		replace = true // allowed above, or the same file in another case
+		replace = true // checked above: replace is set, or it is the same file in another case
 	}
 	err = renameAt(source, target, replace)
 	if errors.Is(err, fs.ErrExist) {
@@ -97,13 +96,13 @@ func (w *Workspace) renamable(source, target *place, replace bool) error {
 	case !target.missing() && target.info.IsDir():
 		return isDirectory(target.given)
 	}
-	// Entries of a directory may be protected under its new name.
+	// Entries may be protected under the directory's new name.
 	return w.holdsNone(source, target.rel)
 }
 
-// Mkdir makes a directory; with parents, the missing ones above it too. created lists them from the top. Errors:
-// already_exists (with parents only if it is not a directory), not_found for a missing parent, permission_denied,
-// path_outside_workspace.
+// Mkdir creates a directory; with parents, the missing ones above it too. created lists them from the top.
+// Errors: already_exists (with parents only if it is not a directory), not_found for a missing parent,
+// permission_denied, path_outside_workspace.
 func (w *Workspace) Mkdir(path string, parents bool) (created []string, err error) {
 	for range maxRaces {
 		made, done, err := w.mkdirStep(path, parents)
@@ -115,7 +114,7 @@ func (w *Workspace) Mkdir(path string, parents bool) (created []string, err erro
 	return created, changing(path)
 }
 
-// mkdirStep makes the topmost missing directory of path.
+// mkdirStep creates the topmost missing directory of path.
 func (w *Workspace) mkdirStep(name string, parents bool) (made []string, done bool, err error) {
 	p, err := w.locate(name, true)
 	if err != nil {
@@ -142,7 +141,7 @@ func (w *Workspace) mkdirStep(name string, parents bool) (made []string, done bo
 	}
 	err = p.dir.Mkdir(p.name, newDirMode)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, false, nil // somebody else made it: look again
+		return nil, false, nil // another process created it: try again
 	}
 	if err != nil {
 		return nil, false, w.fail("make the directory", name, err)
@@ -150,8 +149,8 @@ func (w *Workspace) mkdirStep(name string, parents bool) (made []string, done bo
 	return []string{top.path()}, len(p.rest) == 0, nil
 }
 
-// parentsOf makes the directories above the file at name, through a dangling symlink too, and returns those it
-// made.
+// parentsOf creates the directories above the file at name, also through a dangling symlink, and returns those
+// it created.
 func (w *Workspace) parentsOf(name string) (created []string, err error) {
 	p, err := w.locate(name, true)
 	if err != nil {
@@ -216,7 +215,7 @@ func (h *held) chmod(mode fs.FileMode) error {
 	return f.Chmod(mode)
 }
 
-// removeDirs removes directories that were made, the deepest first.
+// removeDirs removes directories that were created, the deepest first.
 func (w *Workspace) removeDirs(created []string) {
 	for _, dir := range slices.Backward(created) {
 		if p, err := w.locate(dir, false); err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// childEnv makes the test binary play one of children instead of testing.
+// childEnv makes the test binary run one of children.
 const childEnv = "TOOLHOST_WORKSPACE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child prepares another process of this test binary.
 func child(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childEnv+"="+name)
@@ -50,7 +49,7 @@ func children() map[string]func(args []string) error {
 	}
 }
 
-// block is file content that shows whether it is whole.
+// block returns file content that shows whether it is whole.
 func block(fill byte) []byte {
 	const size = 1 << 20
 	data := bytes.Repeat([]byte{fill}, size)
@@ -59,12 +58,11 @@ func block(fill byte) []byte {
 	return data
 }
 
-// isBlock reports whether data is one whole block.
 func isBlock(data []byte) bool {
 	return len(data) == 1<<20 && bytes.Equal(data, block(data[len(data)/2]))
 }
 
-// childWrite changes the files replace, update and batch for ever, in all ways.
+// childWrite changes the files replace, update and batch forever, in all ways.
 func childWrite(args []string) error {
 	w, err := workspace.Open(args[0], workspace.Options{})
 	if err != nil {
@@ -86,7 +84,7 @@ func childWrite(args []string) error {
 	}
 }
 
-// childInPlace writes the file replace for ever, in place.
+// childInPlace writes the file replace forever, in place.
 func childInPlace(args []string) error {
 	fmt.Println("begun")
 	for i := 0; ; i++ {
@@ -96,8 +94,7 @@ func childInPlace(args []string) error {
 	}
 }
 
-// turn is how long somebody waits for a lock that others want again and again, on a
-// machine with a slow disk.
+// turn limits the wait for a contended lock on a machine with a slow disk.
 const turn = 5 * time.Minute
 
 // childCount adds 1 to the number in the file count, n times.
@@ -148,7 +145,7 @@ func childNaiveCount(args []string) error {
 	return nil
 }
 
-// childDenied runs as an ordinary user in a directory that is not its own.
+// childDenied runs as an ordinary user in another user's directory.
 func childDenied(args []string) error {
 	w, err := workspace.Open(args[0], workspace.Options{})
 	if err != nil {

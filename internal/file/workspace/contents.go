@@ -63,11 +63,10 @@ func (h *held) contents() ([]byte, error) {
 	return readAll(reader(fd), now.Size, h.given, 0)
 }
 
-// reader reads an open regular file.
 type reader int
 
 func (r reader) Read(p []byte) (n int, err error) {
-	const most = 1 << 30 // what every system takes in one call
+	const most = 1 << 30 // accepted by every system in one call
 	for {
 		n, err = unix.Read(int(r), p[:min(len(p), most)])
 		switch {

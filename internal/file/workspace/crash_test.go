@@ -21,7 +21,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// number reads a positive number from the environment.
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	s := os.Getenv(name)
@@ -33,8 +32,7 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// killLater starts cmd and kills it at a random moment after it has said that it
-// begins.
+// killLater starts cmd and kills it at a random moment after it reports that it has started.
 func killLater(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var stderr strings.Builder
@@ -58,7 +56,7 @@ func TestKilledWritersLeaveWholeFiles(t *testing.T) {
 	for _, name := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), block('-'), 0o644))
 	}
-	left := 0 // kills in the midst of a write
+	left := 0 // kills during a write
 	kills := number(t, "TOOLHOST_KILLS", 20)
 	for kill := 0; kill < kills || left == 0 && kill < 20*kills; kill++ {
 		killLater(t, child("write", dir))
@@ -81,7 +79,7 @@ func TestKilledWritersLeaveWholeFiles(t *testing.T) {
 	assert.Positive(t, left, "no kill came in the midst of a write, so they prove nothing")
 }
 
-// Writing in place is torn by the same kills.
+// The same kills do tear writes in place.
 func TestKilledWritersInPlaceTear(t *testing.T) {
 	testneed.NotShort(t, "races for seconds")
 	dir := realTemp(t)
@@ -172,7 +170,7 @@ func TestGoroutinesLoseNoUpdate(t *testing.T) {
 	assert.Equal(t, "80", content(t, dir, "count"))
 }
 
-// A lock ends with its holder, however that ends.
+// A lock ends with its holder, even if killed.
 func TestLockOfAnotherProcess(t *testing.T) {
 	dir := realTemp(t)
 	plant(t, dir, "f", "old")

@@ -1,4 +1,4 @@
-// Package workspace is the one way by which toolhost touches people's files.
+// Package workspace is the only way by which toolhost accesses users' files.
 //
 // A [Workspace] is a directory tree, plus further trees that the operator allows. Every path is resolved one
 // component at a time through os.Root handles, and the operation is done on the handle of the parent directory and

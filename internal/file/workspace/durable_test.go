@@ -18,16 +18,15 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// seenSync is what lay in the directory when a file was synced.
 type seenSync struct {
 	synced string
 	names  map[string]string // content by name
 }
 
-// watcher notes what a directory holds each time files are synced.
+// watcher records what a directory holds each time files are synced.
 type watcher struct {
 	dir  string
-	fail int // which sync fails, from 1; 0 for none
+	fail int // which sync fails, from 1; 0: no sync
 	mu   sync.Mutex
 	seen []seenSync
 }
@@ -54,9 +53,9 @@ func (w *watcher) syncAll(files []*os.File) error {
 	return err
 }
 
-// A power cut can come at any moment and cannot be made in a test. What keeps
-// files whole through one is an order: every new content is written and synced
-// before a name that people know leads to it.
+// A test cannot make a power cut. Files stay whole through one by an order:
+// every new content is written and synced before a name that users know leads
+// to it.
 func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 	const files, atATime = 300, 120
 	change := func(w *workspace.Workspace, dir string) error {
@@ -127,7 +126,7 @@ func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 	}
 }
 
-// What is not on the disk for sure is put nowhere.
+// Content whose sync failed is put nowhere.
 func TestBatchWithAFailedSyncChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, workspace.Options{})
@@ -143,8 +142,7 @@ func TestBatchWithAFailedSyncChangesNothing(t *testing.T) {
 	assert.Equal(t, before, tree(t, dir))
 }
 
-// Where many files cannot be synced together, or not for sure, each is by
-// itself.
+// If many files cannot be synced together, each is synced by itself.
 func TestBatchWithAFailedSyncOfAll(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, workspace.Options{})

@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/nearest"
 )
 
-// fault is a kind of operating system error.
 type fault struct {
 	err        error
 	code       tool.Code
@@ -19,7 +18,7 @@ type fault struct {
 	suggestion string
 }
 
-// faults lists the narrow kinds first, since some errors match several.
+// faults returns the narrow kinds first, since some errors match several.
 func faults() []fault {
 	return []fault{
 		{syscall.ENOSPC, tool.Unavailable, "no space left on the device",
@@ -59,7 +58,6 @@ func faults() []fault {
 	}
 }
 
-// classify returns the code, description and suggestion for a system error.
 func classify(err error) (code tool.Code, what, suggestion string) {
 	for _, f := range faults() {
 		if errors.Is(err, f.err) {
@@ -73,7 +71,7 @@ func classify(err error) (code tool.Code, what, suggestion string) {
 	return tool.Internal, err.Error(), "Check the file system, then try again."
 }
 
-// fail returns the error for a failed operation at path. doing reads like "write".
+// fail returns the error for a failed operation at path. doing is a verb such as "write".
 func (c *core) fail(doing, path string, err error) error {
 	if err == nil {
 		return nil
@@ -111,14 +109,13 @@ func outside(path string) *tool.Error {
 		With("path", path)
 }
 
-// lookThere is the next step where a path does not exist.
 const lookThere = "Check the spelling, or list the directory to see what is there."
 
 func notFound(path string) *tool.Error {
 	return tool.Errorf(tool.NotFound, "%s does not exist", path).Suggest(lookThere).With("path", path)
 }
 
-// notThere is notFound with what lies beside the place and was probably meant.
+// notThere is notFound with the similar names beside the place.
 func (p *place) notThere() *tool.Error {
 	items, _ := readNames(p.dir, nearest.MaxNames)
 	var names []string
@@ -145,7 +142,7 @@ func notDirectory(path string) *tool.Error {
 		Suggest("Name a directory.").With("path", path)
 }
 
-// notBelow is the error for a path that continues below the file part.
+// notBelow returns the error for a path that continues below the file part.
 func notBelow(part string) *tool.Error {
 	return tool.Errorf(tool.NotADirectory, "%s is not a directory", part).
 		Suggest("It is a file, so nothing is below it; check the path.").With("path", part)

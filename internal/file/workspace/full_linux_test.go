@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// mount makes a small file system in a directory of its own.
 func mount(t *testing.T, options string) string {
 	t.Helper()
 	dir := realTemp(t)

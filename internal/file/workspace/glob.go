@@ -14,19 +14,18 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// GlobOptions shape Glob. The zero value matches everything, hidden entries
-// and .git too.
+// GlobOptions configure Glob. The zero value matches everything, including hidden entries and .git.
 type GlobOptions struct {
 	// Gitignore leaves out .git and what .gitignore files exclude.
 	Gitignore bool
-	// NoHidden leaves out entries whose name begins with a dot, unless the pattern's literal prefix leads there or
-	// its part for the name begins with a dot too.
+	// NoHidden leaves out entries whose name starts with a dot, unless the pattern's literal prefix leads there or
+	// its component for the name starts with a dot too.
 	NoHidden bool
 	// SkipDirs lists directories to leave out, see WalkOptions.
 	SkipDirs []string
 	// FilesOnly leaves out directories; symlinks stay, whatever their target.
 	FilesOnly bool
-	// Max bounds how many paths are returned, the first in order; zero means no bound.
+	// Max limits the returned paths to the first in order; zero means no limit.
 	Max int
 }
 
@@ -50,8 +49,8 @@ func (w *Workspace) Glob(ctx context.Context, pattern string, opts GlobOptions) 
 	return found, err
 }
 
-// splitPattern returns the literal directory prefix of the pattern, which is checked against the workspace, and the
-// part with wildcards, "" if it has no wildcard.
+// splitPattern returns the literal directory prefix of the pattern, checked against the workspace, and the rest
+// from the first wildcard, "" if there is none.
 func (w *Workspace) splitPattern(pattern string) (base, rest string, err error) {
 	slashed := pattern
 	if filepath.Separator != '/' && !strings.ContainsAny(pattern, "/") {
@@ -82,7 +81,7 @@ func (w *Workspace) splitPattern(pattern string) (base, rest string, err error) 
 	return base, rest, nil
 }
 
-// hasDots reports a .. among the components, in any alternative.
+// hasDots reports whether a component is "..", in any alternative.
 func hasDots(rest string) bool {
 	for _, part := range strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(`/{},\`, r) }) {
 		if part == ".." {
@@ -92,7 +91,7 @@ func hasDots(rest string) bool {
 	return false
 }
 
-// splitParts splits a pattern at the slashes outside of braces and sets.
+// splitParts splits a pattern at slashes outside of braces and sets.
 func splitParts(pattern string) []string {
 	var parts []string
 	depth, start, set := 0, 0, false
@@ -140,12 +139,11 @@ func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobO
 	return g.found, err
 }
 
-// globber matches the part of a pattern with wildcards.
 type globber struct {
 	opts     GlobOptions
 	rest     string   // the pattern
 	fileRest string   // for files, which have nothing below them
-	dirRest  string   // for directories, where ** stands for nothing
+	dirRest  string   // for directories, where ** matches nothing
 	dirsOnly bool     // it ended in a slash
 	parts    []string // its components
 	base     string   // the real directory that it is relative to
@@ -158,8 +156,7 @@ func newGlobber(rest, base string, opts GlobOptions) *globber {
 	rest = strings.ReplaceAll(rest, "/./", "/")
 	return &globber{
 		opts: opts, rest: rest, dirsOnly: dirsOnly, base: base, parts: splitParts(rest), found: []string{},
-		// a/** is a itself and what is below it. Match alone does not find
-		// a*/** in "a".
+		// a/** is a itself and everything below it. Match alone does not find a*/** in "a".
 		fileRest: replaceDeep(rest, "/**/*"), dirRest: replaceDeep(rest, ""),
 	}
 }
@@ -176,10 +173,10 @@ func (g *globber) take(e Entry) error {
 	return nil
 }
 
-// dotted reports whether a part of a pattern matches names that begin with a dot.
+// dotted reports whether a component matches names that start with a dot.
 func dotted(part string) bool { return strings.HasPrefix(part, ".") }
 
-// shows reports whether the pattern has a dot for each name that begins with one.
+// shows reports whether the pattern has a dot for each name that starts with one.
 func (g *globber) shows(names []string) bool {
 	if !g.opts.NoHidden {
 		return true
@@ -211,7 +208,7 @@ func (g *globber) matches(rel string, dir bool) bool {
 		(doublestar.MatchUnvalidated(g.rest, rel) || doublestar.MatchUnvalidated(g.dirRest, rel))
 }
 
-// enter keeps the walk out of directories below which nothing can match.
+// enter skips directories below which nothing can match.
 func (g *globber) enter(rel string) bool {
 	names := strings.Split(under(g.base, rel), "/")
 	if !g.shows(names) {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// A name that begins with a dot needs one in the pattern, as in a shell.
+// A name that starts with a dot needs one in the pattern, as in a shell.
 func TestGlobHidden(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{".hidden", "plain", "d/.hidden", "d/plain", ".h/x", ".h/.hidden", "d/e/.hidden"} {

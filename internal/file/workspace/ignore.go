@@ -8,25 +8,23 @@ import (
 	"strings"
 )
 
-// maxIgnoreSize bounds a .gitignore file, in bytes.
-const maxIgnoreSize = 1 << 20
+const maxIgnoreSize = 1 << 20 // bytes
 
-// ignoreRule is one line of a .gitignore file.
 type ignoreRule struct {
 	pattern  string
 	negate   bool
 	dirOnly  bool
-	anywhere bool // the pattern names no directory: it matches at any depth
+	anywhere bool // the pattern has no directory: it matches at any depth
 }
 
-// ignoreList holds the rules of one directory, linked to those above.
+// ignoreList has the rules of one directory, and links to those above.
 type ignoreList struct {
 	up    *ignoreList
 	base  string // the directory, "" for the tree's root
 	rules []ignoreRule
 }
 
-// ignored reports whether rel, below the list's directory, is left out: the last matching rule of the innermost
+// ignored reports whether rel, below the list's directory, is ignored: the last matching rule of the innermost
 // directory decides.
 func (l *ignoreList) ignored(rel string, dir bool) bool {
 	ignored, _ := l.decide(rel, dir)
@@ -57,8 +55,8 @@ func NewPatterns(lines []string) *Patterns {
 	return &Patterns{&ignoreList{rules: parseIgnore(strings.Join(lines, "\n"))}}
 }
 
-// GitPatterns returns those of a directory's own .gitignore and its repository's exclude file, none if they cannot
-// be read.
+// GitPatterns returns those of a directory's own .gitignore and its repository's exclude file, empty if they
+// cannot be read.
 func GitPatterns(dir string) *Patterns {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -84,7 +82,6 @@ func (r *ignoreRule) matches(name string, dir bool) bool {
 	return wildmatch(r.pattern, name)
 }
 
-// parseIgnore reads the lines of a .gitignore file.
 func parseIgnore(data string) []ignoreRule {
 	var rules []ignoreRule
 	for line := range strings.SplitSeq(strings.TrimPrefix(data, "\ufeff"), "\n") {
@@ -107,7 +104,7 @@ func parseIgnoreLine(line string) (rule ignoreRule, ok bool) {
 	return rule, rule.pattern != ""
 }
 
-// trimBlanks cuts off trailing blanks that are not escaped.
+// trimBlanks trims trailing blanks that are not escaped.
 func trimBlanks(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -147,7 +144,7 @@ func readIgnore(dir *os.Root, name, base string, up *ignoreList) *ignoreList {
 	return &ignoreList{up: up, base: base, rules: rules}
 }
 
-// ignoresAbove gathers the rules that hold in the directory rel: those of the
+// ignoresAbove returns the rules for the directory rel: those of the
 // repository's exclude file and of every directory above.
 func ignoresAbove(root *os.Root, rel string) *ignoreList {
 	list := readIgnore(root, ".git/info/exclude", "", nil)
@@ -159,7 +156,7 @@ func ignoresAbove(root *os.Root, rel string) *ignoreList {
 	return list
 }
 
-// isGit reports a repository's own directory, or the file that stands for it.
+// isGit reports whether an entry is a repository's own directory, or the file that stands for it.
 func isGit(name string, mode fs.FileMode) bool {
 	return name == ".git" && (mode.IsDir() || mode.IsRegular())
 }

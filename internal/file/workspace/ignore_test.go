@@ -15,14 +15,14 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// gitFiles is what git takes for the files of the working tree.
+// gitFiles returns git's files of the working tree.
 func gitFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	out := testgit.Run(t, dir, "ls-files", "-co", "--exclude-standard", "-z")
 	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 }
 
-// walkFiles is what Walk takes for them.
+// walkFiles returns Walk's.
 func walkFiles(t *testing.T, w *workspace.Workspace) []string {
 	t.Helper()
 	var files []string
@@ -74,7 +74,7 @@ func TestGitignoreOfKnownPatterns(t *testing.T) {
 	}
 }
 
-// words makes random names and patterns from few parts, so that they meet.
+// words makes random names and patterns from few parts, so that they match.
 type words struct{ *rand.Rand }
 
 func (r words) pick(from ...string) string { return from[r.IntN(len(from))] }
@@ -160,7 +160,7 @@ func TestGitignoreOfGeneratedTrees(t *testing.T) {
 	require.Greater(t, ignored, 200, "the patterns hit too little to prove anything")
 }
 
-// count is how many files there are, ignored or not.
+// count counts the files, ignored or not.
 func count(t *testing.T, w *workspace.Workspace) (n int) {
 	t.Helper()
 	opts := workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git"}}

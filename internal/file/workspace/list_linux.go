@@ -47,7 +47,7 @@ func parseDirents(buf []byte, items []item) []item {
 	return items
 }
 
-// direntMode is the type of file, ModeIrregular if the file system does not say.
+// direntMode returns the file type, ModeIrregular if the file system does not say.
 func direntMode(kind byte) fs.FileMode {
 	switch kind {
 	case unix.DT_REG:

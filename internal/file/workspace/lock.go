@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/filelock"
 )
 
-// lockTable has one lock for each directory being written to.
 type lockTable struct {
 	mu    sync.Mutex
 	locks map[string]*dirLock
@@ -114,8 +113,8 @@ func (h *held) close() {
 	h.place.close()
 }
 
-// hold resolves path, checks access and locks its directory. Other toolhosts do not change the place from then on;
-// later checks find what others do.
+// hold resolves path, checks access and locks its directory. From then on other toolhosts do not change the place;
+// later checks find other programs' changes.
 func (w *Workspace) hold(path string, access Access) (*held, error) {
 	for range maxRaces {
 		p, err := w.locate(path, access.follows())
@@ -137,7 +136,7 @@ func (w *Workspace) hold(path string, access Access) (*held, error) {
 	return nil, changing(path)
 }
 
-// holdPlace locks p's directory and resolves again, since waiting takes time.
+// holdPlace locks p's directory and resolves again, since the wait takes time.
 func (w *Workspace) holdPlace(p *place, access Access) (*held, error) {
 	defer p.close()
 	release, shared, err := w.lockDir(p.dir, p.parent())
@@ -187,7 +186,7 @@ func (g *grip) close() {
 }
 
 // holdAll locks the directories of several paths, always in the same order so that callers cannot deadlock. If
-// parents is not nil, missing directories above what is to be written are made and added to it.
+// parents is not nil, missing parent directories of what is to be written are created and added to it.
 func (w *Workspace) holdAll(paths []string, access []Access, parents *[]string) (*grip, error) {
 	for try := range maxRaces {
 		g, err := w.tryHoldAll(paths, access, parents, try == 0)
@@ -229,7 +228,7 @@ func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]strin
 	return g, nil
 }
 
-// withParents makes the directories above p and returns the place again.
+// withParents creates the directories above p and resolves the place again.
 func (w *Workspace) withParents(dirs *openDirs, p *place, made *[]string) (*place, error) {
 	created, err := w.makeParents(p)
 	*made = append(*made, created...)
@@ -268,7 +267,6 @@ func (w *Workspace) lockDirs(places []*place) (release func(), err error) {
 	return all, nil
 }
 
-// lookAgain resolves all places again under the lock.
 func (w *Workspace) lookAgain(g *grip, places []*place, access []Access) error {
 	same := make(map[*os.Root]*os.Root)
 	for i, p := range places {

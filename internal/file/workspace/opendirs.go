@@ -14,7 +14,6 @@ type openDirs struct {
 	files map[*os.Root]*os.File
 }
 
-// dirName identifies a directory by its real path in its tree.
 type dirName struct {
 	tree *tree
 	rel  string

@@ -17,22 +17,23 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// maxProtectScan bounds the entries searched for a protected file in a directory to be moved or removed.
+// maxProtectScan limits the entries searched for a protected file in a directory to be moved or removed.
 const maxProtectScan = 200_000
 
-// Deciding lists the slash paths in a workspace that decide what agents may do. No tool and no confined command may
-// change them.
+// Deciding returns the slash paths in a workspace that decide what agents may do. No tool and no confined command
+// may change them.
 func Deciding() []string {
 	return []string{"agent.hcl", "agent.hcl.json", "agent.lock.hcl", ".agent/Taskfile.yml"}
 }
 
-// DecidingAnywhere lists the globs of those that count in every directory, since any may become a workspace.
+// DecidingAnywhere returns the globs of those that apply in every directory, since any may become a
+// workspace.
 func DecidingAnywhere() []string {
 	return []string{"agent.hcl*", "agent.lock.hcl", ".agent/Taskfile.yml"}
 }
 
-// DefaultProtect lists the globs protecting Deciding, what the user's other programs obey, toolhost's own records,
-// and caches that processes with other rights run programs from.
+// DefaultProtect returns globs for Deciding, for files that the user's other programs obey, for toolhost's
+// records, and for caches from which processes with other rights run programs.
 func DefaultProtect() []string {
 	globs := slices.Concat(Deciding(), gitOwn, []string{".agent/runs/**", ".agent/cache/granted/**",
 		".agent/cache/sandbox/{go-build,go-mod,npm,xdg}/**"})
@@ -43,7 +44,6 @@ func DefaultProtect() []string {
 	return globs
 }
 
-// protection matches paths against the protected globs.
 type protection struct {
 	given  []string
 	folded []string
@@ -62,7 +62,7 @@ func newProtection(globs []string) (*protection, error) {
 		}
 		p.add(glob, folded)
 		if whole := replaceDeep(folded, ""); whole != folded {
-			p.add(glob, whole) // a directory is protected with what is in it
+			p.add(glob, whole) // a protected directory includes its content
 		}
 	}
 	return p, nil
@@ -73,11 +73,11 @@ func (p *protection) add(given, folded string) {
 	p.folded = append(p.folded, folded)
 }
 
-// gitOwn are the globs of git's own files. A HEAD alone could turn its directory into a repository.
+// gitOwn are git's own files. A HEAD alone could turn its directory into a repository.
 var gitOwn = []string{".git/**", "**/.git/**", "HEAD", "**/HEAD"}
 
-// Restoring returns a view of the same workspace in which git's own files may change and links may be made where
-// none is followed: it restores what a confined command changed there, as the sandbox allowed.
+// Restoring returns a view of the workspace in which git's own files may change and symlinks may be made even if
+// they are not followed: it restores what a confined command changed there, as the sandbox allowed.
 func (w *Workspace) Restoring() *Workspace {
 	lifted := &protection{}
 	for i, given := range w.protect.given {
@@ -106,8 +106,8 @@ func (p *protection) match(rel string) (glob string, ok bool) {
 	return "", false
 }
 
-// fold maps names to one form that some file system treats as the same: case, and characters, trailing dots and
-// blanks and stream names that it ignores.
+// fold maps names that some file system treats as the same to one form: it drops case, and characters, trailing
+// dots and blanks, and stream names that are ignored.
 func fold(rel string) string {
 	if isPlain(rel) {
 		return rel
@@ -129,7 +129,7 @@ func fold(rel string) string {
 	return strings.Join(parts, "/")
 }
 
-// isPlain reports that folding changes nothing, which is the usual case.
+// isPlain reports whether folding changes nothing, the usual case.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -162,7 +162,7 @@ func protectedError(given, what, glob string) *tool.Error {
 		With("path", given).With("pattern", glob)
 }
 
-// permit refuses access to the place that is not allowed.
+// permit refuses access that is not allowed.
 func (c *core) permit(p *place, access Access) error {
 	if access == Read {
 		return nil
@@ -170,7 +170,7 @@ func (c *core) permit(p *place, access Access) error {
 	if err := c.unprotected(p.given, p.rel); err != nil {
 		return err
 	}
-	// The given name counts as well: it may be a symlink.
+	// The given name counts too: it may be a symlink.
 	if t, rel, err := c.lexical(p.given); err == nil && (t != p.tree || rel != p.rel) {
 		if err := c.unprotected(p.given, rel); err != nil {
 			return err
@@ -200,10 +200,10 @@ func (c *core) unprotected(given, rel string) error {
 }
 
 // disobeyed refuses what git would take for a repository or its configuration, and what agents obey by a name that
-// begins above an allowed directory.
+// starts above an allowed directory.
 func (c *core) disobeyed(p *place) error {
 	parts := strings.Split(fold(p.rel), "/")
-	if c.restoring || slices.Contains(parts, ".git") { // the globs say that
+	if c.restoring || slices.Contains(parts, ".git") { // covered by the globs
 		return nil
 	}
 	parts = strings.Split(p.rel, "/")
@@ -219,7 +219,6 @@ func (c *core) disobeyed(p *place) error {
 	return nil
 }
 
-// there reports whether a path exists.
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -53,7 +53,7 @@ func TestProtectedIsNotWritten(t *testing.T) {
 			before := tree(t, a.ws)
 			for _, path := range paths {
 				if op.nofollow && path == "conflink" {
-					continue // the link itself is free to go
+					continue // the link itself may be removed
 				}
 				_, err := op.run(w, path)
 				require.Error(t, err, path)
@@ -69,7 +69,7 @@ func TestProtectedIsNotWritten(t *testing.T) {
 	}
 }
 
-// A link that has a protected name says what agents may do by what it leads to.
+// A link with a protected name decides by its target what agents may do.
 func TestLinksOfProtectedNamesAreNotWrittenThrough(t *testing.T) {
 	a := newArena(t)
 	plant(t, a.ws, "plain.hcl", "mine")
@@ -105,7 +105,7 @@ func TestProtectedParentsStay(t *testing.T) {
 	before := tree(t, a.ws)
 	for _, path := range []string{".git", ".agent", ".AGENT/.", ".vscode", "vendor", "vendor/lib", "."} {
 		if path == ".AGENT/." {
-			continue // another name on a file system that minds case
+			continue // another name on a case-sensitive file system
 		}
 		requireCode(t, tool.PermissionDenied, w.Rename(path, "elsewhere", false))
 		_, err := w.Check(path, workspace.Remove)
@@ -113,7 +113,7 @@ func TestProtectedParentsStay(t *testing.T) {
 		_, err = w.Check(path, workspace.Read)
 		require.NoError(t, err)
 	}
-	// And nothing becomes protected by being moved.
+	// A move cannot make anything protected.
 	requireCode(t, tool.PermissionDenied, w.Rename("x/Taskfile.yml", ".agent/Taskfile.yml", true))
 	requireCode(t, tool.PermissionDenied, w.Rename("d", ".vscode", true))
 	require.Equal(t, before, tree(t, a.ws))
@@ -154,7 +154,7 @@ func TestProtectIsConfigurable(t *testing.T) {
 	requireCode(t, tool.PermissionDenied, err)
 }
 
-// A name is protected as it is, whatever characters are in it.
+// Names are literal, whatever characters they have.
 func TestProtectedNames(t *testing.T) {
 	a := newArena(t)
 	for _, name := range []string{"[id].sh", "a{b.sh", "a}b.sh", `a\b.sh`, "*.sh"} {

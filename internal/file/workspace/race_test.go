@@ -19,8 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// raceTime is how long each race runs: 0.3 s, 4 s with make long, or
-// TOOLHOST_RACE_SECONDS.
+// raceTime returns the duration of each race: 0.3 s, 4 s with make long, or TOOLHOST_RACE_SECONDS.
 func raceTime(t *testing.T) time.Duration {
 	t.Helper()
 	s := os.Getenv("TOOLHOST_RACE_SECONDS")
@@ -35,8 +34,7 @@ func raceTime(t *testing.T) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// swap makes name a symlink to target and what it was before, in turn, until
-// stop is closed.
+// swap makes name alternately a symlink to target and what it was before, until stop is closed.
 func swap(name, target string, stop <-chan struct{}) {
 	link, real := name+".link", name+".real"
 	_ = os.Symlink(target, link)
@@ -50,7 +48,7 @@ func swap(name, target string, stop <-chan struct{}) {
 		_ = os.Rename(link, name)
 		_ = os.Rename(name, link)
 		_ = os.Rename(real, name)
-		// What was written meanwhile may stand in the way.
+		// A file written meanwhile may be in the way.
 		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 			_ = os.RemoveAll(link)
 			_ = os.Symlink(target, link)
@@ -63,7 +61,7 @@ func swap(name, target string, stop <-chan struct{}) {
 	}
 }
 
-// swapFile does the same for a file.
+// swapFile is swap for a file.
 func swapFile(name, target string, stop <-chan struct{}) {
 	link, file := name+".link", name+".file"
 	for {
@@ -80,7 +78,7 @@ func swapFile(name, target string, stop <-chan struct{}) {
 }
 
 // raced are the operations on a path below the swapped directory, or the
-// swapped file itself; they return what they have read.
+// swapped file itself; they return what they read.
 func raced() map[string]func(w *workspace.Workspace, path string) []byte {
 	ctx := context.Background()
 	data := []byte("attack")
@@ -170,7 +168,7 @@ func raced() map[string]func(w *workspace.Workspace, path string) []byte {
 	}
 }
 
-// race runs do again and again against the swapper.
+// race runs do repeatedly against the swapper.
 func race(limit time.Duration, swapper func(stop <-chan struct{}), do func() (goOn bool)) (rounds int) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -219,7 +217,7 @@ func TestRacesLeadNowhereOutside(t *testing.T) {
 	}
 }
 
-// The same swapper gets at what is protected through no operation.
+// The same swapper reaches nothing protected through any operation.
 func TestRacesLeadToNothingProtected(t *testing.T) {
 	testneed.NotShort(t, "races for seconds")
 	limit := raceTime(t)
@@ -243,11 +241,10 @@ func TestRacesLeadToNothingProtected(t *testing.T) {
 	}
 }
 
-// patience is how long a race may take that the swapper wins as soon as the
-// machine lets it run.
+// patience limits a race that the swapper wins as soon as the machine lets it run.
 const patience = time.Minute
 
-// awaitLink waits, for a while, until the swapper has made name a symlink.
+// awaitLink waits, for a limited time, until the swapper has made name a symlink.
 func awaitLink(name string) {
 	for end := time.Now().Add(patience); time.Now().Before(end); runtime.Gosched() {
 		if info, err := os.Lstat(name); err == nil && info.Mode()&os.ModeSymlink != 0 {
@@ -256,8 +253,9 @@ func awaitLink(name string) {
 	}
 }
 
-// The same races against a check by name do leak, so they prove something. The
-// swapper gets its turn between the check and the use: luck is not asked for.
+// The same races do leak past a check by name, so they prove something. The
+// swapper runs between the check and the use, so that this does not depend on
+// luck.
 func TestRacesLeakPastNaiveChecks(t *testing.T) {
 	testneed.NotShort(t, "races for seconds")
 	a := newArena(t)
@@ -278,8 +276,7 @@ func TestRacesLeakPastNaiveChecks(t *testing.T) {
 	require.False(t, a.intact(t), "the swapper lost every race against a naive write")
 }
 
-// os.Root alone keeps inside, but follows the swapped link to what is
-// protected.
+// os.Root alone stays inside, but follows the swapped link to what is protected.
 func TestRacesReachProtectedThroughRootAlone(t *testing.T) {
 	testneed.NotShort(t, "races for seconds")
 	a := newArena(t)

@@ -13,10 +13,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 )
 
-// DefaultReadLimit is how many bytes ReadFile and Update read at most by default.
+// DefaultReadLimit is how many bytes ReadFile and Update read at most.
 const DefaultReadLimit = 64 << 20
 
-// Open opens a regular file for reading. It never waits for a pipe, socket or device. Errors: not_found,
+// Open opens a regular file for reading. It never blocks on a pipe, socket or device. Errors: not_found,
 // is_directory, unsupported for those, path_outside_workspace, permission_denied.
 func (w *Workspace) Open(path string) (*os.File, error) {
 	f, _, err := w.open(path)
@@ -85,7 +85,6 @@ func (p *place) openFile() (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// regular refuses all but an existing regular file.
 func (p *place) regular() error {
 	switch {
 	case p.missing():
@@ -113,7 +112,6 @@ func (w *Workspace) ReadFile(path string, limit int64) ([]byte, fs.FileInfo, err
 	return data, info, nil
 }
 
-// readAll reads a regular file of about size bytes.
 func readAll(f io.Reader, size int64, path string, limit int64) ([]byte, error) {
 	if limit <= 0 {
 		limit = DefaultReadLimit
@@ -166,9 +164,9 @@ func (w *Workspace) stat(path string, follow bool) (fs.FileInfo, error) {
 	return p.info, nil
 }
 
-// ReadDir lists a directory, sorted by name. Temporary files of writes in
-// progress are left out. Errors: not_found, not_a_directory,
-// path_outside_workspace, permission_denied.
+// ReadDir lists a directory, sorted by name, without temporary files of writes
+// in progress. Errors: not_found, not_a_directory, path_outside_workspace,
+// permission_denied.
 func (w *Workspace) ReadDir(dir string) ([]fs.DirEntry, error) {
 	root, rel, t, err := w.openDir(dir)
 	if err != nil {
@@ -187,7 +185,6 @@ func (w *Workspace) ReadDir(dir string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// openDir opens a handle of a directory, following symlinks.
 func (w *Workspace) openDir(dir string) (*os.Root, string, *tree, error) {
 	for range maxRaces {
 		p, err := w.locate(dir, true)
@@ -227,7 +224,6 @@ func (p *place) openRoot() (*os.Root, error) {
 	return root, nil
 }
 
-// item is a directory entry: its name and type.
 type item struct {
 	name string
 	mode fs.FileMode
@@ -269,8 +265,8 @@ func (e *dirEntry) Type() fs.FileMode          { return e.mode }
 func (e *dirEntry) Info() (fs.FileInfo, error) { return e.w.Lstat(e.path) }
 func (e *dirEntry) String() string             { return fs.FormatDirEntry(e) }
 
-// Unlocked runs look, which reads at path. If permissions forbid that, it runs look again while the modes of the
-// user's own directories above, and of path, are opened to their owner.
+// Unlocked runs look, which reads at path. If permissions forbid that, it runs look again with the modes of path
+// and of the user's own directories above opened to their owner meanwhile.
 func (w *Workspace) Unlocked(path string, look func() error) error {
 	t, rel, err := w.lexical(path)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // Kind is the kind of a change.
 type Kind string
 
-// The kinds of changes. Replace includes appending; Mkdir makes one directory.
+// The kinds of changes. Replace includes appending; Mkdir creates one directory.
 const (
 	Create  Kind = "create"
 	Replace Kind = "replace"
@@ -29,7 +29,7 @@ const (
 	Mkdir   Kind = "mkdir"
 )
 
-// Before describes what a change is about to replace.
+// Before describes the state before a change, with the new hash and mode.
 type Before struct {
 	Kind Kind
 	// Path is the real path: relative to the workspace, or absolute in an allowed directory.
@@ -47,10 +47,10 @@ type Before struct {
 	// Size, in bytes, and ModTime of the old file.
 	Size    int64
 	ModTime time.Time
-	// NewHash is the Hash of the content that the file will have. It is empty for directories, removals, and files
-	// larger than DefaultReadLimit.
+	// NewHash is the Hash of the file's new content. It is empty for directories, removals, and files larger than
+	// DefaultReadLimit.
 	NewHash string
-	// NewMode is the mode that the file will have; 0 if unknown or unchanged.
+	// NewMode is the file's new mode; 0 if unknown or unchanged.
 	NewMode fs.FileMode
 }
 
@@ -64,17 +64,15 @@ type Recorder interface {
 // BatchRecorder is a Recorder for which many changes at once cost less.
 type BatchRecorder interface {
 	Recorder
-	// BeforeChanges is BeforeChange for each of the changes, none of which is made before it returns. An error
-	// prevents them all.
+	// BeforeChanges is BeforeChange for all changes, before any is made. An error prevents them all.
 	BeforeChanges(ctx context.Context, changes iter.Seq[Before]) error
 }
 
-// after is the state that a change leaves.
 type after struct {
 	to   *place // the new place of a rename
 	hash string
 	mode fs.FileMode
-	more []byte // what is added to a file that stays in place
+	more []byte // appended to a file that stays in place
 }
 
 // hash returns the Hash of data if there is a recorder.
@@ -147,14 +145,14 @@ func (w *Workspace) before(kind Kind, p *place, then after) (Before, error) {
 	return b, nil
 }
 
-// plain is the mode without the access control list; nil if there is none.
+// plain returns the mode without the access control list; nil if there is none.
 func (p *place) plain() *fs.FileMode {
 	mode := p.info.Mode()
 	if mode.Perm()&0o070 == 0 || !mode.IsRegular() && !mode.IsDir() {
 		return nil
 	}
 	f, err := p.dir.OpenFile(p.name, openFlags, 0)
-	if err != nil { // it is not known: what comes back gives nothing to the group
+	if err != nil { // unknown: a restored file gives nothing to the group
 		mode &^= 0o070
 		return &mode
 	}
@@ -190,7 +188,7 @@ func (b *Before) read(p *place, kind Kind) error {
 	}
 	f, info, err := p.openFile()
 	if kind == Rename && errors.Is(err, fs.ErrPermission) {
-		return nil // it can be moved all the same
+		return nil // it can be moved anyway
 	}
 	if err != nil {
 		return err

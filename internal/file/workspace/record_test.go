@@ -18,7 +18,7 @@ import (
 )
 
 // TestRecorderLearnsWhatComes checks the new content's hash and mode and the
-// context of the view, for every way to change a file.
+// view's context, for every way to change a file.
 func TestRecorderLearnsWhatComes(t *testing.T) {
 	dir := realTemp(t)
 	r := &recorder{}
@@ -101,7 +101,7 @@ func TestSymlink(t *testing.T) {
 	requireCode(t, tool.Blocked, open(t, dir, workspace.Options{Symlinks: workspace.Block}).Symlink("f", "m"))
 }
 
-// manyRecorder is told about the changes of a batch together.
+// manyRecorder gets the changes of a batch together.
 type manyRecorder struct {
 	recorder
 	dir     string
@@ -124,8 +124,8 @@ func (r *manyRecorder) BeforeChanges(ctx context.Context, changes iter.Seq[works
 	return nil
 }
 
-// TestRecorderOfBatches hears all changes before one is made, each with the
-// content that goes, whether that was expected, given or neither.
+// A batch recorder gets all changes before one is made, each with the old
+// content, whether that was expected, given or neither.
 func TestRecorderOfBatches(t *testing.T) {
 	dir := realTemp(t)
 	plant(t, dir, "a", "A", "b", "B", "c", "C", "d", "D")
@@ -156,7 +156,7 @@ func TestRecorderOfBatches(t *testing.T) {
 	assert.Equal(t, ". drwxr-xr-x\na -rw-r--r-- \"new\"\nb -rw-r--r-- \"new\"\ne -rw-r--r-- \"new\"\n", tree(t, dir))
 }
 
-// goneRecorder has a file go before it hears of the change.
+// goneRecorder removes a file before it gets the change.
 type goneRecorder struct {
 	manyRecorder
 	path string
@@ -169,7 +169,7 @@ func (r *goneRecorder) BeforeChanges(ctx context.Context, changes iter.Seq[works
 	return r.manyRecorder.BeforeChanges(ctx, changes)
 }
 
-// TestABatchWhoseOldContentIsGone changes nothing, and names the path.
+// A batch whose old content is gone changes nothing, and names the path.
 func TestABatchWhoseOldContentIsGone(t *testing.T) {
 	dir := realTemp(t)
 	plant(t, dir, "a", "A", "b", "B")

@@ -38,7 +38,7 @@ func TestRel(t *testing.T) {
 	}
 }
 
-// The root may be named through a symlink, and paths too.
+// The root and paths may be named through a symlink.
 func TestRootThroughSymlink(t *testing.T) {
 	a := newArena(t)
 	a.link(t, a.ws, "../alias")

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxLinks    = 40      // as Linux has it
+	maxLinks    = 40      // as on Linux
 	maxRaces    = 100     // how often a path may change while it is resolved
 	maxPathSize = 1 << 16 // bytes; systems allow 4 KiB or 32 KiB
 )
@@ -25,14 +25,14 @@ var errRaced = errors.New("the path changed while it was resolved")
 type place struct {
 	given string
 	tree  *tree
-	dir   *os.Root    // the deepest directory that exists above the name
+	dir   *os.Root    // the deepest existing directory above the name
 	name  string      // in dir; "." for the tree's root
-	rel   string      // the real slash path in the tree, rest included
-	rest  []string    // components below name, when name is missing
-	info  fs.FileInfo // what is there, a symlink itself; nil when missing
+	rel   string      // the real slash path in the tree, including rest
+	rest  []string    // components below name if it is missing
+	info  fs.FileInfo // of the name, a symlink itself; nil if missing
 	open  []*os.Root  // to be closed
-	dirs  *openDirs   // what dir belongs to when places share it
-	data  []byte      // the file's content, where it has been read; else nil
+	dirs  *openDirs   // the owner of dir if places share it
+	data  []byte      // the file's content if it has been read; else nil
 }
 
 func (p *place) close() {
@@ -42,7 +42,6 @@ func (p *place) close() {
 	p.open = nil
 }
 
-// beside is the place of another name in the same directory.
 func (p *place) beside(name string) *place {
 	q := *p
 	q.name, q.rel = name, path.Join(path.Dir(p.rel), name)
@@ -61,22 +60,20 @@ func (p *place) self() (dir *os.File, done func(), err error) {
 
 func (p *place) missing() bool { return p.info == nil }
 
-// slashed reports whether the path says that it is a directory.
+// slashed reports whether the path ends with a slash, as only a directory's may.
 func (p *place) slashed() bool { return strings.HasSuffix(filepath.ToSlash(p.given), "/") }
 
-// path is the real path as callers see it.
 func (p *place) path() string { return p.tree.path(p.rel) }
 
-// parent is the absolute path of the handle's directory.
 func (p *place) parent() string {
 	depth := len(p.rest) + 1
 	parts := strings.Split(p.rel, "/")
 	return p.tree.join(strings.Join(parts[:max(0, len(parts)-depth)], "/"))
 }
 
-// Rel returns the lexical form of path, without looking at the file system: a clean slash path relative to the
+// Rel returns the lexical form of path, without file system access: a clean slash path relative to the
 // workspace ("." for the root), or an absolute one in an allowed directory. Errors: path_outside_workspace,
-// invalid_argument for an empty path, one with a NUL byte or one of more than 64 KiB.
+// invalid_argument for a path that is empty, has a NUL byte or is longer than 64 KiB.
 func (w *Workspace) Rel(path string) (string, error) {
 	t, rel, err := w.lexical(path)
 	if err != nil {
@@ -119,8 +116,8 @@ func (c *core) lexical(name string) (*tree, string, error) {
 	return t, rel, nil
 }
 
-// locate resolves name; with follow the last component too. The caller closes
-// the place.
+// locate resolves name; with follow, also a symlink as the last component. The
+// caller must close the place.
 func (c *core) locate(name string, follow bool) (*place, error) {
 	return c.locateIn(nil, name, follow)
 }
@@ -131,7 +128,6 @@ func (c *core) locateIn(dirs *openDirs, name string, follow bool) (*place, error
 	return c.find(name, finder{follow: follow, shared: dirs})
 }
 
-// find resolves name as how says.
 func (c *core) find(name string, how finder) (*place, error) {
 	t, rel, err := c.lexical(name)
 	if err != nil {
@@ -168,13 +164,13 @@ type finder struct {
 	*core
 	given  string
 	follow bool
-	guess  bool // leaves the last component unseen: neither missing nor a symlink
+	guess  bool // does not stat the last component: it is neither missing nor a symlink
 	tree   *tree
 	done   []string   // real names, from the tree's root
-	dirs   []*os.Root // one handle for each of done
+	dirs   []*os.Root // one handle per element of done
 	todo   []string
 	links  int
-	shared *openDirs // where the handles belong, if not to the place
+	shared *openDirs // owns the handles, if not nil
 }
 
 func (f *finder) release() {
@@ -183,7 +179,6 @@ func (f *finder) release() {
 	}
 }
 
-// leave closes the handle of the current directory.
 func (f *finder) leave() {
 	n := len(f.dirs) - 1
 	if f.shared == nil {
@@ -220,7 +215,7 @@ func (f *finder) run() (*place, error) {
 	return f.directory()
 }
 
-// enter goes one component down; at the end it returns the place.
+// enter goes down one component; at the end it returns the place.
 func (f *finder) enter(name string) (*place, error) {
 	last := len(f.todo) == 0
 	if !last && f.shared != nil && len(f.shared.roots) > 0 {
@@ -251,7 +246,8 @@ func (f *finder) enter(name string) (*place, error) {
 	return nil, f.down(name, info)
 }
 
-// down opens the directory name, of which info was taken. A symlink swapped in meanwhile shows as another file.
+// down opens the directory name, which info describes. A symlink swapped in meanwhile is detected as a
+// different file.
 func (f *finder) down(name string, info fs.FileInfo) error {
 	next, err := plainfile.In(f.here(), name)
 	if err != nil {
@@ -272,7 +268,6 @@ func (f *finder) down(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// link continues with the target of the symlink name.
 func (f *finder) link(name string) error {
 	if f.symlinks == Block {
 		return linkBlocked(f.given, f.tree.path(path.Join(path.Join(f.done...), name)))
@@ -320,7 +315,7 @@ func (f *finder) jump(abs string) error {
 func (f *finder) absent(name string) (*place, error) {
 	rest := slices.DeleteFunc(slices.Clone(f.todo), func(s string) bool { return s == "" || s == "." })
 	if slices.Contains(rest, "..") {
-		return nil, notFound(f.given) // the system would not go back through what is missing
+		return nil, notFound(f.given) // the system would not go up from a missing directory
 	}
 	return f.place(name, rest, nil), nil
 }

@@ -19,8 +19,7 @@ import (
 
 const accessList = "system.posix_acl_access"
 
-// sharedList lets user 2000 write and the group read alone, where the mode says
-// 0660.
+// sharedList lets user 2000 write and the group only read; the mode says 0660.
 func sharedList() []byte {
 	list := binary.LittleEndian.AppendUint32(nil, 2)
 	const anyone = 1<<32 - 1
@@ -43,8 +42,7 @@ func attribute(t *testing.T, path, name string) []byte {
 	return value[:n]
 }
 
-// TestAttributesSurvive gives a file with an access control list and an
-// attribute another content in all ways.
+// A file with an access control list and an attribute is changed in all ways.
 func TestAttributesSurvive(t *testing.T) {
 	for how, r := range replacements() {
 		for name, list := range map[string][]byte{"control": nil, "list": sharedList()} {
@@ -74,7 +72,7 @@ func TestAttributesSurvive(t *testing.T) {
 	}
 }
 
-// TestAttributesGoWithTheFile renames a file whose content changes too.
+// A file is renamed and its content changed.
 func TestAttributesGoWithTheFile(t *testing.T) {
 	dir := realTemp(t)
 	path := filepath.Join(dir, "f")
@@ -95,8 +93,7 @@ func TestAttributesGoWithTheFile(t *testing.T) {
 	assert.Equal(t, want, attribute(t, filepath.Join(dir, "sub/g"), accessList))
 }
 
-// TestACopyHasTheRights keeps the old content under another name, which is new or
-// has rights of its own.
+// The old content is kept under another name, which is new or has rights of its own.
 func TestACopyHasTheRights(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		dir := realTemp(t)

@@ -13,13 +13,12 @@ import (
 	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
-// original returns the rights of the file at the place, for a new one to have.
 func (h *held) original() (*rights.Rights, error) {
 	if err := h.regular(); err != nil {
 		return nil, err
 	}
 	f, err := h.openName(h.name, openFlags, 0)
-	if errors.Is(err, fs.ErrPermission) { // it may be written and not read
+	if errors.Is(err, fs.ErrPermission) { // may be writable but not readable
 		f, err = h.openName(h.name, os.O_WRONLY|openFlags, 0)
 	}
 	switch {
@@ -39,7 +38,6 @@ func (h *held) original() (*rights.Rights, error) {
 	return rights.Of(f, info)
 }
 
-// lostRights is the error for a file whose rights a new one cannot have.
 func lostRights(path string, lost *rights.Lost) error {
 	e := tool.Errorf(tool.Unsupported, "cannot write %s: %s", path, lost.Error()).
 		Suggest("Nothing was changed. Have it changed where that can be kept, by its owner for example.").
@@ -51,8 +49,8 @@ func lostRights(path string, lost *rights.Lost) error {
 type standing struct {
 	*held
 	why *inplace.Fixed
-	old []byte // what it holds
-	new []byte // once it is written
+	old []byte // the content before
+	new []byte // the content after
 }
 
 // stand opens a file that cannot be replaced, and refuses what cannot be written in place and restored after a
@@ -85,7 +83,8 @@ func (h *held) stand(why *inplace.Fixed, was []byte) (*standing, error) {
 	return &standing{held: h, why: why, old: old}, nil
 }
 
-// fixed is the error for a file that can neither be replaced nor, for the other reason, be written in place.
+// fixed returns the error for a file that can neither be replaced nor, for the other reason, be written in
+// place.
 func (h *held) fixed(why *inplace.Fixed, other, suggestion string) error {
 	text := why.Why
 	if other != "" {
@@ -157,7 +156,7 @@ func (s *standing) recordAndWrite(data []byte) error {
 	return s.write(data, s.info.Mode())
 }
 
-// failed describes the state of a file after a failed write in place.
+// failed returns the error for a failed write in place, with the state of the file.
 func (s *standing) failed(err error) error {
 	var damaged *inplace.Damaged
 	code, what, _ := classify(err)
@@ -173,7 +172,7 @@ func (s *standing) failed(err error) error {
 		With("path", s.given), err)
 }
 
-// writeBack reverts a write, unless another program has written since.
+// writeBack reverts a write unless another program has written since.
 func (s *standing) writeBack() {
 	f, err := s.openName(s.name, os.O_RDWR|openFlags, 0)
 	if err != nil {
@@ -190,8 +189,8 @@ func (s *standing) writeBack() {
 	}
 }
 
-// unplaced returns the *inplace.Fixed in an error of a new file: it cannot be made beside, cannot have the owner,
-// or cannot replace the file.
+// unplaced returns the *inplace.Fixed in the error of a new file that cannot be created beside, cannot have the
+// owner, or cannot replace the file.
 func unplaced(err error) *inplace.Fixed {
 	var fixed *inplace.Fixed
 	var lost *rights.Lost
@@ -204,7 +203,6 @@ func unplaced(err error) *inplace.Fixed {
 	return nil
 }
 
-// takeTemp returns the content of a temporary file and removes it.
 func (h *held) takeTemp(temp string) ([]byte, error) {
 	f, err := h.openName(temp, openFlags, 0)
 	if err != nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// replacements are all ways to give a file that has "old" another content, and
-// that content.
+// replacements are all ways to change the content of a file with "old", and the new content.
 func replacements() map[string]struct {
 	change func(w *workspace.Workspace, path string) error
 	want   string
@@ -58,7 +57,7 @@ func replacements() map[string]struct {
 	}
 }
 
-// kept notes what a recorder is told.
+// kept records what a recorder is told.
 type kept []workspace.Before
 
 func (k *kept) BeforeChange(_ context.Context, b workspace.Before) error {
@@ -81,7 +80,7 @@ func isSame(t *testing.T, path string, before fs.FileInfo) bool {
 	return os.SameFile(before, now)
 }
 
-// TestInPlace writes a file that no other can take the place of.
+// No other file can replace it.
 func TestInPlace(t *testing.T) {
 	for name, stands := range map[string]func(*workspace.Workspace){
 		"control":       nil,
@@ -119,7 +118,7 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestUnwritableDirectory writes a file whose directory takes no other one.
+// No file can be created in its directory.
 func TestUnwritableDirectory(t *testing.T) {
 	testneed.NotSuperuser(t)
 	for how, r := range replacements() {
@@ -144,7 +143,7 @@ func TestUnwritableDirectory(t *testing.T) {
 	}
 }
 
-// TestInPlaceFails has the disk fail when the file itself is written.
+// The disk fails when the file itself is written.
 func TestInPlaceFails(t *testing.T) {
 	for how, r := range replacements() {
 		t.Run(how, func(t *testing.T) {
@@ -172,12 +171,12 @@ func TestInPlaceFails(t *testing.T) {
 	}
 }
 
-// TestInPlaceRefused does not write where the old content could not be kept, or
-// would be written through another name.
+// A file is not written if the old content could not be restored, or the write
+// would go through another name.
 func TestInPlaceRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, path string)
-		lost    *rights.Lost // of the new file; nil where it cannot be renamed
+		lost    *rights.Lost // of the new file; nil if it cannot be renamed
 		code    tool.Code
 		message string
 	}{
@@ -231,7 +230,7 @@ func TestInPlaceRefused(t *testing.T) {
 	}
 }
 
-// TestInPlaceIsTakenBack has a later file of a batch fail.
+// A later file of the batch fails.
 func TestInPlaceIsTakenBack(t *testing.T) {
 	dir := realTemp(t)
 	for _, name := range []string{"a", "b"} {

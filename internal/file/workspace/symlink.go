@@ -7,8 +7,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Symlink makes a symlink at path with exactly that target, which may dangle or lead outside: following it is
-// refused then. Errors: already_exists, not_found for a missing directory, blocked where symlinks are not followed
+// Symlink creates a symlink at path with exactly that target, which may dangle or lead outside: following it is
+// refused then. Errors: already_exists, not_found for a missing directory, blocked if symlinks are not followed
 // (except in a view of Restoring), permission_denied, path_outside_workspace.
 func (w *Workspace) Symlink(target, path string) error {
 	if w.symlinks == Block && !w.restoring {
@@ -38,7 +38,7 @@ func (w *Workspace) Symlink(target, path string) error {
 	return w.fail("make the symbolic link", path, err)
 }
 
-// Readlink returns the target of the symlink at path, as written there. Errors: not_found, invalid_argument for
+// Readlink returns the target of the symlink at path, as written. Errors: not_found, invalid_argument for
 // anything else, those of Lstat.
 func (w *Workspace) Readlink(path string) (string, error) {
 	p, err := w.locate(path, false)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxWaiting is how many bytes the whole system may have yet to write for one sync of a file system to be faster
-// than one per file.
+// maxWaiting is how many bytes the system may have yet to write for one sync of a
+// file system to be faster than one per file.
 const maxWaiting = 32 << 20
 
 // startWriting makes the system start writing the file to disk, without waiting. Only a sync confirms it.
@@ -18,12 +18,12 @@ func startWriting(f *os.File) {
 	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// syncTogether does File.Sync for files of one file system in a few large writes. It syncs all of the file system,
+// syncTogether does File.Sync for files of one file system in a few large writes. It syncs the whole file system,
 // and refuses if that would wait for other programs' writes.
 func syncTogether(files []*os.File) error {
 	disk, ok := oneDisk(files)
 	if ok && disk == unix.TMPFS_MAGIC {
-		return nil // it is memory
+		return nil // in memory
 	}
 	if n, err := waiting(); !ok || err != nil || n > maxWaiting {
 		return errors.ErrUnsupported
@@ -31,7 +31,7 @@ func syncTogether(files []*os.File) error {
 	if err := unix.Syncfs(int(files[0].Fd())); err != nil {
 		return err
 	}
-	// Linux before 5.8 reports failed writes here only.
+	// Linux before 5.8 reports failed writes only here.
 	for _, f := range files {
 		if err := unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE); err != nil {
 			return err
@@ -67,7 +67,7 @@ func oneDisk(files []*os.File) (kind uint32, ok bool) {
 	return kind, true
 }
 
-// waiting is how many bytes the system has yet to write.
+// waiting returns how many bytes the system has not yet written.
 func waiting() (total int64, err error) {
 	data, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files are synced together or, depending on the file system and on what else
-// is being written, not at all; files of different file systems never are.
+// Depending on the file system and other writes, files are synced together or
+// not at all; files of different file systems never are.
 func TestSyncTogether(t *testing.T) {
 	var files []*os.File
 	for _, name := range []string{"a", "b"} {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags keep a pipe or terminal from blocking or taking over.
+// openFlags prevent blocking on a pipe and getting a controlling terminal.
 const openFlags = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 
-// links counts the names of a file.
+// links returns the number of a file's names.
 func links(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink)
@@ -21,7 +21,6 @@ func links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// mostOpen is how many files the process may have open.
 func mostOpen() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
@@ -30,7 +29,7 @@ func mostOpen() int {
 	return int(min(limit.Cur, math.MaxInt32))
 }
 
-// mayWrite asks the system whether the file may be written to. A file without any write bit is read-only for root
+// mayWrite reports an error if the file may not be written. A file without any write bit is read-only for root
 // too.
 func (p *place) mayWrite() error {
 	if p.info.Mode().Perm()&0o222 == 0 {
@@ -63,7 +62,7 @@ func renameAt(from *place, to *place, replace bool) error {
 	if !errors.Is(err, noFlags) && !errors.Is(err, unix.ENOSYS) {
 		return err
 	}
-	// The file system cannot refuse to replace. The lock keeps other toolhosts out.
+	// The file system cannot refuse to replace. The lock excludes other toolhosts.
 	if _, err := to.dir.Lstat(to.name); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			return fs.ErrExist

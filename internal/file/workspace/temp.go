@@ -21,13 +21,13 @@ import (
 
 const (
 	tempPrefix = ".toolhost-tmp-"
-	// tempAge is how old another process's temporary file must be, where no lock tells that it is abandoned.
+	// tempAge is the age at which another process's temporary file counts as abandoned if no lock can tell.
 	tempAge = time.Hour
-	// maxSweep bounds the entries examined before the first write into a directory; Sweep has no bound.
+	// maxSweep limits the entries examined before the first write into a directory; Sweep has no limit.
 	maxSweep = 20_000
 )
 
-// ownPrefix begins the names of this process's temporary files.
+// ownPrefix starts the names of this process's temporary files.
 var ownPrefix = tempPrefix + strconv.Itoa(os.Getpid()) + "-"
 
 func tempName() string {
@@ -35,7 +35,6 @@ func tempName() string {
 	return ownPrefix + hex.EncodeToString(random)
 }
 
-// tempPid returns the process in the name of a temporary file.
 func tempPid(name string) (pid int, ok bool) {
 	rest, ok := strings.CutPrefix(name, tempPrefix)
 	if !ok {
@@ -72,8 +71,8 @@ func (h *held) stage(data io.Reader, like *rights.Rights, mode fs.FileMode) (str
 type draft struct {
 	name   string
 	file   *os.File
-	synced bool        // with others
-	info   fs.FileInfo // once it is settled
+	synced bool        // together with others
+	info   fs.FileInfo // set by finish
 }
 
 // draft writes a temporary file as stage does, without the sync.
@@ -104,8 +103,8 @@ func (h *held) draft(data io.Reader, like *rights.Rights, mode fs.FileMode) (*dr
 	return &draft{name: name, file: f}, nil
 }
 
-// finish syncs the draft and closes it. No file's name may lead to a draft before: after a power cut the name could
-// be on disk and the content not.
+// finish syncs the draft and closes it. Before, no file's name may lead to it: after a power cut the name could be
+// on disk and the content not.
 func (c *core) finish(d *draft) error {
 	var err error
 	if !d.synced {
@@ -172,7 +171,7 @@ func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (re
 	return removed + n, err
 }
 
-// sweepOnce sweeps the place's directory once per workspace. A failure to tidy up does not prevent the write.
+// sweepOnce sweeps the place's directory once per workspace. Its errors do not prevent the write.
 func (w *Workspace) sweepOnce(p *place, shared bool) {
 	if _, done := w.swept.LoadOrStore(p.parent(), true); !done && len(p.rest) == 0 {
 		_, _ = w.sweep(p.dir, shared, maxSweep)
@@ -180,7 +179,7 @@ func (w *Workspace) sweepOnce(p *place, shared bool) {
 }
 
 // sweep removes stale temporary files from dir, whose lock is held. Their writers hold that lock, so with it all
-// are stale; without a shared one their process must be gone for long.
+// are stale; without a shared one their process must have ended long ago.
 func (w *Workspace) sweep(dir *os.Root, shared bool, limit int) (removed int, err error) {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -203,7 +202,7 @@ func stale(dir *os.Root, name string, shared bool) bool {
 	}
 	info, err := dir.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
-		return false // a symlink that was about to be removed has such a name, too
+		return false // a symlink that was about to be removed has such a name too
 	}
 	return shared || !pid.Alive(maker) && time.Since(info.ModTime()) > tempAge
 }

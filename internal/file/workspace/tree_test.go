@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tree describes all below dir: names, modes, link targets and contents.
+// tree describes everything below dir: names, modes, link targets and contents.
 func tree(t testing.TB, dir string) string {
 	t.Helper()
 	var b strings.Builder

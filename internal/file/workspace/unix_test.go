@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// within fails the test when do hangs.
+// within fails the test if do blocks.
 func within(t *testing.T, limit time.Duration, what string, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -32,7 +32,7 @@ func within(t *testing.T, limit time.Duration, what string, do func()) {
 	}
 }
 
-// copiesOfDevices makes the same devices in a directory of the test's.
+// copiesOfDevices creates the same devices in a directory of the test.
 func copiesOfDevices(t *testing.T, paths []string) (dir string, copies []string) {
 	t.Helper()
 	dir = realTemp(t)
@@ -53,13 +53,13 @@ func copiesOfDevices(t *testing.T, paths []string) (dir string, copies []string)
 func TestSpecialFilesAreRefused(t *testing.T) {
 	dir := realTemp(t)
 	allowed, devices := "/dev", []string{"/dev/zero", "/dev/tty", "/dev/null", "/dev/full"}
-	if testneed.Superuser() { // who could do harm to those
+	if testneed.Superuser() { // which could damage the originals
 		allowed, devices = copiesOfDevices(t, devices)
 	}
 	w := open(t, dir, workspace.Options{Allow: []string{allowed}})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644))
 	require.NoError(t, os.Symlink("fifo", filepath.Join(dir, "fifolink")))
-	t.Chdir(dir) // the path of a socket has to be short
+	t.Chdir(dir) // the path of a socket must be short
 	l, err := net.Listen("unix", "sock")
 	require.NoError(t, err)
 	defer l.Close()
@@ -259,7 +259,7 @@ func TestReadOnlyFilesStay(t *testing.T) {
 	}
 }
 
-// An ordinary user meets what it may not do; the superuser plays one.
+// The superuser runs this as an ordinary user.
 func TestWithoutPermission(t *testing.T) {
 	dir := realTemp(t)
 	if !testneed.Superuser() {

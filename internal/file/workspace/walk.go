@@ -16,38 +16,37 @@ import (
 )
 
 const (
-	// DefaultMaxDepth is how deep Walk goes by default.
+	// DefaultMaxDepth is the default of WalkOptions.MaxDepth.
 	DefaultMaxDepth = 256
-	// DefaultMaxEntries is how many entries Walk examines by default.
+	// DefaultMaxEntries is the default of WalkOptions.MaxEntries.
 	DefaultMaxEntries = 2_000_000
 )
 
-// WalkOptions shape Walk. The zero value visits all but hidden entries.
+// WalkOptions configure Walk. The zero value visits all but hidden entries.
 type WalkOptions struct {
-	// Gitignore leaves out .git and what .gitignore files in the tree and .git/info/exclude list. Git's index plays
-	// no part.
+	// Gitignore leaves out .git and what .gitignore files in the tree and .git/info/exclude list. Git's index is
+	// ignored.
 	Gitignore bool
-	// Hidden includes entries whose name begins with a dot.
+	// Hidden includes entries whose name starts with a dot.
 	Hidden bool
 	// SkipDirs lists directories to leave out: a plain name at any depth, or a glob with a slash relative to the
 	// workspace or the allowed directory.
 	SkipDirs []string
-	// MaxDepth bounds the levels below dir; 1 means its entries alone. Zero means DefaultMaxDepth.
+	// MaxDepth limits the levels below dir; 1 means its entries alone. Zero means DefaultMaxDepth.
 	MaxDepth int
-	// MaxEntries bounds the entries examined; more is the error too_large. Zero means DefaultMaxEntries.
+	// MaxEntries limits the entries examined; more is the error too_large. Zero means DefaultMaxEntries.
 	MaxEntries int
-	// OnSkip, unless nil, is called for directories that cannot be read or, with code too_large, are deeper than
-	// the default MaxDepth.
+	// OnSkip is called for directories that cannot be read or, with code too_large, are deeper than the default
+	// MaxDepth. May be nil.
 	OnSkip func(path string, err error)
 
-	// enter decides about entering a directory; nil enters all.
+	// enter decides whether to enter a directory; nil enters all.
 	enter func(rel string) bool
 }
 
-// Entry is one file, directory or symlink that Walk found.
+// Entry is a file, directory or symlink that Walk found.
 type Entry struct {
-	// Path is a slash path relative to the workspace, or absolute in an
-	// allowed directory.
+	// Path is a slash path relative to the workspace, or absolute in an allowed directory.
 	Path    string
 	Dir     bool
 	Symlink bool
@@ -127,7 +126,7 @@ func badPattern(glob string) *tool.Error {
 
 // step is an entry by itself, or entering it: in bytewise order of paths other names can come between the two.
 type step struct {
-	key   string // what to sort by: the name, with a slash for entering
+	key   string // the sort key: the name, with a slash for entering
 	rel   string
 	mode  fs.FileMode
 	enter bool
@@ -171,7 +170,7 @@ func (v *visitor) visit(dir *os.Root, rel string, ignores *ignoreList, depth int
 	return nil
 }
 
-// steps returns the entries that the options leave, in order.
+// steps returns the entries that the options select, in order.
 func (v *visitor) steps(items []item, rel string, ignores *ignoreList) []step {
 	if rel != "" {
 		rel += "/"

@@ -156,7 +156,7 @@ func TestGlobLikeDoublestar(t *testing.T) {
 		r := words{rand.New(rand.NewPCG(seed, 5))}
 		dir := realTemp(t)
 		r.grow(t, dir, 3)
-		removeLinks(t, dir) // which doublestar follows
+		removeLinks(t, dir) // doublestar follows them
 		w := open(t, dir, workspace.Options{})
 		for _, pattern := range patterns {
 			want, err := doublestar.Glob(os.DirFS(dir), pattern)

@@ -2,13 +2,13 @@ package workspace
 
 import "strings"
 
-// maxMatchSteps bounds the work of a hostile pattern; one that needs more matches nothing.
+// maxMatchSteps limits the work for a hostile pattern; one that needs more matches nothing.
 const maxMatchSteps = 1 << 18
 
 // wildmatch matches a path against a .gitignore pattern, bytewise as git does: * and ? stop at slashes, ** between
 // slashes matches any directories, brackets hold sets, a backslash escapes the next character.
 func wildmatch(pattern, name string) bool {
-	// Git compares the literal prefix first and starts the pattern again behind it, so a**/b is a and then **/b.
+	// Git compares the literal prefix first and starts the pattern again after it, so a**/b is a and then **/b.
 	plain := strings.IndexAny(pattern, `*?[\`)
 	if plain < 0 {
 		return pattern == name
@@ -72,7 +72,7 @@ func (m *matcher) stars(p int, name string) bool {
 	deep := end-p > 1 && (p == 0 || m.pattern[p-1] == '/') &&
 		(rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
 	if deep && rest != "" && rest[0] == '/' && m.match(end+1, name) {
-		return true // ** stands for no directory at all
+		return true // ** matches no directory
 	}
 	if rest == "" {
 		return deep || !strings.Contains(name, "/")
@@ -102,7 +102,7 @@ func matchSet(pattern string, p int, c byte) (end int, ok bool) {
 		p++
 	}
 	matched := false
-	var last byte // the lower end of a range, if one can begin
+	var last byte // the lower end of a range, if one can start
 	for first := true; first || at(p) != ']'; p, first = p+1, false {
 		now := at(p)
 		switch {
@@ -137,7 +137,7 @@ func matchSet(pattern string, p int, c byte) (end int, ok bool) {
 	return p, matched != negated
 }
 
-// className returns the name in front of ":]" if the next bracket closes one.
+// className returns the name before ":]" if the next bracket closes one.
 func className(s string) (string, bool) {
 	i := strings.IndexByte(s, ']')
 	if i < 1 || s[i-1] != ':' {

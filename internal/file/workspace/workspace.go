@@ -16,17 +16,17 @@ import (
 	"github.com/toolhost/toolhost/internal/file/rights"
 )
 
-// DefaultLockWait is how long a write waits for other writers of the directory by default.
+// DefaultLockWait is how long a write waits for other writers of the directory.
 const DefaultLockWait = 10 * time.Second
 
-// SymlinkPolicy says what happens at a symlink.
+// SymlinkPolicy says how symlinks are treated.
 type SymlinkPolicy int
 
 const (
 	// Inside follows symlinks while they stay inside the workspace.
 	Inside SymlinkPolicy = iota
-	// Block refuses every path with a symlink in it, with code blocked.
-	// Removing or renaming the symlink itself stays possible.
+	// Block refuses every path with a symlink in it, with code blocked. The
+	// symlink itself can still be removed or renamed.
 	Block
 )
 
@@ -40,31 +40,30 @@ const (
 	Write
 	// Remove removes or renames the file at the path with everything below it; a symlink itself, not its target.
 	Remove
-	// RemoveEmpty removes an empty directory: nothing in it is looked at.
+	// RemoveEmpty removes an empty directory: its content is not checked.
 	RemoveEmpty
 )
 
-// follows reports whether a trailing symlink stands for its target.
+// follows reports whether a trailing symlink is followed.
 func (a Access) follows() bool { return a == Read || a == Write }
 
-// Options shape a workspace. The zero value is a good default.
+// Options configure a workspace. The zero value is a good default.
 type Options struct {
-	// Allow lists further directories whose files may be used, absolute or
-	// relative to the root.
+	// Allow lists further directories whose files may be used, absolute or relative to the root.
 	Allow []string
 	// Protect lists globs of paths that cannot be written, relative to the root or to an allowed directory,
 	// regardless of case. Nil means DefaultProtect; an empty list protects nothing.
 	Protect []string
-	// Symlinks says what happens at a symlink.
+	// Symlinks says how symlinks are treated.
 	Symlinks SymlinkPolicy
-	// Recorder, unless nil, is called before every change of a file.
+	// Recorder is called before every change of a file. May be nil.
 	Recorder Recorder
-	// Hidden lists absolute real paths that cannot be used at all, nor anything below them.
+	// Hidden lists absolute real paths that cannot be used, with everything below them.
 	Hidden []string
 	// Identity is the expected realpath.Identity of the root, if another process has opened it first. A different
 	// directory is refused.
 	Identity string
-	// LockWait bounds how long a write waits for other writers of the directory. Zero means DefaultLockWait.
+	// LockWait limits how long a write waits for other writers of the directory. Zero means DefaultLockWait.
 	LockWait time.Duration
 }
 
@@ -74,7 +73,6 @@ type Workspace struct {
 	ctx context.Context
 }
 
-// core is shared by all views of one workspace.
 type core struct {
 	trees    []*tree // the root first, then the allowed ones
 	symlinks SymlinkPolicy
@@ -82,14 +80,14 @@ type core struct {
 	recorder Recorder
 	lockWait time.Duration
 	hidden   []string
-	escape   error // what os.Root answers for a path outside
+	escape   error // os.Root's error for a path outside
 	locks    lockTable
-	swept    sync.Map // directories whose stale temporary files are gone
+	swept    sync.Map // directories swept of stale temporary files
 
 	restoring bool // see Restoring
-	drafts    int  // how many new files of a batch are open at a time
+	drafts    int  // limit of a batch's new files open at a time
 
-	// System calls that tests replace.
+	// System calls, replaced by tests.
 	sync         func(*os.File) error
 	syncTogether func([]*os.File) error
 	exchange     func(p *place, name string) error
@@ -97,11 +95,10 @@ type core struct {
 	give         func(like *rights.Rights, f *os.File, mode fs.FileMode, fill func() error) error
 }
 
-// tree is one directory tree that may be used.
 type tree struct {
 	root  *os.Root
 	abs   string // absolute, symlinks resolved
-	given string // absolute, as it was named
+	given string // absolute, as given
 	main  bool   // the workspace root itself
 	hides func(abs string) bool
 }
@@ -144,7 +141,7 @@ func Open(root string, opts Options) (*Workspace, error) {
 	return w, nil
 }
 
-// escapeError returns the error value of os.Root for a path outside.
+// escapeError returns os.Root's error value for a path outside.
 func escapeError(root *os.Root) error {
 	_, err := root.Lstat("..")
 	var pathError *fs.PathError
@@ -186,10 +183,10 @@ func (w *Workspace) Close() error {
 	return errors.Join(errs...)
 }
 
-// Root is the absolute real path of the workspace's directory.
+// Root returns the absolute real path of the workspace's directory.
 func (w *Workspace) Root() string { return w.trees[0].abs }
 
-// Identity is the realpath.Identity of the open root.
+// Identity returns the realpath.Identity of the open root.
 func (w *Workspace) Identity() string {
 	info, err := w.trees[0].root.Stat(".")
 	if err != nil {
@@ -198,10 +195,10 @@ func (w *Workspace) Identity() string {
 	return realpath.Identity(info)
 }
 
-// Dir opens the open root for reading, whatever its name leads to by now.
+// Dir opens the open root for reading, even if its name now leads elsewhere.
 func (w *Workspace) Dir() (*os.File, error) { return w.trees[0].root.Open(".") }
 
-// Hides reports whether an absolute path may not be used at all.
+// Hides reports whether an absolute path is hidden.
 func (c *core) Hides(abs string) bool {
 	return slices.ContainsFunc(c.hidden, func(hidden string) bool {
 		_, below := below(hidden, abs)
@@ -215,13 +212,13 @@ func hiddenError(given string) *tool.Error {
 		Suggest("Do without it, or ask the user for what is needed of it.").With("path", given)
 }
 
-// WithContext returns a view of the same workspace whose waits for other writers also end with ctx, as timeout or
+// WithContext returns a view of the workspace whose waits for other writers also end with ctx, as timeout or
 // cancelled.
 func (w *Workspace) WithContext(ctx context.Context) *Workspace {
 	return &Workspace{core: w.core, ctx: ctx}
 }
 
-// below returns the slash path of abs relative to dir, if it is dir or lies in it. Both are clean.
+// below returns the slash path of abs relative to dir, if it is dir or below it. Both are clean.
 func below(dir, abs string) (string, bool) {
 	if dir == abs {
 		return ".", true
@@ -257,7 +254,8 @@ func (c *core) treeOf(abs string) (*tree, string, bool) {
 	return best, bestRel, best != nil
 }
 
-// path names rel as callers see it: relative to the workspace, or absolute below an allowed directory.
+// path returns rel as callers see it: relative to the workspace, or absolute below an allowed
+// directory.
 func (t *tree) path(rel string) string {
 	if t.main {
 		return rel

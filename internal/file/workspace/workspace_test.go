@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// open makes a workspace in dir and closes it with the test.
 func open(t testing.TB, dir string, opts workspace.Options) *workspace.Workspace {
 	t.Helper()
 	w, err := workspace.Open(dir, opts)
@@ -24,7 +23,7 @@ func open(t testing.TB, dir string, opts workspace.Options) *workspace.Workspace
 	return w
 }
 
-// realTemp is a temporary directory without symlinks in its path.
+// realTemp returns a temporary directory without symlinks in its path.
 func realTemp(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -57,7 +56,6 @@ func requireCode(t testing.TB, code tool.Code, err error) {
 	require.NotEmpty(t, e.Suggestion, e.Message)
 }
 
-// requireNoTemp looks for temporary files anywhere below dir.
 func requireNoTemp(t testing.TB, dir string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -66,7 +64,7 @@ func requireNoTemp(t testing.TB, dir string) {
 	}))
 }
 
-// TestWhatIsMissingNamesWhatLiesBeside uses a name that is spelled wrong, in each way.
+// A name is misspelled in several ways.
 func TestWhatIsMissingNamesWhatLiesBeside(t *testing.T) {
 	dir := realTemp(t)
 	plant(t, dir, "src/setup.py", "x", "src/secret.txt", "x")
@@ -120,8 +118,7 @@ func TestReadWriteRemove(t *testing.T) {
 	requireNoTemp(t, dir)
 }
 
-// Where another process has opened the workspace first, no other directory is
-// taken for it.
+// If another process opened the workspace first, no other directory is taken for it.
 func TestAnotherDirectoryInItsPlace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ws")
 	require.NoError(t, os.Mkdir(dir, 0o755))

@@ -23,9 +23,9 @@ const (
 	appendInPlace = 16 << 20
 )
 
-// WriteOptions shape WriteFile and Append.
+// WriteOptions configure WriteFile and Append.
 type WriteOptions struct {
-	// Parents makes missing directories above the file.
+	// Parents creates missing parent directories.
 	Parents bool
 	// Exclusive refuses an existing file, as already_exists.
 	Exclusive bool
@@ -37,7 +37,7 @@ type WriteOptions struct {
 	Like string
 }
 
-// WriteFile makes data the content of the file at path, created or replaced in one step: a reader, or a kill at any
+// WriteFile makes data the content of the file at path, created or replaced atomically: a reader, or a kill at any
 // moment, finds the old or the new content, whole. A replaced file keeps its owner, mode, access control list and
 // extended attributes; a symlink stays, its target is replaced; other hard links keep the old content.
 //
@@ -52,7 +52,8 @@ func (w *Workspace) WriteFile(path string, data []byte, opts WriteOptions) (crea
 	return w.writing(path, opts, func(h *held) error { return h.put(bytes.NewReader(data), opts) })
 }
 
-// writing calls write with the locked place of a writable file, and removes the directories it made if that fails.
+// writing calls write with the locked place of a writable file. If that fails, it removes the directories it
+// created.
 func (w *Workspace) writing(path string, opts WriteOptions, write func(*held) error) (created bool, err error) {
 	var made []string
 	if opts.Parents {
@@ -80,7 +81,6 @@ func (w *Workspace) writeHeld(path string, opts WriteOptions, write func(*held) 
 	return h.missing(), write(h)
 }
 
-// writable refuses a place that cannot be written to.
 func (p *place) writable(exclusive bool) error {
 	switch {
 	case len(p.rest) > 0:
@@ -108,7 +108,6 @@ func (p *place) writable(exclusive bool) error {
 	return err
 }
 
-// put replaces or creates the file at the place.
 func (h *held) put(data io.Reader, opts WriteOptions) error {
 	kind, mode := Create, opts.Mode.Perm()
 	if !h.missing() {
@@ -167,7 +166,6 @@ func (h *held) likeOld() (*rights.Rights, error) {
 	return like, h.explainLost(err)
 }
 
-// likeOther returns the rights of the file at another path.
 func (h *held) likeOther(path string) (*rights.Rights, error) {
 	p, err := h.w.locate(path, true)
 	if err != nil {
@@ -179,7 +177,7 @@ func (h *held) likeOther(path string) (*rights.Rights, error) {
 	return like, other.explainLost(err)
 }
 
-// explainLost describes rights that a new file cannot have.
+// explainLost words the error for rights that a new file cannot have.
 func (h *held) explainLost(err error) error {
 	var lost *rights.Lost
 	if errors.As(err, &lost) {
@@ -210,7 +208,7 @@ func (h *held) publish(temp string) error {
 	return s.write(data, h.info.Mode())
 }
 
-// publishNew does so unless the file exists.
+// publishNew is publish for a file that must not exist.
 func (h *held) publishNew(temp string) error {
 	err := h.dir.Link(temp, h.name)
 	if err == nil {
@@ -220,14 +218,14 @@ func (h *held) publishNew(temp string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return exists(h.given)
 	}
-	// A file system without hard links.
+	// The file system has no hard links.
 	return renameAt(h.beside(temp), h.place, false)
 }
 
-// Update replaces the content of an existing file by the result of change, in one step: other toolhosts are
-// excluded while it runs, and if another program changes the file meanwhile, the error is conflict and nothing is
-// written. An error of change is returned; the same bytes are not written. change gets up to DefaultReadLimit bytes
-// and must not write through the workspace. Other errors are those of WriteFile, not_found and too_large.
+// Update atomically replaces the content of an existing file by the result of change: other toolhosts are excluded
+// while it runs, and if another program changes the file meanwhile, the error is conflict and nothing is written.
+// An error of change is returned; unchanged bytes are not written. change gets up to DefaultReadLimit bytes and
+// must not write through the workspace. Other errors are those of WriteFile, not_found and too_large.
 func (w *Workspace) Update(path string, change func(old []byte, info fs.FileInfo) ([]byte, error)) error {
 	h, err := w.hold(path, Write)
 	if err != nil {
@@ -261,7 +259,7 @@ func (h *held) readOld() ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// replace puts data in place of old, which must still be there.
+// replace replaces old, which must still be there, by data.
 func (h *held) replace(old, data []byte, info fs.FileInfo) error {
 	h.info, h.data = info, old
 	like, err := h.likeOld()

@@ -67,7 +67,7 @@ func TestUpdate(t *testing.T) {
 	requireNoTemp(t, dir)
 }
 
-// Programs that know nothing of the lock are found out before they lose work.
+// Changes by programs without the lock are detected before they are lost.
 func TestUpdateSeesOtherWriters(t *testing.T) {
 	for name, interfere := range map[string]func(path string) error{
 		"in place": func(path string) error { return os.WriteFile(path, []byte("other"), 0o644) },
@@ -202,7 +202,6 @@ type recorder struct {
 	tags []any
 }
 
-// tagKey marks a context.
 type tagKey struct{}
 
 func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beingWritten reports whether a program has the file open for writing. f is open for reading alone: a read lease
-// is granted if there is no writer. known is false where leases do not work: files of others, some file systems,
+// beingWritten reports whether a program has the file open for writing. f is open only for reading: a read lease
+// is granted if there is no writer. known is false where leases do not work: others' files, some file systems,
 // sandboxes.
 func beingWritten(f *os.File) (writing, known bool) {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)

@@ -16,11 +16,11 @@ import (
 )
 
 // saver is another program that opens a file to save it at the last moment, and
-// writes once its name leads to something else.
+// writes once its name leads to another file.
 type saver struct {
 	path, text string
 	closes     bool
-	done       chan time.Duration // how long it took since the name was last seen to lead to the file
+	done       chan time.Duration // the time since the name last led to the file
 }
 
 func (s saver) BeforeChange(context.Context, workspace.Before) error {
@@ -50,8 +50,8 @@ func (s saver) BeforeChange(context.Context, workspace.Before) error {
 	return nil
 }
 
-// TestBatchWaitsForASave has somebody open a file before it is replaced or removed,
-// and write into it after: what was saved is there in the end.
+// What another program that has the file open writes after it is replaced or
+// removed is there in the end.
 func TestBatchWaitsForASave(t *testing.T) {
 	testneed.Leases(t)
 	for name, change := range map[string]workspace.Change{
@@ -63,7 +63,7 @@ func TestBatchWaitsForASave(t *testing.T) {
 			t.Parallel()
 			var dir string
 			var err error
-			for range 20 { // a batch waits for a second, which a busy machine may not give to the other
+			for range 20 { // a batch waits for a second, in which a busy machine may not run the other program
 				dir = realTemp(t)
 				plant(t, dir, "a", "")
 				s := saver{path: filepath.Join(dir, "a"), text: "saved", closes: true, done: make(chan time.Duration, 1)}
@@ -81,8 +81,7 @@ func TestBatchWaitsForASave(t *testing.T) {
 	}
 }
 
-// TestBatchWaitsForNobodyForever replaces a file that another program keeps open to
-// write into it.
+// A file that another program keeps open for writing is still replaced.
 func TestBatchWaitsForNobodyForever(t *testing.T) {
 	dir := realTemp(t)
 	plant(t, dir, "a", "A", "b", "B")

@@ -6,15 +6,15 @@
 //
 // # The rules
 //
-// The rules are in rules.txt, one setting a line; indentation means nothing. An entry begins with program, tool,
+// The rules are in rules.txt, one setting per line; indentation means nothing. An entry starts with program, tool,
 // interpreter or runner and the names it is about; a name that ends in * is a prefix. The rules of programs and
-// tools begin with blocked, caution or fine and the reason, in which %s is the word that the rule is about. The
+// tools start with blocked, caution or fine and the reason, in which %s is the word that the rule is about. The
 // first rule of a program whose conditions are all met decides:
 //
-//	words A|B C     the operands begin so; * is any word
-//	verbs A|B C     so do they, or behind one or two values of options
+//	words A|B C     the operands start with these; * is any word
+//	verbs A|B C     so do they, or after one or two values of options
 //	option, unless  one, or none, of these options is there
-//	line, operands  the arguments, or operands, one a line, match an expression
+//	line, operands  the arguments, or operands, one per line, match an expression
 //	of WHICH        one of these words is as by "like" and "at": args, operands,
 //	                first (argument), operand (first), last (operand), leading
 //	                (before options), input, NAME= or an option for its values
@@ -40,7 +40,6 @@ import (
 // Class is how dangerous a command is.
 type Class int
 
-// The classes, in increasing order.
 const (
 	// Fine commands run without a question.
 	Fine Class = iota
@@ -53,7 +52,7 @@ const (
 // Verdict is the class of a line.
 type Verdict struct {
 	Class Class
-	// Reason explains it, such as "recursive delete on root"; "" for Fine.
+	// Reason explains the class, such as "recursive delete on root"; "" for Fine.
 	Reason string
 	// Command is the command concerned, for people.
 	Command string
@@ -69,11 +68,10 @@ type Options struct {
 	ReadFile func(name string) (content string, ok bool)
 }
 
-// maxScripts bounds the depth of scripts that call each other.
+// maxScripts limits the depth of scripts that call each other.
 const maxScripts = 4
 
-// maxShown bounds the command of a verdict, in bytes.
-const maxShown = 4 << 10
+const maxShown = 4 << 10 // bytes
 
 // Judge judges a shell line.
 func Judge(line string, o Options) Verdict {
@@ -85,7 +83,6 @@ func Judge(line string, o Options) Verdict {
 	return j.verdict
 }
 
-// judge judges a line.
 type judge struct {
 	Options
 	// cwd is the directory in which a command of the line runs, as far as known from cd.
@@ -117,7 +114,6 @@ func (j *judge) line(line string, depth int) {
 	}
 }
 
-// write judges a redirection.
 func (j *judge) write(w policy.Write) {
 	p := j.place(w.Target)
 	switch {
@@ -131,7 +127,6 @@ func (j *judge) write(w policy.Write) {
 	}
 }
 
-// command judges one program with its arguments.
 func (j *judge) command(c *policy.Command, depth int) {
 	name := c.Program()
 	about := shown(c)
@@ -149,7 +144,6 @@ func (j *judge) command(c *policy.Command, depth int) {
 	j.runs(c, depth)
 }
 
-// enter follows cd.
 func (j *judge) enter(c *policy.Command) {
 	for _, w := range c.Words[1:] {
 		if !strings.HasPrefix(w.Text, "-") && !w.Dynamic {
@@ -162,7 +156,6 @@ func (j *judge) enter(c *policy.Command) {
 	}
 }
 
-// asksForHelp reports a command that only prints about itself.
 func asksForHelp(c *policy.Command) bool {
 	last := len(c.Words) - 1
 	if last < 1 || !slices.Contains([]string{"--help", "--version"}, c.Words[last].Text) {
@@ -171,7 +164,6 @@ func asksForHelp(c *policy.Command) bool {
 	return last == 1 || last == 2 && len(rules().about(c.Program(), "tool")) > 0
 }
 
-// script judges a shell script that the command runs.
 func (j *judge) script(c *policy.Command, depth int) {
 	name := scriptOf(c)
 	if sourcesStream(c) {
@@ -196,7 +188,7 @@ func (j *judge) script(c *policy.Command, depth int) {
 	}
 }
 
-// sourcesStream reports a script from another command's output, or the input.
+// sourcesStream reports whether a script comes from another command's output, or the input.
 func sourcesStream(c *policy.Command) bool {
 	if c.Words[0].Text != "source" && c.Words[0].Text != "." && !isShell(c.Program()) {
 		return false
@@ -206,7 +198,7 @@ func sourcesStream(c *policy.Command) bool {
 	})
 }
 
-// scriptOf names the file that a command runs as a script, "" if none.
+// scriptOf returns the file that a command runs as a script, "" if none.
 func scriptOf(c *policy.Command) string {
 	name := c.Program()
 	if slices.Contains([]string{"source", "."}, c.Words[0].Text) || isShell(name) {

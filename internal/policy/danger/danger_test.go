@@ -14,7 +14,6 @@ import (
 
 const root = "/home/me/project"
 
-// commands reads the table of commands.
 func commands(t testing.TB) map[string][]string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/commands.txt")
@@ -79,7 +78,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// What lies in the workspace is the agent's, wherever the workspace lies.
+// Files in the workspace are the agent's, wherever the workspace is.
 func TestWorkspaceInASystemDirectory(t *testing.T) {
 	o := danger.Options{Root: "/usr/src/app"}
 	for command, class := range map[string]danger.Class{
@@ -100,8 +99,7 @@ func TestScriptsThatRunEachOther(t *testing.T) {
 	assert.Equal(t, danger.Fine, danger.Judge("./again.sh", o).Class)
 }
 
-// No line, however odd, breaks the judge, and rm of the root in its plain form
-// is found whatever stands around it.
+// No line crashes the judge, and a plain rm of the root is found in any context.
 func FuzzJudge(f *testing.F) {
 	for _, list := range commands(f) {
 		for _, command := range list {

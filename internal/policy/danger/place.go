@@ -11,10 +11,9 @@ import (
 // homeMark stands for the home directory, which the shell inserts.
 const homeMark = "~"
 
-// place is a path named by a word.
 type place struct {
 	word policy.Word
-	// path is absolute and clean, or begins with homeMark, or is what is known of it.
+	// path is absolute and clean, or starts with homeMark, or is what is known of it.
 	path string
 	// inside is set for paths in the workspace, all if it means everything in the directory path.
 	inside, all bool
@@ -61,7 +60,7 @@ func (p place) is(kind string) bool {
 		return p.shellSettings()
 	case "harmless":
 		return p.harmlessDevice()
-	case "device": // whose content would be lost
+	case "device": // its content would be lost
 		return strings.HasPrefix(p.path, "/dev/") && !p.harmlessDevice()
 	}
 	panic("danger: no kind of place is called " + kind)
@@ -72,8 +71,8 @@ func (p place) system() bool {
 		slices.ContainsFunc(rules().lists["system"], func(tree string) bool { return within(p.path, tree) })
 }
 
-// whole reports a place whose loss would be that of the system or of a home, including directories of the root
-// completed by the shell.
+// whole reports whether losing the place would lose the system or a home directory, including directories of
+// the root completed by the shell.
 func (p place) whole() bool {
 	if p.inside {
 		return false
@@ -84,14 +83,14 @@ func (p place) whole() bool {
 		strings.HasPrefix(p.path, "~") && !strings.Contains(p.path, "/")
 }
 
-// harmlessDevice reports a device that anyone may write.
+// harmlessDevice reports whether anyone may write to the device.
 func (p place) harmlessDevice() bool {
 	return slices.ContainsFunc(rules().lists["harmless"], func(device string) bool {
 		return p.path == device || strings.HasSuffix(device, "/") && strings.HasPrefix(p.path, device)
 	})
 }
 
-// shellSettings reports files whose code every later shell or login runs.
+// shellSettings reports whether every later shell or login runs the file.
 func (p place) shellSettings() bool {
 	parts := strings.SplitN(p.path, "/", 4)
 	rest := ""

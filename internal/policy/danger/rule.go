@@ -7,7 +7,6 @@ import (
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
-// judged returns the result of the first rule that matches a command.
 func (j *judge) judged(c *policy.Command) (Class, string) {
 	for _, e := range rules().about(c.Program(), "program", "tool") {
 		words := operands(c, e.settings["valued"]...)
@@ -23,14 +22,13 @@ func (j *judge) judged(c *policy.Command) (Class, string) {
 	return Fine, ""
 }
 
-// fit reports whether the command meets a rule's conditions, apart from those on single words.
+// fit reports whether the command meets a rule's conditions, except those on single words.
 func (s settings) fit(c *policy.Command, operands []string) bool {
 	return (!s.has("option") || c.Has(s["option"]...)) && !c.Has(s["unless"]...) &&
 		begins(operands, s["words"]...) && (!s.has("verbs") || verbs(operands, s["verbs"]...)) &&
 		all(s["line"], joined(c.Texts())) && all(s["operands"], joined(operands))
 }
 
-// joined joins words, one a line.
 func joined(words []string) string {
 	lines := make([]string, len(words))
 	for i, w := range words {
@@ -43,8 +41,8 @@ func all(expressions []string, text string) bool {
 	return !slices.ContainsFunc(expressions, func(e string) bool { return !matches(e, text) })
 }
 
-// choose finds the word that a rule is about: one of those of "of", with a text as by "like" and in a place as by
-// "at".
+// choose returns the word that a rule is about: one of those of "of", with a text as by "like" and in a place as
+// by "at".
 func (j *judge) choose(s settings, c *policy.Command, operands []policy.Word) (text string, ok bool) {
 	if !s.has("of") {
 		return "", true
@@ -103,8 +101,8 @@ func values(option string, args []policy.Word) (found []policy.Word) {
 	return found
 }
 
-// lies reports whether a word names a place of all the kinds, each of which may be alternatives by "|", or negated
-// by "!".
+// lies reports whether a word names a place of all the kinds, each of which may be alternatives separated by "|",
+// or negated by "!".
 func (j *judge) lies(w policy.Word, kinds []string) bool {
 	if len(kinds) == 0 {
 		return true
@@ -116,7 +114,8 @@ func (j *judge) lies(w policy.Word, kinds []string) bool {
 	})
 }
 
-// operands are a command's arguments other than options. valued are the options whose value is the next word.
+// operands returns a command's arguments other than options. valued are the options whose value is the next
+// word.
 func operands(c *policy.Command, valued ...string) []policy.Word {
 	var out []policy.Word
 	words := c.Words[1:]
@@ -141,7 +140,8 @@ func texts(words []policy.Word) []string {
 	return out
 }
 
-// begins reports whether the operands begin with words, each of which may be alternatives by "|", or any by "*".
+// begins reports whether the operands start with words, each of which may be alternatives separated by "|", or
+// "*" for any.
 func begins(have []string, words ...string) bool {
 	if len(have) < len(words) {
 		return false
@@ -154,7 +154,7 @@ func begins(have []string, words ...string) bool {
 	return true
 }
 
-// verbs reports whether the operands begin with words, perhaps after one or two that can be the values of options.
+// verbs reports whether the operands start with words, perhaps after one or two that can be the values of options.
 func verbs(have []string, want ...string) bool {
 	for at := range min(len(have), 3) {
 		if at == 1 && slices.Contains(rules().lists["looks"], have[0]) {

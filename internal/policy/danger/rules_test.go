@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Each rule matches the commands that stand below it with +, and none of those
-// with -.
+// Each rule matches the commands below it with +, and not those with -.
 func TestRulesMatchTheirRows(t *testing.T) {
 	for _, e := range rules().entries {
 		name := e.kind + " " + strings.Join(e.programs, " ")
@@ -42,8 +41,7 @@ func TestRulesMatchTheirRows(t *testing.T) {
 
 func judgeRow(command string) Verdict { return Judge(command, Options{Root: "/home/me/project"}) }
 
-// A word that the engine does not know would make a rule match more, or less,
-// than it says.
+// A word that the engine does not know would make a rule match more, or less, than it says.
 func TestRulesSayWhatIsKnown(t *testing.T) {
 	known := map[string][]string{
 		"rule":        {"words", "verbs", "option", "unless", "line", "operands", "of", "like", "at", "+", "-"},

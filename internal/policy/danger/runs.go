@@ -34,7 +34,6 @@ func (j *judge) runs(c *policy.Command, depth int) {
 	}
 }
 
-// runsLines judges the shell lines in the arguments of a command.
 func (j *judge) runsLines(s settings, c *policy.Command) {
 	if s.has("verbs") && len(s.program(c)) == 0 {
 		return
@@ -106,14 +105,14 @@ func (j *judge) judgeCode(destroy []string, code policy.Word, about string) {
 }
 
 const (
-	// forks finds code that forks in an endless loop.
+	// forks matches code that forks in an endless loop.
 	forks = `fork(\(\))?\s+while\s+(fork|1|true)|while\s*\(?\s*(1|True|true)\s*\)?\s*[:{]?\s*(os\.)?fork|` +
 		`while\s+(os\.)?fork|\b(loop|forever)\s*\{?\s*fork`
-	// function finds definitions of functions: name(){ body } and function name { body }.
+	// function matches definitions of functions: name(){ body } and function name { body }.
 	function = `(?:([^\s(){};|&"']+)\s*\(\s*\)|function\s+([^\s(){};|&"']+)(?:\s*\(\s*\))?)\s*[{(]([^}]*)[})]`
 )
 
-// isForkBomb finds a function that starts itself more than once, or in the background.
+// isForkBomb reports whether a function starts itself more than once, or in the background.
 func isForkBomb(line string) bool {
 	for _, match := range compiled(function).FindAllStringSubmatch(line, -1) {
 		name, body := match[1]+match[2], match[3]

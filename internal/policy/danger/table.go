@@ -11,15 +11,13 @@ import (
 //go:embed rules.txt
 var source string
 
-// table is the content of rules.txt.
 type table struct {
 	lists   map[string][]string
 	entries []*entry
 }
 
-// entry is about some programs.
 type entry struct {
-	// kind is the word that begins it: program, tool, interpreter or runner.
+	// kind is the first word: program, tool, interpreter or runner.
 	kind     string
 	programs []string
 	settings settings
@@ -68,7 +66,7 @@ func parse(source string) table {
 	return t
 }
 
-// about returns the entries of a kind for a program, in their order.
+// about returns the entries of a kind for a program, in order.
 func (t table) about(program string, kinds ...string) (found []*entry) {
 	for _, e := range t.entries {
 		if slices.Contains(kinds, e.kind) && slices.ContainsFunc(e.programs, func(name string) bool {

@@ -1,5 +1,5 @@
 // Package edithistory makes git repositories of random edits for tests: git
-// itself says what each edit was and what came of it.
+// itself says what each edit was and its outcome.
 package edithistory
 
 import (
@@ -24,14 +24,14 @@ type File struct {
 	Mode string
 }
 
-// Commit is one step of a history.
+// Commit is a step of a history.
 type Commit struct {
 	// Patch is git's diff from the commit before, with renames and copies.
 	Patch []byte
 	// Before and After are the whole trees, by path.
 	Before, After map[string]File
-	// Changed are the paths that are in both trees with different content,
-	// sorted, and Edits what git says changed in each.
+	// Changed are the paths in both trees with different content, sorted, and
+	// Edits git's changes of each.
 	Changed []string
 	Edits   map[string][]Hunk
 }
@@ -43,8 +43,8 @@ type Hunk struct {
 	Old, New string
 }
 
-// Unique widens the hunk by the lines of text above and below it until its old
-// text occurs once in text. A hunk that fills an empty file has no old text.
+// Unique widens the hunk by the surrounding lines of text until its old text
+// occurs once in text. A hunk that fills an empty file has no old text.
 func (h Hunk) Unique(text string) (old, new string) {
 	if h.Old == "" {
 		return "", ""
@@ -66,12 +66,11 @@ func (h Hunk) Unique(text string) (old, new string) {
 	return old, new
 }
 
-// Options shape a history.
+// Options configure a history.
 type Options struct {
 	Seed    uint64
 	Commits int
-	// Tree adds renames, copies, deletions, changes of mode, and unusual
-	// file names.
+	// Tree adds renames, copies, deletions, mode changes and unusual file names.
 	Tree bool
 	// Bytes adds text that is not UTF-8.
 	Bytes bool
@@ -150,7 +149,6 @@ func (c *Commit) readEdits(t testing.TB, dir, id string) {
 	}
 }
 
-// hunks reads git's own diff of one file.
 func hunks(t testing.TB, diff string) []Hunk {
 	t.Helper()
 	var list []Hunk

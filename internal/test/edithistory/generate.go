@@ -15,7 +15,7 @@ type generator struct {
 	made int
 }
 
-// vocabulary are lines that come often, so that much matches in several ways.
+// vocabulary are frequent lines, so that much matches in several ways.
 var vocabulary = [...]string{
 	"", "", "}", "\t}", "func f() {", "\treturn nil", "\tif x {", "        spaces", "trailing  ", "--- a/x", "+++ b/x",
 	"@@ -1,2 +1,2 @@", "-minus", "+plus", `\ No newline at end of file`, "日本語", "cafe\u0301 nfd", "caf\u00e9 nfc",
@@ -26,7 +26,6 @@ var vocabulary = [...]string{
 var names = [...]string{"a b", "tab\there", `quo"te`, `back\slash`, "ünï", "cafe\u0301", "new\nline", "日本 x",
 	"sp ace/b/d.txt", "b/a/x", "dev/null"}
 
-// trees makes the tree of each commit.
 func (g *generator) trees() []map[string]File {
 	tree := map[string]File{}
 	for range 6 {
@@ -51,7 +50,6 @@ func (g *generator) name() string {
 	return fmt.Sprintf("dir%d/file%d.txt", g.made%3, g.made)
 }
 
-// step changes something in the tree.
 func (g *generator) step(tree map[string]File) {
 	paths := slices.Sorted(maps.Keys(tree))
 	name := paths[g.r.IntN(len(paths))]
@@ -97,7 +95,7 @@ func (g *generator) line() string {
 	}
 }
 
-// content makes a file with LF, CRLF or mixed endings, with a last one or not.
+// content returns a file with LF, CRLF or mixed endings, with or without a last one.
 func (g *generator) content() []byte {
 	style := g.r.IntN(3)
 	var b bytes.Buffer
@@ -130,7 +128,6 @@ func (g *generator) style(data []byte) int {
 	return 1 + g.r.IntN(2)
 }
 
-// edit makes some small changes.
 func (g *generator) edit(data []byte) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
 	style := g.style(data)
@@ -149,7 +146,7 @@ func (g *generator) edit(data []byte) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// stream writes the trees as git's fast-import reads them.
+// stream writes the trees in the format of git fast-import.
 func stream(trees []map[string]File) []byte {
 	var b bytes.Buffer
 	for i, tree := range trees {

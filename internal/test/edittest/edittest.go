@@ -20,14 +20,14 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
-// Bench is a workspace with an editing tool in it.
+// Bench is a workspace with an editing tool.
 type Bench struct {
 	t    testing.TB
 	dir  string
 	tool tool.Tool
 }
 
-// New makes an empty workspace, and the tool for it.
+// New returns an empty workspace with the tool.
 func New(t testing.TB, newTool func(*workspace.Workspace) tool.Tool) *Bench {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -40,33 +40,33 @@ func New(t testing.TB, newTool func(*workspace.Workspace) tool.Tool) *Bench {
 	return &Bench{t, dir, newTool(ws)}
 }
 
-// Definition is the tool's.
+// Definition returns the tool's definition.
 func (b *Bench) Definition() *tool.Definition { return b.tool.Definition() }
 
-// Path is where a file of the workspace lies.
+// Path returns a file's path.
 func (b *Bench) Path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
 
-// Write makes a file, and the directories above it.
+// Write writes a file and creates its directories.
 func (b *Bench) Write(name, data string) {
 	b.t.Helper()
 	testfile.Write(b.t, b.Path(name), data)
 }
 
-// Read gives the content of a file.
+// Read returns a file's content.
 func (b *Bench) Read(name string) string {
 	b.t.Helper()
 	return testfile.Read(b.t, b.Path(name))
 }
 
-// Result is what an editing tool gives.
+// Result is an editing tool's result.
 type Result struct {
 	Message            string `json:"message"`
 	ActualReplacements int    `json:"actual_replacements"`
 	Diff               string `json:"diff"`
 }
 
-// Call calls the tool as the host does. It sees to it that a plan says the
-// same beforehand and changes nothing.
+// Call calls the tool as the host does. It checks that a plan says the same
+// beforehand and changes nothing.
 func (b *Bench) Call(params map[string]any) (Result, *tool.Error) {
 	b.t.Helper()
 	compiled, err := schema.Compile(b.tool.Definition().Parameters)
@@ -99,7 +99,7 @@ func (b *Bench) Call(params map[string]any) (Result, *tool.Error) {
 	return got, nil
 }
 
-// Snapshot lists all files with content, mode and time of change.
+// Snapshot lists all files with content, mode and modification time.
 func (b *Bench) Snapshot() map[string]string {
 	b.t.Helper()
 	files := map[string]string{}
@@ -124,8 +124,7 @@ func (b *Bench) Snapshot() map[string]string {
 	return files
 }
 
-// Definition checks what the definitions of editing tools have in common, and
-// returns the compiled parameters.
+// Definition checks what all editing tools' definitions share, and returns the compiled parameters.
 func Definition(t testing.TB, d *tool.Definition, name string) *schema.Schema {
 	t.Helper()
 	assert.Equal(t, name, d.Name)
@@ -144,9 +143,9 @@ func Definition(t testing.TB, d *tool.Definition, name string) *schema.Schema {
 	return parameters
 }
 
-// Fails makes a call that has to fail, on files among which some cannot be
-// edited: a binary, a directory, a protected one and those outside. The message
-// has to begin with the contract's code and to have the given text in it.
+// Fails makes a call that must fail, among files that cannot be edited: a
+// binary, a directory, a protected one and those outside. The message must
+// start with the contract's code and contain text.
 func (b *Bench) Fails(params map[string]any, contract string, code tool.Code, text string) {
 	b.t.Helper()
 	for name, data := range map[string]string{
@@ -167,9 +166,8 @@ func (b *Bench) Fails(params map[string]any, contract string, code tool.Code, te
 	assert.Contains(b.t, err.Message, text)
 }
 
-// KeepsModeAndSymlink makes a call that has to replace a by b in the file
-// link, which is a symlink, and checks that it stays one and that the file
-// behind it keeps its mode.
+// KeepsModeAndSymlink makes a call that must replace a by b in the file link, a
+// symlink, and checks that it stays one and that its target keeps its mode.
 func (b *Bench) KeepsModeAndSymlink(params map[string]any) {
 	b.t.Helper()
 	b.Write("d/f", "a")
@@ -186,8 +184,8 @@ func (b *Bench) KeepsModeAndSymlink(params map[string]any) {
 	assert.Equal(b.t, "b", b.Read("d/f"))
 }
 
-// FIFO requires that the tool refuses a named pipe instead of waiting for it.
-// Edit gives the parameters that edit the file of a path.
+// FIFO requires that the tool refuses a named pipe instead of blocking. edit
+// returns the parameters that edit the file at path.
 func (b *Bench) FIFO(edit func(path string) map[string]any) {
 	b.t.Helper()
 	require.NoError(b.t, syscall.Mkfifo(b.Path("pipe"), 0o644))
@@ -206,8 +204,8 @@ func (b *Bench) FIFO(edit func(path string) map[string]any) {
 }
 
 // ReadOnlyFile requires that the tool does not change a file that its owner has
-// made read-only. Edit gives the parameters that replace a by b in the file of
-// a path.
+// made read-only. edit returns the parameters that replace a by b in the file
+// at path.
 func (b *Bench) ReadOnlyFile(edit func(path string) map[string]any) {
 	b.t.Helper()
 	b.Write("f", "a")

@@ -1,5 +1,4 @@
-// Package handstest calls the tools of the toolsets that stand on package hands,
-// in a workspace of its own.
+// Package handstest calls the tools of the toolsets based on package hands, in its own workspace.
 package handstest
 
 import (
@@ -26,22 +25,21 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
 
-// Patience is how long a test waits for what has to come.
+// Patience limits a test's waits.
 const Patience = time.Minute
 
-// Bench is a workspace with the tools in it.
+// Bench is a workspace with the tools.
 type Bench struct {
 	T    testing.TB
 	Root string
 	Host *plugintest.Host
-	// Deps are what the tools work with.
+	// Deps are the tools' dependencies.
 	Deps  hands.Deps
 	tools map[string]tool.Tool
 	step  int
 }
 
-// New makes a bench with files, each a name and then its content. Commands run
-// unconfined.
+// New makes a bench with files, given as names and contents. Commands run unconfined.
 func New(t testing.TB, tools func(hands.Deps) []tool.Tool, files ...string) *Bench {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -69,10 +67,10 @@ func New(t testing.TB, tools func(hands.Deps) []tool.Tool, files ...string) *Ben
 	return b
 }
 
-// Path is a file's absolute path.
+// Path returns a file's absolute path.
 func (b *Bench) Path(name string) string { return filepath.Join(b.Root, name) }
 
-// Read gives what a file holds, "<none>" where there is none.
+// Read returns a file's content, "<none>" if it is missing.
 func (b *Bench) Read(name string) string {
 	data, err := os.ReadFile(b.Path(name))
 	if err != nil {
@@ -105,11 +103,11 @@ func (b *Bench) Call(ctx context.Context, name string, params any) *tool.Result 
 	return r
 }
 
-// Case is a call and what has to come of it.
+// Case is a call and its expected result.
 type Case struct {
 	Name   string
 	Tool   string
-	Params string // {{DIR}} stands for the workspace, {{LIMIT}} for milliseconds that are enough for a command to begin
+	Params string // {{DIR}} stands for the workspace, {{LIMIT}} for milliseconds in which a command can start
 	Text   string // the whole text, "*" for any
 	Has    []string
 	Hasnt  []string
@@ -117,7 +115,7 @@ type Case struct {
 	After  map[string]string
 }
 
-// Check makes the calls, one after the other.
+// Check makes the calls in order.
 func (b *Bench) Check(cases []Case) {
 	b.T.Helper()
 	for _, c := range cases {

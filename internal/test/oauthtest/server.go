@@ -1,6 +1,6 @@
-// Package oauthtest is an MCP server behind an authorization server, for
-// tests: one HTTP server on this machine that is strict where the standards
-// are, and has faults on demand.
+// Package oauthtest is an MCP server behind an authorization server, for tests:
+// one HTTP server on this machine that is as strict as the standards, and has
+// faults on demand.
 package oauthtest
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Server is the MCP server and its authorization server. The exported fields
-// may be changed between requests, by Set.
+// Server is the MCP server and its authorization server. Set changes the
+// exported fields between requests.
 type Server struct {
 	// URL is the MCP endpoint, Issuer the authorization server.
 	URL, Issuer string
@@ -31,39 +31,37 @@ type Server struct {
 	clients  map[string]string // secrets by id
 	codes    map[string]url.Values
 	access   map[string]*family
-	refresh  map[string]*family // of use once
+	refresh  map[string]*family // for one use
 	spent    map[string]*family
 	counts   map[string]int
 	lastSeen url.Values // the last token request
 }
 
-// Behaviour is what differs from test to test. The zero value is a server with
-// which all goes well.
+// Behaviour is what tests vary. The zero value is a server without faults.
 type Behaviour struct {
-	// ExpiresIn is the life of an access token in seconds; 3600 when 0.
+	// ExpiresIn is the lifetime of an access token in seconds; 0 means 3600.
 	ExpiresIn int
-	// NoRefresh gives no refresh tokens.
+	// NoRefresh omits refresh tokens.
 	NoRefresh bool
-	// Scopes are needed to come in, ToolScopes for tools/call.
+	// Scopes are needed for access, ToolScopes for tools/call.
 	Scopes, ToolScopes []string
-	// Stubborn refuses who has the scopes, as if they were missing.
+	// Stubborn refuses tokens with the scopes as if they lacked them.
 	Stubborn bool
-	// Iss is the issuer in the answer of the page; its own when "", none for
-	// "none".
+	// Iss is the issuer in the page's answer; "" means its own, "none" means none.
 	Iss string
 	// Metadata changes the authorization server's metadata, Resource the MCP
 	// server's.
 	Metadata, Resource map[string]any
-	// Challenge is put in place of resource_metadata in refusals.
+	// Challenge replaces resource_metadata in refusals.
 	Challenge string
 	// TokenError is what the token endpoint answers.
 	TokenError string
-	// Secret is that of the client "machine", which may use client
-	// credentials. Nobody may register then.
+	// Secret is that of the client "machine", which may use client credentials.
+	// Registration is then refused.
 	Secret string
-	// Assertion is what machines show for the JWT bearer grant.
+	// Assertion is required for the JWT bearer grant.
 	Assertion string
-	// Down has the token endpoint answer 503.
+	// Down makes the token endpoint answer 503.
 	Down bool
 }
 
@@ -74,7 +72,7 @@ type family struct {
 	dead   bool
 }
 
-// New starts a server; Close ends it.
+// New starts a server; stop ends it.
 func New() (s *Server, stop func()) {
 	s = &Server{
 		clients: make(map[string]string), codes: make(map[string]url.Values), counts: make(map[string]int),
@@ -94,7 +92,6 @@ func New() (s *Server, stop func()) {
 	return s, web.Close
 }
 
-// mcpServer offers one tool.
 func mcpServer() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{Name: "whoami", Description: "Say who calls. Returns: the token.",
@@ -114,7 +111,7 @@ func (s *Server) Set(change func(*Behaviour)) {
 	change(&s.Behaviour)
 }
 
-// Count tells how often something was done: "register", "authorize",
+// Count returns how often something was done: "register", "authorize",
 // "authorization_code", "refresh_token", "client_credentials", "reuse" (of a
 // refresh token), "revoke", "elsewhere", "mcp".
 func (s *Server) Count(what string) int {
@@ -123,21 +120,21 @@ func (s *Server) Count(what string) int {
 	return s.counts[what]
 }
 
-// Last is the form of the last token request.
+// Last returns the form of the last token request.
 func (s *Server) Last() url.Values {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lastSeen
 }
 
-// Revoke ends all access tokens; those that renew stay.
+// Revoke revokes all access tokens, but not refresh tokens.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.access)
 }
 
-// Forget ends all tokens.
+// Forget revokes all tokens.
 func (s *Server) Forget() {
 	s.Revoke()
 	s.mu.Lock()
@@ -174,7 +171,7 @@ func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, with(meta, s.Metadata))
 }
 
-// with sets values; a nil one takes the entry out.
+// with sets values; nil removes the entry.
 func with(object, changes map[string]any) map[string]any {
 	for name, value := range changes {
 		if object[name] = value; value == nil {
@@ -196,7 +193,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, asked)
 }
 
-// authorize is the page: it agrees at once.
+// authorize is the page, which agrees at once.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	s.count("authorize")
 	query := r.URL.Query()
@@ -259,7 +256,6 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// grant decides on a token request.
 func (s *Server) grant(r *http.Request) (f *family, fault string) {
 	form := r.PostForm
 	if form.Get("resource") != s.URL {
@@ -294,8 +290,8 @@ func (s *Server) grant(r *http.Request) (f *family, fault string) {
 	return nil, "unsupported_grant_type"
 }
 
-// renew takes a refresh token once. One that comes again has been stolen, for
-// all that is known, and ends the login (OAuth 2.1, section 4.3.1).
+// renew accepts a refresh token once. One that is used again may have been
+// stolen, and ends the login (OAuth 2.1, section 4.3.1).
 func (s *Server) renew(form url.Values) (*family, string) {
 	token := form.Get("refresh_token")
 	if f := s.spent[token]; f != nil {
@@ -326,7 +322,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// guarded lets in who has a token, and calls who has one with the scopes.
+// guarded requires a token, and for calls the scopes.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -365,7 +361,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// Visit goes to a page as a browser does, and follows where it leads.
+// Visit opens a page as a browser does, and follows redirects.
 func Visit(ctx context.Context, page string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {

@@ -56,7 +56,6 @@ func readMessages(body []byte) (*request, error) {
 	return r, nil
 }
 
-// references are the tools that a search has found.
 func references(content json.RawMessage) (names []string) {
 	var parts []struct {
 		ToolName string `json:"tool_name"`

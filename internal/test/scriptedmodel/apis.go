@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// api is one of the languages that clients speak with a model.
 type api struct {
 	name  string
 	read  func(body []byte) (*request, error)
 	write func(*answer)
 }
 
-// apiOf tells the API from the end of the path.
+// apiOf returns the API by the path's suffix.
 func apiOf(path string) (api, bool) {
 	switch {
 	case strings.HasSuffix(path, "/messages"):
@@ -29,7 +28,6 @@ func apiOf(path string) (api, bool) {
 	return api{}, false
 }
 
-// answer writes a reply.
 type answer struct {
 	w       http.ResponseWriter
 	request *request
@@ -38,19 +36,16 @@ type answer struct {
 
 type fields = map[string]any
 
-// calls reports whether the reply is a call.
 func (a *answer) calls() bool { return a.reply.tool.name != "" }
 
-// id names something of this answer.
 func (a *answer) id(kind string) string { return fmt.Sprintf("%s_%d", kind, a.request.number) }
 
-// whole writes a reply that is not streamed.
 func (a *answer) whole(v any) {
 	a.w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(a.w).Encode(v)
 }
 
-// event writes one event of a stream; name is empty where the API has none.
+// event writes one event of a stream; name is empty if the API has none.
 func (a *answer) event(name string, v any) {
 	a.w.Header().Set("Content-Type", "text/event-stream")
 	if name != "" {
@@ -63,8 +58,7 @@ func (a *answer) event(name string, v any) {
 	}
 }
 
-// flat gives the text of content: a string, parts with texts, or else the JSON
-// as it is.
+// flat returns the text of content: a string, parts with texts, or else the JSON itself.
 func flat(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

@@ -42,7 +42,7 @@ func readGemini(body []byte) (*request, error) {
 	return r, nil
 }
 
-// geminiResult gives the text of a function's response, an object of which
+// geminiResult returns the text of a function's response, an object in which
 // output and error have a meaning.
 func geminiResult(response json.RawMessage) (text string, failed bool) {
 	var known struct{ Output, Error json.RawMessage }

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// request is what all APIs have in common.
 type request struct {
 	api     string
 	number  int
@@ -21,8 +20,7 @@ type request struct {
 	body    []byte
 }
 
-// offer is a tool that the client offers. OpenAI's responses put tools into
-// namespaces.
+// offer is a tool that the client offers. OpenAI's responses put tools into namespaces.
 type offer struct{ namespace, name string }
 
 func (o offer) String() string {
@@ -32,13 +30,12 @@ func (o offer) String() string {
 	return o.namespace + "." + o.name
 }
 
-// result is what came back for a call.
 type result struct {
 	id, text string
 	failed   bool
 }
 
-// reply is a call, or a text when there is no tool.
+// reply is a call, or a text if there is no tool.
 type reply struct {
 	id        string
 	tool      offer
@@ -46,11 +43,11 @@ type reply struct {
 	text      string
 }
 
-// callID names the call of a step; searchID that of a search before it.
+// callID is the ID of a step's call; searchID that of a search before it.
 func callID(step int) string   { return fmt.Sprintf("call_step_%d", step) }
 func searchID(step int) string { return fmt.Sprintf("call_search_%d", step) }
 
-// next finds the step that the conversation has come to, and plays it.
+// next plays the step that the conversation has come to.
 func (m *Model) next(r *request) reply {
 	if len(r.tools) == 0 && len(r.results) == 0 {
 		return reply{text: "ok"}
@@ -79,8 +76,8 @@ func (m *Model) next(r *request) reply {
 	return reply{text: "The script is over."}
 }
 
-// result gives what came back for a step: by the ID of its call or, where the
-// client has IDs of its own, by its place among all results.
+// result returns a step's result: by the ID of its call or, if the client has
+// its own IDs, by its position among all results.
 func (r *request) result(step, position int) *result {
 	own := slices.ContainsFunc(r.results, func(b result) bool { return strings.HasPrefix(b.id, "call_") })
 	if !own && position < len(r.results) {
@@ -98,7 +95,7 @@ func (r *request) byID(id string) *result {
 	return nil
 }
 
-// call calls the tool of a step, if need be after a search for it.
+// call calls the tool of a step, if necessary after a search for it.
 func (m *Model) call(r *request, number int, step Step, names []string) reply {
 	call := reply{id: callID(number), arguments: step.Arguments}
 	if len(call.arguments) == 0 {
@@ -120,7 +117,6 @@ func (m *Model) call(r *request, number int, step Step, names []string) reply {
 	return call
 }
 
-// find gives the client's name of a tool.
 func (m *Model) find(tools []offer, name string) (best offer, found bool) {
 	rank := func(o offer) int {
 		full := o.String()
@@ -144,12 +140,12 @@ func (m *Model) find(tools []offer, name string) (best offer, found bool) {
 	return best, rank(best) > 0
 }
 
-// spell evens out what clients do with names of servers.
+// spell normalizes clients' changes of server names.
 func spell(s string) string { return strings.ToLower(strings.ReplaceAll(s, "-", "_")) }
 
-// hidden reaches a tool that a client does not offer before the model has
-// searched for it: Claude Code's ToolSearch offers it from then on, Qwen Code
-// has one tool that calls any other.
+// hidden reaches a tool that a client offers only after a search: Claude Code's
+// ToolSearch offers it from then on, Qwen Code has one tool that calls any
+// other.
 func (m *Model) hidden(r *request, number int, name string, arguments json.RawMessage) (reply, bool) {
 	full := m.mentioned(r.body, name)
 	if full == "" {
@@ -191,7 +187,7 @@ func (m *Model) mentioned(body []byte, name string) string {
 	return tool.name
 }
 
-// object writes an object of keys and values that are JSON already.
+// object returns an object of keys and values that are already JSON.
 func object(pairs ...string) json.RawMessage {
 	parts := make([]string, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {

@@ -105,7 +105,6 @@ func readResponses(body []byte) (*request, error) {
 	return r, nil
 }
 
-// responseStream counts the events of a response.
 type responseStream struct {
 	*answer
 	count int
@@ -162,7 +161,7 @@ func (a *answer) responseItem() fields {
 	return item
 }
 
-// item streams the one item of a response.
+// item streams a response's only item.
 func (s *responseStream) item(item fields) {
 	empty := fields{}
 	for k, v := range item {

@@ -1,15 +1,14 @@
-// Package scriptedmodel stands in for a language model: it speaks the APIs
-// that coding agents use, and instead of thinking it plays a script of tool
-// calls. With it a real client is driven through its MCP server to the end,
-// without a network, and what reached the model can be asserted on.
+// Package scriptedmodel replaces a language model: it speaks the APIs that coding
+// agents use, and plays a script of tool calls. It drives a real client through its
+// MCP server to the end, without a network, and tests can check what reached the
+// model.
 //
 // # The APIs
 //
-// Anthropic messages (/v1/messages), OpenAI responses (/v1/responses), OpenAI
-// chat completions (/v1/chat/completions) and Gemini
-// (/v1beta/models/NAME:generateContent and :streamGenerateContent), streamed
-// or whole as the client asks, and the model lists and token counts that
-// clients ask for on the way.
+// Anthropic messages (/v1/messages), OpenAI responses (/v1/responses), OpenAI chat
+// completions (/v1/chat/completions) and Gemini (/v1beta/models/NAME:generateContent
+// and :streamGenerateContent), streamed or whole as requested, and the model lists and
+// token counts that clients also request.
 //
 // # The script
 //
@@ -19,31 +18,29 @@
 //	  {"say": "All done."}
 //	]}
 //
-// A step calls a tool, or says something, which ends the client's turn; behind
-// the last step the model says "The script is over.". A tool is named as its
-// server names it. The client's own name for it, such as
-// mcp__toolhost__head, is found among the tools that the client offers: by its
-// end, and one that has the server's name in it before any other. Tools that a
-// client hides behind a search (Claude Code, Qwen Code) are searched for first.
-// What stands in result must be in what the client hands back for the call.
+// A step calls a tool, or says something, which ends the client's turn; after the last
+// step the model says "The script is over.". Tools have their server's names. The
+// client's name, such as mcp__toolhost__head, is found among the tools that the client
+// offers: by its suffix, preferably with the server's name in it. Tools that a client
+// hides behind a search (Claude Code, Qwen Code) are searched for first. The client's
+// result of the call must contain result.
 //
-// Which step comes next is read from the conversation that the client sends,
-// so a request that is repeated gets the same answer, and a new session plays
-// the script from its beginning. A request without tools, for a title or a
-// summary, is answered with a word and is no part of the script.
+// The conversation that the client sends determines the next step, so a repeated
+// request gets the same answer, and a new session starts the script again. A request
+// without tools, for a title or a summary, is answered with a word and is not part of
+// the script.
 //
 // # As a program
 //
 //	go run ./internal/test/scriptedmodel/play -script script.json -log log.jsonl -- \
 //	    env ANTHROPIC_BASE_URL={URL} ANTHROPIC_API_KEY=x claude -p 'Play the script.'
 //
-// serves on a free port of loopback, puts its address in place of {URL} in the
-// command's arguments and into SCRIPTEDMODEL_URL, runs the command with no
-// input, ends every process that it leaves, and exits with 0 only if the
-// command did, the script was played and every result was as expected. Without
-// a command it prints its address, serves until SIGTERM or SIGINT (-address
-// fixes the port), and judges then. The log has one JSON object a line, see
-// [Record]. With -requests DIR each request is kept.
+// serves on a free loopback port, replaces {URL} in the command's arguments by its
+// address, also in SCRIPTEDMODEL_URL, runs the command without input, ends every
+// process that it leaves, and exits with 0 only if the command did, the script was
+// played and every result was as expected. Without a command it prints its address,
+// serves until SIGTERM or SIGINT (-address fixes the port), and judges then. The log
+// has one JSON object per line, see [Record]. -requests DIR keeps each request.
 //
 // # In a test
 //
@@ -67,24 +64,24 @@ import (
 
 // Script is what a model plays.
 type Script struct {
-	// Server is the name of the MCP server in the client.
+	// Server is the client's name of the MCP server.
 	Server string `json:"server"`
 	Steps  []Step `json:"steps"`
 }
 
-// Step is one act of a script: a call of a tool, or something said.
+// Step is a step of a script: a tool call, or a text.
 type Step struct {
-	// Tool is the tool's name, as its server has it.
+	// Tool is the server's name of the tool.
 	Tool string `json:"tool,omitempty"`
-	// Arguments are the call's arguments; none is an empty object.
+	// Arguments are the call's arguments; empty means an empty object.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Result must be in what comes back.
+	// Result must be contained in the call's result.
 	Result string `json:"result,omitempty"`
 	// Say is said instead of a call, and ends the turn.
 	Say string `json:"say,omitempty"`
 }
 
-// Parse reads a script.
+// Parse parses a script.
 func Parse(text []byte) (*Script, error) {
 	script := &Script{Server: "toolhost"}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -103,11 +100,11 @@ func Parse(text []byte) (*Script, error) {
 	return script, nil
 }
 
-// Record is something that happened.
+// Record is an event of the log.
 type Record struct {
-	// Event is tools (what the client offers, once for each list), search or
-	// call (what the model asked for), result (what came back), say, missing
-	// (no tool fits the step) or unknown (a request of an API that is not known).
+	// Event is tools (what the client offers, once for each list), search or call
+	// (what the model requested), result (what came back), say, missing (no tool
+	// fits the step) or unknown (a request of an unknown API).
 	Event string `json:"event"`
 	// API is messages, responses, chat or gemini.
 	API string `json:"api,omitempty"`
@@ -118,16 +115,16 @@ type Record struct {
 	Tools []string `json:"tools,omitempty"`
 	// Arguments are those of a call.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Text is what was said or came back. Failed is true when the client says
-	// that the call failed, where its API has a word for that.
+	// Text is what was said or came back. Failed is set if the client reports a
+	// failed call, as far as its API can.
 	Text   string `json:"text,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// Model is the stand-in, an HTTP handler.
+// Model is the replacement model, an HTTP handler.
 type Model struct {
 	// Log gets every record as a line of JSON, Requests every request's body.
-	// Both may be nil; they are set before the first request.
+	// Both may be nil; set them before the first request.
 	Log      io.Writer
 	Requests func(number int, api string, body []byte)
 
@@ -136,21 +133,21 @@ type Model struct {
 	mu       sync.Mutex
 	requests int
 	records  []Record
-	offered  string // the list that was recorded last
+	offered  string // the last recorded list
 }
 
-// New makes a model that plays script.
+// New returns a model that plays script.
 func New(script *Script) *Model { return &Model{script: script} }
 
-// Records gives what has happened so far.
+// Records returns the events so far.
 func (m *Model) Records() []Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.records)
 }
 
-// Check returns an error that says which calls of the script have not been
-// made, or came back with another result than expected.
+// Check returns an error that says which calls of the script were not made, or
+// had an unexpected result.
 func (m *Model) Check() error {
 	records := m.Records()
 	var faults []error
@@ -183,7 +180,7 @@ func (s Step) check(number int, records []Record) error {
 	return nil
 }
 
-// record notes a thing once: clients send the whole conversation each time.
+// record records an event once: clients send the whole conversation each time.
 func (m *Model) record(r Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,7 +206,7 @@ func (m *Model) record(r Record) {
 	}
 }
 
-// ServeHTTP answers a request of any of the APIs.
+// ServeHTTP answers a request of any API.
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -239,7 +236,6 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api.write(&answer{w: w, request: request, reply: m.next(request)})
 }
 
-// other answers what clients ask for beside conversations.
 func (m *Model) other(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch path := r.URL.Path; {

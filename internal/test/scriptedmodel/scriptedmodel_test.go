@@ -43,11 +43,11 @@ func post(t *testing.T, url, body string) string {
 }
 
 // conversations of each API: what a client sends before the first call, after
-// its result, after what was said, and after the second result. want is in the
-// answer to each.
+// its result, after the text, and after the second result. want is in each
+// answer.
 var conversations = map[string]struct {
 	path string
-	body string // %s is what is added to the conversation
+	body string // %s is added to the conversation
 	adds [4]string
 	want [4]string
 }{
@@ -140,7 +140,7 @@ func TestScriptIsPlayed(t *testing.T) {
 	}
 }
 
-// requireJSON makes sure that an answer, or each event of it, is JSON.
+// requireJSON requires that an answer, or each event of it, is JSON.
 func requireJSON(t *testing.T, answer string, streamed bool) {
 	t.Helper()
 	if !streamed {
@@ -155,7 +155,7 @@ func requireJSON(t *testing.T, answer string, streamed bool) {
 	}
 }
 
-// TestHiddenTools are found by the client's search first.
+// Hidden tools are first found by the client's search.
 func TestHiddenTools(t *testing.T) {
 	search := `{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_search_0", "content": ` +
 		`[{"type": "tool_reference", "tool_name": "mcp__my-server__head"}]}]}`

@@ -1,5 +1,4 @@
-// Package testfile writes and reads the files of tests, which end where that
-// fails.
+// Package testfile writes and reads the files of tests, which fail if that fails.
 package testfile
 
 import (
@@ -10,21 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Write makes a file with the directories above it, or replaces its content.
+// Write writes a file and creates its directories.
 func Write(t testing.TB, path, content string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 }
 
-// Program makes a file that can be run, with the directories above it.
+// Program writes an executable file and creates its directories.
 func Program(t testing.TB, path, content string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, WriteWhole(path, []byte(content), 0o755))
 }
 
-// WriteAll writes files, contents by their paths with slashes, below dir.
+// WriteAll writes files below dir, contents by slash path.
 func WriteAll(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {

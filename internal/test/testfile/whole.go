@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// WriteWhole writes a file that may be a program, in place of what it held. The lock
-// keeps what other tests start meanwhile from inheriting the open file: a program that
-// somebody has open for writing cannot run.
+// WriteWhole writes a file that may be a program, replacing its content. The lock
+// prevents programs that other tests start from inheriting the open file: a program
+// that is open for writing cannot run.
 func WriteWhole(path string, data []byte, mode fs.FileMode) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

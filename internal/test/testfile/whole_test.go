@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testfile"
 )
 
-// What is written can be run at once, beside others that start programs.
+// A written program can be run at once, beside tests that start programs.
 func TestAProgramCanBeRun(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup

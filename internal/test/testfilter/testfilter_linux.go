@@ -1,5 +1,5 @@
-// Package testfilter runs programs where the kernel refuses system calls, as the
-// profiles of containers and older kernels do.
+// Package testfilter runs programs where the kernel refuses system calls, as
+// container profiles and older kernels do.
 package testfilter
 
 import (
@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rule refuses a system call with an error: each one, or, where Bits are set, those
-// whose argument Arg, counted from 0, has one of them in its lower half.
+// Rule refuses a system call with an error: always, or, if Bits are set, if the
+// lower half of argument Arg, counted from 0, has one of them.
 type Rule struct {
 	Call  int
 	Errno syscall.Errno
@@ -27,8 +27,8 @@ type Rule struct {
 
 const variable = "TOOLHOST_TEST_FILTER"
 
-// Main is called first by the TestMain of a package whose tests use Command: it turns
-// the test program into the one that is to run behind a filter.
+// Main must be called first in the TestMain of a package whose tests use Behind: it
+// turns the test program into the one to run behind a filter.
 func Main() {
 	text, found := os.LookupEnv(variable)
 	if !found {
@@ -38,7 +38,7 @@ func Main() {
 	err := json.Unmarshal([]byte(text), &rules)
 	if err == nil {
 		_ = os.Unsetenv(variable)
-		runtime.LockOSThread() // the filter is the thread's, and the program is started from it
+		runtime.LockOSThread() // the filter applies to the thread, which starts the program
 		if err = install(rules); err == nil {
 			err = syscall.Exec(os.Args[1], os.Args[1:], os.Environ())
 		}
@@ -47,7 +47,7 @@ func Main() {
 	os.Exit(125)
 }
 
-// Behind has a command that was not started run behind a filter.
+// Behind makes a command that was not started run behind a filter.
 func Behind(t testing.TB, cmd *exec.Cmd, rules ...Rule) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -63,8 +63,8 @@ func Behind(t testing.TB, cmd *exec.Cmd, rules ...Rule) *exec.Cmd {
 	return cmd
 }
 
-// install puts the filter on the calling thread. The superuser needs no promise to gain
-// no rights for it, as the programs that start containers do not make one.
+// install sets the filter on the calling thread. The superuser need not set
+// no_new_privs for it, as programs that start containers do not.
 func install(rules []Rule) error {
 	const offsetArgs, refuse = 16, unix.SECCOMP_RET_ERRNO
 	load := func(offset int) unix.SockFilter {

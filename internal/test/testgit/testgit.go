@@ -1,5 +1,4 @@
-// Package testgit runs git for tests: nothing of the user's, neither variables nor configuration, makes it behave
-// otherwise.
+// Package testgit runs git for tests, independent of the user's variables and configuration.
 package testgit
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// settings are the variables that git gets besides PATH and HOME. Names and dates are fixed, so that commits are.
+// settings are git's variables besides PATH and HOME. Names and dates are fixed, so that commits are.
 var settings = map[string]string{
 	"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull,
 	"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_PAGER": "cat",
@@ -22,7 +21,7 @@ var settings = map[string]string{
 	"GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.org", "GIT_COMMITTER_DATE": "@1000000000 +0000",
 }
 
-// Env returns the environment of a git with a home of its own, and of a script that runs it.
+// Env returns the environment of a git with its own home, and of a script that runs it.
 func Env(t testing.TB) []string {
 	t.Helper()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
@@ -32,13 +31,13 @@ func Env(t testing.TB) []string {
 	return env
 }
 
-// Isolate gives the test's process such an environment: for a test of what runs git by itself, or hands its
-// environment on.
+// Isolate gives the test's process such an environment: for a test of code that runs git itself, or passes
+// on its environment.
 func Isolate(t testing.TB) {
 	t.Helper()
 	for _, entry := range os.Environ() {
 		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GIT_") || name == "XDG_CONFIG_HOME" {
-			t.Setenv(name, value) // is set again when the test ends
+			t.Setenv(name, value) // makes the test restore it
 			require.NoError(t, os.Unsetenv(name))
 		}
 	}
@@ -56,13 +55,13 @@ func Command(t testing.TB, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs git in a directory, and returns what it prints. The test ends where it fails.
+// Run runs git in a directory and returns its output. The test fails if git does.
 func Run(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return Feed(t, dir, nil, args...)
 }
 
-// Feed is Run of a git that reads input.
+// Feed is Run with input.
 func Feed(t testing.TB, dir string, input []byte, args ...string) string {
 	t.Helper()
 	cmd := Command(t, dir, args...)
@@ -73,7 +72,7 @@ func Feed(t testing.TB, dir string, input []byte, args ...string) string {
 	return string(out)
 }
 
-// Init makes a repository of a directory with all that is in it committed.
+// Init makes a repository of a directory with everything in it committed.
 func Init(t testing.TB, dir string) {
 	t.Helper()
 	Run(t, dir, "init", "-q", "-b", "main")

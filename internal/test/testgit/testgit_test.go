@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testgit"
 )
 
-// A user has settings and variables under which git does otherwise, or in another repository.
+// A user may have settings and variables that change git's behaviour or repository.
 func TestNothingOfTheUserCounts(t *testing.T) {
 	theirs, home := t.TempDir(), t.TempDir()
 	testgit.Init(t, theirs)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Leases skips where the kernel does not tell who has a file open, as in a sandbox
-// of toolhost.
+// Leases skips the test if the kernel does not tell who has a file open, as in a
+// sandbox of toolhost.
 func Leases(t testing.TB) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))

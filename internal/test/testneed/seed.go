@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// SeedVariable names the seed of the tests that try things at random.
+// SeedVariable is the variable with the seed of random tests.
 const SeedVariable = "TOOLHOST_TEST_SEED"
 
-// Seed returns the seed of what a test tries at random: TOOLHOST_TEST_SEED where that is set, or else 1, so that a
-// test that fails does so again. With Long it is another each time. The log has it.
+// Seed returns the seed of a random test: TOOLHOST_TEST_SEED if set, or else 1, so that a failing test fails
+// again. With Long it differs each time. It is logged.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(1)

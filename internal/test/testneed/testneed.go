@@ -1,7 +1,7 @@
-// Package testneed lets a test say what it needs from the machine. Where the
-// need is not met the test is skipped with the reason. What a machine could have
-// fails the test instead when TOOLHOST_TEST_ALL=1, so that a machine that should
-// have everything cannot skip in silence. No test calls t.Skip by itself.
+// Package testneed lets a test say what it needs from the machine. If that is
+// missing the test is skipped with the reason; with TOOLHOST_TEST_ALL=1 it
+// fails if a machine could have it, so that a machine that should have
+// everything cannot skip silently. No test calls t.Skip itself.
 package testneed
 
 import (
@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Program gives the path of an optional program that the test needs.
+// Program returns the path of an optional program that the test needs.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -23,12 +23,12 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// All reports whether every need has to be met: a machine that says so with
-// TOOLHOST_TEST_ALL=1 has all optional programs.
+// All reports whether every need must be met: TOOLHOST_TEST_ALL=1 says that the
+// machine has all optional programs.
 func All() bool { return os.Getenv("TOOLHOST_TEST_ALL") == "1" }
 
-// Missing ends the test because of what this machine could have: skipped, or
-// failed where All.
+// Missing ends the test because of something that this machine could have:
+// skipped, or failed if All.
 func Missing(t testing.TB, reason string) {
 	t.Helper()
 	if All() {
@@ -37,9 +37,9 @@ func Missing(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Skip ends the test because of what no installation changes, such as another
-// user or the hour, or what a machine that runs all tests need not have, such
-// as a Docker daemon. It is skipped also where All.
+// Skip ends the test because of something that no installation changes, such as
+// another user or the hour, or that a machine that runs all tests need not
+// have, such as a Docker daemon. It skips even if All.
 func Skip(t testing.TB, reason string) {
 	t.Helper()
 	t.Skip(reason)
@@ -53,7 +53,7 @@ func OnlyOn(t testing.TB, system, reason string) {
 	}
 }
 
-// NotSuperuser ends the test for a user whom permission bits do not bind.
+// NotSuperuser skips the test for a user whom permission bits do not bind.
 func NotSuperuser(t testing.TB) {
 	t.Helper()
 	if Superuser() {
@@ -61,7 +61,7 @@ func NotSuperuser(t testing.TB) {
 	}
 }
 
-// Symlink makes a symlink.
+// Symlink creates a symlink.
 func Symlink(t testing.TB, target, link string) {
 	t.Helper()
 	if err := os.Symlink(target, link); err != nil {
@@ -69,8 +69,8 @@ func Symlink(t testing.TB, target, link string) {
 	}
 }
 
-// Given gives the value of a variable that names what the repository does not
-// have, such as the suite of a specification.
+// Given returns the value of a variable that names something outside the
+// repository, such as the suite of a specification.
 func Given(t testing.TB, variable, what string) string {
 	t.Helper()
 	value := os.Getenv(variable)
@@ -80,8 +80,8 @@ func Given(t testing.TB, variable, what string) string {
 	return value
 }
 
-// Child gives the value of a variable that the test with the name parent sets
-// where it runs this one in a process of its own.
+// Child returns the value of a variable that the test parent sets when it runs
+// this one in a separate process.
 func Child(t testing.TB, variable, parent string) string {
 	t.Helper()
 	value := os.Getenv(variable)
@@ -92,19 +92,19 @@ func Child(t testing.TB, variable, parent string) string {
 }
 
 // Superuser reports whether the test may do what only the superuser may. In a
-// sandbox of level full the root user has no such rights.
+// sandbox of level full root has no such rights.
 func Superuser() bool {
-	// Not /proc/self, whose thread may be one that supervises a process without rights.
+	// Not /proc/self, whose thread may supervise an unprivileged process.
 	status, _ := os.ReadFile("/proc/thread-self/status")
 	return os.Geteuid() == 0 && !bytes.Contains(status, []byte("\nCapEff:\t0000000000000000\n"))
 }
 
-// VisibleDir makes a directory that a confined process sees, unlike one in
-// /tmp, for as long as the test runs.
+// VisibleDir creates a directory that a confined process sees, unlike one in
+// /tmp, for the duration of the test.
 func VisibleDir(t testing.TB) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()
-	cache, _ := os.UserCacheDir() // in a sandbox, the one of these that can be written
+	cache, _ := os.UserCacheDir() // in a sandbox, the one that can be written
 	for _, parent := range []string{"/opt", home, cache} {
 		if parent == "" || strings.HasPrefix(parent, "/tmp/") || strings.HasPrefix(parent, "/var/tmp/") {
 			continue
@@ -123,9 +123,9 @@ func VisibleDir(t testing.TB) string {
 	return ""
 }
 
-// NotShort ends a test that go test -short leaves out, as make test runs it: one
-// that takes long, or needs what not every machine has. The reason says which.
-// make verify runs it.
+// NotShort skips a test with go test -short, as make test runs it: one that
+// takes long, or needs what not every machine has. The reason says which. make
+// verify runs it.
 func NotShort(t testing.TB, reason string) {
 	t.Helper()
 	if testing.Short() {
@@ -133,11 +133,10 @@ func NotShort(t testing.TB, reason string) {
 	}
 }
 
-// Long reports whether tests run with their large numbers of repetitions, as
-// make long has them.
+// Long reports whether tests run with many repetitions, as in make long.
 func Long() bool { return os.Getenv("TOOLHOST_TEST_LONG") == "1" }
 
-// LongOnly ends a test that make long alone runs.
+// LongOnly skips a test except in make long.
 func LongOnly(t testing.TB, reason string) {
 	t.Helper()
 	if !Long() {

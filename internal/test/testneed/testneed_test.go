@@ -17,8 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// A skip says of which kind it is, so that no machine that should have
-// everything skips in silence.
+// Each skip says its kind, so that no machine that should have everything skips silently.
 func TestNoTestSkipsByItself(t *testing.T) {
 	const root = "../../.."
 	read := 0
@@ -29,7 +28,7 @@ func TestNoTestSkipsByItself(t *testing.T) {
 		if entry.IsDir() {
 			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != root ||
 				entry.Name() == "testdata" || entry.Name() == ".git" {
-				return fs.SkipDir // a module of its own
+				return fs.SkipDir // another module
 			}
 			return nil
 		}
@@ -45,7 +44,7 @@ func TestNoTestSkipsByItself(t *testing.T) {
 	assert.Greater(t, read, 300, "control: the tests are there")
 }
 
-// skips lists the calls of Skip and the like in a file.
+// skips returns the calls of Skip and similar functions in a file.
 func skips(t *testing.T, path string) (places []string) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Replace gives a file, which keeps its mode, another content at once: who watches it
-// never sees half of it. A file that is not there is made.
+// Replace replaces a file's content atomically, and keeps its mode: a watcher never
+// sees half of it. A missing file is created.
 func Replace(t testing.TB, path, content string) {
 	t.Helper()
 	mode := fs.FileMode(0o644)
@@ -23,8 +23,8 @@ func Replace(t testing.TB, path, content string) {
 	require.NoError(t, os.Rename(path+".replaces", path))
 }
 
-// Files calls visit with each regular file below a directory that programs work in:
-// what has gone meanwhile is left out.
+// Files calls visit with each regular file below a directory in which programs
+// work, without those removed meanwhile.
 func Files(t testing.TB, dir string, visit func(path string, content []byte)) {
 	t.Helper()
 	require.DirExists(t, dir)
@@ -42,8 +42,8 @@ func Files(t testing.TB, dir string, visit func(path string, content []byte)) {
 	}))
 }
 
-// Environment is one for a program that has its user's files in home. It takes over what
-// finds programs, and nothing else that the caller of the tests has set.
+// Environment returns one for a program with its user's files in home. It inherits only
+// what finds programs.
 func Environment(home string, more ...string) []string {
 	return append([]string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Said keeps all that a program says, also what a test has looked for already: what comes in
-// no promised order is waited for one after the other.
+// Said keeps all output of a program, including what a test has already found, so that a
+// test can wait in turn for outputs that come in any order.
 type Said struct {
 	mu    sync.Mutex
 	text  strings.Builder
@@ -35,7 +35,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 	return k.text.Write(p)
 }
 
-// Text returns what has been said until now.
+// Text returns the output so far.
 func (s *Said) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,7 @@ func (s *Said) Text() string {
 // Ended is closed when the stream has ended.
 func (s *Said) Ended() <-chan struct{} { return s.ended }
 
-// Find waits for a whole line that matches, and returns what the pattern's last group
-// has matched.
+// Find waits for a whole line that matches, and returns the match of the pattern's last group.
 func (s *Said) Find(t testing.TB, pattern string) (found string) {
 	t.Helper()
 	re := regexp.MustCompile("(?m)" + pattern)
@@ -63,13 +62,13 @@ func (s *Said) Find(t testing.TB, pattern string) (found string) {
 	return found
 }
 
-// Shows waits for a text, which may stand in a line that has not ended.
+// Shows waits for a text, also in an unfinished line.
 func (s *Said) Shows(t testing.TB, part string) {
 	t.Helper()
 	s.until(t, fmt.Sprintf("%q", part), func(text string, _ bool) bool { return strings.Contains(text, part) })
 }
 
-// until fails at once when the stream ends without what is waited for.
+// until fails at once if the stream ends before the condition is met.
 func (s *Said) until(t testing.TB, what string, found func(text string, ended bool) bool) {
 	t.Helper()
 	Until(t, what, func() (bool, string) {

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// patience is how long anything is waited for. What a busy machine does late comes well before it.
+// patience limits every wait, well above what a busy machine needs.
 const patience = time.Minute
 
-// Sleeper is a command line, sleep with a number that nobody else on the machine has. It can stand in a script, and
-// as a comment it marks another.
+// Sleeper is a command line, sleep with a number that is unique on the machine. It can be part of a script, and as
+// a comment it marks another.
 type Sleeper string
 
-// Sleep returns the command line of a test. What still runs of it when the test ends is killed.
+// Sleep returns a command line for a test. Processes with it are killed when the test ends.
 func Sleep(t testing.TB) Sleeper {
 	t.Helper()
 	s := Sleeper(fmt.Sprintf("sleep %d", 100_000_000_000+rand.Int64N(900_000_000_000)))
@@ -37,14 +37,14 @@ func kill(pid int) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = p.Release() }() // which may be an open file
+	defer func() { _ = p.Release() }() // may be an open file
 	return p.Kill()
 }
 
-// Number returns the number, for who passes the arguments one by one.
+// Number returns the number, for separate arguments.
 func (s Sleeper) Number() string { return strings.TrimPrefix(string(s), "sleep ") }
 
-// Running lists the processes with it in their command lines.
+// Running returns the processes with it in their command lines.
 func (s Sleeper) Running(t testing.TB) []Process {
 	t.Helper()
 	return Running(t, string(s))
@@ -61,7 +61,7 @@ func (s Sleeper) Gone(t testing.TB) {
 	})
 }
 
-// Gone waits until none of the processes is alive: one that is killed takes a moment to end.
+// Gone waits until the processes have ended: a killed one takes a moment.
 func Gone(t testing.TB, pids ...int) {
 	t.Helper()
 	awaitEmpty(t, patience, func() (left []string) {
@@ -72,7 +72,7 @@ func Gone(t testing.TB, pids ...int) {
 	})
 }
 
-// awaitEmpty waits until left lists nothing, and ends the test with what it lists.
+// awaitEmpty waits until left returns nothing, else it fails the test with what is left.
 func awaitEmpty(t testing.TB, while time.Duration, left func() []string) {
 	t.Helper()
 	list := left()
@@ -84,7 +84,6 @@ func awaitEmpty(t testing.TB, while time.Duration, left func() []string) {
 	}
 }
 
-// describe returns what a person wants to know of a process that is left.
 func describe(p Process) string {
 	stat, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "stat"))
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))

@@ -1,4 +1,4 @@
-// Package testproc lets tests wait for processes, and look at what they leave.
+// Package testproc lets tests wait for processes, and check what they leave.
 package testproc
 
 import (
@@ -18,27 +18,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Alive reports whether a process runs. One that has ended and only waits to
-// be collected does not.
+// Alive reports whether a process runs. A zombie does not.
 func Alive(pid int) bool {
 	if runtime.GOOS != "linux" {
 		p, err := os.FindProcess(pid)
 		return err == nil && p.Signal(syscall.Signal(0)) == nil
 	}
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may hold anything
+	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may contain anything
 	return err == nil && !strings.HasPrefix(state, " Z")
 }
 
 // Process is a process of this machine.
 type Process struct {
 	PID int
-	// Line is the command line, with spaces between the arguments.
+	// Line is the command line, with spaces between arguments.
 	Line string
 }
 
-// Running lists the processes whose command line holds text. It knows none but
-// on Linux.
+// Running returns the processes whose command line contains text; none except on Linux.
 func Running(t testing.TB, text string) []Process {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -53,13 +51,13 @@ func Running(t testing.TB, text string) []Process {
 	return found
 }
 
-// commandLine returns the arguments of a process with spaces between them, nothing for one that has ended.
+// commandLine returns a process's arguments with spaces between them, "" if it has ended.
 func commandLine(pid int) string {
 	data, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	return strings.TrimSuffix(strings.ReplaceAll(string(data), "\x00", " "), " ")
 }
 
-// OpenFiles counts the files that this process has open. It is 0 but on Linux.
+// OpenFiles counts this process's open files; 0 except on Linux.
 func OpenFiles(t testing.TB) int {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -80,20 +78,19 @@ func openFiles() (lines []string) {
 	return lines
 }
 
-// Unchanged has a test fail that leaves behind what there was not when it was called: open files, goroutines, child
-// processes, temporary files. It is for the beginning of a test that does something many times, and not for one that
-// runs beside others. What ends by itself has a while for it.
+// Unchanged fails a test that leaves new open files, goroutines, child processes or temporary files. Call it at the
+// start of a test that does something many times and is not parallel. What ends by itself has leftFor to do so.
 func Unchanged(t testing.TB) {
 	t.Helper()
 	UnchangedWithin(t, leftFor)
 }
 
-// UnchangedWithin is Unchanged with as long for what ends by itself.
+// UnchangedWithin is Unchanged with while instead of leftFor.
 func UnchangedWithin(t testing.TB, while time.Duration) {
 	t.Helper()
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	if r, w, err := os.Pipe(); err == nil { // has Go's runtime open what it keeps for all pipes
+	if r, w, err := os.Pipe(); err == nil { // makes Go's runtime open what it keeps for all pipes
 		_, _ = r.Close(), w.Close()
 	}
 	files, goroutines, before := settled(t)
@@ -124,10 +121,10 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	})
 }
 
-// settled counts open files, goroutines and child processes when what earlier tests have left has ended: when the
-// counts stay the same for a while.
+// settled counts open files, goroutines and child processes once the counts stay the same for a while, so that
+// earlier tests' remains have ended.
 func settled(t testing.TB) (files, goroutines, processes int) {
-	runtime.GC() // closes files that nobody has any longer
+	runtime.GC() // closes unreferenced files
 	for same, end := 0, time.Now().Add(leftFor); same < 10 && time.Now().Before(end); same++ {
 		f, g, p := OpenFiles(t), runtime.NumGoroutine(), children()
 		if f != files || g != goroutines || p != processes {
@@ -141,7 +138,7 @@ func settled(t testing.TB) (files, goroutines, processes int) {
 // leftFor is how long Unchanged waits for what ends by itself.
 const leftFor = 30 * time.Second
 
-// children counts the child processes of this one. It is 0 but on Linux.
+// children counts this process's child processes; 0 except on Linux.
 func children() (count int) {
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, list := range lists {
@@ -152,8 +149,8 @@ func children() (count int) {
 }
 
 // WhenExists calls do, from another goroutine, as soon as there is a file at
-// path: the way to cancel a call when its process has come so far. Without the
-// file it ends with the test.
+// path: it cancels a call when its process has come that far. Without the file
+// it ends with the test.
 func WhenExists(t testing.TB, path string, do func()) {
 	ended := t.Context().Done()
 	go func() {
@@ -171,8 +168,8 @@ func WhenExists(t testing.TB, path string, do func()) {
 	}()
 }
 
-// Overdue returns a context that runs out of time as soon as there is a file at path: the way to have a call time out
-// when its process has come so far, however long that takes. Nothing knows of the time limit before.
+// Overdue returns a context that exceeds its deadline as soon as there is a file at path, so that a call times out
+// when its process has come that far. The deadline is not visible before.
 func Overdue(t testing.TB, path string) context.Context {
 	ctx := overdue{t.Context(), make(chan struct{})}
 	WhenExists(t, path, func() { close(ctx.done) })
@@ -195,9 +192,9 @@ func (o overdue) Err() error {
 	}
 }
 
-// LongEnough runs something with ever longer time limits, from the first, until it
-// reports that it has come as far as it should within its limit. On a busy machine a
-// process takes its time to begin.
+// LongEnough runs something with increasing time limits, starting with first, until
+// it reports that it came far enough within its limit. On a busy machine a process
+// starts slowly.
 func LongEnough(first time.Duration, run func(limit time.Duration) bool) {
 	for limit := first; !run(limit) && limit < 2*time.Minute; limit *= 3 {
 	}

@@ -65,7 +65,6 @@ func TestOpenFiles(t *testing.T) {
 	assert.Equal(t, before+1, testproc.OpenFiles(t))
 }
 
-// failing is a test of which only whether it failed is asked.
 type failing struct {
 	testing.TB
 	said     string
@@ -136,7 +135,7 @@ func TestWhenExists(t *testing.T) {
 	testproc.Receive(t, done)
 }
 
-// Another run on the machine, or one that was killed, has the same process where the number is written down.
+// Another run on the machine, or a killed one, would have the same process if the number were fixed.
 func TestNumbersOfSleepAreDrawn(t *testing.T) {
 	const root = "../../.."
 	fixed, read := regexp.MustCompile(`\bsleep [1-9]\d+`), 0

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Patience is how long tests wait for a step of a program on a machine that has much
-// else to do. What is waited for comes within milliseconds on another.
+// Patience limits tests' waits for a step of a program on a busy machine. On an idle
+// one it takes milliseconds.
 const Patience = 90 * time.Second
 
-// Until waits for a condition, with the state that is printed where it does not come
-// true. The condition is asked in the test's own goroutine, so that it may end the test.
+// Until waits for a condition; the state is printed if it does not become true. The
+// condition runs in the test's goroutine, so it may end the test.
 func Until(t testing.TB, what string, condition func() (done bool, state string)) {
 	t.Helper()
 	until(t, Patience, what, condition)
@@ -21,7 +21,7 @@ func Until(t testing.TB, what string, condition func() (done bool, state string)
 func until(t testing.TB, limit time.Duration, what string, condition func() (done bool, state string)) {
 	t.Helper()
 	for end := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
-		late := time.Now().After(end) // before the last look
+		late := time.Now().After(end) // before the last check
 		done, state := condition()
 		if done {
 			return
@@ -32,9 +32,9 @@ func until(t testing.TB, limit time.Duration, what string, condition func() (don
 	}
 }
 
-// Receive returns what comes next from a channel, or its zero value once it is closed.
-// Where nothing comes, the test ends with what was waited for, and with what all
-// goroutines do.
+// Receive returns the next value from a channel, or the zero value once it is closed.
+// If none comes, the test fails with what was awaited and the stacks of all
+// goroutines.
 func Receive[T any](t testing.TB, from <-chan T, what ...string) T {
 	t.Helper()
 	return receive(t, Patience, from, what...)
@@ -50,14 +50,13 @@ func receive[T any](t testing.TB, limit time.Duration, from <-chan T, what ...st
 	return value
 }
 
-// stacks returns what all goroutines do.
 func stacks() []byte {
 	text := make([]byte, 1<<20)
 	return text[:runtime.Stack(text, true)]
 }
 
-// Quickly does something, and again until it took less than a limit: what the product
-// takes for a person's doing where it takes longer, on a busy machine too.
+// Quickly repeats do, up to 20 times, until it takes less than limit: slower input, even on a busy
+// machine, would be taken for a person's.
 func Quickly(limit time.Duration, do func()) {
 	for range 20 {
 		began := time.Now()

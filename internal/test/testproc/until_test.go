@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ending is a test of which only is asked how it ended.
 type ending struct {
 	testing.TB
 	said string
@@ -27,7 +26,7 @@ func (e *ending) Fatalf(format string, values ...any) {
 	runtime.Goexit()
 }
 
-// ends gives what a test says that ends there.
+// ends returns what a failing test prints.
 func ends(t *testing.T, test func(t testing.TB)) string {
 	e, over := &ending{TB: t}, make(chan struct{})
 	go func() {

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// Value decodes a JSON value into maps, slices, strings, bools and nil. A number is a float64 if that is exact, or
-// else an int64, or else a json.Number, so that it is encoded as it was.
+// Value decodes a JSON value into maps, slices, strings, bools and nil. A number is a float64 if that is exact,
+// else an int64, else a json.Number, so that it is encoded as it was.
 func Value(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -39,14 +39,14 @@ func Object(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// Kept reports whether no number of a JSON value changes as a float64.
+// Kept reports whether all numbers of a JSON value are unchanged as float64.
 func Kept(data []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	for {
 		token, err := dec.Token()
 		if err != nil {
-			return true // invalid JSON is refused by the decoder
+			return true // the decoder refuses invalid JSON
 		}
 		if n, ok := token.(json.Number); ok && !isFloat(n.String()) {
 			return false
@@ -76,7 +76,8 @@ func settle(v any) any {
 	return v
 }
 
-// longest bounds the numbers compared digit by digit; 1e400 or thousands of digits do not fit a float64.
+// longest limits the numbers that are compared digit by digit; 1e400 or thousands of digits do not fit a
+// float64.
 const longest = 400
 
 // isFloat reports whether a float64 is written as the same number.
@@ -85,7 +86,7 @@ func isFloat(text string) bool {
 	if err != nil || len(text) > longest {
 		return false
 	}
-	if f == 0 { // 1e-999999999 is not 0, and not compared either
+	if f == 0 { // 1e-999999999 is not 0, and too long to compare
 		mantissa, _, _ := bytes.Cut(bytes.ToLower([]byte(text)), []byte{'e'})
 		return len(bytes.Trim(mantissa, "-0.")) == 0
 	}

@@ -3,7 +3,7 @@ package excerpt
 
 import "unicode/utf8"
 
-// Head is the longest beginning of text of whole characters that has at most limit bytes.
+// Head returns the longest prefix of whole characters of at most limit bytes.
 func Head[T ~string | ~[]byte](text T, limit int) T {
 	if len(text) <= limit {
 		return text
@@ -19,7 +19,7 @@ func Shorten(text string, limit int) string {
 	return Head(text, limit) + "..."
 }
 
-// TrimEnd drops an incomplete character at the end of text, as after a bounded read.
+// TrimEnd removes an incomplete character at the end of text, as after a limited read.
 func TrimEnd[T ~string | ~[]byte](text T) T {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {
@@ -32,9 +32,9 @@ func TrimEnd[T ~string | ~[]byte](text T) T {
 	return text
 }
 
-// TrimStart drops the rest of a character at the start of text.
+// TrimStart removes the rest of a character at the start of text.
 func TrimStart[T ~string | ~[]byte](text T) T {
-	const most = utf8.UTFMax - 1 // bytes behind the first of a character
+	const most = utf8.UTFMax - 1 // bytes after a character's first
 	for i := range min(len(text), most+1) {
 		if utf8.RuneStart(text[i]) {
 			return text[i:]

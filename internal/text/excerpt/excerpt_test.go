@@ -37,8 +37,7 @@ func TestHeadAndShorten(t *testing.T) {
 	}
 }
 
-// TestTrim cuts a text at every place: what is left is valid, and loses less
-// than a character.
+// A text cut at any place stays valid, and loses less than a character.
 func TestTrim(t *testing.T) {
 	const text = "plain, ünï, €uro, 日本語, 😀😀"
 	for i := range len(text) + 1 {

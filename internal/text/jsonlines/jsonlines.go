@@ -1,4 +1,5 @@
-// Package jsonlines reads JSON-RPC messages, one a line. It survives other lines and lines that are too long.
+// Package jsonlines reads JSON-RPC messages, one per line. Other lines and lines that are too long do not end
+// it.
 package jsonlines
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// Reader reads messages of type M. The fields are set before Start.
+// Reader reads messages of type M. Its fields must be set before Start.
 type Reader[M any] struct {
 	In io.Reader
 	// Limit bounds a line, in bytes.
@@ -22,12 +23,12 @@ type Reader[M any] struct {
 	Decode func(data []byte) (M, error)
 	// Invalid is called with a line, or a part of a batch, that is not a message.
 	Invalid func(data []byte, err error)
-	// TooLong is called for a line over Limit, with the id of its message or nil; a message that it returns
+	// TooLong is called for a line over Limit, with its message's id or nil; a message that it returns
 	// replaces the line.
 	TooLong func(id json.RawMessage) (M, bool)
 	// Received is called with each message just before it is read.
 	Received func(M)
-	// Ended, unless nil, is called once at the end of the input.
+	// Ended is called once at the end of the input. May be nil.
 	Ended func()
 
 	incoming chan M
@@ -42,7 +43,7 @@ func (r *Reader[M]) Start() {
 	go r.loop(bufio.NewReaderSize(r.In, 64<<10))
 }
 
-// Close ends a pending Read. It reports whether it was the first call.
+// Close ends a pending Read. It reports whether this was the first call.
 func (r *Reader[M]) Close() (first bool) {
 	r.close.Do(func() {
 		close(r.closed)
@@ -54,7 +55,7 @@ func (r *Reader[M]) Close() (first bool) {
 // Closed returns a channel that Close closes.
 func (r *Reader[M]) Closed() <-chan struct{} { return r.closed }
 
-// Read returns the next message, and io.EOF at the end.
+// Read returns the next message, io.EOF at the end.
 func (r *Reader[M]) Read(ctx context.Context) (message M, err error) {
 	select {
 	case <-r.closed:
@@ -129,10 +130,10 @@ func Split(data []byte) []json.RawMessage {
 
 var errTooLong = errors.New("the line is too long")
 
-// ends is how much is kept of both ends of a line that is too long.
+// ends is how much is kept of both ends of a line that is too long, in bytes.
 const ends = 512
 
-// readLine reads up to the next newline. Of a line over limit it returns the two ends, with a newline between them,
+// readLine reads up to the next newline. Of a line over limit it returns both ends, with a newline between them,
 // and errTooLong.
 func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 	var tail []byte
@@ -160,7 +161,7 @@ func readLine(in *bufio.Reader, limit int) (line []byte, err error) {
 	}
 }
 
-// idOf finds the id of a message from its ends: it comes first, or last. Nil means unknown.
+// idOf returns a message's id from its ends, where it is first or last; nil if unknown.
 func idOf(line []byte) json.RawMessage {
 	head, tail, _ := bytes.Cut(line, []byte{'\n'})
 	match := idFirst().FindSubmatch(head)

@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/jsonlines"
 )
 
-// seen is what a reader made of its input.
 type seen struct{ messages, invalid, tooLong []string }
 
 func readAll(t *testing.T, limit int, input string) seen {

@@ -1,5 +1,5 @@
-// Package matching matches foreign texts against regular expressions in bounded time, and makes globs of names.
-// Go's expressions take time in proportion to the text, but a short one may take seconds for a mebibyte.
+// Package matching matches untrusted texts against regular expressions in limited time, and converts names to
+// globs. Go's expressions take linear time, but a short one may take seconds for a mebibyte.
 package matching
 
 import (
@@ -15,12 +15,12 @@ func Lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// Literal is the glob that only path matches.
+// Literal returns the glob that matches only path.
 func Literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
 }
 
-// Budget is the time left for matching. It is not safe for concurrent use.
+// Budget is the remaining time for matching. It is not safe for concurrent use.
 type Budget struct{ left time.Duration }
 
 // NewBudget returns a budget of that time.
@@ -29,7 +29,7 @@ func NewBudget(most time.Duration) *Budget { return &Budget{most} }
 // short is the length in bytes up to which a match is not interrupted, and between two checks of the clock.
 const short = 4096
 
-// Match reports whether a text matches. known is false once the time is over.
+// Match reports whether a text matches. known is false once the time is used up.
 func (b *Budget) Match(re *regexp.Regexp, text string) (matched, known bool) {
 	if b.left <= 0 {
 		return false, false
@@ -44,7 +44,7 @@ func (b *Budget) Match(re *regexp.Regexp, text string) (matched, known bool) {
 	return matched && !r.over, !r.over
 }
 
-// limited reads a text until its time is over.
+// limited reads a text until its time is used up.
 type limited struct {
 	text *strings.Reader
 	end  time.Time

@@ -26,7 +26,7 @@ func TestMatchIsWhatRegexpSays(t *testing.T) {
 
 func TestSlowPatternsEnd(t *testing.T) {
 	re := regexp.MustCompile(`([a-z]{0,100}[0-9]?){0,9}([a-z]{0,100}){0,5}[x-z]{3}$`)
-	for _, texts := range []int{1, 100_000} { // one that is long, many that are short
+	for _, texts := range []int{1, 100_000} { // one long text, many short ones
 		b := matching.NewBudget(50 * time.Millisecond)
 		began, known := time.Now(), true
 		for range texts {

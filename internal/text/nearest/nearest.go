@@ -1,5 +1,5 @@
-// Package nearest finds the probable meaning of a misspelled name: Typo if only a typo counts, Name and Names if a
-// guess is welcome.
+// Package nearest finds the probable meaning of a misspelled name: Typo allows only for a typo, Name and Names
+// guess.
 package nearest
 
 import (
@@ -14,12 +14,12 @@ import (
 const (
 	// alike is the least likeness, from 0 to 1, of a suggested name.
 	alike = 0.6
-	// maxLength and MaxNames bound the time of a search. Among more names none is found.
+	// maxLength and MaxNames limit the time of a search. With more names it returns nothing.
 	maxLength = 64
 	MaxNames  = 2000
 )
 
-// Name returns the name most like given, "" if none is alike.
+// Name returns the name most like given, "" if none is similar.
 func Name(given string, known []string) string {
 	if names := find(given, known, 1, likeness); len(names) > 0 {
 		return names[0]
@@ -27,7 +27,8 @@ func Name(given string, known []string) string {
 	return ""
 }
 
-// Hint returns next, after the question whether the name most like given was meant, if one is alike.
+// Hint returns next, preceded by the question whether the most similar name was meant, if there is
+// one.
 func Hint(given string, known []string, next string) string {
 	if near := Name(given, known); near != "" {
 		return strings.TrimSpace(fmt.Sprintf("Did you mean %q? %s", near, next))
@@ -35,7 +36,7 @@ func Hint(given string, known []string, next string) string {
 	return next
 }
 
-// Names returns up to limit names that are like given or contain it, the most alike first.
+// Names returns up to limit names that are like given or contain it, most similar first.
 func Names(given string, known []string, limit int) []string {
 	return find(given, known, limit, func(given, name string) float64 {
 		if len(given) > 2 && strings.Contains(name, given) {
@@ -67,7 +68,7 @@ func find(given string, known []string, limit int, likeness func(given, name str
 	return names
 }
 
-// likeness is from 0 to 1. The first word of a name is as good as a name, or nearly.
+// likeness is from 0 to 1. Matching a name's first word counts about as much as the name.
 func likeness(given, name string) float64 {
 	if word := strings.IndexAny(name, "-_."); word > 2 && len(given) > 2 {
 		return max(spelling(given, name), 0.9*spelling(given, name[:word]))
@@ -99,7 +100,7 @@ func Typo(given string, known []string) string {
 	return best
 }
 
-// akin distinguishes typos from unrelated names among short ones, which differ in half of their letters: letters
+// akin distinguishes typos from unrelated short names, which differ in half of their letters: in a typo letters
 // are missing or in another order.
 func akin(given, name string) bool {
 	rest := []rune(name)

@@ -21,27 +21,27 @@ import (
 const Version = "1.0.0"
 
 const (
-	// DefaultRunTimeout bounds a command unless the call or Deps say otherwise.
+	// DefaultRunTimeout is the time limit of a command unless the call or Deps set one.
 	DefaultRunTimeout = 60 * time.Second
-	// grace is the host's further wait, so that the tool can answer with what it has.
+	// grace is how much longer the host waits, so that the tool can answer with what it has.
 	grace = 10 * time.Second
 )
 
-// Deps is what the tools work with.
+// Deps are the tools' dependencies.
 type Deps struct {
-	// Workspace is where they work. With nil they can be described only.
+	// Workspace may be nil; then tools can only be described.
 	Workspace *workspace.Workspace
 	// Prepare confines run's process before it starts, and returns metadata for the result; its
 	// error is a sandbox_error. Nil means no sandbox: run refuses unless Unconfined is set.
 	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
-	// Denied returns Prepare's part in a failure, by what the command printed. May be nil.
+	// Denied returns the sandbox's part in a failure, from what the command printed. May be nil.
 	Denied func(printed string) string
 	// Unconfined lets run work without a sandbox, as the operator's choice.
 	Unconfined bool
-	// RunTimeout bounds a command without a timeout. Zero means DefaultRunTimeout.
+	// RunTimeout is the time limit of a command without a timeout. Zero means DefaultRunTimeout.
 	RunTimeout time.Duration
 
-	patching chan struct{} // holds one, while a patch is applied
+	patching chan struct{} // holds one element while a patch is applied
 }
 
 // New returns the five tools.
@@ -65,14 +65,13 @@ var files embed.FS
 //go:embed envelope.json
 var envelopeSchema []byte
 
-// definitions are the tools' own. A result is the envelope around their data.
+// definitions are the tools' definitions. A result is the envelope around their data.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return definition.Read(files, func(data json.RawMessage) json.RawMessage {
 		return definition.Fill(envelopeSchema, `"$returns"`, string(data))
 	})
 })
 
-// speech is how the toolset speaks.
 func speech() *kit.Contract[Deps, *outcome] {
 	return &kit.Contract[Deps, *outcome]{
 		Definitions: definitions(),
@@ -86,15 +85,14 @@ func speech() *kit.Contract[Deps, *outcome] {
 	}
 }
 
-// limit is how long a tool may work.
 func limit(d *tool.Definition) time.Duration { return d.Timeout - grace }
 
-// outcome is what a call came to, before it is put into the envelope.
+// outcome is a call's result before it is put into the envelope.
 type outcome struct {
 	kit.Outcome
 	// data is the tool's own part, may be nil.
 	data any
-	// failed is set when the call failed although there is more to tell.
+	// failed is set if the call failed but has data.
 	failed *failure
 	// exitCode, stdout and stderr are for run only.
 	exitCode       *int

@@ -17,8 +17,8 @@ import (
 // saveArtifact writes a file below the call's artifact directory, at the slash path name, and
 // returns where it is; nil without a directory.
 //
-// The directory may be in the workspace, where commands can put symbolic links; so nothing is
-// written through them, and no link leads out of the workspace.
+// The directory may be in the workspace, where commands can create symbolic links; so nothing
+// is written through them, and no link leads out of the workspace.
 func saveArtifact(ws *workspace.Workspace, call *tool.Call, kind, name string, data []byte) (*tool.Artifact, error) {
 	if call.ArtifactDir == "" {
 		return nil, nil
@@ -54,7 +54,7 @@ func artifactPlace(ws *workspace.Workspace, dir, name string) (base, rel string)
 	return dir, name
 }
 
-// writeNew writes a file in place of any other of its name.
+// writeNew writes a file, replacing any other of its name.
 func writeNew(root *os.Root, name string, data []byte) error {
 	if err := plainDirs(root, filepath.Dir(name)); err != nil {
 		return err
@@ -70,7 +70,7 @@ func writeNew(root *os.Root, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// plainDirs makes the directory with its parents, and refuses symbolic links among them.
+// plainDirs creates the directory and its parents, and refuses symbolic links among them.
 func plainDirs(root *os.Root, dir string) error {
 	if err := root.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -87,8 +87,7 @@ func plainDirs(root *os.Root, dir string) error {
 	return nil
 }
 
-// artifactLimit bounds an artifact that is read back, in bytes.
-const artifactLimit = 64 << 20
+const artifactLimit = 64 << 20 // bytes
 
 // readArtifact reads an earlier call's artifact by its name in the result.
 func readArtifact(ws *workspace.Workspace, call *tool.Call, name string) ([]byte, bool) {

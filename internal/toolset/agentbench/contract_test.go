@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
 
-// parameter is a row of the contract's parameter tables.
 type parameter struct {
 	kind     string
 	required bool

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// The contract's error types.
 const (
 	typePathEscape    = "path_escape"
 	typeSymlink       = "symlink_blocked"
@@ -57,16 +56,15 @@ type failure struct {
 	err  *tool.Error
 }
 
-// Error is the error's message.
+// Error returns the message.
 func (f *failure) Error() string { return f.err.Error() }
 
 // Unwrap returns the *tool.Error.
 func (f *failure) Unwrap() error { return f.err }
 
-// as names err in the contract's way.
 func as(kind string, err error) *failure { return &failure{kind: kind, err: tool.AsError(err)} }
 
-// explain names any error of a tool in the contract's way.
+// explain returns the failure for any error of a tool.
 func explain(c kit.Call, err error) *failure {
 	var named *failure
 	switch {
@@ -86,7 +84,7 @@ func explain(c kit.Call, err error) *failure {
 	return as(errorType(own), own)
 }
 
-// errorType is the contract's name for an error, else its code.
+// errorType returns the contract's name for an error, else its code.
 func errorType(err *tool.Error) string {
 	switch err.Code {
 	case tool.PathOutsideWorkspace:
@@ -101,7 +99,7 @@ func errorType(err *tool.Error) string {
 	return string(err.Code)
 }
 
-// unnamed is an error in the host's way.
+// unnamed returns the error without the contract's name.
 func unnamed(err error) error {
 	if named, ok := errors.AsType[*failure](err); ok {
 		return named.err
@@ -109,7 +107,6 @@ func unnamed(err error) error {
 	return err
 }
 
-// renderError makes the result of a host's error.
 func renderError(c kit.Call, err *tool.Error) *tool.Result {
 	kind := errorType(err)
 	if err.Code == tool.NotFound {
@@ -130,7 +127,7 @@ func fail(c kit.Call, _ *outcome, err error) *tool.Result {
 func seal(c kit.Call, out *outcome) *tool.Result { return sealAt(c, out, time.Now()) }
 
 func sealAt(c kit.Call, out *outcome, ended time.Time) *tool.Result {
-	took := max(0, ended.Sub(c.Started)) // by the monotonic clock, unlike the other two
+	took := max(0, ended.Sub(c.Started)) // monotonic, unlike the other two
 	e := envelope{
 		RequestID: c.RequestID, Tool: c.Name(), Status: "success",
 		StartedAt: c.Started.UTC().Format(timeFormat), EndedAt: c.Started.Add(took).UTC().Format(timeFormat),

@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
 
-// fixture is a workspace with the tools in it.
 type fixture struct {
 	root      string
 	artifacts string
@@ -52,8 +51,7 @@ func newFixtureOf(t testing.TB, options workspace.Options, deps agentbench.Deps)
 	return f
 }
 
-// envelope is the contract's ToolResult, with pointers where null is told
-// from absent.
+// envelope is the contract's ToolResult, with pointers where null differs from absent.
 type envelope struct {
 	RequestID   string  `json:"request_id"`
 	Tool        string  `json:"tool"`
@@ -82,8 +80,8 @@ func (f *fixture) newCall(name string, params json.RawMessage) *tool.Call {
 	}
 }
 
-// call does what the host does: bring the parameters into form, check them,
-// fill in defaults, call. Params are JSON text, or data.
+// call does what the host does: normalize and check the parameters, fill in
+// defaults, call. Params are JSON text or data.
 func (f *fixture) call(t testing.TB, name string, params any) *envelope {
 	t.Helper()
 	tl := f.tools[name]
@@ -142,7 +140,6 @@ func open(t testing.TB, tl tool.Tool, result *tool.Result) *envelope {
 	return e
 }
 
-// checkReturns holds the envelope against the tool's own schema of it.
 func checkReturns(t testing.TB, tl tool.Tool, result *tool.Result) {
 	t.Helper()
 	compiled, err := schema.Compile(tl.Definition().Returns)
@@ -151,7 +148,6 @@ func checkReturns(t testing.TB, tl tool.Tool, result *tool.Result) {
 	assert.Empty(t, violations)
 }
 
-// succeeds calls and gives the data.
 func (f *fixture) succeeds(t testing.TB, name string, params any) map[string]any {
 	t.Helper()
 	e := f.call(t, name, params)
@@ -159,7 +155,7 @@ func (f *fixture) succeeds(t testing.TB, name string, params any) map[string]any
 	return e.Data
 }
 
-// fails calls and wants an error of a type, whose message has a text.
+// fails expects an error of a type, whose message contains text.
 func (f *fixture) fails(t testing.TB, kind, text, name string, params any) *envelope {
 	t.Helper()
 	e := f.call(t, name, params)
@@ -181,7 +177,6 @@ func (f *fixture) read(t testing.TB, name string) string {
 	return testfile.Read(t, filepath.Join(f.root, name))
 }
 
-// outside makes a directory beside the workspace with a file in it.
 func (f *fixture) outside(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -196,7 +191,7 @@ func (f *fixture) link(t testing.TB, target, name string) {
 	require.NoError(t, os.Symlink(target, filepath.Join(f.root, name)))
 }
 
-// expired makes the calls that follow run out of time.
+// expired makes further calls time out.
 func (f *fixture) expired(t testing.TB) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	t.Cleanup(cancel)
@@ -211,7 +206,6 @@ func strs(list any) []string {
 	return out
 }
 
-// violations is what the schema has against parameters.
 func (f *fixture) violations(t testing.TB, name, params string) []schema.Violation {
 	t.Helper()
 	compiled, err := schema.Compile(f.tools[name].Definition().Parameters)

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// listMax is how many files list_files gives.
 const listMax = 1000
 
 type listInput struct {
@@ -110,14 +109,14 @@ func globEscapes(glob string) *tool.Error {
 		Suggest("Give a pattern relative to root, without .. and without a slash at the start.").With("glob", glob)
 }
 
-// ownIgnore keeps what toolhost puts into .agent out of git.
+// ownIgnore keeps toolhost's files in .agent out of git.
 const ownIgnore = ".agent/.gitignore"
 
 // listWalk looks no deeper than the glob does.
 func listWalk(root, glob string) workspace.WalkOptions {
 	o := workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git"}}
 	if root == "." {
-		o.SkipDirs = append(o.SkipDirs, kit.OwnDirs()...) // a root in .agent shows them all the same
+		o.SkipDirs = append(o.SkipDirs, kit.OwnDirs()...) // but a root in .agent shows them
 	}
 	if glob != "" && !strings.Contains(glob, "**") {
 		o.MaxDepth = strings.Count(glob, "/") + 1

@@ -20,8 +20,8 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// patchTries bounds retries of a patch after another process changed a file meanwhile, and
-// patchPause each wait, so that one of several gets ahead.
+// patchTries limits the attempts when another process changes a file meanwhile. patchPause
+// limits each wait, which is random, so that one of several wins.
 const (
 	patchTries = 50
 	patchPause = 20 * time.Millisecond
@@ -67,7 +67,7 @@ func runPatch(ctx context.Context, deps Deps, call *tool.Call, in patchInput) (*
 	return out, nil
 }
 
-// changedFiles lists the files of a patch, relative to the workspace.
+// changedFiles returns the files of a patch, relative to the workspace.
 func changedFiles(ws *workspace.Workspace, changes []patch.FileChange) []string {
 	files := []string{}
 	for _, name := range patch.Paths(changes) {
@@ -80,8 +80,8 @@ func changedFiles(ws *workspace.Workspace, changes []patch.FileChange) []string 
 	return slices.Compact(files)
 }
 
-// applyTo changes the files. Concurrent calls are done one after the other, each on the outcome of
-// the one before. If others change a file meanwhile, the patch is applied to the new content.
+// applyTo changes the files. Concurrent calls run in turn, each on the outcome of the one before.
+// If other processes change a file meanwhile, the patch is applied to the new content.
 func applyTo(ctx context.Context, deps Deps, diff string) ([]patch.FileChange, error) {
 	select {
 	case deps.patching <- struct{}{}:
@@ -102,7 +102,7 @@ func applyTo(ctx context.Context, deps Deps, diff string) ([]patch.FileChange, e
 		}
 		switch code := tool.CodeOf(err); {
 		case code == tool.AlreadyExists, code == tool.IsDirectory, code == tool.NotADirectory:
-			return nil, as(typePatchHunk, err) // a directory where a file should be, or the other way round
+			return nil, as(typePatchHunk, err) // a directory in place of a file, or the reverse
 		case code != tool.Conflict || try == patchTries || ctx.Err() != nil:
 			return nil, err
 		}
@@ -110,7 +110,6 @@ func applyTo(ctx context.Context, deps Deps, diff string) ([]patch.FileChange, e
 	}
 }
 
-// prepare applies the diff in memory.
 func prepare(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch.FileChange, error) {
 	set, err := patch.Parse([]byte(diff))
 	if err != nil {
@@ -133,11 +132,10 @@ func prepare(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch
 	return nil, err
 }
 
-// patchReader reads the files that a patch is about.
 type patchReader struct {
 	ctx       context.Context // of the call
 	workspace *workspace.Workspace
-	err       error // what ended the reading
+	err       error // ended the reading
 }
 
 // read is a patch.ReadFunc. A directory counts as missing: the patch may mean another file.
@@ -177,7 +175,6 @@ func removeEmptied(ws *workspace.Workspace, changes []patch.FileChange) {
 	}
 }
 
-// planPatch shows what a patch would change.
 func planPatch(ctx context.Context, deps Deps, in patchInput) (*tool.Plan, error) {
 	changes, err := prepare(ctx, deps.Workspace, in.Diff)
 	if err != nil {
@@ -190,7 +187,7 @@ func planPatch(ctx context.Context, deps Deps, in patchInput) (*tool.Plan, error
 	return plan, nil
 }
 
-// preview shows a change as a diff, or in words without one.
+// preview shows a change as a diff, or in words if there is none.
 func preview(c patch.FileChange) string {
 	from, to := c.Path, c.Path
 	switch c.Kind {

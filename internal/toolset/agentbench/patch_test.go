@@ -19,8 +19,7 @@ import (
 
 func diffOf(diff string) map[string]any { return map[string]any{"unified_diff": diff} }
 
-// tree gives all files of the workspace but what toolhost keeps, each with
-// its content and whether it can be executed.
+// tree returns all files of the workspace except toolhost's, with content and executable bit.
 func (f *fixture) tree(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -57,7 +56,7 @@ func TestApplyPatchExample(t *testing.T) {
 	f.write(t, "src/main.py", "def add(a, b):\n    return a - b\n")
 	e := f.call(t, "apply_patch", diffOf(exampleDiff))
 	require.Equal(t, "success", e.Status)
-	// The contract's 89 is not the size of its own example, which has 104 bytes.
+	// The contract says 89, but its own example has 104 bytes.
 	assert.Equal(t, map[string]any{"changed_files": []any{"src/main.py"}, "patch_size_bytes": 104.0}, e.Data)
 	assert.Len(t, exampleDiff, 104)
 	assert.Equal(t, "def add(a, b):\n    return a + b\n", f.read(t, "src/main.py"))

@@ -12,9 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// TestApplyPatchAtTheSameTime: writes to one file come one after the other, so
-// none of many patches of one file is lost or refused, from one process or
-// from several.
+// Writes to one file are serialized, so that concurrent patches of it, from one
+// process or several, are neither lost nor refused.
 func TestApplyPatchAtTheSameTime(t *testing.T) {
 	const patches = 24
 	f := newFixture(t)
@@ -23,7 +22,7 @@ func TestApplyPatchAtTheSameTime(t *testing.T) {
 		fmt.Fprintf(&text, "a\nline %d\nb\n", i)
 	}
 	f.write(t, "f", text.String())
-	other := f.another(t) // has a lock of its own, as another process has
+	other := f.another(t) // has its own lock, as another process has
 	var running sync.WaitGroup
 	for i := range patches {
 		tl := []*fixture{f, other}[i%2].tools["apply_patch"]
@@ -56,9 +55,8 @@ func TestApplyPatchChangedFilesAreRelative(t *testing.T) {
 	}
 }
 
-// TestApplyPatchSaysWhatIsWrongWithAHunk: an error that shows the same lines
-// as expected and found, or has the reader make a patch again that is applied
-// already, helps nobody.
+// An error that shows the same lines as expected and found, or makes the reader
+// redo a patch that is already applied, is useless.
 func TestApplyPatchSaysWhatIsWrongWithAHunk(t *testing.T) {
 	const file = "one\ntwo\nthree\nfour\nfive\n"
 	for name, c := range map[string]struct{ hunks, message, suggestion string }{

@@ -14,11 +14,10 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// config is the plugin's configuration.
 type config struct {
-	// Symlinks overrides what the workspace says: "block" or "inside".
+	// Symlinks overrides the workspace's setting: "block" or "inside".
 	Symlinks string `json:"symlinks"`
-	// TimeoutSec bounds a command whose call names no timeout.
+	// TimeoutSec is for a command whose call has no timeout.
 	TimeoutSec int `json:"timeout_sec"`
 	// Confine is how commands are confined.
 	Confine sandbox.Settings `json:"confine"`
@@ -27,7 +26,7 @@ type config struct {
 //go:embed config.json
 var configSchema []byte
 
-// Plugin is the tools as a plugin.
+// Plugin returns the tools as a plugin.
 func Plugin() sdk.Plugin {
 	return sdk.Plugin{
 		Name:         "agentbench",

@@ -20,7 +20,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
 
-// answer is the envelope of a plugin's result.
 func answer(t *testing.T, result *sdk.Result, err error) *envelope {
 	t.Helper()
 	require.NoError(t, err)
@@ -96,8 +95,7 @@ func TestPluginUnconfinedByTheOperator(t *testing.T) {
 
 func unconfined() map[string]any { return map[string]any{"level": "off"} }
 
-// TestPluginSandbox runs commands as they are by default: without network,
-// with nothing but the workspace to write to.
+// TestPluginSandbox runs commands with the defaults: no network, and only the workspace writable.
 func TestPluginSandbox(t *testing.T) {
 	strongest := sandbox.Detect(t.Context()).Strongest
 	if strongest == "" {
@@ -119,8 +117,7 @@ func TestPluginSandbox(t *testing.T) {
 	assert.NoFileExists(t, outside)
 }
 
-// TestPluginNetworkIsOff has a server that a command without a sandbox
-// reaches.
+// The server is reachable without a sandbox.
 func TestPluginNetworkIsOff(t *testing.T) {
 	testneed.Program(t, "curl")
 	if sandbox.Detect(t.Context()).Strongest == "" {
@@ -138,7 +135,7 @@ func TestPluginNetworkIsOff(t *testing.T) {
 }
 
 // homeLike is a directory that is writable for the test and neither in the
-// workspace nor in /tmp, which a sandbox may have of its own.
+// workspace nor in /tmp, which may be private to a sandbox.
 func homeLike(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(".", "sandbox-test-")

@@ -14,11 +14,10 @@ import (
 )
 
 const (
-	// linesShown bounds what read_file returns whole; of more it returns the first and the last linesKept.
+	// read_file returns up to linesShown lines whole; of more it returns the first and last linesKept.
 	linesShown = 10_000
 	linesKept  = 5_000
-	// contentMax bounds the content of one answer, in bytes.
-	contentMax = 8 << 20
+	contentMax = 8 << 20 // bytes
 )
 
 type readInput struct {
@@ -67,7 +66,7 @@ type readSeekCloser struct {
 	io.Closer
 }
 
-// open opens the file, or the artifact of the session that has the name.
+// open opens the file, or the session's artifact of that name.
 func (in readInput) open(deps Deps, call *tool.Call) (io.ReadSeekCloser, error) {
 	f, err := deps.Workspace.Open(in.Path)
 	switch code := tool.CodeOf(err); code {
@@ -88,7 +87,7 @@ func (in readInput) open(deps Deps, call *tool.Call) (io.ReadSeekCloser, error) 
 	return nil, err
 }
 
-// within returns the requested lines of a file with so many.
+// within returns the requested lines of a file with total lines.
 func (in readInput) within(total int) (*readData, error) {
 	start, end := int(in.Start), int(in.End)
 	data := &readData{TotalLines: total, StartLine: max(1, start), EndLine: total}
@@ -111,7 +110,7 @@ func (in readInput) badRange(total int, format string, args ...any) error {
 		With("path", in.Path).With("total_lines", total)
 }
 
-// fill reads the lines, and leaves the middle out of too many.
+// fill reads the lines, without the middle if there are too many.
 func (d *readData) fill(text io.ReadSeeker, index *lines.Index) error {
 	count := d.EndLine - d.StartLine + 1
 	if count <= linesShown {
@@ -128,7 +127,7 @@ func (d *readData) fill(text io.ReadSeeker, index *lines.Index) error {
 	return d.add(text, index, first+d.Omitted, d.EndLine, contentMax/2)
 }
 
-// add appends the lines first to last, and marks those beyond the limit.
+// add appends the lines first to last and marks what exceeds the limit.
 func (d *readData) add(text io.ReadSeeker, index *lines.Index, first, last, limit int) error {
 	part, omitted, err := index.Read(text, first, last, limit)
 	if err != nil {

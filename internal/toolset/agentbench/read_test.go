@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
 
-// numbered makes lines "1\n" to "n\n".
+// numbered returns lines "from\n" to "to\n".
 func numbered(from, to int) string {
 	var b strings.Builder
 	for i := from; i <= to; i++ {
@@ -165,8 +165,7 @@ func TestReadFileSymlinksInside(t *testing.T) {
 	f.fails(t, "path_escape", "outside", "read_file", `{"path":"out/secret"}`)
 }
 
-// TestReadFileLongLinesAreTruncated reads more than an answer holds: "large
-// outputs are truncated", which truncated and the content say.
+// The file exceeds one answer: "large outputs are truncated", as truncated and the content say.
 func TestReadFileLongLinesAreTruncated(t *testing.T) {
 	const most, mark = 8 << 20, "bytes left out of lines"
 	f := newFixture(t)
@@ -188,7 +187,7 @@ func TestReadFileLongLinesAreTruncated(t *testing.T) {
 	assert.True(t, utf8.ValidString(content))
 }
 
-// TestReadFileOfAnySize reads a file that is larger than what is read at once.
+// The file is larger than the read buffer.
 func TestReadFileOfAnySize(t *testing.T) {
 	testneed.NotShort(t, "reads and searches large files")
 	const lines, length = 1_000_000, 80
@@ -213,8 +212,7 @@ func TestReadFileOfAnySize(t *testing.T) {
 	f.fails(t, "binary_file", "not UTF-8", "read_file", `{"path":"log","end_line":1}`)
 }
 
-// TestReadFileRangesOfAnyText holds ranges of random texts against the lines
-// as they were written.
+// Ranges of random texts are compared with the lines as written.
 func TestReadFileRangesOfAnyText(t *testing.T) {
 	testneed.NotShort(t, "reads and searches large files")
 	f := newFixture(t)

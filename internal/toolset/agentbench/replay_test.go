@@ -21,15 +21,14 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
 
-// unprotected is a fixture where all files can be written, for histories that
-// hold protected ones.
+// unprotected is a fixture in which all files can be written, for histories with protected ones.
 func unprotected(t testing.TB) *fixture {
 	return newFixtureOf(t, workspace.Options{Symlinks: workspace.Block, Protect: []string{}}, agentbench.Deps{})
 }
 
-// TestReplayGeneratedHistories applies git's diff of each commit to a
-// workspace and compares with git's tree every time: random edits, renames,
-// copies, deletions, modes, missing newlines, CRLF, unusual names.
+// TestReplayGeneratedHistories applies git's diff of each commit to a workspace
+// and compares with git's tree: random edits, renames, copies, deletions,
+// modes, missing newlines, CRLF, unusual names.
 func TestReplayGeneratedHistories(t *testing.T) {
 	testneed.NotShort(t, "replays generated histories for seconds")
 	for seed := range uint64(3) {
@@ -52,8 +51,8 @@ func TestReplayGeneratedHistories(t *testing.T) {
 	}
 }
 
-// TestReplayThisRepository applies the newest commits of the history that this
-// file is part of; every one with make long.
+// TestReplayThisRepository applies the newest commits of this repository; all
+// of them with make long.
 func TestReplayThisRepository(t *testing.T) {
 	testneed.NotShort(t, "needs the history of this repository")
 	dir := "."
@@ -105,7 +104,7 @@ func TestReplayThisRepository(t *testing.T) {
 	require.Positive(t, applied)
 }
 
-// carried reports whether a diff is of text that JSON can carry.
+// carried reports whether JSON can carry a diff.
 func carried(diff string) bool {
 	for _, mark := range []string{"\nBinary files ", "\nGIT binary patch", "\nnew file mode 120000",
 		"\nold mode 120000", "\ndeleted file mode 120000"} {
@@ -123,7 +122,6 @@ func extract(t *testing.T, dir, archive string) {
 	require.NoError(t, cmd.Run())
 }
 
-// requireGitTree compares the workspace with what git would check out.
 func requireGitTree(t *testing.T, f *fixture, archive string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -138,7 +136,6 @@ func requireGitTree(t *testing.T, f *fixture, archive string) {
 	}
 }
 
-// program runs the real patch -p1.
 func program(t testing.TB, dir, diff string) (string, bool) {
 	cmd := exec.Command(testneed.Program(t, "patch"), "-p1", "-f", "--no-backup-if-mismatch", "-r", "-")
 	cmd.Dir = dir
@@ -150,8 +147,8 @@ func program(t testing.TB, dir, diff string) (string, bool) {
 	return said.String(), err == nil
 }
 
-// TestAtLeastAsTolerantAsPatch applies diffs to files that have changed since,
-// several files in one diff. What the program can apply, the tool applies with
+// TestAtLeastAsTolerantAsPatch applies diffs of several files to files that
+// have changed since. What the program patch can apply, the tool applies with
 // the same outcome; what the tool refuses, it leaves untouched.
 func TestAtLeastAsTolerantAsPatch(t *testing.T) {
 	testneed.NotShort(t, "compares with another program")
@@ -213,7 +210,7 @@ func disturbed(r *rand.Rand, lines []string, edits int) []string {
 	return lines
 }
 
-// TestTolerance has what models get wrong.
+// TestTolerance has models' usual mistakes.
 func TestTolerance(t *testing.T) {
 	const abc = "a\nb\nc\nd\ne\nf\ng\n"
 	for name, c := range map[string]struct{ file, diff, want string }{

@@ -16,11 +16,10 @@ import (
 )
 
 const (
-	runName = "run"
-	shell   = "/bin/sh"
-	// streamMax is how much of a stream its artifact holds, in bytes.
-	streamMax = 100 << 10
-	// tailShown is how much of a failed command's output the error shows.
+	runName   = "run"
+	shell     = "/bin/sh"
+	streamMax = 100 << 10 // bytes
+	// tailShown limits the output in a failed command's error, in bytes.
 	tailShown = 2 << 10
 )
 
@@ -40,7 +39,7 @@ type runData struct {
 
 func (in runInput) argv() []string { return []string{shell, "-c", in.Command} }
 
-// check refuses what no process can be given.
+// check refuses what cannot be passed to a process.
 func (in runInput) check() error {
 	if strings.ContainsRune(in.Command, 0) {
 		return tool.Errorf(tool.InvalidArgument, "the command contains a NUL byte").
@@ -79,7 +78,6 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, in runInput) (*
 	return out, nil
 }
 
-// report describes a command that ran.
 func (out *outcome) report(ctx context.Context, deps Deps, call *tool.Call, ended *proc.Result, timeout time.Duration) {
 	out.exitCode = &ended.ExitCode
 	if ended.TimedOut {
@@ -95,7 +93,7 @@ func (out *outcome) report(ctx context.Context, deps Deps, call *tool.Call, ende
 	}
 }
 
-// failed is the failure of a command, nil when it succeeded.
+// failed returns the failure of a command, nil if it succeeded.
 func (d Deps) failed(ended *proc.Result, timeout time.Duration) *failure {
 	var f *failure
 	switch {
@@ -122,7 +120,6 @@ func (d Deps) failed(ended *proc.Result, timeout time.Duration) *failure {
 	return f
 }
 
-// tailOf is the end of a stream.
 func tailOf(o proc.Output) string {
 	end := append(append([]byte{}, o.Head...), o.Tail...)
 	if o.Truncated() {
@@ -131,7 +128,7 @@ func tailOf(o proc.Output) string {
 	return strings.ToValidUTF8(string(excerpt.TrimStart(end[max(0, len(end)-tailShown):])), "")
 }
 
-// keep writes a stream to its artifact and gives the name that results tell.
+// keep writes a stream to its artifact and returns the name for results.
 func (out *outcome) keep(ctx context.Context, deps Deps, call *tool.Call, stream string, o proc.Output) *string {
 	name := record.LogName(call.Step, stream)
 	artifact, err := saveArtifact(deps.Workspace, call, stream, name, cut(o))
@@ -146,7 +143,7 @@ func (out *outcome) keep(ctx context.Context, deps Deps, call *tool.Call, stream
 	return &name
 }
 
-// cut returns a stream whole, or its head and tail around a mark, of streamMax together.
+// cut returns a stream whole, or its head and tail around a mark, together streamMax bytes.
 func cut(o proc.Output) []byte {
 	if !o.Truncated() {
 		return o.Head

@@ -22,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
 
-// output reads what a call of run printed, by the names that it told.
+// output returns what a call of run printed, from its artifacts.
 func (f *fixture) output(t *testing.T, e *envelope) (stdout, stderr string) {
 	t.Helper()
 	require.NotNil(t, e.StdoutPath)
@@ -145,8 +145,7 @@ func TestRunDefaultTimeout(t *testing.T) {
 		"timeout_sec overrides it")
 }
 
-// TestRunTimeoutLeavesNobody starts processes that ignore signals or leave the
-// group, each of which would write a file if it lived on.
+// The processes ignore signals or leave the group; each would write a file if it survived.
 func TestRunTimeoutLeavesNobody(t *testing.T) {
 	testneed.NotShort(t, "waits for time limits")
 	sleep := string(testproc.Sleep(t))

@@ -18,12 +18,11 @@ import (
 const (
 	defaultMaxResults   = 50
 	defaultContextLines = 2
-	// matchLineMax bounds a line of search, in bytes, and matchesMax all of them.
+	// matchLineMax limits a line of search, matchesMax all of them, in bytes.
 	matchLineMax = 4 << 10
 	matchesMax   = contentMax
 )
 
-// match is a line that matches.
 type match struct {
 	File    string   `json:"file"`
 	Line    int      `json:"line"`
@@ -90,7 +89,7 @@ func runSearch(ctx context.Context, deps Deps, call *tool.Call, in searchInput) 
 // Default implements kit.Defaults.
 func (in *searchInput) Default() { in.Max, in.Context = defaultMaxResults, defaultContextLines }
 
-// searchError names an error as the contract does, which knows ripgrep's.
+// searchError names an error by the contract, which knows ripgrep's.
 func searchError(err error) error {
 	switch tool.CodeOf(err) {
 	case tool.InvalidArgument:
@@ -104,14 +103,13 @@ func searchError(err error) error {
 	return err
 }
 
-// namesHidden reports whether a part of the glob begins with a dot.
+// namesHidden reports whether a part of the glob starts with a dot.
 func namesHidden(glob string) bool {
 	return !strings.HasPrefix(glob, "!") &&
 		(strings.HasPrefix(glob, ".") && !strings.HasPrefix(glob, "./") || strings.Contains(glob, "/.") ||
 			strings.Contains(glob, "{.") || strings.Contains(glob, ",."))
 }
 
-// searchGlob checks a glob, and makes an absolute one relative.
 func searchGlob(ws *workspace.Workspace, glob string) (string, error) {
 	bare, negated := strings.CutPrefix(glob, "!")
 	if !doublestar.ValidatePattern(bare) {

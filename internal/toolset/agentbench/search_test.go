@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/agentbench"
 )
 
-// found gives the matches as "file:line:content".
 func found(data map[string]any) []string {
 	out := []string{}
 	for _, m := range data["matches"].([]any) {
@@ -214,8 +213,7 @@ func TestSearchLongLine(t *testing.T) {
 	assert.Contains(t, got[0], "f:1:[... 5906 bytes] ü")
 }
 
-// TestSearchAnswerIsBounded asks for more than an answer can hold: "large
-// outputs are truncated", and truncated and total_matches say so.
+// The matches exceed one answer: "large outputs are truncated", as truncated and total_matches say.
 func TestSearchAnswerIsBounded(t *testing.T) {
 	testneed.NotShort(t, "reads and searches large files")
 	const lines = 60_000
@@ -232,7 +230,7 @@ func TestSearchAnswerIsBounded(t *testing.T) {
 	assert.Contains(t, e.Data["hint"], "narrow")
 }
 
-// another is a fixture on the same files.
+// another returns a fixture on the same files.
 func (f *fixture) another(t *testing.T) *fixture {
 	t.Helper()
 	g := *f

@@ -23,7 +23,7 @@ const Version = "1.0.0"
 //go:embed tools
 var files embed.FS
 
-// Plugin is the tools as a plugin.
+// Plugin returns the tools as a plugin.
 func Plugin() sdk.Plugin { return hands.Plugin("anthropic", Version, New) }
 
 // New returns the tools.
@@ -53,7 +53,7 @@ type bashInput struct {
 	Timeout int64  `json:"timeout_ms"`
 }
 
-// argv is the command for rules about commands.
+// argv returns the command for rules about commands.
 func (in bashInput) argv() []string {
 	if in.Command == "" {
 		return nil
@@ -100,7 +100,6 @@ func runBash(ctx context.Context, deps hands.Deps, call *tool.Call, in bashInput
 	return out, nil
 }
 
-// fileError words an error of the workspace about a file as the toolset does.
 func fileError(what, name string, err error) error {
 	e := tool.AsError(err)
 	text := map[tool.Code]string{
@@ -116,7 +115,7 @@ func fileError(what, name string, err error) error {
 	return tool.Errorf(e.Code, "%s %s: %s", what, name, text).Suggest("%s", e.Suggestion).With("path", name)
 }
 
-// numbered are lines behind their numbers, the first of which is given.
+// numbered returns lines after their numbers, starting with first.
 func numbered(lines []string, first int, format string) string {
 	var b strings.Builder
 	for i, line := range lines {
@@ -128,7 +127,7 @@ func numbered(lines []string, first int, format string) string {
 	return b.String()
 }
 
-// linesOf returns the lines at which part begins in a text, from 1.
+// linesOf returns the lines, from 1, at which part starts in text.
 func linesOf(text, part string) (lines []int) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], part)
@@ -140,7 +139,7 @@ func linesOf(text, part string) (lines []int) {
 	}
 }
 
-// inserted inserts text behind a line, 0 for the beginning.
+// inserted inserts text after a line, 0 for the start.
 func inserted(text, what string, line int) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

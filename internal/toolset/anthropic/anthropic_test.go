@@ -20,8 +20,8 @@ import (
 
 type cases = []handstest.Case
 
-// The cases of bash, read, write, edit, glob and grep are those that the agent
-// toolset of anthropic-sdk-go 1.84.0 is tested by, as far as they are about tools.
+// The cases of bash, read, write, edit, glob and grep are the tests of the agent
+// toolset of anthropic-sdk-go 1.84.0, as far as they concern tools.
 func TestBash(t *testing.T) {
 	testneed.Program(t, "bash")
 	b, sleep := handstest.New(t, anthropic.New), string(testproc.Sleep(t))
@@ -173,7 +173,7 @@ func TestEditor(t *testing.T) {
 	assert.Equal(t, "image/png", r.Contents[0].MIMEType)
 }
 
-// The texts are those of the memory tool of anthropic-sdk-python.
+// The texts are from the memory tool of anthropic-sdk-python.
 func TestMemory(t *testing.T) {
 	b := handstest.New(t, anthropic.New)
 	b.Check(cases{

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
-// input is what the text editor and the memory are told.
 type input struct {
 	Command    string `json:"command"`
 	Path       string `json:"path"`
@@ -67,7 +66,7 @@ func planEditor(ctx context.Context, deps hands.Deps, in input) (*tool.Plan, err
 	return &tool.Plan{}, nil
 }
 
-// change is what str_replace and insert do to a text.
+// change applies str_replace or insert to a text.
 func (in input) change(text string) (string, error) {
 	if in.Command == "insert" {
 		return inserted(text, in.InsertText, in.InsertLine)
@@ -84,7 +83,6 @@ func (in input) change(text string) (string, error) {
 	}
 }
 
-// edited words an error as the editor does.
 func edited(name string, err error) error {
 	e := tool.AsError(err)
 	switch {
@@ -126,7 +124,7 @@ func (in input) view(ctx context.Context, ws *workspace.Workspace) (*hands.Outco
 	return hands.Say(numbered(lines, first, "%d: %s")), nil
 }
 
-// lines are those of a text that are asked for, and the number of the first.
+// lines returns the requested lines of a text and the number of the first.
 func (in input) lines(text string) (lines []string, first int, err error) {
 	lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(in.Range) == 0 {
@@ -146,8 +144,8 @@ func (in input) lines(text string) (lines []string, first int, err error) {
 	return lines[first-1 : min(last, len(lines))], first, nil
 }
 
-// levels lists a directory two levels deep, without hidden names and node_modules. Each entry has a
-// margin before it.
+// levels lists a directory two levels deep, without hidden names and node_modules. margin precedes
+// each entry.
 func levels(
 	ctx context.Context, ws *workspace.Workspace, dir, shown string, margin func(string, fs.FileInfo) string,
 ) ([]string, error) {

@@ -53,7 +53,7 @@ func runRead(ctx context.Context, deps hands.Deps, _ *tool.Call, in readInput) (
 	return hands.Say(string(data)), nil
 }
 
-// part reads the lines that are asked for, of a file of any size.
+// part reads the requested lines of a file of any size.
 func (in readInput) part(ctx context.Context, deps hands.Deps) (*hands.Outcome, error) {
 	first, last := max(1, in.Range[0]), in.Range[1]
 	f, err := deps.Workspace.Open(in.Path)

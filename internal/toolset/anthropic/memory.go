@@ -13,10 +13,9 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
-// memories is what paths of the memory tool begin with.
 const memories = "/memories"
 
-// place is where a path of the tool lies in the directory of memories.
+// place returns a path relative to the directory of memories.
 func place(name string) (string, error) {
 	clean := path.Clean(name)
 	if clean != memories && !strings.HasPrefix(clean, memories+"/") || !strings.HasPrefix(name, memories) {
@@ -98,7 +97,6 @@ func (in input) missing() error {
 	return tool.Errorf(tool.NotFound, "The path %s does not exist. Please provide a valid path.", in.Path)
 }
 
-// recall shows what there is at a path.
 func (in input) recall(ctx context.Context, ws *workspace.Workspace, at string) (*hands.Outcome, error) {
 	info, err := ws.Stat(at)
 	if err != nil {
@@ -129,7 +127,6 @@ func (in input) recall(ctx context.Context, ws *workspace.Workspace, at string) 
 	return hands.Say("Here's the content of " + in.Path + " with line numbers:\n" + numbered(lines, first, "%6d\t%s")), nil
 }
 
-// rewrite does str_replace and insert.
 func (in input) rewrite(ws *workspace.Workspace, at string) (*hands.Outcome, error) {
 	info, err := ws.Stat(at)
 	if err != nil {
@@ -172,7 +169,6 @@ func (in input) rewrite(ws *workspace.Workspace, at string) (*hands.Outcome, err
 		numbered(lines[first:last], first+1, "%6d\t%s")), nil
 }
 
-// removeAll removes a file, or a directory with all that is in it.
 func removeAll(ws *workspace.Workspace, name string) error {
 	info, err := ws.Lstat(name)
 	if err != nil {
@@ -193,7 +189,7 @@ func removeAll(ws *workspace.Workspace, name string) error {
 	return ws.RemoveDir(name)
 }
 
-// humanSize is a number of bytes as the tool shows it: 0B, 1.5K, 2M.
+// humanSize formats a number of bytes as the tool does: 0B, 1.5K, 2M.
 func humanSize(size int64) string {
 	value, unit := float64(size), 0
 	for value >= 1024 && unit < 3 {

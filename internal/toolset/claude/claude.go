@@ -25,7 +25,7 @@ const Version = "1.0.0"
 //go:embed tools
 var files embed.FS
 
-// Plugin is the tools as a plugin.
+// Plugin returns the tools as a plugin.
 func Plugin() sdk.Plugin { return hands.Plugin("claude", Version, New) }
 
 // New returns the tools.
@@ -43,7 +43,7 @@ func New(deps hands.Deps) []tool.Tool {
 	}
 }
 
-// number is one of the contract, which has them as numbers of JSON.
+// number is an integer parameter, which the contract has as a JSON number.
 type number = schema.Integer
 
 // Limits of Claude Code, in milliseconds and characters.
@@ -60,7 +60,7 @@ type bashInput struct {
 	Unconfined bool   `json:"dangerouslyDisableSandbox"`
 }
 
-// argv is the command for rules about commands.
+// argv returns the command for rules about commands.
 func (in bashInput) argv() []string { return []string{"bash", "-c", in.Command} }
 
 func planBash(_ context.Context, _ hands.Deps, in bashInput) (*tool.Plan, error) {
@@ -103,7 +103,6 @@ func runBash(ctx context.Context, deps hands.Deps, call *tool.Call, in bashInput
 	return out, nil
 }
 
-// shortened leaves out the middle of what is too long.
 func shortened(text string) (string, bool) {
 	if len(text) <= maxOutput {
 		return text, false
@@ -120,7 +119,6 @@ type taskInput struct {
 	Timeout number `json:"timeout"`
 }
 
-// task is that of the call's session.
 func (in taskInput) task(deps hands.Deps, call *tool.Call) (*background.Task, error) {
 	id := in.ID
 	if id == "" {

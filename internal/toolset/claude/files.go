@@ -87,7 +87,6 @@ func runRead(ctx context.Context, deps hands.Deps, _ *tool.Call, in readInput) (
 	return out, nil
 }
 
-// missing words the error about a missing file as the tool does.
 func missing(name string, err error) error {
 	if tool.CodeOf(err) == tool.NotFound {
 		return tool.Errorf(tool.NotFound, "File does not exist.").Suggest("There is no %s.", name).With("path", name)
@@ -122,7 +121,6 @@ type editInput struct {
 	All  bool   `json:"replace_all"`
 }
 
-// creates reports that the edit is to make a file.
 func (in editInput) creates(deps hands.Deps) bool {
 	info, err := deps.Workspace.Stat(in.Path)
 	return in.Old == "" && (tool.CodeOf(err) == tool.NotFound || err == nil && info.Size() == 0)
@@ -274,7 +272,6 @@ func runGrep(ctx context.Context, deps hands.Deps, _ *tool.Call, in grepInput) (
 	return out, nil
 }
 
-// lines writes lines that match, and those around them.
 func (in grepInput) lines(b *strings.Builder, found *search.Matches) {
 	numbered := in.Numbers == nil || *in.Numbers
 	write := func(m search.Match, number int, sign, text string) {

@@ -12,8 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
-// maxNotebook bounds a notebook, in bytes.
-const maxNotebook = 16 << 20
+const maxNotebook = 16 << 20 // bytes
 
 type notebookInput struct {
 	Path   string `json:"notebook_path"`
@@ -40,7 +39,7 @@ func cellsOf(text string) (notebook *data.Object, cells []any, err error) {
 	return notebook, cells, nil
 }
 
-// member is a member of a cell as a text; a list of texts is joined.
+// member returns a member of a cell as text; a list of strings is joined.
 func member(cell any, name string) string {
 	o, ok := cell.(*data.Object)
 	if !ok {
@@ -61,7 +60,7 @@ func member(cell any, name string) string {
 	return ""
 }
 
-// find returns the number of a cell, by its id or as cell-N.
+// find returns the index of a cell, by its id or as cell-N.
 func find(cells []any, id string) int {
 	for i, cell := range cells {
 		if id != "" && member(cell, "id") == id || fmt.Sprintf("cell-%d", i) == id {
@@ -134,7 +133,7 @@ func (in notebookInput) check() error {
 	return nil
 }
 
-// change edits the cell. The order of members and all other cells stay.
+// change edits the cell. Member order and all other cells stay.
 func (in notebookInput) change(text string) (string, error) {
 	notebook, cells, err := cellsOf(text)
 	if err != nil {
@@ -165,7 +164,7 @@ func (in notebookInput) change(text string) (string, error) {
 	return strings.TrimSuffix(out, "\n") + "\n", err
 }
 
-// fill sets a cell's source, and what its type needs.
+// fill sets a cell's source and the members that its type needs.
 func (in notebookInput) fill(cell *data.Object, made bool) *data.Object {
 	kind := in.Type
 	if kind == "" {

@@ -39,7 +39,7 @@ type fetchInput struct {
 	Prompt string `json:"prompt"`
 }
 
-// runFetch returns the page itself, without a model that reads it first.
+// runFetch returns the page itself: no model reads it first.
 func runFetch(ctx context.Context, deps hands.Deps, _ *tool.Call, in fetchInput) (*hands.Outcome, error) {
 	web, err := netguard.New(netguard.Options{Allow: deps.WebAllow})
 	if err != nil {
@@ -78,7 +78,6 @@ type askInput struct {
 	Questions []question `json:"questions"`
 }
 
-// answerKey is the field of an answer.
 const answerKey = "answer"
 
 func (q question) form() tool.Form {
@@ -96,7 +95,7 @@ func (q question) form() tool.Form {
 	})}
 }
 
-// chosen are the options that numbers pick, or the answer itself.
+// chosen returns the options that numbers pick, or the answer itself.
 func (q question) chosen(answer string) string {
 	var labels []string
 	for part := range strings.SplitSeq(answer, ",") {

@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// answerKey is the question of ask_user.
 const answerKey = "answer"
 
 type askInput struct {
@@ -52,7 +51,8 @@ func (in askInput) form() tool.Form {
 	})}
 }
 
-// chosen is the option of a number, unless the number is itself an option, or else the answer.
+// chosen returns the option with the given number, unless the number is itself an option, or
+// else the answer.
 func (in askInput) chosen(answer string) string {
 	answer = strings.TrimSpace(answer)
 	for _, option := range in.Options {

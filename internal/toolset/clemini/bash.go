@@ -17,7 +17,7 @@ import (
 
 const (
 	defaultSeconds = 120
-	// titleLimit bounds what listings show of a command, in bytes.
+	// titleLimit limits what listings show of a command, in bytes.
 	titleLimit = 1 << 10
 )
 
@@ -46,10 +46,10 @@ type startedResult struct {
 // Default implements kit.Defaults.
 func (in *bashInput) Default() { in.Timeout = defaultSeconds }
 
-// shown is the command for rules about commands.
+// shown returns the command for rules about commands.
 func (in bashInput) shown() []string { return []string{"bash", "-c", in.Command} }
 
-// check refuses what cannot be run, and finds the directory.
+// check refuses what cannot be run, and sets the directory.
 func (in *bashInput) check(deps Deps) (err error) {
 	if strings.TrimSpace(in.Command) == "" || strings.ContainsRune(in.Command, 0) {
 		return tool.Errorf(tool.InvalidArgument, "the command is empty, or contains a NUL byte").
@@ -65,7 +65,7 @@ func (in *bashInput) check(deps Deps) (err error) {
 	return err
 }
 
-// planBash shows the command: what it changes cannot be known.
+// planBash shows the command: its changes cannot be predicted.
 func planBash(_ context.Context, deps Deps, in bashInput) (*tool.Plan, error) {
 	if err := in.check(deps); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, in bashInput) (*ou
 	return in.run(ctx, deps, call)
 }
 
-// argv is the shell with the command.
+// argv returns the shell with the command.
 func (in bashInput) argv() []string {
 	shell, err := proc.LookPath("bash", "")
 	if err != nil {
@@ -95,7 +95,6 @@ func (in bashInput) argv() []string {
 	return []string{shell, "-c", kit.ShellArgument(in.Command)}
 }
 
-// title is what listings show.
 func (in bashInput) title() string {
 	return excerpt.Shorten(in.Command, titleLimit)
 }
@@ -129,10 +128,9 @@ func (in bashInput) run(ctx context.Context, deps Deps, call *tool.Call) (*outco
 	return out, interrupted(ended, "Command", time.Duration(in.Timeout)*time.Second)
 }
 
-// text is a stream for a reader.
 func text(o proc.Output) string { return strings.ToValidUTF8(o.String(), "\uFFFD") }
 
-// interrupted is the failure of a command that was ended, nil for others.
+// interrupted returns the failure of a command that was ended, nil for others.
 func interrupted(ended *proc.Result, what string, limit time.Duration) error {
 	var e *tool.Error
 	switch {
@@ -150,13 +148,13 @@ func interrupted(ended *proc.Result, what string, limit time.Duration) error {
 func seconds(d time.Duration) string { return fmt.Sprintf("%d seconds", int(d.Seconds())) }
 
 const (
-	// Of a command's output, the first lines are passed on at once, and then one in each pause: the
-	// command would wait for its reader.
+	// A command's first lines are passed on at once, then one in each pause: otherwise the command
+	// would wait for its reader.
 	progressLines = 20
 	progressPause = 100 * time.Millisecond
 )
 
-// progress hands on lines that a command prints.
+// progress passes on lines that a command prints.
 func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
 	var mu sync.Mutex
 	var last time.Time

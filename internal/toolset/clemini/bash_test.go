@@ -28,7 +28,7 @@ func bashCases() []provingCase {
 			b := newBench(t)
 			b.gives(`{"stdout":"a\nb\n","stderr":"c\n","exit_code":0}`, "bash",
 				args{"command": "printf 'a\\nb\\n'; echo c >&2", "description": "Print something"})
-			b.gives(`{"stdout":"","stderr":"","exit_code":0}`, "bash", args{"command": "cat"}) // the input is empty
+			b.gives(`{"stdout":"","stderr":"","exit_code":0}`, "bash", args{"command": "cat"}) // standard input is empty
 			b.gives(`{"stdout":"b3\n","stderr":"","exit_code":0}`, "bash",
 				args{"command": "x=(b1 b2 b3); echo ${x[2]}"})
 		}},
@@ -136,8 +136,7 @@ func TestBashAsksWhereItCan(t *testing.T) {
 		5*time.Millisecond)
 }
 
-// A confirmation is for the very command, in the very directory, that was
-// refused.
+// A confirmation is only for the command and directory that were refused.
 func TestConfirmationIsForOneCommand(t *testing.T) {
 	b := newBench(t, "a", "", "d/a", "")
 	b.fails("NEEDS_CONFIRMATION", "", "bash", args{"command": "rm a"})
@@ -169,8 +168,7 @@ func TestBashProgress(t *testing.T) {
 	assert.Equal(t, []string{"one", "two"}, messages)
 }
 
-// TestBashProgressOfManyLines: a report for each line would keep the command
-// waiting.
+// A report for each line would block the command.
 func TestBashProgressOfManyLines(t *testing.T) {
 	b := newBench(t)
 	b.asking = true

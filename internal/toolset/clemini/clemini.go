@@ -21,7 +21,7 @@ import (
 // Version is the plugin's version.
 const Version = "1.0.0"
 
-// Deps are the tools' dependencies. Without a Workspace they can be described only.
+// Deps are the tools' dependencies. Without a Workspace tools can only be described.
 type Deps struct {
 	Workspace *workspace.Workspace
 	// Trees are further directories that commands may change.
@@ -34,9 +34,9 @@ type Deps struct {
 	Agents subagent.Agents
 	// Web fetches and searches. Nil reaches public addresses only.
 	Web *netguard.Client
-	// SearchURL is what web_search asks; "" is DuckDuckGo.
+	// SearchURL is web_search's engine; "" is DuckDuckGo.
 	SearchURL string
-	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
+	// OutputCap limits the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
 }
 
@@ -73,8 +73,8 @@ var files embed.FS
 //go:embed envelope.json
 var envelopeSchema []byte
 
-// definitions are the tools' own. Of results they describe a success's object: its properties, and
-// the required ones for each kind of success.
+// definitions are the tools' definitions. For results they describe a success's object: its
+// properties, and those required for each kind of success.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return definition.Read(files, func(success json.RawMessage) json.RawMessage {
 		var s struct{ AnyOf, Properties json.RawMessage }
@@ -86,7 +86,6 @@ var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	})
 })
 
-// speech is how the toolset speaks.
 func speech() *kit.Contract[Deps, *outcome] {
 	return &kit.Contract[Deps, *outcome]{
 		Definitions: definitions(),
@@ -97,10 +96,8 @@ func speech() *kit.Contract[Deps, *outcome] {
 	}
 }
 
-// outcome is what a call came to.
 type outcome struct {
 	kit.Outcome
-	// data is the contract's object.
 	data any
 }
 
@@ -110,8 +107,7 @@ func succeeded(_ kit.Call, o *outcome) *tool.Result {
 	return r
 }
 
-// RenderError words a host's error as the contract does, for calls that reach none of the tools.
+// RenderError words a host's error as the contract does, for calls that reach no tool.
 func RenderError(call *tool.Call, err *tool.Error) *tool.Result { return failed(call.Tool, err) }
 
-// integer is a number of the contract.
 type integer = schema.Integer

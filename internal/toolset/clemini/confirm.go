@@ -11,15 +11,13 @@ import (
 	"github.com/toolhost/toolhost/internal/policy/danger"
 )
 
-// confirmKey is the question whether a command may run.
 const confirmKey = "confirm_command"
 
-// maxScript is how much of a script is looked into, in bytes.
-const maxScript = 256 << 10
+const maxScript = 256 << 10 // bytes
 
-// clear allows the command or returns why not. A command of class caution is allowed by the user:
-// in answer to a question or, if that is impossible, by way of the caller, who may confirm only
-// what was refused in this session before.
+// clear returns nil if the command may run. A command of class caution needs the user: by a
+// question or, if that is impossible, through the caller, who may confirm only what was refused
+// earlier in this session.
 func (in bashInput) clear(ctx context.Context, deps Deps, call *tool.Call) error {
 	verdict := danger.Judge(in.Command, danger.Options{Root: deps.Workspace.Root(), Dir: in.dir, ReadFile: deps.script})
 	switch verdict.Class {
@@ -39,7 +37,7 @@ func (in bashInput) clear(ctx context.Context, deps Deps, call *tool.Call) error
 	case err == nil && answer.Accepted():
 		return nil
 	case err == nil:
-		_ = flags.state.Delete(ctx, flags.key) // a later confirmation of the caller is worth nothing
+		_ = flags.state.Delete(ctx, flags.key) // a later confirmation by the caller no longer counts
 		return coded(codeBlocked, tool.Errorf(tool.Denied, "Command blocked: the user did not agree to it").
 			Suggest("Do not repeat it; ask the user what to do instead.").With("reason", verdict.Reason))
 	}
@@ -66,13 +64,12 @@ func (in bashInput) question(v danger.Verdict) string {
 	return text
 }
 
-// flag names the command in the session's state.
 func (in bashInput) flag() string {
 	sum := sha256.Sum256([]byte(in.dir + "\x00" + in.Command))
 	return "flagged/" + hex.EncodeToString(sum[:])
 }
 
-// flags remembers that a command was refused because it was not confirmed.
+// flags stores that an unconfirmed command was refused.
 type flags struct {
 	state tool.State
 	key   string

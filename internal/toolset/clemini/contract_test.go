@@ -12,19 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parameter is a row of a parameter table of the contract.
 type parameter struct {
 	name, kind string
 	required   bool
 	fallback   string // the default, as JSON or in words; "" for none
 }
 
-// tooldoc is what the contract says of a tool.
 type tooldoc struct {
 	parameters []parameter
 	// returns are the fields of a success.
-	returns []string
-	// examples counts those in the document.
+	returns  []string
 	examples int
 }
 
@@ -73,14 +70,12 @@ func contract() map[string]tooldoc {
 	}
 }
 
-// codes are the contract's error codes.
 func codes() []string {
 	return []string{"ACCESS_DENIED", "NOT_FOUND", "IO_ERROR", "INVALID_ARGUMENT", "NOT_UNIQUE", "BINARY_FILE",
 		"BLOCKED", "TIMEOUT", "NEEDS_CONFIRMATION"}
 }
 
-// facts are everything that the contract says, under the names that cases give
-// what they prove.
+// facts returns everything that the contract says, under the names that cases use.
 func facts() []string {
 	all := []string{}
 	for name, doc := range contract() {
@@ -104,14 +99,12 @@ func facts() []string {
 	return all
 }
 
-// provingCase is a test of one or more facts of the contract.
 type provingCase struct {
-	proves string // facts, separated by semicolons
+	proves string // separated by semicolons
 	run    func(t *testing.T)
 }
 
-// TestContract runs every case, and checks that nothing the contract says is
-// without one.
+// TestContract runs every case, and checks that each fact of the contract has one.
 func TestContract(t *testing.T) {
 	proven := map[string]bool{}
 	for _, group := range [][]provingCase{fileCases(), searchCases(), bashCases(), taskCases(), interactionCases(),
@@ -132,8 +125,6 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestDefinitions compares what the tools say about themselves with the
-// contract's tables.
 func TestDefinitions(t *testing.T) {
 	b := newBench(t)
 	require.Len(t, b.tools, len(contract()))

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// maxSuggestions bounds the places that a failed edit names.
 const maxSuggestions = 10
 
 type editInput struct {
@@ -99,7 +98,7 @@ func (in editInput) options() textedit.ReplaceOptions {
 	return textedit.ReplaceOptions{Which: textedit.Exactly, N: 1}
 }
 
-// inContract hands on what explain has explained.
+// inContract passes on errors that explain made.
 func (in editInput) inContract(err error) error {
 	var own *failure
 	if err == nil || errors.As(err, &own) {
@@ -142,7 +141,6 @@ func (in editInput) explain(data []byte, err error) error {
 	return tool.AsError(err).With("path", in.Path)
 }
 
-// linesOf splits a text into lines without their ends.
 func linesOf(text string) []string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i := range lines {
@@ -151,7 +149,6 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// textsAt returns the lines of those numbers, trimmed.
 func textsAt(data []byte, numbers []int) []string {
 	text, err := textedit.Decode(data)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// The contract's error codes.
 const (
 	codeAccessDenied      = "ACCESS_DENIED"
 	codeNotFound          = "NOT_FOUND"
@@ -21,24 +20,21 @@ const (
 	codeNeedsConfirmation = "NEEDS_CONFIRMATION"
 )
 
-// failure is an error with what the contract shows beside it.
+// failure is an error with further fields of the contract's object.
 type failure struct {
-	err  *tool.Error
-	code string
-	// extra are further fields of the object.
+	err   *tool.Error
+	code  string
 	extra map[string]any
 }
 
-// Error is the error's message.
+// Error returns the message.
 func (f *failure) Error() string { return f.err.Error() }
 
 // Unwrap returns the *tool.Error.
 func (f *failure) Unwrap() error { return f.err }
 
-// coded adds the contract's code to an error.
 func coded(code string, err *tool.Error) *failure { return &failure{err: err, code: code} }
 
-// with adds a field to the object.
 func (f *failure) with(name string, value any) *failure {
 	if f.extra == nil {
 		f.extra = make(map[string]any)
@@ -47,7 +43,7 @@ func (f *failure) with(name string, value any) *failure {
 	return f
 }
 
-// isQuestion reports a question for the user, which is not a failure.
+// isQuestion reports whether err is a question for the user, which is not a failure.
 func isQuestion(err error) bool { return errors.Is(err, tool.ErrInputRequired) }
 
 func failed(name string, err error) *tool.Result {
@@ -72,7 +68,6 @@ func failed(name string, err error) *tool.Result {
 	return r
 }
 
-// codeOf is the contract's code for an error that a tool or the host made.
 func codeOf(name string, err *tool.Error) string {
 	switch err.Code {
 	case tool.PathOutsideWorkspace, tool.PermissionDenied, tool.Blocked:
@@ -99,7 +94,6 @@ func codeOf(name string, err *tool.Error) string {
 	return codeIO
 }
 
-// pathError words an error of the workspace about path as the contract does.
 func pathError(err error, path, find string) error {
 	e := tool.AsError(err)
 	switch e.Code {
@@ -120,7 +114,7 @@ func pathError(err error, path, find string) error {
 	return err
 }
 
-// notADirectory is the part of a path that would have to be a directory.
+// notADirectory returns the part of a path that should be a directory.
 func notADirectory(e *tool.Error, path string) string {
 	if part, ok := e.Details["path"].(string); ok {
 		return part

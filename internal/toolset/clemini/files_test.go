@@ -226,7 +226,7 @@ func TestEditKeepsWhatItDoesNotEdit(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o755), info.Mode().Perm())
 }
 
-// An error is read by a model: of thousands of places it names the first.
+// A model reads the error: of thousands of places it names the first.
 func TestEditOfATextThatIsThereVeryOften(t *testing.T) {
 	b := newBench(t, "a.txt", strings.Repeat("x\n", 5000))
 	got := b.fails("NOT_UNIQUE", "String matches 5000 locations. Provide more context.",
@@ -234,7 +234,7 @@ func TestEditOfATextThatIsThereVeryOften(t *testing.T) {
 	assert.Len(t, got["context"].(map[string]any)["lines"], 20)
 }
 
-// TestReadFileOfAnySize reads a file that is larger than what is read at once.
+// The file is larger than the read buffer.
 func TestReadFileOfAnySize(t *testing.T) {
 	testneed.NotShort(t, "reads and searches large files")
 	const lines, length = 1_000_000, 80
@@ -289,8 +289,7 @@ func TestReadFileSaysThatALineIsCut(t *testing.T) {
 	}
 }
 
-// TestPathsBelowAFile: what has a file as its directory does not exist, and
-// cannot be made.
+// A path below a file does not exist and cannot be created.
 func TestPathsBelowAFile(t *testing.T) {
 	b := newBench(t, "src/main.rs", "x\n")
 	const below = "src/main.rs/x"

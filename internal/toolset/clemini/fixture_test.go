@@ -24,19 +24,18 @@ const patience = time.Minute
 
 type args = map[string]any
 
-// bench is a workspace with the tools in it.
 type bench struct {
 	t     testing.TB
 	root  string
 	tools map[string]tool.Tool
-	// host is what tools see; nobody can be asked unless asking is set.
+	// host serves the tools; the user can be asked only if asking is set.
 	host   *plugintest.Host
 	asking bool
 	step   int
 	tasks  *background.Store
 }
 
-// quiet is a host behind which nobody can be asked.
+// quiet is a host without a user to ask.
 type quiet struct{ *plugintest.Host }
 
 func (quiet) Ask(context.Context, string, tool.Form) (tool.Answer, error) {
@@ -45,7 +44,7 @@ func (quiet) Ask(context.Context, string, tool.Form) (tool.Answer, error) {
 
 func newBench(t testing.TB, files ...string) *bench { return newBenchOf(t, clemini.Deps{}, files...) }
 
-// newBenchOf makes a bench with files, each a name and then its content.
+// newBenchOf makes a bench with files, given as names and contents.
 func newBenchOf(t testing.TB, deps clemini.Deps, files ...string) *bench {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -73,7 +72,7 @@ func newBenchOf(t testing.TB, deps clemini.Deps, files ...string) *bench {
 	return b
 }
 
-// local is a client that reaches servers of the test.
+// local is a client that reaches the test's servers.
 func local(t testing.TB) *netguard.Client {
 	t.Helper()
 	client, err := netguard.New(netguard.Options{Allow: []string{"127.0.0.1"}})
@@ -129,8 +128,7 @@ func (b *bench) try(name string, params args) (*tool.Result, error) {
 	return result, err
 }
 
-// fits checks a result against the schema that the tool declares, and that its
-// text is the same object.
+// fits checks a result against the tool's schema, and that its text is the same object.
 func (b *bench) fits(tl tool.Tool, result *tool.Result) {
 	b.t.Helper()
 	declared, err := schema.Compile(tl.Definition().Returns)
@@ -140,7 +138,7 @@ func (b *bench) fits(tl tool.Tool, result *tool.Result) {
 	assert.JSONEq(b.t, string(result.Structured), result.Text())
 }
 
-// call calls a tool that must not ask, and gives its object.
+// call calls a tool that must not ask, and returns its object.
 func (b *bench) call(name string, params args) (map[string]any, *tool.Result) {
 	b.t.Helper()
 	result, err := b.try(name, params)
@@ -150,7 +148,6 @@ func (b *bench) call(name string, params args) (map[string]any, *tool.Result) {
 	return object, result
 }
 
-// ok calls a tool that must succeed.
 func (b *bench) ok(name string, params args) map[string]any {
 	b.t.Helper()
 	object, result := b.call(name, params)
@@ -159,13 +156,12 @@ func (b *bench) ok(name string, params args) map[string]any {
 	return object
 }
 
-// gives checks the whole object of a success.
 func (b *bench) gives(want, name string, params args) {
 	b.t.Helper()
 	assert.JSONEq(b.t, want, string(tool.MustMarshal(b.ok(name, params))))
 }
 
-// fails checks a failure: its code, its message, and that it has a next step.
+// fails checks a failure's code, message, and that it has a next step.
 func (b *bench) fails(code, message, name string, params args) map[string]any {
 	b.t.Helper()
 	object, result := b.call(name, params)

@@ -30,12 +30,12 @@ type globResult struct {
 	Context   *hint    `json:"context,omitempty"`
 }
 
-// hint is how to get what a success leaves out.
+// hint says how to get what a success leaves out.
 type hint struct {
 	Hint string `json:"hint"`
 }
 
-// more is the hint of a list that was cut; next is the offset of the rest.
+// more returns the hint for a list that was cut; next is the offset of the rest.
 func more(next int, instead string) *hint {
 	return &hint{fmt.Sprintf("An answer holds no more than %d MiB. %s with offset %d.", maxMatches>>20, instead, next)}
 }
@@ -61,7 +61,7 @@ func runGlob(ctx context.Context, deps Deps, call *tool.Call, in globInput) (*ou
 	return &outcome{data: r, Outcome: kit.Outcome{Truncated: r.Truncated}}, nil
 }
 
-// full is the pattern below the directory.
+// full returns the pattern below the directory.
 func (in globInput) full(ws *workspace.Workspace) (string, error) {
 	if err := checkDirectory(ws, in.Directory); err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func (in globInput) sorted(ws *workspace.Workspace, names []string) []string {
 	return out
 }
 
-// fitting returns as many of the first names as an answer holds.
+// fitting returns as many of the first names as fit in an answer.
 func fitting(names []string) []string {
 	size := 0
 	for i, name := range names {

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// maxMatchLine bounds a line of grep, and maxMatches all of them, in bytes.
+	// maxMatchLine limits a line of grep, maxMatches all of them, in bytes.
 	maxMatchLine = 2 << 10
 	maxMatches   = 8 << 20
-	// maxAround bounds the lines before a match, and those after it.
+	// maxAround limits the lines before and after a match.
 	maxAround = 1000
 )
 
@@ -137,7 +137,6 @@ func (in grepInput) result(found *search.Matches, before, after bool) grepResult
 	return r
 }
 
-// around returns lines of context if wanted.
 func around(lines []string, wanted bool) *[]string {
 	if !wanted {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// asks calls ask_user, answers what it asks, and gives what it makes of that.
+// asks calls ask_user, answers the question, and returns the result.
 func asks(t *testing.T, params args, answer string) map[string]any {
 	t.Helper()
 	b := newBench(t)

@@ -14,18 +14,17 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// config is the plugin's configuration.
 type config struct {
 	// Confine is how commands are confined.
 	Confine sandbox.Settings `json:"confine"`
 	// Agents are the programs that task runs.
 	Agents subagent.Agents `json:"agents"`
 	Web    struct {
-		// Allow, MaxSize and Timeout are those of the web block.
+		// Allow, MaxSize and Timeout are the web block's.
 		Allow     []string `json:"allow"`
 		MaxSize   int64    `json:"max_size"`
 		TimeoutMS int64    `json:"timeout_ms"`
-		// Search is what web_search asks.
+		// Search is the engine for web_search.
 		Search string `json:"search"`
 	} `json:"web"`
 	OutputCap int `json:"output_cap"`
@@ -34,9 +33,9 @@ type config struct {
 //go:embed config.json
 var configSchema []byte
 
-// Plugin is the tools as a plugin.
+// Plugin returns the tools as a plugin.
 func Plugin() sdk.Plugin {
-	described, _ := New(Deps{}) // fails for what Deps could not hold
+	described, _ := New(Deps{}) // fails only for Deps with content
 	return sdk.Plugin{
 		Name:    "clemini",
 		Version: Version,

@@ -16,7 +16,7 @@ import (
 
 const (
 	defaultLines = 2000
-	// maxShown bounds the contents of an answer, and maxLine a line, in bytes.
+	// maxShown limits the contents of an answer, maxLine a line, in bytes.
 	maxShown = 1 << 20
 	maxLine  = 64 << 10
 )
@@ -58,7 +58,6 @@ func runRead(ctx context.Context, deps Deps, call *tool.Call, in readInput) (*ou
 // Default implements kit.Defaults.
 func (in *readInput) Default() { in.Offset, in.Limit = 1, defaultLines }
 
-// report returns the requested lines.
 func (in readInput) report(p *part) (*outcome, error) {
 	if p.first > max(1, p.total) {
 		return nil, tool.Errorf(tool.InvalidArgument, "offset %d is behind the end of %s, which has %d lines", p.first,
@@ -80,15 +79,15 @@ func (in readInput) report(p *part) (*outcome, error) {
 	return &outcome{data: r, Outcome: kit.Outcome{Truncated: r.Truncated}}, nil
 }
 
-// part is the lines that are wanted, behind their numbers, with a count of all.
+// part collects the wanted lines with their numbers, and counts all.
 type part struct {
 	first, limit int
 	text         strings.Builder
 	total, shown int
-	long         int // the first line that is shown in part
+	long         int // first line shown in part
 }
 
-// add counts a line, and shows it if it is wanted and there is room.
+// add counts a line, and shows it if it is wanted and fits.
 func (p *part) add(l lines.Line) {
 	p.total = l.Number
 	if p.total < p.first || p.shown >= p.limit || p.text.Len() >= maxShown {

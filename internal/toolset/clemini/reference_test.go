@@ -21,8 +21,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/clemini"
 )
 
-// source is a bench over a part of Go's own source: a real tree, which every
-// machine that runs this test has.
+// source is a bench on a part of Go's own source: a real tree, available wherever the test runs.
 func source(t testing.TB) *bench {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(filepath.Join(goroot(t), "src", "net"))
@@ -43,7 +42,7 @@ func goroot(t testing.TB) string {
 	return strings.TrimSpace(string(out))
 }
 
-// grepQueries are 60 searches: patterns by ways to search.
+// grepQueries returns 60 searches: patterns by ways to search.
 func grepQueries() []args {
 	patterns := []string{"func ", `^package \w+`, `Err[A-Z]\w*`, "TODO|BUG", `\bio\.EOF\b`, `return nil, err$`,
 		"[0-9]{4}", `"[^"]*\\n"`, "(?i)deadline", `x{2,}`, "ü", `\(\)\s*\{`}
@@ -71,7 +70,7 @@ func onlyLetters(c rune) rune {
 	return -1
 }
 
-// rgArgs are ripgrep's arguments for a query, as a person would write them.
+// rgArgs returns ripgrep's arguments for a query, as a person would write them.
 func rgArgs(q args) []string {
 	out := []string{"--no-config", "--hidden", "--sort", "path", "--no-heading", "--with-filename", "--line-number",
 		"--color=never", "--crlf"}
@@ -99,8 +98,8 @@ func rgArgs(q args) []string {
 	return append(out, "-e", q["pattern"].(string), dir)
 }
 
-// rgLines runs ripgrep, and gives its matching lines as file:line:text, and
-// its lines of context as file-line-text.
+// rgLines runs ripgrep and returns its matching lines as file:line:text, and
+// its context lines as file-line-text.
 func rgLines(t testing.TB, dir string, q args) (matching, around []string) {
 	t.Helper()
 	cmd := exec.Command("rg", append([]string{"--null"}, rgArgs(q)...)...)
@@ -126,7 +125,6 @@ func rgLines(t testing.TB, dir string, q args) (matching, around []string) {
 	return matching, around
 }
 
-// TestGrepAgainstRipgrep compares 60 searches with ripgrep.
 func TestGrepAgainstRipgrep(t *testing.T) {
 	testneed.NotShort(t, "compares with another program")
 	testneed.Program(t, "rg")
@@ -197,7 +195,7 @@ func countTexts(v any) []string {
 	return out
 }
 
-// lineTexts gives matches in ripgrep's form, and their context.
+// lineTexts returns matches in ripgrep's form, and their context.
 func lineTexts(v any) (lines []string, beside map[string]bool) {
 	beside = map[string]bool{}
 	for _, item := range v.([]any) {
@@ -216,7 +214,6 @@ func lineTexts(v any) (lines []string, beside map[string]bool) {
 	return lines, beside
 }
 
-// globQueries are 40 patterns.
 func globQueries() []args {
 	var queries []args
 	for _, pattern := range []string{
@@ -235,8 +232,7 @@ func globQueries() []args {
 	return queries[:40]
 }
 
-// bashGlob has bash expand a pattern, and gives the plain files among what it
-// finds.
+// bashGlob expands a pattern with bash and returns the regular files.
 func bashGlob(t testing.TB, root string, q args) []string {
 	t.Helper()
 	dir, _ := q["directory"].(string)
@@ -257,7 +253,6 @@ func bashGlob(t testing.TB, root string, q args) []string {
 	return slices.Compact(files)
 }
 
-// TestGlobAgainstBash compares 40 patterns with what bash makes of them.
 func TestGlobAgainstBash(t *testing.T) {
 	testneed.NotShort(t, "compares with another program")
 	testneed.Program(t, "bash")

@@ -136,7 +136,7 @@ func searchCases() []provingCase {
 	}
 }
 
-// Toolhost's own records are no part of a project, unless they are asked for.
+// Toolhost's own records are searched only on request.
 func TestOwnRecordsAreNotSearched(t *testing.T) {
 	b := newBench(t, ".agent/runs/cli/events.jsonl", "needle\n", ".agent/cache/tasks/x/stdout.log", "needle\n",
 		".agent/Taskfile.yml", "needle\n", "a/.agent/runs/b", "needle\n")
@@ -148,7 +148,7 @@ func TestOwnRecordsAreNotSearched(t *testing.T) {
 		"glob", args{"pattern": "**/*"})
 }
 
-// another is a bench over the same files.
+// another returns a bench on the same files.
 func (b *bench) another() *bench {
 	b.t.Helper()
 	ws, err := workspace.Open(b.root, workspace.Options{})
@@ -168,7 +168,7 @@ func TestLongMatchesAreCut(t *testing.T) {
 	assert.Contains(t, content, "more bytes in this line]")
 }
 
-// TestGrepAnswerIsBounded pages through more than an answer can hold, without
+// TestGrepAnswerIsBounded pages through more than one answer holds, without
 // head_limit: truncated and the hint say how to go on, and nothing is lost.
 func TestGrepAnswerIsBounded(t *testing.T) {
 	testneed.NotShort(t, "reads and searches large files")

@@ -19,8 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/clemini"
 )
 
-// tableOf reads the commands of a class from the table of package danger, with
-// the canary's place put in.
+// tableOf returns the commands of a class from the table of package danger, with the canary's path.
 func tableOf(t testing.TB, class, canaries string) []string {
 	t.Helper()
 	data, err := os.ReadFile("../../../internal/policy/danger/testdata/commands.txt")
@@ -41,7 +40,7 @@ func tableOf(t testing.TB, class, canaries string) []string {
 	return commands
 }
 
-// canaryTree makes a tree outside of the workspace that commands can see: not
+// canaryTree creates a tree outside of the workspace that commands can see: not
 // in /tmp, which is private to them.
 func canaryTree(t testing.TB) string {
 	t.Helper()
@@ -56,7 +55,7 @@ func canaryTree(t testing.TB) string {
 	return dir
 }
 
-// stateOf is everything about a tree that a command could change.
+// stateOf returns everything about a tree that a command could change.
 func stateOf(t testing.TB, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -83,7 +82,6 @@ func stateOf(t testing.TB, dir string) string {
 	return b.String()
 }
 
-// workFiles are what commands of the table find in the workspace.
 func workFiles() []string {
 	return []string{
 		"file.txt", "a\nb\n", "script.sh", "echo script\n", "cleanup.sh", "#!/bin/sh\nrm -rf build\n", "build.sh",
@@ -93,8 +91,8 @@ func workFiles() []string {
 	}
 }
 
-// standIns puts programs that take long to say that they can do nothing here
-// out of the way. None of them can reach what the table is about.
+// standIns replaces programs that take long to fail here. They cannot reach
+// what the table is about.
 func (b *bench) standIns(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
@@ -109,8 +107,8 @@ func (b *bench) standIns(t *testing.T) {
 }
 
 // TestDestructiveCommands calls bash with every destructive command of the
-// table: none runs unasked, those that are blocked never run, and the others,
-// forced through with a confirmation, change nothing outside of the workspace.
+// table: each is questioned, blocked ones never run, and the others, forced
+// through with a confirmation, change nothing outside of the workspace.
 func TestDestructiveCommands(t *testing.T) {
 	testneed.NotShort(t, "starts hundreds of commands")
 	if report := sandbox.Detect(t.Context()); !report.Full.Works {
@@ -140,7 +138,7 @@ func TestDestructiveCommands(t *testing.T) {
 	}
 }
 
-// restore puts back what commands of the table remove from the workspace.
+// restore puts back what the commands remove from the workspace.
 func (b *bench) restore() {
 	files := workFiles()
 	for i := 0; i < len(files); i += 2 {
@@ -148,8 +146,8 @@ func (b *bench) restore() {
 	}
 }
 
-// TestDestructiveCommandsWithoutSandbox is the control: without the sandbox
-// the same commands do destroy the canary.
+// TestDestructiveCommandsWithoutSandbox is the control: without the sandbox the
+// same commands do destroy the canary.
 func TestDestructiveCommandsWithoutSandbox(t *testing.T) {
 	for _, form := range []string{"rm CANARY", "echo CANARY | xargs rm", "find CANARYDIR -type f -exec rm {} \\;",
 		"> CANARY", "chmod 777 CANARY"} {
@@ -166,7 +164,7 @@ func TestDestructiveCommandsWithoutSandbox(t *testing.T) {
 }
 
 // TestHarmlessCommands calls bash with every harmless command of the table:
-// none is questioned, whether its program is there or not.
+// they run without a question, whether their program exists or not.
 func TestHarmlessCommands(t *testing.T) {
 	testneed.NotShort(t, "starts hundreds of commands")
 	b := newBench(t, workFiles()...)

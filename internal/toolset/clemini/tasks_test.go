@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/clemini"
 )
 
-// agents are the scripted program of testdata as the agent, outside of the
+// agents uses the scripted program of testdata as the agent, outside of the
 // workspace, as a real one is.
 func agents(t testing.TB, prompt string, more ...func(*subagent.Agent)) subagent.Agents {
 	t.Helper()
@@ -151,7 +151,7 @@ func TestTaskTimeout(t *testing.T) {
 	assert.Equal(t, "timed_out", done["status"])
 }
 
-// An agent has an empty input after its prompt, and only what is granted.
+// An agent's input after its prompt is empty, and it has only what is granted.
 func TestAgentIsConfined(t *testing.T) {
 	b := newBenchOf(t, clemini.Deps{Agents: agents(t, subagent.Argument)})
 	t.Setenv("SECRET_OF_THE_HOST", "x")
@@ -171,7 +171,7 @@ func TestTasksOfAnotherBench(t *testing.T) {
 	assert.Equal(t, "killed", b.ok("task_output", args{"task_id": id})["status"])
 }
 
-// Of more than 1 MB the beginning and the end are given.
+// Of more than 1 MB the start and end are kept.
 func TestFloodOfABackgroundTask(t *testing.T) {
 	b := newBench(t)
 	id := b.ok("bash", args{"command": "seq 1 400000", "run_in_background": true})["task_id"]

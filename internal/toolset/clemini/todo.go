@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// todoKey is where the list is kept in the session.
 const todoKey = "todos"
 
 type todoItem struct {

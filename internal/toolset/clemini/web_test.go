@@ -68,7 +68,7 @@ func pages(t testing.TB) *httptest.Server {
 	return server
 }
 
-// webBench is a bench whose web is a server of the test.
+// webBench is a bench whose web is a test server.
 func webBench(t testing.TB) (*bench, string) {
 	server := pages(t)
 	return newBenchOf(t, clemini.Deps{Web: local(t), SearchURL: server.URL + "/html/"}), server.URL
@@ -134,7 +134,7 @@ func webCases() []provingCase {
 			}},
 		{"web_fetch example 4", func(t *testing.T) {
 			b := newBenchOf(t, clemini.Deps{Web: local(t)})
-			const nobodyListens = "http://127.0.0.1:1" // tcpmux; a port of our own could be given to another test
+			const nobodyListens = "http://127.0.0.1:1" // tcpmux; a port of our own could be reused by another test
 			b.fails("IO_ERROR", "Failed to fetch URL: connection refused", "web_fetch", args{"url": nobodyListens})
 		}},
 	}
@@ -186,8 +186,7 @@ func TestWebSearchFailures(t *testing.T) {
 	require.NotNil(t, b.tools["web_search"])
 }
 
-// TestWebFetchOfALongPage: what is left out of a page is said, wherever it was
-// cut.
+// TestWebFetchOfALongPage checks that every cut is reported.
 func TestWebFetchOfALongPage(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -19,11 +19,10 @@ import (
 )
 
 const (
-	// maxContent bounds the returned part of a page, and maxSampled a model's, in bytes.
+	// maxContent limits the returned part of a page, maxSampled a model's, in bytes.
 	maxContent = 512 << 10
 	maxSampled = 200 << 10
-	// maxAnswer bounds a model's answer, in tokens.
-	maxAnswer = 4096
+	maxAnswer  = 4096 // tokens
 )
 
 type fetchInput struct {
@@ -60,7 +59,7 @@ func runFetch(ctx context.Context, deps Deps, call *tool.Call, in fetchInput) (*
 	return in.process(ctx, call, content)
 }
 
-// contentOf is the content of a page: the main part of HTML as Markdown, other text as it is.
+// contentOf returns a page's content: the main part of HTML as Markdown, other text as it is.
 func contentOf(ctx context.Context, page *netguard.Response) (string, error) {
 	switch media := page.MediaType(); {
 	case media == "text/html" || media == "application/xhtml+xml":
@@ -139,11 +138,11 @@ func completeLink(node *html.Node, base *url.URL) {
 	}
 }
 
-// mainShare is the least part of a page's text for its main element.
+// mainShare is the least share of a page's text in its main element.
 const mainShare = 0.25
 
-// mainNode finds a page's main element: <main>, one of that role, or the only article. Nil without
-// one, or if most of the text is elsewhere.
+// mainNode returns a page's main element: <main>, one of that role, or the only article. It
+// returns nil without one, or if most of the text is elsewhere.
 func mainNode(root *html.Node) *html.Node {
 	var found *html.Node
 	articles := 0
@@ -168,7 +167,6 @@ func mainNode(root *html.Node) *html.Node {
 	return found
 }
 
-// dropFurniture removes what surrounds the content of a page.
 func dropFurniture(body *html.Node) {
 	var gone []*html.Node
 	for node := range body.Descendants() {
@@ -188,7 +186,7 @@ func isFurniture(node *html.Node) bool {
 	case atom.Nav, atom.Aside, atom.Footer:
 		return true
 	case atom.Header:
-		// A header of an article is a part of it.
+		// An article's header is part of it.
 		return node.Parent != nil && node.Parent.DataAtom == atom.Body
 	}
 	role := attribute(node, "role")
@@ -196,7 +194,7 @@ func isFurniture(node *html.Node) bool {
 		attribute(node, "aria-hidden") == "true"
 }
 
-// process has a language model answer the prompt from the page.
+// process asks a language model to answer the prompt from the page.
 func (in fetchInput) process(ctx context.Context, call *tool.Call, content string) (*outcome, error) {
 	shown, cut := cutText(content, maxSampled)
 	answer, err := call.Sample(ctx, tool.SampleRequest{
@@ -218,7 +216,6 @@ func (in fetchInput) process(ctx context.Context, call *tool.Call, content strin
 		nil
 }
 
-// cutText cuts a text that is too long, and marks that.
 func cutText(s string, limit int) (shown string, cut bool) {
 	if len(s) <= limit {
 		return s, false

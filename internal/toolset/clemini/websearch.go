@@ -16,7 +16,7 @@ import (
 
 const (
 	defaultSearchURL = "https://html.duckduckgo.com/html/"
-	// browser is what the search page wants to be asked by.
+	// browser is a User-Agent that the search page accepts.
 	browser = "Mozilla/5.0 (compatible; toolhost)"
 )
 
@@ -66,7 +66,6 @@ func runSearch(ctx context.Context, deps Deps, call *tool.Call, in searchInput) 
 	return &outcome{data: searchResult{in.filter(hits), in.Query}}, nil
 }
 
-// parseHits reads a page of results.
 func parseHits(document, base string) ([]searchHit, error) {
 	root, err := html.Parse(strings.NewReader(document))
 	if err != nil {
@@ -94,7 +93,6 @@ func parseHits(document, base string) ([]searchHit, error) {
 	return hits, nil
 }
 
-// parseHit reads one result.
 func parseHit(result *html.Node, base *url.URL) (hit searchHit, ok bool) {
 	for node := range result.Descendants() {
 		switch {
@@ -107,10 +105,10 @@ func parseHit(result *html.Node, base *url.URL) (hit searchHit, ok bool) {
 	return hit, hit.URL != "" && hit.Title != ""
 }
 
-// redirectParameter holds the target in a link of the search engine to itself.
+// redirectParameter holds the target of the search engine's redirect links.
 const redirectParameter = "uddg"
 
-// decodeLink returns the target of a link of the page, "" outside of the web.
+// decodeLink returns the target of a link, "" outside of the web.
 func decodeLink(href string, base *url.URL) string {
 	link, err := url.Parse(strings.TrimSpace(href))
 	if err != nil || href == "" {
@@ -148,7 +146,7 @@ func (in searchInput) filter(hits []searchHit) []searchHit {
 	return kept
 }
 
-// below reports whether a host is one of domains or lies below one.
+// below reports whether a host is one of domains or below one.
 func below(host string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool {
 		domain = strings.ToLower(strings.TrimSpace(domain))
@@ -174,7 +172,6 @@ func hasClass(node *html.Node, class string) bool {
 	return slices.Contains(strings.Fields(attribute(node, "class")), class)
 }
 
-// textOf is the text of a node in one line.
 func textOf(node *html.Node) string {
 	var b strings.Builder
 	for n := range node.Descendants() {
@@ -185,7 +182,6 @@ func textOf(node *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// webError words an error of a fetch as the contract does.
 func webError(what string, err error) error {
 	e := tool.AsError(err)
 	if e.Code == tool.Cancelled {

@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// backupSuffix ends the name of a backup.
 const backupSuffix = ".bak"
 
 type writeInput struct {
@@ -26,13 +25,12 @@ type writeResult struct {
 	Backup      bool `json:"backup_created,omitempty"`
 }
 
-// file is the name relative to the workspace.
 func (in writeInput) file(deps Deps) (string, error) {
 	file, err := deps.Workspace.Rel(in.Path)
 	return file, writeError(err, in.Path)
 }
 
-// writeError is pathError for a file that need not be there.
+// writeError is pathError for a file that may be missing.
 func writeError(err error, path string) error {
 	switch {
 	case err == nil:
@@ -69,8 +67,7 @@ func runWrite(_ context.Context, deps Deps, _ *tool.Call, in writeInput) (*outco
 	return out, nil
 }
 
-// keepBackup copies a file's content beside it, if the file exists. Its errors are in the
-// contract's words.
+// keepBackup copies an existing file's content beside it. Its errors are in the contract's words.
 func keepBackup(ws *workspace.Workspace, path string) (kept bool, err error) {
 	if _, err := ws.Check(path, workspace.Write); err != nil {
 		return false, writeError(err, path)

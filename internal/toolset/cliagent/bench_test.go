@@ -21,7 +21,6 @@ import (
 
 type args = map[string]any
 
-// got is the contract's result object.
 type got struct {
 	Success         bool
 	Output          string
@@ -33,13 +32,12 @@ type got struct {
 	result *tool.Result
 }
 
-// meta gives the metadata as JSON.
 func (g got) meta() string { return string(tool.MustMarshal(g.Metadata)) }
 
-// bench is a workspace with the tools in it and no host but its services.
+// bench is a workspace with the tools and no host except its services.
 type bench struct {
 	t     testing.TB
-	outer string // holds the workspace and what is outside
+	outer string // holds the workspace and files outside of it
 	root  string
 	ws    *workspace.Workspace
 	tools map[string]tool.Tool
@@ -96,7 +94,7 @@ func (b *bench) read(name string) string {
 	return testfile.Read(b.t, b.path(name))
 }
 
-// call calls a tool and checks what holds of every result.
+// call calls a tool and checks what holds for every result.
 func (b *bench) call(name string, params any) got {
 	b.t.Helper()
 	return b.callContext(b.t.Context(), name, params)
@@ -135,7 +133,7 @@ func (b *bench) callContext(ctx context.Context, name string, params any) got {
 func (b *bench) checkPlan(g got, plan *tool.Plan, err error) {
 	b.t.Helper()
 	if err == nil && !g.Success && g.Error.Code == "permission_denied" {
-		return // what the system permits is known only when it is tried
+		return // what the system permits is not known in advance
 	}
 	if !g.Success {
 		require.Error(b.t, err)
@@ -148,7 +146,7 @@ func (b *bench) checkPlan(g got, plan *tool.Plan, err error) {
 	assert.NotEmpty(b.t, plan.Preview)
 }
 
-// checked reads a result and checks that it is one of the contract.
+// checked reads a result and checks it against the contract.
 func (b *bench) checked(tl tool.Tool, r *tool.Result) got {
 	b.t.Helper()
 	require.NotNil(b.t, r)
@@ -190,7 +188,7 @@ func (b *bench) ok(name string, params any) got {
 	return g
 }
 
-// fails expects an error with the text that the contract quotes.
+// fails expects an error with the contract's text.
 func (b *bench) fails(code, text, name string, params any) got {
 	b.t.Helper()
 	g := b.call(name, params)
@@ -200,7 +198,7 @@ func (b *bench) fails(code, text, name string, params any) got {
 	return g
 }
 
-// invalid expects invalid_parameter with a message that names what is wrong.
+// invalid expects invalid_parameter with a message that names the problem.
 func (b *bench) invalid(part, name string, params any) {
 	b.t.Helper()
 	g := b.call(name, params)
@@ -232,7 +230,7 @@ func (b *bench) snapshot() map[string]string {
 	return files
 }
 
-// outside makes a file beside the workspace.
+// outside creates a file beside the workspace.
 func (b *bench) outside(name, data string) string {
 	b.t.Helper()
 	path := filepath.Join(b.outer, name)

@@ -13,30 +13,28 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// Deps are the tools' dependencies. Fields have defaults, but without a Workspace tools can be
-// described only.
+// Deps are the tools' dependencies. Without a Workspace tools can only be described; other
+// fields have defaults.
 type Deps struct {
 	Workspace *workspace.Workspace
 	// Web fetches pages. Without it fetch_webpage fails as unavailable.
 	Web *netguard.Client
 	// Shell runs commands: an absolute path outside the workspace; by default the user's $SHELL, else /bin/sh.
 	Shell string
-	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
+	// OutputCap limits the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
 	// Prepare confines the process of a command or search before it starts, and returns metadata
-	// for the result. Nil confines nothing.
+	// for the result. May be nil.
 	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
-	// Denied returns Prepare's part in a failure, by what the command printed. May be nil.
+	// Denied returns the sandbox's part in a failure, from what the command printed. May be nil.
 	Denied func(printed string) string
-	// SearchTimeout bounds file_search and grep_search, which then return what they have; 30
+	// SearchTimeout limits file_search and grep_search, which then return what they have; 30
 	// seconds by default.
 	SearchTimeout time.Duration
 }
 
-// searchTimeout is the contract's.
 const searchTimeout = 30 * time.Second
 
-// complete sets defaults.
 func (d Deps) complete() Deps {
 	if d.SearchTimeout <= 0 {
 		d.SearchTimeout = searchTimeout

@@ -20,7 +20,7 @@ var files embed.FS
 //go:embed envelope.json
 var envelopeSchema []byte
 
-// definitions are the tools' own. Of results they describe metadata.
+// definitions are the tools' definitions. For results they describe metadata.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return definition.Read(files, func(metadata json.RawMessage) json.RawMessage {
 		member := ""
@@ -33,7 +33,6 @@ var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	})
 })
 
-// speech is how the toolset speaks.
 func speech() *kit.Contract[Deps, *outcome] {
 	return &kit.Contract[Deps, *outcome]{
 		Definitions: definitions(),
@@ -59,7 +58,6 @@ const listDirAccepted = `{
   "additionalProperties": false
 }`
 
-// accepts is the schema that calls are checked against.
 func accepts(d *tool.Definition) json.RawMessage {
 	if d.Name == "list_dir" {
 		return json.RawMessage(listDirAccepted)
@@ -67,23 +65,22 @@ func accepts(d *tool.Definition) json.RawMessage {
 	return d.Parameters
 }
 
-// RenderError words a host's error as the contract does, also for calls that reach none of the tools.
+// RenderError words a host's error as the contract does, also for calls that reach no tool.
 func RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
 	return failed(nil, inContract(err), nil, 0)
 }
 
-// integer is an int in any form that JSON Schema counts as an integer.
+// integer accepts every form that JSON Schema counts as an integer.
 type integer = schema.Integer
 
-// outcome is a tool's own part of the result, also of some failures.
+// outcome is a tool's part of a result; some failures have one too.
 type outcome struct {
 	kit.Outcome
-	output string
-	// metadata is the contract's; may be nil.
+	output   string
 	metadata any
 }
 
-// envelope is the contract's result object, before which the command line puts the tool's name.
+// envelope is the contract's result object. The command line prints the tool's name before it.
 type envelope struct {
 	Success         bool     `json:"success"`
 	Output          string   `json:"output"`
@@ -93,7 +90,6 @@ type envelope struct {
 	Error           *failure `json:"error,omitempty"`
 }
 
-// failure is the error in it.
 type failure struct {
 	Code       tool.Code `json:"code"`
 	Message    string    `json:"message"`

@@ -16,8 +16,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
 
-// checkDefinition checks that a tool has the risk and exactly the parameters
-// that the contract lists.
+// checkDefinition checks that a tool has the risk and exactly the parameters of the contract.
 func checkDefinition(t *testing.T, name string, risk tool.Risk, types string, required ...string) {
 	t.Helper()
 	for _, tl := range cliagent.New(cliagent.Deps{}) {

@@ -69,7 +69,6 @@ func (p directoryParams) failure(deps Deps, err error) error {
 	})
 }
 
-// fileAbove returns the part of the path that is a file.
 func (p directoryParams) fileAbove(deps Deps) string {
 	for above := path.Clean(p.Path); above != "." && above != "/"; above = path.Dir(above) {
 		if info, err := deps.Workspace.Stat(above); err == nil && !info.IsDir() {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// maxFile bounds what is written to or shown of a file at once: 10 MB.
+// maxFile limits what is written or shown of a file at once: 10 MB.
 const maxFile = 10 << 20
 
 type createFileParams struct {
@@ -19,7 +19,7 @@ type createFileParams struct {
 	Content string `json:"content"`
 }
 
-// edit checks what can be known from the parameters alone.
+// edit checks the parameters by themselves.
 func (p createFileParams) edit() (fileedit.Edit, error) {
 	if len(p.Content) > maxFile {
 		return fileedit.Edit{},

@@ -27,7 +27,7 @@ const (
 	codeRejected          tool.Code = "rejected"
 )
 
-// inContract returns an error with the contract's code and style of message, unless it has them.
+// inContract returns an error with the contract's code and style of message.
 func inContract(err error) *tool.Error {
 	e := kit.Worded(err)
 	e.Code = contractCode(e.Code)
@@ -52,17 +52,15 @@ func contractCode(code tool.Code) tool.Code {
 	return code
 }
 
-// texts are what a tool says of a path that it cannot use.
+// texts are a tool's messages for a path that it cannot use.
 type texts struct {
-	// missing is said where there is nothing, denied where it may not be used.
+	// missing is for a path that does not exist, denied for one that may not be used.
 	missing, denied string
-	// find is what to do about something missing.
-	find string
+	find            string
 }
 
 const findFile = "Check the file name and try again, or use file_search to find it."
 
-// pathError words an error of the workspace about path as the contract does.
 func pathError(err error, path string, say texts) error {
 	e := tool.AsError(err)
 	switch e.Code {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// sniffed is how much of a page tells whether it is text.
+	// sniffed is how much of a page is checked for text, in bytes.
 	sniffed = 8 << 10
-	// maxPage is how much of a page is fetched: 1 MB.
+	// maxPage limits a fetched page: 1 MB.
 	maxPage         = 1 << 20
 	maxFetchSeconds = 60
 )
@@ -45,7 +45,7 @@ func runFetch(ctx context.Context, deps Deps, _ *tool.Call, p fetchParams) (*out
 		return nil, p.failure(err, time.Since(started) >= limit)
 	}
 	o := p.report(page)
-	if page.StatusCode >= http.StatusMultipleChoices { // a redirect that leads nowhere, too
+	if page.StatusCode >= http.StatusMultipleChoices { // also a redirect without a target
 		return o, tool.Errorf(codeNetworkError, "Failed to fetch - the server answered with status %s",
 			strings.TrimSpace(fmt.Sprintf("%d %s", page.StatusCode, http.StatusText(page.StatusCode)))).
 			Suggest("Check the URL, or try another page.").With("status_code", page.StatusCode)

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/cliagent"
 )
 
-// serve answers with a body of a content type.
 func serve(t *testing.T, contentType, body string) string {
 	t.Helper()
 	return serveFunc(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -114,7 +113,7 @@ func TestFetchWebpage(t *testing.T) {
 		c, err := net.Dial("tcp", l.Addr().String())
 		require.NoError(t, err)
 		defer c.Close()
-		addr := c.LocalAddr().String() // where nobody listens, and nobody else can meanwhile
+		addr := c.LocalAddr().String() // nothing listens there, and the port stays taken
 		newBench(t).fails("network_error", "Error: Failed to fetch - connection refused", name, from("http://"+addr))
 	})
 	t.Run("error address that is not public", func(t *testing.T) {

@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	// maxFound is how many files file_search shows.
 	maxFound = 1000
-	// maxDepth is how many levels below the base directory it looks.
 	maxDepth = 20
 )
 
@@ -78,13 +76,12 @@ func (p *fileSearchParams) checkBase(deps Deps) error {
 	})
 }
 
-// fileFinder is one search.
 type fileFinder struct {
-	// dir is where the wildcards of the pattern begin, rest the part with them, depth the levels of
-	// dir below the base.
+	// dir is the directory where the pattern's wildcards start, rest the part with them, depth the
+	// levels of dir below the base.
 	dir, rest string
 	depth     int
-	// shown is dir as results name it, real as the walk names it.
+	// shown is dir's name in results, real the name in the walk.
 	shown, real string
 
 	found          []string
@@ -113,7 +110,6 @@ func (p fileSearchParams) finder(deps Deps) (*fileFinder, error) {
 	return f, nil
 }
 
-// levels counts the components of a clean relative path.
 func levels(p string) int {
 	if p == "." || p == "" {
 		return 0
@@ -155,7 +151,7 @@ func leadsToFile(deps Deps, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// below returns name relative to dir, both from the workspace.
+// below returns name relative to dir; both are relative to the workspace.
 func below(dir, name string) string {
 	if dir == "." {
 		return name
@@ -163,7 +159,7 @@ func below(dir, name string) string {
 	return strings.TrimPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// late ignores the end of the time for searching, and returns other errors.
+// late ignores the end of the search time, and returns other errors.
 func (f *fileFinder) late(ctx, limited context.Context, err error) error {
 	f.expiry = ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded)
 	if f.expiry && tool.CodeOf(err) == tool.Timeout {

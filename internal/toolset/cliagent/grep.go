@@ -106,10 +106,8 @@ func (p grepParams) report(deps Deps, found *search.Matches) *outcome {
 	return o
 }
 
-// lineShown bounds how much of a matching line is shown, in bytes.
-const lineShown = 1000
+const lineShown = 1000 // bytes
 
-// shownLine cuts a line that is too long, and says so.
 func shownLine(line string) string {
 	if len(line) <= lineShown {
 		return line

@@ -180,8 +180,7 @@ func TestGrepSearch(t *testing.T) {
 	})
 }
 
-// TestGrepLikeRipgrep compares with a reference program on a tree with what
-// usually goes wrong.
+// TestGrepLikeRipgrep compares with ripgrep on a tree with common difficulties.
 func TestGrepLikeRipgrep(t *testing.T) {
 	rg := testneed.Program(t, "rg")
 	b := newBench(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// TestNamedMissing has what the shells print, word by word.
+// TestNamedMissing has the shells' messages, word for word.
 func TestNamedMissing(t *testing.T) {
 	for stderr, want := range map[string]string{
 		"bash: line 1: nope: command not found\n":              "nope",

@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxEntries is how many entries list_dir shows at once.
 const maxEntries = 1000
 
 type listDirParams struct {
@@ -53,7 +52,6 @@ func runListDir(_ context.Context, deps Deps, _ *tool.Call, p listDirParams) (*o
 	return o, nil
 }
 
-// leftOut says which entries are not shown.
 func leftOut(offset, end, total int) string {
 	switch {
 	case end < total:
@@ -84,7 +82,7 @@ func sorted(deps Deps, dir string, entries []fs.DirEntry) (files, dirs []string)
 	return files, dirs
 }
 
-// shownName quotes a name that is not text of one line.
+// shownName quotes a name that is not text on one line.
 func shownName(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)

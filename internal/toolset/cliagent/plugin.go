@@ -16,7 +16,7 @@ const Version = "1.0.0"
 
 // Config is the plugin's configuration.
 type Config struct {
-	// WebAllow opens addresses for fetch_webpage; see netguard.Options.Allow.
+	// WebAllow are further addresses for fetch_webpage; see netguard.Options.Allow.
 	WebAllow []string `json:"web_allow,omitempty" jsonschema:"Addresses, address ranges and host names that fetch_webpage may reach although they are not public."`
 	// OutputCap is Deps.OutputCap.
 	OutputCap int `json:"output_cap,omitempty" jsonschema:"How many bytes of each output stream of a command are shown."`
@@ -24,7 +24,7 @@ type Config struct {
 	Confine sandbox.Settings `json:"confine,omitzero" jsonschema:"How commands are confined; the host fills it in."`
 }
 
-// Plugin is the tools as a plugin.
+// Plugin returns the tools as a plugin.
 func Plugin() sdk.Plugin {
 	return sdk.Plugin{
 		Name:         "cliagent",
@@ -56,8 +56,8 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	}), nil
 }
 
-// NewWeb returns a client limited by each request's timeout alone, so that timeout_seconds means
-// what it says. allow is netguard.Options.Allow.
+// NewWeb returns a client without a time limit of its own, so that timeout_seconds applies.
+// allow is netguard.Options.Allow.
 func NewWeb(allow []string) (*netguard.Client, error) {
 	const most = maxFetchSeconds * time.Second
 	return netguard.New(netguard.Options{

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// hexBytes is how much of a binary file is shown.
-	hexBytes = 1 << 10
+	hexBytes = 1 << 10 // bytes
 )
 
 type readFileParams struct {
@@ -84,7 +83,7 @@ func (p readFileParams) first() int {
 	return int(*p.Start)
 }
 
-// last is 0 for the end of the file.
+// last returns 0 for the end of the file.
 func (p readFileParams) last() int {
 	if p.End == nil {
 		return 0
@@ -128,18 +127,18 @@ func (p readFileParams) badRange(total int) *tool.Error {
 		With("total_lines", total)
 }
 
-// part is the lines that are wanted, with a count of all.
+// part collects the wanted lines and counts all.
 type part struct {
-	// first and last are the lines wanted, from 1; last 0 is the end.
+	// first and last are the wanted lines, from 1; last 0 is the end.
 	first, last int
 
 	text            []byte
 	total, returned int
-	// cut is true if lines were left out because the text is too long, partial if the only line is cut.
+	// cut is set if lines were left out because the text is too long, partial if the only line is cut.
 	cut, partial bool
 }
 
-// add counts a line, and keeps it if it is wanted and there is room.
+// add counts a line, and keeps it if it is wanted and fits.
 func (l *part) add(line lines.Line) {
 	l.total = line.Number
 	if l.cut || l.total < l.first || l.last > 0 && l.total > l.last {

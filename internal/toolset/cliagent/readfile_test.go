@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/cliagent"
 )
 
-// numbered gives n lines "line 1" and so on.
+// numbered returns lines "line 1" and so on.
 func numbered(from, to int) string {
 	var s strings.Builder
 	for i := from; i <= to; i++ {

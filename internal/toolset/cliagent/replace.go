@@ -75,7 +75,7 @@ func planReplace(ctx context.Context, deps Deps, p replaceParams) (*tool.Plan, e
 	return preview.Plan(), nil
 }
 
-// linesFrom lists the lines that the replaced text was on.
+// linesFrom returns the lines that the replaced text was on.
 func (p replaceParams) linesFrom(first int) []int {
 	text := strings.ReplaceAll(p.Old, "\r\n", "\n")
 	n := strings.Count(strings.TrimSuffix(text, "\n"), "\n")
@@ -86,7 +86,6 @@ func (p replaceParams) linesFrom(first int) []int {
 	return lines
 }
 
-// shownBytes bounds how much of a text an error repeats.
 const shownBytes = 500
 
 func (p replaceParams) failure(err error) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// shell is what runs commands: a program and its arguments before the command.
+// shell is a program and its arguments before the command.
 type shell []string
 
 // shellOf returns the user's shell, or one that every system has.
@@ -20,7 +20,7 @@ func shellOf(deps Deps) shell {
 	return kit.Shell(deps.Workspace.Root(), withShell(deps.Shell), withShell(os.Getenv("SHELL")))
 }
 
-// withShell leaves out the programs that keep accounts from having a shell.
+// withShell returns "" for the programs that accounts without a shell have.
 func withShell(path string) string {
 	if slices.Contains([]string{"nologin", "false", "true"}, filepath.Base(path)) {
 		return ""
@@ -28,7 +28,6 @@ func withShell(path string) string {
 	return path
 }
 
-// notFoundExit is the shells' exit code for a missing command.
 const notFoundExit = 127
 
 // missing returns the command that the shell did not find; "" for other failures.
@@ -40,7 +39,7 @@ func (s shell) missing(command string, ended *proc.Result) string {
 	if name := namedMissing(stderr); name != "" {
 		return name
 	}
-	// The shell may speak another language, or be of another kind.
+	// The shell's messages may be in another language or form.
 	name, _, _ := strings.Cut(strings.TrimSpace(command), " ")
 	if name == "" || !strings.Contains(stderr, name) {
 		return ""
@@ -51,14 +50,14 @@ func (s shell) missing(command string, ended *proc.Result) string {
 	return ""
 }
 
-// namedMissing reads the name from common shells' messages, the last first: it decided the exit code.
+// namedMissing finds the name in common shells' messages, the last first: it decided the exit code.
 func namedMissing(stderr string) string {
 	forms := []*regexp.Regexp{
 		// bash, dash, busybox, ksh
 		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:command )?not found$`),
 		regexp.MustCompile(`^[^:]*:(?:\d+:)? ?command not found: (.+)$`), // zsh
 		regexp.MustCompile(`^fish: Unknown command: (\S+)`),
-		// a path, or dash with a directory of PATH that it cannot read
+		// a path, or dash with an unreadable directory in PATH
 		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:No such file or directory|Permission denied)$`),
 		regexp.MustCompile(`^'?([^']+)'? is not recognized as an internal or external command,?[^\n]*$`), // cmd
 	}

@@ -16,8 +16,7 @@ import (
 
 const (
 	maxCommandSeconds = 300
-	// timeoutExit is the exit code of the program timeout.
-	timeoutExit = 124
+	timeoutExit       = 124
 )
 
 type terminalParams struct {
@@ -43,7 +42,7 @@ func (p terminalParams) check() error {
 	return nil
 }
 
-// planCommand shows the command line: what it changes cannot be known.
+// planCommand shows the command line: its changes cannot be predicted.
 func planCommand(_ context.Context, _ Deps, p terminalParams) (*tool.Plan, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, p terminalParam
 	return o, p.failure(deps, sh, ended)
 }
 
-// report fills the outcome with what a success and a failure have in common.
+// report fills in what successes and failures have in common.
 func (p terminalParams) report(o *outcome, ended *proc.Result) {
 	o.metadata = terminalMetadata{exitCode(ended), ended.Stdout.Lines, ended.Stderr.Lines}
 	o.Ran(ended)
@@ -95,7 +94,7 @@ func exitCode(ended *proc.Result) int {
 	return ended.ExitCode
 }
 
-// failure returns why a command failed, with its output; nil if it did not.
+// failure returns why a command failed, with its output; nil if it succeeded.
 func (p terminalParams) failure(deps Deps, sh shell, ended *proc.Result) error {
 	stdout, stderr := ended.Stdout.String(), ended.Stderr.String()
 	switch {
@@ -120,7 +119,7 @@ func (p terminalParams) failure(deps Deps, sh shell, ended *proc.Result) error {
 		With("exit_code", ended.ExitCode)
 }
 
-// streams puts standard error first and standard output under a heading.
+// streams puts standard error first, then standard output under a heading.
 func streams(before, stderr, stdout string) string {
 	text := section("", stderr) + section("Output:\n", stdout)
 	if text == "" {
@@ -129,7 +128,7 @@ func streams(before, stderr, stdout string) string {
 	return before + strings.TrimSuffix(text, "\n")
 }
 
-// remember stores the command for terminal_last_command. Failing to does not undo the command.
+// remember stores the command for terminal_last_command. Its errors do not fail the command.
 func remember(ctx context.Context, call *tool.Call, p terminalParams, started time.Time, ended *proc.Result) {
 	last := previousCommand{
 		Command:    p.Command,
@@ -145,10 +144,8 @@ func remember(ctx context.Context, call *tool.Call, p terminalParams, started ti
 	}
 }
 
-// lastCommandKey is where the session's last command is kept.
 const lastCommandKey = "last_command"
 
-// previousCommand is what is kept of a command.
 type previousCommand struct {
 	Command    string `json:"command"`
 	ExitCode   int    `json:"exit_code"`

@@ -89,7 +89,7 @@ func TestRunInTerminal(t *testing.T) {
 		b.fails("command_failed", "Error: Command failed with exit code 127:", name, run("exit 127"))
 	})
 	t.Run("error command not found in every shell there is", func(t *testing.T) {
-		// TestNamedMissing has the words of those that are not.
+		// TestNamedMissing has the messages of shells that are not installed.
 		for _, shell := range []string{"sh", "bash", "dash", "zsh", "ksh", "fish"} {
 			path, err := exec.LookPath(shell)
 			if err != nil {
@@ -222,7 +222,6 @@ func TestRunInTerminal(t *testing.T) {
 	})
 }
 
-// brokenState is a host whose store fails.
 type brokenState struct{ *plugintest.Host }
 
 func (brokenState) State(tool.Scope) tool.State { return failingStore{} }

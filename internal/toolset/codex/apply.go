@@ -13,21 +13,19 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// maxFile bounds a file that a patch changes, in bytes.
-const maxFile = 64 << 20
+const maxFile = 64 << 20 // bytes
 
 type patchInput struct {
 	Input string `json:"input"`
 }
 
-// tree is what a patch is applied to.
 type tree interface {
 	read(name string) (string, error)
 	write(name, text string) error
 	remove(name string) error
 }
 
-// apply applies the hunks one after the other. What was done before an error stays, and is listed.
+// apply applies the hunks in order. Changes made before an error stay, and are listed.
 func apply(t tree, hunks []hunk) (done []string, err error) {
 	added, modified, deleted := []string{}, []string{}, []string{}
 	for _, h := range hunks {
@@ -69,7 +67,6 @@ func apply(t tree, hunks []hunk) (done []string, err error) {
 	return slices.Concat(added, modified, deleted), err
 }
 
-// worded prefixes an error.
 func worded(err error, what string) error {
 	e := tool.AsError(err)
 	return tool.Errorf(e.Code, "%s: %s", what, e.Message).Suggest("%s", e.Suggestion)
@@ -111,7 +108,6 @@ func planPatch(ctx context.Context, deps hands.Deps, in patchInput) (*tool.Plan,
 	return t.plan()
 }
 
-// live is the workspace itself.
 type live struct {
 	ws    *workspace.Workspace
 	files []string
@@ -136,7 +132,7 @@ func (t *live) took(name string, err error) error {
 	return err
 }
 
-// draft is the workspace as it would be: nil is a file that is gone.
+// draft is the workspace after the patch: nil is a deleted file.
 type draft struct {
 	live
 	texts map[string]*string
@@ -189,14 +185,13 @@ func (t *draft) plan() (*tool.Plan, error) {
 	return &p, nil
 }
 
-// operation is what the Responses API sends to its own tool apply_patch.
+// operation is the Responses API's input of its own tool apply_patch.
 type operation struct {
 	Type string `json:"type"`
 	Path string `json:"path"`
 	Diff string `json:"diff"`
 }
 
-// normalize makes the parameters of apply_patch of an operation.
 func normalize(name string, params json.RawMessage) json.RawMessage {
 	var call struct {
 		operation

@@ -29,7 +29,7 @@ const Version = "1.0.0"
 //go:embed tools
 var files embed.FS
 
-// Plugin is the tools as a plugin.
+// Plugin returns the tools as a plugin.
 func Plugin() sdk.Plugin { return hands.Plugin("codex", Version, New) }
 
 // New returns the tools.
@@ -58,10 +58,10 @@ const (
 	bytesPerToken  = 4
 )
 
-// number is one of the contract, which has them as numbers of JSON.
+// number is an integer parameter, which the contract has as a JSON number.
 type number = schema.Integer
 
-// execInput is what exec_command, shell_command and write_stdin are told.
+// execInput has the parameters of exec_command, shell_command and write_stdin.
 type execInput struct {
 	Cmd         string `json:"cmd"`
 	Command     string `json:"command"`
@@ -79,14 +79,14 @@ type execInput struct {
 
 func (in execInput) line() string { return cmp.Or(in.Cmd, in.Command) }
 
-// argv is the command for rules about commands.
+// argv returns the command for rules about commands.
 func (in execInput) argv() []string { return []string{"bash", "-c", in.line()} }
 
 func planExec(_ context.Context, _ hands.Deps, in execInput) (*tool.Plan, error) {
 	return hands.PlanCommand(in.line()), nil
 }
 
-// prepare refuses what cannot be run, and finds what runs it and where.
+// prepare checks the parameters and finds the shell and directory.
 func (in execInput) prepare(deps hands.Deps) (argv []string, dir string, err error) {
 	if err := hands.CheckCommand(in.line()); err != nil {
 		return nil, "", err
@@ -107,7 +107,7 @@ func (in execInput) prepare(deps hands.Deps) (argv []string, dir string, err err
 	return argv, dir, nil
 }
 
-// numbers are those by which the model knows sessions.
+// numbers maps the numbers by which the model knows sessions.
 type numbers struct {
 	mu   sync.Mutex
 	ids  map[int]string
@@ -175,7 +175,6 @@ func (n *numbers) writeStdin(
 	return n.report(ctx, s, in, int(in.SessionID), begun, leastYield)
 }
 
-// report returns what a session printed, and its state.
 func (n *numbers) report(
 	ctx context.Context, s *session.Session, in execInput, number int, begun time.Time, yield int64,
 ) (*hands.Outcome, error) {
@@ -206,7 +205,7 @@ func (n *numbers) report(
 	return out, nil
 }
 
-// tokens cuts the middle of a text of more than so many tokens.
+// tokens cuts the middle of a text of more than most tokens.
 func tokens(text string, most int) (short string, cut bool) {
 	if most <= 0 {
 		most = outputTokens

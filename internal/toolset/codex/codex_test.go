@@ -89,7 +89,7 @@ func TestPlanAndImage(t *testing.T) {
 	assert.Equal(t, tool.KindImage, r.Contents[0].Kind)
 }
 
-// The operations of the Responses API are patches of one file.
+// The Responses API's operations are patches of one file.
 func TestOperations(t *testing.T) {
 	b := handstest.New(t, codex.New, "f", "a\nb\n")
 	var patch tool.Normalizer

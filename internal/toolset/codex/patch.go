@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The lines that say what follows in a patch.
 const (
 	beginPatch = "*** Begin Patch"
 	endPatch   = "*** End Patch"
@@ -20,16 +19,16 @@ const (
 	endOfFile  = "*** End of File"
 )
 
-// hunk is a patch's change of one file: one of the three headers, with a new file's text or chunks.
+// hunk changes one file: one of the three headers, with a new file's text or chunks.
 type hunk struct {
 	header, path, move, text string
 	chunks                   []chunk
 }
 
-// chunk is lines that others take the place of, behind a line of context.
+// chunk replaces lines that follow a line of context.
 type chunk struct {
 	context  string
-	anchored bool // there is a line of context
+	anchored bool // has a line of context
 	old, new []string
 	atEnd    bool
 }
@@ -44,7 +43,8 @@ func badHunk(line int, format string, args ...any) error {
 	return tool.Errorf(tool.InvalidArgument, "invalid hunk at line %d, %s", line, fmt.Sprintf(format, args...))
 }
 
-// parsePatch reads a patch. Blanks around its first and last line, and a here-document around it, are allowed.
+// parsePatch parses a patch. Blanks around its first and last line, and a here-document around it, are
+// allowed.
 func parsePatch(text string) ([]hunk, error) {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\n")
 	err := checkEnds(lines)
@@ -78,7 +78,7 @@ func checkEnds(lines []string) error {
 	return nil
 }
 
-// patchReader reads the lines of a patch. at is the next one, from 0.
+// patchReader reads lines. at is the index of the next one.
 type patchReader struct {
 	lines []string
 	at    int
@@ -116,7 +116,6 @@ func (r *patchReader) hunk() (h hunk, err error) {
 	return h, nil
 }
 
-// change reads the chunks of an update.
 func (r *patchReader) change(h *hunk) error {
 	if !r.done() && strings.HasPrefix(r.next(), moveTo) {
 		h.move = strings.TrimSpace(r.next()[len(moveTo):])
@@ -139,7 +138,7 @@ func (r *patchReader) change(h *hunk) error {
 	return nil
 }
 
-// chunk reads one chunk. The first of a file needs no line of context.
+// chunk reads one chunk. A file's first needs no line of context.
 func (r *patchReader) chunk(first bool) (c chunk, err error) {
 	start := r.at + 1
 	switch context, ok := strings.CutPrefix(r.next(), "@@ "); {
@@ -181,7 +180,7 @@ func (r *patchReader) chunk(first bool) (c chunk, err error) {
 	}
 }
 
-// changed applies an update's chunks to the text of a file. The result ends with a newline.
+// changed applies an update's chunks to a file's text. The result ends with a newline.
 func changed(name, text string, chunks []chunk) (string, error) {
 	crlf := strings.Count(text, "\n") > 0 && strings.Count(text, "\r\n") == strings.Count(text, "\n")
 	if crlf {
@@ -206,13 +205,13 @@ func changed(name, text string, chunks []chunk) (string, error) {
 			}
 			from = at + 1
 		}
-		if len(c.old) == 0 { // put at the end
+		if len(c.old) == 0 { // append
 			replacements = append(replacements, replacement{len(lines), 0, c.new})
 			continue
 		}
 		old, with := c.old, c.new
 		at := seek(lines, old, from, c.atEnd)
-		if at < 0 && old[len(old)-1] == "" { // an empty line for the end of the file
+		if at < 0 && old[len(old)-1] == "" { // the end of the file
 			old = old[:len(old)-1]
 			if len(with) > 0 && with[len(with)-1] == "" {
 				with = with[:len(with)-1]
@@ -241,8 +240,8 @@ func changed(name, text string, chunks []chunk) (string, error) {
 	return text, nil
 }
 
-// readings of a line, strictest first: as it is, without trailing blanks, trimmed, and with plain
-// signs for similar ones.
+// readings normalize a line for comparison, strictest first: as it is, without trailing blanks,
+// trimmed, and with plain signs for similar ones.
 var readings = []func(string) string{
 	func(line string) string { return line },
 	func(line string) string { return strings.TrimRightFunc(line, unicode.IsSpace) },
@@ -250,7 +249,7 @@ var readings = []func(string) string{
 	func(line string) string { return strings.TrimSpace(strings.Map(plain, strings.TrimSpace(line))) },
 }
 
-// plain is a sign for one that looks like it.
+// plain returns a plain sign for one that looks like it.
 func plain(r rune) rune {
 	switch {
 	case r >= '\u2010' && r <= '\u2015' || r == '\u2212':
@@ -265,7 +264,7 @@ func plain(r rune) rune {
 	return r
 }
 
-// seek returns where lines are in all, at or behind from, or at the end; -1 if they are not.
+// seek returns the index of lines in all, at or after from, or at the end; -1 if not found.
 func seek(all, lines []string, from int, atEnd bool) int {
 	if len(lines) == 0 {
 		return from

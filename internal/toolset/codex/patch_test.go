@@ -10,12 +10,12 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/codex"
 )
 
-// scenario is a patch in a directory: files before, the lines between the first
-// and the last line of the patch, files after, and a part of what is said.
+// scenario is a patch in a directory: files before, the lines between the
+// patch's first and last, files after, and a part of the output.
 type scenario struct {
 	name   string
 	before map[string]string
-	patch  string // whole where it begins with a bar
+	patch  string // whole if it starts with a bar
 	after  map[string]string
 	says   string
 	fails  bool
@@ -23,7 +23,7 @@ type scenario struct {
 
 type tree = map[string]string
 
-// scenarios are written from the rules of the parser of the Codex CLI.
+// scenarios follow the rules of the Codex CLI's parser.
 var scenarios = []scenario{
 	{"add a file", nil, "*** Add File: bar.md\n+a\n+b", tree{"bar.md": "a\nb\n"}, "A bar.md", false},
 	{"add in new directories", nil, "*** Add File: a/b/c\n+x", tree{"a/b/c": "x\n"}, "A a/b/c", false},

@@ -18,14 +18,13 @@ type shellInput struct {
 	Most     number   `json:"max_output_length"`
 }
 
-// argv are the commands for rules about commands.
+// argv returns the commands for rules about commands.
 func (in shellInput) argv() []string { return []string{"bash", "-c", strings.Join(in.Commands, "\n")} }
 
 func planShell(_ context.Context, _ hands.Deps, in shellInput) (*tool.Plan, error) {
 	return hands.PlanCommand(strings.Join(in.Commands, "\n$ ")), nil
 }
 
-// shellOutput is what one command came to, as the API has it.
 type shellOutput struct {
 	Stdout  string       `json:"stdout"`
 	Stderr  string       `json:"stderr"`
@@ -37,7 +36,7 @@ type shellOutcome struct {
 	Code *int   `json:"exit_code,omitempty"`
 }
 
-// runShell runs commands one after the other, each in its own shell, up to one that takes too long.
+// runShell runs commands in order, each in its own shell, until one times out.
 func runShell(ctx context.Context, deps hands.Deps, call *tool.Call, in shellInput) (*hands.Outcome, error) {
 	out := &hands.Outcome{}
 	outputs := []shellOutput{}

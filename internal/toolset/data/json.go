@@ -14,7 +14,8 @@ import (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// ReadJSON reads one JSON text. The error, an invalid_argument, has line and column; duplicate keys are one.
+// ReadJSON reads one JSON text. The error, an invalid_argument, has line and column; duplicate keys are an
+// error.
 func ReadJSON(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if err := checkUTF8(JSON, text); err != nil {
@@ -40,7 +41,7 @@ func checkUTF8(format Format, text []byte) error {
 	return nil
 }
 
-// checkJSON checks the syntax: the reader behind it reports places less exactly.
+// checkJSON checks the syntax, with more exact positions than the reader after it.
 func checkJSON(text []byte) error {
 	var raw json.RawMessage
 	err := json.Unmarshal(text, &raw)
@@ -65,11 +66,10 @@ type jsonReader struct {
 	dec  *json.Decoder
 }
 
-// here is where the decoder stands.
 func (r *jsonReader) here() Place { return r.placeFrom(int(r.dec.InputOffset())) }
 
-// placeFrom is the place of what follows an offset, past blanks and punctuation. It scans all of
-// the text before, so it is for errors.
+// placeFrom returns the position of what follows an offset, past blanks and punctuation. It
+// scans all text before, so it is for errors only.
 func (r *jsonReader) placeFrom(at int) Place {
 	for at < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[at]) >= 0 {
 		at++

@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// WriteJSON writes a value on one line or indented. The error is for a number that JSON does not
-// have, with its JSONPath.
+// WriteJSON writes a value on one line or indented. The error is for a number that JSON cannot
+// hold, with its JSONPath.
 func WriteJSON(v any, indent string) (string, error) {
 	w := jsonWriter{indent: indent}
 	if err := w.value(v, "\n", "$"); err != nil {
@@ -23,7 +23,7 @@ type jsonWriter struct {
 	indent string
 }
 
-// value writes v; newline is a line break with the indent of where it begins.
+// value writes v; newline is a line break with the current indent.
 func (w *jsonWriter) value(v any, newline, path string) error {
 	switch v := v.(type) {
 	case *Object:

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/data"
 )
 
-// TestLargeData takes a time that grows with the size alone.
+// The time must grow linearly with the size.
 func TestLargeData(t *testing.T) {
 	testneed.NotShort(t, "reads large data")
 	var b strings.Builder

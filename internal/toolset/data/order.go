@@ -17,10 +17,10 @@ func ordered(query string) (rewritten string, ok bool) {
 	return rewritten, r.end() && !r.unpaired
 }
 
-// careful goes behind the names of functions that know nothing.
+// careful ends the names of functions that accept nothing as an argument.
 const careful = "_or_nothing"
 
-// functions are those of RFC 9535, with ordered's replacements of two of them.
+// functions returns RFC 9535's functions and ordered's replacements of two.
 func functions() (*registry.Registry, error) {
 	all := registry.New()
 	for _, name := range []string{"match", "search"} {
@@ -41,7 +41,6 @@ func functions() (*registry.Registry, error) {
 	return all, nil
 }
 
-// rewriter goes through a query once.
 type rewriter struct {
 	in       string
 	at       int
@@ -61,14 +60,12 @@ func (r *rewriter) pair(inner func() string) string {
 
 func (r *rewriter) end() bool { return r.at >= len(r.in) }
 
-// take returns the next n bytes.
 func (r *rewriter) take(n int) string {
 	n = min(n, len(r.in)-r.at)
 	r.at += n
 	return r.in[r.at-n : r.at]
 }
 
-// literal takes a string literal.
 func (r *rewriter) literal() string {
 	quote := r.in[r.at]
 	for i := r.at + 1; i < len(r.in); i++ {
@@ -82,7 +79,7 @@ func (r *rewriter) literal() string {
 	return r.take(len(r.in))
 }
 
-// outside rewrites the filters in a text up to the bracket that ends it.
+// outside rewrites the filters in a text up to its closing bracket.
 func (r *rewriter) outside() string {
 	var out strings.Builder
 	for !r.end() {
@@ -102,7 +99,6 @@ func (r *rewriter) outside() string {
 	return out.String()
 }
 
-// logical rewrites a logical expression, up to what ends it.
 func (r *rewriter) logical() string {
 	var out strings.Builder
 	var c comparison
@@ -137,7 +133,7 @@ func (r *rewriter) logical() string {
 	return out.String() + c.String()
 }
 
-// comparison is one, or a test that has no operator.
+// comparison is a comparison, or a test if it has no operator.
 type comparison struct{ left, operator, right string }
 
 func (c *comparison) add(text string) {
@@ -148,7 +144,7 @@ func (c *comparison) add(text string) {
 	}
 }
 
-// function is the name before a parenthesis, "" for none.
+// function returns the name before a parenthesis, "" if none.
 func (c *comparison) function() string {
 	before := c.left
 	if c.operator != "" {
@@ -157,7 +153,7 @@ func (c *comparison) function() string {
 	return before[len(strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyz0123456789_")):]
 }
 
-// String writes the comparison again.
+// String writes the comparison.
 func (c comparison) String() string {
 	a, b := strings.TrimSpace(c.left), strings.TrimSpace(c.right)
 	switch c.operator {

@@ -11,14 +11,14 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Found is one node that a query selects.
+// Found is a node that a query selects.
 type Found struct {
 	// Path is the node's normalized path, "$['a'][0]".
 	Path  string
 	Value any
 }
 
-// MaxFound bounds how many nodes a query may select on its way.
+// MaxFound limits the nodes that a query selects, also in between.
 const MaxFound = 1_000_000
 
 // Query selects by an RFC 9535 JSONPath, in the RFC's order; members of an object come as written.
@@ -51,7 +51,7 @@ func Query(v any, query string) ([]Found, error) {
 	return found, nil
 }
 
-// parse parses a query, in the form in which it is evaluated.
+// parse parses a query in the form that is evaluated.
 func parse(query string) (*jsonpath.Path, error) {
 	if _, err := jsonpath.Parse(query); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func parse(query string) (*jsonpath.Path, error) {
 	return jsonpath.NewParser(jsonpath.WithRegistry(all)).Parse(rewritten)
 }
 
-// faultOf is the message of a parse error without the library's name.
+// faultOf returns a parse error's message without the library's name.
 func faultOf(err error) string {
 	const prefix = "jsonpath: "
 	text := err.Error()
@@ -97,7 +97,7 @@ func (s *selection) add(n node) {
 	s.next = append(s.next, n)
 }
 
-// segment selects from n and, where the segment says so, from all below it.
+// segment selects from n and, for a descendant segment, from all below it.
 func (s *selection) segment(segment *spec.Segment, n node) {
 	if s.full {
 		return
@@ -169,7 +169,6 @@ func (s *selection) slice(selector spec.SliceSelector, n node) {
 	}
 }
 
-// children goes through the members or items.
 func (n node) children(yield func(node) bool) {
 	switch v := n.value.(type) {
 	case []any:
@@ -197,8 +196,8 @@ func (n node) member(key string, v any) node {
 	return node{value: v, plain: object[key], path: n.path + "[" + quoted(key) + "]"}
 }
 
-// plainValue returns a value as the library knows it. Numbers become floats, as RFC 9535 allows for
-// comparison, if in range.
+// plainValue converts a value for the library. Numbers become floats if in range, as RFC 9535
+// allows for comparison.
 func plainValue(v any) any {
 	switch v := v.(type) {
 	case []any:

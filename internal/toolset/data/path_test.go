@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/data"
 )
 
-// garden is the document that most queries are about.
 const garden = `{
   "beds": [
     {"name": "north", "area": 12, "plants": ["leek", "kale"], "sun": false},
@@ -23,13 +22,11 @@ const garden = `{
   "limit": 10
 }`
 
-// plain is a list for slices and indexes.
 const plain = `["a","b","c","d","e","f","g"]`
 
-// mixed has one value of each kind.
 const mixed = `[null, true, false, 0, -1, 1.5, 1e3, "", "x", "10", [], [1], {}, {"a": null}]`
 
-// selections are queries with what RFC 9535 says that they select.
+// selections are queries with their results by RFC 9535.
 func selections() map[string][][2]string {
 	return map[string][][2]string{
 		garden: {
@@ -244,7 +241,6 @@ func selections() map[string][][2]string {
 	}
 }
 
-// TestQuery holds queries to RFC 9535.
 func TestQuery(t *testing.T) {
 	n := 0
 	for doc, list := range selections() {
@@ -268,7 +264,7 @@ func TestQuery(t *testing.T) {
 	assert.GreaterOrEqual(t, n+len(refused()), 150)
 }
 
-// compact writes JSON without blanks, numbers and order as they are.
+// compact writes JSON without blanks, with numbers and order unchanged.
 func compact(t *testing.T, text string) string {
 	t.Helper()
 	v, err := data.ReadJSON([]byte(text))
@@ -278,7 +274,6 @@ func compact(t *testing.T, text string) string {
 	return out
 }
 
-// refused are no queries.
 func refused() []string {
 	return []string{
 		``, ` $`, `$ `, `best`, `.best`, `$.`, `$..`, `$best`, `$.1`, `$. best`, `$.'best'`, `$[]`, `$[best]`,
@@ -335,7 +330,6 @@ func TestQueryPaths(t *testing.T) {
 	}
 }
 
-// TestQueryIsBounded has a query that selects without end.
 func TestQueryIsBounded(t *testing.T) {
 	doc := "[0,1,2,3,4,5,6,7,8,9]"
 	for range 3 {

@@ -12,10 +12,9 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/data"
 )
 
-// TestComplianceSuite runs the JSONPath compliance suite, a cts.json of the
+// TestComplianceSuite runs the JSONPath compliance suite, the cts.json of the
 // repository jsonpath-standard/jsonpath-compliance-test-suite that
-// TOOLHOST_JSONPATH_SUITE names. Without one the queries of TestQuery stand
-// for it.
+// TOOLHOST_JSONPATH_SUITE names. Without it TestQuery has such queries.
 func TestComplianceSuite(t *testing.T) {
 	path := testneed.Given(t, "TOOLHOST_JSONPATH_SUITE", "a cts.json")
 	raw, err := os.ReadFile(path)

@@ -1,4 +1,4 @@
-// Package data reads, queries, merges and writes JSON and YAML and keeps the order of members, and
+// Package data reads, queries, merges and writes JSON and YAML. It keeps the order of members, and
 // numbers of any size and precision.
 //
 // A value is nil, a bool, a string, a [Number], a []any of values, or an [*Object].
@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// Format is a way of writing data.
+// Format is JSON or YAML.
 type Format string
 
 // The formats.
@@ -19,24 +19,23 @@ const (
 	YAML Format = "yaml"
 )
 
-// Limits of what is read.
 const (
-	// MaxDepth bounds how deep values are nested.
+	// MaxDepth limits the nesting of values.
 	MaxDepth = 500
-	// MaxExpanded bounds how many values the aliases of a YAML text stand for.
+	// MaxExpanded limits the values that the aliases of a YAML text expand to.
 	MaxExpanded = 200_000
 )
 
 // Number is a number as in JSON, or YAML's ".inf", "-.inf" and ".nan".
 type Number string
 
-// finite reports whether JSON has the number.
+// finite reports whether JSON can hold the number.
 func (n Number) finite() bool { return n != ".inf" && n != "-.inf" && n != ".nan" }
 
 // Member is one member of an object.
 type Member struct {
 	Key string
-	// Bare is true for a YAML key that is not a string, such as 1 or true.
+	// Bare is set for a YAML key that is not a string, such as 1 or true.
 	Bare  bool
 	Value any
 }
@@ -56,7 +55,7 @@ func (o *Object) Get(key string) (value any, ok bool) {
 	return o.Members[i].Value, true
 }
 
-// Set sets the value of a key in its place, or adds it at the end.
+// Set replaces the value of a key, or adds it at the end.
 func (o *Object) Set(key string, value any) { o.set(Member{Key: key, Value: value}) }
 
 func (o *Object) set(m Member) {
@@ -87,12 +86,11 @@ func (o *Object) Delete(key string) {
 // Place is a position in a text, counted from 1; columns count characters.
 type Place struct{ Line, Column int }
 
-// String reads like "line 3, column 5".
+// String returns a text such as "line 3, column 5".
 func (p Place) String() string {
 	return "line " + strconv.Itoa(p.Line) + ", column " + strconv.Itoa(p.Column)
 }
 
-// broken is the error of a text that cannot be read.
 func broken(format Format, at Place, what, suggestion string) *tool.Error {
 	name := map[Format]string{JSON: "JSON", YAML: "YAML"}[format]
 	return tool.Errorf(tool.InvalidArgument, "Invalid %s at %s: %s", name, at, what).
@@ -100,7 +98,6 @@ func broken(format Format, at Place, what, suggestion string) *tool.Error {
 		With("line", at.Line).With("column", at.Column).With("reason", what)
 }
 
-// placeAt finds the position of a byte.
 func placeAt(text []byte, offset int) Place {
 	p := Place{1, 1}
 	for _, r := range string(text[:min(max(offset, 0), len(text))]) {

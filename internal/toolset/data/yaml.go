@@ -15,13 +15,13 @@ import (
 // Document is one document of a text.
 type Document struct {
 	Value any
-	// Notes tell what the value does not show, such as tags of an application.
+	// Notes say what the value does not show, such as an application's tags.
 	Notes []string
 }
 
 // ReadYAML reads a stream of YAML 1.2 documents. Aliases are expanded and merge keys applied. The
 // error, an invalid_argument, has line and column; duplicate keys, non-scalar keys, and aliases
-// that contain themselves or too much are errors.
+// that contain themselves or expand too much are errors.
 func ReadYAML(text []byte) ([]Document, error) {
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if err := checkUTF8(YAML, text); err != nil {
@@ -44,7 +44,7 @@ func ReadYAML(text []byte) ([]Document, error) {
 	}
 }
 
-// load reads the documents of a text whose prelude has been read.
+// load reads the documents of a text after its prelude.
 func load(text []byte, unknown []unknownDirective) ([]Document, error) {
 	loader, err := yaml.NewLoader(bytes.NewReader(text))
 	if err != nil {
@@ -78,7 +78,6 @@ func load(text []byte, unknown []unknownDirective) ([]Document, error) {
 	}
 }
 
-// yamlFault adds a place to the library's error.
 func yamlFault(text []byte, err error) error {
 	if _, ok := errors.AsType[*tool.Error](err); ok {
 		return err
@@ -100,13 +99,12 @@ func yamlFault(text []byte, err error) error {
 		"Correct the text at this place, or just before it: look at the indent, at tabs, and at quotes and brackets that are not closed.")
 }
 
-// composer makes values of YAML nodes.
 type composer struct {
 	notes []string
 	// expanding are the anchors whose aliases are being expanded.
 	expanding map[*yaml.Node]bool
 	expanded  int
-	outermost Place // of the alias that is being expanded
+	outermost Place // of the alias being expanded
 }
 
 func placeOf(n *yaml.Node) Place { return Place{max(n.Line, 1), max(n.Column, 1)} }
@@ -171,7 +169,7 @@ func (c *composer) sequence(n *yaml.Node, depth int) (any, error) {
 func (c *composer) mapping(n *yaml.Node, depth int) (any, error) {
 	c.noteTag(n, "!!map", "!!set")
 	o := &Object{}
-	merged := make(map[string]bool) // keys that stem from a merge key alone
+	merged := make(map[string]bool) // keys from a merge key alone
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if isMerge(key) {
@@ -202,7 +200,7 @@ func isMerge(key *yaml.Node) bool {
 		key.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 }
 
-// merge adds the members of a mapping, or of several, of which the first counts. Written members
+// merge adds the members of a mapping, or of several, of which the first wins. Written members
 // take precedence.
 func (c *composer) merge(o *Object, merged map[string]bool, from *yaml.Node, depth int) error {
 	v, err := c.value(from, depth+1)
@@ -229,7 +227,7 @@ func (c *composer) merge(o *Object, merged map[string]bool, from *yaml.Node, dep
 	return nil
 }
 
-// key reads a key. JSON has strings only, so other keys are kept as written.
+// key reads a key. JSON has only strings, so other keys are kept as written.
 func (c *composer) key(n *yaml.Node) (Member, error) {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		n = n.Alias
@@ -273,7 +271,7 @@ func (c *composer) scalar(n *yaml.Node) (any, error) {
 	return plain(n.Value), nil
 }
 
-// tagged reads a scalar that says what it is.
+// tagged reads a scalar with an explicit tag.
 func (c *composer) tagged(n *yaml.Node) (any, error) {
 	v := plain(strings.TrimSpace(n.Value))
 	num, isNumber := v.(Number)

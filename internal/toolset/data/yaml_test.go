@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/data"
 )
 
-// toJSON reads YAML and gives each document as JSON.
 func toJSON(t *testing.T, text string) []string {
 	t.Helper()
 	docs, err := data.ReadYAML([]byte(text))
@@ -25,10 +24,10 @@ func toJSON(t *testing.T, text string) []string {
 	return all
 }
 
-// TestYAMLScalars holds plain scalars to the core schema of YAML 1.2.
+// Plain scalars follow the core schema of YAML 1.2.
 func TestYAMLScalars(t *testing.T) {
 	for text, want := range map[string]string{
-		// the Norway problem, and its kin
+		// the Norway problem and similar
 		"no": `"no"`, "NO": `"NO"`, "yes": `"yes"`, "on": `"on"`, "Off": `"Off"`, "y": `"y"`, "n": `"n"`,
 		"true": `true`, "True": `true`, "TRUE": `true`, "false": `false`, "tRUE": `"tRUE"`,
 		"null": `null`, "~": `null`, "Null": `null`, "nULL": `"nULL"`,
@@ -44,7 +43,7 @@ func TestYAMLScalars(t *testing.T) {
 		"0.1000000000000000055511151231257827": `0.1000000000000000055511151231257827`, "1e400": `1e400`,
 		"1.2.3": `"1.2.3"`, "1e": `"1e"`, "e3": `"e3"`, ".": `"."`, "-": `[null]`, "+": `"+"`, "0x": `"0x"`,
 		"0o8": `"0o8"`, "1:30": `"1:30"`, "190:20:30": `"190:20:30"`,
-		// dates are no scalars of their own
+		// dates are strings
 		"2001-12-14": `"2001-12-14"`, "2001-12-14t21:59:43.10-05:00": `"2001-12-14t21:59:43.10-05:00"`,
 		"2001-12-14 21:59:43": `"2001-12-14 21:59:43"`,
 		// quotes make strings
@@ -112,7 +111,7 @@ func TestYAMLNotes(t *testing.T) {
 	assert.Equal(t, []string{"the tag !env at line 1, column 4 is not kept"}, docs[0].Notes)
 }
 
-// bomb is a text in which each line stands for ten of the one before.
+// bomb returns a text in which each line stands for ten of the one before.
 func bomb(levels int) string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
@@ -123,7 +122,6 @@ func bomb(levels int) string {
 	return b.String()
 }
 
-// TestYAMLMistakes has what is refused, with where.
 func TestYAMLMistakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		text         string
@@ -165,7 +163,6 @@ func TestYAMLMistakes(t *testing.T) {
 	}
 }
 
-// TestJSONMistakes has what is refused, with where.
 func TestJSONMistakes(t *testing.T) {
 	for text, place := range map[string]string{
 		"":                          "line 1, column 1: there is nothing",
@@ -216,7 +213,7 @@ func TestJSONRefusesWhatItLacks(t *testing.T) {
 	require.EqualError(t, err, "The number .inf at $['a'][1] cannot be written as JSON")
 }
 
-// TestYAMLRoundTrip writes values and reads them again: nothing may change.
+// Values are written and read back unchanged.
 func TestYAMLRoundTrip(t *testing.T) {
 	for _, text := range []string{
 		`{"z":1,"a":[1.0,1.50,-0,1e400,123456789012345678901234567890],"m":{}}`,
@@ -283,7 +280,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// FuzzYAML reads anything, and what was read comes back when it is written.
+// FuzzYAML checks that what was read is the same after it is written and read.
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{"a: [1, {b: c}]\n", "- |\n  x\n- &a b\n- *a\n", "? a\n: b\n", bomb(3),
 		"--- 1\n--- 'x'\n", "a: !!str 1\n<<: {b: 1}\n"} {

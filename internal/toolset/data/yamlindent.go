@@ -8,10 +8,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// source is a text that places can be looked up in.
+// source is a text in which positions can be looked up.
 type source struct {
-	text []byte
-	// starts are the offsets of the lines.
+	text   []byte
 	starts []int
 }
 
@@ -25,7 +24,7 @@ func newSource(text []byte) *source {
 	return s
 }
 
-// offset is where a place is in the text; what lies beyond it is its end.
+// offset returns the offset of a position, the text's end if beyond.
 func (s *source) offset(at Place) int {
 	if at.Line > len(s.starts) {
 		return len(s.text)
@@ -46,15 +45,15 @@ func (s *source) line(number int) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// indent counts a line's leading spaces; blank is true for white space alone.
+// indent counts a line's leading spaces; blank is set for white space alone.
 func indent(line []byte) (n int, blank bool) {
 	return len(line) - len(bytes.TrimLeft(line, " ")), len(bytes.TrimLeft(line, " \t")) == 0
 }
 
-// checkIndents refuses what the library accepts: lines of quoted text and flow collections indented
-// no more than their block, and block scalars that begin with a blank line longer than their
-// indent. Lines of closing brackets alone may be at the block's indent, as is usual. parent is the
-// indent of the block around n, -1 for none.
+// checkIndents refuses what the library wrongly accepts: lines of quoted text and flow collections
+// indented no more than their block, and block scalars that start with a blank line longer than
+// their indent. Lines of closing brackets alone may be at the block's indent, as is usual. parent
+// is the indent of the block around n, -1 for none.
 func (s *source) checkIndents(n *yaml.Node, parent int) error {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -78,7 +77,7 @@ func (s *source) checkIndents(n *yaml.Node, parent int) error {
 	return nil
 }
 
-// keyIndent is the indent of the block mapping that has the key: that of the key or of the "?" before it.
+// keyIndent returns the indent of the key's block mapping: that of the key or of the "?" before it.
 func (s *source) keyIndent(key *yaml.Node) int {
 	before := bytes.TrimRight(s.text[s.starts[key.Line-1]:s.offset(placeOf(key))], " \t")
 	if bytes.HasSuffix(before, []byte("?")) {
@@ -108,7 +107,7 @@ func (s *source) checkFlow(n *yaml.Node, parent int) error {
 	return nil
 }
 
-// flowEnd is the end of the quoted text or flow collection at or after from.
+// flowEnd returns the end of the quoted text or flow collection at or after from.
 func (s *source) flowEnd(from int) int {
 	depth := 0
 	for i := from; i < len(s.text); i++ {
@@ -133,7 +132,7 @@ func (s *source) flowEnd(from int) int {
 	return len(s.text)
 }
 
-// separated reports whether a token can begin at an offset: a "'" or "#" within a word is part of it.
+// separated reports whether a token can start at an offset: a "'" or "#" within a word is part of it.
 func (s *source) separated(i int) bool {
 	return i == 0 || strings.IndexByte(" \t\r\n[]{},:", s.text[i-1]) >= 0
 }
@@ -154,7 +153,7 @@ func (s *source) quoteEnd(i int) int {
 	return len(s.text)
 }
 
-// checkBlockScalar checks the blank lines at the beginning of a block scalar.
+// checkBlockScalar checks the blank lines at the start of a block scalar.
 func (s *source) checkBlockScalar(n *yaml.Node, parent int) error {
 	start := s.offset(placeOf(n))
 	header := start

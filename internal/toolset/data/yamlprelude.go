@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// unknownDirective is a directive that YAML reserves: it is skipped, with a note.
+// unknownDirective is a reserved directive: it is skipped, with a note.
 type unknownDirective struct {
 	name string
 	line int
@@ -51,15 +51,15 @@ func readPrelude(text []byte) ([]byte, []unknownDirective, error) {
 	return text, unknown, p.close()
 }
 
-// prelude follows the lines of a text, and knows where directives may stand.
+// prelude tracks where directives may stand while it reads lines.
 type prelude struct {
-	// open is true before the content of a document.
+	// open is set before a document's content.
 	open bool
-	// directive and version are the lines of the last directive and of the version, 0 without one.
+	// directive and version are the lines of the last directive and of the version, 0 if none.
 	directive, version int
 }
 
-// line returns the name of a line's directive, "" for none and for one that the library shall refuse.
+// line returns the name of a line's directive, "" if none or if the library will refuse it.
 func (p *prelude) line(line string, number int) (string, error) {
 	switch {
 	case isMarker(line, "..."):
@@ -101,7 +101,7 @@ func (p *prelude) readDirective(line string, number int) (string, error) {
 	return "YAML", nil
 }
 
-// close reports directives that no document follows.
+// close reports directives without a document.
 func (p *prelude) close() error {
 	if p.directive == 0 {
 		return nil
@@ -110,17 +110,17 @@ func (p *prelude) close() error {
 		"Begin the document with a line --- below the directives, or remove them.")
 }
 
-// isMarker reports whether the line is "---" or "...", alone or before more.
+// isMarker reports whether the line is the marker, alone or before more.
 func isMarker(line, marker string) bool {
 	rest, ok := strings.CutPrefix(line, marker)
 	return ok && (rest == "" || strings.ContainsRune(" \t\r", rune(rest[0])))
 }
 
-// maxRenamed bounds the renamed anchors and aliases of a text, each of which costs another reading.
+// maxRenamed limits the renamed anchors and aliases, each of which costs another parse.
 const maxRenamed = 64
 
-// renamed returns the text with another name for the anchor or alias of the library's error, which takes ASCII
-// letters and digits alone, see github.com/yaml/go-yaml issue 44. False for other errors.
+// renamed returns the text with another name for the anchor or alias of the library's error: it accepts only
+// ASCII letters and digits, see github.com/yaml/go-yaml issue 44. It returns false for other errors.
 func renamed(text []byte, err error) ([]byte, bool) {
 	var fault *yaml.LoadError
 	if !errors.As(err, &fault) || !strings.HasPrefix(fault.ContextMsg, "while scanning an a") {

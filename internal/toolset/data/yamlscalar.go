@@ -31,7 +31,6 @@ var (
 	special  = matching.Lazy(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
-// number reads a plain scalar as a number.
 func number(s string) (Number, bool) {
 	if strings.IndexByte("+-.0123456789", s[0]) < 0 {
 		return "", false
@@ -54,7 +53,7 @@ func number(s string) (Number, bool) {
 	return "", false
 }
 
-// decimal returns JSON's form of a decimal number with all digits: no plus sign or leading zeros,
+// decimal returns a decimal number in JSON's form with all digits: no plus sign or leading zeros,
 // digits on both sides of the point.
 func decimal(s string) Number {
 	sign := ""
@@ -82,7 +81,7 @@ func decimal(s string) Number {
 	return Number(sign + whole + exponent)
 }
 
-// old matches what is not a string in YAML 1.1, for readers of that version.
+// old matches non-strings of YAML 1.1, for readers of that version.
 var old = matching.Lazy(`^(?i:y|yes|n|no|on|off|=|<<|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?0x[0-9a-f_]+|[-+]?` +
 	`[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
 	`|[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?` +

@@ -18,9 +18,9 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/data"
 )
 
-// TestYAMLSuite runs the cases of the YAML test suite: the directory that
-// TOOLHOST_YAML_SUITE names is a checkout of the branch data of the repository
-// yaml/yaml-test-suite. Without one the texts of TestYAMLEdges stand for it.
+// TestYAMLSuite runs the YAML test suite: TOOLHOST_YAML_SUITE names a checkout
+// of the branch data of the repository yaml/yaml-test-suite. Without it
+// TestYAMLEdges has such texts.
 func TestYAMLSuite(t *testing.T) {
 	dir := testneed.Given(t, "TOOLHOST_YAML_SUITE", "a checkout")
 	cases := 0
@@ -36,9 +36,9 @@ func TestYAMLSuite(t *testing.T) {
 	require.Greater(t, cases, 350)
 }
 
-// unread are valid cases that are refused for a fault of the library, each with
-// what it is: github.com/yaml/go-yaml issue 44 is about ":" in the names of
-// anchors, and a block scalar without indent has no end there.
+// unread are valid cases that are refused because of a fault of the library:
+// github.com/yaml/go-yaml issue 44 is about ":" in the names of anchors, and a
+// block scalar without indent has no end there.
 var unread = map[string]string{
 	"2SXE": "mapping values are not allowed",
 	"W5VH": "mapping values are not allowed",
@@ -79,11 +79,11 @@ func suiteCase(t *testing.T, dir string) {
 	}
 }
 
-// TestYAMLEdges has what the library alone takes for something else.
+// TestYAMLEdges has texts that the library alone misreads.
 func TestYAMLEdges(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want []string // as JSON; none: it is refused
+		want []string // as JSON; refused if nil
 	}{
 		"reserved directive":         {"%LATER 1 2 # who knows\n---\na: 1\n", []string{`{"a":1}`}},
 		"reserved directive, second": {"a: 1\n...\n%LATER x\n---\nb: 2\n", []string{`{"a":1}`, `{"b":2}`}},

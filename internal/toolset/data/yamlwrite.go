@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// WriteYAML writes values as the documents of a stream, in block style with two spaces of indent.
+// WriteYAML writes values as a stream of documents, in block style with an indent of two spaces.
 // Ambiguous strings are quoted.
 func WriteYAML(docs ...any) (string, error) {
 	var out bytes.Buffer
@@ -93,7 +93,7 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// blockable reports whether a text of several lines reads the same as a block.
+// blockable reports whether a multi-line text reads back the same from a block.
 func blockable(s string) bool {
 	return printable(strings.ReplaceAll(s, "\n", "")) && !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "\n") &&
 		!strings.Contains(s, " \n") && strings.TrimSpace(s) != ""

@@ -20,16 +20,15 @@ import (
 // Version is the plugin's version.
 const Version = "1.0.0"
 
-// deps are what the tools work with.
 type deps struct {
 	workspace *workspace.Workspace
-	// settings confine the programs that they run, reading those that only look.
+	// settings confine the programs that the tools run. Programs that only look may only read.
 	settings sandbox.Settings
 	reading  func(*exec.Cmd) error
 }
 
-// New returns the tools for a workspace. With nil they can be described only. Their programs are
-// confined as settings say.
+// New returns the tools for a workspace. With nil they can only be described. settings confine
+// their programs.
 func New(ws *workspace.Workspace, settings sandbox.Settings) []tool.Tool {
 	c, d := speech(), deps{workspace: ws, settings: settings}
 	if ws != nil {
@@ -48,7 +47,7 @@ var definitionFiles embed.FS
 
 var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
 
-// speech is the host's: a call returns a result, and the host shows errors.
+// speech returns the host's contract: a call returns a result, and the host renders errors.
 func speech() *kit.Contract[deps, *tool.Result] {
 	return &kit.Contract[deps, *tool.Result]{
 		Definitions: definitions(),
@@ -57,7 +56,6 @@ func speech() *kit.Contract[deps, *tool.Result] {
 	}
 }
 
-// config is the plugin's configuration.
 type config struct {
 	// Confine is how rg and git are confined.
 	Confine sandbox.Settings `json:"confine"`
@@ -65,7 +63,7 @@ type config struct {
 
 const configSchema = `{"type":"object","properties":{"confine":"$confine"},"additionalProperties":false}`
 
-// Plugin is the tools as a plugin.
+// Plugin returns the tools as a plugin.
 func Plugin() sdk.Plugin {
 	return sdk.Plugin{
 		Name:         "files",

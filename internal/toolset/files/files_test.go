@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/files"
 )
 
-// fixture is a workspace with the tools in it.
 type fixture struct {
 	root  string
 	tools map[string]tool.Tool
@@ -50,7 +49,7 @@ func (f *fixture) read(t *testing.T, name string) string {
 	return testfile.Read(t, filepath.Join(f.root, name))
 }
 
-// call does what the host does: check the parameters, fill in defaults, call.
+// call does what the host does: check parameters, fill in defaults, call.
 func (f *fixture) call(t *testing.T, name, params string) (*tool.Result, error) {
 	t.Helper()
 	tl := f.tools[name]
@@ -168,7 +167,6 @@ func TestListFiles(t *testing.T) {
 	f.fails(t, tool.PathOutsideWorkspace, "..", "list_files", `{"path":".."}`)
 }
 
-// sorted puts the entries of a JSON array in one order, to compare the set.
 func sorted(t *testing.T, array string) string {
 	t.Helper()
 	var names []string
@@ -340,7 +338,7 @@ func TestGlobLeavesOutWhatToolhostKeeps(t *testing.T) {
 	assert.Equal(t, `[".agent/cache/webfetch/x.html"]`, f.text(t, "glob", `{"pattern":".agent/cache/webfetch/*"}`))
 }
 
-// reopen makes a fixture of a directory that is there already.
+// reopen makes a fixture of an existing directory.
 func reopen(t *testing.T, root string) *fixture {
 	t.Helper()
 	ws, err := workspace.Open(root, workspace.Options{})

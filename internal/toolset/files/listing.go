@@ -12,19 +12,19 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// shownBytes bounds a listing, about as a command's output.
+// shownBytes limits a listing, about like a command's output.
 const shownBytes = 64 << 10
 
-// shownCost is what a name takes in a JSON array.
+// shownCost returns the size of a name in a JSON array.
 func shownCost(name string) int { return len(name) + len(`"",`) }
 
-// levels are the names below a directory. If too many, those of the deepest level go first: an
-// overview of the whole tree remains, and not its beginning.
+// levels are the names below a directory. If there are too many, the deepest level is dropped
+// first: an overview of the whole tree remains, not its start.
 type levels struct {
 	names  []string
 	bytes  int
-	lowest int // the deepest level that is kept; 0 while all are
-	left   int // names that were left out
+	lowest int // deepest level kept; 0 while all are
+	left   int // names left out
 }
 
 func level(name string) int { return strings.Count(strings.TrimSuffix(name, "/"), "/") + 1 }
@@ -69,7 +69,6 @@ func (l *levels) result() *tool.Result {
 		"[%d entries below the first %d levels left out; name a directory in path to see what is in it]", l.left, l.lowest))
 }
 
-// first returns as many of the first names as can be shown.
 func first(names []string) []string {
 	bytes := 0
 	for i, name := range names {
@@ -80,7 +79,6 @@ func first(names []string) []string {
 	return names
 }
 
-// listing is a result of names, with a note on those left out.
 func listing(names []string, note string) *tool.Result {
 	r := tool.Text(string(tool.MustMarshal(append([]string{}, names...))))
 	if note != "" {
@@ -99,8 +97,8 @@ func runGlob(ctx context.Context, d deps, _ *tool.Call, in globInput) (*tool.Res
 		return nil, tool.Errorf(tool.InvalidArgument, "glob pattern cannot be empty").
 			Suggest("Give a pattern such as **/*.go.")
 	}
-	// toolhost's directory is left out, as in list_files. A pattern that begins with it looks into
-	// it, and with one of its own directories into that.
+	// toolhost's directory is left out, as in list_files, unless the pattern starts with it; the
+	// same for its subdirectories.
 	hidden := append(kit.OwnDirs(), ".agent")
 	names, err := d.workspace.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: hidden})
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// shown is a listing as a caller gets it: the names, and the note on what is
-// left out.
+// shown returns a listing's names and the note on what is left out.
 func (f *fixture) shown(t *testing.T, name, params string) (names []string, note string, truncated bool) {
 	t.Helper()
 	r, err := f.call(t, name, params)
@@ -29,8 +28,8 @@ func (f *fixture) shown(t *testing.T, name, params string) (names []string, note
 	return names, note, r.Truncated
 }
 
-// TestListFilesOfALargeTree wants an overview of the whole tree, not the first
-// directory of it, and says what is missing and how to see it.
+// TestListFilesOfALargeTree wants an overview of the whole tree, not only the
+// first directory, and a note on what is missing and how to see it.
 func TestListFilesOfALargeTree(t *testing.T) {
 	f := newFixture(t)
 	const packages, each = 12, 60
@@ -74,8 +73,7 @@ func TestListFilesOfALargeDirectory(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("[%d more entries left out; find them by name with glob]", 702-len(names)), note)
 }
 
-// TestRipgrepCutsLongLines keeps one line of a minified file from pushing all
-// others out of the result.
+// One line of a minified file must not displace all others.
 func TestRipgrepCutsLongLines(t *testing.T) {
 	testneed.Program(t, "rg")
 	f := newFixture(t)

@@ -15,12 +15,10 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// program is one that tools run in the workspace.
 type program struct {
 	workspace *workspace.Workspace
 	path      string
-	// prepare confines the process before it starts.
-	prepare func(*exec.Cmd) error
+	prepare   func(*exec.Cmd) error
 }
 
 func (p program) run(ctx context.Context, call *tool.Call, args []string, env map[string]string) (*proc.Result, error) {
@@ -32,7 +30,7 @@ func (p program) run(ctx context.Context, call *tool.Call, args []string, env ma
 	return proc.Run(ctx, c)
 }
 
-// report returns the output of a program, or an error with it.
+// report returns a program's output, or an error that includes it.
 func report(name string, p *proc.Result, succeeded func(code int) bool) (*tool.Result, error) {
 	switch {
 	case p.Cancelled:
@@ -97,7 +95,7 @@ func runGitDiff(ctx context.Context, d deps, call *tool.Call, _ struct{}) (*tool
 	return report("git diff", ended, func(code int) bool { return code == 0 })
 }
 
-// untracked is a further line about the files that git does not know and does not ignore; a diff shows nothing of them.
+// untracked returns a line about the files that git neither tracks nor ignores; a diff shows nothing of them.
 func untracked(ctx context.Context, g *gitread.Git) string {
 	listed, err := g.Run(ctx, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z",
 		"--", ".")

@@ -82,10 +82,9 @@ func TestRipgrepRefusesWhatLeadsOut(t *testing.T) {
 	}
 }
 
-// repo is a git repository with one file committed.
 func repo(t *testing.T) *fixture {
 	t.Helper()
-	testgit.Isolate(t) // the tools run it, too
+	testgit.Isolate(t) // for the tools' git too
 	f := newFixture(t)
 	f.write(t, "f.txt", "one\ntwo\n")
 	testgit.Init(t, f.root)
@@ -144,7 +143,7 @@ func TestGitDiffKeepsToTheWorkspace(t *testing.T) {
 	assert.NotContains(t, sub.text(t, "git_diff", `{}`), "above")
 }
 
-// A repository may come from anybody, and its configuration names programs.
+// A repository may be untrusted, and its configuration names programs.
 func TestGitDiffRunsNothing(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "ran")
 	evil := "touch '" + marker + "'; cat"
@@ -192,7 +191,7 @@ func TestGitDiffRunsNothing(t *testing.T) {
 			if name == "pager" || name == "hook" {
 				return // plain git runs these on a terminal, or when it writes the index
 			}
-			_ = testgit.Command(t, f.root, "diff").Run() // the attack is one
+			_ = testgit.Command(t, f.root, "diff").Run() // checks that the attack works
 			assert.FileExists(t, marker)
 			require.NoError(t, os.Remove(marker))
 		})

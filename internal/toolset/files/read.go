@@ -8,8 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/textedit/lines"
 )
 
-// readLimit is the largest file, in bytes, that read_file shows.
-const readLimit = 10 << 20
+const readLimit = 10 << 20 // bytes
 
 type pathInput struct {
 	Path string `json:"path"`
@@ -35,8 +34,8 @@ func runRead(_ context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Resul
 	return tool.Text(content), nil
 }
 
-// readable returns the text of a file as UTF-8: text that is neither UTF-16 nor UTF-8 is read as
-// Latin-1, as edit_file does.
+// readable returns a file's text as UTF-8: what is neither UTF-16 nor UTF-8 is read as Latin-1,
+// as edit_file does.
 func readable(data []byte) (string, error) {
 	text, err := textedit.Decode(data)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// commandTimeout bounds a run of rg or git.
 const commandTimeout = time.Minute
 
 type ripgrepInput struct {
@@ -35,8 +34,8 @@ func runRipgrep(ctx context.Context, d deps, call *tool.Call, in ripgrepInput) (
 	if foundNothing(ended) {
 		return tool.Text(noMatches), nil
 	}
-	// rg ends with 1 without matches, with options such as --stats too, and with 2 if it could not
-	// read some file, whatever it found in others.
+	// rg exits with 1 without matches, also with options such as --stats, and with 2 if it could
+	// not read some file, even if it found matches in others.
 	r, err := report("rg", ended, func(code int) bool { return code <= 1 || code == 2 && ended.Stdout.Bytes > 0 })
 	if err == nil && ended.ExitCode == 1 {
 		r.Contents[0].Text = noMatches + "\n" + r.Contents[0].Text
@@ -44,8 +43,7 @@ func runRipgrep(ctx context.Context, d deps, call *tool.Call, in ripgrepInput) (
 	return r, err
 }
 
-// foundNothing reports whether rg found nothing and reports only that its filters left no file,
-// which is an error for some versions.
+// foundNothing reports whether rg's filters left no file, which some versions report as an error.
 func foundNothing(ended *proc.Result) bool {
 	if ended.TimedOut || ended.Cancelled || ended.Stdout.Bytes > 0 {
 		return false
@@ -57,8 +55,9 @@ func foundNothing(ended *proc.Result) bool {
 
 const noMatches = "No matches found"
 
-// ripgrepArgs returns the arguments of rg. The pattern is an option's value, so that it is not read
-// as one. The caller's options come after ours, which they may override where harmless.
+// ripgrepArgs returns the arguments of rg. The pattern is an option's value, so that it is not
+// taken for an option. The caller's options come after ours, which they may override where
+// harmless.
 func ripgrepArgs(ctx context.Context, ws *workspace.Workspace, in ripgrepInput) ([]string, error) {
 	if in.Pattern == "" {
 		return nil, tool.Errorf(tool.InvalidArgument, "search pattern cannot be empty").
@@ -70,7 +69,7 @@ func ripgrepArgs(ctx context.Context, ws *workspace.Workspace, in ripgrepInput) 
 	}
 	args := []string{
 		"--no-config", "--no-ignore-global", "--color=never", "--no-heading", "--line-number", "--sort=path",
-		"--max-columns=2000", "--max-columns-preview", // one line of a minified file would push all others out
+		"--max-columns=2000", "--max-columns-preview", // one line of a minified file would displace all others
 		"--regexp=" + in.Pattern,
 	}
 	return append(args, run.Argv[1:]...), nil
@@ -143,9 +142,8 @@ func numberOptions() [][]string {
 	}
 }
 
-// paths lets argv check paths against the workspace.
 type paths struct {
-	ctx       context.Context // of the call whose arguments are checked
+	ctx       context.Context // of the call
 	workspace *workspace.Workspace
 }
 
@@ -163,5 +161,5 @@ func (p paths) IsDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// CheckTree refuses nothing: rg does not copy or move.
+// CheckTree accepts everything: rg does not copy or move.
 func (p paths) CheckTree(string, string) error { return nil }

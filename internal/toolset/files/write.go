@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// diffContext is how many unchanged lines a preview shows around a change.
+// diffContext is the number of unchanged lines around a change in a preview.
 const diffContext = 3
 
 type contentInput struct {
@@ -56,7 +56,6 @@ func runDelete(_ context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Res
 	return tool.Textf("Successfully deleted file %s", in.Path).Affecting(file), nil
 }
 
-// writeError words the error for a directory as the contract does.
 func writeError(path string, err error) error {
 	if tool.CodeOf(err) == tool.IsDirectory {
 		return isDirectory(path, "Name a file in it.")
@@ -139,10 +138,11 @@ func plan(file, oldName, newName string, old, new []byte) *tool.Plan {
 	return p
 }
 
-// sampleSize is how much of a file's end is read for its format, in bytes; even, so that no UTF-16 unit is cut.
+// sampleSize is how much of a file's end is read to detect its format, in bytes; even, so that no UTF-16 unit
+// is cut.
 const sampleSize = 64 << 10
 
-// sample returns the end of a file, behind its byte order mark; nil if unreadable.
+// sample returns the end of a file, after its byte order mark; nil if unreadable.
 func sample(ws *workspace.Workspace, path string) []byte {
 	f, err := ws.Open(path)
 	if err != nil {
@@ -174,7 +174,7 @@ func sample(ws *workspace.Workspace, path string) []byte {
 	return end
 }
 
-// fitted encodes text as sample, with its line endings.
+// fitted returns text in the encoding and with the line endings of sample.
 func fitted(sample []byte, text string) []byte {
 	t, err := textedit.Decode(sample)
 	if err != nil {

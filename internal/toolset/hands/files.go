@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// Write writes a file, with missing directories.
+// Write writes a file and creates missing directories.
 func Write(ctx context.Context, ws *workspace.Workspace, name, text string) (o *Outcome, created bool, err error) {
 	rel, err := ws.Rel(name)
 	if err != nil {
@@ -26,7 +26,7 @@ func Write(ctx context.Context, ws *workspace.Workspace, name, text string) (o *
 	return &Outcome{Outcome: kit.Outcome{Files: []string{rel}}}, created, nil
 }
 
-// Change changes a file that exists, in one atomic step.
+// Change changes an existing file in one atomic step.
 func Change(
 	ctx context.Context, ws *workspace.Workspace, name string, change func(text string) (string, error),
 ) (*Outcome, error) {
@@ -65,10 +65,10 @@ func PlanChange(
 	return o.Plan(), nil
 }
 
-// PlanCommand shows a command: what it changes cannot be known.
+// PlanCommand shows a command: its changes cannot be predicted.
 func PlanCommand(command string) *tool.Plan { return &tool.Plan{Preview: "$ " + command + "\n"} }
 
-// Glob lists the absolute paths of matching files below a directory, newest first.
+// Glob returns the absolute paths of matching files below a directory, newest first.
 func Glob(ctx context.Context, ws *workspace.Workspace, pattern, dir string, gitignore bool) ([]string, error) {
 	if dir != "" {
 		if _, err := kit.Listed(ws, dir, "Name the directory to search in."); err != nil {
@@ -102,15 +102,14 @@ func Glob(ctx context.Context, ws *workspace.Workspace, pattern, dir string, git
 	return found, nil
 }
 
-// imageTypes are those that models take, by what files of them end with.
+// imageTypes are the types that models accept, by file extension.
 var imageTypes = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
 }
 
-// maxImage bounds an image, in bytes.
-const maxImage = 5 << 20
+const maxImage = 5 << 20 // bytes
 
-// Image shows a file that is an image by its name, nil for another.
+// Image returns an image file, nil if name has no image's extension.
 func Image(ws *workspace.Workspace, name string) (*Outcome, error) {
 	kind := imageTypes[strings.ToLower(filepath.Ext(name))]
 	if kind == "" {

@@ -1,5 +1,5 @@
-// Package hands is shared by the toolsets of model vendors' tools, which return plain text in the
-// vendor's words, with a next step behind errors: their plugin, the programs that go on between
+// Package hands is shared by the toolsets of model vendors, which return plain text in the
+// vendor's words, with a next step after errors: their plugin, the programs that run on between
 // calls, and changes of files.
 package hands
 
@@ -23,23 +23,23 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Deps are the tools' dependencies. Without a Workspace they can be described only.
+// Deps are the tools' dependencies. Without a Workspace tools can only be described.
 type Deps struct {
 	Workspace *workspace.Workspace
 	// Trees are further directories that commands may change.
 	Trees []string
 	// Confine is how commands are confined.
 	Confine sandbox.Settings
-	// Tasks are the background tasks, and Sessions those that calls talk to.
+	// Tasks are background tasks, Sessions programs that calls interact with.
 	Tasks    *background.Store
 	Sessions *session.Sessions
-	// WebAllow are the hosts that may be fetched from besides public ones.
+	// WebAllow are hosts that may be fetched from besides public ones.
 	WebAllow []string
 
 	shells *shells
 }
 
-// Open completes what the tools work with.
+// Open fills in the rest of d.
 func (d Deps) Open() Deps {
 	if d.Tasks == nil {
 		d.Tasks = background.Open("", background.Options{})
@@ -49,7 +49,7 @@ func (d Deps) Open() Deps {
 	return d
 }
 
-// Outcome is what a call came to.
+// Outcome is the result of a call.
 type Outcome struct {
 	kit.Outcome
 	Text string
@@ -57,10 +57,10 @@ type Outcome struct {
 	Image *tool.Content
 }
 
-// Say returns an outcome of a text.
+// Say returns an outcome with a text.
 func Say(text string) *Outcome { return &Outcome{Text: text} }
 
-// Contract is how the toolsets speak.
+// Contract returns the toolsets' contract.
 func Contract(definitions map[string]*tool.Definition) *kit.Contract[Deps, *Outcome] {
 	return &kit.Contract[Deps, *Outcome]{
 		Definitions: definitions,
@@ -81,7 +81,7 @@ func (o *Outcome) result() *tool.Result {
 	return r
 }
 
-// Failed is the result of a failed call: the error in its own words, and the next step in a line behind it.
+// Failed returns the result of a failed call: the error's own text, and the next step on a line after it.
 func Failed(o *Outcome, err error) *tool.Result {
 	e := tool.AsError(err)
 	text := e.Message
@@ -97,7 +97,7 @@ func Failed(o *Outcome, err error) *tool.Result {
 	return r
 }
 
-// Plugin is a toolset as a plugin. tools makes its tools.
+// Plugin returns a toolset as a plugin. tools makes its tools.
 func Plugin(name, version string, tools func(Deps) []tool.Tool) sdk.Plugin {
 	return sdk.Plugin{
 		Name: name, Version: version, Tools: tools(Deps{}.Open()),
@@ -127,7 +127,7 @@ var configSchema = json.RawMessage(`{"type":"object","properties":{"confine":"$c
 	`"items":{"type":"string"},"description":"Hosts that may be fetched from besides public ones; the host fills it in."}},` +
 	`"additionalProperties":false}`)
 
-// Memories opens the state directory for memories, out of commands' reach.
+// Memories opens the state directory for memories, which commands cannot reach.
 func (d Deps) Memories() (*workspace.Workspace, error) {
 	if d.Confine.State == "" {
 		return nil, tool.Errorf(tool.Unavailable, "there is no place for memories: toolhost has no directory for its state").
@@ -141,7 +141,7 @@ func (d Deps) Memories() (*workspace.Workspace, error) {
 	return workspace.Open(dir, workspace.Options{Symlinks: workspace.Block})
 }
 
-// Directory is where a command runs: the workspace, or a directory in it.
+// Directory returns where a command runs: the workspace, or a directory in it.
 func (d Deps) Directory(name string) (string, error) {
 	if name == "" {
 		return d.Workspace.Root(), nil
@@ -156,7 +156,7 @@ func (d Deps) Directory(name string) (string, error) {
 	return d.Workspace.Check(name, workspace.Read)
 }
 
-// Bash is the argument list of a shell with a command line.
+// Bash returns the argument list that runs a command line in a shell.
 func (d Deps) Bash(command string, login bool) []string {
 	argv := kit.Shell(d.Workspace.Root(), "bash")
 	if login {
@@ -165,10 +165,10 @@ func (d Deps) Bash(command string, login bool) []string {
 	return append(argv, kit.ShellArgument(command))
 }
 
-// titleLimit bounds what listings show of a command, in bytes.
+// titleLimit limits what listings show of a command, in bytes.
 const titleLimit = 1 << 10
 
-// Task is how a command is run among the tasks.
+// Task returns the specification of a background task.
 func (d Deps) Task(call *tool.Call, title, dir string, argv []string) background.Spec {
 	policy := d.Confine.Policy(d.Workspace.Root(), d.Trees...)
 	return background.Spec{
@@ -177,7 +177,7 @@ func (d Deps) Task(call *tool.Call, title, dir string, argv []string) background
 	}
 }
 
-// Run runs a command line to its end.
+// Run runs a command line and waits for it.
 func (d Deps) Run(ctx context.Context, call *tool.Call, out *Outcome, c proc.Command) (*proc.Result, error) {
 	c.Env = proc.Environ(nil)
 	c.Prepare = out.Confining(d.Confine.ConfineTelling(d.Workspace.Root(), d.Trees...))
@@ -189,13 +189,13 @@ func (d Deps) Run(ctx context.Context, call *tool.Call, out *Outcome, c proc.Com
 	return ended, err
 }
 
-// shells are one for each session of the host.
+// shells has one shell for each session of the host.
 type shells struct {
 	mu sync.Mutex
 	of map[string]*session.Shell
 }
 
-// Shell is the session's shell, which keeps its directory and variables.
+// Shell returns the session's shell, which keeps its directory and variables.
 func (d Deps) Shell(call *tool.Call) *session.Shell {
 	d.shells.mu.Lock()
 	defer d.shells.mu.Unlock()
@@ -225,7 +225,7 @@ func CheckCommand(command string) error {
 	return nil
 }
 
-// Milliseconds is a time limit, the standard one for 0, and bounded.
+// Milliseconds converts a time limit: standard for 0, and at most most.
 func Milliseconds(given, standard, most int64) time.Duration {
 	if given <= 0 {
 		given = standard

@@ -25,7 +25,7 @@ func (t *toolAdapter) Call(ctx context.Context, call *tool.Call) (*tool.Result, 
 	return t.call(ctx, call)
 }
 
-// withInterfaces returns the tool with the interfaces that it implements.
+// withInterfaces returns the tool with the optional interfaces that it implements.
 func (t *toolAdapter) withInterfaces() tool.Tool {
 	switch {
 	case t.render == nil && t.plan == nil:
@@ -61,7 +61,7 @@ func (t *toolAdapter) withInterfaces() tool.Tool {
 	}{t, renderer{t}, planner{t}, commander{t}}
 }
 
-// renderer, planner and commander are parts that a tool is made of.
+// renderer, planner and commander are embedded for those interfaces.
 type (
 	renderer  struct{ tool *toolAdapter }
 	planner   struct{ tool *toolAdapter }

@@ -9,11 +9,11 @@
 //
 //	kit.Tool(contract, deps, "read_file", runRead, nil)
 //
-// A call: the tool's workspace is there; the toolset checks permissions; the parameters are
-// decoded, and for a Strict contract checked again; the call gets its own view of the workspace, so
-// that its changes can be undone; the function runs; its outcome or error becomes the contract's
-// result. A question for the user goes to the host unchanged.
+// A call checks that the tool has a workspace and that the toolset permits it, decodes the parameters (a
+// Strict contract checks them again), and gets its own view of the workspace, so that its changes can be
+// undone. Then the function runs; its outcome or error becomes the contract's result. A question for the
+// user goes to the host unchanged.
 //
-// Shared code is here: opening the workspace, general error texts, and reports on a command
-// ([Outcome], [Advise]).
+// Shared code is here: opening the workspace, general error texts, and reports on a command ([Outcome],
+// [Advise]).
 package kit

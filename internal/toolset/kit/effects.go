@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// places are where what commands change is kept, by workspace.
+// places has where commands' changes are kept, by workspace.
 var places sync.Map // of place, by *workspace.Workspace
 
 type place struct {
@@ -22,7 +22,7 @@ type place struct {
 	trees effects.Trees
 }
 
-// watch keeps what commands change in a workspace in a store.
+// watch keeps in a store what commands change in a workspace.
 func watch(ws *workspace.Workspace, store string, allow, ignore []string) {
 	if store == "" {
 		return
@@ -40,7 +40,7 @@ func watch(ws *workspace.Workspace, store string, allow, ignore []string) {
 	places.Store(ws, p)
 }
 
-// watched returns the watcher of a call's processes, nil if there is none or the host's.
+// watched returns a watcher of a call's processes, nil if there is no store or the host watches.
 func watched(ctx context.Context, ws *workspace.Workspace, call *tool.Call) *effects.Call {
 	found, ok := places.Load(ws)
 	if !ok || effects.From(ctx) != nil {
@@ -51,7 +51,7 @@ func watched(ctx context.Context, ws *workspace.Workspace, call *tool.Call) *eff
 	return effects.New(p.store, own, p.trees)
 }
 
-// changes are what a call's processes have changed, as its result has them.
+// changes are those of a call's processes, as in its result.
 type changes struct {
 	files    []string
 	metadata map[string]any
@@ -76,7 +76,6 @@ func changesOf(watching *effects.Call, call *tool.Call) changes {
 	return found
 }
 
-// on adds the changes to a result.
 func (c changes) on(r *tool.Result) *tool.Result {
 	if len(c.files) > 0 {
 		r.FilesAffected = Merged(r.FilesAffected, c.files)
@@ -92,7 +91,6 @@ func (c changes) on(r *tool.Result) *tool.Result {
 	return r
 }
 
-// in adds the changes to an error.
 func (c changes) in(err error) error {
 	if len(c.metadata) == 0 {
 		return err
@@ -107,7 +105,7 @@ func (c changes) in(err error) error {
 	return e
 }
 
-// Merged are the paths of both lists, sorted and bounded, never nil.
+// Merged returns the paths of both lists, sorted and bounded, never nil.
 func Merged(a, b []string) []string {
 	all := append(append(make([]string, 0, len(a)+len(b)), a...), b...)
 	slices.Sort(all)

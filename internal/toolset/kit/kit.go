@@ -20,9 +20,9 @@ import (
 // Contract is how a toolset's tools answer. D are their dependencies, O is a call's outcome. Only
 // Definitions, Workspace and Success are required.
 type Contract[D, O any] struct {
-	// Definitions are what the tools say of themselves, by name.
+	// Definitions are the tools' definitions, by name.
 	Definitions map[string]*tool.Definition
-	// Workspace returns D's workspace. A tool without one can be described only.
+	// Workspace returns D's workspace. Without one a tool can only be described.
 	Workspace func(*D) **workspace.Workspace
 	// Strict checks the parameters against Accepts, or else the tool's Parameters, also without a host.
 	Strict  bool
@@ -31,7 +31,7 @@ type Contract[D, O any] struct {
 	Given func(json.RawMessage) json.RawMessage
 	// Ready refuses a call before its parameters are looked at. May be nil.
 	Ready func(D, *tool.Definition) error
-	// Limit bounds a call of a tool; zero, or a nil Limit, does not.
+	// Limit returns a tool's time limit; zero, or a nil Limit, means none.
 	Limit func(*tool.Definition) time.Duration
 	// Success makes the result of a successful call, Failure that of a failed one, for which O may
 	// be zero. A nil Failure leaves errors to the host.
@@ -41,21 +41,21 @@ type Contract[D, O any] struct {
 	Word func(error) error
 	// Render makes the result of a host's error. Nil leaves it to the host.
 	Render func(Call, *tool.Error) *tool.Result
-	// Normalize is tool.Normalizer's for the tool of a name. It needs Render. May be nil.
+	// Normalize implements tool.Normalizer for the named tool. It needs Render. May be nil.
 	Normalize func(name string, params json.RawMessage) json.RawMessage
 }
 
 // Call is a call of a tool of the toolset.
 type Call struct {
 	*tool.Call
-	// Definition is the tool's own.
+	// Definition is the tool's.
 	Definition *tool.Definition
 	Started    time.Time
-	// Changed are paths that processes of the call changed; many are given by their directories.
+	// Changed are paths that the call's processes changed; if too many, directories.
 	Changed []string
 }
 
-// Name is what the caller calls the tool.
+// Name returns the caller's name of the tool.
 func (c Call) Name() string {
 	if c.Call != nil && c.Tool != "" {
 		return c.Tool
@@ -63,22 +63,22 @@ func (c Call) Name() string {
 	return c.Definition.Name
 }
 
-// Defaults is implemented by parameters with defaults that are not in the schema, or that are
-// called without a host.
+// Defaults is implemented by parameters with defaults that the schema lacks or that apply
+// without a host.
 type Defaults interface{ Default() }
 
-// Run does the work of a call on its decoded parameters, Plan returns what it would change.
+// Run does the work of a call. Plan returns what it would change.
 type (
 	Run[D, O, P any] func(context.Context, D, *tool.Call, P) (O, error)
 	Plan[D, P any]   func(context.Context, D, P) (*tool.Plan, error)
 )
 
-// Tool returns the tool of a name. P are its parameters. plan is nil for tools that cannot plan.
+// Tool returns the named tool. P are its parameters. plan is nil for tools that cannot plan.
 func Tool[D, O, P any](c *Contract[D, O], deps D, name string, run Run[D, O, P], plan Plan[D, P]) tool.Tool {
 	return Commander(c, deps, name, run, plan, nil)
 }
 
-// Commander is Tool for one that runs a program; command returns its argument list. It needs the
+// Commander is Tool for one that runs a program; command returns its arguments. It needs the
 // contract's Render.
 func Commander[D, O, P any](
 	c *Contract[D, O], deps D, name string, run Run[D, O, P], plan Plan[D, P], command func(P) []string,
@@ -137,7 +137,7 @@ func build[D, O any](c *Contract[D, O], deps D, name string, f calls) tool.Tool 
 	return m.withInterfaces()
 }
 
-// values are arguments of a call; one that is a reflect.Value already stays.
+// values converts arguments for a call. A reflect.Value stays.
 func values(arguments ...any) []reflect.Value {
 	list := make([]reflect.Value, len(arguments))
 	for i, a := range arguments {
@@ -150,20 +150,20 @@ func values(arguments ...any) []reflect.Value {
 	return list
 }
 
-// results are those of a function that gives a T and an error.
+// results converts the results of a function that returns (T, error).
 func results[T any](list []reflect.Value) (T, error) {
 	value, _ := list[0].Interface().(T)
 	err, _ := list[1].Interface().(error)
 	return value, err
 }
 
-// work is the part of a tool that does not know its parameters.
+// work is the part of a tool that does not depend on its parameters' type.
 type work[D, O any] struct {
 	contract   *Contract[D, O]
 	deps       D
 	definition *tool.Definition
 	accepts    func() (*schema.Schema, error)
-	// bound decodes the parameters of a call, and gives what runs it.
+	// bound decodes the parameters of a call and returns the function that runs it.
 	bound func(Call) (func(context.Context, D) (O, error), error)
 }
 
@@ -230,7 +230,7 @@ func (t *work[D, O]) ready() error {
 	return nil
 }
 
-// planned is source for a plan, which is made for a tool that is ready.
+// planned is source for a plan, which needs a ready tool.
 func (t *work[D, O]) planned(call *tool.Call) source {
 	s := t.source(Call{Call: call, Definition: t.definition})
 	if err := t.ready(); err != nil {
@@ -257,7 +257,7 @@ func (t *work[D, O]) normalize(params json.RawMessage) json.RawMessage {
 	return t.contract.Normalize(t.definition.Name, params)
 }
 
-// source is what parameters are read from. It is strict where there is a schema.
+// source is what parameters are decoded from. It is strict if there is a schema.
 type source struct {
 	call   Call
 	given  json.RawMessage
@@ -279,7 +279,6 @@ func (t *work[D, O]) source(call Call) source {
 	return s
 }
 
-// decode reads a tool's parameters.
 func (f calls) decode(from source) (reflect.Value, error) {
 	params := reflect.New(f.params)
 	if from.err != nil {

@@ -7,22 +7,22 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// Outcome is what of a call the host is told beside the contract's result.
+// Outcome is what the host is told of a call beside the contract's result.
 type Outcome struct {
 	Files     []string
 	Artifacts []tool.Artifact
 	Truncated bool
-	// About is of the call rather than of what it came to.
+	// About is metadata of the call rather than of its result.
 	About map[string]any
 }
 
-// On adds the outcome, without the files, to a result.
+// On adds the outcome, except the files, to a result.
 func (o *Outcome) On(r *tool.Result) *tool.Result {
 	r.Truncated, r.Artifacts, r.Metadata = o.Truncated, o.Artifacts, o.About
 	return r
 }
 
-// Ran adds facts on a command's output: whether it is cut, and the files that hold all of it.
+// Ran adds metadata about a command's output: whether it is cut, and the files with all of it.
 func (o *Outcome) Ran(ended *proc.Result) {
 	o.Truncated = ended.Stdout.Truncated() || ended.Stderr.Truncated()
 	for _, stream := range []struct {
@@ -36,7 +36,7 @@ func (o *Outcome) Ran(ended *proc.Result) {
 	}
 }
 
-// Confining adapts confine for proc.Command, and adds its metadata. confine may be nil.
+// Confining adapts confine for proc.Command and adds its metadata. confine may be nil.
 func (o *Outcome) Confining(confine func(*exec.Cmd) (map[string]any, error)) func(*exec.Cmd) error {
 	if confine == nil {
 		return nil
@@ -47,8 +47,8 @@ func (o *Outcome) Confining(confine func(*exec.Cmd) (map[string]any, error)) fun
 	}
 }
 
-// Advise returns the sandbox's part in a failure, by refused hosts or by denied on what a command
-// printed, or else next. denied may be nil.
+// Advise returns the sandbox's part in a failure, from refused hosts or from denied on what a
+// command printed, else next. denied may be nil.
 func Advise(denied func(printed string) string, ended *proc.Result, next string) string {
 	if said := ended.Refused(); said != "" {
 		return said

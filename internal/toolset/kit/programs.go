@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
-// Shell is the program for command lines, the first of chosen and others that is outside the
-// workspace at root, with its arguments before the command line.
+// Shell returns the program for command lines, the first of chosen and others that is
+// outside the workspace at root, with its arguments before the command line.
 func Shell(root, chosen string, others ...string) []string {
 	for _, name := range append([]string{chosen}, others...) {
 		if name == "" {
@@ -24,7 +24,7 @@ func Shell(root, chosen string, others ...string) []string {
 	return []string{"/bin/sh", "-c"}
 }
 
-// ShellArgument keeps a command line from being the shell's own option.
+// ShellArgument prevents a command line from being taken for the shell's option.
 func ShellArgument(command string) string {
 	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "+") {
 		return " " + command
@@ -32,8 +32,8 @@ func ShellArgument(command string) string {
 	return command
 }
 
-// ConfineGit lets git read the repository at top anywhere, and change only the workspace at root
-// and where the user's filters keep large files.
+// ConfineGit lets git read the repository at top, and change only the workspace at root and the
+// directory where the user's filters keep large files.
 func ConfineGit(settings sandbox.Settings, root, top string) func(*exec.Cmd) error {
 	settings.Read = append(slices.Clone(settings.Read), gitread.Reads(top)...)
 	if top != root {

@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// OpenWorkspace opens the plugin's workspace: the host's open directory, without what is hidden
-// from commands. Changes are kept in the host's state.
+// OpenWorkspace opens the plugin's workspace in the host's open directory, without what is
+// hidden from commands. Changes are kept in the host's state.
 func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Workspace, error) {
 	options := workspace.Options{
 		Allow: w.Allow, Protect: w.Protect, Identity: confine.Identity,
@@ -33,12 +33,12 @@ func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Worksp
 	return ws, err
 }
 
-// Tasks are the background tasks of a workspace, in the state that the host names.
+// Tasks returns the background tasks of a workspace, kept in the host's state.
 func Tasks(confine sandbox.Settings) *background.Store {
 	return background.Open(kept(confine, background.DirName), background.Options{})
 }
 
-// kept is a directory in the host's state, "" without one.
+// kept returns a directory in the host's state, "" without one.
 func kept(confine sandbox.Settings, name string) string {
 	if confine.State == "" {
 		return ""
@@ -46,13 +46,13 @@ func kept(confine sandbox.Settings, name string) string {
 	return filepath.Join(confine.State, name)
 }
 
-// NoWorkspace is the error of a tool that was made only to be described.
+// NoWorkspace returns the error of a tool that can only be described.
 func NoWorkspace(name string) *tool.Error {
 	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", name).Suggest("Call it through toolhost.")
 }
 
-// Decode checks and reads the parameters of a call, which a host has checked unless the tool is
-// called directly. A violation is a *tool.Error of code invalid_argument.
+// Decode checks and decodes the parameters of a call, which a host has checked unless the tool is called directly. A
+// violation is a *tool.Error of code invalid_argument.
 func Decode(name string, accepts *schema.Schema, given json.RawMessage, params any) error {
 	raw, _, violations := accepts.Decode(given)
 	if len(violations) > 0 {
@@ -66,7 +66,7 @@ func Decode(name string, accepts *schema.Schema, given json.RawMessage, params a
 	return nil
 }
 
-// Worded returns an error with a message in valid UTF-8 that begins with a capital, and a next
+// Worded returns an error whose message is valid UTF-8 and starts with a capital, with a next
 // step, as in the contracts. A leading path is not changed.
 func Worded(err error) *tool.Error {
 	e := *tool.AsError(err)
@@ -80,8 +80,7 @@ func Worded(err error) *tool.Error {
 	return &e
 }
 
-// Capital capitalizes a first word in plain lower case, which is not a name of a file or program
-// with a dot or slash.
+// Capital capitalizes a first word in plain lower case. A name with a dot or slash stays.
 func Capital(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
@@ -90,7 +89,7 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Listed returns Walk's form of a directory: its real path. advice is for a path that is a file.
+// Listed returns a directory's real path, as Walk has it. advice is for a path that is a file.
 func Listed(ws *workspace.Workspace, dir, advice string) (string, error) {
 	info, err := ws.Stat(dir)
 	if err != nil {
@@ -107,7 +106,7 @@ func Listed(ws *workspace.Workspace, dir, advice string) (string, error) {
 	return ws.Rel(real)
 }
 
-// OwnDirs are toolhost's own directories, for files that results name.
+// OwnDirs returns toolhost's own directories with files that results name.
 func OwnDirs() []string { return []string{".agent/runs", ".agent/cache"} }
 
 // EscapePattern quotes a path for a pattern.

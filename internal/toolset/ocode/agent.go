@@ -44,7 +44,7 @@ func runAgent(ctx context.Context, deps Deps, call *tool.Call, p agentParams) (*
 	return a.tell(deps)
 }
 
-// create makes an agent: a name for a type, until it has a task.
+// create makes an agent of a type, with a name and no task.
 func (p agentParams) create(ctx context.Context, deps Deps, call *tool.Call) (*agentRecord, error) {
 	if p.Type == "" {
 		p.Type = "general"
@@ -62,7 +62,6 @@ func (p agentParams) find(ctx context.Context, call *tool.Call) (*agentRecord, e
 	return loadAgent(ctx, call, p.ID)
 }
 
-// delegate starts the agent's program on a task.
 func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (*outcome, error) {
 	if strings.TrimSpace(p.Task) == "" {
 		return nil, invalid("Say what the agent is to do.", "Task is required for action delegate")
@@ -94,7 +93,6 @@ func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (
 	}, nil
 }
 
-// tell reports on an agent's task.
 func (a *agentRecord) tell(deps Deps) (*outcome, error) {
 	task, err := a.task(deps)
 	if err != nil {
@@ -124,7 +122,6 @@ func (a *agentRecord) tell(deps Deps) (*outcome, error) {
 	return o, nil
 }
 
-// indented indents a text on lines below.
 func indented(text string) string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return ""
@@ -185,18 +182,16 @@ const (
 	agentTaskKind = "agent"
 )
 
-// agentRecord is what is kept of an agent, in its session.
 type agentRecord struct {
 	ID      string    `json:"id"`
 	Type    string    `json:"type"`
 	Created time.Time `json:"created"`
-	// Task is what it was given last, TaskID the process that works on it.
+	// Task is the last task, TaskID the process that works on it.
 	Task       string `json:"task,omitempty"`
 	TaskID     string `json:"task_id,omitempty"`
 	Terminated bool   `json:"terminated,omitempty"`
 }
 
-// agentTypes are the types that there is a program for.
 func (d Deps) agentTypes() []string {
 	return slices.DeleteFunc([]string{"reviewer", "coder", "tester", "analyzer", "general"}, func(name string) bool {
 		_, _, err := d.agentFor(name)
@@ -204,8 +199,8 @@ func (d Deps) agentTypes() []string {
 	})
 }
 
-// agentFor finds the program for a type: the one of that role, or the general one, which then has
-// to be told the role.
+// agentFor returns the program for a type: the one of that role, or the general one, to which the
+// role must be told.
 func (d Deps) agentFor(name string) (a *subagent.Agent, told bool, err error) {
 	if slices.Contains(d.Agents.Roles(), name) {
 		a, err = d.Agents.Find(name)
@@ -220,7 +215,6 @@ func (d Deps) agentFor(name string) (a *subagent.Agent, told bool, err error) {
 	return a, name != "general", nil
 }
 
-// newAgent makes an agent with a new name in the session.
 func newAgent(ctx context.Context, call *tool.Call, name string) (*agentRecord, error) {
 	n := 0
 	state := call.State(tool.SessionScope)
@@ -280,19 +274,18 @@ func loadAgents(ctx context.Context, call *tool.Call) ([]*agentRecord, error) {
 	return all, nil
 }
 
-// task is the process of the agent's task, nil if there is none.
+// task returns the process of the agent's task, nil if there is none.
 func (a *agentRecord) task(deps Deps) (*background.Task, error) {
 	if a.TaskID == "" {
 		return nil, nil
 	}
 	t, err := deps.Tasks.Get(a.TaskID)
 	if tool.CodeOf(err) == tool.NotFound {
-		return nil, nil // swept away after a long time
+		return nil, nil // removed as too old
 	}
 	return t, err
 }
 
-// state returns what an agent is doing.
 func (a *agentRecord) state(t *background.Task) string {
 	switch {
 	case a.Terminated:

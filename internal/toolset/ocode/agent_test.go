@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode"
 )
 
-// team has a program for reviewers, and one for all others.
+// team has a program for reviewers and one for all other agents.
 func team(t *testing.T) *bench {
 	posix(t)
 	b := newBenchWith(t, ocode.Deps{Agents: subagent.Agents{
@@ -31,7 +31,6 @@ func team(t *testing.T) *bench {
 	return b
 }
 
-// ended waits until an agent has ended its task.
 func (b *bench) ended(id string) given {
 	b.t.Helper()
 	var g given
@@ -171,7 +170,7 @@ func TestAgent(t *testing.T) {
 	})
 }
 
-// general is the id of the general agent, made if it is to be.
+// general returns the ID of the general agent, a new one if fresh.
 func (b *bench) general(fresh bool) string {
 	if fresh {
 		b.ok("agent", args{"action": "create"})

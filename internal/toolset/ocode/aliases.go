@@ -8,18 +8,17 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// aliases are the names that version 1.x of the contract had for parameters.
+// aliases are the parameter names of the contract's version 1.x.
 type aliases []alias
 
-// alias is one old name. Without one it adds what may be left out.
+// alias is one old name. If it is empty, convert may add new.
 type alias struct {
 	old, new string
-	// convert makes the new value from the old one and all parameters; nil takes it unchanged.
-	// False leaves the parameter alone.
+	// convert returns the new value from the old one and all parameters; nil keeps it. False
+	// leaves the parameter alone.
 	convert func(old json.RawMessage, all map[string]json.RawMessage) (json.RawMessage, bool)
 }
 
-// oldNames are the aliases of each tool.
 func oldNames() map[string]aliases {
 	return map[string]aliases{
 		"file_read": {
@@ -50,18 +49,18 @@ func oldNames() map[string]aliases {
 	}
 }
 
-// rename is the note that a parameter had its old name.
+// rename notes that a parameter had its old name.
 type rename struct {
 	Old string `json:"old"`
 	New string `json:"new"`
-	// Note is what to do.
+	// Note says what to do.
 	Note string `json:"note"`
 }
 
-// renamedKey carries what was renamed past the schema, from Normalize to Call.
+// renamedKey carries the renames past the schema, from Normalize to Call.
 const renamedKey = "__renamed"
 
-// normalize renames parameters to their present names, which win if given too.
+// normalize renames parameters to their present names, which win if both are given.
 func (a aliases) normalize(params json.RawMessage) json.RawMessage {
 	var all map[string]json.RawMessage
 	if len(a) == 0 || json.Unmarshal(params, &all) != nil {

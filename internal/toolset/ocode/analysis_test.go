@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
 )
 
-// builder is a bench with that program and a small project.
 func builder(t *testing.T) *bench {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), architect.BinaryName)
@@ -85,7 +84,6 @@ func TestArchitect(t *testing.T) {
 	})
 }
 
-// goProject has one test of each outcome.
 func goProject(t *testing.T) *bench {
 	b := newBench(t)
 	b.write("go.mod", "module example.org/sum\n\ngo 1.26\n")

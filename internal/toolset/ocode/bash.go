@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	// maxSeconds is the longest timeout.
 	maxSeconds = 3600
 )
 
@@ -26,7 +25,7 @@ type bashParams struct {
 	Env        map[string]envValue `json:"env"`
 }
 
-// envValue is the value of a variable: a text, or a number or truth value as written.
+// envValue is a variable's value: a string, or a number or boolean as written.
 type envValue struct {
 	text string
 	ok   bool // false for null, lists and objects
@@ -61,7 +60,7 @@ func (p bashParams) check() error {
 	return nil
 }
 
-// planBash shows the command line: what it changes cannot be known.
+// planBash shows the command line: its changes cannot be predicted.
 func planBash(_ context.Context, deps Deps, p bashParams) (*tool.Plan, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -72,7 +71,6 @@ func planBash(_ context.Context, deps Deps, p bashParams) (*tool.Plan, error) {
 	return &tool.Plan{Preview: "$ " + p.Command + "\n"}, nil
 }
 
-// dir is the absolute path of the working directory.
 func (p bashParams) dir(ws *workspace.Workspace) (string, error) {
 	if p.WorkingDir == "" {
 		return ws.Root(), nil
@@ -114,7 +112,6 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*ou
 	return o, p.failure(deps, ended)
 }
 
-// environment is the command's further environment: the session's variables, and the call's.
 func (p bashParams) environment(ctx context.Context, call *tool.Call) (map[string]string, error) {
 	env, err := sessionVariables(ctx, call)
 	if err != nil {
@@ -126,7 +123,6 @@ func (p bashParams) environment(ctx context.Context, call *tool.Call) (map[strin
 	return env, nil
 }
 
-// timeoutExit is the exit code of timeout(1).
 const timeoutExit = 124
 
 func (p bashParams) report(o *outcome, ended *proc.Result) {
@@ -146,7 +142,7 @@ func (p bashParams) report(o *outcome, ended *proc.Result) {
 	o.Ran(ended)
 }
 
-// paragraph ends a text in a newline unless it is empty.
+// paragraph adds a newline unless text is empty or has one.
 func paragraph(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
@@ -154,7 +150,7 @@ func paragraph(text string) string {
 	return text + "\n"
 }
 
-// failure returns why a command failed, with its output; nil if it did not.
+// failure returns why a command failed, with its output; nil if it succeeded.
 func (p bashParams) failure(deps Deps, ended *proc.Result) error {
 	printed := ""
 	for _, text := range []string{ended.Stderr.String(), ended.Stdout.String()} {

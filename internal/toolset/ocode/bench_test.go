@@ -23,7 +23,6 @@ import (
 
 type args = map[string]any
 
-// given is a result as the contract has it.
 type given struct {
 	Success  bool           `json:"success"`
 	Output   string         `json:"output"`
@@ -34,10 +33,9 @@ type given struct {
 	files []string
 }
 
-// bench calls the tools on a workspace of its own.
 type bench struct {
 	t     testing.TB
-	outer string // holds the workspace and what is outside
+	outer string // holds the workspace and files outside of it
 	root  string
 	tools map[string]tool.Tool
 	host  *plugintest.Host
@@ -107,7 +105,7 @@ func (b *bench) call(name string, params args) given {
 	return g
 }
 
-// declared is the metadata that the schema of a tool's results knows.
+// declared returns the metadata in the tool's result schema.
 func (b *bench) declared(name string) []string {
 	require.Contains(b.t, b.tools, name)
 	var returns struct {
@@ -121,7 +119,6 @@ func (b *bench) declared(name string) []string {
 	return slices.Collect(maps.Keys(returns.Properties.Metadata.Properties))
 }
 
-// ok calls a tool that has to succeed, without a warning.
 func (b *bench) ok(name string, params args) given {
 	b.t.Helper()
 	g := b.call(name, params)
@@ -131,7 +128,7 @@ func (b *bench) ok(name string, params args) given {
 	return g
 }
 
-// warns calls a tool that has to succeed in part.
+// warns calls a tool that must succeed in part.
 func (b *bench) warns(warning, name string, params args) given {
 	b.t.Helper()
 	g := b.call(name, params)
@@ -141,7 +138,6 @@ func (b *bench) warns(warning, name string, params args) given {
 	return g
 }
 
-// fails calls a tool that has to fail with this error.
 func (b *bench) fails(want, name string, params args) given {
 	b.t.Helper()
 	g := b.call(name, params)
@@ -150,7 +146,7 @@ func (b *bench) fails(want, name string, params args) given {
 	return g
 }
 
-// failed is what every failure is like.
+// failed checks what holds for every failure.
 func (b *bench) failed(want string, g given) {
 	b.t.Helper()
 	assert.Equal(b.t, want, g.Error)
@@ -161,7 +157,7 @@ func (b *bench) failed(want string, g given) {
 	assert.Empty(b.t, g.files)
 }
 
-// failsWith is fails for an error that begins so.
+// failsWith is fails with the start of the error.
 func (b *bench) failsWith(prefix, name string, params args) given {
 	b.t.Helper()
 	g := b.call(name, params)

@@ -19,14 +19,13 @@ var files embed.FS
 //go:embed envelope.json
 var envelopeSchema []byte
 
-// definitions are the tools' own words. Of results they describe the metadata.
+// definitions are the tools' definitions. For results they describe the metadata.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return definition.Read(files, func(metadata json.RawMessage) json.RawMessage {
 		return definition.Fill(envelopeSchema, `"$metadata":0`, definition.Members(metadata))
 	})
 })
 
-// speech is how the toolset speaks.
 func speech() *kit.Contract[Deps, *outcome] {
 	return &kit.Contract[Deps, *outcome]{
 		Definitions: definitions(),
@@ -48,7 +47,7 @@ func speech() *kit.Contract[Deps, *outcome] {
 	}
 }
 
-// accepts is the schema of calls: what is advertised, and nothing else.
+// accepts returns the schema of calls: what is advertised, and nothing else.
 func accepts(d *tool.Definition) json.RawMessage {
 	p := d.Parameters
 	return slices.Concat(p[:len(p)-1], json.RawMessage(`,"additionalProperties":false}`))
@@ -56,35 +55,33 @@ func accepts(d *tool.Definition) json.RawMessage {
 
 func ready(d Deps, definition *tool.Definition) error {
 	if slices.Contains([]string{"diff", "env", "json_yaml"}, definition.Name) {
-		return nil // not every call needs all of its permissions: it checks them itself
+		return nil // not every call needs all permissions: the tools check them
 	}
 	return d.require(definition.Permissions...)
 }
 
-// RenderError words a host's error as the contract does, also for calls that reach none of the tools.
+// RenderError words a host's error as the contract does, also for a call that reaches no tool.
 func RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
 	rule, _ := err.Details["rule"].(string)
-	if p, ok := strings.CutPrefix(rule, "permission "); ok && err.Code == tool.Denied { // a policy's default for it
+	if p, ok := strings.CutPrefix(rule, "permission "); ok && err.Code == tool.Denied { // a policy's default
 		err = notGranted(p)
 	}
 	return failed(nil, kit.Worded(err), nil)
 }
 
-// facts are the metadata of a result.
 type facts map[string]any
 
-// outcome is a tool's own part of the result, also of some failures.
+// outcome is a tool's part of a result; some failures have one too.
 type outcome struct {
 	kit.Outcome
 	output string
-	// warning makes the success a partial one.
+	// warning makes the success partial.
 	warning  string
 	metadata facts
-	// contents are pictures and the like, beside the output.
+	// contents are images and other content beside the output.
 	contents []tool.Content
 }
 
-// envelope is the contract's result object.
 type envelope struct {
 	Success  bool   `json:"success"`
 	Output   string `json:"output"`
@@ -92,7 +89,6 @@ type envelope struct {
 	Metadata facts  `json:"metadata"`
 }
 
-// set adds a fact.
 func (o *outcome) set(name string, value any) {
 	if o.metadata == nil {
 		o.metadata = facts{}
@@ -100,7 +96,6 @@ func (o *outcome) set(name string, value any) {
 	o.metadata[name] = value
 }
 
-// warn adds a warning, which makes the success a partial one.
 func (o *outcome) warn(text string) {
 	if o.warning != "" {
 		o.warning += "\n"
@@ -143,7 +138,7 @@ func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
 	return r
 }
 
-// note reports parameters that were given by an old name.
+// note adds the parameters given by an old name.
 func (o *outcome) note(renamed []rename) {
 	if o.metadata == nil {
 		o.metadata = facts{}
@@ -161,7 +156,7 @@ func (o *outcome) result(text string, e envelope) *tool.Result {
 	return r
 }
 
-// pathError words an error of the workspace about path as the contract does.
+// pathError words a workspace error about path as the contract does.
 func pathError(err error, path string) error {
 	e := tool.AsError(err)
 	var own *tool.Error
@@ -187,7 +182,6 @@ func pathError(err error, path string) error {
 	return own.Suggest("%s", e.Suggestion).With("path", path)
 }
 
-// invalid is an error about a parameter.
 func invalid(suggestion, format string, args ...any) *tool.Error {
 	return tool.Errorf(tool.InvalidArgument, format, args...).Suggest("%s", suggestion)
 }

@@ -14,18 +14,17 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode"
 )
 
-// parameter is one of the contract's.
 type parameter struct {
 	name, kind string
 	required   bool
-	byDefault  string // as JSON; "" for none
+	byDefault  string // as JSON; "" if none
 	enum       []string
 }
 
-// contract is what the contract's document says of a tool.
+// contract is a tool in the contract's document.
 type contract struct {
 	name        string
-	category    string // "" where it says none
+	category    string // "" if none
 	permissions []tool.Permission
 	parameters  []parameter
 }
@@ -38,7 +37,6 @@ func may(name, kind, byDefault string, enum ...string) parameter {
 	return parameter{name, kind, false, byDefault, enum}
 }
 
-// contracts are the contract's tools, in its order.
 func contracts() []contract {
 	return []contract{
 		{"file_read", "file_operations", []tool.Permission{"file_read"}, []parameter{
@@ -96,7 +94,7 @@ func contracts() []contract {
 	}
 }
 
-// exported is a tool in the form that Ollama takes, which is the contract's.
+// exported is a tool in Ollama's form, which is the contract's.
 type exported struct {
 	Type     string
 	Function struct {
@@ -134,8 +132,8 @@ func ollama(t *testing.T) map[string]exported {
 	return byName
 }
 
-// TestDefinitions holds every definition to the document: each parameter, its
-// type, whether it is required, its default and its enumeration.
+// TestDefinitions compares each definition with the document: each parameter,
+// its type, whether it is required, its default and enumeration.
 func TestDefinitions(t *testing.T) {
 	all := ollama(t)
 	defs := definitions()
@@ -176,7 +174,6 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestExamplesAreAccepted checks the examples that definitions carry.
 func TestExamplesAreAccepted(t *testing.T) {
 	for _, d := range definitions() {
 		s, err := schema.Compile(d.Parameters)
@@ -189,7 +186,6 @@ func TestExamplesAreAccepted(t *testing.T) {
 	}
 }
 
-// TestEnumsRefuseOthers tries a value that no enumeration has.
 func TestEnumsRefuseOthers(t *testing.T) {
 	b := newBench(t)
 	for _, c := range contracts() {
@@ -216,7 +212,6 @@ func TestEnumsRefuseOthers(t *testing.T) {
 	}
 }
 
-// TestUnknownParametersAreRefused has a parameter that no tool knows.
 func TestUnknownParametersAreRefused(t *testing.T) {
 	b := newBench(t)
 	b.write("a.txt", "a\n")
@@ -224,7 +219,6 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 	assert.Contains(t, g.Error, "bogus")
 }
 
-// TestRequiredParameters leaves out one after the other.
 func TestRequiredParameters(t *testing.T) {
 	b := newBench(t)
 	for _, c := range contracts() {
@@ -249,8 +243,7 @@ func TestRequiredParameters(t *testing.T) {
 	}
 }
 
-// TestExportHoldsTheDocumentsKeywords finds no keyword that the document's form
-// does not have.
+// The export has only keywords of the document's form.
 func TestExportHoldsTheDocumentsKeywords(t *testing.T) {
 	out, err := export.Definitions(export.Ollama, definitions(), nil)
 	require.NoError(t, err)

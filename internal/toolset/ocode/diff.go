@@ -15,11 +15,10 @@ import (
 )
 
 const (
-	// sideBySideWidth is diff's own, in characters.
+	// sideBySideWidth is diff's default, in characters.
 	sideBySideWidth = 130
-	// diffShown bounds what diff shows, in bytes.
-	diffShown = 1 << 20
-	// diffTime is how diff writes the time of a file.
+	diffShown       = 1 << 20 // bytes
+	// diffTime is diff's format of file times.
 	diffTime = "2006-01-02 15:04:05.000000000 -0700"
 )
 
@@ -30,13 +29,12 @@ type diffParams struct {
 	Context schema.Integer `json:"context_lines"`
 }
 
-// compared is one of the two sources.
 type compared struct {
 	name   string
 	header string
 	kind   string // "file" or "string"
 	data   []byte
-	// missing is set for a text like the name of a missing file.
+	// missing is set for a text that looks like a missing file's name.
 	missing bool
 }
 
@@ -60,7 +58,8 @@ func runDiff(_ context.Context, deps Deps, _ *tool.Call, p diffParams) (*outcome
 	return o, nil
 }
 
-// checkMissing handles texts like names of missing files: beside a file that is an error, else a warning.
+// checkMissing handles texts that look like missing files' names: an error if the other source is a file,
+// else a warning.
 func checkMissing(o *outcome, a, b *compared) error {
 	for _, pair := range [][2]*compared{{a, b}, {b, a}} {
 		one, other := pair[0], pair[1]
@@ -76,7 +75,6 @@ func checkMissing(o *outcome, a, b *compared) error {
 	return nil
 }
 
-// source finds out what a source is.
 func source(deps Deps, name, given string) (*compared, error) {
 	text := &compared{name: name, header: name, kind: "string", data: []byte(given)}
 	if given == "" || !mayBeFile(given) {
@@ -96,7 +94,6 @@ func source(deps Deps, name, given string) (*compared, error) {
 	return text, nil
 }
 
-// namesPath reports a text that reads like a path.
 func namesPath(text string) bool {
 	return !strings.ContainsAny(text, " \t") &&
 		(strings.Contains(text, "/") || path.Ext(text) != "" && len(path.Ext(text)) < 8)
@@ -143,7 +140,6 @@ func (p diffParams) compare(o *outcome, a, b *compared) {
 	}
 }
 
-// countChanges counts the lines of a unified difference that differ.
 func countChanges(unified string) (added, removed int) {
 	n := 0
 	for line := range strings.Lines(unified) {

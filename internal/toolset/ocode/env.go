@@ -19,10 +19,9 @@ import (
 
 const (
 	envFile = ".env"
-	// envFileMode is that of a new .env: it tends to hold secrets.
+	// envFileMode is for a new .env, which may hold secrets.
 	envFileMode = 0o600
-	// maxVariable is Linux's bound of a variable, in bytes: its name, =, its value and a NUL
-	// (execve(2), MAX_ARG_STRLEN).
+	// maxVariable is Linux's limit for NAME=VALUE and a NUL, in bytes (execve(2), MAX_ARG_STRLEN).
 	maxVariable = 128 << 10
 )
 
@@ -77,10 +76,8 @@ func (p envParams) check(deps Deps) error {
 	return nil
 }
 
-// variable is one with where it is from.
 type variable struct{ value, source string }
 
-// variables collects what there is.
 func (p envParams) variables(ctx context.Context, deps Deps, call *tool.Call) (map[string]variable, error) {
 	all := make(map[string]variable)
 	if !p.Persistent {
@@ -109,7 +106,7 @@ func (p envParams) variables(ctx context.Context, deps Deps, call *tool.Call) (m
 	return all, nil
 }
 
-// readEnvFile reads .env; a missing one is empty.
+// readEnvFile reads .env. A missing file is empty.
 func readEnvFile(ws *workspace.Workspace) (map[string]string, error) {
 	text, _, err := ws.ReadFile(envFile, 0)
 	if tool.CodeOf(err) == tool.NotFound {
@@ -201,7 +198,6 @@ func (p envParams) set(ctx context.Context, deps Deps, call *tool.Call) (*outcom
 	return o, nil
 }
 
-// save writes the variable to .env.
 func (p envParams) save(ws *workspace.Workspace) error {
 	change := func(old []byte) ([]byte, error) {
 		text, err := dotenv.Set(old, p.Name, *p.Value)
@@ -261,14 +257,12 @@ func (p envParams) nothingToDelete() error {
 	return tool.Errorf(tool.NotFound, "Variable not set %s: %s", where, p.Name).Suggest("%s", how)
 }
 
-// variablesKey is the state key of a session's variables.
 const variablesKey = "environment"
 
 var variableName = matching.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func validName(name string) bool { return variableName().MatchString(name) }
 
-// sessionVariables are the variables that were set in this session.
 func sessionVariables(ctx context.Context, call *tool.Call) (map[string]string, error) {
 	vars := make(map[string]string)
 	raw, ok, err := call.State(tool.SessionScope).Get(ctx, variablesKey)
@@ -287,7 +281,7 @@ func sessionVariables(ctx context.Context, call *tool.Call) (map[string]string, 
 	return vars, nil
 }
 
-// changeSession sets a variable of the session, or removes it if value is nil, and returns whether it was there.
+// changeSession sets a variable of the session, removes it if value is nil, and returns whether it existed.
 func changeSession(ctx context.Context, call *tool.Call, name string, value *string) (was bool, err error) {
 	err = call.State(tool.SessionScope).Update(ctx, variablesKey, func(old []byte) ([]byte, error) {
 		vars := make(map[string]string)
@@ -307,7 +301,7 @@ func changeSession(ctx context.Context, call *tool.Call, name string, value *str
 	return was, err
 }
 
-// secretName reports names of variables whose value is likely a secret.
+// secretName reports whether a variable of that name likely holds a secret.
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, part := range []string{"SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "PRIVATE",

@@ -84,7 +84,7 @@ func (p fileEditParams) failure(err error) error {
 	return pathError(err, p.Path)
 }
 
-// notFound distinguishes a missing text from one that occurs less often.
+// notFound distinguishes missing text from text that occurs less often.
 func (p fileEditParams) notFound(err error, e *tool.Error) error {
 	miss := tool.Errorf(e.Code, "Text not found in %s", p.Path).Suggest("%s", e.Suggestion).With("path", p.Path)
 	var match *textedit.MatchError

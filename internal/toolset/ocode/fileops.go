@@ -35,7 +35,6 @@ func runFileOps(ctx context.Context, deps Deps, _ *tool.Call, p fileOpsParams) (
 	return p.move(deps.Workspace, to)
 }
 
-// remove removes a file or an empty directory.
 func (p fileOpsParams) remove(ws *workspace.Workspace) (*outcome, error) {
 	if p.Destination != "" {
 		return nil, invalid("Leave destination out.", "A destination has no meaning for remove: %s", p.Destination)
@@ -70,7 +69,6 @@ func (p fileOpsParams) removeDir(ws *workspace.Workspace) error {
 		With("path", p.Source)
 }
 
-// target is where the source goes to.
 func (p fileOpsParams) target(ws *workspace.Workspace) (string, error) {
 	if p.Destination == "" {
 		return "", invalid("Say where to, in destination.", "Destination is required for %s", p.Operation)
@@ -120,13 +118,12 @@ func (p fileOpsParams) move(ws *workspace.Workspace, to string) (*outcome, error
 	return p.done("Moved", from, target, missing == nil, nil, from, target), nil
 }
 
-// inTheWay reports what is where something should go.
+// inTheWay returns an error that says what exists at target.
 func inTheWay(target string) error {
 	return pathError(tool.Errorf(tool.AlreadyExists, "exists").
 		Suggest("Choose another destination, or remove what is there."), target)
 }
 
-// names returns source and target relative to the workspace.
 func (p fileOpsParams) names(ws *workspace.Workspace, to string) (from, target string, err error) {
 	if from, err = ws.Rel(p.Source); err != nil {
 		return "", "", pathError(err, p.Source)
@@ -137,7 +134,6 @@ func (p fileOpsParams) names(ws *workspace.Workspace, to string) (from, target s
 	return from, target, nil
 }
 
-// blamed is the path that an error is about.
 func (p fileOpsParams) blamed(err error) string {
 	if path, ok := tool.AsError(err).Details["path"].(string); ok {
 		return path
@@ -161,12 +157,11 @@ func (p fileOpsParams) done(did, from, to string, replaced bool, count *int, fil
 }
 
 const (
-	// copyFiles and copyBytes bound what is copied at once.
+	// copyFiles and copyBytes limit one copy.
 	copyFiles = 5_000
 	copyBytes = 256 << 20
 )
 
-// copy copies a file, or a directory with what is in it.
 func (p fileOpsParams) copy(ctx context.Context, ws *workspace.Workspace, to string) (*outcome, error) {
 	from, target, err := p.names(ws, to)
 	if err != nil {
@@ -220,7 +215,6 @@ func (p fileOpsParams) copyDir(ctx context.Context, ws *workspace.Workspace, fro
 	return p.done("Copied", from, target, false, &n, files...), nil
 }
 
-// collect reads what is to be copied.
 func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, from,
 	target string) (changes []workspace.Change, dirs []string, err error) {
 	left := int64(copyBytes)
@@ -280,7 +274,6 @@ func (p fileOpsParams) tooMuch() error {
 		Suggest("Copy it with the bash tool: cp -r, or copy parts of it.")
 }
 
-// planFileOps returns the files that would be touched.
 func planFileOps(_ context.Context, deps Deps, p fileOpsParams) (*tool.Plan, error) {
 	ws := deps.Workspace
 	if p.Operation == "remove" {

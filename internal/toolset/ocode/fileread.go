@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// readShown bounds the text that file_read shows, in bytes.
-	readShown = 1 << 20
-	// beyond is the room for a line's ending, and a byte order mark.
+	readShown = 1 << 20 // bytes
+	// beyond is room for a line ending and a byte order mark.
 	beyond = 16
 )
 
@@ -118,17 +117,17 @@ func (p fileReadParams) report(l *numbered, size int64) (*outcome, error) {
 	return o, nil
 }
 
-// numbered is the lines that are wanted, with their numbers and a count of all.
+// numbered collects the wanted lines with their numbers, and counts all.
 type numbered struct {
 	first, last  int // last 0 is the end
 	text         strings.Builder
 	total, shown int
-	// cut is true if lines were left out because the text is too long, long names a line that is cut.
+	// cut is set if lines were left out because the text is too long. long names a line that is cut.
 	cut  bool
 	long int
 }
 
-// add counts a line, and shows it if it is wanted and there is room.
+// add counts a line, and shows it if it is wanted and fits.
 func (l *numbered) add(of lines.Line) {
 	l.total = of.Number
 	if l.cut || l.total < l.first || l.last > 0 && l.total > l.last {

@@ -108,7 +108,6 @@ func TestFileRead(t *testing.T) {
 	})
 }
 
-// TestErrorHandlingExamples has the document's examples of results.
 func TestErrorHandlingExamples(t *testing.T) {
 	t.Run("failure", func(t *testing.T) {
 		b := newBench(t)

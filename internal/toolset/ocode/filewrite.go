@@ -18,7 +18,7 @@ type fileWriteParams struct {
 	CreateDirs bool   `json:"create_dirs"`
 }
 
-// check refuses the name of a directory that is not there.
+// check refuses a path that ends with a slash, which names a directory.
 func (p fileWriteParams) check() error {
 	if strings.HasSuffix(p.Path, "/") {
 		return tool.Errorf(tool.IsDirectory, "Is a directory: %s", p.Path).

@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testgit"
 )
 
-// git runs git in a directory, as a user would.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := testgit.Command(t, dir, args...).CombinedOutput()
@@ -34,7 +33,7 @@ func repository(t *testing.T) *bench {
 }
 
 func TestGitStatus(t *testing.T) {
-	testgit.Isolate(t) // the tool runs it, too
+	testgit.Isolate(t) // for the tool's git too
 	t.Run("example", func(t *testing.T) {
 		b := repository(t)
 		b.write("file.py", "changed\n")

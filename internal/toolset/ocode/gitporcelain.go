@@ -10,11 +10,10 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// status is what git says of a work tree.
 type status struct {
 	branch   string
 	detached bool
-	commit   string // empty before the first one
+	commit   string // empty before the first commit
 	subject  string
 	upstream string
 	ahead    int
@@ -26,20 +25,17 @@ type status struct {
 	untracked, submodules       []string
 }
 
-// change is one changed file.
 type change struct {
 	path string
-	// from is the old name of a renamed or copied file, score how alike they
-	// are in percent.
+	// from is the old name of a renamed or copied file, score their similarity in percent.
 	from  string
 	score int
-	// what is the change: "modified", "new file".
+	// what is "modified", "new file" and so on.
 	what string
-	// more is git's text behind the name.
+	// more is git's text after the name.
 	more string
 }
 
-// text shows a change as a line.
 func (c change) text(verbose bool) string {
 	line := c.path
 	if c.from != "" {
@@ -61,7 +57,6 @@ func (s *status) clean() bool {
 	return len(s.staged)+len(s.unstaged)+len(s.conflicts)+len(s.untracked) == 0
 }
 
-// parseStatus reads what git status --porcelain=v2 -z prints.
 func parseStatus(printed string) (*status, error) {
 	s := &status{}
 	fields := strings.Split(strings.TrimSuffix(printed, "\x00"), "\x00")
@@ -123,7 +118,7 @@ func (s *status) header(entry string) {
 	}
 }
 
-// changed reads an entry of so many fields, of which the last is the path.
+// changed reads an entry of n fields, the last of which is the path.
 func (s *status) changed(entry string, n int, from string) error {
 	fields := strings.SplitN(entry, " ", n)
 	if len(fields) != n || len(fields[1]) != 2 || len(fields[2]) != 4 {
@@ -150,7 +145,7 @@ func (s *status) changed(entry string, n int, from string) error {
 	return nil
 }
 
-// named returns the meaning of a letter of git.
+// named returns the change that a status letter means.
 func named(letter byte, c, renamed change) change {
 	if letter == 'R' || letter == 'C' {
 		c = renamed
@@ -174,7 +169,6 @@ func (s *status) unmerged(entry string) error {
 	return nil
 }
 
-// dirtySubmodule notes a submodule with changes of its own.
 func (s *status) dirtySubmodule(path, what string) {
 	if !slices.Contains(s.submodules, path) {
 		s.submodules = append(s.submodules, path)
@@ -189,7 +183,7 @@ func (s *status) dirtySubmodule(path, what string) {
 	slices.SortStableFunc(s.unstaged, func(a, b change) int { return strings.Compare(a.path, b.path) })
 }
 
-// relativeTo makes paths relative to dir, from git's relative to top.
+// relativeTo makes paths, which git prints relative to top, relative to dir.
 func (s *status) relativeTo(top, dir string) {
 	prefix, err := filepath.Rel(top, dir)
 	if err != nil || prefix == "." {

@@ -17,12 +17,10 @@ import (
 )
 
 const (
-	// gitTimeout bounds one run of git, gitOutput what it may print, in bytes.
-	gitTimeout = 60 * time.Second
-	gitOutput  = 16 << 20
-	// statusShown bounds the files that git_status lists in its text.
-	statusShown = 500
-	// maxSubmodules bounds the submodules that are looked into.
+	// gitTimeout limits one run of git, gitOutput its output in bytes.
+	gitTimeout    = 60 * time.Second
+	gitOutput     = 16 << 20
+	statusShown   = 500
 	maxSubmodules = 50
 )
 
@@ -61,7 +59,7 @@ func runGitStatus(ctx context.Context, deps Deps, _ *tool.Call, p gitStatusParam
 	return o, nil
 }
 
-// inRepository reports whether a directory in the work tree at top is not part of it: in its .git,
+// inRepository reports whether dir, inside the work tree at top, is not part of it: in its .git,
 // or in a repository without a work tree.
 func inRepository(top, dir string) bool {
 	if rel, err := filepath.Rel(top, dir); err == nil && strings.HasPrefix(filepath.ToSlash(rel)+"/", ".git/") {
@@ -86,7 +84,7 @@ func (p gitStatusParams) noWorkTree() error {
 		With("path", p.Path)
 }
 
-// firstPrinted is what a command of git printed, "" if it failed.
+// firstPrinted returns what a git command printed, "" if it failed.
 func firstPrinted(r *proc.Result, err error) string {
 	if err != nil || r.ExitCode != 0 {
 		return ""
@@ -106,7 +104,6 @@ func (p gitStatusParams) noRepository(err error, dir string) error {
 	return err
 }
 
-// git returns a runner of git on dir's repository.
 func (d Deps) git(dir string) (*gitread.Git, error) {
 	program, err := proc.LookPath("git", d.Workspace.Root())
 	if err != nil {
@@ -129,7 +126,6 @@ func (d Deps) git(dir string) (*gitread.Git, error) {
 		}}, nil
 }
 
-// readStatus asks git for what lies below dir.
 func readStatus(ctx context.Context, git *gitread.Git, dir string) (*status, error) {
 	ended, err := git.Run(ctx, "status", "--porcelain=v2", "-z", "--branch", "--show-stash", "--untracked-files=all",
 		"--ignore-submodules=dirty", "--find-renames", "--", ".")
@@ -156,7 +152,8 @@ func readStatus(ctx context.Context, git *gitread.Git, dir string) (*status, err
 	return s, nil
 }
 
-// stateOf returns what is under way in a repository, by the files that git leaves meanwhile.
+// stateOf returns the operation in progress, such as a merge, found by the files that git
+// keeps meanwhile.
 func stateOf(top string) string {
 	dir := filepath.Join(top, ".git")
 	if data, err := plainfile.Read(dir, 64<<10); err == nil {
@@ -176,7 +173,7 @@ func stateOf(top string) string {
 	return ""
 }
 
-// lookIntoSubmodules finds submodules with changes, each by itself: git itself would run what their
+// lookIntoSubmodules checks each submodule by itself: git's own check would run programs that their
 // configuration names.
 func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, git *gitread.Git, dir string,
 	s *status) error {
@@ -203,7 +200,7 @@ func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, git 
 
 func (p gitStatusParams) lookInto(ctx context.Context, deps Deps, dir, name string, s *status) {
 	if _, err := deps.Workspace.Check(dir, workspace.Read); err != nil {
-		return // not ours to look into
+		return // outside the workspace
 	}
 	git, err := deps.git(dir)
 	if err != nil || git.Top != dir {
@@ -211,7 +208,7 @@ func (p gitStatusParams) lookInto(ctx context.Context, deps Deps, dir, name stri
 	}
 	inner, err := readStatus(ctx, git, dir)
 	if err != nil || inner.clean() {
-		return // one that cannot be read is no reason to tell nothing of the rest
+		return // one unreadable submodule does not hide the others
 	}
 	var what []string
 	if len(inner.staged)+len(inner.unstaged)+len(inner.conflicts) > 0 {
@@ -223,7 +220,6 @@ func (p gitStatusParams) lookInto(ctx context.Context, deps Deps, dir, name stri
 	s.dirtySubmodule(name, strings.Join(what, ", "))
 }
 
-// facts is the metadata.
 func (s *status) facts(verbose bool) facts {
 	f := facts{
 		"branch": s.branch, "detached": s.detached, "commit": s.commit, "state": s.state, "clean": s.clean(),
@@ -252,7 +248,6 @@ func pathsOf(changes []change) []string {
 	return paths
 }
 
-// write puts the status into words.
 func (s *status) write(o *outcome, verbose bool) {
 	lines := s.heading(verbose)
 	left := statusShown
@@ -292,7 +287,7 @@ func unknown(paths []string) []change {
 	return list
 }
 
-// heading reports the branch and what is going on.
+// heading returns the branch and the operation in progress.
 func (s *status) heading(verbose bool) []string {
 	lines := []string{"On branch " + s.branch}
 	if s.detached {

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// grepShown bounds the lines that grep shows, lineShown the bytes of one.
+	// grepShown limits the lines that grep shows, lineShown the bytes of one.
 	grepShown = 1000
 	lineShown = 1000
-	// grepTimeout ends a search with what it has found.
+	// grepTimeout ends a search, which keeps what it found.
 	grepTimeout = 30 * time.Second
 )
 
@@ -27,7 +27,7 @@ type grepParams struct {
 	FilePattern string `json:"file_pattern"`
 }
 
-// negated turns a truth value round. The command line gives it as text.
+// negated negates a boolean, which the command line gives as text.
 func negated(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMessage, bool) {
 	switch strings.Trim(string(old), `"`) {
 	case "true":

@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	// dataInput and dataShown bound what json_yaml reads and shows, in bytes.
-	dataInput = 16 << 20
-	dataShown = 2 << 20
-	// pathsShown bounds the paths in the metadata of a query.
+	// dataInput and dataShown limit what json_yaml reads and shows, in bytes.
+	dataInput  = 16 << 20
+	dataShown  = 2 << 20
 	pathsShown = 1000
 )
 
@@ -28,7 +27,7 @@ type jsonYAMLParams struct {
 	OutputFormat string `json:"output_format"`
 }
 
-// prettyOutput converts the old truth value to an output format.
+// prettyOutput converts the old boolean to an output format.
 func prettyOutput(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMessage, bool) {
 	if strings.Trim(string(old), `"`) == "true" {
 		return json.RawMessage(`"pretty"`), true
@@ -57,7 +56,6 @@ func runJSONYAML(_ context.Context, deps Deps, _ *tool.Call, p jsonYAMLParams) (
 	return o, p.write(o, in.values()...)
 }
 
-// input is data that was read.
 type input struct {
 	format data.Format
 	file   string // relative to the workspace; "" for text
@@ -85,7 +83,6 @@ func (in *input) outcome() *outcome {
 	return o
 }
 
-// broken is the metadata of data that cannot be read.
 func (p jsonYAMLParams) broken(in *input) *outcome {
 	if in == nil {
 		return nil
@@ -129,7 +126,7 @@ func (p jsonYAMLParams) query(in *input) (*outcome, error) {
 	return o, p.write(o, any(list))
 }
 
-// write writes documents to the output: several are a stream in YAML, an array in JSON.
+// write writes documents to the output: several become a YAML stream or a JSON array.
 func (p jsonYAMLParams) write(o *outcome, docs ...any) (err error) {
 	var doc any = docs
 	if len(docs) == 1 {
@@ -152,7 +149,7 @@ func (p jsonYAMLParams) write(o *outcome, docs ...any) (err error) {
 	return err
 }
 
-// load reads data from a text or the path of a file. If broken, input has the assumed format.
+// load reads data from a text or a file. If broken, input has the assumed format.
 func (p jsonYAMLParams) load(deps Deps, given string) (*input, error) {
 	text, file, err := p.source(deps, given)
 	if err != nil {
@@ -171,7 +168,6 @@ func (p jsonYAMLParams) load(deps Deps, given string) (*input, error) {
 	return in, in.guess(text)
 }
 
-// source returns the text and its file's name, if it is in one.
 func (p jsonYAMLParams) source(deps Deps, given string) (text []byte, file string, err error) {
 	name := strings.TrimSpace(given)
 	if name == "" {
@@ -202,18 +198,17 @@ func (p jsonYAMLParams) source(deps Deps, given string) (text []byte, file strin
 	return text, file, err
 }
 
-// mayBeFile reports whether a name can be a path.
 func mayBeFile(name string) bool {
 	return len(name) < 1024 && !strings.ContainsAny(name, "\n\r\x00{}[]\"") && !strings.Contains(name, ": ")
 }
 
-// looksLikeFile distinguishes a file's name from a scalar.
+// looksLikeFile distinguishes a file name from a scalar.
 func looksLikeFile(name string) bool {
 	return formatOf(name) != "" && !strings.ContainsAny(name, " \t") ||
 		strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/")
 }
 
-// formatOf is the format by a file's name, "" if unknown.
+// formatOf returns the format by file name, "" if unknown.
 func formatOf(file string) data.Format {
 	switch strings.ToLower(path.Ext(file)) {
 	case ".json", ".geojson", ".webmanifest", ".ipynb", ".har":
@@ -240,7 +235,7 @@ func (in *input) readYAML(text []byte) (err error) {
 	return err
 }
 
-// guess reads as JSON what is JSON or is meant to be, and all else as YAML.
+// guess reads text that is or is meant to be JSON as JSON, and all else as YAML.
 func (in *input) guess(text []byte) error {
 	err := in.readJSON(text)
 	if err == nil || meansJSON(string(text)) {
@@ -249,7 +244,7 @@ func (in *input) guess(text []byte) error {
 	return in.readYAML(text)
 }
 
-// meansJSON reports a text in JSON's style, perhaps with a mistake. YAML rarely looks so.
+// meansJSON reports whether text is in JSON's style, perhaps with a mistake. YAML rarely looks so.
 func meansJSON(text string) bool {
 	if strings.Contains(text, "\n---") {
 		return false
@@ -266,7 +261,6 @@ func meansJSON(text string) bool {
 	return false
 }
 
-// merge joins documents.
 func (p jsonYAMLParams) merge(deps Deps) (*outcome, error) {
 	docs, in, err := p.documents(deps)
 	if err != nil {
@@ -285,7 +279,7 @@ func (p jsonYAMLParams) merge(deps Deps) (*outcome, error) {
 	return o, p.write(o, merged)
 }
 
-// documents returns what to merge: the data of several files, or the documents of one text.
+// documents returns what to merge: several files, or the documents of one text.
 func (p jsonYAMLParams) documents(deps Deps) ([]any, *input, error) {
 	names := p.files(deps)
 	if len(names) < 2 {

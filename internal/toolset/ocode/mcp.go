@@ -16,7 +16,7 @@ type mcpParams struct {
 	Method string         `json:"method"`
 	Params map[string]any `json:"params"`
 
-	raw json.RawMessage // Params as they were given
+	raw json.RawMessage // Params as given
 }
 
 // UnmarshalJSON keeps the digits of numbers in Params.
@@ -57,7 +57,7 @@ func runMCP(ctx context.Context, deps Deps, call *tool.Call, p mcpParams) (*outc
 	return o, p.prompt(ctx, deps, o)
 }
 
-// complete fills in the only server, and refuses what cannot be done.
+// complete fills in the only server and checks the parameters.
 func (p *mcpParams) complete(deps Deps) error {
 	names := deps.Servers.Names()
 	if p.Server == "" && len(names) == 1 {
@@ -72,7 +72,6 @@ func (p *mcpParams) complete(deps Deps) error {
 	return nil
 }
 
-// call calls a tool of the server.
 func (p mcpParams) call(ctx context.Context, deps Deps, call *tool.Call, o *outcome) error {
 	result, err := deps.Servers.Call(ctx, p.Server, p.Method, p.raw, call)
 	if tool.CodeOf(err) == tool.InvalidArgument {
@@ -98,7 +97,7 @@ func (p mcpParams) call(ctx context.Context, deps Deps, call *tool.Call, o *outc
 	return nil
 }
 
-// take adds contents to the output: texts as they are, others by a description, with the content beside it.
+// take adds contents to the output: text as it is, others as a description with the content beside it.
 func (o *outcome) take(contents []tool.Content) {
 	var texts []string
 	for _, c := range contents {
@@ -163,14 +162,13 @@ type listedServer struct {
 	Error     string               `json:"error,omitempty"`
 }
 
-// listedTool is a tool of a server.
 type listedTool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Parameters  any    `json:"parameters,omitempty"`
 }
 
-// list shows one server, or all. One that cannot be reached is reported and does not hide others.
+// list shows one server or all. An unreachable one is reported and does not hide others.
 func (p mcpParams) list(ctx context.Context, deps Deps) (*outcome, error) {
 	names := deps.Servers.Names()
 	if p.Server != "" {
@@ -211,7 +209,6 @@ func allBroken(servers []listedServer) bool {
 	return true
 }
 
-// lookAt asks a server for what it has.
 func lookAt(ctx context.Context, client *mcpclient.Client, name string) (s listedServer, err error) {
 	s = listedServer{Name: name, Tools: []listedTool{}, Resources: []mcpclient.Resource{},
 		Prompts: []mcpclient.Prompt{}}
@@ -237,7 +234,6 @@ func lookAt(ctx context.Context, client *mcpclient.Client, name string) (s liste
 	return s, err
 }
 
-// text shows a server in lines.
 func (s listedServer) text() string {
 	lines := []string{s.Name + ":"}
 	if s.Error != "" {

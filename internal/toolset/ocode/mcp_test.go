@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode"
 )
 
-// serverEnv makes the test's own binary an MCP server.
+// serverEnv makes the test binary an MCP server.
 const serverEnv = "TEST_OCODE_MCP_SERVER"
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server has a tool of each kind, a resource and a prompt.
 func server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object"}`)
@@ -61,7 +60,7 @@ func server() *mcp.Server {
 	return s
 }
 
-// library is a bench with that server, and others.
+// library is a bench with that server and others.
 func library(t *testing.T, more ...mcpclient.Spec) *bench {
 	t.Helper()
 	self, err := os.Executable()

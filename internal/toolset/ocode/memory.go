@@ -13,23 +13,20 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// memoryPrefix begins the state keys of memories.
 const memoryPrefix = "memory/"
 
-// Limits of a memory, in bytes, below those of the state store.
+// Limits of a memory, in bytes, below the state store's.
 const (
 	maxMemoryKey   = 256
 	maxMemoryValue = 8 << 20
 )
 
-// memory is what is stored of one.
 type memory struct {
 	Value   string    `json:"value"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 }
 
-// remembered is a memory with its names.
 type remembered struct {
 	Key      string    `json:"key"`
 	Category string    `json:"category"`
@@ -37,16 +34,15 @@ type remembered struct {
 	Value    string    `json:"value"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
-	// Bytes is the size of a value that is shown in part; else 0.
+	// Bytes is the size of a value that is shown in part, else 0.
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// memoryKey is the state key of a memory. Both names are escaped, so that keys are unique.
+// memoryKey returns a memory's state key. Both names are escaped, so keys are unique.
 func memoryKey(category, key string) string {
 	return memoryPrefix + url.QueryEscape(category) + "/" + url.QueryEscape(key)
 }
 
-// memoryNames splits a state key.
 func memoryNames(stateKey string) (category, key string, ok bool) {
 	rest, ok := strings.CutPrefix(stateKey, memoryPrefix)
 	if !ok {
@@ -61,7 +57,6 @@ func memoryNames(stateKey string) (category, key string, ok bool) {
 	return c, k, errC == nil && errK == nil
 }
 
-// checkMemoryNames refuses what the store cannot hold.
 func checkMemoryNames(category, key string) error {
 	for name, value := range map[string]string{"key": key, "category": category} {
 		if len(value) > maxMemoryKey {
@@ -72,7 +67,7 @@ func checkMemoryNames(category, key string) error {
 	return nil
 }
 
-// scopes are the stores that a memory_type means.
+// scopes returns the stores that a memory_type means.
 func scopes(memoryType string) []tool.Scope {
 	switch memoryType {
 	case "session":
@@ -83,7 +78,7 @@ func scopes(memoryType string) []tool.Scope {
 	return []tool.Scope{tool.PersistentScope}
 }
 
-// recall finds the memories of a scope. An empty key or category means any.
+// recall finds memories of a scope. An empty key or category matches any.
 func recall(ctx context.Context, call *tool.Call, scope tool.Scope, category, key string) ([]remembered, error) {
 	state := call.State(scope)
 	if key != "" && category != "" {
@@ -116,7 +111,7 @@ func recallKeys(ctx context.Context, state tool.State, scope tool.Scope, keys []
 		category, key, named := memoryNames(stateKey)
 		var m memory
 		if !ok || !named || json.Unmarshal(raw, &m) != nil {
-			continue // gone meanwhile, or none of ours
+			continue // deleted meanwhile, or not a memory
 		}
 		found = append(found, remembered{Key: key, Category: category, Type: string(scope), Value: m.Value,
 			Created: m.Created, Updated: m.Updated})
@@ -124,7 +119,7 @@ func recallKeys(ctx context.Context, state tool.State, scope tool.Scope, keys []
 	return found, nil
 }
 
-// memoryShown bounds memory_read's text, in bytes, and memoryLine each value in a list.
+// memoryShown limits memory_read's text, memoryLine each value in a list, in bytes.
 const (
 	memoryShown = 1 << 20
 	memoryLine  = 200
@@ -203,8 +198,8 @@ func listed(all []remembered) (lines []string, shown []remembered) {
 	return lines, shown
 }
 
-// shorten cuts values so that a large one does not hide others, and returns how many it has cut. A
-// single one that was asked for stays whole.
+// shorten cuts values so that a large one does not hide others, and returns how many it cut. A
+// single requested one stays whole.
 func shorten(shown []remembered, asked bool) (cut int) {
 	if asked && len(shown) == 1 {
 		return 0
@@ -221,7 +216,7 @@ func shorten(shown []remembered, asked bool) (cut int) {
 	return cut
 }
 
-// oneLine shows the beginning of a value, and how much more there is.
+// oneLine returns the start of a value and how much is left out.
 func oneLine(value string) string {
 	first, rest, more := strings.Cut(value, "\n")
 	if len(first) > memoryLine {
@@ -245,7 +240,7 @@ type memoryWriteParams struct {
 	Operation string `json:"operation"`
 }
 
-// nothingToStore lets a deletion come without a value.
+// nothingToStore allows a deletion without a value.
 func nothingToStore(_ json.RawMessage, all map[string]json.RawMessage) (json.RawMessage, bool) {
 	return json.RawMessage(`""`), string(all["operation"]) == `"delete"`
 }
@@ -288,7 +283,7 @@ func readMemory(raw []byte) (*memory, error) {
 	return m, nil
 }
 
-// change makes the new memory from the old one, which may be nil.
+// change returns the new memory. old may be nil.
 func (p memoryWriteParams) change(old *memory) (*memory, error) {
 	now := time.Now().UTC()
 	m := &memory{Value: p.Value, Created: now, Updated: now}

@@ -1,4 +1,4 @@
-// Package ocode is the plugin of the ocode toolset: tools for files, text, commands, development, memory,
+// Package ocode is the plugin of toolset ocode: tools for files, text, commands, development, memory,
 // structured data, MCP servers and agents, with a result object of success, output, error and metadata.
 package ocode
 
@@ -14,33 +14,33 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
-// Deps are the tools' dependencies. Fields have defaults, but without a Workspace tools can be
-// described only.
+// Deps are the tools' dependencies. Without a Workspace tools can only be described; other
+// fields have defaults.
 type Deps struct {
 	Workspace *workspace.Workspace
-	// Granted are the permissions that the operator gives. Nil is all.
+	// Granted are the permissions from the operator. Nil means all.
 	Granted []tool.Permission
-	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
+	// OutputCap limits the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
-	// Prepare confines a child process before it starts, and returns metadata for the result. Nil
-	// confines nothing.
+	// Prepare confines a child process before it starts, and returns metadata for the result. May
+	// be nil.
 	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
-	// Denied returns Prepare's part in a failure, by what the command printed. May be nil.
+	// Denied returns the sandbox's part in a failure, from what the command printed. May be nil.
 	Denied func(printed string) string
-	// PrepareReading is Prepare for programs that only look.
+	// PrepareReading is Prepare for programs that only read.
 	PrepareReading func(cmd *exec.Cmd) error
 	// PrepareGit is Prepare for git on the work tree at top.
 	PrepareGit func(top string) func(*exec.Cmd) error
-	// Trees are further directories that belong to the workspace, absolute.
+	// Trees are absolute paths of further directories of the workspace.
 	Trees []string
-	// Agents are the programs that the agent tool delegates to, Place is where they work, and Tasks
-	// are their processes.
+	// Agents are the programs for the agent tool, Place is where they work, Tasks are their
+	// processes.
 	Agents subagent.Agents
 	Place  subagent.Place
 	Tasks  *background.Store
 	// Servers are the MCP servers of the mcp tool. May be nil.
 	Servers *mcpclient.Client
-	// Architect is the program toolhost-architect; by default the one beside this program, else on PATH.
+	// Architect is the path of toolhost-architect; by default beside this program, else on PATH.
 	Architect string
 }
 

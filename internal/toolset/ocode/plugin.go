@@ -34,13 +34,13 @@ type Config struct {
 	Secrets []string         `json:"secrets,omitempty" jsonschema:"Values that no error shows; the host fills it in."`
 	// CacheDir is that of mcpclient.Options.
 	CacheDir string `json:"cache_dir,omitempty" jsonschema:"Where the listings of MCP servers are kept; the host fills it in."`
-	// Pins say where what the servers' tools said is remembered.
+	// Pins is where the servers' tool descriptions are remembered.
 	Pins *pins.Place `json:"pins,omitempty" jsonschema:"Where what the tools of MCP servers said is remembered; the host fills it in."`
-	// LoginDir is where the logins to them are kept, empty for nowhere.
+	// LoginDir is where logins to the servers are kept, empty for nowhere.
 	LoginDir string `json:"login_dir,omitempty" jsonschema:"Where the logins to MCP servers are kept; the host fills it in."`
 }
 
-// Plugin is the tools as a plugin.
+// Plugin returns the tools as a plugin.
 func Plugin() sdk.Plugin {
 	return sdk.Plugin{
 		Name:         "ocode",
@@ -114,7 +114,6 @@ func (c Config) connect(env sdk.Env, root string) (*mcpclient.Client, error) {
 	return client, nil
 }
 
-// granting is how a server's process is confined.
 func (c Config) granting(spec mcpclient.Spec) sandbox.Settings {
 	s := c.Confine
 	s.Network, s.Hosts = spec.Network, spec.Hosts
@@ -123,7 +122,7 @@ func (c Config) granting(spec mcpclient.Spec) sandbox.Settings {
 	return s
 }
 
-// granted is nil when nothing was said.
+// granted returns nil if nothing was configured.
 func (c Config) granted() []tool.Permission {
 	if c.Permissions == nil {
 		return nil

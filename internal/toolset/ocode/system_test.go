@@ -225,7 +225,6 @@ func TestEnv(t *testing.T) {
 	})
 }
 
-// TestPermissions has each tool called without what it needs.
 func TestPermissions(t *testing.T) {
 	t.Run("refused with the contract's text", func(t *testing.T) {
 		b := newBenchWith(t, ocode.Deps{Granted: []tool.Permission{}})
@@ -267,7 +266,6 @@ func TestPermissions(t *testing.T) {
 	})
 }
 
-// TestHostErrors has errors of the host in the contract's shape.
 func TestHostErrors(t *testing.T) {
 	g := func(err *tool.Error) string { return string(ocode.RenderError(nil, err).Structured) }
 	denied := tool.Errorf(tool.Denied, "the call of bash is denied: because").Suggest("Ask.").With("rule",

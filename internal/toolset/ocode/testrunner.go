@@ -58,7 +58,6 @@ func (p testRunnerParams) report(o *outcome, r *testrun.Report) {
 	}
 }
 
-// failure is the error of tests that failed, or did not run.
 func (p testRunnerParams) failure(r *testrun.Report) error {
 	text := strings.TrimRight(r.Text(p.Verbose), "\n")
 	switch {

@@ -8,7 +8,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// thinkTokens bounds a model's answer.
 const thinkTokens = 4000
 
 type thinkParams struct {
@@ -17,7 +16,7 @@ type thinkParams struct {
 	Approach string `json:"approach"`
 }
 
-// oldThinking finds the approach that does what an old type of thinking did.
+// oldThinking maps an old type of thinking to an approach.
 func oldThinking(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMessage, bool) {
 	approach := map[string]string{
 		"analyze": "step_by_step", "root_cause": "step_by_step", "breakdown": "step_by_step",
@@ -28,7 +27,7 @@ func oldThinking(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMes
 	return tool.MustMarshal(approach), approach != ""
 }
 
-// section is one part of an approach: its heading, and what belongs there.
+// section is a part of an approach: its heading and what belongs there.
 type section struct{ heading, about string }
 
 func sections(approach string) []section {
@@ -77,7 +76,7 @@ func runThink(ctx context.Context, _ Deps, call *tool.Call, p thinkParams) (*out
 		o.output = answer.Text
 		return o, nil
 	case tool.CodeOf(err) != tool.Unavailable:
-		return nil, err // a question that is still to be asked, or a model that failed
+		return nil, err // a question for the user, or a failed model
 	}
 	o.set("reason", err.Error())
 	o.output = p.frame(err.Error())
@@ -110,7 +109,7 @@ func (p thinkParams) prompt() string {
 	return prompt
 }
 
-// frame is the approach to be filled in, with why no model has done so.
+// frame returns the approach to be filled in, with the reason why no model did.
 func (p thinkParams) frame(reason string) string {
 	var b strings.Builder
 	b.WriteString("No language model has reasoned about this: " + reason +

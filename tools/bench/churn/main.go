@@ -1,4 +1,4 @@
-// Churn does one thing to every file of a tree: overwrite, rename or copy.
+// Churn overwrites, renames or copies every file of a tree.
 package main
 
 import (

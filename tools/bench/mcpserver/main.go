@@ -1,7 +1,7 @@
-// Mcpserver is a minimal server on the official SDK: one tool that reads a
-// file, without any check, and one that runs head, and as many more as a number
-// says. With the argument http it serves at an address that it prints, otherwise
-// on stdin and stdout.
+// Mcpserver is a minimal server on the official SDK: one tool that reads a file,
+// without any check, one that runs head, and as many more as a number says. With
+// the argument http it prints the address at which it serves, otherwise it uses
+// stdin and stdout.
 package main
 
 import (
@@ -58,7 +58,6 @@ func main() {
 	}
 }
 
-// further is how many tools are asked for beside the two.
 func further() int {
 	if len(os.Args) < 2 {
 		return 0

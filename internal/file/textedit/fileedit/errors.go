@@ -6,7 +6,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// The codes of the edit tools' contract for the file as such.
+// The codes of the edit tools' contract for files.
 const (
 	InvalidPath    = "EDIT_INVALID_PATH"
 	FileNotFound   = "EDIT_FILE_NOT_FOUND"
@@ -17,13 +17,13 @@ const (
 
 const contractKey = "contract_code"
 
-// Coded returns an error in the form of the contract, "CODE: what happened (path)", with the contract's code among
-// the details too.
+// Coded returns an error in the contract's form, "CODE: what happened (path)", with the contract's code also among
+// the details.
 func Coded(contract string, code tool.Code, path, format string, args ...any) *tool.Error {
 	return Named(contract, code, path, "%s (%s)", fmt.Sprintf(format, args...), path)
 }
 
-// Named is Coded for a text that names the place itself.
+// Named is Coded for a text that names the path itself.
 func Named(contract string, code tool.Code, path, format string, args ...any) *tool.Error {
 	return tool.Errorf(code, "%s: %s", contract, fmt.Sprintf(format, args...)).
 		With(contractKey, contract).With("path", path)

@@ -1,4 +1,4 @@
-// Package fileedit changes or creates one file of a workspace, or previews that. The edit tools use it.
+// Package fileedit changes or creates one file of a workspace for the edit tools, or previews that.
 package fileedit
 
 import (
@@ -21,11 +21,11 @@ const diffContext = 3
 type Edit struct {
 	// Path is the file as the caller named it.
 	Path string
-	// Create makes a new file: the path must not exist, and missing directories are made. Otherwise the file must
-	// exist.
+	// Create creates a new file: the path must not exist, and missing directories are created. Otherwise the file
+	// must exist.
 	Create bool
-	// Change returns the new content for the old one, which is nil for a new file. After its error, which is
-	// returned, nothing is changed. It may be called more than once.
+	// Change returns the new content for the old one, which is nil for a new file. If it fails, its error is
+	// returned and nothing changes. It may be called more than once.
 	Change func(old []byte) ([]byte, error)
 }
 
@@ -40,7 +40,7 @@ type Outcome struct {
 // Changed reports whether the file changes.
 func (o *Outcome) Changed() bool { return o.Created || !bytes.Equal(o.Old, o.New) }
 
-// Diff is the change as a unified diff with three lines of context.
+// Diff returns the change as a unified diff with three lines of context.
 func (o *Outcome) Diff() string {
 	if o.Created {
 		return textedit.Diff(textedit.DevNull, o.Path, nil, o.New, diffContext)
@@ -48,7 +48,7 @@ func (o *Outcome) Diff() string {
 	return textedit.Diff(o.Path, o.Path, o.Old, o.New, diffContext)
 }
 
-// maxShown bounds the diff in a result, in bytes: the model made the change itself.
+// maxShown limits the diff in a result, in bytes: the model made the change itself.
 const maxShown = 32 << 10
 
 // ShownDiff is Diff for a result: of a long one the first lines, and how many are left out.
@@ -62,7 +62,7 @@ func (o *Outcome) ShownDiff() string {
 		diff[:cut], strings.Count(diff[cut:], "\n"), o.Path)
 }
 
-// Files lists the file if it changed.
+// Files returns the file if it changed.
 func (o *Outcome) Files() []string {
 	if !o.Changed() {
 		return nil
@@ -70,7 +70,7 @@ func (o *Outcome) Files() []string {
 	return []string{o.Path}
 }
 
-// Result is the outcome as the result of a tool: a JSON object with message, actual_replacements and diff.
+// Result returns a tool's result: a JSON object with message, actual_replacements and diff.
 func (o *Outcome) Result(message string, replacements int) *tool.Result {
 	return tool.JSON(struct {
 		Message            string `json:"message"`
@@ -79,7 +79,7 @@ func (o *Outcome) Result(message string, replacements int) *tool.Result {
 	}{message, replacements, o.ShownDiff()}).Affecting(o.Files()...)
 }
 
-// Plan is the outcome as a tool's plan.
+// Plan returns a tool's plan.
 func (o *Outcome) Plan() *tool.Plan {
 	preview := o.Diff()
 	if o.Created && preview != "" {
@@ -88,8 +88,8 @@ func (o *Outcome) Plan() *tool.Plan {
 	return &tool.Plan{FilesAffected: o.Files(), Preview: preview}
 }
 
-// Apply does the edit atomically: the file is replaced as a whole, or left as it is, time stamps included. Errors
-// are those of the workspace and of Edit.Change.
+// Apply makes the edit atomically: the file is replaced as a whole, or left as it is, including time stamps.
+// Errors are those of the workspace and of Edit.Change.
 func Apply(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, error) {
 	ws = ws.WithContext(ctx)
 	if e.Create {
@@ -112,7 +112,7 @@ func Apply(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, erro
 	})
 }
 
-// Preview returns what Apply would do, and changes nothing. Its errors are those of Apply that can be foreseen.
+// Preview returns what Apply would do. Its errors are those of Apply that can be foreseen.
 func Preview(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, error) {
 	ws = ws.WithContext(ctx)
 	if _, err := ws.Check(e.Path, workspace.Write); err != nil {
@@ -133,7 +133,6 @@ func Preview(ctx context.Context, ws *workspace.Workspace, e Edit) (*Outcome, er
 	return o, err
 }
 
-// creation makes the content of a new file, which must not exist.
 func (e Edit) creation(ws *workspace.Workspace) (*Outcome, error) {
 	rel, err := ws.Rel(e.Path)
 	if err != nil {
@@ -149,8 +148,8 @@ func (e Edit) creation(ws *workspace.Workspace) (*Outcome, error) {
 	return &Outcome{Path: rel, Created: true, New: data}, err
 }
 
-// Batch converts a patch's changes for the workspace, which makes them at once if each file still is what the patch
-// saw.
+// Batch converts a patch's changes for the workspace, which makes them all at once if each file still is what the
+// patch saw.
 func Batch(changes []patch.FileChange) []workspace.Change {
 	list := make([]workspace.Change, len(changes))
 	for i, c := range changes {
@@ -166,7 +165,7 @@ func Batch(changes []patch.FileChange) []workspace.Change {
 		case patch.Create, patch.Copy:
 			w.Kind, w.Old = workspace.Create, nil
 			if c.Kind == patch.Create && w.Mode != 0 {
-				w.Mode |= 0o022 // git says whether it may be run; the rest is for the umask to say
+				w.Mode |= 0o022 // git says whether it is executable; the umask decides the rest
 			}
 		case patch.Delete:
 			w.Kind, w.Data = workspace.Delete, nil

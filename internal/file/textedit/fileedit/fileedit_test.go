@@ -30,7 +30,6 @@ func open(t *testing.T) (*workspace.Workspace, string) {
 	return ws, dir
 }
 
-// apply applies a patch to the workspace.
 func apply(ws *workspace.Workspace, diff []byte) error {
 	set, err := patch.Parse(diff)
 	if err != nil {
@@ -49,8 +48,8 @@ func apply(ws *workspace.Workspace, diff []byte) error {
 	return ws.Batch(context.Background(), fileedit.Batch(changes))
 }
 
-// TestBatchReplaysAHistory has the workspace make what git wrote, commit by
-// commit, and compares the whole tree each time.
+// TestBatchReplaysAHistory applies git's diffs, commit by commit, and compares
+// the whole tree each time.
 func TestBatchReplaysAHistory(t *testing.T) {
 	ws, dir := open(t)
 	for i, c := range edithistory.Generate(t, edithistory.Options{Seed: 9, Commits: 60, Tree: true, Bytes: true}) {
@@ -138,7 +137,6 @@ func TestInContract(t *testing.T) {
 	assert.Equal(t, tool.Internal, tool.CodeOf(err))
 }
 
-// TestShownDiff bounds what a result shows of a change of many lines.
 func TestShownDiff(t *testing.T) {
 	small := fileedit.Outcome{Path: "a.txt", Old: []byte("a\n"), New: []byte("b\n")}
 	assert.Equal(t, small.Diff(), small.ShownDiff())

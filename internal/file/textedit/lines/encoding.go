@@ -13,7 +13,7 @@ import (
 // sniffed is how much of a file decides its encoding, in bytes.
 const sniffed = 8 << 10
 
-// Open reads the beginning of a file, to recognize text, and returns the whole: UTF-16 as UTF-8, else unchanged.
+// Open returns the start of a file, to recognize text, and the whole: UTF-16 as UTF-8, else unchanged.
 func Open(file io.Reader) (head []byte, whole io.Reader, err error) {
 	head = make([]byte, sniffed)
 	n, err := io.ReadFull(file, head)

@@ -13,26 +13,25 @@ import (
 	"github.com/toolhost/toolhost/internal/text/excerpt"
 )
 
-// indexStep is the approximate distance between the places in an index, in bytes.
+// indexStep is the approximate distance between the positions in an index, in bytes.
 const indexStep = 256 << 10
 
 // ErrNotText is the error for what is not UTF-8 text.
 var ErrNotText = errors.New("not UTF-8 text")
 
-// Index has positions of lines in a text, so that large files can be read in parts.
+// Index has positions of lines in a text, so that parts of large files can be read.
 type Index struct {
 	// Total counts the lines, including a last one without a newline.
 	Total  int
 	places []position
 }
 
-// position is where a line begins.
 type position struct {
-	line   int // counted from 1
+	line   int // from 1
 	offset int64
 }
 
-// IndexOf reads a text to its end.
+// IndexOf reads a text to its end and returns its index.
 func IndexOf(ctx context.Context, r io.Reader) (*Index, error) {
 	index := &Index{places: []position{{1, 0}}}
 	buf := make([]byte, 16<<10)

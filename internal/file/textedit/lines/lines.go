@@ -1,4 +1,4 @@
-// Package lines reads texts of any size and encoding line by line, as much as is wanted.
+// Package lines reads texts of any size and encoding line by line, as far as wanted.
 package lines
 
 import (
@@ -14,19 +14,19 @@ type Line struct {
 	Number int
 	// Text is the line with its ending, up to the wanted length. It is valid until the next line is read.
 	Text []byte
-	// Size is that of the whole line, Ending that of the newline with a carriage return before it, which the last
-	// line may lack.
+	// Size is that of the whole line, Ending that of the newline with a carriage return before it, 0 if the last
+	// line has none.
 	Size, Ending int
 }
 
-// Content is Text without the ending.
+// Content returns Text without the ending.
 func (l Line) Content() []byte { return l.Text[:min(len(l.Text), l.Size-l.Ending)] }
 
-// Each calls visit with all lines of r in order; of longer ones with the first most bytes.
+// Each calls visit with all lines of r in order, each cut to most bytes.
 func Each(ctx context.Context, r io.Reader, most int, visit func(Line)) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	line := Line{Number: 1}
-	var held []byte // the beginning of a line that is longer than the reader's buffer
+	var held []byte // the start of a line that is longer than the reader's buffer
 	var last byte   // of what was read before
 	for {
 		if err := ctx.Err(); err != nil {
@@ -60,7 +60,7 @@ func Each(ctx context.Context, r io.Reader, most int, visit func(Line)) error {
 	}
 }
 
-// ending is the size of a chunk's line ending, given the byte before it.
+// ending returns the size of a chunk's line ending, given the byte before it.
 func ending(before byte, chunk []byte) int {
 	n := len(chunk)
 	if n == 0 || chunk[n-1] != '\n' {

@@ -34,10 +34,9 @@ func TestOpenAndShown(t *testing.T) {
 	assert.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// TestEach: whatever the text, its lines put together are the text, and each
-// knows its ending.
+// The lines of any text joined are the text, and each knows its ending.
 func TestEach(t *testing.T) {
-	const buffer = 64 << 10 // of the reader
+	const buffer = 64 << 10 // the reader's
 	for name, text := range map[string]string{
 		"empty":                        "",
 		"one line":                     "a\n",

@@ -13,9 +13,9 @@ import (
 // not_found or not_a_directory; any other error ends Apply.
 type ReadFunc func(path string) (data []byte, mode fs.FileMode, err error)
 
-// Apply applies a set to the files that read returns and returns the changes, sorted by path; read is called at
-// most once a path, for every path that is read, made or removed, so that it can refuse some. Nothing is returned
-// unless all of the set applies.
+// Apply applies a set to the files that read returns and returns the changes, sorted by path. read is called at
+// most once for each path that is read, created or removed, so that it can refuse some. If any part does not
+// apply, nothing is returned.
 //
 // Consecutive sections on one path build on each other. A rename or copy starts from the file before the patch, as
 // in git.
@@ -32,7 +32,6 @@ func Apply(set *Set, read ReadFunc) ([]FileChange, error) {
 	return a.changes(), nil
 }
 
-// state is a file before the patch and after the sections so far.
 type state struct {
 	path    string
 	existed bool
@@ -44,11 +43,11 @@ type state struct {
 	mode    fs.FileMode
 	touched bool
 	kind    Kind
-	// from is the source of a renamed or copied file.
-	from   *state
-	placed []Placement
+	from    *state
+	placed  []Placement
 }
 
+// applier applies a set section by section to states in memory.
 type applier struct {
 	read  ReadFunc
 	files map[string]*state
@@ -71,7 +70,7 @@ func (a *applier) survey(set *Set) {
 	}
 }
 
-// look returns the state of a path, reading it the first time.
+// look returns the state of a path, and reads it the first time.
 func (a *applier) look(path string) (*state, error) {
 	if s := a.files[path]; s != nil {
 		return s, nil
@@ -150,7 +149,7 @@ func (a *applier) change(f *File, s *state) error {
 	return nil
 }
 
-// undeletable is the error for a file with more lines than the patch removes.
+// undeletable returns the error for a file with more lines than the patch removes.
 func undeletable(s *state, f *File, rest []byte) error {
 	e := &HunkError{Path: s.path, Hunk: max(len(f.Hunks), 1), PatchLine: f.Line, FileLine: 1,
 		Found: bare(fileLines(rest))}
@@ -178,7 +177,7 @@ func (a *applier) create(f *File) error {
 	return nil
 }
 
-// move renames or copies, and changes what is renamed.
+// move renames or copies, and applies the section's changes.
 func (a *applier) move(f *File) error {
 	from, err := a.look(f.OldName)
 	if err != nil {
@@ -237,7 +236,7 @@ func (s *state) remove() {
 	s.exists, s.touched, s.data, s.from, s.kind = false, true, nil, nil, Delete
 }
 
-// setMode applies the patch's executable bit to those who may read.
+// setMode applies the patch's executable bit for all who may read.
 func (s *state) setMode(f *File) {
 	switch {
 	case f.Executable == nil:
@@ -252,7 +251,6 @@ func (s *state) setMode(f *File) {
 	}
 }
 
-// changes lists the results for all touched paths.
 func (a *applier) changes() []FileChange {
 	list := make([]FileChange, 0, len(a.files))
 	renamed := map[*state]bool{}
@@ -265,7 +263,8 @@ func (a *applier) changes() []FileChange {
 	return slices.DeleteFunc(list, func(c FileChange) bool { return c.Kind == Delete && renamed[a.files[c.Path]] })
 }
 
-// change returns the file's change. A renamed file is marked, so that it is not reported as deleted too.
+// change returns the file's change. A renamed file is marked, so that it is not also reported as
+// deleted.
 func (s *state) change(renamed map[*state]bool) (FileChange, bool) {
 	c := FileChange{Path: s.path, Old: s.before, Data: s.data, Placed: s.placed}
 	if s.mode != s.oldMode {

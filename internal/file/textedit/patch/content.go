@@ -10,7 +10,7 @@ import (
 type content struct {
 	text  string
 	count int   // of lines
-	from  []int // where lines begin, of the first ones
+	from  []int // offsets of the first lines
 }
 
 func newContent(data []byte) content {
@@ -21,7 +21,7 @@ func newContent(data []byte) content {
 	return c
 }
 
-// start is the offset of line i, from 0; that after the last is the end.
+// start returns the offset of line i, from 0; that after the last is the end.
 func (c *content) start(i int) int {
 	if i >= c.count {
 		return len(c.text)
@@ -35,7 +35,6 @@ func (c *content) start(i int) int {
 
 func (c *content) lines(i, end int) string { return c.text[c.start(i):c.start(end)] }
 
-// line returns line i, or "" after the last.
 func (c *content) line(i int) string { return c.lines(i, i+1) }
 
 func fileLines(data []byte) []string { return cut(string(data)) }

@@ -8,10 +8,10 @@ import (
 	"github.com/toolhost/toolhost/internal/file/textedit"
 )
 
-// ParseError is why a patch cannot be parsed. It wraps a *tool.Error of code invalid_argument, or unsupported for a
-// kind of patch that is refused.
+// ParseError says why a patch cannot be parsed. It wraps a *tool.Error of code invalid_argument, or unsupported for
+// a kind of patch that is refused.
 type ParseError struct {
-	// Line is where, from 1; 0 for the patch as a whole.
+	// Line is the patch's line, from 1; 0 for the patch as a whole.
 	Line int
 	err  *tool.Error
 }
@@ -42,9 +42,9 @@ func parseError(code tool.Code, line int, suggestion, format string, args ...any
 	return &ParseError{Line: line, err: err}
 }
 
-// HunkError is why a hunk does not fit the file. It wraps a *tool.Error of code conflict.
+// HunkError says why a hunk does not fit the file. It wraps a *tool.Error of code conflict.
 type HunkError struct {
-	// Path is the file; Hunk counts its hunks from 1; PatchLine is where the hunk begins in the patch.
+	// Path is the file; Hunk counts its hunks from 1; PatchLine is where the hunk starts in the patch.
 	Path      string
 	Hunk      int
 	PatchLine int
@@ -63,16 +63,13 @@ func (e *HunkError) Error() string { return e.err.Error() }
 // Unwrap returns the *tool.Error.
 func (e *HunkError) Unwrap() error { return e.err }
 
-// shownLines bounds the lines repeated in a message.
 const shownLines = 12
 
-// misfit completes the error of a hunk that is not found.
 func (e *HunkError) misfit() *HunkError {
 	return e.because("hunk %d of %s (line %d of the patch) does not fit: the file differs at line %d", e.Hunk, e.Path,
 		e.PatchLine, e.FileLine)
 }
 
-// because completes the error with a reason and the lines on both sides.
 func (e *HunkError) because(format string, args ...any) *HunkError {
 	var b strings.Builder
 	fmt.Fprintf(&b, format, args...)
@@ -86,7 +83,6 @@ func (e *HunkError) because(format string, args ...any) *HunkError {
 	return e
 }
 
-// about adds the error's details.
 func (e *HunkError) about(err *tool.Error) *tool.Error {
 	return err.With("path", e.Path).With("hunk", e.Hunk).With("line", e.FileLine).
 		With("expected", e.Expected).With("found", e.Found)

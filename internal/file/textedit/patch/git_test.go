@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// reader reads from a tree.
 func reader(tree map[string]edithistory.File) patch.ReadFunc {
 	return func(path string) ([]byte, fs.FileMode, error) {
 		f, ok := tree[path]
@@ -31,7 +30,6 @@ func modeOf(mode string) fs.FileMode {
 	return 0o644
 }
 
-// after gives the tree with the changes made.
 func after(t testing.TB, tree map[string]edithistory.File, changes []patch.FileChange) map[string]edithistory.File {
 	t.Helper()
 	out := maps.Clone(tree)
@@ -72,9 +70,9 @@ func requireTree(t testing.TB, want, got map[string]edithistory.File, note strin
 	}
 }
 
-// TestGitHistories applies what git writes for each commit to the tree before
-// and compares with git's tree after: renames, copies, modes, new and deleted
-// and empty files, unusual names, endings, and bytes that are not UTF-8.
+// TestGitHistories applies git's diff of each commit and compares with git's
+// tree after: renames, copies, modes, new, deleted and empty files, unusual
+// names, endings, and bytes that are not UTF-8.
 func TestGitHistories(t *testing.T) {
 	testneed.NotShort(t, "compares with another program for seconds")
 	kinds := map[patch.Kind]int{}

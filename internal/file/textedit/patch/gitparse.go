@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// gitSection parses a section that begins with "diff --git".
 func (p *parser) gitSection() (*File, error) {
 	if strings.HasSuffix(p.line(0), "\r\n") {
 		p.stripCR()
@@ -38,12 +37,10 @@ func (p *parser) gitSection() (*File, error) {
 	return f, nil
 }
 
-// empty reports whether the section changes nothing.
 func (f *File) empty() bool {
 	return f.Kind == Modify && f.Executable == nil && len(f.Hunks) == 0
 }
 
-// extended parses one of git's header lines.
 func (p *parser) extended(f *File) bool {
 	key, value, ok := extendedHeader(strings.TrimRight(p.line(0), "\r\n"))
 	if !ok {

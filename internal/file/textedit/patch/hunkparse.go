@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// hunk parses one hunk. The counts of its header decide its end if they fit; otherwise the lines do.
+// hunk parses one hunk. The counts in its header decide its end if they fit; otherwise the lines do.
 func (p *parser) hunk() (*Hunk, error) {
 	h := &Hunk{Line: p.number()}
 	spans, ok := h.header(p.line(0))
@@ -57,8 +57,8 @@ func position(s string) (start, count int, ok bool) {
 	return start, count, err == nil && start >= 0 && count >= 0
 }
 
-// counted parses as many lines as the header says, and reports whether that was right: the lines belong to a hunk
-// and what follows does not.
+// counted parses as many lines as the header says, and reports whether they belong to a hunk and the next does
+// not.
 func (p *parser) counted(h *Hunk, left [2]int) bool {
 	h.Lines = make([]Line, 0, min(max(left[0], left[1]), len(p.lines)-p.at))
 	swallowed := false
@@ -83,7 +83,8 @@ func (p *parser) counted(h *Hunk, left [2]int) bool {
 	return len(h.Lines) > 0 && p.atEnd() && !(swallowed && p.goesBack(h))
 }
 
-// goesBack reports whether the next hunk lies before the end of h: it cannot be one of the same file then.
+// goesBack reports whether the next hunk starts before the end of h, so that it cannot belong to the same
+// file.
 func (p *parser) goesBack(h *Hunk) bool {
 	var next Hunk
 	_, ok := next.header(p.line(0))
@@ -109,11 +110,12 @@ func (p *parser) atEnd() bool {
 
 func isEmpty(line string) bool { return line == "\n" || line == "\r\n" }
 
-// isMark reports whether a line ends a mail. After all of a hunk's lines it is not one more of them.
+// isMark reports whether a line is the end mark of a mail. After all of a hunk's lines it is not
+// another one.
 func isMark(line string) bool { return strings.TrimRight(line, "\r\n") == "-- " }
 
-// atSignature reports whether the end mark of a mail comes next, followed by the end or a line that is not of a
-// hunk. Mailers remove its blank; then git's version has to follow.
+// atSignature reports whether a mail's end mark comes next, followed by the end or a line outside of hunks.
+// Mailers remove its blank; then git's version must follow.
 func (p *parser) atSignature() bool {
 	next := p.line(1)
 	if isMark(p.line(0)) {
@@ -122,7 +124,7 @@ func (p *parser) atSignature() bool {
 	return strings.TrimRight(p.line(0), "\r\n") == "--" && next != "" && next[0] >= '0' && next[0] <= '9'
 }
 
-// bodyLine parses one line of a hunk. Editors and mailers remove trailing blanks, so some forms have none.
+// bodyLine parses a line of a hunk. Editors and mailers remove trailing blanks, so some forms have none.
 func bodyLine(line string) (op byte, text string, ok bool) {
 	switch {
 	case line == "":

@@ -7,24 +7,21 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxFuzz is how many lines of context at each end may be ignored.
+// maxFuzz limits the ignored lines of context at each end.
 const maxFuzz = 2
 
-// fitter applies the hunks of one file in order.
 type fitter struct {
 	path string
 	file content
 	out  []byte
-	// used is how many lines are copied or replaced so far.
+	// used is how many lines have been copied or replaced.
 	used int
 	// offset is the distance of the last hunk from its stated line.
-	offset int
-	// newLine counts the lines of out.
+	offset  int
 	newLine int
 	placed  []Placement
 }
 
-// fit is a place where a hunk fits.
 type fit struct {
 	at, fuzz int
 	// folded is set if line endings had to be converted.
@@ -33,7 +30,6 @@ type fit struct {
 	before, after int
 }
 
-// applyHunks returns the content of a file after the hunks.
 func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, error) {
 	if len(hunks) == 0 {
 		return data, nil, nil
@@ -51,7 +47,7 @@ func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, e
 	return f.out, f.placed, nil
 }
 
-// added bounds the bytes that the hunks add.
+// added returns how many bytes the hunks add at most.
 func added(hunks []*Hunk) (size int) {
 	for _, h := range hunks {
 		for _, l := range h.Lines {
@@ -63,8 +59,8 @@ func added(hunks []*Hunk) (size int) {
 	return size
 }
 
-// find looks for a hunk's old lines as the program patch does: at its stated line, moved like the previous hunk,
-// then further and further away; then the same with less and less of its context.
+// find looks for a hunk's old lines as the program patch does: at its stated line, shifted like the previous
+// hunk, then further and further away; then the same with less and less context.
 func (f *fitter) find(h *Hunk, old []string) (fit, bool) {
 	before, after := h.context()
 	for fuzz := 0; fuzz <= min(maxFuzz, max(before, after)); fuzz++ {
@@ -88,11 +84,11 @@ func (f *fitter) locate(h *Hunk, old []string, try fit) (fit, bool) {
 		try.at = min(max(guess, f.used), f.file.count)
 		return try, true
 	case try.before < 0 && h.OldStart <= 1:
-		// Less context before than after: the hunk belongs to the start.
+		// Less context before than after: the hunk is at the file's start.
 		try.before = 0
 		return try, f.used == 0 && f.matches(old, try)
 	case try.after < 0:
-		// Less context after than before: it belongs to the end.
+		// Less context after than before: it is at the end.
 		try.after = 0
 		try.at = f.file.count - len(old)
 		return try, try.at >= f.used && f.matches(old, try)
@@ -108,7 +104,7 @@ func (f *fitter) locate(h *Hunk, old []string, try fit) (fit, bool) {
 	return try, false
 }
 
-// start is the stated start of the hunk's old lines, from 0.
+// start returns the stated start of the hunk's old lines, from 0.
 func (h *Hunk) start(old int) int {
 	if old > 0 {
 		return h.OldStart - 1
@@ -130,7 +126,6 @@ func same(a, b string, folded bool) bool {
 	return a == b || folded && bareLine(a) == bareLine(b)
 }
 
-// bareLine is a line without its ending.
 func bareLine(line string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 }
@@ -144,7 +139,7 @@ func bare(lines []string) []string {
 }
 
 // place writes the file up to the hunk and then the hunk's new lines. Context comes from the file; that after the
-// last change is left to what follows.
+// last change is left to the next write.
 func (f *fitter) place(number int, h *Hunk, old []string, found fit) {
 	f.copyUntil(found.at)
 	offset := found.at - h.start(len(old))
@@ -183,7 +178,8 @@ func (f *fitter) write(lines string, count int) {
 	f.newLine += count
 }
 
-// ending gives an added line the file's line ending if only lines with other endings matched.
+// ending returns an added line with the file's line ending if only lines with other endings
+// matched.
 func (f *fitter) ending(text string, found fit) string {
 	if !found.folded || !strings.HasSuffix(text, "\n") {
 		return text
@@ -202,7 +198,6 @@ func endingOf(line string) string {
 	return "\n"
 }
 
-// failure is the error with the hunk's closest place.
 func (f *fitter) failure(number int, h *Hunk, old []string) error {
 	lines := cut(f.file.text)
 	at := f.closest(h, old, lines)
@@ -226,7 +221,7 @@ func (f *fitter) failure(number int, h *Hunk, old []string) error {
 	return e.misfit()
 }
 
-// applied reports whether the new lines of the hunk are already there, with all of its context.
+// applied reports whether the new lines of the hunk are already there, with all context.
 func (f *fitter) applied(h *Hunk) bool {
 	if !slices.ContainsFunc(h.Lines, func(l Line) bool { return l.Op == '+' }) {
 		return false
@@ -240,7 +235,7 @@ func (f *fitter) applied(h *Hunk) bool {
 	return false
 }
 
-// closest returns the place with most of the old lines, the nearest to the hunk's stated one among equals.
+// closest returns the place with most of the old lines, the nearest to the stated one among equals.
 func (f *fitter) closest(h *Hunk, old, lines []string) int {
 	guess := min(max(h.start(len(old))+f.offset, 0), max(len(lines)-1, 0))
 	where := map[string][]int{}
@@ -268,7 +263,6 @@ func (f *fitter) closest(h *Hunk, old, lines []string) int {
 	return best
 }
 
-// maxVotes bounds how often one line of a hunk counts.
 const maxVotes = 8
 
 func abs(n int) int { return max(n, -n) }

@@ -10,8 +10,7 @@ import (
 
 const devNull = "/dev/null"
 
-// headerName parses the name of a "---" or "+++" line. After it there may be a tab and anything, or blanks and a
-// date.
+// headerName parses the name of a "---" or "+++" line. A tab and anything may follow, or blanks and a date.
 func headerName(rest string) (name, stamp string) {
 	rest = strings.TrimRight(rest, "\r\n")
 	if strings.HasPrefix(rest, `"`) {
@@ -31,7 +30,7 @@ func headerName(rest string) (name, stamp string) {
 	return strings.TrimRight(rest, " "), ""
 }
 
-// datePattern finds diff's date after a name, if the tab before it was lost.
+// datePattern matches diff's date after a name if the tab before it was lost.
 var datePattern = matching.Lazy(`\s+(\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` +
 	`(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d).*$`)
 
@@ -41,7 +40,6 @@ func isEpoch(stamp string) bool {
 		strings.HasPrefix(stamp, "Thu Jan  1 00:00:00 1970")
 }
 
-// unquote parses a C-quoted name at the start of s.
 func unquote(s string) (name, rest string, ok bool) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -124,7 +122,6 @@ func sameFile(old, new string) bool {
 	return okA && okB && a == b
 }
 
-// strip removes the first component of a name.
 func strip(name string) (string, bool) {
 	_, rest, ok := strings.Cut(name, "/")
 	rest = strings.TrimLeft(rest, "/")
@@ -136,8 +133,8 @@ func first(name string) string {
 	return head
 }
 
-// prefixed reports whether the names certainly have a prefix such as "a/" and "b/": they differ in their first
-// component only, or it is one of git's.
+// prefixed reports whether the names certainly have a prefix such as "a/" and "b/": they differ only in their
+// first component, or it is one of git's.
 func (f *File) prefixed() bool {
 	if f.OldName != "" && f.NewName != "" && f.OldName != f.NewName && sameFile(f.OldName, f.NewName) {
 		return true
@@ -150,8 +147,8 @@ func (f *File) prefixed() bool {
 	return f.OldName != "" || f.NewName != ""
 }
 
-// sources lists the paths that the section may mean, the likeliest first: the names without their first component,
-// then whole.
+// sources returns the paths that the section may mean, the likeliest first: the names without their first
+// component, then whole.
 func (f *File) sources() []string {
 	if f.Kind == Rename || f.Kind == Copy {
 		return []string{f.OldName}

@@ -3,7 +3,7 @@ package patch
 import "strings"
 
 // Parse parses a patch: a unified diff of one or more files, with or without git's headers, and with any text
-// around. The error is a *ParseError. A set without an error has at least one file.
+// around. The error is a *ParseError. Without an error the set has at least one file.
 func Parse(data []byte) (*Set, error) {
 	p := &parser{lines: fileLines(data)}
 	if n := len(p.lines); n > 0 && !strings.HasSuffix(p.lines[n-1], "\n") {
@@ -24,9 +24,8 @@ func Parse(data []byte) (*Set, error) {
 
 type parser struct {
 	lines []string
-	// at is the next line.
-	at int
-	// index is the name of the last "Index:" line.
+	// at is the next line's index.
+	at    int
 	index string
 }
 
@@ -38,7 +37,6 @@ func (p *parser) line(ahead int) string {
 	return ""
 }
 
-// number is the number of the next line.
 func (p *parser) number() int { return p.at + 1 }
 
 // unindent removes the blanks before the first header from all lines, for a patch that was indented as a whole.
@@ -71,7 +69,6 @@ func (p *parser) parse() (*Set, error) {
 	return set, nil
 }
 
-// section parses one file's part, or skips one line of other text.
 func (p *parser) section() (*File, error) {
 	line := p.line(0)
 	switch {
@@ -107,12 +104,10 @@ func binary(line int) error {
 		"this is a change of a binary file")
 }
 
-// atHeader reports whether a "---" and a "+++" line come next.
 func (p *parser) atHeader() bool {
 	return strings.HasPrefix(p.line(0), "--- ") && strings.HasPrefix(p.line(1), "+++ ")
 }
 
-// textSection parses the "---" and "+++" lines and the hunks.
 func (p *parser) textSection(f *File) error {
 	if strings.HasSuffix(p.line(0), "\r\n") {
 		p.stripCR()
@@ -134,7 +129,7 @@ func (p *parser) textSection(f *File) error {
 	return nil
 }
 
-// nameBy sets the names, unless a git header has.
+// nameBy sets the names unless a git header did.
 func (f *File) nameBy(old, new string, line int) error {
 	if f.Kind == Rename || f.Kind == Copy {
 		return nil
@@ -166,7 +161,7 @@ func (f *File) inferKind(oldStamp, newStamp string) {
 	}
 }
 
-// stripCR removes carriage returns that a patch got on its way, to the end: its own header has them too.
+// stripCR removes carriage returns that were added to the patch in transit: its header has them too.
 func (p *parser) stripCR() {
 	for i := p.at; i < len(p.lines); i++ {
 		if line, ok := strings.CutSuffix(p.lines[i], "\r\n"); ok {

@@ -1,5 +1,5 @@
 // Package patch parses unified diffs and applies them in memory: those of git and diff exactly, and those of people
-// and models with at least the tolerance of the program patch. It touches no file: contents come from a function,
+// and models at least as tolerantly as the program patch. It accesses no files: contents come from a function,
 // results go to the caller.
 package patch
 
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Kind is what happens to a file.
+// Kind is the kind of a file's change.
 type Kind string
 
 // The kinds of changes.
@@ -25,12 +25,12 @@ type Set struct {
 	Files []*File
 }
 
-// File is the part of a patch that is about one file.
+// File is the part of a patch about one file.
 type File struct {
-	// Line is where it begins in the patch, from 1.
+	// Line is where the part starts in the patch, from 1.
 	Line int
 	Kind Kind
-	// OldName and NewName are the names of the header with their prefixes, "" if missing or /dev/null. Those of a
+	// OldName and NewName are the header's names with their prefixes, "" if missing or /dev/null. Those of a
 	// rename or copy have no prefix.
 	OldName, NewName string
 	// IndexName is the name of an "Index:" line before the header.
@@ -45,16 +45,16 @@ type File struct {
 	special bool
 }
 
-// Hunk is one change with its surroundings.
+// Hunk is one change with its context.
 type Hunk struct {
-	// Line is where it begins in the patch, from 1.
+	// Line is where the hunk starts in the patch, from 1.
 	Line int
 	// OldStart is its first line of the old file, from 1; without lines, the line before. It is a hint.
 	OldStart int
 	Lines    []Line
 }
 
-// Line is one line of a hunk.
+// Line is a line of a hunk.
 type Line struct {
 	// Op is ' ', '-' or '+'.
 	Op byte
@@ -65,7 +65,7 @@ type Line struct {
 // FileChange is the change of one file.
 type FileChange struct {
 	Kind Kind
-	// Path is the file in the patch, without a prefix. For Rename and Copy it is the new name, and From the old
+	// Path is the file in the patch, without a prefix. For Rename and Copy it is the new name, From the old
 	// one.
 	Path, From string
 	// Old and Data are the content before and after. Old is nil for Create, Data for Delete. For Rename and Copy,
@@ -73,7 +73,7 @@ type FileChange struct {
 	Old, Data []byte
 	// Mode is the new mode, permission bits only; 0 keeps the old one, and for Create means the default.
 	Mode fs.FileMode
-	// Placed reports the hunks that did not fit at their stated line.
+	// Placed has the hunks that did not fit at their stated line.
 	Placed []Placement
 }
 
@@ -88,7 +88,7 @@ type Placement struct {
 	Endings bool
 }
 
-// Paths lists all names that changes touch, both of a rename, sorted and without duplicates.
+// Paths returns all names that changes touch, both of a rename, sorted and without duplicates.
 func Paths(changes []FileChange) []string {
 	var list []string
 	for _, c := range changes {
@@ -112,7 +112,7 @@ func (h *Hunk) pick(op byte) []string {
 	return list
 }
 
-// context counts the unchanged lines at the start and at the end.
+// context counts the unchanged lines at the start and end.
 func (h *Hunk) context() (before, after int) {
 	n := len(h.Lines)
 	for before < n && h.Lines[before].Op == ' ' {

@@ -19,8 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// program runs the real patch -p1 on the files and gives them as they are
-// then, and false when it fails.
+// program runs the real patch -p1 and returns the files after it, and false if it fails.
 func program(t testing.TB, files map[string]string, diff string) (map[string]string, string, bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +47,6 @@ func program(t testing.TB, files map[string]string, diff string) (map[string]str
 	return out, said.String(), err == nil
 }
 
-// ours does the same with this package.
 func ours(files map[string]string, diff string) (map[string]string, error) {
 	out, _, err := oursPlaced(files, diff)
 	return out, err
@@ -90,7 +88,7 @@ func oursPlaced(files map[string]string, diff string) (map[string]string, []patc
 	return out, placed, nil
 }
 
-// few has few different lines, so that hunks fit at several places.
+// few returns lines with few variants, so that hunks fit at several places.
 func few(r *rand.Rand, n int) []string {
 	lines := make([]string, n)
 	for i := range lines {
@@ -121,7 +119,7 @@ func text(r *rand.Rand, lines []string) string {
 	return s
 }
 
-// spoil does what happens to patches on their way.
+// spoil damages a diff as transport does.
 func spoil(r *rand.Rand, diff string) string {
 	switch r.IntN(9) {
 	case 0:
@@ -176,7 +174,7 @@ func TestAtLeastAsTolerantAsTheProgram(t *testing.T) {
 		note := fmt.Sprintf("case %d\ntarget: %q\n%s\npatch: %s", i, target, diff, said)
 		require.NoError(t, err, note)
 		if strings.Contains(said, "middle of line") && strings.Contains(said, "succeeded") {
-			continue // it takes a last line without an ending for another one
+			continue // it takes a last line without an ending for a different one
 		}
 		if slices.ContainsFunc(placed, func(p patch.Placement) bool { return p.Endings }) {
 			// Here the program gave up a line of context for its ending.

@@ -20,7 +20,7 @@ var handmade = map[string]struct {
 	files map[string]string
 	diff  string
 	want  map[string]string
-	// ours is true for what the program patch refuses or gets wrong.
+	// ours is set if the program patch refuses the patch or gets it wrong.
 	ours bool
 }{
 	"plain": {map[string]string{"f": abc}, "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n",
@@ -122,7 +122,8 @@ var handmade = map[string]struct {
 	"counts wrong, a signature": {map[string]string{"f": abc},
 		"--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n-a\n+A\n b\n-- \ncgit v1.2.1\n", map[string]string{"f": "A\nb\nc\nd\ne\nf\ng\n"},
 		true},
-	// Right behind a hunk, without an empty line, it is a line of it: models count wrong too often to tell.
+	// Directly after a hunk, without an empty line, it is a line of it: models often count wrong, so the
+	// counts do not tell.
 	"prose behind": {map[string]string{"f": abc},
 		"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\n+1 from me\n", map[string]string{"f": "A\nb\nc\nd\ne\nf\ng\n"}, false},
 	"prose right behind": {map[string]string{"f": abc},
@@ -199,8 +200,8 @@ var handmade = map[string]struct {
 		map[string]string{"f": "A\nb\nc\nd\ne\nf\ng\n"}, false},
 }
 
-// TestHandmade takes what has to come out from the program patch where it can
-// apply the patch, and from what the author meant where it cannot.
+// TestHandmade expects what the program patch makes or, if it cannot apply the
+// patch, what its author meant.
 func TestHandmade(t *testing.T) {
 	for name, c := range handmade {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +221,7 @@ func TestHandmade(t *testing.T) {
 	}
 }
 
-// TestGNUDiff applies what diff -ruN writes.
+// TestGNUDiff applies the output of diff -ruN.
 func TestGNUDiff(t *testing.T) {
 	dir := t.TempDir()
 	trees := map[string]map[string]string{

@@ -1,5 +1,5 @@
-// Play serves a scripted model on loopback, for a command or until it is told
-// to end, and says whether the script was played. See package scriptedmodel.
+// Play serves a scripted model on loopback, for a command or until it is ended,
+// and reports whether the script was played. See package scriptedmodel.
 package main
 
 import (
@@ -20,7 +20,6 @@ import (
 	"github.com/toolhost/toolhost/internal/test/scriptedmodel"
 )
 
-// options are the flags.
 type options struct {
 	script, log, requests, address string
 	timeout                        time.Duration
@@ -84,7 +83,7 @@ func (o options) run() error {
 	return errors.Join(o.drive(ctx, url), model.Check())
 }
 
-// drive runs the command to its end, and ends whatever it has started.
+// drive runs the command to its end, and ends everything that it started.
 func (o options) drive(ctx context.Context, url string) error {
 	argv := make([]string, len(o.command))
 	for i, arg := range o.command {

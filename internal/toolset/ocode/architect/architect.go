@@ -19,21 +19,20 @@ import (
 // BinaryName is the name of the child program, without ".exe".
 const BinaryName = "toolhost-architect"
 
-// DefaultTimeout bounds an analysis unless Options say otherwise.
+// DefaultTimeout is the time limit without Options.Timeout.
 const DefaultTimeout = 2 * time.Minute
 
-// replyLimit bounds the child's answer, in bytes.
-const replyLimit = 32 << 20
+const replyLimit = 32 << 20 // bytes
 
-// Options shape an Analyzer. The zero value is a good default.
+// Options configure an Analyzer. The zero value is a good default.
 type Options struct {
 	// Binary is the child program. Empty looks beside the running program, then on PATH.
 	Binary string
-	// Prepare confines the child, which only reads. Nil does not.
+	// Prepare confines the child, which only reads. May be nil.
 	Prepare func(*exec.Cmd) error
-	// Allow are the absolute paths of the workspace's further directories.
+	// Allow are absolute paths of the workspace's further directories.
 	Allow []string
-	// Timeout bounds an analysis. Zero means DefaultTimeout.
+	// Timeout limits an analysis. Zero means DefaultTimeout.
 	Timeout time.Duration
 }
 
@@ -51,8 +50,8 @@ func New(ws *workspace.Workspace, options Options) *Analyzer {
 	return &Analyzer{workspace: ws, options: options}
 }
 
-// Analyze analyzes what r asks for; it fills in Root and Allow. Errors: those of the workspace for
-// the path, not_a_directory, timeout, cancelled, and unavailable without the child program.
+// Analyze runs r; it fills in Root and Allow. Errors: the workspace's for the path,
+// not_a_directory, timeout, cancelled, and unavailable without the child program.
 func (a *Analyzer) Analyze(ctx context.Context, r Request) (*Reply, error) {
 	if err := a.check(r.Path); err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func (a *Analyzer) Analyze(ctx context.Context, r Request) (*Reply, error) {
 	r.Root, r.Allow = a.workspace.Root(), a.options.Allow
 	ended, err := proc.Run(ctx, proc.Command{
 		Argv: []string{binary}, Dir: r.Root, Stdin: tool.MustMarshal(r),
-		Env:     append(proc.Environ(nil), "GOGC=3000"), // while its packages start, a third of that
+		Env:     append(proc.Environ(nil), "GOGC=3000"), // a third of that while its packages start
 		Timeout: a.options.Timeout, Cap: replyLimit, Prepare: a.options.Prepare,
 	})
 	if err != nil {

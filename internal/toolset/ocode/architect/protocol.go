@@ -1,6 +1,6 @@
 package architect
 
-// Kind is what an analysis is about.
+// Kind is the subject of an analysis.
 type Kind string
 
 // The four analyses of contract 003.
@@ -11,7 +11,7 @@ const (
 	Metrics      Kind = "metrics"
 )
 
-// Format is how a report is written.
+// Format is the format of a report.
 type Format string
 
 // The three formats of contract 003.
@@ -25,29 +25,29 @@ const (
 type Request struct {
 	// Root is the absolute path of the workspace.
 	Root string `json:"root"`
-	// Allow are further directories that Path may lie in.
+	// Allow are further directories that may hold Path.
 	Allow []string `json:"allow,omitempty"`
 	// Path is the directory to analyze, relative to Root.
 	Path   string `json:"path"`
 	Kind   Kind   `json:"kind"`
 	Format Format `json:"format"`
-	// Depth is how many levels of directories are told apart, from 1.
+	// Depth is the number of directory levels told apart, from 1.
 	Depth int `json:"depth"`
 }
 
-// Reply is what the child program writes, as one JSON object.
+// Reply is the child program's output, one JSON object.
 type Reply struct {
-	// Output is the report in the format that was asked for.
+	// Output is the report in the requested format.
 	Output string `json:"output,omitempty"`
-	// Summary are the report's main figures.
+	// Summary has the report's main figures.
 	Summary Summary `json:"summary"`
-	// Warnings tell what was left out of the analysis, and why.
+	// Warnings say what was left out, and why.
 	Warnings []string `json:"warnings,omitempty"`
 	// Error is set if there is no report.
 	Error *Failure `json:"error,omitempty"`
 }
 
-// Summary are the main figures of an analysis.
+// Summary has the main figures of an analysis.
 type Summary struct {
 	Files        int      `json:"files"`
 	Directories  int      `json:"directories"`
@@ -59,7 +59,7 @@ type Summary struct {
 	Cycles       int      `json:"cycles"`
 }
 
-// Failure is an error on its way through the pipe.
+// Failure is an error as sent through the pipe.
 type Failure struct {
 	Code       string `json:"code"`
 	Message    string `json:"message"`

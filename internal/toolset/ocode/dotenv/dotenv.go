@@ -1,5 +1,5 @@
-// Package dotenv reads .env files, and changes single variables in them without touching other
-// lines and comments.
+// Package dotenv reads .env files and changes single variables without touching other lines
+// and comments.
 package dotenv
 
 import (
@@ -23,18 +23,18 @@ func Read(text []byte) (map[string]string, error) {
 	return vars, nil
 }
 
-// entry is an assignment in a file: the bytes from start to end, with its last newline.
+// entry is an assignment: the bytes from start to end, with its last newline.
 type entry struct {
 	name       string
 	start, end int
-	// comment is what stands behind the value, with the blank before it.
+	// comment follows the value, with the blank before it.
 	comment string
 	export  bool
 }
 
 var assignment = matching.Lazy(`^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:][ \t]*`)
 
-// entries finds the assignments. A quoted value may go over several lines.
+// entries finds the assignments. A quoted value may span lines.
 func entries(text string) []entry {
 	var list []entry
 	for at := 0; at < len(text); {
@@ -61,7 +61,7 @@ func entries(text string) []entry {
 	return list
 }
 
-// lineEnd is the offset behind the newline of the line that at lies in.
+// lineEnd returns the offset after the newline of the line at at.
 func lineEnd(text string, at int) int {
 	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
 		return at + i + 1
@@ -69,7 +69,7 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// closingQuote is the offset of the quote that ends what begins at open, -1 if unclosed.
+// closingQuote returns the offset of the quote that closes the one at open, -1 if unclosed.
 func closingQuote(text string, open int) int {
 	for i := open + 1; i < len(text); i++ {
 		switch {
@@ -82,11 +82,11 @@ func closingQuote(text string, open int) int {
 	return -1
 }
 
-// ErrValue is wrapped by Set's error for a value that no line of a file can hold.
+// ErrValue is wrapped by Set's error for a value that cannot be written.
 var ErrValue = errors.New("the value cannot be written so that it reads the same")
 
 // Set sets a variable in the last line that sets it, else in a new line at the end. A trailing
-// comment stays. The value is written in the first form that reads the same.
+// comment stays. The value is written in the first form that reads back the same.
 func Set(text []byte, name, value string) ([]byte, error) {
 	if _, err := Read(text); err != nil {
 		return nil, err
@@ -100,7 +100,6 @@ func Set(text []byte, name, value string) ([]byte, error) {
 	return nil, ErrValue
 }
 
-// assign puts the line that sets name into a file.
 func assign(old, name, form string) (out string) {
 	ending := endingOf(old)
 	line := name + "=" + form
@@ -152,7 +151,6 @@ func last(list []entry, name string) (found entry, ok bool) {
 	return found, ok
 }
 
-// endingOf is the line ending of a file.
 func endingOf(text string) string {
 	if i := strings.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
 		return "\r\n"
@@ -162,8 +160,8 @@ func endingOf(text string) string {
 
 var plainValue = matching.Lazy(`^[A-Za-z0-9_./:@%+,-]*$`)
 
-// forms are the ways to write a value: bare if plain, in single quotes if those keep it, else in double quotes. A
-// trailing backslash escapes the quote for many readers, so such a value is best bare.
+// forms returns the ways to write a value: bare if plain, in single quotes if possible, else in double quotes.
+// For many readers a trailing backslash escapes the quote, so such a value is best bare.
 func forms(value string) []string {
 	if plainValue().MatchString(value) {
 		return []string{value}

@@ -74,7 +74,7 @@ func TestDelete(t *testing.T) {
 	assert.Equal(t, "B=1\n", string(got))
 }
 
-// FuzzSet: what is set reads the same, and the rest stays as it was.
+// FuzzSet checks that what is set reads back the same, and the rest stays.
 func FuzzSet(f *testing.F) {
 	f.Add("# c\nA=1 # x\nexport B='y'\n", "v w")
 	f.Add("B=\"a\nb\"\n", "it's $HOME \\ \"x\"\n")

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// cargo reads the text of cargo test: its reports for machines need a nightly compiler.
+// cargo parses the text of cargo test: machine-readable reports need a nightly compiler.
 type cargo struct{}
 
 func (cargo) command(j *job) ([]string, error) {
@@ -40,7 +40,7 @@ func (cargo) command(j *job) ([]string, error) {
 	return argv, nil
 }
 
-// moduleOf is the part of test names that the tests of a source file share.
+// moduleOf returns the prefix that the test names of a source file share.
 func moduleOf(target string) string {
 	module := strings.TrimSuffix(strings.TrimPrefix(target, "src/"), ".rs")
 	module = strings.TrimSuffix(module, "/mod")
@@ -91,7 +91,7 @@ func (cargo) read(j *job, ended *proc.Result, r *Report) bool {
 	return found
 }
 
-// cargoMessages cuts the section "failures:" into what each test printed.
+// cargoMessages splits the section "failures:" by test.
 func cargoMessages(text string) map[string]string {
 	messages := make(map[string]string)
 	heads := cargoOutput().FindAllStringSubmatchIndex(text, -1)
@@ -109,7 +109,6 @@ func cargoMessages(text string) map[string]string {
 	return messages
 }
 
-// llvmCoverage reads the report of cargo-llvm-cov.
 func (j *job) llvmCoverage() *Coverage {
 	data, err := j.readScratch("coverage.json")
 	var report struct {

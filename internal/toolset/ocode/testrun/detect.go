@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// locate finds the path's project, the nearest directory upwards with a marker of the framework,
-// and its framework.
+// locate finds the project, the nearest directory upwards with a framework's marker, and the
+// framework.
 func (j *job) locate() error {
 	j.dir, j.target = ".", j.Path
 	start, err := j.start()
@@ -40,9 +40,8 @@ func (j *job) locate() error {
 			"that needs jest or mocha, Cargo.toml, go.mod.")
 }
 
-// start reads the path, and returns the directory in which the search for the project begins. For a
-// name or pattern of tests it is the directory that the pattern begins with, if any: that of
-// pkg/test_a.py::test_x is pkg.
+// start returns the directory where the search for the project starts. For a test name or pattern
+// it is the directory that it starts with, if any: pkg for pkg/test_a.py::test_x.
 func (j *job) start() (string, error) {
 	if j.Path == "" {
 		return ".", nil
@@ -54,7 +53,7 @@ func (j *job) start() (string, error) {
 		case "":
 		case tool.PathOutsideWorkspace, tool.PermissionDenied:
 			return "", err
-		default: // no file, but perhaps a name that only the framework knows
+		default: // perhaps a name that only the framework knows
 			if name == path.Dir(name) {
 				return ".", nil
 			}
@@ -73,12 +72,12 @@ func (j *job) start() (string, error) {
 	}
 }
 
-// looksLikePattern reports whether a path is a name or pattern of tests, not of a file.
+// looksLikePattern reports whether a path is a test name or pattern, not a file.
 func looksLikePattern(s string) bool {
 	return strings.ContainsAny(s, "*?|[]^$ ") || strings.Contains(s, "::")
 }
 
-// settle takes a project in which a wanted framework was found.
+// settle chooses the project in which a framework was found.
 func (j *job) settle(dir string, found []Framework) {
 	j.dir = dir
 	if j.begins {
@@ -97,13 +96,13 @@ func (j *job) settle(dir string, found []Framework) {
 	}
 }
 
-// fileOf is the file of a test that is named as pytest does.
+// fileOf returns the file of a test named in pytest's form.
 func fileOf(target string) string {
 	file, _, _ := strings.Cut(target, "::")
 	return file
 }
 
-// forFile is the framework that fits a file's ending.
+// forFile returns the framework for a file's extension.
 func forFile(name string, found []Framework) Framework {
 	fits := map[string][]Framework{
 		".py": {Pytest, Unittest}, ".rs": {Cargo}, ".go": {Go},
@@ -128,7 +127,7 @@ func relativeTo(name, dir string) (string, bool) {
 	return strings.CutPrefix(name, dir+"/")
 }
 
-// frameworks are those with markers in a directory, or the wanted one alone.
+// frameworks returns those with markers in a directory, or the requested one alone.
 func (j *job) frameworks(dir string) []Framework {
 	var found []Framework
 	for _, f := range []Framework{Pytest, Unittest, Jest, Mocha, Cargo, Go} {
@@ -175,15 +174,14 @@ func (j *job) glob(dir, pattern string) bool {
 	return err == nil && len(found) > 0
 }
 
-// configLimit bounds a configuration file that is looked into, in bytes.
-const configLimit = 1 << 20
+const configLimit = 1 << 20 // bytes
 
 func (j *job) mentions(dir, name, text string) bool {
 	data, _, err := j.workspace.ReadFile(path.Join(dir, name), configLimit)
 	return err == nil && strings.Contains(string(data), text)
 }
 
-// needs reports whether package.json asks for a package, or runs it as test.
+// needs reports whether package.json depends on a package or runs it as its test script.
 func (j *job) needs(dir, name string) bool {
 	data, _, err := j.workspace.ReadFile(path.Join(dir, "package.json"), configLimit)
 	if err != nil {

@@ -21,8 +21,8 @@ type goTest struct {
 	mu      sync.Mutex
 	tests   map[goKey]*goResult
 	order   []goKey
-	builds  map[string]*strings.Builder // output by import path of what did not build
-	plain   strings.Builder             // what is no event
+	builds  map[string]*strings.Builder // compiler output by import path
+	plain   strings.Builder             // lines that are not events
 	covered []float64
 	text    strings.Builder
 	events  int64
@@ -127,7 +127,7 @@ var goCoverage = matching.Lazy(`coverage: ([\d.]+)% of statements`)
 
 func (g *goTest) coverage(line string) {
 	if strings.HasPrefix(line, "ok ") {
-		return // says again what a line of its own has said
+		return // repeats another line
 	}
 	if match := goCoverage().FindStringSubmatch(line); match != nil {
 		if percent, err := strconv.ParseFloat(match[1], 64); err == nil {
@@ -161,8 +161,8 @@ func (g *goTest) read(j *job, ended *proc.Result, r *Report) bool {
 	return len(g.order) > 0 || len(g.builds) > 0
 }
 
-// count adds a test to the report. A test with subtests counts as these; a package that fails
-// without a failing test, because it does not build or its process dies, is a failure itself.
+// count adds a test to the report. A test with subtests counts as those; a package that fails
+// without a failing test (build error, crash) is itself a failure.
 func (g *goTest) count(j *job, key goKey, below family, r *Report) {
 	result := g.tests[key]
 	if key.test == "" {
@@ -173,20 +173,19 @@ func (g *goTest) count(j *job, key goKey, below family, r *Report) {
 		return
 	}
 	if below.children && (below.failed || result.action != "fail") {
-		return // it failed, or passed, because its subtests did
+		return // its result is that of its subtests
 	}
 	switch result.action {
 	case "pass":
 		r.Passed++
 	case "skip":
 		r.Skipped++
-	default: // also one that was running when the process died
+	default: // also a test that ran when the process died
 		r.Failed++
 		r.fail(j.goFailure(key, result.output.String()))
 	}
 }
 
-// buildOutput is what the compiler said of a package and its tests.
 func (g *goTest) buildOutput(pkg string) string {
 	var out strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(g.builds)) {
@@ -197,10 +196,10 @@ func (g *goTest) buildOutput(pkg string) string {
 	return out.String()
 }
 
-// family is what the tests of a package, and the subtests of a test, came to.
+// family sums up the subtests of a test, or the tests of a package.
 type family struct{ children, failed bool }
 
-// families sums up each test's subtests, and each package's tests under the name "".
+// families returns each test's family, and each package's under the name "".
 func (g *goTest) families() map[goKey]family {
 	all := make(map[goKey]family)
 	for key, result := range g.tests {
@@ -216,8 +215,8 @@ func (g *goTest) families() map[goKey]family {
 
 var goPosition = matching.Lazy(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
 
-// goFailure reads the place of a failure from the first line with one in the workspace: a panic's
-// first are the runtime's. go test names files by their base name in the package.
+// goFailure takes a failure's place from the first line that names a file of the workspace: a
+// panic's first lines are the runtime's. go test names files by their base name in the package.
 func (j *job) goFailure(key goKey, output string) Failure {
 	f := Failure{Name: key.pkg, Message: strings.TrimSpace(dropMarks(output))}
 	if key.test != "" {
@@ -242,7 +241,7 @@ func (j *job) goFailure(key goKey, output string) Failure {
 
 var goModule = matching.Lazy(`(?m)^module\s+"?([^\s"]+)`)
 
-// inPackage names a file of a package relative to the workspace.
+// inPackage returns a package's file relative to the workspace.
 func (j *job) inPackage(pkg, file string) string {
 	data, _, err := j.workspace.ReadFile(path.Join(j.dir, "go.mod"), configLimit)
 	if err != nil {
@@ -256,7 +255,7 @@ func (j *job) inPackage(pkg, file string) string {
 	return file
 }
 
-// dropMarks leaves out the lines by which go test frames a test.
+// dropMarks removes the lines with which go test frames a test.
 func dropMarks(output string) string {
 	var kept []string
 	for _, line := range strings.Split(output, "\n") {
@@ -280,5 +279,4 @@ func shorten(text string, r *Report) string {
 		excerpt.TrimStart(tail)
 }
 
-// round rounds a percentage to one decimal.
 func round(percent float64) float64 { return float64(int64(percent*10+0.5)) / 10 }

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// nodeProgram finds a program in node_modules of the project or of a directory above it, as Node does.
+// nodeProgram finds a program in node_modules of the project or a parent directory, as Node does.
 func (j *job) nodeProgram(name string) (string, error) {
 	for dir := j.dir; ; dir = path.Dir(dir) {
 		candidate := path.Join(dir, "node_modules", ".bin", name)
@@ -62,7 +62,6 @@ func (jest) command(j *job) ([]string, error) {
 	return argv, nil
 }
 
-// jestReport is what --json gives.
 type jestReport struct {
 	Passed  int `json:"numPassedTests"`
 	Pending int `json:"numPendingTests"`
@@ -107,14 +106,14 @@ func (jest) read(j *job, ended *proc.Result, r *Report) bool {
 			r.fail(f)
 		}
 	}
-	// With --json the report goes to stdout as well unless a file is named.
+	// With --json the report also goes to stdout unless a file is named.
 	if j.Coverage {
 		r.Coverage = j.istanbulCoverage("coverage/coverage-summary.json")
 	}
 	return true
 }
 
-// istanbulCoverage reads Istanbul's report json-summary, of jest, nyc and c8.
+// istanbulCoverage reads Istanbul's json-summary report, of jest, nyc and c8.
 func (j *job) istanbulCoverage(name string) *Coverage {
 	data, err := j.readScratch(name)
 	var report struct {
@@ -167,7 +166,6 @@ func (mocha) command(j *job) ([]string, error) {
 		filepath.Join(j.scratch, "coverage"), "--temp-directory=" + filepath.Join(j.scratch, "raw")}, argv...), nil
 }
 
-// mochaReport is what the reporter json writes.
 type mochaReport struct {
 	Stats struct {
 		Passes   int `json:"passes"`
@@ -208,7 +206,7 @@ func (mocha) read(j *job, ended *proc.Result, r *Report) bool {
 
 var stackPosition = matching.Lazy(`([^\s()/\\]+):(\d+):\d+\)?`)
 
-// lineIn finds the line of a file that a stack trace names first.
+// lineIn returns the line of a file that a stack trace names first.
 func lineIn(stack, file string) int {
 	for _, match := range stackPosition().FindAllStringSubmatch(stack, -1) {
 		if match[1] == file {

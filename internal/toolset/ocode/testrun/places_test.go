@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode/testrun"
 )
 
-// tree makes a workspace of the given files.
 func tree(t *testing.T, files map[string]string) (*testrun.Runner, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -23,8 +22,8 @@ func tree(t *testing.T, files map[string]string) (*testrun.Runner, string) {
 	return runner(t, dir), dir
 }
 
-// A failure's place is in the workspace, wherever the project lies in it, and
-// not in the library that noticed the failure.
+// A failure's place is in the workspace, wherever the project is, and not in
+// the library that noticed the failure.
 func TestPlaceOfAFailure(t *testing.T) {
 	testneed.NotShort(t, "starts test programs of other languages")
 	t.Setenv("GOFLAGS", "") // with -trimpath a panic names no directories

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// python finds the interpreter of the project's virtual environment, or the one on PATH. Running a
+// python finds the interpreter of the project's virtual environment, else on PATH. Running a
 // project's tests implies running its programs.
 func (j *job) python() (string, error) {
 	for _, name := range []string{".venv/bin/python", "venv/bin/python", `.venv/Scripts/python.exe`,
@@ -61,7 +61,6 @@ func (pytest) command(j *job) ([]string, error) {
 	return argv, nil
 }
 
-// junit is the report format that many frameworks share.
 type junit struct {
 	Suites []junitSuite `xml:"testsuite"`
 }
@@ -113,10 +112,10 @@ func (pytest) read(j *job, ended *proc.Result, r *Report) bool {
 	return true
 }
 
-// noTestsCollected is pytest's exit code for that.
+// noTestsCollected is pytest's exit code.
 const noTestsCollected = 5
 
-// explainPytest adds what usually is missing.
+// explainPytest adds what is usually missing.
 func explainPytest(ended *proc.Result, r *Report) {
 	text := ended.Stderr.String()
 	switch {
@@ -150,7 +149,6 @@ func (j *job) countJUnit(c junitCase, r *Report) {
 	}
 }
 
-// pythonCoverage reads the report of the package coverage.
 func (j *job) pythonCoverage() *Coverage {
 	data, err := j.readScratch("coverage.json")
 	var report struct {
@@ -165,9 +163,9 @@ func (j *job) pythonCoverage() *Coverage {
 	return &Coverage{Percent: round(*report.Totals.Percent), Of: "statements"}
 }
 
-// unittestScript runs unittest with its own command line, and writes what
-// became of each test to the file named first. unittest itself has no report
-// for machines.
+// unittestScript runs unittest with its own command line, and writes each
+// test's result to the file named first. unittest itself has no
+// machine-readable report.
 //
 //go:embed unittest_report.py
 var unittestScript string
@@ -199,17 +197,17 @@ func (unittest) command(j *job) ([]string, error) {
 		argv = append(argv, j.target)
 	}
 	if j.Verbose {
-		argv = append(argv, "-v") // behind discover, which has to come first
+		argv = append(argv, "-v") // behind discover, which must be first
 	}
 	return argv, nil
 }
 
-// moduleName is what Python imports a file as.
+// moduleName returns a file's name for import.
 func moduleName(file string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(file, ".py"), "/", ".")
 }
 
-// byHand is the command that does the same without the report.
+// byHand returns the same command without the report.
 func byHand(argv []string) []string {
 	script := slices.Index(argv, unittestScript)
 	if script < 0 {
@@ -228,7 +226,8 @@ func yes(b bool) string {
 
 var pythonFrame = matching.Lazy(`(?m)^\s*File "(.+)", line (\d+)`)
 
-// blame sets a failure's last traceback place in the workspace: a file that cannot be imported has no other.
+// blame gives a failure its last traceback line in the workspace: a file that cannot be imported has no
+// other place.
 func (j *job) blame(f *Failure) {
 	for _, frame := range pythonFrame().FindAllStringSubmatch(f.Message, -1) {
 		if file := j.inWorkspace(frame[1]); !filepath.IsAbs(file) {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
-// recorded is a job whose run is over.
+// recorded is a job whose run has ended.
 func recorded(t *testing.T, files map[string]string) *job {
 	t.Helper()
 	ws, err := workspace.Open(t.TempDir(), workspace.Options{})
@@ -28,7 +28,7 @@ func recorded(t *testing.T, files map[string]string) *job {
 	return j
 }
 
-// printed makes a process print a text, since only proc makes an Output.
+// printed runs a process that prints a text, since only proc makes an Output.
 func printed(t *testing.T, file string) *proc.Result {
 	t.Helper()
 	ended, err := proc.Run(context.Background(), proc.Command{Argv: []string{testneed.Program(t, "cat"), file}})
@@ -36,7 +36,7 @@ func printed(t *testing.T, file string) *proc.Result {
 	return ended
 }
 
-// What cargo 1.95 printed for testdata/cargo.
+// The output of cargo 1.95 for testdata/cargo.
 func TestRecordedCargo(t *testing.T) {
 	j := recorded(t, nil)
 	require.True(t, cargo{}.read(j, printed(t, "testdata/recorded/cargo.txt"), j.report))

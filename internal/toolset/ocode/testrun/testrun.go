@@ -1,5 +1,5 @@
-// Package testrun runs the tests of a project with its own framework and reports counts, failures
-// and coverage, from a report for machines if the framework writes one.
+// Package testrun runs a project's tests with its own framework and returns counts, failures and
+// coverage, from the framework's machine-readable report if it has one.
 package testrun
 
 import (
@@ -32,10 +32,10 @@ const (
 	Go       Framework = "go"
 )
 
-// DefaultTimeout bounds a run unless Options say otherwise.
+// DefaultTimeout is the time limit of a run without Options.Timeout.
 const DefaultTimeout = 10 * time.Minute
 
-// Bounds of what is kept of a run.
+// Limits of what is kept of a run.
 const (
 	outputCap     = 64 << 10  // bytes of each stream in the report
 	reportLimit   = 64 << 20  // bytes of a framework's own report
@@ -46,29 +46,29 @@ const (
 
 // Request selects the tests to run.
 type Request struct {
-	// Framework is empty to let the project's files say.
+	// Framework is empty to detect it from the project's files.
 	Framework Framework
-	// Path is a file, a directory, or a pattern in the framework's own form. Empty means all tests.
+	// Path is a file, a directory or a pattern in the framework's form. Empty means all tests.
 	Path string
-	// Verbose keeps the output of tests that pass.
+	// Verbose keeps the output of passing tests.
 	Verbose bool
-	// Coverage asks for the share of the code that the tests reach.
+	// Coverage measures how much code the tests reach.
 	Coverage bool
 }
 
-// Report is how a run went.
+// Report is the result of a run.
 type Report struct {
 	Framework Framework
-	// Command is what was run, in Dir, relative to the workspace.
+	// Command was run in Dir, relative to the workspace.
 	Command []string
 	Dir     string
 	Passed  int
 	Failed  int
 	Skipped int
-	// Duration is how long the whole run took.
+	// Duration is that of the whole run.
 	Duration time.Duration
 	ExitCode int
-	// TimedOut is set when the run was ended for taking too long.
+	// TimedOut is set if the time limit ended the run.
 	TimedOut bool
 	Failures []Failure
 	// Coverage is nil if not requested or not available; Warnings then say why.
@@ -77,18 +77,18 @@ type Report struct {
 	Output     string
 	OutputPath string
 	Truncated  bool
-	// Warnings are what could not be done as requested, and other findings.
+	// Warnings say what could not be done as requested, and other findings.
 	Warnings []string
 }
 
 // OK reports whether the tests ran and none failed.
 func (r *Report) OK() bool { return r.ExitCode == 0 && r.Failed == 0 && !r.TimedOut }
 
-// Failure is one test that failed.
+// Failure is a failed test.
 type Failure struct {
-	// Name is how the framework calls the test.
+	// Name is the framework's name of the test.
 	Name string `json:"name"`
-	// File is the place, relative to the workspace if inside; it may be empty. Line is 0 if unknown.
+	// File is relative to the workspace if inside, "" if unknown. Line is 0 if unknown.
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Message string `json:"message"`
@@ -96,17 +96,17 @@ type Failure struct {
 
 // Coverage is the share of code that tests reach.
 type Coverage struct {
-	// Percent counts lines, or statements where the framework counts those.
+	// Percent counts lines, or statements if the framework counts those.
 	Percent float64 `json:"percent"`
 	// Of is "lines" or "statements".
 	Of string `json:"of"`
 }
 
-// Options shape a Runner.
+// Options configure a Runner.
 type Options struct {
-	// Prepare confines the run. Nil does not.
+	// Prepare confines the run. May be nil.
 	Prepare func(*exec.Cmd) error
-	// Timeout bounds a run. Zero means DefaultTimeout.
+	// Timeout limits a run. Zero means DefaultTimeout.
 	Timeout time.Duration
 }
 
@@ -124,34 +124,31 @@ func New(ws *workspace.Workspace, options Options) *Runner {
 	return &Runner{workspace: ws, options: options}
 }
 
-// adapter is what a framework does its own way.
 type adapter interface {
-	// command is what to run in j.dir. Errors: command_not_found if the framework is not installed.
+	// command returns what to run in j.dir, command_not_found if the framework is not installed.
 	command(j *job) ([]string, error)
-	// read fills in counts and failures from what the run left. False means that there was nothing to read.
+	// read fills in counts and failures. It returns false if the run left nothing to read.
 	read(j *job, ended *proc.Result, r *Report) bool
 }
 
-// job is one run.
 type job struct {
 	*Runner
 	Request
 	ctx context.Context
 	// dir is the project's directory, a slash path relative to the workspace; target is Path
-	// relative to it, "" for all tests.
+	// relative to dir, "" for all tests.
 	dir, target string
-	// exists is set if target is a file or directory, begins if it begins with the name of one.
+	// exists is set if target is a file or directory, begins if it starts with the name of one.
 	exists, isDir, begins bool
-	// scratch is where the framework writes its report, absolute.
-	scratch string
-	report  *Report
-	onLine  func(stream, line string)
+	scratch               string
+	report                *Report
+	onLine                func(stream, line string)
 }
 
 // Run runs tests. scratch is the absolute path of a directory that commands may write to; it is
-// made if missing. onLine, which may be nil, gets lines of output. Failing tests are not an error.
-// Errors: those of the workspace for the path, invalid_argument for an unknown framework, not_found
-// without recognized tests, command_not_found without the framework.
+// created if missing. onLine gets lines of output and may be nil. Failing tests are not an error.
+// Errors: the workspace's for the path, invalid_argument for an unknown framework, not_found if no
+// tests are recognized, command_not_found without the framework.
 func (r *Runner) Run(ctx context.Context, request Request, scratch string, onLine func(stream, line string)) (*Report,
 	error) {
 	j := &job{Runner: r, Request: request, ctx: ctx, onLine: onLine, report: new(Report)}
@@ -193,7 +190,6 @@ func (j *job) adapter() (adapter, error) {
 			"say; a Go module is found that way.")
 }
 
-// makeScratch makes the run's own directory.
 func (j *job) makeScratch(scratch string) error {
 	if err := os.MkdirAll(scratch, 0o755); err != nil {
 		return fmt.Errorf("cannot make a directory for the report: %w", err)
@@ -214,7 +210,7 @@ func (j *job) run(a adapter, argv []string, spill string) (*Report, error) {
 		SpillDir: spill, SpillName: filepath.Base(j.scratch),
 	}
 	if g, ok := a.(*goTest); ok {
-		// The stream of events is for us; what a person reads is made of it.
+		// The event stream is for this program; a person's output is made from it.
 		command.SpillDir, command.OnLine, command.Cap = "", g.listen(j.onLine), 1<<10
 	}
 	ended, err := proc.Run(j.ctx, command)
@@ -259,7 +255,7 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// fail notes a failure, as long as there is room in the list.
+// fail adds a failure while the list has room.
 func (r *Report) fail(f Failure) {
 	if len(r.Failures) == maxFailures {
 		if warning := fmt.Sprintf("only the first %d failures are listed", maxFailures); !slices.Contains(r.Warnings,
@@ -272,7 +268,7 @@ func (r *Report) fail(f Failure) {
 	r.Failures = append(r.Failures, f)
 }
 
-// readScratch reads a file that the run left, which may have put links there: none leads out of the directory.
+// readScratch reads a file that the run left. Links that the run put there cannot lead out of the directory.
 func (j *job) readScratch(name string) ([]byte, error) {
 	root, err := os.OpenRoot(j.scratch)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode/testrun"
 )
 
-// project copies a directory of testdata into a workspace. Files named
-// *.txt hide from the Go tool; they lose that ending.
+// project copies a directory of testdata into a workspace. The ending .txt,
+// which hides files from the Go tool, is removed.
 func project(t *testing.T, from string) (*testrun.Runner, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -57,7 +57,7 @@ func run(t *testing.T, r *testrun.Runner, dir string, request testrun.Request) *
 	return report
 }
 
-// counts are passed, failed, skipped.
+// counts returns passed, failed, skipped.
 func counts(r *testrun.Report) [3]int { return [3]int{r.Passed, r.Failed, r.Skipped} }
 
 func names(r *testrun.Report) []string {
@@ -163,8 +163,8 @@ func TestPytestThatIsMissing(t *testing.T) {
 	assert.Contains(t, report.Warnings[0], "pytest is not installed")
 }
 
-// nodePackages puts jest, mocha and c8 into a project, from the directory
-// that TOOLHOST_NODE_PACKAGES names; .ci/node-packages fills one.
+// nodePackages puts jest, mocha and c8 into a project, from the directory in
+// TOOLHOST_NODE_PACKAGES; .ci/node-packages fills one.
 func nodePackages(t *testing.T, dir string) {
 	t.Helper()
 	from := os.Getenv("TOOLHOST_NODE_PACKAGES")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Text is the report for a reader: the counts, each failure with its place and message, and the
-// output if asked for or without counts.
+// Text returns the report for a reader: the counts, each failure with its place and message,
+// and the output if verbose or without counts.
 func (r *Report) Text(verbose bool) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s: %d passed, %d failed, %d skipped in %.2f s\n", r.Framework, r.Passed, r.Failed, r.Skipped,

@@ -16,31 +16,30 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
 )
 
-// Limits that bound the time and memory of an analysis.
 const (
-	// MaxFiles bounds the analyzed files; the report says if there are more.
+	// MaxFiles limits the analyzed files; the report says if there are more.
 	MaxFiles = 200_000
-	// MaxFileSize is how large, in bytes, a file may be to be read.
+	// MaxFileSize limits files that are read, in bytes.
 	MaxFileSize = 4 << 20
 )
 
-// Project is a source tree as found.
+// Project is an analyzed source tree.
 type Project struct {
-	// Name is the directory's own name.
+	// Name is the directory's name.
 	Name string
-	// Root is the slash path of the directory, relative to the workspace.
+	// Root is the directory's slash path relative to the workspace.
 	Root string
 	// Files are sorted by path.
 	Files []File
-	// Directories counts those that hold a file, the root included.
+	// Directories counts those with a file, including the root.
 	Directories int
 	Manifests   []Manifest
 	Graph       Graph
-	// Warnings tell what was left out.
+	// Warnings say what was left out.
 	Warnings []string
 }
 
-// File is one file of the tree.
+// File is a file of the tree.
 type File struct {
 	// Path is a slash path relative to the project's root.
 	Path     string `json:"path"`
@@ -48,7 +47,7 @@ type File struct {
 	Size     int64  `json:"bytes"`
 	Counts
 	Test bool `json:"-"`
-	// Vendored is true for code of others and for test data.
+	// Vendored is set for third-party code and test data.
 	Vendored  bool `json:"-"`
 	Generated bool `json:"-"`
 
@@ -65,7 +64,7 @@ type Counts struct {
 	Complexity int64 `json:"complexity"`
 }
 
-// programming reports whether the file is in a programming language, not data, markup or prose.
+// programming reports whether the file is code, not data, markup or prose.
 func (f *File) programming() bool { return f.kind == enry.Programming }
 
 // written reports whether the file counts for shares of languages: data and prose do not.
@@ -96,7 +95,7 @@ func Read(ctx context.Context, ws *workspace.Workspace, dir string) (*Project, e
 	return p, nil
 }
 
-// Summary returns the project's main figures.
+// Summary returns the main figures.
 func (p *Project) Summary() architect.Summary {
 	total := p.totals()
 	s := architect.Summary{
@@ -117,19 +116,20 @@ func (p *Project) totals() Counts {
 	return total
 }
 
-// Language is the share of one language in a tree.
+// Language is one language's share of a tree.
 type Language struct {
 	Name string `json:"name"`
 	// Type is "programming", "markup", "data" or "prose".
 	Type  string `json:"type"`
 	Files int    `json:"files"`
 	Counts
-	// Percent is the share of the lines of all programming and markup languages, rounded to a
+	// Percent is the share of all lines of programming and markup languages, rounded to a
 	// tenth; 0 for data and prose.
 	Percent float64 `json:"percent"`
 }
 
-// languages are those of the project's own files, neither vendored nor generated, most code first.
+// languages returns those of the project's own files, neither vendored nor generated, most code
+// first.
 func (p *Project) languages() []Language {
 	byName := make(map[string]*Language)
 	var code int64
@@ -174,7 +174,7 @@ func typeName(t enry.Type) string {
 	return "prose"
 }
 
-// percent is part of whole in percent, rounded to a tenth.
+// percent returns part of whole, rounded to a tenth.
 func percent(part, whole int64) float64 {
 	if whole == 0 {
 		return 0

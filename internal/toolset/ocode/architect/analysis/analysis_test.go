@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
 )
 
-// read analyzes a tree made of files.
 func read(t *testing.T, files map[string]string) *Project {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")

@@ -10,8 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// BenchmarkRead analyzes the tree that TOOLHOST_BENCH_TREE names, by default
-// this module's.
+// BenchmarkRead analyzes the tree that TOOLHOST_BENCH_TREE names, by default this module's.
 func BenchmarkRead(b *testing.B) {
 	dir := os.Getenv("TOOLHOST_BENCH_TREE")
 	if dir == "" {

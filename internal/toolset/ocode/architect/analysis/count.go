@@ -8,11 +8,11 @@ import (
 	"github.com/boyter/scc/v3/processor"
 )
 
-// counter counts lines and branches with scc, which keeps its tables in package variables: one is
-// made per process.
+// counter counts lines and branches with scc, whose tables are package variables: one is made per
+// process.
 type counter struct {
 	mu sync.Mutex
-	// known are the languages that scc has rules for, true once loaded.
+	// known are the languages with scc rules, true once loaded.
 	known map[string]bool
 }
 
@@ -31,7 +31,7 @@ var newCounter = sync.OnceValue(func() *counter {
 	return c
 })
 
-// count returns the sizes of a text. Without rules of scc, all lines that are not blank are code.
+// count returns the sizes of a text. Without scc rules, all non-blank lines are code.
 func (c *counter) count(name, language string, data []byte) Counts {
 	job := &processor.FileJob{Filename: path.Base(name), Language: c.language(path.Base(name), language), Content: data,
 		Bytes: int64(len(data))}
@@ -40,7 +40,7 @@ func (c *counter) count(name, language string, data []byte) Counts {
 		Complexity: job.Complexity}
 }
 
-// language returns scc's name of a language, or else its guess by the file.
+// language returns scc's name of a language, else its guess by file.
 func (c *counter) language(name, language string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,18 +7,18 @@ import (
 
 // Cycle is a group of components that all depend on each other, directly or indirectly.
 type Cycle struct {
-	// Path is a shortest cycle through the group's first component, with which it begins; its last leads back there.
+	// Path is a shortest cycle through the group's first component, at both ends.
 	Path []string `json:"path"`
-	// Members counts the components of the group.
+	// Members counts the group's components.
 	Members int `json:"members"`
 }
 
-// String writes the cycle as "a -> b -> a".
+// String returns "a -> b -> a".
 func (c Cycle) String() string {
 	return strings.Join(append(slices.Clone(c.Path), c.Path[0]), " -> ")
 }
 
-// cycles finds the strongly connected groups of a graph, in order of their first member.
+// cycles finds the strongly connected components, in order of their first member.
 func cycles(g Graph) []Cycle {
 	t := &tarjan{next: make(map[string][]string), index: make(map[string]int), low: make(map[string]int),
 		open: make(map[string]bool)}
@@ -76,7 +76,7 @@ func (t *tarjan) visit(id string) {
 	}
 }
 
-// shortestCycle searches breadth first from the first member of a group back to it.
+// shortestCycle searches breadth first from a group's first member back to it.
 func shortestCycle(next map[string][]string, group []string) []string {
 	start := group[0]
 	inside := make(map[string]bool, len(group))

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// dependencies is who imports whom.
 type dependencies struct {
 	Name  string `json:"name"`
 	Depth int    `json:"depth"`
@@ -14,11 +13,11 @@ type dependencies struct {
 	Components []component `json:"components"`
 	Edges      []Edge      `json:"edges"`
 	External   []External  `json:"external"`
-	// Declared is what the manifests ask for.
+	// Declared are the manifests' dependencies.
 	Declared []declared `json:"declared"`
 	// Cycles are those of the packages and files themselves.
 	Cycles []Cycle `json:"cycles"`
-	// Omitted counts rows left out of the lists above.
+	// Omitted counts rows left out of the lists.
 	Omitted omitted `json:"omitted"`
 }
 
@@ -170,7 +169,6 @@ func (d *dependencies) mermaid() string {
 	return out.String()
 }
 
-// markCycles marks the boxes that a cycle goes through.
 func (d *dependencies) markCycles(out *diagram, ids map[string]string) {
 	marked := make(map[string]bool)
 	for _, c := range d.Cycles {

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Graph has the imports of a project, without tests, vendored files and generated ones of languages
-// other than Go, which say little about its structure.
+// Graph has the imports of a project, without tests, vendored files, and generated files except
+// Go's, which say little about its structure.
 type Graph struct {
 	// Nodes are the components, sorted by ID.
 	Nodes []Node
-	// Edges are sorted by From, then To, without doubles.
+	// Edges are sorted by From, then To, without duplicates.
 	Edges []Edge
-	// External are imports from outside the project and its language's standard library, most used first.
+	// External are packages outside the project and the standard library, most used first.
 	External []External
-	// Cycles are the groups of components that need each other.
+	// Cycles are groups of components that depend on each other.
 	Cycles []Cycle
 }
 
-// Node is a component: a package of Go and Java, a file of other languages.
+// Node is a component: a package in Go and Java, else a file.
 type Node struct {
 	// ID is a slash path relative to the project's root.
 	ID       string
@@ -33,11 +33,11 @@ type Node struct {
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Imports counts the files of From that do so.
+	// Imports counts the files of From that import To.
 	Imports int `json:"imports"`
 }
 
-// External is a package that does not belong to the project.
+// External is a package outside the project.
 type External struct {
 	Name     string `json:"name"`
 	Language string `json:"language"`
@@ -81,7 +81,7 @@ func newGraph(p *Project) Graph {
 	return b.graph()
 }
 
-// inGraph reports whether a file takes part in the graph.
+// inGraph reports whether a file is part of the graph.
 func (f *File) inGraph() bool {
 	if f.source.family == noFamily || f.Test || f.Vendored || strings.Contains("/"+f.Path, "/testdata/") {
 		return false
@@ -89,7 +89,6 @@ func (f *File) inGraph() bool {
 	return !f.Generated || f.source.family == goFamily
 }
 
-// component is the node that a file belongs to.
 func (f *File) component() string {
 	if f.source.family == goFamily || f.source.family == javaFamily {
 		return path.Dir(f.Path)
@@ -108,7 +107,6 @@ func (b *graphBuilder) addNode(f *File) {
 	n.Code += f.Code
 }
 
-// resolver finds what an import means.
 type resolver interface {
 	// resolve returns the components that an import of f means, or the name of the external
 	// package; neither for the standard library and unknown imports.
@@ -136,7 +134,6 @@ func (b *graphBuilder) connect(f *File, r resolver) {
 	}
 }
 
-// graph sorts what was collected.
 func (b *graphBuilder) graph() Graph {
 	g := Graph{}
 	for _, n := range b.nodes {
@@ -203,7 +200,7 @@ func (g Graph) collapse(depth int) Graph {
 	return out
 }
 
-// upTo cuts a path off below depth levels.
+// upTo cuts a path after depth levels.
 func upTo(name string, depth int) string {
 	for i := range len(name) {
 		if name[i] == '/' {

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// syntax is what distinguishes a language's code from its comments.
 type syntax struct {
-	line        string // begins a comment that ends with the line
-	open, close string // around a comment; empty for none
-	quotes      string // bytes that begin and end a string
-	multiline   string // those of quotes whose strings may span lines
+	line        string // starts a line comment
+	open, close string // around a comment; may be empty
+	quotes      string // bytes that start and end a string
+	multiline   string // quotes whose strings may span lines
 	nested      bool   // comments nest
 }
 
@@ -20,8 +19,9 @@ var (
 	rustSyntax   = syntax{line: "//", open: "/*", close: "*/", quotes: "\"", multiline: "\"", nested: true}
 )
 
-// uncomment replaces comments by a blank. Line ends within strings become blanks, so that a
-// statement stays one. It is not a parser: a comment sign in a regular expression counts as one.
+// uncomment replaces each comment by a blank. Newlines within strings become blanks, so that a
+// statement stays on one line. It is not a parser: a comment sign in a regular expression counts
+// as one.
 func (x syntax) uncomment(data []byte) string {
 	var out strings.Builder
 	out.Grow(len(data))
@@ -49,7 +49,7 @@ func hasPrefix(data []byte, prefix string) bool {
 	return prefix != "" && len(data) >= len(prefix) && string(data[:len(prefix)]) == prefix
 }
 
-// lengthTo is the length of data before the first end, all of it without one.
+// lengthTo returns the length up to the first end, or of all data.
 func lengthTo(data []byte, end string) int {
 	if n := bytes.Index(data, []byte(end)); n >= 0 {
 		return n
@@ -76,8 +76,8 @@ func (x syntax) commentLength(data []byte) int {
 	return len(data)
 }
 
-// stringLength is the length of the string that data begins with, quotes included. An unclosed
-// string ends with its line.
+// stringLength returns the length of the string that data starts with, including quotes. An
+// unclosed string ends with its line.
 func (x syntax) stringLength(data []byte) int {
 	quote := data[0]
 	multiline := strings.IndexByte(x.multiline, quote) >= 0

@@ -13,28 +13,26 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// Manifest is a file that declares a package and what it depends on.
+// Manifest is a file that declares a package and its dependencies.
 type Manifest struct {
 	// Path is relative to the project's root.
 	Path string `json:"path"`
 	// Kind is the ecosystem: "Go module", "npm package" and so on.
 	Kind string `json:"kind"`
-	// Name is the declared name, may be empty.
+	// Name is the declared name, which may be empty.
 	Name string `json:"name,omitempty"`
-	// Dependencies are the names of what is declared as needed, sorted.
+	// Dependencies are the declared names, sorted.
 	Dependencies []string `json:"dependencies"`
-	// Error is why the file could not be understood.
+	// Error says why the file could not be parsed.
 	Error string `json:"error,omitempty"`
 
 	family family
-	// entries are files that the manifest names as entry points.
+	// entries are the files that the manifest names as entry points.
 	entries []string
 }
 
-// dir is the manifest's directory.
 func (m *Manifest) dir() string { return path.Dir(m.Path) }
 
-// manifestKind is how one kind of manifest is read.
 type manifestKind struct {
 	kind   string
 	family family
@@ -52,7 +50,6 @@ func manifestKinds() map[string]manifestKind {
 	}
 }
 
-// manifests reads the manifests among the files that are the project's own.
 func (p *Project) manifests(ws *workspace.Workspace) {
 	kinds := manifestKinds()
 	for i := range p.Files {
@@ -172,7 +169,7 @@ func readRequirements(m *Manifest, data []byte) error {
 	return nil
 }
 
-// addRequirement notes the name that a Python requirement begins with.
+// addRequirement adds the name that a Python requirement starts with.
 func (m *Manifest) addRequirement(requirement string) {
 	name := strings.TrimSpace(requirement)
 	if end := strings.IndexAny(name, " \t<>=!~;[(@"); end >= 0 {
@@ -220,7 +217,6 @@ func readPOM(m *Manifest, data []byte) error {
 	return nil
 }
 
-// names are the keys of a map, sorted.
 func names[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// diagram is a flowchart of Mermaid's.
 type diagram struct {
 	out   strings.Builder
 	ids   map[string]string
@@ -34,7 +33,7 @@ func (d *diagram) box(key, label string) string {
 	return id
 }
 
-// arrow adds an arrow; count above 1 labels it.
+// arrow adds an arrow, labelled with a count above 1.
 func (d *diagram) arrow(from, to string, count int) {
 	if count > 1 {
 		fmt.Fprintf(&d.out, "    %s -->|%d| %s\n", from, count, to)
@@ -43,14 +42,14 @@ func (d *diagram) arrow(from, to string, count int) {
 	fmt.Fprintf(&d.out, "    %s --> %s\n", from, to)
 }
 
-// leftOut tells, in a comment, what the diagram does not show.
+// leftOut adds a comment on what the diagram does not show.
 func (d *diagram) leftOut(n int, what string) {
 	if n > 0 {
 		fmt.Fprintf(&d.out, "    %%%% %d %s are left out\n", n, what)
 	}
 }
 
-// String is the whole diagram.
+// String returns the diagram.
 func (d *diagram) String() string {
 	if len(d.marks) > 0 {
 		fmt.Fprintf(&d.out, "    classDef cycle stroke:#c00,stroke-width:3px\n    class %s cycle\n",

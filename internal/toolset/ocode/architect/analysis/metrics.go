@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// metrics are the sizes of a project.
 type metrics struct {
 	Name        string        `json:"name"`
 	Totals      Counts        `json:"totals"`
@@ -15,7 +14,7 @@ type metrics struct {
 	Directories []measuredDir `json:"directories"`
 	Largest     []File        `json:"largest_files"`
 	Complex     []File        `json:"most_complex_files"`
-	// CommentPercent is the share of comments in lines that are not blank.
+	// CommentPercent is the share of comments in non-blank lines.
 	CommentPercent float64 `json:"comment_percent"`
 	// TestPercent is the share of tests in the lines of code.
 	TestPercent float64  `json:"test_percent"`
@@ -63,7 +62,7 @@ func (p *Project) metrics(depth int) *metrics {
 	return m
 }
 
-// top returns up to 10 files of the highest measure above 0.
+// top returns up to 10 files with the highest measure above 0.
 func top(files []File, measure func(File) int64) []File {
 	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return measure(f) == 0 })
 	slices.SortStableFunc(files, func(a, b File) int { return cmp.Compare(measure(b), measure(a)) })
@@ -118,5 +117,5 @@ func (m *metrics) mermaid() string {
 	return w.String()
 }
 
-// pieLabel writes a label of a pie. Names of languages hold no quote.
+// pieLabel quotes a label of a pie chart. Language names hold no quote.
 func pieLabel(name string) string { return fmt.Sprintf("%q", name) }

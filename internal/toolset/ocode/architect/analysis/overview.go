@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// overview is what a newcomer wants to know first.
 type overview struct {
 	Name        string     `json:"name"`
 	Files       int        `json:"files"`
@@ -27,7 +26,6 @@ type overview struct {
 	Warnings    []string   `json:"warnings"`
 }
 
-// area is a directory at the top of the project.
 type area struct {
 	Path     string `json:"path"`
 	Files    int    `json:"files"`
@@ -60,7 +58,6 @@ func (p *Project) overview() *overview {
 	return o
 }
 
-// entryPoints are the files and packages in which programs start.
 func (p *Project) entryPoints() []string {
 	entries := []string{}
 	for i := range p.Files {

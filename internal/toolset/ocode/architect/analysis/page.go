@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// page is a report in text.
 type page struct{ strings.Builder }
 
-// title begins a section; it stands apart from what is before.
+// title starts a section, after a blank line unless it is the first.
 func (w *page) title(format string, args ...any) {
 	if w.Len() > 0 {
 		w.WriteByte('\n')
@@ -21,14 +20,13 @@ func (w *page) line(format string, args ...any) {
 	w.WriteByte('\n')
 }
 
-// rest says how many rows of a list were left out, if any.
+// rest says how many rows were left out, if any.
 func (w *page) rest(total, shown int) {
 	if total > shown {
 		w.line("  ... and %d more", total-shown)
 	}
 }
 
-// first returns at most n elements of a list.
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
 // plural returns "1 file" and "2 files".

@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/toolset/ocode/architect"
 )
 
-// Bounds of what a report lists. More is counted and said.
+// Limits of what a report lists. It counts the rest.
 const (
 	maxListed   = 40  // rows of a list
 	maxTree     = 400 // directories of a tree
@@ -16,14 +16,13 @@ const (
 	maxJSONRows = 2000
 )
 
-// report is one kind of analysis, ready to be written in each format.
 type report interface {
 	text(w *page)
 	mermaid() string
 }
 
-// Report writes an analysis of p. depth is the number of distinguished directory levels, at least
-// 1. Errors: invalid_argument for an unknown kind or format.
+// Report writes an analysis of p. depth is the number of directory levels told apart, at least 1.
+// Errors: invalid_argument for an unknown kind or format.
 func (p *Project) Report(kind architect.Kind, format architect.Format, depth int) (string, error) {
 	depth = max(1, depth)
 	var r report

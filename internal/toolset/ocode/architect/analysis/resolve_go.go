@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// goResolver resolves by the modules of the tree.
 type goResolver struct {
 	modules  []Manifest // longest name first
 	packages map[string]bool
@@ -46,7 +45,7 @@ func (r *goResolver) resolve(f *File, i imported) ([]string, string) {
 	return nil, r.module(i.name)
 }
 
-// module is the longest required module that an import path belongs to.
+// module returns the longest required module that an import path belongs to.
 func (r *goResolver) module(name string) string {
 	best := ""
 	for _, m := range r.modules {
@@ -62,7 +61,6 @@ func (r *goResolver) module(name string) string {
 	return best
 }
 
-// below returns the part of a slash path below prefix.
 func below(name, prefix string) (rest string, ok bool) {
 	if name == prefix {
 		return "", true
@@ -70,7 +68,7 @@ func below(name, prefix string) (rest string, ok bool) {
 	return strings.CutPrefix(name, prefix+"/")
 }
 
-// readGo uses Go's own parser, which stops after the imports.
+// readGo uses go/parser, which stops after the imports.
 func readGo(s *source, data []byte) {
 	file, _ := parser.ParseFile(token.NewFileSet(), "", data, parser.ImportsOnly)
 	if file == nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// javaResolver resolves by the package declarations.
 type javaResolver struct{ dirs map[string][]string }
 
 func newJavaResolver(b *graphBuilder) *javaResolver {
@@ -49,8 +48,8 @@ func readJava(s *source, data []byte) {
 	}
 }
 
-// javaPackageOf removes the class, and the member of a static import, from an imported name.
-// Packages are in lower case by convention, so the first capitalized segment is the class.
+// javaPackageOf removes the class, and a static import's member, from an imported name.
+// Packages are lower case by convention, so the first capitalized segment is the class.
 func javaPackageOf(name string, static bool) string {
 	name, wildcard := strings.CutSuffix(name, ".*")
 	segments := strings.Split(name, ".")

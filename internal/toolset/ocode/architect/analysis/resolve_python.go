@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// pythonResolver resolves by the files of the tree, from each directory in which packages begin.
+// pythonResolver resolves imports by the files of the tree.
 type pythonResolver struct {
 	files map[string]*File
-	// roots are the directories that hold top-level packages or modules.
+	// roots are the directories with top-level packages or modules.
 	roots []string
 	std   map[string]bool
 }
@@ -53,7 +53,7 @@ func (r *pythonResolver) resolve(f *File, i imported) ([]string, string) {
 }
 
 // find returns the modules below base that an import means: for each member the module of its name,
-// else the module that has it.
+// else the module that defines it.
 func (r *pythonResolver) find(base string, i imported) []string {
 	name := path.Join(base, strings.ReplaceAll(i.name, ".", "/"))
 	var found []string
@@ -88,7 +88,6 @@ func (r *pythonResolver) module(name string) string {
 	return ""
 }
 
-// pythonStandard are the top-level modules of Python's standard library.
 func pythonStandard() []string {
 	return strings.Fields(`__future__ _thread abc aifc argparse array ast asynchat asyncio asyncore atexit audioop
 		base64 bdb binascii bisect builtins bz2 calendar cgi cgitb chunk cmath cmd code codecs codeop collections
@@ -108,7 +107,7 @@ func pythonStandard() []string {
 		winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo`)
 }
 
-// readPython reads the import statements, wherever in the file they stand.
+// readPython reads import statements anywhere in the file.
 func readPython(s *source, name string, data []byte) {
 	for _, statement := range pythonStatements(string(data)) {
 		switch {
@@ -125,7 +124,7 @@ func readPython(s *source, name string, data []byte) {
 	s.main = s.main || path.Base(name) == "__main__.py"
 }
 
-// addFrom notes "MODULE import A, B as C".
+// addFrom adds "MODULE import A, B as C".
 func (s *source) addFrom(rest string) {
 	module, list, ok := strings.Cut(rest, " import ")
 	if !ok {
@@ -152,7 +151,7 @@ func firstWord(s string) string {
 	return fields[0]
 }
 
-// pythonStatements are the simple statements at the beginning of a line or after a semicolon, each
+// pythonStatements returns the simple statements at the start of a line or after a semicolon, each
 // on one line with single blanks, without comments and strings.
 func pythonStatements(code string) []string {
 	var statements []string
@@ -166,8 +165,8 @@ func pythonStatements(code string) []string {
 	return statements
 }
 
-// joinPythonLines removes comments and the contents of strings, and joins lines in brackets or with
-// a trailing backslash.
+// joinPythonLines removes comments and string contents, and joins lines in brackets or with a
+// trailing backslash.
 func joinPythonLines(code string) string {
 	var out strings.Builder
 	depth := 0
@@ -208,7 +207,7 @@ func bracket(c byte) int {
 	return 0
 }
 
-// pythonStringLength is the length of the string that code begins with.
+// pythonStringLength returns the length of the string that code starts with.
 func pythonStringLength(code string) int {
 	if triple := strings.Repeat(code[:1], 3); strings.HasPrefix(code, triple) {
 		for i := 3; i < len(code); i++ {

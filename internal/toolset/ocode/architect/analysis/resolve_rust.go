@@ -9,10 +9,10 @@ import (
 	"github.com/toolhost/toolhost/internal/text/matching"
 )
 
-// rustResolver resolves paths of modules, each a file, within the crates of the tree.
+// rustResolver resolves module paths, each a file, within the crates of the tree.
 type rustResolver struct {
 	files  map[string]*File
-	crates []Manifest // deepest directory first
+	crates []Manifest // deepest first
 }
 
 func newRustResolver(p *Project, b *graphBuilder) *rustResolver {
@@ -52,7 +52,6 @@ func (r *rustResolver) resolve(f *File, i imported) ([]string, string) {
 	}
 }
 
-// sourceDir is the src directory of the crate that a file belongs to.
 func (r *rustResolver) sourceDir(name string) string {
 	for _, crate := range r.crates {
 		src := path.Join(crate.dir(), "src")
@@ -63,7 +62,7 @@ func (r *rustResolver) sourceDir(name string) string {
 	return path.Dir(name)
 }
 
-// moduleDir is the directory of the children of a file's module.
+// moduleDir returns the directory of the submodules of a file.
 func moduleDir(name string) string {
 	switch base := path.Base(name); base {
 	case "mod.rs", "lib.rs", "main.rs":
@@ -73,7 +72,7 @@ func moduleDir(name string) string {
 	}
 }
 
-// relative resolves what begins with self or super.
+// relative resolves paths that start with self or super.
 func (r *rustResolver) relative(source, name string, segments []string) []string {
 	dir := moduleDir(name)
 	for len(segments) > 0 && (segments[0] == "self" || segments[0] == "super") {
@@ -86,7 +85,7 @@ func (r *rustResolver) relative(source, name string, segments []string) []string
 		return []string{found}
 	}
 	if dir == moduleDir(name) {
-		return nil // something of this file
+		return nil // an item of this file
 	}
 	if dir == source {
 		return r.module(source, nil)
@@ -99,7 +98,8 @@ func (r *rustResolver) relative(source, name string, segments []string) []string
 	return nil
 }
 
-// module resolves a path from a crate's root; an item of no module belongs to the root's file.
+// module resolves a path from a crate's root. An item outside any module belongs to the root's
+// file.
 func (r *rustResolver) module(source string, segments []string) []string {
 	if found := r.child(source, segments); found != "" {
 		return []string{found}
@@ -112,7 +112,7 @@ func (r *rustResolver) module(source string, segments []string) []string {
 	return nil
 }
 
-// child is the file of the longest part of a path that is a module below dir.
+// child returns the file of the longest part of a path that is a module below dir.
 func (r *rustResolver) child(dir string, segments []string) string {
 	for n := len(segments); n > 0; n-- {
 		name := path.Join(append([]string{dir}, segments[:n]...)...)
@@ -136,7 +136,6 @@ var (
 	rustMain   = matching.Lazy(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
 )
 
-// maxRustUses bounds how many paths the braces of one declaration stand for.
 const maxRustUses = 1000
 
 func readRust(s *source, name string, data []byte) {
@@ -154,7 +153,7 @@ func readRust(s *source, name string, data []byte) {
 	}
 }
 
-// expandRust resolves the braces of a use declaration: "a::{b, c::d}" stands for a::b and a::c::d.
+// expandRust expands the braces of a use declaration: "a::{b, c::d}" is a::b and a::c::d.
 func expandRust(prefix, tree string, left *int) []string {
 	tree = strings.TrimSpace(tree)
 	if *left--; *left < 0 {
@@ -189,7 +188,6 @@ func cleanRust(use string) string {
 	return strings.TrimSuffix(use, "::")
 }
 
-// splitTop splits at the commas outside of braces.
 func splitTop(s string) []string {
 	var parts []string
 	depth, from := 0, 0

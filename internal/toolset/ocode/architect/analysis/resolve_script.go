@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// scriptResolver resolves relative specifiers, and the names of packages in the tree. Aliases of
-// bundlers or tsconfig.json count as external.
+// scriptResolver resolves relative specifiers and packages in the tree. Aliases of bundlers or
+// tsconfig.json count as external.
 type scriptResolver struct {
 	files    map[string]*File
 	packages []Manifest
@@ -49,7 +49,7 @@ func (r *scriptResolver) resolve(f *File, i imported) ([]string, string) {
 	return nil, segments[0]
 }
 
-// module finds the file that a path without ending means.
+// module finds the file for a path without an extension.
 func (r *scriptResolver) module(name string) []string {
 	for _, candidate := range scriptCandidates(name) {
 		if f := r.files[candidate]; f != nil && f.source.family == scriptFamily {
@@ -64,7 +64,7 @@ func scriptCandidates(name string) []string {
 	for _, end := range scriptEndings() {
 		candidates = append(candidates, name+end)
 	}
-	// TypeScript names the output of a file that it means.
+	// TypeScript imports name the output file.
 	if base, ok := strings.CutSuffix(name, ".js"); ok {
 		candidates = append(candidates, base+".ts", base+".tsx")
 	}
@@ -87,7 +87,7 @@ func (r *scriptResolver) inPackage(m Manifest, rest string) []string {
 	return nil
 }
 
-// nodeModules are the modules that Node itself has, by their bare names.
+// nodeModules returns Node's built-in modules, by their bare names.
 func nodeModules() []string {
 	return strings.Fields(`assert async_hooks buffer child_process cluster console constants crypto dgram
 		diagnostics_channel dns domain events fs fs/promises http http2 https inspector module net os path
@@ -95,8 +95,8 @@ func nodeModules() []string {
 		timers/promises tls trace_events tty url util util/types v8 vm wasi worker_threads zlib`)
 }
 
-// scriptImport matches JavaScript's and TypeScript's references to modules: import and export
-// declarations, require and import().
+// scriptImport matches references to modules in JavaScript and TypeScript: import, export,
+// require and import().
 var scriptImport = sync.OnceValue(func() *regexp.Regexp {
 	const name = `("[^"\n]*"|'[^'\n]*')`
 	return regexp.MustCompile(`(?:^|[;}\n\s])(?:import|export)\b[^;"'()=]*?\bfrom\s*` + name +

@@ -18,7 +18,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 )
 
-// scan finds the project's files and reads them, several at a time.
 func (p *Project) scan(ctx context.Context, ws *workspace.Workspace) error {
 	if err := p.list(ctx, ws); err != nil {
 		return err
@@ -50,7 +49,6 @@ func (p *Project) scan(ctx context.Context, ws *workspace.Workspace) error {
 	return nil
 }
 
-// list names the files without reading them.
 func (p *Project) list(ctx context.Context, ws *workspace.Workspace) error {
 	dirs := make(map[string]bool)
 	skipped := 0
@@ -83,7 +81,6 @@ func (p *Project) list(ctx context.Context, ws *workspace.Workspace) error {
 	return err
 }
 
-// tellUnread warns of files that could not be read.
 func (p *Project) tellUnread(failed []error) {
 	large, other := 0, 0
 	for _, err := range failed {
@@ -105,7 +102,6 @@ func (p *Project) tellUnread(failed []error) {
 
 var errLarge = errors.New("file too large to read")
 
-// read fills in what the file's name and content tell.
 func (f *File) read(ws *workspace.Workspace, root string, count *counter) error {
 	f.Vendored = enry.IsVendor(f.Path)
 	f.Test = isTest(f.Path)
@@ -133,21 +129,21 @@ func (f *File) read(ws *workspace.Workspace, root string, count *counter) error 
 	return nil
 }
 
-// classified is how much of a file is looked at to tell its language.
+// classified is how much of a file is used to detect its language, in bytes.
 const classified = 32 << 10
 
 func language(name string, data []byte) string {
 	return enry.GetLanguage(path.Base(name), data[:min(len(data), classified)])
 }
 
-// isTest reports whether a file holds tests, by common frameworks' names of files and directories.
+// isTest reports whether a file holds tests, by common file and directory names.
 func isTest(name string) bool {
 	return enry.IsTest(name) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
 		return dir == "test" || dir == "tests" || dir == "__tests__"
 	})
 }
 
-// lines counts the lines of a text, a last one without an end too.
+// lines counts lines, including a last one without a newline.
 func lines(data []byte) int64 {
 	n := int64(bytes.Count(data, []byte("\n")))
 	if len(data) > 0 && data[len(data)-1] != '\n' {

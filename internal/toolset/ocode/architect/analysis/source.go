@@ -2,13 +2,12 @@ package analysis
 
 import "slices"
 
-// source is what a file of a programming language declares and imports.
 type source struct {
 	// family groups languages whose files import each other.
 	family family
-	// unit is the name by which others import the file: a Java package. Empty if it follows from the path.
+	// unit is the name by which others import the file: a Java package. Empty if the path says it.
 	unit string
-	// main is true for a file in which a program starts.
+	// main is set if a program starts in the file.
 	main    bool
 	imports []imported
 }
@@ -16,13 +15,13 @@ type source struct {
 type imported struct {
 	// name is as written: "fmt", "./util", "crate::model::User".
 	name string
-	// level is how many packages up a relative Python import begins; 0 for an absolute one.
+	// level is how many packages up a relative Python import starts; 0 if absolute.
 	level int
-	// members are the names imported from a Python module, each of which may be a module.
+	// members are names imported from a Python module; each may be a module.
 	members []string
 }
 
-// family is a group of languages that share one way to import.
+// family is a group of languages with one way to import.
 type family int
 
 const (
@@ -34,7 +33,7 @@ const (
 	rustFamily
 )
 
-// String is how reports name the family.
+// String returns the name for reports.
 func (f family) String() string {
 	return [...]string{"", "Go", "Python", "JavaScript/TypeScript", "Java", "Rust"}[f]
 }
@@ -55,7 +54,6 @@ func familyOf(language string) family {
 	return noFamily
 }
 
-// readSource finds the imports of a file, as far as it can be read.
 func readSource(language, name string, data []byte) source {
 	s := source{family: familyOf(language)}
 	switch s.family {
@@ -73,7 +71,6 @@ func readSource(language, name string, data []byte) source {
 	return s
 }
 
-// add notes an import, once.
 func (s *source) add(name string) {
 	if name != "" && !slices.ContainsFunc(s.imports,
 		func(i imported) bool { return i.name == name && i.level == 0 && len(i.members) == 0 }) {

@@ -5,18 +5,16 @@ import (
 	"strings"
 )
 
-// structure is the tree of directories.
 type structure struct {
 	Name  string     `json:"name"`
 	Depth int        `json:"depth"`
 	Tree  *directory `json:"tree"`
-	// Omitted counts directories that are not listed for their number.
+	// Omitted counts unlisted directories.
 	Omitted int `json:"omitted_directories"`
 
 	directories int
 }
 
-// directory is one directory with all that lies below it.
 type directory struct {
 	Name     string       `json:"name"`
 	Path     string       `json:"path"`
@@ -75,7 +73,6 @@ func newDirectory(name, at string) *directory {
 	return &directory{Name: name, Path: at, code: make(map[string]int64), deep: make(map[string]bool)}
 }
 
-// hold counts a file that lies below d.
 func (d *directory) hold(f *File) {
 	d.Files++
 	d.Code += f.Code
