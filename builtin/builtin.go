@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard"
-	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 )
 
 // Options shape the tools.
@@ -19,9 +19,9 @@ type Options struct {
 	// Unescape is how edit_file reads escapes in what it looks for: "contract" (also ""),
 	// "fallback" or "never".
 	Unescape string
-	// Seal is the key of stored web documents. Without one none is used again: the repository may
+	// Key is the key of stored web documents. Without one none is used again: the repository may
 	// have brought it.
-	Seal *seal.Key
+	Key *hmackey.Key
 }
 
 // Tools returns the tools over the files of ws; web_fetch uses client.
@@ -29,7 +29,7 @@ func Tools(ws *workspace.Workspace, client *netguard.Client, o Options) []tool.T
 	return append([]tool.Tool{
 		editfile.New(ws, editfile.Options{Unescape: o.Unescape}),
 		multiedit.New(ws),
-		webfetch.New(ws, client, webfetch.Options{Key: o.Seal}),
+		webfetch.New(ws, client, webfetch.Options{Key: o.Key}),
 		htmlmarkdown.New(ws),
 	}, todo.Tools()...)
 }

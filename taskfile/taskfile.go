@@ -13,9 +13,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/source/definition"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 // Defaults of Options.
@@ -151,7 +151,7 @@ func (t *Taskfile) elsewhere() string {
 //go:embed tools
 var definitionFiles embed.FS
 
-var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
+var definitions = sync.OnceValue(func() map[string]*tool.Definition { return toolspec.Read(definitionFiles, nil) })
 
 // definition is what the tool name says of itself for this Taskfile.
 func (t *Taskfile) definition(name string, timeout time.Duration) *tool.Definition {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/face/telemetry"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // opening returns what the flags select.
@@ -135,7 +135,7 @@ func (a *app) writeMistakes(diags config.Diagnostics) error {
 }
 
 // colour is a sequence that sets how what follows looks.
-var colour = matching.Lazy(`\x1b\[[0-9;]*m`)
+var colour = regexlimit.Lazy(`\x1b\[[0-9;]*m`)
 
 // mistakesError ends the program because of mistakes in agent.hcl, which were printed.
 type mistakesError struct {

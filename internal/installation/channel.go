@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/buildinfo"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Name is how a toolhost was installed.
@@ -46,7 +46,7 @@ type Channel struct {
 }
 
 // packageName is what may stand in a command line that people are shown.
-var packageName = matching.Lazy(`^@?[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+var packageName = regexlimit.Lazy(`^@?[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 
 // markerName is the file in the directory of the helper programs.
 const markerName = "channel"

@@ -9,8 +9,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // grammar checks that every part of a line is understood. It is an allowlist over the whole syntax tree: a node,
@@ -54,7 +54,7 @@ func notUnderstood(file *syntax.File, source string) string {
 }
 
 // continuedComment finds a line that may end in a comment and a backslash.
-var continuedComment = matching.Lazy(`#[^\n]*\\\n`)
+var continuedComment = regexlimit.Lazy(`#[^\n]*\\\n`)
 
 func (g *grammar) check(v reflect.Value, at place) {
 	switch v.Kind() {
@@ -78,7 +78,7 @@ func (g *grammar) checkNode(v reflect.Value, at place) {
 	}
 	if comment, ok := v.Interface().(syntax.Comment); ok {
 		if !g.isComment(comment) {
-			g.reason = fmt.Sprintf("%q may be a word and no comment", excerpt.Shorten("#"+comment.Text, 60))
+			g.reason = fmt.Sprintf("%q may be a word and no comment", truncate.Shorten("#"+comment.Text, 60))
 		}
 		return
 	}
@@ -241,7 +241,7 @@ func isKnownDeclaration(_ *grammar, v any) bool {
 }
 
 // flagsOfDeclarations are the options after which a value is still only a value: neither evaluated nor a name.
-var flagsOfDeclarations = matching.Lazy(`^-[gprx]+$`)
+var flagsOfDeclarations = regexlimit.Lazy(`^-[gprx]+$`)
 
 // namesWhatItSets refuses assignments whose name only the shell knows.
 func namesWhatItSets(_ *grammar, v any, _ place) bool {
@@ -254,9 +254,9 @@ func namesWhatItSets(_ *grammar, v any, _ place) bool {
 }
 
 var (
-	identifier = matching.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	identifier = regexlimit.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// evaluated are variables whose value shells run, read or obey.
-	evaluated = matching.Lazy(`^(BASH.*|ENV|PS\d|PROMPT.*|SHELL.*|POSIX.*|EXECIGNORE|GLOB.*|MAIL.*|FCEDIT|` +
+	evaluated = regexlimit.Lazy(`^(BASH.*|ENV|PS\d|PROMPT.*|SHELL.*|POSIX.*|EXECIGNORE|GLOB.*|MAIL.*|FCEDIT|` +
 		`HIST.*|histchars|auto_resume|TIMEFORMAT|COMP.*|READLINE.*|FUNC.*|DIRSTACK|PIPESTATUS|GROUPS|OPT.*|` +
 		`S?RANDOM|SECONDS|LINENO|EPOCH.*)$`)
 )
@@ -325,7 +325,7 @@ func copiesPlainly(_ *grammar, v any, _ place) bool {
 	return r.Op != syntax.DplOut && r.Op != syntax.DplIn || !w.dynamic && plainTarget().MatchString(w.text)
 }
 
-var plainTarget = matching.Lazy(`^[\w./-]+$`)
+var plainTarget = regexlimit.Lazy(`^[\w./-]+$`)
 
 // isNumbers allows arithmetic with plain numbers only. A name is evaluated, and so is its value.
 func isNumbers(_ *grammar, v any) bool {

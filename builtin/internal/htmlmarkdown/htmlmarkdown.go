@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard/markdown"
 	"github.com/toolhost/toolhost/internal/run/netguard/webtext"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 // maxInput bounds the size of an HTML file, in bytes.
@@ -38,7 +38,7 @@ type result struct {
 var definitionFile []byte
 
 var describe = sync.OnceValue(func() *tool.Definition {
-	return definition.Parse("html_to_markdown", definitionFile)
+	return toolspec.Parse("html_to_markdown", definitionFile)
 })
 
 // Definition describes html_to_markdown.

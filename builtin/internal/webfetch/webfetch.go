@@ -14,16 +14,16 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard"
-	"github.com/toolhost/toolhost/internal/source/definition"
-	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 )
 
 // Options shape the tool. The zero value of each field means its default.
 type Options struct {
 	// MaxBytes bounds a document after decompression; the client's limit.
 	MaxBytes int64
-	// Key seals stored documents. Without one none is used again: the repository may have brought it.
-	Key *seal.Key
+	// Key signs stored documents. Without one none is used again: the repository may have brought it.
+	Key *hmackey.Key
 	// Now is the clock; time.Now.
 	Now func() time.Time
 }
@@ -55,7 +55,7 @@ type result struct {
 var definitionFile []byte
 
 var describe = sync.OnceValue(func() *tool.Definition {
-	d := definition.Parse("web_fetch", definitionFile)
+	d := toolspec.Parse("web_fetch", definitionFile)
 	d.Description = strings.ReplaceAll(d.Description, "$cache", cacheDir)
 	return d
 })

@@ -3,7 +3,7 @@ package export
 import (
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // isCommon reports whether RE2 and ECMA-262, also in Unicode mode, read a pattern in the same way.
@@ -25,7 +25,7 @@ type common struct {
 }
 
 // counted is a number of repetitions.
-var counted = matching.Lazy(`^\{[0-9]+(,[0-9]*)?\}`)
+var counted = regexlimit.Lazy(`^\{[0-9]+(,[0-9]*)?\}`)
 
 func (c *common) step() bool {
 	switch first := c.rest[0]; first {

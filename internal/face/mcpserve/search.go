@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve/rank"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 // A long list of tools costs a model attention and context. In its place three tools can be offered
@@ -36,7 +36,7 @@ var definitionFiles embed.FS
 
 // searchTools are the three.
 var searchTools = sync.OnceValue(func() []searchTool {
-	d := definition.Read(definitionFiles, nil)
+	d := toolspec.Read(definitionFiles, nil)
 	return []searchTool{
 		{d["search_tools"], (*Server).searchTools},
 		{d["describe_tool"], (*Server).describeTool},

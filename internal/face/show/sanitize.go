@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // How long what others say may be, in bytes.
@@ -71,7 +71,7 @@ func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool
 }
 
 // escapes are those of JSON that may stand for what is not seen.
-var escapes = matching.Lazy(`\\[ubfr]`)
+var escapes = regexlimit.Lazy(`\\[ubfr]`)
 
 // schemaWriter copies JSON, in its order.
 type schemaWriter struct {

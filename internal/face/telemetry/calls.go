@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // partKey is the context key of the number of the part that is under way.
@@ -87,7 +87,7 @@ func (e *End) addContent(o *host.Outcome, clean func(json.RawMessage) json.RawMe
 		if err != nil {
 			return ""
 		}
-		return excerpt.Shorten(string(clean(data)), mostContent)
+		return truncate.Shorten(string(clean(data)), mostContent)
 	}
 	e.Arguments = text(o.Given)
 	if o.Err == nil && o.Result != nil {

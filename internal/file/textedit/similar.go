@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 const (
@@ -84,7 +84,7 @@ func similar(lines [][]byte, old []string, limit int) []Near {
 	target := slices.MaxFunc(old, func(a, b string) int {
 		return cmp.Compare(len(bytes.TrimSpace([]byte(a))), len(bytes.TrimSpace([]byte(b))))
 	})
-	grams := newBigrams(excerpt.Head([]byte(target), 4*pieceSize))
+	grams := newBigrams(truncate.Head([]byte(target), 4*pieceSize))
 	size := max(pieceSize, 2*min(len(target), 4*pieceSize))
 	var best []candidate
 	var buf []byte
@@ -139,7 +139,7 @@ func pieces(line []byte, size int) [][]byte {
 		for from < len(line) && from > 0 && !utf8.RuneStart(line[from]) {
 			from++
 		}
-		list = append(list, excerpt.Head(line[from:], size))
+		list = append(list, truncate.Head(line[from:], size))
 	}
 	return list
 }

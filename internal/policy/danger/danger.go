@@ -34,7 +34,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/policy"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Class is how dangerous a command is.
@@ -97,7 +97,7 @@ type judge struct {
 func (j *judge) found(class Class, about string, format string, args ...any) {
 	if class > j.verdict.Class {
 		j.verdict = Verdict{Class: class, Reason: fmt.Sprintf(format, args...),
-			Command: excerpt.Shorten(about, maxShown)}
+			Command: truncate.Shorten(about, maxShown)}
 	}
 }
 
@@ -259,5 +259,5 @@ func shown(c *policy.Command) string {
 	for i, w := range c.Words {
 		texts[i] = w.Text
 	}
-	return excerpt.Shorten(strings.Join(texts, " "), 200)
+	return truncate.Shorten(strings.Join(texts, " "), 200)
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/store/redact"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Output is what a process wrote to one stream.
@@ -206,7 +206,7 @@ func (c *capture) output() Output {
 	if c.tail.size == 0 {
 		return o
 	}
-	o.Head, o.Tail = excerpt.TrimEnd(c.buf), fromLine(excerpt.TrimStart(c.tail.bytes()))
+	o.Head, o.Tail = truncate.TrimEnd(c.buf), fromLine(truncate.TrimStart(c.tail.bytes()))
 	o.Omitted = c.bytes - int64(len(o.Head)) - int64(len(o.Tail))
 	o.OmittedLines = c.newlines - int64(bytes.Count(o.Head, []byte{'\n'})) - int64(bytes.Count(o.Tail, []byte{'\n'}))
 	if c.spill.err == nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Output is what a session printed since the last read.
@@ -117,13 +117,13 @@ func (u *unread) take(upTo int, ended bool) Output {
 		if len(tail) == 0 {
 			last = &head
 		}
-		whole := excerpt.TrimEnd(*last)
+		whole := truncate.TrimEnd(*last)
 		rest = append(rest, (*last)[len(whole):]...)
 		*last = whole
 	}
 	o.Omitted = u.omitted
 	if u.omitted > 0 {
-		head, tail = excerpt.TrimEnd(head), excerpt.TrimStart(tail)
+		head, tail = truncate.TrimEnd(head), truncate.TrimStart(tail)
 		o.Text = fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head, u.omitted, tail)
 	} else {
 		o.Text = string(head) + string(tail)

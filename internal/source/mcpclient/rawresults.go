@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // rawResults keeps results as the server wrote them: the SDK decodes data into maps and floats, which loses the
@@ -117,7 +117,7 @@ func (w *words) add(line string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = append(w.last, excerpt.Shorten(line, maxWord))
+	w.last = append(w.last, truncate.Shorten(line, maxWord))
 	w.last = w.last[max(0, len(w.last)-maxWords):]
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Bounds of a plugin's kept and logged output.
@@ -204,5 +204,5 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 }
 
 func shown(text string, limit int) string {
-	return show.SanitizeLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
+	return show.SanitizeLine(truncate.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
 }

@@ -16,7 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // DefaultPath is the Taskfile if agent.hcl names none.
@@ -118,8 +118,8 @@ func (s *sources) add(name string) {
 
 // leading are the variables for a directory at the start of a path, and placed those elsewhere in it.
 var (
-	leading = matching.Lazy(`^\s*\{\{[^{}]*\}\}/+`)
-	placed  = matching.Lazy(`\{\{[^{}]*\}\}`)
+	leading = regexlimit.Lazy(`^\s*\{\{[^{}]*\}\}/+`)
+	placed  = regexlimit.Lazy(`\{\{[^{}]*\}\}`)
 )
 
 // resolve makes the path of an include relative to the root.

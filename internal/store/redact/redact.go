@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Redactor removes secrets from texts. A nil Redactor changes nothing. It is safe for concurrent use.
@@ -123,7 +123,7 @@ func (r *Redactor) numbers(data []byte) []byte {
 	})
 }
 
-var number = matching.Lazy(`[-+.0-9eE]+`)
+var number = regexlimit.Lazy(`[-+.0-9eE]+`)
 
 // literalEnd is the length of the string literal at the start of data.
 func literalEnd(data []byte) int {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/store/record"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -128,7 +128,7 @@ func tailOf(o proc.Output) string {
 	if o.Truncated() {
 		end = o.Tail
 	}
-	return strings.ToValidUTF8(string(excerpt.TrimStart(end[max(0, len(end)-tailShown):])), "")
+	return strings.ToValidUTF8(string(truncate.TrimStart(end[max(0, len(end)-tailShown):])), "")
 }
 
 // keep writes a stream to its artifact and gives the name that results tell.
@@ -154,7 +154,7 @@ func cut(o proc.Output) []byte {
 	const room = (streamMax - 200) / 2
 	head := o.Head[:min(len(o.Head), room)]
 	tail := o.Tail[max(0, len(o.Tail)-room):]
-	head, tail = excerpt.TrimEnd(head), excerpt.TrimStart(tail)
+	head, tail = truncate.TrimEnd(head), truncate.TrimStart(tail)
 	mark := fmt.Sprintf("\n[... %d of %d bytes left out; redirect the command's output to a file to keep all of it ...]\n",
 		o.Bytes-int64(len(head)+len(tail)), o.Bytes)
 	return append(append(append([]byte{}, head...), mark...), tail...)

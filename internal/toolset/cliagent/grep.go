@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/search"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 type grepParams struct {
@@ -114,6 +114,6 @@ func shownLine(line string) string {
 	if len(line) <= lineShown {
 		return line
 	}
-	head := excerpt.Head(line, lineShown)
+	head := truncate.Head(line, lineShown)
 	return fmt.Sprintf("%s [... %d more bytes]", head, len(line)-len(head))
 }

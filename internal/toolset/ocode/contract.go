@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -21,8 +21,8 @@ var envelopeSchema []byte
 
 // definitions are the tools' own words. Of results they describe the metadata.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return definition.Read(files, func(metadata json.RawMessage) json.RawMessage {
-		return definition.Fill(envelopeSchema, `"$metadata":0`, definition.Members(metadata))
+	return toolspec.Read(files, func(metadata json.RawMessage) json.RawMessage {
+		return toolspec.Fill(envelopeSchema, `"$metadata":0`, toolspec.Members(metadata))
 	})
 })
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/joho/godotenv"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Read returns the variables of a file as programs load them.
@@ -32,7 +32,7 @@ type entry struct {
 	export  bool
 }
 
-var assignment = matching.Lazy(`^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:][ \t]*`)
+var assignment = regexlimit.Lazy(`^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:][ \t]*`)
 
 // entries finds the assignments. A quoted value may go over several lines.
 func entries(text string) []entry {
@@ -160,7 +160,7 @@ func endingOf(text string) string {
 	return "\n"
 }
 
-var plainValue = matching.Lazy(`^[A-Za-z0-9_./:@%+,-]*$`)
+var plainValue = regexlimit.Lazy(`^[A-Za-z0-9_./:@%+,-]*$`)
 
 // forms are the ways to write a value: bare if plain, in single quotes if those keep it, else in double quotes. A
 // trailing backslash escapes the quote for many readers, so such a value is best bare.

@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // goTest reads the events of go test -json as they come.
@@ -123,7 +123,7 @@ func (g *goTest) event(e goEvent) {
 	}
 }
 
-var goCoverage = matching.Lazy(`coverage: ([\d.]+)% of statements`)
+var goCoverage = regexlimit.Lazy(`coverage: ([\d.]+)% of statements`)
 
 func (g *goTest) coverage(line string) {
 	if strings.HasPrefix(line, "ok ") {
@@ -214,7 +214,7 @@ func (g *goTest) families() map[goKey]family {
 	return all
 }
 
-var goPosition = matching.Lazy(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
+var goPosition = regexlimit.Lazy(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
 
 // goFailure reads the place of a failure from the first line with one in the workspace: a panic's
 // first are the runtime's. go test names files by their base name in the package.
@@ -240,7 +240,7 @@ func (j *job) goFailure(key goKey, output string) Failure {
 	return f
 }
 
-var goModule = matching.Lazy(`(?m)^module\s+"?([^\s"]+)`)
+var goModule = regexlimit.Lazy(`(?m)^module\s+"?([^\s"]+)`)
 
 // inPackage names a file of a package relative to the workspace.
 func (j *job) inPackage(pkg, file string) string {
@@ -276,8 +276,8 @@ func shorten(text string, r *Report) string {
 	}
 	r.Truncated = true
 	head, tail := text[:outputCap/2], text[len(text)-outputCap/2:]
-	return excerpt.TrimEnd(head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-outputCap) +
-		excerpt.TrimStart(tail)
+	return truncate.TrimEnd(head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-outputCap) +
+		truncate.TrimStart(tail)
 }
 
 // round rounds a percentage to one decimal.

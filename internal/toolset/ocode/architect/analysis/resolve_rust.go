@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // rustResolver resolves paths of modules, each a file, within the crates of the tree.
@@ -131,9 +131,9 @@ func (r *rustResolver) has(name string) bool {
 }
 
 var (
-	rustUse    = matching.Lazy(`(?:^|[;{}\n\s])use\s+([^;]+);`)
-	rustExtern = matching.Lazy(`(?:^|[;{}\n\s])extern\s+crate\s+(\w+)`)
-	rustMain   = matching.Lazy(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
+	rustUse    = regexlimit.Lazy(`(?:^|[;{}\n\s])use\s+([^;]+);`)
+	rustExtern = regexlimit.Lazy(`(?:^|[;{}\n\s])extern\s+crate\s+(\w+)`)
+	rustMain   = regexlimit.Lazy(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
 )
 
 // maxRustUses bounds how many paths the braces of one declaration stand for.

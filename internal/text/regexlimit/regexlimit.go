@@ -1,6 +1,6 @@
-// Package matching matches foreign texts against regular expressions in bounded time, and makes globs of names.
+// Package regexlimit matches foreign texts against regular expressions in bounded time, and escapes globs.
 // Go's expressions take time in proportion to the text, but a short one may take seconds for a mebibyte.
-package matching
+package regexlimit
 
 import (
 	"io"
@@ -15,8 +15,8 @@ func Lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// Literal is the glob that only path matches.
-func Literal(path string) string {
+// EscapeGlob returns the glob that only path matches.
+func EscapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
 }
 

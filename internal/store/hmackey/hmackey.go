@@ -1,7 +1,7 @@
-// Package seal distinguishes files that toolhost wrote from forged ones. A repository, or a command that runs in
-// it, can write any file of a workspace; a seal takes a key of the user's configuration, which confined commands
+// Package hmackey distinguishes files that toolhost wrote from forged ones. A repository, or a command that runs in
+// it, can write any file of a workspace; an HMAC takes a key of the user's configuration, which confined commands
 // cannot read.
-package seal
+package hmackey
 
 import (
 	"crypto/hmac"
@@ -21,7 +21,7 @@ import (
 // keySize is the size of a key, in bytes.
 const keySize = sha256.Size
 
-// Key makes and checks seals. It is safe for concurrent use by several processes.
+// Key signs and verifies data by HMAC. It is safe for concurrent use by several processes.
 type Key struct {
 	path string
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ type Key struct {
 // Dir is the default directory of the key, in the user's configuration.
 func Dir() (string, error) { return userdir.Dir("a key", "") }
 
-// Open returns the key in dir, an absolute path. The first seal makes it. A dir in one of the trees that tools may
+// Open returns the key in dir, an absolute path. The first Sign makes it. A dir in one of the trees that tools may
 // use is refused, because a tool could read the key.
 func Open(dir string, trees ...string) (*Key, error) {
 	if err := userdir.Outside("a key", dir, trees...); err != nil {
@@ -40,9 +40,9 @@ func Open(dir string, trees ...string) (*Key, error) {
 	return &Key{path: filepath.Join(dir, "seal.key")}, nil
 }
 
-// Seal returns the seal of data for a purpose, in hex. It is not valid for another purpose. The error is a
+// Sign returns the HMAC of data for a purpose, in hex. It is not valid for another purpose. The error is a
 // *tool.Error: the key can be neither read nor made.
-func (k *Key) Seal(purpose string, data []byte) (string, error) {
+func (k *Key) Sign(purpose string, data []byte) (string, error) {
 	key, err := k.load(true)
 	if err != nil {
 		return "", err
@@ -50,13 +50,13 @@ func (k *Key) Seal(purpose string, data []byte) (string, error) {
 	return hex.EncodeToString(sum(key, purpose, data)), nil
 }
 
-// Sealed reports whether seal is valid for data and purpose.
-func (k *Key) Sealed(purpose string, data []byte, seal string) bool {
+// Verify reports whether mac is valid for data and purpose.
+func (k *Key) Verify(purpose string, data []byte, mac string) bool {
 	key, err := k.load(false)
 	if err != nil {
 		return false
 	}
-	given, err := hex.DecodeString(seal)
+	given, err := hex.DecodeString(mac)
 	return err == nil && hmac.Equal(given, sum(key, purpose, data))
 }
 

@@ -1,6 +1,6 @@
-// Package definition reads tool definitions from the files beside their code: a JSON file each, in which the
+// Package toolspec reads tool definitions from the files beside their code: a JSON file each, in which the
 // description is a list of lines to be joined by blanks.
-package definition
+package toolspec
 
 import (
 	"bytes"
