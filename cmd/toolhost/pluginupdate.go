@@ -168,7 +168,7 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 			}
 			for _, c := range cfg.Plugins {
 				if c.Installed() && c.Source == name {
-					a.note("%s still declares it, at %s.", path, c.Pos)
+					a.printNotice("%s still declares it, at %s.", path, c.Pos)
 				}
 			}
 			return nil
@@ -343,7 +343,7 @@ func (a *app) ownConfig() (*config.Config, string, error) {
 	return cfg, path, err
 }
 
-// note tells the user something beside the result.
-func (a *app) note(format string, args ...any) {
+// printNotice tells the user something beside the result.
+func (a *app) printNotice(format string, args ...any) {
 	fmt.Fprintf(a.err, "%s\n", show.Line(fmt.Sprintf(format, args...)))
 }

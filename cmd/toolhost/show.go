@@ -150,7 +150,7 @@ func (a *app) showCall(s *shown) {
 			fmt.Fprintf(a.out, "%-*s%s\n", labelWidth, label+":", noted(a.out, text, labelWidth))
 		}
 	}
-	s.tell(say)
+	s.eachFact(say)
 	say("Command", s.command())
 	groups, more := change.Fold(s.Changed)
 	for _, g := range groups {
@@ -181,8 +181,8 @@ func (a *app) showCall(s *shown) {
 	}
 }
 
-// tell passes on the facts of a call.
-func (s *shown) tell(say func(label, text string)) {
+// eachFact passes on the facts of a call.
+func (s *shown) eachFact(say func(label, text string)) {
 	fact := func(name string) string { return plainFact(s.Facts[name]) }
 	say("Call", s.Request+" of session "+s.Session)
 	say("Status", strings.TrimSpace(s.Status+" "+fact("message")))

@@ -234,7 +234,7 @@ func (b *build) whole(p platform, common []file) []file {
 
 // archive packs files, all below one directory.
 func (b *build) archive(files []file) ([]byte, error) {
-	return tarGz(below(fmt.Sprintf("%s-%s", name, number(b.version)), files), b.time, packed)
+	return tarGz(prefixPaths(fmt.Sprintf("%s-%s", name, number(b.version)), files), b.time, packed)
 }
 
 // checkSizes holds the limits.

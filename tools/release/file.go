@@ -34,8 +34,8 @@ func sorted(files []file) ([]file, error) {
 	return files, nil
 }
 
-// below puts files into a directory.
-func below(dir string, files []file) []file {
+// prefixPaths puts files into a directory.
+func prefixPaths(dir string, files []file) []file {
 	moved := slices.Clone(files)
 	for i := range moved {
 		moved[i].path = path.Join(dir, moved[i].path)

@@ -113,8 +113,8 @@ func (c *cache) owns(path string) bool {
 	return ok && slices.Contains([]string{".html", ".xml", ".json", ".txt"}, ext)
 }
 
-// keep stores the entry beside its document, which is there already.
-func (c *cache) keep(e *entry, cached bool) (*tool.Result, error) {
+// storeEntry stores the entry beside its document, which is there already.
+func (c *cache) storeEntry(e *entry, cached bool) (*tool.Result, error) {
 	stored := signedEntry{entry: *e}
 	if c.key != nil {
 		// Without an HMAC the document is there, and is fetched again next time.

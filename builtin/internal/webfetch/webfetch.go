@@ -117,7 +117,7 @@ func (f *fetcher) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 	}
 	if response.StatusCode == http.StatusNotModified {
 		stored.renew(response, f.opts.Now())
-		return cache.keep(stored, true)
+		return cache.storeEntry(stored, true)
 	}
 	return f.store(cache, response)
 }
@@ -196,5 +196,5 @@ func (f *fetcher) store(cache *cache, response *netguard.Response) (*tool.Result
 	if has(cacheControl(response.Header), "no-store") {
 		return cache.forget(e)
 	}
-	return cache.keep(e, false)
+	return cache.storeEntry(e, false)
 }

@@ -44,8 +44,8 @@ func (r *recent) get(key string) *fleet.Record {
 	return r.earlier[key]
 }
 
-// put remembers a record.
-func (r *recent) put(key string, record *fleet.Record) {
+// remember remembers a record.
+func (r *recent) remember(key string, record *fleet.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.turn()

@@ -160,7 +160,7 @@ func (g *Gateway) transfer(ctx context.Context, from fleet.Worker, ask *fleet.Tr
 	if ask.Size == 0 {
 		return p.give(ctx, packs, packName(ask.Session, ask.Pack))
 	}
-	return p.keep(ctx, packs, ask, record.Tenant)
+	return p.storePack(ctx, packs, ask, record.Tenant)
 }
 
 func packName(session, digest string) string { return session + "/" + digest }
@@ -223,8 +223,8 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// keep stores a worker's pack, if there is room and it matches its name.
-func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *fleet.Transfer, tenant string) error {
+// storePack stores a worker's pack, if there is room and it matches its name.
+func (p *parts) storePack(ctx context.Context, packs jetstream.ObjectStore, ask *fleet.Transfer, tenant string) error {
 	name := packName(ask.Session, ask.Pack)
 	var has jetstream.ObjectStoreStatus
 	err := fleet.Retry(ctx, func(ctx context.Context) (err error) {

@@ -115,7 +115,7 @@ func (s *Server) followInbox(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) news(ctx context.Context, sent map[string]string) (news inboxNews) {
 	news.Ready = true
 	now := make(map[string]bool)
-	take := func(waiting []waitingCall) {
+	addWaiting := func(waiting []waitingCall) {
 		for _, call := range waiting {
 			now[call.Key] = true
 			if sent[call.Key] != call.Digest {
@@ -129,11 +129,11 @@ func (s *Server) news(ctx context.Context, sent map[string]string) (news inboxNe
 		if err != nil && ctx.Err() == nil {
 			news.Problems = append(news.Problems, shownText(found.title()+": "+err.Error()))
 		}
-		take(waiting)
+		addWaiting(waiting)
 	}
 	remote, problems := s.waitingRemote()
 	news.Problems = append(news.Problems, problems...)
-	take(remote)
+	addWaiting(remote)
 	for key := range sent {
 		if !now[key] {
 			delete(sent, key)
@@ -180,8 +180,8 @@ type look struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// look asks toolhost what the call is and would do.
-func (s *Server) look(ctx context.Context, found *space, id string) (look, approval.Pending, error) {
+// inspectCall asks toolhost what the call is and would do.
+func (s *Server) inspectCall(ctx context.Context, found *space, id string) (look, approval.Pending, error) {
 	p, err := found.approvals.Get(ctx, id)
 	if err != nil {
 		return look{}, p, err
@@ -236,7 +236,7 @@ func (s *Server) lookAtPending(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l, _, err := s.look(r.Context(), found, r.FormValue("id"))
+	l, _, err := s.inspectCall(r.Context(), found, r.FormValue("id"))
 	return give(w, l, err)
 }
 
@@ -307,7 +307,7 @@ func (s *Server) refuse(ctx context.Context, found *space, d decision) error {
 
 // approve lets the call run only if it still is, and would do, what was shown.
 func (s *Server) approve(ctx context.Context, found *space, d decision) error {
-	l, p, err := s.look(ctx, found, d.ID)
+	l, p, err := s.inspectCall(ctx, found, d.ID)
 	if err != nil {
 		return err
 	}

@@ -43,21 +43,21 @@ func (c *common) step() bool {
 		return true
 	case ')':
 		c.depth--
-		c.take(1, true)
+		c.advance(1, true)
 		return c.depth >= 0
 	case '*', '+', '?', '{':
 		return c.repetition()
 	case '|', '^', '$':
-		c.take(1, false)
+		c.advance(1, false)
 		return true
 	case ']', '}':
 		return false
 	}
-	c.take(1, true)
+	c.advance(1, true)
 	return true
 }
 
-func (c *common) take(n int, repeating bool) {
+func (c *common) advance(n int, repeating bool) {
 	c.rest, c.repeating = c.rest[n:], repeating
 }
 
@@ -69,9 +69,9 @@ func (c *common) repetition() bool {
 	if !c.repeating || length == 0 {
 		return false
 	}
-	c.take(length, false)
+	c.advance(length, false)
 	if strings.HasPrefix(c.rest, "?") {
-		c.take(1, false)
+		c.advance(1, false)
 	}
 	return true
 }
@@ -83,9 +83,9 @@ func (c *common) escape(special string) bool {
 	}
 	switch next := c.rest[1]; {
 	case strings.IndexByte(`dDwWtnrfv`, next) >= 0 || strings.IndexByte(special, next) >= 0:
-		c.take(2, true)
+		c.advance(2, true)
 	case next == 'b' || next == 'B':
-		c.take(2, false)
+		c.advance(2, false)
 	default:
 		return false
 	}
@@ -94,12 +94,12 @@ func (c *common) escape(special string) bool {
 
 // class reads a set of characters in brackets.
 func (c *common) class() bool {
-	c.take(1, true)
+	c.advance(1, true)
 	c.rest = strings.TrimPrefix(c.rest, "^")
 	for empty, afterSet := true, false; c.rest != ""; empty = false {
 		switch first := c.rest[0]; {
 		case first == ']':
-			c.take(1, true)
+			c.advance(1, true)
 			return !empty
 		case first == '[':
 			return false
@@ -114,7 +114,7 @@ func (c *common) class() bool {
 			return false
 		}
 		afterSet = false
-		c.take(1, true)
+		c.advance(1, true)
 	}
 	return false
 }

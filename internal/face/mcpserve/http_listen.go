@@ -31,7 +31,7 @@ func (h *HTTP) ListenAndServe(ctx context.Context, listener net.Listener, secure
 	server := &http.Server{
 		Handler: connections.serving(h.routes()), TLSConfig: secure,
 		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ConnState: connections.note, ConnContext: connections.context,
+		ConnState: connections.forgetClosed, ConnContext: connections.context,
 		WriteTimeout: h.options.Patience, // of an answer's beginning; patientWriter prolongs it piece by piece
 		ErrorLog:     slog.NewLogLogger(h.options.Logger.Handler(), slog.LevelDebug),
 		Protocols:    new(http.Protocols),
@@ -173,8 +173,8 @@ func (c *connections) evict() {
 	}
 }
 
-// note forgets a connection that is gone.
-func (c *connections) note(conn net.Conn, state http.ConnState) {
+// forgetClosed forgets a connection that is gone.
+func (c *connections) forgetClosed(conn net.Conn, state http.ConnState) {
 	if state == http.StateClosed || state == http.StateHijacked {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -43,8 +43,8 @@ type opening struct {
 	opened *openSession
 }
 
-// keep receives the session once it is initialized, and closes it if the request has gone.
-func (o *opening) keep(session *mcp.ServerSession) {
+// attachSession receives the session once it is initialized, and closes it if the request has gone.
+func (o *opening) attachSession(session *mcp.ServerSession) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.over {

@@ -38,8 +38,8 @@ func (s *Searcher) resolve(dir string) (target, error) {
 	return target{rel: rel, file: !info.IsDir()}, nil
 }
 
-// below returns a path that a walk of the target found relative to it.
-func (t target) below(name string) string {
+// relativePath returns a path that a walk of the target found relative to it.
+func (t target) relativePath(name string) string {
 	if t.rel == "." {
 		return name
 	}

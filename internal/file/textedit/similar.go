@@ -95,7 +95,7 @@ func similar(lines [][]byte, old []string, limit int) []Near {
 			if floor := least(best, limit); budget == 0 || grams.roughly(buf) <= floor {
 				continue
 			} else if score := grams.likeness(buf); score > floor {
-				best = keep(best, candidate{i, piece, score}, limit)
+				best = insertCandidate(best, candidate{i, piece, score}, limit)
 			}
 			budget--
 		}
@@ -115,8 +115,8 @@ func least(best []candidate, limit int) float64 {
 	return best[len(best)-1].score
 }
 
-// keep adds c to the best, ordered by score and then by line.
-func keep(best []candidate, c candidate, limit int) []candidate {
+// insertCandidate adds c to the best, ordered by score and then by line.
+func insertCandidate(best []candidate, c candidate, limit int) []candidate {
 	if i := slices.IndexFunc(best, func(b candidate) bool { return b.index == c.index }); i >= 0 {
 		if best[i].score >= c.score {
 			return best

@@ -281,7 +281,7 @@ func (s *batchStep) swap(patience *atomic.Int64) error {
 		return s.unraced(patience)
 	}
 	if !errors.Is(err, syscall.EBUSY) {
-		if err = s.keep(); err == nil {
+		if err = s.makeBackup(); err == nil {
 			err = s.w.rename(s.dir, s.temp, s.name)
 		}
 	}
@@ -327,8 +327,8 @@ func (s *batchStep) inPlace(data []byte) error {
 	return err
 }
 
-// keep gives the old file a second name, or copies it if there are no hard links.
-func (s *batchStep) keep() error {
+// makeBackup gives the old file a second name, or copies it if there are no hard links.
+func (s *batchStep) makeBackup() error {
 	name := tempName()
 	if s.dir.Link(s.name, name) == nil {
 		s.backup = name

@@ -227,7 +227,7 @@ func there(path string) bool {
 
 func (c *core) isTree(abs string) bool {
 	for _, t := range c.trees {
-		if _, ok := below(abs, t.abs); ok {
+		if _, ok := relativeTo(abs, t.abs); ok {
 			return true
 		}
 	}

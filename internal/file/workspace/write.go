@@ -49,7 +49,7 @@ type WriteOptions struct {
 // socket or device, permission_denied for a protected or read-only file, path_outside_workspace, timeout while
 // other writers hold the directory's lock, unavailable for a full disk. After an error nothing has changed.
 func (w *Workspace) WriteFile(path string, data []byte, opts WriteOptions) (created bool, err error) {
-	return w.writing(path, opts, func(h *held) error { return h.put(bytes.NewReader(data), opts) })
+	return w.writing(path, opts, func(h *held) error { return h.writeContent(bytes.NewReader(data), opts) })
 }
 
 // writing calls write with the locked place of a writable file, and removes the directories it made if that fails.
@@ -108,8 +108,8 @@ func (p *place) writable(exclusive bool) error {
 	return err
 }
 
-// put replaces or creates the file at the place.
-func (h *held) put(data io.Reader, opts WriteOptions) error {
+// writeContent replaces or creates the file at the place.
+func (h *held) writeContent(data io.Reader, opts WriteOptions) error {
 	kind, mode := Create, opts.Mode.Perm()
 	if !h.missing() {
 		kind, mode = Replace, h.info.Mode()
@@ -314,7 +314,7 @@ func (w *Workspace) Append(path string, data []byte, opts WriteOptions) (created
 	return w.writing(path, opts, func(h *held) error {
 		switch {
 		case h.missing():
-			return h.put(bytes.NewReader(data), opts)
+			return h.writeContent(bytes.NewReader(data), opts)
 		case len(data) == 0:
 			return nil
 		case h.info.Size() >= appendInPlace && links(h.info) == 1:
@@ -334,7 +334,7 @@ func (h *held) appendCopy(data []byte, opts WriteOptions) error {
 		return err
 	}
 	defer f.Close()
-	return h.put(io.MultiReader(f, bytes.NewReader(data)), opts)
+	return h.writeContent(io.MultiReader(f, bytes.NewReader(data)), opts)
 }
 
 // extend appends to the file itself, and truncates it again if the write fails.

@@ -79,10 +79,10 @@ func (s *Server) accept(l net.Listener, all *sync.WaitGroup) {
 		conn, err := l.Accept()
 		switch {
 		case err == nil:
-			s.take(conn, all)
+			s.serveConn(conn, all)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			for _, conn := range waiting(l) {
-				s.take(conn, all)
+				s.serveConn(conn, all)
 			}
 			return
 		case errors.Is(err, net.ErrClosed):
@@ -93,8 +93,8 @@ func (s *Server) accept(l net.Listener, all *sync.WaitGroup) {
 	}
 }
 
-// take serves a connection beside others.
-func (s *Server) take(conn net.Conn, all *sync.WaitGroup) {
+// serveConn serves a connection beside others.
+func (s *Server) serveConn(conn net.Conn, all *sync.WaitGroup) {
 	inside, ok := conn.(*net.TCPConn)
 	if !ok {
 		_ = conn.Close()

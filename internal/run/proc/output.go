@@ -119,11 +119,11 @@ func (c *capture) readFrom(stream io.Reader) {
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(c.redactor.Pass(p))
+	c.handleOutput(c.redactor.Pass(p))
 	return len(p), nil
 }
 
-func (c *capture) take(p []byte) {
+func (c *capture) handleOutput(p []byte) {
 	if len(p) == 0 {
 		return
 	}
@@ -134,10 +134,10 @@ func (c *capture) take(p []byte) {
 		c.onOutput(p)
 	}
 	c.lines(p)
-	c.keep(p)
+	c.storeOutput(p)
 }
 
-func (c *capture) keep(p []byte) {
+func (c *capture) storeOutput(p []byte) {
 	if c.tail.size == 0 && len(c.buf)+len(p) <= c.limit {
 		c.buf = append(c.buf, p...)
 		return
@@ -195,7 +195,7 @@ func (c *capture) flushLine() {
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(c.redactor.Rest())
+	c.handleOutput(c.redactor.Rest())
 	if len(c.line) > 0 {
 		c.flushLine()
 	}

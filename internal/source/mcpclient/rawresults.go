@@ -77,8 +77,8 @@ func (w *rawResults) tooLong(id jsonrpc.ID) *jsonrpc.Response {
 		Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errTooLong.Error()}}
 }
 
-// take removes and returns the result of the request with that token. large is set if it was longer than allowed.
-func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
+// popResult removes and returns the result of the request with that token. large is set if it was longer than allowed.
+func (w *rawResults) popResult(token string) (result json.RawMessage, large bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	result, large = w.results[token], w.long[token]

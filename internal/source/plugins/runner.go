@@ -188,7 +188,9 @@ func (r *guardedRunner) launch() ([]*os.File, error) {
 	r.group.started(r.cmd)
 	if !r.plugin.spec.Shipped { // whose commands have bounds of their own
 		bound := r.memory.Bytes()
-		r.unwatch = memory.Watch(r.cmd.Process.Pid, bound, func() { r.output.take("stderr", []byte(memory.Text(bound))) })
+		r.unwatch = memory.Watch(r.cmd.Process.Pid, bound, func() {
+			r.output.logLine("stderr", []byte(memory.Text(bound)))
+		})
 	}
 	r.started.Store(int64(r.cmd.Process.Pid))
 	if err := r.binary.unchanged(); err != nil {

@@ -149,7 +149,7 @@ func (r *Redactor) literal(written []byte, limit int, whole bool) []byte {
 	if strings.ContainsRune(text, '\\') && json.Unmarshal(written, &text) != nil {
 		return written
 	}
-	seen := r.seen(text, limit)
+	seen := r.searchedPart(text, limit)
 	clean := r.String(seen)
 	if whole && text != "" {
 		clean = Mark
@@ -164,9 +164,9 @@ func (r *Redactor) literal(written []byte, limit int, whole bool) []byte {
 	return tool.MustMarshal(clean)
 }
 
-// seen is the part of a text to search if only limit bytes of it are kept: all of it costs seconds for a patch of
-// some megabytes.
-func (r *Redactor) seen(text string, limit int) string {
+// searchedPart is the part of a text to search if only limit bytes of it are kept: all of it costs seconds for a patch
+// of some megabytes.
+func (r *Redactor) searchedPart(text string, limit int) string {
 	end := limit + r.beyond()
 	if limit == 0 || len(text) <= end {
 		return text

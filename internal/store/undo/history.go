@@ -124,14 +124,14 @@ func newHistory(lines []*line) *history {
 	})
 	slices.SortStableFunc(undos, func(a, b *line) int { return cmp.Compare(a.order, b.order) })
 	for _, l := range undos {
-		h.note(l, ended[l.ref()])
+		h.addUndo(l, ended[l.ref()])
 	}
 	return h
 }
 
-// note processes one undo: what an undone undo had undone stands again. A killed one has undone nothing yet,
+// addUndo processes one undo: what an undone undo had undone stands again. A killed one has undone nothing yet,
 // whatever it has changed: the next does the rest, and is undone with it.
-func (h *history) note(l *line, ended bool) {
+func (h *history) addUndo(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
 	if !ended {
 		h.cut = append(h.cut, l)

@@ -108,7 +108,7 @@ func (v *view) at(path string) (*entry, error) {
 	real, ok := v.real(path)
 	e := &entry{}
 	if ok && !v.unlinked(path) {
-		s, err := v.look(real)
+		s, err := v.readState(real)
 		if err != nil {
 			return nil, err
 		}
@@ -193,8 +193,8 @@ func (v *view) linked(path string) bool {
 	return linked
 }
 
-// look reads the state of a path of the workspace.
-func (v *view) look(path string) (s state, err error) {
+// readState reads the state of a path of the workspace.
+func (v *view) readState(path string) (s state, err error) {
 	var info fs.FileInfo
 	err = v.ws.Unlocked(filepath.Dir(path), func() (err error) {
 		info, err = v.ws.Lstat(path)

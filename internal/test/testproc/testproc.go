@@ -96,7 +96,7 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	if r, w, err := os.Pipe(); err == nil { // has Go's runtime open what it keeps for all pipes
 		_, _ = r.Close(), w.Close()
 	}
-	files, goroutines, before := settled(t)
+	files, goroutines, before := stableCounts(t)
 	open := openFiles()
 	t.Cleanup(func() {
 		left := func() (text string) {
@@ -124,9 +124,9 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	})
 }
 
-// settled counts open files, goroutines and child processes when what earlier tests have left has ended: when the
+// stableCounts counts open files, goroutines and child processes when what earlier tests have left has ended: when the
 // counts stay the same for a while.
-func settled(t testing.TB) (files, goroutines, processes int) {
+func stableCounts(t testing.TB) (files, goroutines, processes int) {
 	runtime.GC() // closes files that nobody has any longer
 	for same, end := 0, time.Now().Add(leftFor); same < 10 && time.Now().Before(end); same++ {
 		f, g, p := OpenFiles(t), runtime.NumGoroutine(), children()

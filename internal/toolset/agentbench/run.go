@@ -85,8 +85,8 @@ func (out *outcome) report(ctx context.Context, deps Deps, call *tool.Call, ende
 	if ended.TimedOut {
 		ended.ExitCode = exitCodeOnTimeout
 	}
-	out.stdout = out.keep(ctx, deps, call, "stdout", ended.Stdout)
-	out.stderr = out.keep(ctx, deps, call, "stderr", ended.Stderr)
+	out.stdout = out.saveStream(ctx, deps, call, "stdout", ended.Stdout)
+	out.stderr = out.saveStream(ctx, deps, call, "stderr", ended.Stderr)
 	if out.failed = deps.failed(ended, timeout); out.failed == nil {
 		out.data = runData{
 			ExitCode: ended.ExitCode, StdoutPath: out.stdout, StderrPath: out.stderr,
@@ -131,8 +131,8 @@ func tailOf(o proc.Output) string {
 	return strings.ToValidUTF8(string(truncate.TrimStart(end[max(0, len(end)-tailShown):])), "")
 }
 
-// keep writes a stream to its artifact and gives the name that results tell.
-func (out *outcome) keep(ctx context.Context, deps Deps, call *tool.Call, stream string, o proc.Output) *string {
+// saveStream writes a stream to its artifact and gives the name that results tell.
+func (out *outcome) saveStream(ctx context.Context, deps Deps, call *tool.Call, stream string, o proc.Output) *string {
 	name := record.LogName(call.Step, stream)
 	artifact, err := saveArtifact(deps.Workspace, call, stream, name, cut(o))
 	if err != nil {

@@ -76,7 +76,7 @@ func regexFault(err error) string {
 func (p grepParams) glob(deps Deps) string {
 	glob := path.Clean(filepath.ToSlash(p.FilePattern))
 	if filepath.IsAbs(filepath.FromSlash(glob)) {
-		return below(filepath.ToSlash(deps.Workspace.Root()), glob)
+		return relativeTo(filepath.ToSlash(deps.Workspace.Root()), glob)
 	}
 	if strings.HasPrefix(p.FilePattern, "./") && !strings.Contains(glob, "/") {
 		return "/" + glob

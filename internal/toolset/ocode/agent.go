@@ -41,7 +41,7 @@ func runAgent(ctx context.Context, deps Deps, call *tool.Call, p agentParams) (*
 	if p.Action == "terminate" {
 		return a.terminate(ctx, deps, call)
 	}
-	return a.tell(deps)
+	return a.statusReport(deps)
 }
 
 // create makes an agent: a name for a type, until it has a task.
@@ -94,8 +94,8 @@ func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (
 	}, nil
 }
 
-// tell reports on an agent's task.
-func (a *agentRecord) tell(deps Deps) (*outcome, error) {
+// statusReport reports on an agent's task.
+func (a *agentRecord) statusReport(deps Deps) (*outcome, error) {
 	task, err := a.task(deps)
 	if err != nil {
 		return nil, err

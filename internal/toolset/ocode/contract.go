@@ -110,7 +110,7 @@ func (o *outcome) warn(text string) {
 
 func succeeded(c kit.Call, o *outcome) *tool.Result {
 	_, renamed := separate(c.Params)
-	o.note(renamed)
+	o.reportRenamed(renamed)
 	e := envelope{Success: true, Output: o.output, Metadata: o.metadata}
 	text := o.output
 	if o.warning != "" {
@@ -125,7 +125,7 @@ func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
 	if o == nil {
 		o = &outcome{}
 	}
-	o.note(renamed)
+	o.reportRenamed(renamed)
 	if o.warning != "" {
 		told := *err
 		told.Message = strings.TrimRight(err.Message, "\n") + "\nWarning: " + o.warning
@@ -143,8 +143,8 @@ func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
 	return r
 }
 
-// note reports parameters that were given by an old name.
-func (o *outcome) note(renamed []rename) {
+// reportRenamed reports parameters that were given by an old name.
+func (o *outcome) reportRenamed(renamed []rename) {
 	if o.metadata == nil {
 		o.metadata = facts{}
 	}

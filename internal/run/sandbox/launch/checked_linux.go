@@ -129,7 +129,7 @@ func (s *supervisor) openDraft(c caller, p place, check *obeyed.Check, call open
 	}
 	d.memory = memory
 	if check.Fixed != "" {
-		if errno := s.put(&d, check.Fixed); errno != 0 {
+		if errno := s.applyDraft(&d, check.Fixed); errno != 0 {
 			d.close()
 			return -1, errno
 		}
@@ -151,7 +151,7 @@ func (d *draft) content() string {
 	return string(buf[:max(n, 0)])
 }
 
-func (s *supervisor) put(d *draft, content string) syscall.Errno {
+func (s *supervisor) applyDraft(d *draft, content string) syscall.Errno {
 	if old, _, errno := readAt(d.at.dir, d.at.name); errno == 0 && old == content {
 		d.put = content
 		return 0
@@ -174,7 +174,7 @@ func (s *supervisor) applyDrafts(end bool) {
 		content := d.content()
 		same := content == d.put || d.check.Fixed != "" && strings.TrimSpace(content) == strings.TrimSpace(d.check.Fixed)
 		if !same && d.check.Fixed == "" && strings.HasSuffix(content, "\n") && accepts(d.check, d.at, content) == 0 {
-			same = s.put(d, content) == 0
+			same = s.applyDraft(d, content) == 0
 		}
 		if end && !same {
 			s.watch.Missed(d.at.path + " was not written as the command meant it: git would obey it")

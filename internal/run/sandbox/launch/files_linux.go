@@ -74,7 +74,7 @@ func (s *supervisor) checked(path string) *obeyed.Check {
 	if !strings.Contains(path, "/.git") {
 		return nil
 	}
-	return s.Guard.Checked(path, s.look())
+	return s.Guard.Checked(path, s.newLook())
 }
 
 // mayAdd checks whether a new name may be added. If the path exists, that is the error, even where it would be
@@ -103,7 +103,7 @@ func (s *supervisor) mayRemove(p place) syscall.Errno {
 	switch {
 	case !s.granted(filepath.Dir(p.path)):
 		return s.outside(syscall.EACCES)
-	case (s.Guard.Protected(p.path, s.exists) || s.Guard.Vital(p.path, s.exists)) && !s.Guard.MayGo(p.path, s.look()):
+	case (s.Guard.Protected(p.path, s.exists) || s.Guard.Vital(p.path, s.exists)) && !s.Guard.MayGo(p.path, s.newLook()):
 		return refused
 	}
 	return 0
@@ -121,7 +121,7 @@ func (s *supervisor) exists(path string) bool {
 	return errno == 0
 }
 
-func (s *supervisor) look() Look {
+func (s *supervisor) newLook() Look {
 	return Look{Exists: s.exists, Straight: s.straight, Read: s.readPath}
 }
 

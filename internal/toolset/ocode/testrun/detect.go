@@ -21,7 +21,7 @@ func (j *job) locate() error {
 	for dir := start; ; dir = path.Dir(dir) {
 		found := j.frameworks(dir)
 		if len(found) > 0 {
-			j.settle(dir, found)
+			j.useProject(dir, found)
 			return nil
 		}
 		if dir == "." || dir == "/" {
@@ -78,8 +78,8 @@ func looksLikePattern(s string) bool {
 	return strings.ContainsAny(s, "*?|[]^$ ") || strings.Contains(s, "::")
 }
 
-// settle takes a project in which a wanted framework was found.
-func (j *job) settle(dir string, found []Framework) {
+// useProject takes a project in which a wanted framework was found.
+func (j *job) useProject(dir string, found []Framework) {
 	j.dir = dir
 	if j.begins {
 		j.target, _ = relativeTo(j.target, dir)

@@ -72,14 +72,14 @@ func (g *goTest) command(j *job) ([]string, error) {
 // listen reads the events and passes on readable output.
 func (g *goTest) listen(onLine func(stream, line string)) func(stream, line string) {
 	return func(stream, line string) {
-		text := g.take(stream, line)
+		text := g.handleLine(stream, line)
 		if onLine != nil && text != "" {
 			onLine(stream, strings.TrimSuffix(text, "\n"))
 		}
 	}
 }
 
-func (g *goTest) take(stream, line string) string {
+func (g *goTest) handleLine(stream, line string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.events += int64(len(line)); g.events > eventLogLimit {

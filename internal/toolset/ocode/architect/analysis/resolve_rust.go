@@ -56,7 +56,7 @@ func (r *rustResolver) resolve(f *File, i imported) ([]string, string) {
 func (r *rustResolver) sourceDir(name string) string {
 	for _, crate := range r.crates {
 		src := path.Join(crate.dir(), "src")
-		if _, ok := below(name, src); ok {
+		if _, ok := cutPathPrefix(name, src); ok {
 			return src
 		}
 	}
