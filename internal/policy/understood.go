@@ -25,11 +25,11 @@ type grammar struct {
 type node struct {
 	fields map[string]func(*grammar, any) bool
 	// whole checks what no single field shows; nil checks nothing.
-	whole func(*grammar, any, place) bool
+	whole func(*grammar, any, nodeContext) bool
 }
 
-// place is the context of a node.
-type place struct {
+// nodeContext is the context of a node.
+type nodeContext struct {
 	// quoted is set within double quotes or a here-document.
 	quoted bool
 	// expansion is set within the braces of a parameter expansion.
@@ -49,14 +49,14 @@ func notUnderstood(file *syntax.File, source string) string {
 		return "a comment ends in a backslash: shells differ on whether the next line belongs to it"
 	}
 	g := &grammar{source: source}
-	g.check(reflect.ValueOf(file), place{})
+	g.check(reflect.ValueOf(file), nodeContext{})
 	return g.reason
 }
 
 // continuedComment finds a line that may end in a comment and a backslash.
 var continuedComment = regexlimit.Lazy(`#[^\n]*\\\n`)
 
-func (g *grammar) check(v reflect.Value, at place) {
+func (g *grammar) check(v reflect.Value, at nodeContext) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() && g.reason == "" {
@@ -71,7 +71,7 @@ func (g *grammar) check(v reflect.Value, at place) {
 	}
 }
 
-func (g *grammar) checkNode(v reflect.Value, at place) {
+func (g *grammar) checkNode(v reflect.Value, at nodeContext) {
 	t := v.Type()
 	if t == positions {
 		return
@@ -117,14 +117,14 @@ func (g *grammar) isComment(c syntax.Comment) bool {
 }
 
 // within returns the context within a node. A substitution is a line of its own again.
-func (p place) within(t reflect.Type) place {
+func (p nodeContext) within(t reflect.Type) nodeContext {
 	switch t {
 	case reflect.TypeFor[syntax.DblQuoted](), reflect.TypeFor[syntax.Redirect]():
 		p.quoted = true
 	case reflect.TypeFor[syntax.ParamExp]():
 		p.expansion = true
 	case reflect.TypeFor[syntax.CmdSubst]():
-		p = place{}
+		p = nodeContext{}
 	}
 	return p
 }
@@ -244,7 +244,7 @@ func isKnownDeclaration(_ *grammar, v any) bool {
 var flagsOfDeclarations = regexlimit.Lazy(`^-[gprx]+$`)
 
 // namesWhatItSets refuses assignments whose name only the shell knows.
-func namesWhatItSets(_ *grammar, v any, _ place) bool {
+func namesWhatItSets(_ *grammar, v any, _ nodeContext) bool {
 	a := v.(*syntax.Assign)
 	if a.Name != nil {
 		return true
@@ -276,14 +276,14 @@ func isDescriptor(_ *grammar, v any) bool {
 
 // isPlainQuote refuses quotes in quoted expansions, and escaped quotes in $”: there shells differ on where a quote
 // ends.
-func isPlainQuote(_ *grammar, v any, at place) bool {
+func isPlainQuote(_ *grammar, v any, at nodeContext) bool {
 	q, single := v.(*syntax.SglQuoted)
 	return (!at.quoted || !at.expansion) && !(single && q.Dollar && strings.Contains(q.Value, `\'`))
 }
 
 // isPlainSubstitution refuses backquotes with backslashes in them, which are removed before the inner line is
 // parsed, and here-documents among other commands: bash 5.2 joins the command after one with the next.
-func isPlainSubstitution(g *grammar, v any, _ place) bool {
+func isPlainSubstitution(g *grammar, v any, _ nodeContext) bool {
 	s := v.(*syntax.CmdSubst)
 	if holdsDocument(s) && (len(s.Stmts) > 1 || !isCall(s.Stmts[0])) {
 		return false
@@ -307,7 +307,7 @@ func isCall(s *syntax.Stmt) bool {
 }
 
 // sendsAllLast refuses &> before other words: to sh it ends the command.
-func sendsAllLast(_ *grammar, v any, _ place) bool {
+func sendsAllLast(_ *grammar, v any, _ nodeContext) bool {
 	s := v.(*syntax.Stmt)
 	for _, r := range s.Redirs {
 		all := r.Op == syntax.RdrAll || r.Op == syntax.AppAll
@@ -319,7 +319,7 @@ func sendsAllLast(_ *grammar, v any, _ place) bool {
 }
 
 // copiesPlainly refuses >&word with words other than plain ones: bash expands what the word expands to.
-func copiesPlainly(_ *grammar, v any, _ place) bool {
+func copiesPlainly(_ *grammar, v any, _ nodeContext) bool {
 	r := v.(*syntax.Redirect)
 	w := wordOf(r.Word)
 	return r.Op != syntax.DplOut && r.Op != syntax.DplIn || !w.dynamic && plainTarget().MatchString(w.text)
@@ -365,7 +365,7 @@ func isCount(p *syntax.ParamExp) bool {
 }
 
 // comparesPlainly refuses comparisons of numbers other than plain ones: their sides are arithmetic.
-func comparesPlainly(_ *grammar, v any, _ place) bool {
+func comparesPlainly(_ *grammar, v any, _ nodeContext) bool {
 	test := v.(*syntax.BinaryTest)
 	switch test.Op {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:

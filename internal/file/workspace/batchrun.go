@@ -158,7 +158,7 @@ func (s *batchStep) kind() Kind {
 
 func (s *batchStep) draft() (*draft, error) {
 	if len(s.rest) > 0 {
-		return nil, missingParent(s.place)
+		return nil, missingParent(s.resolvedPath)
 	}
 	if !s.put {
 		return nil, nil
@@ -192,7 +192,7 @@ func (s *batchStep) draft() (*draft, error) {
 // apply puts the step in place, unless another program changed the file first.
 func (s *batchStep) apply(patience *atomic.Int64) error {
 	if s.missing() {
-		err := renameAt(s.beside(s.temp), s.place, false)
+		err := renameAt(s.beside(s.temp), s.resolvedPath, false)
 		if errors.Is(err, fs.ErrExist) {
 			return exists(s.given)
 		}
@@ -206,7 +206,7 @@ func (s *batchStep) apply(patience *atomic.Int64) error {
 		return s.swap(patience)
 	}
 	backup := tempName()
-	if err := s.applied(renameAt(s.place, s.beside(backup), true), backup); err != nil {
+	if err := s.applied(renameAt(s.resolvedPath, s.beside(backup), true), backup); err != nil {
 		return err
 	}
 	return s.unraced(patience)
@@ -275,7 +275,7 @@ func (s *batchStep) swap(patience *atomic.Int64) error {
 	if s.stands != nil {
 		return s.inPlace(s.data)
 	}
-	err := s.w.exchange(s.place, s.temp)
+	err := s.w.exchange(s.resolvedPath, s.temp)
 	if err == nil {
 		_ = s.applied(nil, s.temp)
 		return s.unraced(patience)
@@ -362,7 +362,7 @@ func (b *batch) rollBack() {
 		case s.backup != "" && s.put:
 			s.swapBack()
 		case s.backup != "":
-			if renameAt(s.beside(s.backup), s.place, false) == nil {
+			if renameAt(s.beside(s.backup), s.resolvedPath, false) == nil {
 				s.backup = ""
 			}
 		default:
@@ -373,14 +373,14 @@ func (b *batch) rollBack() {
 
 // swapBack restores the old file.
 func (s *batchStep) swapBack() {
-	if s.w.exchange(s.place, s.backup) != nil {
+	if s.w.exchange(s.resolvedPath, s.backup) != nil {
 		if s.dir.Rename(s.backup, s.name) == nil {
 			s.backup = ""
 		}
 		return
 	}
 	if now, err := s.dir.Lstat(s.backup); err == nil && !sameContent(now, s.mine) {
-		_ = s.w.exchange(s.place, s.backup)
+		_ = s.w.exchange(s.resolvedPath, s.backup)
 	}
 }
 

@@ -119,7 +119,7 @@ func notFound(path string) *tool.Error {
 }
 
 // notThere is notFound with what lies beside the place and was probably meant.
-func (p *place) notThere() *tool.Error {
+func (p *resolvedPath) notThere() *tool.Error {
 	items, _ := readNames(p.dir, nearest.MaxNames)
 	var names []string
 	for _, e := range items {

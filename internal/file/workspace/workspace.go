@@ -92,7 +92,7 @@ type core struct {
 	// System calls that tests replace.
 	sync         func(*os.File) error
 	syncTogether func([]*os.File) error
-	exchange     func(p *place, name string) error
+	exchange     func(p *resolvedPath, name string) error
 	rename       func(dir *os.Root, from, to string) error
 	give         func(like *rights.Rights, f *os.File, mode fs.FileMode, fill func() error) error
 }

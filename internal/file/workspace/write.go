@@ -81,7 +81,7 @@ func (w *Workspace) writeHeld(path string, opts WriteOptions, write func(*held) 
 }
 
 // writable refuses a place that cannot be written to.
-func (p *place) writable(exclusive bool) error {
+func (p *resolvedPath) writable(exclusive bool) error {
 	switch {
 	case len(p.rest) > 0:
 		return missingParent(p)
@@ -148,7 +148,7 @@ func (h *held) writeContent(data io.Reader, opts WriteOptions) error {
 	if err != nil {
 		return h.explainLost(err)
 	}
-	if err := h.w.record(kind, h.place, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
+	if err := h.w.record(kind, h.resolvedPath, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
 		h.dir.Remove(temp)
 		return err
 	}
@@ -174,7 +174,7 @@ func (h *held) likeOther(path string) (*rights.Rights, error) {
 		return nil, err
 	}
 	defer p.close()
-	other := &held{place: p, w: h.w}
+	other := &held{resolvedPath: p, w: h.w}
 	like, err := other.original()
 	return like, other.explainLost(err)
 }
@@ -221,7 +221,7 @@ func (h *held) publishNew(temp string) error {
 		return exists(h.given)
 	}
 	// A file system without hard links.
-	return renameAt(h.beside(temp), h.place, false)
+	return renameAt(h.beside(temp), h.resolvedPath, false)
 }
 
 // Update replaces the content of an existing file by the result of change, in one step: other toolhosts are
@@ -281,7 +281,7 @@ func (h *held) replace(old, data []byte, info fs.FileInfo) error {
 	}
 	err = h.unchanged(old, info)
 	if err == nil {
-		err = h.w.record(Replace, h.place, after{hash: h.w.hash(data)})
+		err = h.w.record(Replace, h.resolvedPath, after{hash: h.w.hash(data)})
 	}
 	if err != nil {
 		h.dir.Remove(temp)
@@ -339,7 +339,7 @@ func (h *held) appendCopy(data []byte, opts WriteOptions) error {
 
 // extend appends to the file itself, and truncates it again if the write fails.
 func (h *held) extend(data []byte) (err error) {
-	if err := h.w.record(Replace, h.place, after{more: data}); err != nil {
+	if err := h.w.record(Replace, h.resolvedPath, after{more: data}); err != nil {
 		return err
 	}
 	f, err := h.dir.OpenFile(h.name, os.O_WRONLY|os.O_APPEND|openFlags, 0)

@@ -19,7 +19,7 @@
 //	                first (argument), operand (first), last (operand), leading
 //	                (before options), input, NAME= or an option for its values
 //	like            the word matches an expression
-//	at              the word names such a place; see place.is
+//	at              the word names such a place; see namedPath.is
 //
 // An entry's "valued" are the options whose value is the next word. The "like" of an interpreter are expressions
 // for dangerous code. A runner runs what follows its options, and its verbs if there are any; "joined" makes a
@@ -119,7 +119,7 @@ func (j *judge) line(line string, depth int) {
 
 // write judges a redirection.
 func (j *judge) write(w policy.Write) {
-	p := j.place(w.Target)
+	p := j.namedPath(w.Target)
 	switch {
 	case p.harmlessDevice():
 	case strings.HasPrefix(p.path, "/dev/tcp/"), strings.HasPrefix(p.path, "/dev/udp/"):
@@ -153,7 +153,7 @@ func (j *judge) command(c *policy.Command, depth int) {
 func (j *judge) enter(c *policy.Command) {
 	for _, w := range c.Words[1:] {
 		if !strings.HasPrefix(w.Text, "-") && !w.Dynamic {
-			j.cwd = j.place(w).path
+			j.cwd = j.namedPath(w).path
 			return
 		}
 	}

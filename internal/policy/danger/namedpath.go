@@ -11,8 +11,8 @@ import (
 // homeMark stands for the home directory, which the shell inserts.
 const homeMark = "~"
 
-// place is a path named by a word.
-type place struct {
+// namedPath is a path named by a word.
+type namedPath struct {
 	word policy.Word
 	// path is absolute and clean, or begins with homeMark, or is what is known of it.
 	path string
@@ -20,8 +20,8 @@ type place struct {
 	inside, all bool
 }
 
-func (j *judge) place(w policy.Word) place {
-	p := place{word: w, path: w.Text}
+func (j *judge) namedPath(w policy.Word) namedPath {
+	p := namedPath{word: w, path: w.Text}
 	for _, home := range []string{"$HOME", "${HOME}", `"$HOME"`} {
 		if rest, ok := strings.CutPrefix(p.path, home); ok && (rest == "" || rest[0] == '/') {
 			p.path = homeMark + rest
@@ -45,7 +45,7 @@ func (j *judge) place(w policy.Word) place {
 
 func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
-func (p place) is(kind string) bool {
+func (p namedPath) is(kind string) bool {
 	switch kind {
 	case "all":
 		return p.all
@@ -67,14 +67,14 @@ func (p place) is(kind string) bool {
 	panic("danger: no kind of place is called " + kind)
 }
 
-func (p place) system() bool {
+func (p namedPath) system() bool {
 	return !p.inside &&
 		slices.ContainsFunc(rules().lists["system"], func(tree string) bool { return within(p.path, tree) })
 }
 
 // whole reports a place whose loss would be that of the system or of a home, including directories of the root
 // completed by the shell.
-func (p place) whole() bool {
+func (p namedPath) whole() bool {
 	if p.inside {
 		return false
 	}
@@ -85,14 +85,14 @@ func (p place) whole() bool {
 }
 
 // harmlessDevice reports a device that anyone may write.
-func (p place) harmlessDevice() bool {
+func (p namedPath) harmlessDevice() bool {
 	return slices.ContainsFunc(rules().lists["harmless"], func(device string) bool {
 		return p.path == device || strings.HasSuffix(device, "/") && strings.HasPrefix(p.path, device)
 	})
 }
 
 // shellSettings reports files whose code every later shell or login runs.
-func (p place) shellSettings() bool {
+func (p namedPath) shellSettings() bool {
 	parts := strings.SplitN(p.path, "/", 4)
 	rest := ""
 	switch {

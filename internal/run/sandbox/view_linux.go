@@ -19,7 +19,7 @@ func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
 		g.readOnly = append(g.readOnly, plan.Dir)
 	}
-	v := newPlaces(g, p.Network)
+	v := newViewBuilder(g, p.Network)
 	v.show(plan.Path)
 	if p.Network || len(p.Hosts) > 0 {
 		for _, path := range network.CertificateFiles() {
@@ -61,8 +61,8 @@ func scratch(path string, g grants) bool {
 	return withinAny(path, existing(temporary[:])) && !withinAny(path, g.hidden())
 }
 
-// places collects the changes of places in the file system.
-type places struct {
+// viewBuilder collects the changes of places in the file system.
+type viewBuilder struct {
 	kinds     map[string]launch.Kind
 	from      map[string]string // where a place is taken from, if that is elsewhere
 	writable  []string
@@ -73,8 +73,8 @@ type places struct {
 	texts     map[string]string // contents of launch.Text
 }
 
-func newPlaces(g grants, networked bool) *places {
-	v := &places{kinds: make(map[string]launch.Kind), from: make(map[string]string), writable: g.writable,
+func newViewBuilder(g grants, networked bool) *viewBuilder {
+	v := &viewBuilder{kinds: make(map[string]launch.Kind), from: make(map[string]string), writable: g.writable,
 		granted: slices.Concat(g.writable, g.readOnly)}
 	v.open = slices.Clone(v.granted)
 	for _, place := range g.shown {
@@ -106,7 +106,7 @@ func newPlaces(g grants, networked bool) *places {
 
 // hide puts scratch space where programs expect to write, and empty places over secrets and other programs'
 // sockets.
-func (v *places) hide(g grants) {
+func (v *viewBuilder) hide(g grants) {
 	v.scratches = append(existing(temporary[:]), "/dev/shm")
 	for _, path := range v.scratches {
 		v.kinds[path] = launch.Scratch
@@ -128,9 +128,9 @@ func (v *places) hide(g grants) {
 }
 
 // covered reports whether path is invisible because the nearest changed place around it is a hidden one.
-func (v *places) covered(path string) bool { return v.coveredBut(path, v.open) }
+func (v *viewBuilder) covered(path string) bool { return v.coveredBut(path, v.open) }
 
-func (v *places) coveredBut(path string, open []string) bool {
+func (v *viewBuilder) coveredBut(path string, open []string) bool {
 	nearest := func(places []string) (length int) {
 		for _, place := range places {
 			if within(path, place) {
@@ -143,7 +143,7 @@ func (v *places) coveredBut(path string, open []string) bool {
 }
 
 // show makes a hidden file visible.
-func (v *places) show(path string) {
+func (v *viewBuilder) show(path string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return
@@ -156,7 +156,7 @@ func (v *places) show(path string) {
 }
 
 // maskSockets hides other programs' sockets elsewhere: the kernel allows connecting to one on a read-only mount.
-func (v *places) maskSockets() {
+func (v *viewBuilder) maskSockets() {
 	file, err := os.Open("/proc/net/unix")
 	if err != nil {
 		return
@@ -177,7 +177,7 @@ func (v *places) maskSockets() {
 
 // changes returns the view in the order of its making: contents after their directory. Hidden places in which
 // nothing appears need no file system of their own.
-func (v *places) changes() []launch.Change {
+func (v *viewBuilder) changes() []launch.Change {
 	paths := slices.Sorted(maps.Keys(v.kinds))
 	changes := make([]launch.Change, 0, len(paths))
 	for i, path := range paths {

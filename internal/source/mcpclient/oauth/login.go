@@ -168,7 +168,7 @@ func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Vi
 
 // send sends a person to the page and waits for the answer, which must come from the same authorization server (RFC
 // 9207, section 2.4).
-func (s *Server) send(ctx context.Context, p *place, query url.Values, r *receiver, visit Visit) (answer, error) {
+func (s *Server) send(ctx context.Context, p *authServer, query url.Values, r *receiver, visit Visit) (answer, error) {
 	at, err := url.Parse(p.meta.AuthorizationEndpoint)
 	if err != nil {
 		return answer{}, err
@@ -232,7 +232,7 @@ func (s *Server) credentials(ctx context.Context, c challenge, more []string) er
 }
 
 // obtainLogin requests a token and stores it.
-func (s *Server) obtainLogin(ctx context.Context, p *place, who client, asked []string, form url.Values) error {
+func (s *Server) obtainLogin(ctx context.Context, p *authServer, who client, asked []string, form url.Values) error {
 	g, err := s.ask(ctx, p.meta.TokenEndpoint, who, form)
 	if err != nil {
 		return s.errorf(tool.PermissionDenied, "was not logged in to: %s gives no token: %w", p.meta.Issuer, err).
