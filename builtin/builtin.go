@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard"
-	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 )
 
 // Options configure the tools.
@@ -18,9 +18,9 @@ type Options struct {
 	// Unescape is how edit_file reads escapes in its strings: "contract" (also ""),
 	// "fallback" or "never".
 	Unescape string
-	// Seal is the key of stored web documents. Without it they are not used again: the repository
+	// Key is the key of stored web documents. Without it they are not used again: the repository
 	// may have brought them.
-	Seal *seal.Key
+	Key *hmackey.Key
 }
 
 // Tools returns the tools for the files of ws; web_fetch uses client.
@@ -28,7 +28,7 @@ func Tools(ws *workspace.Workspace, client *netguard.Client, o Options) []tool.T
 	return append([]tool.Tool{
 		editfile.New(ws, editfile.Options{Unescape: o.Unescape}),
 		multiedit.New(ws),
-		webfetch.New(ws, client, webfetch.Options{Key: o.Seal}),
+		webfetch.New(ws, client, webfetch.Options{Key: o.Key}),
 		htmlmarkdown.New(ws),
 	}, todo.Tools()...)
 }

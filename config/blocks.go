@@ -11,7 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 	"github.com/toolhost/toolhost/internal/toolset"
 )
 
@@ -80,7 +80,7 @@ func (r *reader) taskfile(b *hcl.Block) {
 	r.cfg.Taskfile = t
 	if local := path.Clean(filepath.ToSlash(t.Path)); local != usual && filepath.IsLocal(local) {
 		// A tool that can change the commands could run any.
-		r.cfg.Workspace.Protect = append(r.cfg.Workspace.Protect, matching.Literal(local))
+		r.cfg.Workspace.Protect = append(r.cfg.Workspace.Protect, regexlimit.EscapeGlob(local))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Bounds of what expressions produce, so that a file cannot exhaust the machine by doubling or padding a text.
@@ -109,7 +109,7 @@ func checkArgs(name string, args []cty.Value) error {
 }
 
 // number matches a text that counts as a number.
-var number = matching.Lazy(`^[+-]?[0-9.]+[eE][+-]?[0-9]+$`)
+var number = regexlimit.Lazy(`^[+-]?[0-9.]+[eE][+-]?[0-9]+$`)
 
 // huge reports whether a value contains a number of more than maxDigits digits.
 func huge(v cty.Value) bool {

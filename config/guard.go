@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Bounds of a file. Parser and evaluator are recursive and join texts in quadratic time, so the tokens are
@@ -108,7 +108,7 @@ func (g *guard) ident(t *hclsyntax.Token) {
 
 // exponent matches exponents of more than two digits, which could take all memory and time when converted to
 // text.
-var exponent = matching.Lazy(`[eE][+-]?0*[0-9]{3,}`)
+var exponent = regexlimit.Lazy(`[eE][+-]?0*[0-9]{3,}`)
 
 func (g *guard) refuse(t *hclsyntax.Token, summary, format string, args ...any) {
 	g.diag = &hcl.Diagnostic{

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/run/variables"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // PrivilegedBlock is a block whose processes may do more than other confined ones, by its own network, read or
@@ -258,8 +258,8 @@ func dirsNamed(root string, words []string) (dirs []string) {
 // written matches what a script redirects its output to, printed a command that only prints a file, at the end
 // of a line.
 var (
-	written = matching.Lazy(`(^|[^<])>>?\|?[ \t]*([^\s;&|()<>"'=` + "`" + `$]+)`)
-	printed = matching.Lazy(`((?:^|[;&\n])[ \t]*(?:cat|cut|grep|head|tail|wc)(?:[ \t]+-[^\s;&|()<>]*)*[ \t]*<?[ \t]*)` +
+	written = regexlimit.Lazy(`(^|[^<])>>?\|?[ \t]*([^\s;&|()<>"'=` + "`" + `$]+)`)
+	printed = regexlimit.Lazy(`((?:^|[;&\n])[ \t]*(?:cat|cut|grep|head|tail|wc)(?:[ \t]+-[^\s;&|()<>]*)*[ \t]*<?[ \t]*)` +
 		`([^\s;&|()<>"'=` + "`" + `$-][^\s;&|()<>"'=` + "`" + `$]*)([ \t]*(?:$|[;&\n]))`)
 )
 

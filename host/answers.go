@@ -43,7 +43,7 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 		return s.askModel(ctx, key, form)
 	case form.Roots:
 		if s.call.request.CanRoots {
-			return tool.Answer{}, s.put(key, form)
+			return tool.Answer{}, s.addQuestion(key, form)
 		}
 		return tool.Answer{}, tool.Errorf(tool.Unavailable,
 			"%s needs to know which directories the client works in, and this client does not tell",
@@ -51,7 +51,7 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 			Suggest("Call it from an MCP client that offers roots.").With(NeedsDetail, "roots")
 	case form.URL != "":
 		if s.call.request.CanVisit {
-			return tool.Answer{}, s.put(key, form)
+			return tool.Answer{}, s.addQuestion(key, form)
 		}
 		return tool.Answer{}, tool.Errorf(tool.Unavailable,
 			"%s needs the user to visit a page, and this client cannot show its address: %s", s.call.outcome.Tool,
@@ -59,7 +59,7 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 			Suggest("Call it from an MCP client with elicitation of URLs, or on a terminal: toolhost call.").With(NeedsDetail,
 			"elicitation.url")
 	case s.call.request.CanAsk:
-		return tool.Answer{}, s.put(key, form)
+		return tool.Answer{}, s.addQuestion(key, form)
 	}
 	return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s has a question and no one is there to ask: %s",
 		s.call.outcome.Tool, form.Message).
@@ -132,8 +132,8 @@ func (s *services) answered(key string) (tool.Answer, bool) {
 	return answer, ok
 }
 
-// put notes a question and returns the error that passes it to the face.
-func (s *services) put(key string, form tool.Form) error {
+// addQuestion notes a question and returns the error that passes it to the face.
+func (s *services) addQuestion(key string, form tool.Form) error {
 	question := &tool.InputRequired{Key: key, Form: form}
 	s.call.asking.mu.Lock()
 	defer s.call.asking.mu.Unlock()
@@ -268,7 +268,7 @@ func (s *services) sample(ctx context.Context, key string, request tool.SampleRe
 	case s.call.request.Sample != nil:
 		return s.call.request.Sample(ctx, request)
 	case s.call.request.CanSample:
-		return nil, s.put(key, tool.Form{Message: request.Prompt, Sample: &request})
+		return nil, s.addQuestion(key, tool.Form{Message: request.Prompt, Sample: &request})
 	}
 	return nil, tool.Errorf(tool.Unavailable, "there is no language model to ask: %w", ErrNoModel).
 		Suggest(`Have the user add a model block to agent.hcl (model { url = "...", model = "...", key = `+

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Bounds of an error. A call's error is sent twice, as text and as data, and escaped: far below a mebibyte.
@@ -58,7 +58,7 @@ func boundedResult(r *tool.Result, most int64) *tool.Result {
 func cutContents(all []tool.Content, most int64) (kept []tool.Content) {
 	for _, c := range all {
 		text := c.Text
-		c.Text = excerpt.Head(text, int(most))
+		c.Text = truncate.Head(text, int(most))
 		if most -= int64(len(c.Text)); text == "" || c.Text != "" {
 			kept = append(kept, c)
 		}
@@ -100,7 +100,7 @@ func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	head := excerpt.Head(text, limit)
+	head := truncate.Head(text, limit)
 	return fmt.Sprintf("%s[... %d bytes left out]", head, len(text)-len(head))
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Action is a judge's decision.
@@ -159,7 +159,7 @@ func verdict(answer tool.Answer) (v Verdict, reason string) {
 	if len(answer.Content) > 0 && json.Unmarshal(answer.Content, &content) != nil {
 		content = approvalContent{}
 	}
-	reason = excerpt.Shorten(content.Reason, mostReason)
+	reason = truncate.Shorten(content.Reason, mostReason)
 	switch {
 	case answer.Action == "decline":
 		return Refuse, reason

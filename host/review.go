@@ -92,8 +92,8 @@ type reviews struct {
 	waiting map[string]*reviewed
 }
 
-// take removes and returns the waiting call of that name, or nil.
-func (r *reviews) take(ctx context.Context, name string) *reviewed {
+// popCall removes and returns the waiting call of that name, or nil.
+func (r *reviews) popCall(ctx context.Context, name string) *reviewed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := r.waiting[name]
@@ -105,8 +105,8 @@ func (r *reviews) take(ctx context.Context, name string) *reviewed {
 	return w
 }
 
-// put makes a call wait. Expired ones are dropped, and the oldest make room.
-func (r *reviews) put(ctx context.Context, name string, w *reviewed) {
+// addCall makes a call wait. Expired ones are dropped, and the oldest make room.
+func (r *reviews) addCall(ctx context.Context, name string, w *reviewed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting == nil {
@@ -209,7 +209,7 @@ func (c *call) review(ctx context.Context) error {
 // shownBefore returns the call made in a view before, nil if there is none and nothing was shown. Changes other
 // than those shown are refused.
 func (c *call) shownBefore(ctx context.Context, name, want string) (*reviewed, error) {
-	w := c.host.reviews.take(ctx, name)
+	w := c.host.reviews.popCall(ctx, name)
 	if w == nil && want == "" {
 		return nil, nil
 	}
@@ -296,7 +296,7 @@ func (c *call) approveReview(ctx context.Context) error {
 		if kept := c.reviewed.view.Keep(ctx, c.reviewed.changes.Digest); kept != nil {
 			c.host.logger.WarnContext(ctx, "what a call would change cannot be shown elsewhere", "error", kept)
 		}
-		c.host.reviews.put(ctx, c.reviewing, c.reviewed)
+		c.host.reviews.addCall(ctx, c.reviewing, c.reviewed)
 	} else {
 		c.reviewed.view.Close(ctx)
 	}

@@ -21,15 +21,15 @@ func TestReviewsThatExpire(t *testing.T) {
 	var r reviews
 	views := map[string]*counted{"expired": {}, "waits": {}, "again": {}, "last": {}}
 	for _, name := range []string{"expired", "waits", "again"} {
-		r.put(t.Context(), name, &reviewed{view: views[name]})
+		r.addCall(t.Context(), name, &reviewed{view: views[name]})
 	}
 	r.waiting["expired"].expires = time.Now().Add(-time.Second)
-	r.put(t.Context(), "again", &reviewed{view: views["last"]})
+	r.addCall(t.Context(), "again", &reviewed{view: views["last"]})
 	closed := map[string]int{}
 	for name, view := range views {
 		closed[name] = view.closed
 	}
 	assert.Equal(t, map[string]int{"expired": 1, "waits": 0, "again": 1, "last": 0}, closed)
-	assert.Nil(t, r.take(t.Context(), "expired"))
-	assert.NotNil(t, r.take(t.Context(), "waits"))
+	assert.Nil(t, r.popCall(t.Context(), "expired"))
+	assert.NotNil(t, r.popCall(t.Context(), "waits"))
 }

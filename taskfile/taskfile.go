@@ -13,9 +13,9 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/source/definition"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 // Defaults of Options.
@@ -149,7 +149,7 @@ func (t *Taskfile) elsewhere() string {
 //go:embed tools
 var definitionFiles embed.FS
 
-var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
+var definitions = sync.OnceValue(func() map[string]*tool.Definition { return toolspec.Read(definitionFiles, nil) })
 
 func (t *Taskfile) definition(name string, timeout time.Duration) *tool.Definition {
 	d := *definitions()[name]

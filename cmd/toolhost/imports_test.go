@@ -97,7 +97,7 @@ var (
 	theHost     = exactly("host")
 	theManager  = exactly("internal/source/plugins")
 	groundFloor = within("host/tool", "internal/file/atomicfile", "internal/file/filelock", "internal/source/supervisor",
-		"internal/source/registry", "internal/store/seal", "internal/text/excerpt", "host/schema",
+		"internal/source/registry", "internal/store/hmackey", "internal/text/truncate", "host/schema",
 		"internal/file/workspace", "internal/file/textedit", "internal/file/gitread", "internal/file/search",
 		"internal/run/proc", "host/argv", "internal/run/sandbox", "internal/run/netguard", "internal/face/export",
 		"internal/store/undo", "internal/policy", "internal/store/state", "internal/store/record",

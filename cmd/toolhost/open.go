@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/face/telemetry"
 	"github.com/toolhost/toolhost/internal/project"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 func (a *app) opening(ctx context.Context) (*project.Opening, error) {
@@ -133,7 +133,7 @@ func (a *app) writeMistakes(diags config.Diagnostics) error {
 }
 
 // colour matches a sequence that sets how text looks.
-var colour = matching.Lazy(`\x1b\[[0-9;]*m`)
+var colour = regexlimit.Lazy(`\x1b\[[0-9;]*m`)
 
 // mistakesError ends the program after mistakes in agent.hcl were printed.
 type mistakesError struct {

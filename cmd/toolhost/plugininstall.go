@@ -177,7 +177,7 @@ func (a *app) declare(cfg *config.Config, path string, found *install.Installed,
 	for _, c := range cfg.Plugins {
 		switch {
 		case c.Name == found.Name && !c.Installed():
-			a.note("%s: plugin %q runs %s there, not the one that was installed.", c.Pos, c.Name, c.Source)
+			a.printNotice("%s: plugin %q runs %s there, not the one that was installed.", c.Pos, c.Name, c.Source)
 			return nil
 		case c.Source == found.Name && c.Installed():
 			declared = true
@@ -294,7 +294,7 @@ func (a *app) installLocked(ctx context.Context, flags installFlags) error {
 				fmt.Fprintf(a.out, "%s is installed.\n", c.Name)
 				continue
 			}
-			a.note("%s", tool.AsError(err).Message)
+			a.printNotice("%s", tool.AsError(err).Message)
 		}
 		if locked == nil || locked.From == "" {
 			return usagef("Run toolhost plugin install SOURCE once; then the lock file knows.",

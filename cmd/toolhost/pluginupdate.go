@@ -166,7 +166,7 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 			}
 			for _, c := range cfg.Plugins {
 				if c.Installed() && c.Source == name {
-					a.note("%s still declares it, at %s.", path, c.Pos)
+					a.printNotice("%s still declares it, at %s.", path, c.Pos)
 				}
 			}
 			return nil
@@ -340,6 +340,6 @@ func (a *app) ownConfig() (*config.Config, string, error) {
 	return cfg, path, err
 }
 
-func (a *app) note(format string, args ...any) {
+func (a *app) printNotice(format string, args ...any) {
 	fmt.Fprintf(a.err, "%s\n", show.Line(fmt.Sprintf(format, args...)))
 }

@@ -35,7 +35,7 @@ type httpServer struct {
 	url    string
 	client *http.Client
 	stop   func() int
-	said   *testproc.Said
+	said   *testproc.Output
 }
 
 func serveHTTP(t *testing.T, dir string, env []string, args ...string) *httpServer {

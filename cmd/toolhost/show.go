@@ -147,7 +147,7 @@ func (a *app) showCall(s *shown) {
 			fmt.Fprintf(a.out, "%-*s%s\n", labelWidth, label+":", noted(a.out, text, labelWidth))
 		}
 	}
-	s.tell(say)
+	s.eachFact(say)
 	say("Command", s.command())
 	groups, more := change.Fold(s.Changed)
 	for _, g := range groups {
@@ -178,7 +178,7 @@ func (a *app) showCall(s *shown) {
 	}
 }
 
-func (s *shown) tell(say func(label, text string)) {
+func (s *shown) eachFact(say func(label, text string)) {
 	fact := func(name string) string { return plainFact(s.Facts[name]) }
 	say("Call", s.Request+" of session "+s.Session)
 	say("Status", strings.TrimSpace(s.Status+" "+fact("message")))

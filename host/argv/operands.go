@@ -280,7 +280,7 @@ func (p *parse) openOperand(text string) error {
 		text = trimSlash(text)
 	}
 	p.run.Argv = append(p.run.Argv, text)
-	if err := p.take(text); err != nil {
+	if err := p.addOperands(text); err != nil {
 		return err
 	}
 	declared := p.wrapper.Operands.Type

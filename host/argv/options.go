@@ -18,7 +18,7 @@ func (p *parse) dashed(word Word, rest []Word) ([]Word, error) {
 	}
 	switch text := word.Text; {
 	case len(matches) > 0:
-		return rest, p.take(matches...)
+		return rest, p.addOperands(matches...)
 	case strings.HasPrefix(text, "--") || p.wrapper.isLong(text):
 		return p.long(text, rest)
 	case p.wrapper.Number && text != "-" && strings.Trim(text[1:], "0123456789") == "":
@@ -167,7 +167,7 @@ func (p *parse) next(name string, kind Kind, rest []Word) (string, []Word, error
 	if err != nil || len(matches) == 0 {
 		return word.Text, rest, err
 	}
-	return matches[0], rest, p.take(matches[1:]...)
+	return matches[0], rest, p.addOperands(matches[1:]...)
 }
 
 func (w *Wrapper) optionError(name, what string) *tool.Error {

@@ -109,7 +109,7 @@ func (f *fill) checkPaths(p *Param, paths Paths) error {
 				return err
 			}
 		}
-		f.run.note(path, p.Path)
+		f.run.addPath(path, p.Path)
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func (p *parse) operand(word Word) error {
 		return refused("a brace expansion ({a,b})", word.Braces, "Write each name out. "+quoteIt)
 	}
 	if first := p.wrapper.Operands.First; first != "" && !first.IsPath() && len(p.operands) == 0 {
-		return p.take(word.Text) // the program must see the * of a filter or a pattern
+		return p.addOperands(word.Text) // the program must see the * of a filter or a pattern
 	}
 	matches, err := p.matches(word)
 	if err != nil {
@@ -178,10 +178,10 @@ func (p *parse) operand(word Word) error {
 	if len(matches) == 0 {
 		matches = []string{word.Text}
 	}
-	return p.take(matches...)
+	return p.addOperands(matches...)
 }
 
-func (p *parse) take(operands ...string) error {
+func (p *parse) addOperands(operands ...string) error {
 	if p.operands = append(p.operands, operands...); len(p.operands) > maxWords {
 		return tool.Errorf(tool.TooLarge, "args has more than %d words", maxWords).
 			Suggest("Use a narrower glob, or split the work into several calls.")
@@ -199,11 +199,11 @@ func (p *parse) path(path string, use Kind) error {
 			return err
 		}
 	}
-	p.run.note(path, use)
+	p.run.addPath(path, use)
 	return nil
 }
 
-func (r *Run) note(path string, use Kind) {
+func (r *Run) addPath(path string, use Kind) {
 	switch use {
 	case Read:
 		r.Reads = append(r.Reads, path)

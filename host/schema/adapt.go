@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // protected is the schema of unknown parameters, which may all be secret.
@@ -197,7 +197,7 @@ func (a *adapter) schema(value any, at string) any {
 	if ref, given := o.get("$ref"); given {
 		if a.targets[o] == nil {
 			text, _ := ref.(string)
-			a.drop(o, at, "$ref", "leads nowhere within the schema: "+excerpt.Shorten(text, 80),
+			a.drop(o, at, "$ref", "leads nowhere within the schema: "+truncate.Shorten(text, 80),
 				text != "" && text[0] != '#')
 		}
 	}

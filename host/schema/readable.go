@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // judge tries a keyword alone and removes it if unreadable.
@@ -34,7 +34,7 @@ func (a *adapter) judge(o *object, m member, at string) {
 			return
 		}
 	}
-	why := "cannot be " + excerpt.Shorten(string(mustMarshal(m.value)), 80)
+	why := "cannot be " + truncate.Shorten(string(mustMarshal(m.value)), 80)
 	if bad, ok := errors.AsType[*syntax.Error](err); ok {
 		why = "cannot be read: " + bad.Error()
 	} else if text := strings.TrimPrefix(err.Error(), "not a JSON Schema: "); !strings.Contains(text, "json: ") {
@@ -92,7 +92,7 @@ func (a *adapter) patterns(o, byPattern *object, at string) {
 		}
 		byPattern.remove(m.key)
 		either = append(either, m.value)
-		a.lose(at, "patternProperties", "has a pattern that cannot be read: "+excerpt.Shorten(m.key, 80),
+		a.lose(at, "patternProperties", "has a pattern that cannot be read: "+truncate.Shorten(m.key, 80),
 			foreignPattern(err))
 	}
 	o.set("additionalProperties", &object{[]member{{"anyOf", either}}})

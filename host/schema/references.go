@@ -21,21 +21,21 @@ type references struct {
 func newReferences(root *object) *references {
 	r := &references{root: root, uris: map[*object]*url.URL{root: {}}, parts: make(map[string]*object),
 		anchors: make(map[*object]map[string]*object), within: make(map[*object]*object)}
-	r.note(root, root)
+	r.indexObjects(root, root)
 	return r
 }
 
-func (r *references) note(value any, part *object) {
+func (r *references) indexObjects(value any, part *object) {
 	switch value := value.(type) {
 	case []any:
 		for _, inner := range value {
-			r.note(inner, part)
+			r.indexObjects(inner, part)
 		}
 	case *object:
 		part = r.name(value, part)
 		r.within[value] = part
 		for _, m := range value.members {
-			r.note(m.value, part)
+			r.indexObjects(m.value, part)
 		}
 	}
 }

@@ -86,21 +86,22 @@ func (w *hider) value(schemas []any, value any) any {
 			return nil
 		}
 	case map[string]any:
-		if !secret && !w.below(all, forItems) {
+		if !secret && !w.mayHoldSecret(all, forItems) {
 			for name, inner := range v {
 				v[name] = w.property(all, name, inner)
 			}
 			return v
 		}
 	case []any:
-		if !secret && !w.below(all, forProperties) {
+		if !secret && !w.mayHoldSecret(all, forProperties) {
 			for i, inner := range v {
 				v[i] = w.value(itemSchemas(all, i), inner)
 			}
 			return v
 		}
 	default:
-		secret = secret || w.below(all, forProperties) || w.below(all, forItems) || w.below(all, forText)
+		secret = secret || w.mayHoldSecret(all, forProperties) || w.mayHoldSecret(all, forItems) ||
+			w.mayHoldSecret(all, forText)
 	}
 	if !secret && !isContainer(value) {
 		return value
@@ -140,8 +141,8 @@ func (w *hider) inPlace(schemas []any) (all []*object, secret bool) {
 	return all, secret
 }
 
-// below reports whether there may be a secret below these keywords, for values that may not fit.
-func (w *hider) below(all []*object, keywords []string) bool {
+// mayHoldSecret reports whether there may be a secret mayHoldSecret these keywords, for values that may not fit.
+func (w *hider) mayHoldSecret(all []*object, keywords []string) bool {
 	return !w.fits && slices.ContainsFunc(all, func(o *object) bool {
 		return slices.ContainsFunc(o.members, func(m member) bool {
 			return slices.Contains(keywords, m.key) && w.holds(m.value, make(map[*object]bool))
@@ -189,7 +190,7 @@ func (w *hider) property(all []*object, name string, value any) any {
 		}
 		declared = declared || own
 	}
-	if !declared && w.below(all, forProperties) {
+	if !declared && w.mayHoldSecret(all, forProperties) {
 		w.changed = true
 		return w.hide(value)
 	}

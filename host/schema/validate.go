@@ -13,20 +13,20 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
 	"github.com/toolhost/toolhost/internal/text/nearest"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 type validator struct {
 	found    []Violation
 	depth    int
-	patterns *matching.Budget
+	patterns *regexlimit.Budget
 }
 
 // patternTime bounds what the patterns of a schema may take for one value.
 const patternTime = 2 * time.Second
 
-func newValidator() validator { return validator{patterns: matching.NewBudget(patternTime)} }
+func newValidator() validator { return validator{patterns: regexlimit.NewBudget(patternTime)} }
 
 func (v *validator) add(path, format string, args ...any) {
 	v.found = append(v.found, Violation{Path: path, Message: fmt.Sprintf(format, args...)})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/buildinfo"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Name is a way of installation.
@@ -46,7 +46,7 @@ type Channel struct {
 }
 
 // packageName matches what may be shown in a command line.
-var packageName = matching.Lazy(`^@?[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+var packageName = regexlimit.Lazy(`^@?[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 
 // markerName is a file in the directory of the helper programs.
 const markerName = "channel"

@@ -6,7 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // builtinUnderstood reports whether a shell builtin does no more than its words say. It is true for other programs,
@@ -50,7 +50,7 @@ func builtinUnderstood(words []word) bool {
 }
 
 // harmlessSwitch are the options of shopt that do not change parsing.
-var harmlessSwitch = matching.Lazy(`^(-[su]|nullglob|globstar|dotglob|nocaseglob|failglob|nocasematch|lastpipe|inherit_errexit)$`)
+var harmlessSwitch = regexlimit.Lazy(`^(-[su]|nullglob|globstar|dotglob|nocaseglob|failglob|nocasematch|lastpipe|inherit_errexit)$`)
 
 // aliasable reports whether a definition redefines no word of the shell's grammar.
 func aliasable(definition string) bool {
@@ -134,5 +134,5 @@ func setUnderstood(args []word) bool {
 }
 
 // harmlessOption are the options of set -o that do not change parsing.
-var harmlessOption = matching.Lazy(`^(allexport|errexit|errtrace|functrace|noclobber|noexec|noglob|notify|` +
+var harmlessOption = regexlimit.Lazy(`^(allexport|errexit|errtrace|functrace|noclobber|noexec|noglob|notify|` +
 	`nounset|pipefail|verbose|xtrace|monitor)$`)

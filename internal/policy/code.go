@@ -6,7 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // codeOptions returns the options before a program in an interpreter's own language.
@@ -110,14 +110,14 @@ func wordsOfCode(code string) (words []word) {
 }
 
 // runningVariables are those whose value programs run as a shell line or a program.
-var runningVariables = matching.Lazy(`^(GIT_(EDITOR|SEQUENCE_EDITOR|PAGER|SSH|SSH_COMMAND|EXTERNAL_DIFF|` +
+var runningVariables = regexlimit.Lazy(`^(GIT_(EDITOR|SEQUENCE_EDITOR|PAGER|SSH|SSH_COMMAND|EXTERNAL_DIFF|` +
 	`ASKPASS|PROXY_COMMAND)|EDITOR|VISUAL|` +
 	`(|MAN|SYSTEMD_|BAT_|DELTA_|PSQL_)PAGER|LESSOPEN|LESSCLOSE|BROWSER|FCEDIT|PROMPT_COMMAND|(SUDO|SVN|HG|PSQL|` +
 	`KUBE)_?EDITOR|(SSH|SUDO)_ASKPASS|` +
 	`(SVN|HG)_?SSH|RSYNC_(RSH|CONNECT_PROG)|CVS_RSH)$`)
 
 // settingVariables give git settings, which can run anything.
-var settingVariables = matching.Lazy(`^GIT_CONFIG_(COUNT|PARAMETERS|(KEY|VALUE)_.*)$`)
+var settingVariables = regexlimit.Lazy(`^GIT_CONFIG_(COUNT|PARAMETERS|(KEY|VALUE)_.*)$`)
 
 // assigned reads a variable that the line sets: some hold what a program runs.
 func (l *line) assigned(name string, value word, depth int) {

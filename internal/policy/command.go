@@ -8,7 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Limits of what is read: longer lines and deeper nesting ask.
@@ -64,7 +64,7 @@ func (w word) mayBeOption() bool { return w.open && (w.split || w.fixed == 0 || 
 
 // String formats the command for people.
 func (c *command) String() string {
-	return fmt.Sprintf("%q", excerpt.Shorten(textOf(c.words), 200))
+	return fmt.Sprintf("%q", truncate.Shorten(textOf(c.words), 200))
 }
 
 func textOf(words []word) string {
@@ -301,7 +301,7 @@ func writesFile(r *syntax.Redirect) bool {
 // call adds a command that the shell looks up itself.
 func (l *line) call(words []word, depth int) {
 	if !builtinUnderstood(words) {
-		l.cannotRead("%q can make the shell run more than it shows", excerpt.Shorten(textOf(words), 60))
+		l.cannotRead("%q can make the shell run more than it shows", truncate.Shorten(textOf(words), 60))
 	}
 	l.arrays = l.arrays || words[0].text == "mapfile" || words[0].text == "readarray"
 	l.locals = l.locals || slices.Contains([]string{"declare", "typeset", "local"}, words[0].text)

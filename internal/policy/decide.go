@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Request is a call to decide about.
@@ -68,7 +68,7 @@ type Match struct {
 
 // Decide decides about a call.
 func (p *Policy) Decide(r Request) Decision {
-	d := deciding{request: &r, patterns: matching.NewBudget(patternTime)}
+	d := deciding{request: &r, patterns: regexlimit.NewBudget(patternTime)}
 	if p.commands && r.Host == "" {
 		d.line = r.line()
 	}
@@ -92,7 +92,7 @@ type deciding struct {
 	request    *Request
 	params     *string
 	places     *places
-	patterns   *matching.Budget
+	patterns   *regexlimit.Budget
 	line       *line
 	matches    []Match
 	strongest  *Match

@@ -4,21 +4,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // plainSettings are git settings that neither run nor read anything else.
-var plainSettings = matching.Lazy(`^(user|author|committer|color|advice|column|status|init|push|pull|fetch|` +
+var plainSettings = regexlimit.Lazy(`^(user|author|committer|color|advice|column|status|init|push|pull|fetch|` +
 	`rebase|merge|log|commit|branch|tag|` +
 	`format|http|protocol|pack|gc|index|checkout|clone|safe|transfer|i18n|stash|blame|feature|versionsort|diff|core)\.[a-z-]+$`)
 
-var runningSettings = matching.Lazy(`^(diff\.(external|.*command|.*textconv|orderfile)|merge\.(tool|guitool|` +
+var runningSettings = regexlimit.Lazy(`^(diff\.(external|.*command|.*textconv|orderfile)|merge\.(tool|guitool|` +
 	`verifysignatures)|core\.(hookspath|fsmonitor|gitproxy|` +
 	`attributesfile|excludesfile|worktree|askpass|alternaterefscommand|.*command)|commit\.template|` +
 	`init\.templatedir|push\.recursesubmodules|protocol\..*|http\.(proxy|.*cert.*|.*key))$`)
 
 // shellSettings are those with a shell line as value.
-var shellSettings = matching.Lazy(`^(core\.(pager|editor|sshcommand)|sequence\.editor|pager\..*|` +
+var shellSettings = regexlimit.Lazy(`^(core\.(pager|editor|sshcommand)|sequence\.editor|pager\..*|` +
 	`diff\.external|core\.(fsmonitor|askpass))$`)
 
 // unwrapGit parses what git runs for a line: its aliases and settings, and git commands that take a command.

@@ -9,8 +9,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // grammar checks that every part of a line is understood. It is an allowlist over the whole syntax tree: a node,
@@ -26,10 +26,10 @@ type grammar struct {
 type node struct {
 	fields map[string]func(*grammar, any) bool
 	// whole checks what no single field shows; nil checks nothing.
-	whole func(*grammar, any, place) bool
+	whole func(*grammar, any, nodeContext) bool
 }
 
-type place struct {
+type nodeContext struct {
 	// quoted is set within double quotes or a here-document.
 	quoted bool
 	// expansion is set within a parameter expansion's braces.
@@ -49,14 +49,14 @@ func notUnderstood(file *syntax.File, source string) string {
 		return "a comment ends in a backslash: shells differ on whether the next line belongs to it"
 	}
 	g := &grammar{source: source}
-	g.check(reflect.ValueOf(file), place{})
+	g.check(reflect.ValueOf(file), nodeContext{})
 	return g.reason
 }
 
 // continuedComment matches a line that may end in a comment and a backslash.
-var continuedComment = matching.Lazy(`#[^\n]*\\\n`)
+var continuedComment = regexlimit.Lazy(`#[^\n]*\\\n`)
 
-func (g *grammar) check(v reflect.Value, at place) {
+func (g *grammar) check(v reflect.Value, at nodeContext) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() && g.reason == "" {
@@ -71,14 +71,14 @@ func (g *grammar) check(v reflect.Value, at place) {
 	}
 }
 
-func (g *grammar) checkNode(v reflect.Value, at place) {
+func (g *grammar) checkNode(v reflect.Value, at nodeContext) {
 	t := v.Type()
 	if t == positions {
 		return
 	}
 	if comment, ok := v.Interface().(syntax.Comment); ok {
 		if !g.isComment(comment) {
-			g.reason = fmt.Sprintf("%q may be a word and no comment", excerpt.Shorten("#"+comment.Text, 60))
+			g.reason = fmt.Sprintf("%q may be a word and no comment", truncate.Shorten("#"+comment.Text, 60))
 		}
 		return
 	}
@@ -117,14 +117,14 @@ func (g *grammar) isComment(c syntax.Comment) bool {
 }
 
 // within returns the context within a node. A substitution is a new line.
-func (p place) within(t reflect.Type) place {
+func (p nodeContext) within(t reflect.Type) nodeContext {
 	switch t {
 	case reflect.TypeFor[syntax.DblQuoted](), reflect.TypeFor[syntax.Redirect]():
 		p.quoted = true
 	case reflect.TypeFor[syntax.ParamExp]():
 		p.expansion = true
 	case reflect.TypeFor[syntax.CmdSubst]():
-		p = place{}
+		p = nodeContext{}
 	}
 	return p
 }
@@ -238,10 +238,10 @@ func isKnownDeclaration(_ *grammar, v any) bool {
 }
 
 // flagsOfDeclarations are the options after which a value is still only a value: neither evaluated nor a name.
-var flagsOfDeclarations = matching.Lazy(`^-[gprx]+$`)
+var flagsOfDeclarations = regexlimit.Lazy(`^-[gprx]+$`)
 
 // namesWhatItSets refuses assignments whose name only the shell knows.
-func namesWhatItSets(_ *grammar, v any, _ place) bool {
+func namesWhatItSets(_ *grammar, v any, _ nodeContext) bool {
 	a := v.(*syntax.Assign)
 	if a.Name != nil {
 		return true
@@ -251,9 +251,9 @@ func namesWhatItSets(_ *grammar, v any, _ place) bool {
 }
 
 var (
-	identifier = matching.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	identifier = regexlimit.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// evaluated are variables whose value shells run, read or obey.
-	evaluated = matching.Lazy(`^(BASH.*|ENV|PS\d|PROMPT.*|SHELL.*|POSIX.*|EXECIGNORE|GLOB.*|MAIL.*|FCEDIT|` +
+	evaluated = regexlimit.Lazy(`^(BASH.*|ENV|PS\d|PROMPT.*|SHELL.*|POSIX.*|EXECIGNORE|GLOB.*|MAIL.*|FCEDIT|` +
 		`HIST.*|histchars|auto_resume|TIMEFORMAT|COMP.*|READLINE.*|FUNC.*|DIRSTACK|PIPESTATUS|GROUPS|OPT.*|` +
 		`S?RANDOM|SECONDS|LINENO|EPOCH.*)$`)
 )
@@ -273,14 +273,14 @@ func isDescriptor(_ *grammar, v any) bool {
 
 // isPlainQuote refuses quotes in quoted expansions, and escaped quotes in $”: shells differ on where such a quote
 // ends.
-func isPlainQuote(_ *grammar, v any, at place) bool {
+func isPlainQuote(_ *grammar, v any, at nodeContext) bool {
 	q, single := v.(*syntax.SglQuoted)
 	return (!at.quoted || !at.expansion) && !(single && q.Dollar && strings.Contains(q.Value, `\'`))
 }
 
 // isPlainSubstitution refuses backquotes with backslashes in them, which are removed before the inner line is
 // parsed, and here-documents among other commands: bash 5.2 joins the command after one with the next.
-func isPlainSubstitution(g *grammar, v any, _ place) bool {
+func isPlainSubstitution(g *grammar, v any, _ nodeContext) bool {
 	s := v.(*syntax.CmdSubst)
 	if holdsDocument(s) && (len(s.Stmts) > 1 || !isCall(s.Stmts[0])) {
 		return false
@@ -304,7 +304,7 @@ func isCall(s *syntax.Stmt) bool {
 }
 
 // sendsAllLast refuses &> before other words: in sh it ends the command.
-func sendsAllLast(_ *grammar, v any, _ place) bool {
+func sendsAllLast(_ *grammar, v any, _ nodeContext) bool {
 	s := v.(*syntax.Stmt)
 	for _, r := range s.Redirs {
 		all := r.Op == syntax.RdrAll || r.Op == syntax.AppAll
@@ -316,13 +316,13 @@ func sendsAllLast(_ *grammar, v any, _ place) bool {
 }
 
 // copiesPlainly refuses >&word unless the word is plain: bash expands what the word expands to.
-func copiesPlainly(_ *grammar, v any, _ place) bool {
+func copiesPlainly(_ *grammar, v any, _ nodeContext) bool {
 	r := v.(*syntax.Redirect)
 	w := wordOf(r.Word)
 	return r.Op != syntax.DplOut && r.Op != syntax.DplIn || !w.dynamic && plainTarget().MatchString(w.text)
 }
 
-var plainTarget = matching.Lazy(`^[\w./-]+$`)
+var plainTarget = regexlimit.Lazy(`^[\w./-]+$`)
 
 // isNumbers allows arithmetic only with plain numbers. A name is evaluated, and so is its value.
 func isNumbers(_ *grammar, v any) bool {
@@ -362,7 +362,7 @@ func isCount(p *syntax.ParamExp) bool {
 }
 
 // comparesPlainly refuses comparisons of anything but plain numbers: their sides are arithmetic.
-func comparesPlainly(_ *grammar, v any, _ place) bool {
+func comparesPlainly(_ *grammar, v any, _ nodeContext) bool {
 	test := v.(*syntax.BinaryTest)
 	switch test.Op {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:

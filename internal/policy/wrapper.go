@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // unwrap adds what the command runs, and reports whether the command itself adds nothing to that.
@@ -187,7 +187,7 @@ func (l *line) unwrapShell(name string, args []word, depth int) {
 }
 
 // standardInput matches the names by which a command opens its own input.
-var standardInput = matching.Lazy(`^/(dev/(stdin|fd/)|proc/)`)
+var standardInput = regexlimit.Lazy(`^/(dev/(stdin|fd/)|proc/)`)
 
 // unwrapSource records that a file may change what the following words mean. Its content is unknown, as with
 // a script, unless the line itself holds it.
@@ -229,7 +229,7 @@ func (l *line) unwrapWatch(args []word, depth int) {
 }
 
 // runsLocally matches options of ssh whose value is a command.
-var runsLocally = matching.Lazy(`(?i)(ProxyCommand|LocalCommand|KnownHostsCommand|Match|Include)`)
+var runsLocally = regexlimit.Lazy(`(?i)(ProxyCommand|LocalCommand|KnownHostsCommand|Match|Include)`)
 
 func (l *line) unwrapSSH(args []word, depth int) {
 	ssh := wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", valued: "BbcDEeFIiJLlmOopPQRSWw"}

@@ -23,8 +23,8 @@ import (
 	"github.com/toolhost/toolhost/internal/source/model"
 	"github.com/toolhost/toolhost/internal/source/pluginlock"
 	"github.com/toolhost/toolhost/internal/source/plugins"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 	"github.com/toolhost/toolhost/internal/store/pins"
-	"github.com/toolhost/toolhost/internal/store/seal"
 	"github.com/toolhost/toolhost/internal/store/sources"
 	"github.com/toolhost/toolhost/internal/store/undo"
 	"github.com/toolhost/toolhost/internal/store/userdir"
@@ -235,18 +235,18 @@ func (p *Project) builtins(m *assembly, cfg *config.Config) ([]tool.Tool, error)
 	if err != nil {
 		return nil, err
 	}
-	return builtin.Tools(m.workspace, client, builtin.Options{Unescape: cfg.Builtins.Unescape, Seal: p.sealKey(cfg)}),
+	return builtin.Tools(m.workspace, client, builtin.Options{Unescape: cfg.Builtins.Unescape, Key: p.hmacKey(cfg)}),
 		nil
 }
 
-// sealKey returns the key that authenticates toolhost's files in the workspace, nil without a safe
+// hmacKey returns the key that authenticates toolhost's files in the workspace, nil without a safe
 // place for it.
-func (p *Project) sealKey(cfg *config.Config) *seal.Key {
-	dir, err := seal.Dir()
+func (p *Project) hmacKey(cfg *config.Config) *hmackey.Key {
+	dir, err := hmackey.Dir()
 	if err != nil {
 		return nil
 	}
-	key, err := seal.Open(dir, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...)
+	key, err := hmackey.Open(dir, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...)
 	if err != nil {
 		return nil
 	}

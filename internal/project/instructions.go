@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // fileStatus is the state of a server's agent.hcl for clients, which do not show the log.
@@ -102,7 +102,7 @@ func toolsOfProject(p *Project, cfg *config.Config) (names []string) {
 }
 
 // plainName matches names that cannot instruct a model: a Taskfile's names are not approved.
-var plainName = matching.Lazy(`^[A-Za-z0-9_.:/-]{1,48}$`)
+var plainName = regexlimit.Lazy(`^[A-Za-z0-9_.:/-]{1,48}$`)
 
 // taskCommands lists the Taskfile's commands, if known without a process that reads it.
 func taskCommands(p *Project) string {

@@ -81,11 +81,11 @@ func (o *Opening) Load() (*agentfile.Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.note(standing)
+	o.setStanding(standing)
 	return standing, nil
 }
 
-func (o *Opening) note(standing *agentfile.Standing) {
+func (o *Opening) setStanding(standing *agentfile.Standing) {
 	o.Standing.Store(standing)
 	if o.Note != nil {
 		o.Note(standing)
@@ -174,6 +174,6 @@ func (f *inForce) again() (*config.Config, error) {
 		return nil, err
 	}
 	f.standing = next
-	f.opening.note(next)
+	f.opening.setStanding(next)
 	return next.Config, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/source/taskincludes"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // deciding returns slash globs, relative to root, of files by which a configuration decides what agents may do:
@@ -27,12 +27,12 @@ func (p *Project) deciding(root string, cfg *config.Config) (globs, names []stri
 	globs = p.taskIncludes.Sources(root, tasks)
 	for i, glob := range globs {
 		if glob == path.Clean(filepath.ToSlash(tasks)) {
-			globs[i] = matching.Literal(glob) // a name, whatever its characters
+			globs[i] = regexlimit.EscapeGlob(glob) // a name, whatever its characters
 		}
 	}
 	for _, name := range obeyed.Relative(root) {
-		names = append(names, matching.Literal(name))
-		globs = append(globs, "**/"+matching.Literal(name))
+		names = append(names, regexlimit.EscapeGlob(name))
+		globs = append(globs, "**/"+regexlimit.EscapeGlob(name))
 	}
 	files := obeyed.Configured(root)
 	for _, block := range cfg.PrivilegedBlocks(root) {
@@ -40,7 +40,7 @@ func (p *Project) deciding(root string, cfg *config.Config) (globs, names []stri
 	}
 	for _, file := range files {
 		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) && rel != "." {
-			globs = append(globs, matching.Literal(filepath.ToSlash(rel)))
+			globs = append(globs, regexlimit.EscapeGlob(filepath.ToSlash(rel)))
 		}
 	}
 	return globs, names
@@ -69,7 +69,7 @@ func (p *Project) ownFiles(cfg *config.Config) (files, names []string) {
 			files = append(files, filepath.Join(root, filepath.FromSlash(glob)))
 			continue
 		}
-		found, _ := filepath.Glob(filepath.Join(matching.Literal(root), filepath.FromSlash(glob)))
+		found, _ := filepath.Glob(filepath.Join(regexlimit.EscapeGlob(root), filepath.FromSlash(glob)))
 		files = append(files, found...)
 	}
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {

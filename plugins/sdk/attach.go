@@ -19,14 +19,14 @@ import (
 func attach(name string, server *pluginserver.Server, std *stdio) int {
 	dir, err := os.MkdirTemp("", "toolhost-attach-")
 	if err != nil {
-		std.tell(err.Error())
+		std.reportStartupError(err.Error())
 		return 1
 	}
 	defer os.RemoveAll(dir)
 	socket := filepath.Join(dir, "plugin.sock")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
-		std.tell(err.Error())
+		std.reportStartupError(err.Error())
 		return 1
 	}
 	where, _ := json.Marshal(map[string]wire.Attachment{
@@ -41,7 +41,7 @@ func attach(name string, server *pluginserver.Server, std *stdio) int {
 	signal.Notify(interrupted, os.Interrupt)
 	go func() { <-interrupted; rpc.Stop() }()
 	if err := rpc.Serve(listener); err != nil {
-		std.tell(err.Error())
+		std.reportStartupError(err.Error())
 		return 1
 	}
 	return 0

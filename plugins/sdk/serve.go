@@ -26,10 +26,10 @@ func Serve(p Plugin) {
 
 func serve(p Plugin, args []string) (code int) {
 	std := takeStdout()
-	defer std.tellPanic(&code)
+	defer std.reportPanic(&code)
 	server, err := p.server()
 	if err != nil {
-		std.tell(err.Error())
+		std.reportStartupError(err.Error())
 		return 1
 	}
 	cookie := wire.HandshakeConfig()
@@ -46,7 +46,7 @@ func serve(p Plugin, args []string) (code int) {
 	}
 	go watchHost()
 	if err := serveHost(server, std); err != nil {
-		std.tell(err.Error())
+		std.reportStartupError(err.Error())
 		return 1
 	}
 	return 0
@@ -62,16 +62,16 @@ func takeStdout() *stdio {
 	return s
 }
 
-// tell reports, instead of the handshake line, why the plugin cannot start.
-func (s *stdio) tell(reason string) {
+// reportStartupError reports, instead of the handshake line, why the plugin cannot start.
+func (s *stdio) reportStartupError(reason string) {
 	line, _ := json.Marshal(reason)
 	fmt.Fprintf(s.out, "%s%s\n", wire.StartupErrorPrefix, line)
 	fmt.Fprintln(s.err, reason)
 }
 
-func (s *stdio) tellPanic(code *int) {
+func (s *stdio) reportPanic(code *int) {
 	if v := recover(); v != nil {
-		s.tell(fmt.Sprintf("panic: %v", v))
+		s.reportStartupError(fmt.Sprintf("panic: %v", v))
 		*code = 1
 	}
 }

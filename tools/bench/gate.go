@@ -90,7 +90,7 @@ func gate(binary, file string, above float64, write bool, words string) error {
 			continue
 		}
 		most := kept[bar.name] * (1 + above/100)
-		ratio, err := bar.settle(kept[bar.name], most, write)
+		ratio, err := bar.measureWithRetries(kept[bar.name], most, write)
 		if err != nil {
 			return fmt.Errorf("%s: %w", bar.name, err)
 		}
@@ -113,7 +113,7 @@ func gate(binary, file string, above float64, write bool, words string) error {
 
 // settle measures a bar, and again if it is above most: a disturbance makes a ratio wrong once,
 // seldom three times.
-func (b bar) settle(kept, most float64, once bool) (least float64, err error) {
+func (b bar) measureWithRetries(kept, most float64, once bool) (least float64, err error) {
 	for try := range 3 {
 		ratio, ours, err := b.measure()
 		if err != nil {

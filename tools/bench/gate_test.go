@@ -35,7 +35,7 @@ func TestGateMeasuresAgainWhatIsTooMuch(t *testing.T) {
 					return took, nil
 				},
 				base: func() (time.Duration, error) { return 10, nil }}
-			least, err := b.settle(c.kept, c.kept*1.15, false)
+			least, err := b.measureWithRetries(c.kept, c.kept*1.15, false)
 			require.NoError(t, err)
 			assert.InDelta(t, c.least, least, 0.001)
 			assert.Equal(t, c.tries, tries)

@@ -230,7 +230,7 @@ func (b *build) whole(p platform, common []file) []file {
 }
 
 func (b *build) archive(files []file) ([]byte, error) {
-	return tarGz(below(fmt.Sprintf("%s-%s", name, number(b.version)), files), b.time, packed)
+	return tarGz(prefixPaths(fmt.Sprintf("%s-%s", name, number(b.version)), files), b.time, packed)
 }
 
 func checkSizes(programs []file, archive []byte) error {

@@ -33,7 +33,7 @@ func sorted(files []file) ([]file, error) {
 	return files, nil
 }
 
-func below(dir string, files []file) []file {
+func prefixPaths(dir string, files []file) []file {
 	moved := slices.Clone(files)
 	for i := range moved {
 		moved[i].path = path.Join(dir, moved[i].path)

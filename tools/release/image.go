@@ -98,7 +98,7 @@ func (b *build) imageFor(p platform, common []file) (v1.Image, error) {
 // rootFS returns the image's content: toolhost, certificates, a user, and directories that it can
 // write. There is no shell.
 func (b *build) rootFS(p platform, common []file) []file {
-	files := below("usr", b.installed(p, "image"))
+	files := prefixPaths("usr", b.installed(p, "image"))
 	for _, f := range common {
 		switch f.path {
 		case "LICENSE":

@@ -57,7 +57,7 @@ func (b *build) bundle(p platform, common []file) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files = append(below("server", files), file{path: "manifest.json", mode: 0o644, data: text})
+	files = append(prefixPaths("server", files), file{path: "manifest.json", mode: 0o644, data: text})
 	return zipped(append(files, texts(common)...), b.time, b.level())
 }
 

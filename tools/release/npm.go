@@ -72,7 +72,8 @@ func (b *build) npmTarball(m manifest, files []file) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tarGz(below("package", append(files, file{path: "package.json", mode: 0o644, data: text})), b.time, b.level())
+	files = prefixPaths("package", append(files, file{path: "package.json", mode: 0o644, data: text}))
+	return tarGz(files, b.time, b.level())
 }
 
 func texts(common []file) (list []file) {

@@ -203,7 +203,7 @@ func layers(layout []file, d descriptor) (files []file, err error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, below(d.Platform.OS+"-"+d.Platform.Architecture, content)...)
+		files = append(files, prefixPaths(d.Platform.OS+"-"+d.Platform.Architecture, content)...)
 	}
 	return files, nil
 }

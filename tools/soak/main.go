@@ -150,7 +150,7 @@ func (b bench) grow(name string, s server, work func(n int) error) error {
 		if err := work(calls); err != nil {
 			return err
 		}
-		if after = settle(s.process(), before); !before.grownTo(after) {
+		if after = awaitUsage(s.process(), before); !before.grownTo(after) {
 			break
 		}
 	}
@@ -172,8 +172,8 @@ func (u usage) grownTo(after usage) bool {
 		after.threads > u.threads+moreThreads
 }
 
-// settle waits briefly for what ends by itself.
-func settle(p process, before usage) usage {
+// awaitUsage waits briefly for what ends by itself.
+func awaitUsage(p process, before usage) usage {
 	var now usage
 	for range 50 {
 		if now = p.usage(); now.files <= before.files && now.processes <= before.processes {

@@ -41,7 +41,7 @@ func read(from io.Reader) (*report, error) {
 	for {
 		line, err := lines.ReadString('\n')
 		if strings.TrimSpace(line) != "" {
-			r.take(line)
+			r.addLine(line)
 		}
 		if err == io.EOF {
 			return r, nil
@@ -52,7 +52,7 @@ func read(from io.Reader) (*report, error) {
 	}
 }
 
-func (r *report) take(line string) {
+func (r *report) addLine(line string) {
 	var e event
 	if json.Unmarshal([]byte(line), &e) != nil {
 		r.other = append(r.other, strings.TrimRight(line, "\n"))

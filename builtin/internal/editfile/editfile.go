@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 // The values of Options.Unescape.
@@ -64,7 +64,7 @@ func describe(unescape string) *tool.Definition {
 		note = " Unescaped as a Go string literal."
 	}
 	text := strings.NewReplacer("$unescape ", unescapeHelp(unescape), "$note", note).Replace(definitionFile)
-	return definition.Parse("edit_file", []byte(text))
+	return toolspec.Parse("edit_file", []byte(text))
 }
 
 func unescapeHelp(unescape string) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard/markdown"
 	"github.com/toolhost/toolhost/internal/run/netguard/webtext"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 const maxInput = 16 << 20 // bytes
@@ -36,7 +36,7 @@ type result struct {
 var definitionFile []byte
 
 var describe = sync.OnceValue(func() *tool.Definition {
-	return definition.Parse("html_to_markdown", definitionFile)
+	return toolspec.Parse("html_to_markdown", definitionFile)
 })
 
 // Definition describes html_to_markdown.

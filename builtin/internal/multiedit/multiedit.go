@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 // New returns the tool for a workspace.
@@ -21,7 +21,7 @@ type editor struct{ ws *workspace.Workspace }
 //go:embed multi_edit.json
 var definitionFile []byte
 
-var describe = sync.OnceValue(func() *tool.Definition { return definition.Parse("multi_edit", definitionFile) })
+var describe = sync.OnceValue(func() *tool.Definition { return toolspec.Parse("multi_edit", definitionFile) })
 
 // Definition describes multi_edit.
 func (e *editor) Definition() *tool.Definition { return describe() }

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 const stateKey = "todos"
@@ -24,7 +24,7 @@ type reader struct{}
 //go:embed tools
 var definitionFiles embed.FS
 
-var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
+var definitions = sync.OnceValue(func() map[string]*tool.Definition { return toolspec.Read(definitionFiles, nil) })
 
 // Definition describes todowrite.
 func (writer) Definition() *tool.Definition { return definitions()["todowrite"] }

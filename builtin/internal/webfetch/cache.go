@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 )
 
 const (
@@ -62,10 +62,10 @@ type entry struct {
 	FreshUntil time.Time `json:"freshUntil"`
 }
 
-// sealedEntry is an entry's file, which may come from the repository.
-type sealedEntry struct {
+// signedEntry is an entry's file, which may come from the repository.
+type signedEntry struct {
 	entry
-	Seal string `json:"seal,omitempty"`
+	MAC string `json:"seal,omitempty"`
 }
 
 func (e *entry) result(cached bool) *tool.Result {
@@ -77,7 +77,7 @@ type cache struct {
 	ws   *workspace.Workspace
 	stem string
 	url  string
-	key  *seal.Key // may be nil
+	key  *hmackey.Key // may be nil
 }
 
 // purpose binds an entry to its workspace.
@@ -90,12 +90,12 @@ func (c *cache) load() *entry {
 	if err != nil {
 		return nil
 	}
-	var stored sealedEntry
+	var stored signedEntry
 	if json.Unmarshal(data, &stored) != nil || c.key == nil {
 		return nil
 	}
 	e := stored.entry
-	if !c.key.Sealed(c.purpose(), tool.MustMarshal(e), stored.Seal) || e.URL != c.url || !c.owns(e.Path) {
+	if !c.key.Verify(c.purpose(), tool.MustMarshal(e), stored.MAC) || e.URL != c.url || !c.owns(e.Path) {
 		return nil
 	}
 	text, _, err := c.ws.ReadFile(e.Path, int64(e.Bytes)+1)
@@ -111,11 +111,11 @@ func (c *cache) owns(path string) bool {
 	return ok && slices.Contains([]string{".html", ".xml", ".json", ".txt"}, ext)
 }
 
-func (c *cache) keep(e *entry, cached bool) (*tool.Result, error) {
-	stored := sealedEntry{entry: *e}
+func (c *cache) storeEntry(e *entry, cached bool) (*tool.Result, error) {
+	stored := signedEntry{entry: *e}
 	if c.key != nil {
 		// Without a seal the document is fetched again next time.
-		stored.Seal, _ = c.key.Seal(c.purpose(), tool.MustMarshal(*e))
+		stored.MAC, _ = c.key.Sign(c.purpose(), tool.MustMarshal(*e))
 	}
 	meta := append(tool.MustMarshal(stored), '\n')
 	if _, err := c.ws.WriteFile(c.stem+metaExt, meta, workspace.WriteOptions{Parents: true}); err != nil {

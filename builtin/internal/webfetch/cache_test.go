@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 )
 
 // page is a document with an ETag.
@@ -178,9 +178,9 @@ func TestStoredByOthers(t *testing.T) {
 	}
 	for name, plant := range map[string]func(b *bench, meta string) error{
 		"fresh for longer": func(_ *bench, meta string) error { return forge(meta) },
-		"without a seal":   func(_ *bench, meta string) error { return rewrite(meta, `"seal":`, `"sea1":`) },
+		"without an HMAC":  func(_ *bench, meta string) error { return rewrite(meta, `"seal":`, `"sea1":`) },
 		"by another user": func(b *bench, _ string) error {
-			key, err := seal.Open(b.t.TempDir())
+			key, err := hmackey.Open(b.t.TempDir())
 			b.offer(key)
 			return err
 		},
@@ -205,7 +205,7 @@ func TestStoredByOthers(t *testing.T) {
 func TestStoredForAnotherWorkspace(t *testing.T) {
 	p := &page{header: http.Header{"Cache-Control": {"max-age=60"}}, body: "planted"}
 	b := newBench(t, p.ServeHTTP)
-	key, err := seal.Open(t.TempDir())
+	key, err := hmackey.Open(t.TempDir())
 	require.NoError(t, err)
 	b.offer(key)
 	b.fetch("/")

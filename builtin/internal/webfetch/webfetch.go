@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard"
-	"github.com/toolhost/toolhost/internal/source/definition"
-	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 )
 
 // Options configure the tool.
@@ -24,7 +24,7 @@ type Options struct {
 	MaxBytes int64
 	// Key seals stored documents. Without it they are not used again: the repository may have brought
 	// them.
-	Key *seal.Key
+	Key *hmackey.Key
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
@@ -55,7 +55,7 @@ type result struct {
 var definitionFile []byte
 
 var describe = sync.OnceValue(func() *tool.Definition {
-	d := definition.Parse("web_fetch", definitionFile)
+	d := toolspec.Parse("web_fetch", definitionFile)
 	d.Description = strings.ReplaceAll(d.Description, "$cache", cacheDir)
 	return d
 })
@@ -117,7 +117,7 @@ func (f *fetcher) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 	}
 	if response.StatusCode == http.StatusNotModified {
 		stored.renew(response, f.opts.Now())
-		return cache.keep(stored, true)
+		return cache.storeEntry(stored, true)
 	}
 	return f.store(cache, response)
 }
@@ -193,5 +193,5 @@ func (f *fetcher) store(cache *cache, response *netguard.Response) (*tool.Result
 	if has(cacheControl(response.Header), "no-store") {
 		return cache.forget(e)
 	}
-	return cache.keep(e, false)
+	return cache.storeEntry(e, false)
 }

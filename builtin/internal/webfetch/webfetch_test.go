@@ -23,7 +23,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard"
-	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 )
 
 type bench struct {
@@ -32,7 +32,7 @@ type bench struct {
 	tool     tool.Tool
 	now      time.Time
 	server   *httptest.Server
-	offer    func(*seal.Key) // makes the tool again, with a key
+	offer    func(*hmackey.Key) // makes the tool again, with a key
 	requests []http.Header
 }
 
@@ -43,9 +43,9 @@ func newBench(t *testing.T, handler http.HandlerFunc) *bench {
 	require.NoError(t, err)
 	client, err := netguard.New(netguard.Options{Allow: []string{"127.0.0.1"}})
 	require.NoError(t, err)
-	key, err := seal.Open(t.TempDir())
+	key, err := hmackey.Open(t.TempDir())
 	require.NoError(t, err)
-	b.offer = func(key *seal.Key) {
+	b.offer = func(key *hmackey.Key) {
 		b.tool = webfetch.New(ws, client,
 			webfetch.Options{MaxBytes: 1 << 20, Key: key, Now: func() time.Time { return b.now }})
 	}

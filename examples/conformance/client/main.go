@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string) error {
 		result, err := client.Call(ctx, server, call.Name, call.Arguments, &tool.Call{Tool: call.Name, Host: user{}})
 		fmt.Fprintln(os.Stderr, "call", call.Name, text(result), err)
 	}
-	return look(ctx, client)
+	return readResourceAndPrompt(ctx, client)
 }
 
 // visit is the person at the browser: the page of the suite agrees at once and
@@ -115,8 +115,8 @@ func text(r *tool.Result) string {
 	return r.Text()
 }
 
-// look reads the first resource and gets the first prompt, where there are any.
-func look(ctx context.Context, client *mcpclient.Client) error {
+// readResourceAndPrompt reads the first resource and gets the first prompt, where there are any.
+func readResourceAndPrompt(ctx context.Context, client *mcpclient.Client) error {
 	resources, _, err := client.Resources(ctx, server)
 	if err == nil && len(resources) > 0 && !resources[0].Template {
 		_, err = client.ReadResource(ctx, server, resources[0].URI)

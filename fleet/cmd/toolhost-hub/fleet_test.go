@@ -55,7 +55,7 @@ type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	ended chan struct{}
-	log   *testproc.Said
+	log   *testproc.Output
 }
 
 func (p *place) command(args ...string) *exec.Cmd {

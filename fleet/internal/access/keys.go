@@ -54,14 +54,14 @@ func newKeySet(issuer, url string) *keySet {
 
 // find returns the keys that may have made a signature.
 func (k *keySet) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKey, error) {
-	found, asking := k.look(header, true)
+	found, asking := k.lookupKeys(header, true)
 	if len(found) == 0 && asking != nil {
 		select {
 		case <-asking:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w", ErrKeys, ctx.Err())
 		}
-		found, _ = k.look(header, false)
+		found, _ = k.lookupKeys(header, false)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,7 +76,7 @@ func (k *keySet) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKe
 
 // look returns the known keys, and requests them if one is missing or they are old. The channel is
 // closed after that.
-func (k *keySet) look(header jose.Header, ask bool) (found []jose.JSONWebKey, asking <-chan struct{}) {
+func (k *keySet) lookupKeys(header jose.Header, ask bool) (found []jose.JSONWebKey, asking <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	age := time.Since(k.since)

@@ -459,13 +459,13 @@ func (g *Gateway) home(ctx context.Context, key string) (*fleet.Record, *peer, e
 			continue
 		}
 		if err == nil && before != "" {
-			g.tell(before, fleet.Control{Action: "drop", Session: key, Epoch: record.Epoch})
+			g.sendControl(before, fleet.Control{Action: "drop", Session: key, Epoch: record.Epoch})
 		}
 		return record, p, err
 	}
 }
 
-func (g *Gateway) tell(name fleet.Worker, c fleet.Control) {
+func (g *Gateway) sendControl(name fleet.Worker, c fleet.Control) {
 	data, _ := json.Marshal(c)
 	msg := nats.NewMsg(name.WorkSubject())
 	msg.Header.Set(fleet.KindHeader, fleet.KindControl)

@@ -120,7 +120,7 @@ func (g *Gateway) Steer(ctx context.Context, action, name string) error {
 		if err != nil {
 			return err
 		}
-		g.tell(r.Worker, fleet.Control{Action: "release", Session: name})
+		g.sendControl(r.Worker, fleet.Control{Action: "release", Session: name})
 		return g.nc.Flush()
 	}
 	workers := g.Workers()
@@ -132,6 +132,6 @@ func (g *Gateway) Steer(ctx context.Context, action, name string) error {
 		return tool.Errorf(tool.NotFound, "there is no worker %s", name).
 			Suggest("These are alive: %s.", strings.Join(known, ", "))
 	}
-	g.tell(fleet.Worker(name), fleet.Control{Action: action})
+	g.sendControl(fleet.Worker(name), fleet.Control{Action: action})
 	return g.nc.Flush()
 }

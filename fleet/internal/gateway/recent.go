@@ -43,7 +43,7 @@ func (r *recent) get(key string) *fleet.Record {
 	return r.earlier[key]
 }
 
-func (r *recent) put(key string, record *fleet.Record) {
+func (r *recent) remember(key string, record *fleet.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.turn()

@@ -203,7 +203,7 @@ func (g *Gateway) find(ctx context.Context, q *request) error {
 	r, err := g.recent.get(q.key), error(nil)
 	if r == nil {
 		if r, _, err = g.read(ctx, q.key); err == nil {
-			g.recent.put(q.key, r)
+			g.recent.remember(q.key, r)
 		}
 	}
 	switch {

@@ -150,7 +150,7 @@ func (g *Gateway) transfer(ctx context.Context, from fleet.Worker, ask *fleet.Tr
 	if err != nil {
 		return err
 	}
-	p := &parts{gateway: g, worker: from, id: ask.ID, left: ask.Size, digest: ask.Pack, sum: sha256.New(),
+	p := &packTransfer{gateway: g, worker: from, id: ask.ID, left: ask.Size, digest: ask.Pack, sum: sha256.New(),
 		back: from.BackSubject(g.name, ask.ID)}
 	if p.answers, err = g.nc.SubscribeSync(p.back); err != nil {
 		return err
@@ -159,13 +159,13 @@ func (g *Gateway) transfer(ctx context.Context, from fleet.Worker, ask *fleet.Tr
 	if ask.Size == 0 {
 		return p.give(ctx, packs, packName(ask.Session, ask.Pack))
 	}
-	return p.keep(ctx, packs, ask, record.Tenant)
+	return p.storePack(ctx, packs, ask, record.Tenant)
 }
 
 func packName(session, digest string) string { return session + "/" + digest }
 
-// parts transfers a pack between the hub's store and a worker, part by part.
-type parts struct {
+// packTransfer transfers a pack between the hub's store and a worker, part by part.
+type packTransfer struct {
 	gateway  *Gateway
 	worker   fleet.Worker
 	id, back string
@@ -176,7 +176,7 @@ type parts struct {
 	ctx      context.Context // of the transfer, for Read
 }
 
-func (p *parts) give(ctx context.Context, packs jetstream.ObjectStore, name string) error {
+func (p *packTransfer) give(ctx context.Context, packs jetstream.ObjectStore, name string) error {
 	pack, err := openPack(ctx, packs, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return tool.Errorf(tool.NotFound, "the hub's store has no pack %s", name).Suggest("It may have expired.")
@@ -221,8 +221,9 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// keep stores a worker's pack, if there is room and it matches its name.
-func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *fleet.Transfer, tenant string) error {
+// storePack stores a worker's pack, if there is room and it matches its name.
+func (p *packTransfer) storePack(ctx context.Context, packs jetstream.ObjectStore, ask *fleet.Transfer,
+	tenant string) error {
 	name := packName(ask.Session, ask.Pack)
 	var has jetstream.ObjectStoreStatus
 	err := fleet.Retry(ctx, func(ctx context.Context) (err error) {
@@ -251,7 +252,7 @@ func (p *parts) keep(ctx context.Context, packs jetstream.ObjectStore, ask *flee
 
 // Read reads a part from the worker into to, which must have room for it all. At the end it
 // fails if the bytes do not match the pack's name.
-func (p *parts) Read(to []byte) (int, error) {
+func (p *packTransfer) Read(to []byte) (int, error) {
 	if p.left == 0 {
 		if hex.EncodeToString(p.sum.Sum(nil)) != p.digest {
 			return 0, tool.Errorf(tool.Conflict, "the bytes of the pack are not those of its name").Suggest("Send them again.")
@@ -271,7 +272,7 @@ func (p *parts) Read(to []byte) (int, error) {
 }
 
 // exchange sends the worker the part at the offset, or asks for it, and waits for the answer.
-func (p *parts) exchange(ctx context.Context, part []byte) (data []byte, err error) {
+func (p *packTransfer) exchange(ctx context.Context, part []byte) (data []byte, err error) {
 	msg := nats.NewMsg(p.worker.WorkSubject())
 	for name, value := range map[string]string{fleet.KindHeader: fleet.KindPart, "Id": p.id, "Back": p.back,
 		"N": strconv.FormatInt(p.at, 10)} {

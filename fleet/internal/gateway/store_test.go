@@ -174,7 +174,7 @@ func TestLostAnswersOfTheStore(t *testing.T) {
 	for name, do := range map[string]func(context.Context) error{
 		"open a pack": func(ctx context.Context) error { _, err := openPack(ctx, new(lossyPacks), "x"); return err },
 		"keep a pack": func(ctx context.Context) error {
-			return new(parts).keep(ctx, new(lossyPacks), new(fleet.Transfer), "default")
+			return new(packTransfer).storePack(ctx, new(lossyPacks), new(fleet.Transfer), "default")
 		},
 		"forget a session": func(ctx context.Context) error {
 			return (&Gateway{store: &fleet.Store{Sessions: new(lossyEntries)}}).forgetSession(ctx, "x")

@@ -105,19 +105,19 @@ func (d *Desk) renew(w fleet.Worker, l *list) {
 // Approve is Operator.Approve; it also removes the call from the desk.
 func (d *Desk) Approve(ctx context.Context, look *fleet.Look) error {
 	err := d.Operator.Approve(ctx, look)
-	d.settled(look.Waiting, err)
+	d.markDecided(look.Waiting, err)
 	return err
 }
 
 // Deny is Operator.Deny; it also removes the call from the desk.
 func (d *Desk) Deny(ctx context.Context, call fleet.Waiting, reason string) error {
 	err := d.Operator.Deny(ctx, call, reason)
-	d.settled(call, err)
+	d.markDecided(call, err)
 	return err
 }
 
-// settled asks the worker again after a decision on, or a change of, its call.
-func (d *Desk) settled(call fleet.Waiting, err error) {
+// markDecided asks the worker again after a decision on, or a change of, its call.
+func (d *Desk) markDecided(call fleet.Waiting, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l := d.lists[call.Worker]

@@ -197,7 +197,7 @@ func (c *call) lost() mcp.Result { return failed(fleet.Lost(c.tool, string(c.ses
 func (c *call) lose(ctx context.Context) (mcp.Result, error) {
 	entry := c.entry
 	entry.State, entry.Digest, entry.Tool = fleet.CallLost, c.digest, c.tool
-	err := c.put(ctx, entry)
+	err := c.writeEntry(ctx, entry)
 	switch {
 	case fleet.IsConflict(err):
 		return c.before(ctx)
@@ -216,7 +216,7 @@ func (c *call) unknown(err error) mcp.Result {
 		c.tool, err).Suggest("Call again with the same request_id: it runs once at most."))
 }
 
-func (c *call) put(ctx context.Context, entry fleet.Call) error {
+func (c *call) writeEntry(ctx context.Context, entry fleet.Call) error {
 	ctx, cancel := context.WithTimeout(ctx, fleet.StoreStep)
 	defer cancel()
 	calls, data := c.session.worker.store.calls(ctx, c.gateway), tool.MustMarshal(entry)
@@ -306,7 +306,7 @@ func (c *call) claim(ctx context.Context) error {
 	}
 	for {
 		entry := c.runningEntry()
-		err := c.put(ctx, entry)
+		err := c.writeEntry(ctx, entry)
 		if err == nil {
 			return nil
 		}
@@ -373,7 +373,7 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 	case !ok:
 		return result, err
 	case len(answer.InputRequests) > 0 && c.claimed: // the client answers, and calls again
-		_ = c.put(ctx, fleet.Call{State: fleet.CallVoid, Voided: c.entry.Voided, At: time.Now()})
+		_ = c.writeEntry(ctx, fleet.Call{State: fleet.CallVoid, Voided: c.entry.Voided, At: time.Now()})
 		return result, err
 	case !c.claimed && answer.IsError && c.session.life.Err() != nil:
 		return failed(tool.Errorf(tool.Unavailable, "%s was not run: its session is moving to another worker", c.tool).
@@ -381,7 +381,7 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 	case len(answer.InputRequests) > 0, !c.claimed && answer.IsError: // nothing ran
 		return result, err
 	}
-	return c.keep(ctx, answer)
+	return c.storeResult(ctx, answer)
 }
 
 // isLink reports whether a result links to a whole output, which is in the workspace and moves with its pack.
@@ -395,7 +395,7 @@ func (c *call) keepTask(ctx context.Context, answer mcp.Result) (err error) {
 	if c.asTask, err = json.Marshal(answer); err != nil {
 		return err
 	}
-	if err := c.put(ctx, c.runningEntry()); err != nil {
+	if err := c.writeEntry(ctx, c.runningEntry()); err != nil {
 		c.session.worker.logger.Warn("a task is not known by the name of its call", "session", c.session.key, "error", err)
 	}
 	return nil
@@ -410,7 +410,7 @@ func (c *call) runningEntry() fleet.Call {
 	return entry
 }
 
-func (c *call) keep(ctx context.Context, answer *mcp.CallToolResult) (mcp.Result, error) {
+func (c *call) storeResult(ctx context.Context, answer *mcp.CallToolResult) (mcp.Result, error) {
 	data, err := json.Marshal(answer)
 	if err != nil {
 		return answer, err
@@ -423,7 +423,7 @@ func (c *call) keep(ctx context.Context, answer *mcp.CallToolResult) (mcp.Result
 	entry := fleet.Call{State: fleet.CallDone, Digest: c.digest, Tool: c.tool, Claim: c.claimID, Result: data,
 		At: time.Now()}
 	for {
-		if err = c.put(ctx, entry); err == nil || !c.claimed && fleet.IsConflict(err) {
+		if err = c.writeEntry(ctx, entry); err == nil || !c.claimed && fleet.IsConflict(err) {
 			return answer, nil
 		}
 		if fleet.IsConflict(err) && c.read(ctx) == nil {

@@ -37,9 +37,9 @@ func (w *Worker) request(ask fleet.Ask) (*fleet.Reply, error) {
 // askTries are the attempts to tell the gateways something.
 const askTries = 4
 
-// tell reports a pack, or that a session is given up, to the gateways, repeatedly: an attempt may
+// requestWithRetry reports a pack, or that a session is given up, to the gateways, repeatedly: an attempt may
 // go unanswered. A session that is another worker's is dropped.
-func (w *Worker) tell(ctx context.Context, what fleet.Ask) error {
+func (w *Worker) requestWithRetry(ctx context.Context, what fleet.Ask) error {
 	for try := 1; ; try++ {
 		reply, err := w.request(what)
 		if reply != nil && reply.Foreign {

@@ -306,7 +306,7 @@ func (w *Worker) release(ctx context.Context, s *session) {
 	defer func() { <-w.unloading }()
 	err := s.packAll(ctx)
 	if err == nil {
-		err = w.tell(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})
+		err = w.requestWithRetry(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})
 	}
 	if err != nil {
 		w.logger.Warn("a session could not be let go", "session", s.key, "error", err)
@@ -371,7 +371,7 @@ func (s *session) pack(ctx context.Context) {
 			return
 		}
 	}
-	_ = s.keep(ctx)
+	_ = s.packIfChanged(ctx)
 }
 
 // packAll is pack for a session that is given up: no call runs.
@@ -383,15 +383,15 @@ func (s *session) packAll(ctx context.Context) error {
 	s.packing.Lock()
 	defer s.packing.Unlock()
 	s.quiet.Lock()
-	return s.keep(ctx)
+	return s.packIfChanged(ctx)
 }
 
 // tasksPackEvery is the interval of packing while tasks run.
 const tasksPackEvery = time.Minute
 
-// keep packs the workspace if it has changed, or if tasks that ran at the last pack may have
+// packIfChanged packs the workspace if it has changed, or if tasks that ran at the last pack may have
 // changed it. It unlocks quiet.
-func (s *session) keep(ctx context.Context) error {
+func (s *session) packIfChanged(ctx context.Context) error {
 	at := s.changed.Load()
 	if at == s.packed && !s.unsettled {
 		s.quiet.Unlock()
@@ -434,7 +434,7 @@ func (s *session) upload(ctx context.Context, file, digest string, at time.Time)
 	if err != nil {
 		return err
 	}
-	err = s.worker.tell(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Pack: digest, Packed: at})
+	err = s.worker.requestWithRetry(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Pack: digest, Packed: at})
 	if err != nil {
 		return errors.Join(errors.New("the gateways did not take note of it"), err)
 	}

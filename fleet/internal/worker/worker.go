@@ -113,7 +113,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		w.Kill()
 		return nil, err
 	}
-	if _, err = w.nc.Subscribe(w.name.WorkSubject(), w.take); err != nil {
+	if _, err = w.nc.Subscribe(w.name.WorkSubject(), w.handleMessage); err != nil {
 		w.Kill()
 		return nil, err
 	}
@@ -227,8 +227,8 @@ func (w *Worker) beat(count bool) {
 	_ = w.nc.Publish(w.name.BeatSubject(), data)
 }
 
-// take handles a message. It must not block.
-func (w *Worker) take(msg *nats.Msg) {
+// handleMessage handles a message. It must not block.
+func (w *Worker) handleMessage(msg *nats.Msg) {
 	switch msg.Header.Get(fleet.KindHeader) {
 	case fleet.KindRequest, fleet.KindMore:
 		if env := w.assemble(msg); env != nil {

@@ -98,7 +98,7 @@ func (b *bench) ask(gateway, id, method string, header http.Header, change ...fu
 	msg := nats.NewMsg("")
 	msg.Header.Set(fleet.KindHeader, fleet.KindRequest)
 	msg.Data = tool.MustMarshal(env)
-	b.take(msg)
+	b.handleMessage(msg)
 	return frames
 }
 
@@ -421,7 +421,7 @@ func TestOrdersAreBounded(t *testing.T) {
 		msg := nats.NewMsg("")
 		msg.Header.Set(fleet.KindHeader, fleet.KindControl)
 		msg.Data = tool.MustMarshal(fleet.Control{Action: action})
-		b.take(msg)
+		b.handleMessage(msg)
 	}
 	cordoned := func() bool {
 		b.mu.Lock()

@@ -149,7 +149,7 @@ func (o *OwnTools) SwitchOff() error {
 	}
 	takeBack := func(error) {}
 	if _, err := os.Stat(file + ownSuffix); err != nil { // keep the first backup
-		if takeBack, err = keep(file, ownSuffix, text); err != nil {
+		if takeBack, err = backUpFile(file, ownSuffix, text); err != nil {
 			return failed("write", o.File+ownSuffix, err)
 		}
 	}

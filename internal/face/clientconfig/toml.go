@@ -8,7 +8,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // tomlFile is TOML. An entry is a table of toolhost's own, appended to the file, and changed or removed
@@ -151,7 +151,7 @@ func has(data any, path []string) bool {
 	return found
 }
 
-var bareKey = matching.Lazy(`^[A-Za-z0-9_-]+$`)
+var bareKey = regexlimit.Lazy(`^[A-Za-z0-9_-]+$`)
 
 func tomlKey(key string) string {
 	if bareKey().MatchString(key) {

@@ -62,7 +62,7 @@ func (c *Change) Write() error {
 	}
 	takeBack := func(error) {}
 	if c.Before != nil {
-		if takeBack, err = keep(file, BackupSuffix, c.Before); err != nil {
+		if takeBack, err = backUpFile(file, BackupSuffix, c.Before); err != nil {
 			return failed("write", c.File+BackupSuffix, err)
 		}
 	}
@@ -85,9 +85,9 @@ func (c *Change) Write() error {
 	return nil
 }
 
-// keep makes a backup. takeBack undoes that, unless the error of writing the file says that the backup
+// backUpFile makes a backup. takeBack undoes that, unless the error of writing the file says that the backup
 // is needed.
-func keep(file, suffix string, text []byte) (takeBack func(error), err error) {
+func backUpFile(file, suffix string, text []byte) (takeBack func(error), err error) {
 	backup := file + suffix
 	was, readErr := os.ReadFile(backup)
 	if err := atomicfile.WriteBeside(backup, text, file); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // yamlFile is YAML, which is read but not edited: the user adds the entry by hand.
@@ -78,7 +78,7 @@ var errNoYAML = errors.New("toolhost does not edit YAML")
 
 func (yamlFile) remove([]byte, []string) ([]byte, error) { return nil, errNoYAML }
 
-var plainYAML = matching.Lazy(`^[A-Za-z/][A-Za-z0-9_./ ,-]*$`)
+var plainYAML = regexlimit.Lazy(`^[A-Za-z/][A-Za-z0-9_./ ,-]*$`)
 
 // yamlString returns a string without quotes if that is unambiguous. A JSON string is a YAML one.
 func yamlString(s string) string {

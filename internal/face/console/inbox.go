@@ -113,7 +113,7 @@ func (s *Server) followInbox(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) news(ctx context.Context, sent map[string]string) (news inboxNews) {
 	news.Ready = true
 	now := make(map[string]bool)
-	take := func(waiting []waitingCall) {
+	addWaiting := func(waiting []waitingCall) {
 		for _, call := range waiting {
 			now[call.Key] = true
 			if sent[call.Key] != call.Digest {
@@ -127,11 +127,11 @@ func (s *Server) news(ctx context.Context, sent map[string]string) (news inboxNe
 		if err != nil && ctx.Err() == nil {
 			news.Problems = append(news.Problems, shownText(found.title()+": "+err.Error()))
 		}
-		take(waiting)
+		addWaiting(waiting)
 	}
 	remote, problems := s.waitingRemote()
 	news.Problems = append(news.Problems, problems...)
-	take(remote)
+	addWaiting(remote)
 	for key := range sent {
 		if !now[key] {
 			delete(sent, key)
@@ -178,7 +178,7 @@ type look struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func (s *Server) look(ctx context.Context, found *space, id string) (look, approval.Pending, error) {
+func (s *Server) inspectCall(ctx context.Context, found *space, id string) (look, approval.Pending, error) {
 	p, err := found.approvals.Get(ctx, id)
 	if err != nil {
 		return look{}, p, err
@@ -233,7 +233,7 @@ func (s *Server) lookAtPending(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l, _, err := s.look(r.Context(), found, r.FormValue("id"))
+	l, _, err := s.inspectCall(r.Context(), found, r.FormValue("id"))
 	return give(w, l, err)
 }
 
@@ -303,7 +303,7 @@ func (s *Server) refuse(ctx context.Context, found *space, d decision) error {
 
 // approve lets the call run only if it still is, and would do, what was shown.
 func (s *Server) approve(ctx context.Context, found *space, d decision) error {
-	l, p, err := s.look(ctx, found, d.ID)
+	l, p, err := s.inspectCall(ctx, found, d.ID)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (s *spaces) all() []*space {
 	defer s.mu.Unlock()
 	if now := time.Now(); s.due(now) {
 		s.looked = now
-		s.look()
+		s.openNewSpaces()
 	}
 	var all []*space
 	for _, found := range s.known {
@@ -86,8 +86,8 @@ func (s *spaces) all() []*space {
 	return all
 }
 
-// look opens new workspaces.
-func (s *spaces) look() {
+// openNewSpaces opens new workspaces.
+func (s *spaces) openNewSpaces() {
 	dirs, _ := userdir.States()
 	for _, dir := range dirs {
 		id := filepath.Base(dir)

@@ -3,7 +3,7 @@ package export
 import (
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // isCommon reports whether RE2 and ECMA-262, also in Unicode mode, read a pattern the same way.
@@ -25,7 +25,7 @@ type common struct {
 }
 
 // counted matches a number of repetitions.
-var counted = matching.Lazy(`^\{[0-9]+(,[0-9]*)?\}`)
+var counted = regexlimit.Lazy(`^\{[0-9]+(,[0-9]*)?\}`)
 
 func (c *common) step() bool {
 	switch first := c.rest[0]; first {
@@ -43,21 +43,21 @@ func (c *common) step() bool {
 		return true
 	case ')':
 		c.depth--
-		c.take(1, true)
+		c.advance(1, true)
 		return c.depth >= 0
 	case '*', '+', '?', '{':
 		return c.repetition()
 	case '|', '^', '$':
-		c.take(1, false)
+		c.advance(1, false)
 		return true
 	case ']', '}':
 		return false
 	}
-	c.take(1, true)
+	c.advance(1, true)
 	return true
 }
 
-func (c *common) take(n int, repeating bool) {
+func (c *common) advance(n int, repeating bool) {
 	c.rest, c.repeating = c.rest[n:], repeating
 }
 
@@ -69,9 +69,9 @@ func (c *common) repetition() bool {
 	if !c.repeating || length == 0 {
 		return false
 	}
-	c.take(length, false)
+	c.advance(length, false)
 	if strings.HasPrefix(c.rest, "?") {
-		c.take(1, false)
+		c.advance(1, false)
 	}
 	return true
 }
@@ -83,9 +83,9 @@ func (c *common) escape(special string) bool {
 	}
 	switch next := c.rest[1]; {
 	case strings.IndexByte(`dDwWtnrfv`, next) >= 0 || strings.IndexByte(special, next) >= 0:
-		c.take(2, true)
+		c.advance(2, true)
 	case next == 'b' || next == 'B':
-		c.take(2, false)
+		c.advance(2, false)
 	default:
 		return false
 	}
@@ -93,12 +93,12 @@ func (c *common) escape(special string) bool {
 }
 
 func (c *common) class() bool {
-	c.take(1, true)
+	c.advance(1, true)
 	c.rest = strings.TrimPrefix(c.rest, "^")
 	for empty, afterSet := true, false; c.rest != ""; empty = false {
 		switch first := c.rest[0]; {
 		case first == ']':
-			c.take(1, true)
+			c.advance(1, true)
 			return !empty
 		case first == '[':
 			return false
@@ -113,7 +113,7 @@ func (c *common) class() bool {
 			return false
 		}
 		afterSet = false
-		c.take(1, true)
+		c.advance(1, true)
 	}
 	return false
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // mostError bounds a protocol error's message and data, in bytes: both repeat parts of the request.
@@ -32,7 +32,7 @@ func boundedError(err error) error {
 	if len(short.Message) <= mostError && len(short.Data) <= mostError {
 		return err
 	}
-	short.Message = excerpt.Shorten(short.Message, mostError)
+	short.Message = truncate.Shorten(short.Message, mostError)
 	if len(short.Data) > mostError {
 		short.Data = nil
 	}

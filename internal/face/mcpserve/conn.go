@@ -24,8 +24,8 @@ type conn struct {
 	running sync.WaitGroup
 	closed  func() // called after the last call has ended
 
-	// keep is called with the MCP session once it is initialized. May be nil.
-	keep func(*mcp.ServerSession)
+	// onSession is called with the MCP session once it is initialized. May be nil.
+	onSession func(*mcp.ServerSession)
 
 	mu   sync.Mutex // guards over against running
 	over bool
@@ -106,8 +106,8 @@ func keepSession(next mcp.MethodHandler) mcp.MethodHandler {
 			return result, err
 		}
 		session.InitializeParams().ProtocolVersion = answer.ProtocolVersion
-		if conn := connOf(ctx); conn != nil && conn.keep != nil {
-			conn.keep(session)
+		if conn := connOf(ctx); conn != nil && conn.onSession != nil {
+			conn.onSession(session)
 		}
 		return result, nil
 	}

@@ -140,7 +140,8 @@ func (s *Server) callWithQuestions(ctx context.Context, conn *conn, in *requestI
 			lasts = min(lasts, pendingFor)
 		}
 		if host.IsApproval(outcome.Input) &&
-			!s.pending.put(digest(conn, in)+string(tool.MustMarshal(outcome.Again(request, nil).Answers)), nonce, asked.Nonce, lasts) {
+			!s.pending.addQuestion(digest(conn, in)+string(tool.MustMarshal(outcome.Again(request, nil).Answers)), nonce,
+				asked.Nonce, lasts) {
 			request = outcome.Again(request, map[string]tool.Answer{host.ApprovalKey: host.AskedAlready()})
 			continue
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/policy"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Approvals and a tool's questions go to the user. A client of the newest revision gets an
@@ -63,7 +63,7 @@ func (s *Server) ask(conn *conn, in *requestInfo, request host.Request, outcome 
 		default:
 			requests[q.Key] = s.formOf(in, outcome, q)
 		}
-		state.Open[q.Key] = tool.Form{Message: excerpt.Shorten(q.Form.Message, mostNamed), Schema: q.Form.Schema}
+		state.Open[q.Key] = tool.Form{Message: truncate.Shorten(q.Form.Message, mostNamed), Schema: q.Form.Schema}
 	}
 	body := tool.MustMarshal(state)
 	return &open{requests, base64.RawURLEncoding.EncodeToString(body) + "." + base64.RawURLEncoding.EncodeToString(s.mac(body))}
@@ -150,7 +150,7 @@ func checkElicited(next mcp.MethodHandler) mcp.MethodHandler {
 		if given.Content == nil {
 			answer.Content = nil
 		}
-		form := tool.Form{Message: excerpt.Shorten(params.Message, mostNamed),
+		form := tool.Form{Message: truncate.Shorten(params.Message, mostNamed),
 			Schema: tool.MustMarshal(params.RequestedSchema)}
 		if err := host.CheckAnswer(form, answer); err != nil {
 			return nil, err

@@ -253,7 +253,7 @@ func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Reques
 		return no
 	}
 	opening := &opening{sessions: h.sessions, conn: server.newConn("")}
-	opening.conn.keep = opening.keep
+	opening.conn.onSession = opening.attachSession
 	defer opening.end()
 	h.handlersOf(server).stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connKey{}, opening.conn)))
 	return nil

@@ -25,7 +25,7 @@ type budget struct {
 	left int64
 }
 
-func (b *budget) take(n int64) bool {
+func (b *budget) reserve(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n > b.left {
@@ -35,7 +35,7 @@ func (b *budget) take(n int64) bool {
 	return true
 }
 
-func (b *budget) give(n int64) {
+func (b *budget) release(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left += n
@@ -89,7 +89,7 @@ func (m *meteredReader) Read(p []byte) (int, error) {
 	n, err := m.from.Read(p)
 	m.read += int64(n)
 	if over := m.read - bodyFree - m.taken; over > 0 {
-		if !m.budget.take(over) {
+		if !m.budget.reserve(over) {
 			return 0, errBudget
 		}
 		m.taken += over
@@ -98,7 +98,7 @@ func (m *meteredReader) Read(p []byte) (int, error) {
 }
 
 func (m *meteredReader) release() {
-	m.budget.give(m.taken)
+	m.budget.release(m.taken)
 	m.taken = 0
 }
 

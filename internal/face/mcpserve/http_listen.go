@@ -30,7 +30,7 @@ func (h *HTTP) ListenAndServe(ctx context.Context, listener net.Listener, secure
 	server := &http.Server{
 		Handler: connections.serving(h.routes()), TLSConfig: secure,
 		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ConnState: connections.note, ConnContext: connections.context,
+		ConnState: connections.forgetClosed, ConnContext: connections.context,
 		WriteTimeout: h.options.Patience, // of an answer's beginning; patientWriter extends it piece by piece
 		ErrorLog:     slog.NewLogLogger(h.options.Logger.Handler(), slog.LevelDebug),
 		Protocols:    new(http.Protocols),
@@ -170,7 +170,7 @@ func (c *connections) evict() {
 	}
 }
 
-func (c *connections) note(conn net.Conn, state http.ConnState) {
+func (c *connections) forgetClosed(conn net.Conn, state http.ConnState) {
 	if state == http.StateClosed || state == http.StateHijacked {
 		c.mu.Lock()
 		defer c.mu.Unlock()

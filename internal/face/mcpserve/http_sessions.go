@@ -42,8 +42,8 @@ type opening struct {
 	opened *openSession
 }
 
-// keep stores the initialized session, or closes it if the request is over.
-func (o *opening) keep(session *mcp.ServerSession) {
+// attachSession stores the initialized session, or closes it if the request is over.
+func (o *opening) attachSession(session *mcp.ServerSession) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.over {

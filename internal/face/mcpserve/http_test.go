@@ -322,7 +322,7 @@ func (w *web) clientOf(o *mcp.ClientOptions) *mcp.ClientSession {
 func TestAllSessionsAreToldOfChanges(t *testing.T) {
 	h := newHost(t, host.Options{}, echoTool())
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
-	streams := make([]*testproc.Said, 5)
+	streams := make([]*testproc.Output, 5)
 	for i := range streams {
 		headers := w.initialize("2025-11-25", "{}")
 		streams[i] = testproc.Listen(w.do(http.MethodGet, nil, headers...).Body)

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // bounded are the clients that end a stdio session at a longer message, by the beginning of their name.
@@ -81,7 +81,7 @@ func encodedSize(v any) int {
 // headOf returns the beginning of text, at most limit bytes as JSON.
 func headOf(text string, limit int) string {
 	for size := encodedSize(text); size > limit && text != ""; size = encodedSize(text) {
-		text = excerpt.Head(text, min(len(text)-1, int(float64(len(text))*float64(max(limit, 0))/float64(size))))
+		text = truncate.Head(text, min(len(text)-1, int(float64(len(text))*float64(max(limit, 0))/float64(size))))
 	}
 	return text
 }

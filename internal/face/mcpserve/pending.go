@@ -22,9 +22,9 @@ type pendingQuestion struct {
 	until time.Time
 }
 
-// put stores a question for a time; false if the user is already asked about the same call by a
+// addQuestion stores a question for a time; false if the user is already asked about the same call by a
 // question other than follows.
-func (p *pending) put(call, nonce, follows string, lasts time.Duration) bool {
+func (p *pending) addQuestion(call, nonce, follows string, lasts time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()

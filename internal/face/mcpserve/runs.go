@@ -22,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/plainfile"
 	"github.com/toolhost/toolhost/internal/store/record"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // A result that shows part of a command's output links to the whole, which clients read as a resource,
@@ -103,7 +103,7 @@ func (s *Server) readRun(_ context.Context, request *mcp.ReadResourceRequest) (*
 		return nil, mcp.ResourceNotFoundError(request.Params.URI)
 	}
 	contents := &mcp.ResourceContents{URI: request.Params.URI, MIMEType: "text/plain"}
-	if text := excerpt.TrimEnd(data); utf8.Valid(text) && (len(text) > 0 || len(data) == 0) {
+	if text := truncate.TrimEnd(data); utf8.Valid(text) && (len(text) > 0 || len(data) == 0) {
 		data, contents.Text = text, string(text)
 	} else {
 		contents.MIMEType, contents.Blob = "application/octet-stream", data

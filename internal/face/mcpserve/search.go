@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/mcpserve/rank"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 )
 
 // A long list of tools costs a model attention and context. Instead three tools can be offered that
@@ -34,7 +34,7 @@ type searchTool struct {
 var definitionFiles embed.FS
 
 var searchTools = sync.OnceValue(func() []searchTool {
-	d := definition.Read(definitionFiles, nil)
+	d := toolspec.Read(definitionFiles, nil)
 	return []searchTool{
 		{d["search_tools"], (*Server).searchTools},
 		{d["describe_tool"], (*Server).describeTool},

@@ -120,7 +120,7 @@ func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if call, ok := request.(*mcp.CallToolRequest); ok && call.Params != nil {
 			if e := s.unknown(ctx, call.Params.Name); e != nil {
-				s.note(ctx, call, e)
+				s.recordRefusal(ctx, call, e)
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
 			}
 		}
@@ -128,8 +128,8 @@ func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// note records and counts a call of an unknown tool.
-func (s *Server) note(ctx context.Context, call *mcp.CallToolRequest, why *tool.Error) {
+// recordRefusal records and counts a call of an unknown tool.
+func (s *Server) recordRefusal(ctx context.Context, call *mcp.CallToolRequest, why *tool.Error) {
 	conn := connOf(ctx)
 	if conn == nil {
 		return

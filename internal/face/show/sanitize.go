@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Bounds of foreign texts, in bytes.
@@ -71,7 +71,7 @@ func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool
 }
 
 // escapes match JSON escapes that may stand for invisible characters.
-var escapes = matching.Lazy(`\\[ubfr]`)
+var escapes = regexlimit.Lazy(`\\[ubfr]`)
 
 type schemaWriter struct {
 	decoder *json.Decoder

@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 type partKey struct{}
@@ -35,14 +35,14 @@ func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context
 				Method: o.Method, RPCID: o.RequestID, MCPSession: o.Session, Revision: o.Revision, Transport: o.Transport,
 				Tool: call.Tool, Session: call.Session, RequestID: call.RequestID, Step: call.Step}
 		}
-		id := r.tell(Line{Parent: partOf(ctx), Begin: begin})
+		id := r.enqueue(Line{Parent: partOf(ctx), Begin: begin})
 		return context.WithValue(ctx, partKey{}, id), func(o *host.Outcome) {
 			end := new(End)
 			if part == host.TraceCall {
 				end = ended(o)
 				end.addContent(o, clean)
 			}
-			r.tell(Line{ID: id, End: end})
+			r.enqueue(Line{ID: id, End: end})
 		}
 	}
 }
@@ -57,9 +57,9 @@ func (r *Relay) Forward(o host.Origin, tool string) (traceparent string, done fu
 		return "", func(string) {}
 	}
 	traceparent = childOf(o.TraceParent)
-	id := r.tell(Line{Begin: &Begin{Part: PartForward, Span: traceparent, TraceParent: o.TraceParent,
+	id := r.enqueue(Line{Begin: &Begin{Part: PartForward, Span: traceparent, TraceParent: o.TraceParent,
 		TraceState: o.TraceState, Baggage: o.Baggage, Method: o.Method, Tool: tool}})
-	return traceparent, func(code string) { r.tell(Line{ID: id, End: &End{Code: code}}) }
+	return traceparent, func(code string) { r.enqueue(Line{ID: id, End: &End{Code: code}}) }
 }
 
 // childOf returns the traceparent of a new span in parent's trace, or in a new one.
@@ -86,7 +86,7 @@ func (e *End) addContent(o *host.Outcome, clean func(json.RawMessage) json.RawMe
 		if err != nil {
 			return ""
 		}
-		return excerpt.Shorten(string(clean(data)), mostContent)
+		return truncate.Shorten(string(clean(data)), mostContent)
 	}
 	e.Arguments = text(o.Given)
 	if o.Err == nil && o.Result != nil {
@@ -134,5 +134,5 @@ func (r *Relay) Note(ctx context.Context, event string, details map[string]any) 
 			note.Details[name] = fmt.Sprint(value)
 		}
 	}
-	r.tell(Line{ID: id, Note: note})
+	r.enqueue(Line{ID: id, Note: note})
 }

@@ -110,8 +110,8 @@ func (r *Relay) listen(said io.Reader) {
 	close(r.ended)
 }
 
-// tell queues a line, unless the queue is full, and returns its ID.
-func (r *Relay) tell(line Line) uint64 {
+// enqueue queues a line, unless the queue is full, and returns its ID.
+func (r *Relay) enqueue(line Line) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {

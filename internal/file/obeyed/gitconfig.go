@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // setting is a line of git's configuration that sets a value. raw is the line.
@@ -22,8 +22,8 @@ func (s setting) name() string {
 }
 
 var (
-	sectionLine = matching.Lazy(`^\[([A-Za-z][A-Za-z0-9-]*)(?: "([^"\\]*)")?\]$`)
-	settingLine = matching.Lazy(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?$`)
+	sectionLine = regexlimit.Lazy(`^\[([A-Za-z][A-Za-z0-9-]*)(?: "([^"\\]*)")?\]$`)
+	settingLine = regexlimit.Lazy(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?$`)
 )
 
 // settings parses a configuration as git writes it: one line for each section and value. ok is false for
@@ -84,7 +84,7 @@ var harmless = sync.OnceValue(func() map[string]func() *regexp.Regexp {
 		"submodule.*.url": address, "submodule.*.active": boolean,
 		"submodule.*.update": `checkout|rebase|merge|none`,
 	} {
-		all[name] = matching.Lazy(`^(?:` + value + `)$`)
+		all[name] = regexlimit.Lazy(`^(?:` + value + `)$`)
 	}
 	return all
 })

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // operations are the files of a rebase, cherry-pick or am in progress, by the last names of their path, with their
@@ -43,13 +43,13 @@ func holding(fine func(content string) bool) func(string, bool, string) bool {
 }
 
 func allOf(pattern string) func(string) bool {
-	word := matching.Lazy(`^(?:` + pattern + `)$`)
+	word := regexlimit.Lazy(`^(?:` + pattern + `)$`)
 	return func(text string) bool {
 		return !slices.ContainsFunc(strings.Fields(text), func(s string) bool { return !word().MatchString(s) })
 	}
 }
 
-var option = matching.Lazy(`^(?:[a-z-]+=(?:true|false|[0-9]+)|strategy=(?:ort|recursive)|` +
+var option = regexlimit.Lazy(`^(?:[a-z-]+=(?:true|false|[0-9]+)|strategy=(?:ort|recursive)|` +
 	`(?:strategy-option|default-msg-cleanup)=[a-z-]+)$`)
 
 // harmlessOptions reports whether options of a cherry-pick name no program and no file.

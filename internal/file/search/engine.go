@@ -77,7 +77,8 @@ func (s *Searcher) list(ctx context.Context, j *job, batches chan<- []string) er
 	}
 	var batch []string
 	err := s.ws.Walk(ctx, j.target.rel, opts, func(e workspace.Entry) error {
-		if e.Dir || !e.Type.IsRegular() || path.Base(e.Path) == ".git" || !j.filter.wants(j.target.below(e.Path)) {
+		if e.Dir || !e.Type.IsRegular() || path.Base(e.Path) == ".git" ||
+			!j.filter.wants(j.target.relativePath(e.Path)) {
 			return nil
 		}
 		if batch = append(batch, e.Path); len(batch) < batchSize {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 type pattern struct {
@@ -78,7 +78,7 @@ func invalid(pattern string, err error) error {
 }
 
 // beyondRE2 matches other engines' syntax that RE2 lacks.
-var beyondRE2 = matching.Lazy(`\(\?<?[=!]|\\[1-9]`)
+var beyondRE2 = regexlimit.Lazy(`\(\?<?[=!]|\\[1-9]`)
 
 // withinLine changes a syntax tree so that it never matches a line break, and text and line have the same ends.
 // Groups capture nothing. In a raw pattern a carriage return is an ordinary character.

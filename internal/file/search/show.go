@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 func show(line []byte) string {
@@ -40,10 +40,10 @@ func (q *Query) part(line []byte, from int) string {
 	from = min(from, len(line)-q.MaxLine)
 	part := line[from : from+q.MaxLine]
 	if from > 0 {
-		part = excerpt.TrimStart(part)
+		part = truncate.TrimStart(part)
 		from += q.MaxLine - len(part)
 	}
-	part = excerpt.TrimEnd(part)
+	part = truncate.TrimEnd(part)
 	text := show(part)
 	if from > 0 {
 		text = fmt.Sprintf("[... %d bytes] %s", from, text)

@@ -38,8 +38,8 @@ func (s *Searcher) resolve(dir string) (target, error) {
 	return target{rel: rel, file: !info.IsDir()}, nil
 }
 
-// below returns the path of a file that a walk found, relative to the target.
-func (t target) below(name string) string {
+// relativePath returns the path of a file that a walk found, relative to the target.
+func (t target) relativePath(name string) string {
 	if t.rel == "." {
 		return name
 	}

@@ -61,7 +61,7 @@ type columns struct {
 
 func (c *columns) line(left string, mark byte, right string) {
 	ended := strings.HasSuffix(left, lf)
-	at := c.put(left)
+	at := c.writeCell(left)
 	if mark != ' ' {
 		at = c.pad(at, (c.half+c.right-1)/2) + 1
 		if mark == '|' && ended != strings.HasSuffix(right, lf) {
@@ -76,7 +76,7 @@ func (c *columns) line(left string, mark byte, right string) {
 		ended = ended || strings.HasSuffix(right, lf)
 		if right[0] != '\n' {
 			c.pad(at, c.right)
-			c.put(right)
+			c.writeCell(right)
 		}
 	}
 	if ended {
@@ -91,8 +91,8 @@ func (c *columns) pad(at, to int) int {
 	return at
 }
 
-// put writes what fits of a line into a column, and returns its width.
-func (c *columns) put(line string) (width int) {
+// writeCell writes what fits of a line into a column, and returns its width.
+func (c *columns) writeCell(line string) (width int) {
 	for len(line) > 0 {
 		r, size := utf8.DecodeRuneInString(line)
 		chunk := line[:size]

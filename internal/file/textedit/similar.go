@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 const (
@@ -82,7 +82,7 @@ func similar(lines [][]byte, old []string, limit int) []Near {
 	target := slices.MaxFunc(old, func(a, b string) int {
 		return cmp.Compare(len(bytes.TrimSpace([]byte(a))), len(bytes.TrimSpace([]byte(b))))
 	})
-	grams := newBigrams(excerpt.Head([]byte(target), 4*pieceSize))
+	grams := newBigrams(truncate.Head([]byte(target), 4*pieceSize))
 	size := max(pieceSize, 2*min(len(target), 4*pieceSize))
 	var best []candidate
 	var buf []byte
@@ -93,7 +93,7 @@ func similar(lines [][]byte, old []string, limit int) []Near {
 			if floor := least(best, limit); budget == 0 || grams.roughly(buf) <= floor {
 				continue
 			} else if score := grams.likeness(buf); score > floor {
-				best = keep(best, candidate{i, piece, score}, limit)
+				best = insertCandidate(best, candidate{i, piece, score}, limit)
 			}
 			budget--
 		}
@@ -113,8 +113,8 @@ func least(best []candidate, limit int) float64 {
 	return best[len(best)-1].score
 }
 
-// keep adds c to the best, ordered by score and then by line.
-func keep(best []candidate, c candidate, limit int) []candidate {
+// insertCandidate adds c to the best, ordered by score and then by line.
+func insertCandidate(best []candidate, c candidate, limit int) []candidate {
 	if i := slices.IndexFunc(best, func(b candidate) bool { return b.index == c.index }); i >= 0 {
 		if best[i].score >= c.score {
 			return best
@@ -137,7 +137,7 @@ func pieces(line []byte, size int) [][]byte {
 		for from < len(line) && from > 0 && !utf8.RuneStart(line[from]) {
 			from++
 		}
-		list = append(list, excerpt.Head(line[from:], size))
+		list = append(list, truncate.Head(line[from:], size))
 	}
 	return list
 }

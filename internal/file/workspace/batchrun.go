@@ -160,7 +160,7 @@ func (s *batchStep) kind() Kind {
 
 func (s *batchStep) draft() (*draft, error) {
 	if len(s.rest) > 0 {
-		return nil, missingParent(s.place)
+		return nil, missingParent(s.resolvedPath)
 	}
 	if !s.put {
 		return nil, nil
@@ -194,7 +194,7 @@ func (s *batchStep) draft() (*draft, error) {
 // apply puts the step in place unless another program changed the file first.
 func (s *batchStep) apply(patience *atomic.Int64) error {
 	if s.missing() {
-		err := renameAt(s.beside(s.temp), s.place, false)
+		err := renameAt(s.beside(s.temp), s.resolvedPath, false)
 		if errors.Is(err, fs.ErrExist) {
 			return exists(s.given)
 		}
@@ -208,7 +208,7 @@ func (s *batchStep) apply(patience *atomic.Int64) error {
 		return s.swap(patience)
 	}
 	backup := tempName()
-	if err := s.applied(renameAt(s.place, s.beside(backup), true), backup); err != nil {
+	if err := s.applied(renameAt(s.resolvedPath, s.beside(backup), true), backup); err != nil {
 		return err
 	}
 	return s.unraced(patience)
@@ -276,13 +276,13 @@ func (s *batchStep) swap(patience *atomic.Int64) error {
 	if s.stands != nil {
 		return s.inPlace(s.data)
 	}
-	err := s.w.exchange(s.place, s.temp)
+	err := s.w.exchange(s.resolvedPath, s.temp)
 	if err == nil {
 		_ = s.applied(nil, s.temp)
 		return s.unraced(patience)
 	}
 	if !errors.Is(err, syscall.EBUSY) {
-		if err = s.keep(); err == nil {
+		if err = s.makeBackup(); err == nil {
 			err = s.w.rename(s.dir, s.temp, s.name)
 		}
 	}
@@ -328,8 +328,8 @@ func (s *batchStep) inPlace(data []byte) error {
 	return err
 }
 
-// keep gives the old file a second name, or copies it if there are no hard links.
-func (s *batchStep) keep() error {
+// makeBackup gives the old file a second name, or copies it if there are no hard links.
+func (s *batchStep) makeBackup() error {
 	name := tempName()
 	if s.dir.Link(s.name, name) == nil {
 		s.backup = name
@@ -364,7 +364,7 @@ func (b *batch) rollBack() {
 		case s.backup != "" && s.put:
 			s.swapBack()
 		case s.backup != "":
-			if renameAt(s.beside(s.backup), s.place, false) == nil {
+			if renameAt(s.beside(s.backup), s.resolvedPath, false) == nil {
 				s.backup = ""
 			}
 		default:
@@ -374,14 +374,14 @@ func (b *batch) rollBack() {
 }
 
 func (s *batchStep) swapBack() {
-	if s.w.exchange(s.place, s.backup) != nil {
+	if s.w.exchange(s.resolvedPath, s.backup) != nil {
 		if s.dir.Rename(s.backup, s.name) == nil {
 			s.backup = ""
 		}
 		return
 	}
 	if now, err := s.dir.Lstat(s.backup); err == nil && !sameContent(now, s.mine) {
-		_ = s.w.exchange(s.place, s.backup)
+		_ = s.w.exchange(s.resolvedPath, s.backup)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-func missingParent(p *place) error {
+func missingParent(p *resolvedPath) error {
 	dir := path.Dir(p.path())
 	return tool.Errorf(tool.NotFound, "the directory %s of %s does not exist", dir, p.given).
 		Suggest("Make the directory first, or check the spelling.").With("path", p.given)
@@ -44,7 +44,7 @@ func (w *Workspace) remove(path string, dir bool) error {
 	case !dir && h.slashed():
 		return slashedFile(path)
 	}
-	if err := w.record(Delete, h.place, after{}); err != nil {
+	if err := w.record(Delete, h.resolvedPath, after{}); err != nil {
 		return err
 	}
 	return w.fail("remove", path, h.dir.Remove(h.name))
@@ -59,7 +59,7 @@ func (w *Workspace) Rename(from, to string, replace bool) error {
 		return err
 	}
 	defer both.close()
-	source, target := both.places[0].place, both.places[1].place
+	source, target := both.places[0].resolvedPath, both.places[1].resolvedPath
 	if err := w.renamable(source, target, replace); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (w *Workspace) Rename(from, to string, replace bool) error {
 	return w.fail("rename", from, err)
 }
 
-func (w *Workspace) renamable(source, target *place, replace bool) error {
+func (w *Workspace) renamable(source, target *resolvedPath, replace bool) error {
 	switch {
 	case source.missing():
 		return source.notThere()
@@ -166,7 +166,7 @@ func (w *Workspace) parentsOf(name string) (created []string, err error) {
 	return w.makeParents(p)
 }
 
-func (w *Workspace) makeParents(p *place) (created []string, err error) {
+func (w *Workspace) makeParents(p *resolvedPath) (created []string, err error) {
 	created, err = w.Mkdir(p.tree.join(path.Dir(p.rel)), true)
 	if errors.Is(err, &tool.Error{Code: tool.AlreadyExists}) {
 		err = notBelow(path.Dir(p.path()))
@@ -192,7 +192,7 @@ func (w *Workspace) Chmod(path string, mode fs.FileMode) error {
 		return tool.Errorf(tool.Unsupported, "%s has other hard links, whose mode would change too", path).
 			Suggest("Rewrite the file first, which makes it a file of its own.").With("path", path)
 	}
-	if err := w.record(Chmod, h.place, after{mode: mode.Perm()}); err != nil {
+	if err := w.record(Chmod, h.resolvedPath, after{mode: mode.Perm()}); err != nil {
 		return err
 	}
 	return w.fail("change the mode of", path, h.chmod(mode.Perm()))

@@ -11,7 +11,7 @@ import (
 )
 
 // openName opens name in the place's directory, never through a symlink.
-func (p *place) openName(name string, flag int, mode fs.FileMode) (*os.File, error) {
+func (p *resolvedPath) openName(name string, flag int, mode fs.FileMode) (*os.File, error) {
 	if p.dirs == nil {
 		return p.dir.OpenFile(name, flag, mode)
 	}
@@ -23,7 +23,7 @@ func (p *place) openName(name string, flag int, mode fs.FileMode) (*os.File, err
 }
 
 // openShared is for places that share an open directory. os.Root takes three times the system calls.
-func (p *place) openShared(name string, flag int, mode fs.FileMode) (fd int, err error) {
+func (p *resolvedPath) openShared(name string, flag int, mode fs.FileMode) (fd int, err error) {
 	dir, err := p.dirs.file(p.dir)
 	if err != nil {
 		return 0, err

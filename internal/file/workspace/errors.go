@@ -116,7 +116,7 @@ func notFound(path string) *tool.Error {
 }
 
 // notThere is notFound with the similar names beside the place.
-func (p *place) notThere() *tool.Error {
+func (p *resolvedPath) notThere() *tool.Error {
 	items, _ := readNames(p.dir, nearest.MaxNames)
 	var names []string
 	for _, e := range items {

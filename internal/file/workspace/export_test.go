@@ -22,7 +22,7 @@ func (w *Workspace) OpenAtMost(n int) { w.core.drafts = n }
 
 // ForgetExchange makes w behave as on a system that cannot exchange two files.
 func (w *Workspace) ForgetExchange() {
-	w.core.exchange = func(*place, string) error { return errors.ErrUnsupported }
+	w.core.exchange = func(*resolvedPath, string) error { return errors.ErrUnsupported }
 }
 
 // OnRename makes the rename of a new file over an old one fail, and prevents exchanges.

@@ -135,7 +135,7 @@ func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobO
 	}
 	walk := WalkOptions{Gitignore: opts.Gitignore, Hidden: !opts.NoHidden || slices.ContainsFunc(g.parts, dotted),
 		SkipDirs: opts.SkipDirs, enter: g.enter}
-	err = w.Walk(ctx, t.join(real), walk, g.take)
+	err = w.Walk(ctx, t.join(real), walk, g.addMatch)
 	return g.found, err
 }
 
@@ -161,7 +161,7 @@ func newGlobber(rest, base string, opts GlobOptions) *globber {
 	}
 }
 
-func (g *globber) take(e Entry) error {
+func (g *globber) addMatch(e Entry) error {
 	rel := under(g.base, e.rel)
 	if !g.matches(rel, e.Dir) {
 		return nil

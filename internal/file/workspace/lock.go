@@ -103,14 +103,14 @@ func (w *Workspace) lockError(abs string, err error) error {
 
 // held is a place whose directory is locked.
 type held struct {
-	*place
+	*resolvedPath
 	w       *Workspace
 	release func()
 }
 
 func (h *held) close() {
 	h.release()
-	h.place.close()
+	h.resolvedPath.close()
 }
 
 // hold resolves path, checks access and locks its directory. From then on other toolhosts do not change the place;
@@ -125,7 +125,7 @@ func (w *Workspace) hold(path string, access Access) (*held, error) {
 			p.close()
 			return nil, err
 		}
-		h, err := w.holdPlace(p, access)
+		h, err := w.holdResolved(p, access)
 		if err == nil {
 			return h, nil
 		}
@@ -136,8 +136,8 @@ func (w *Workspace) hold(path string, access Access) (*held, error) {
 	return nil, changing(path)
 }
 
-// holdPlace locks p's directory and resolves again, since the wait takes time.
-func (w *Workspace) holdPlace(p *place, access Access) (*held, error) {
+// holdResolved locks p's directory and resolves again, since the wait takes time.
+func (w *Workspace) holdResolved(p *resolvedPath, access Access) (*held, error) {
 	defer p.close()
 	release, shared, err := w.lockDir(p.dir, p.parent())
 	if err != nil {
@@ -154,10 +154,10 @@ func (w *Workspace) holdPlace(p *place, access Access) (*held, error) {
 		return nil, errRaced
 	}
 	w.sweepOnce(now, shared)
-	return &held{place: now, w: w, release: release}, nil
+	return &held{resolvedPath: now, w: w, release: release}, nil
 }
 
-func (p *place) sameName(q *place) bool {
+func (p *resolvedPath) sameName(q *resolvedPath) bool {
 	return p.tree == q.tree && p.rel == q.rel && len(p.rest) == len(q.rest)
 }
 
@@ -202,7 +202,7 @@ func (w *Workspace) holdAll(paths []string, access []Access, parents *[]string) 
 func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]string, guess bool) (*grip, error) {
 	dirs := newOpenDirs()
 	defer dirs.close()
-	places := make([]*place, len(paths))
+	places := make([]*resolvedPath, len(paths))
 	for i, path := range paths {
 		p, err := w.find(path, finder{follow: access[i].follows(), guess: guess && access[i] == Write, shared: dirs})
 		if err == nil {
@@ -229,7 +229,7 @@ func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]strin
 }
 
 // withParents creates the directories above p and resolves the place again.
-func (w *Workspace) withParents(dirs *openDirs, p *place, made *[]string) (*place, error) {
+func (w *Workspace) withParents(dirs *openDirs, p *resolvedPath, made *[]string) (*resolvedPath, error) {
 	created, err := w.makeParents(p)
 	*made = append(*made, created...)
 	if err != nil {
@@ -242,8 +242,8 @@ func (w *Workspace) withParents(dirs *openDirs, p *place, made *[]string) (*plac
 }
 
 // lockDirs locks the directory of each place, once.
-func (w *Workspace) lockDirs(places []*place) (release func(), err error) {
-	dirs, seen := make(map[string]*place), make(map[*os.Root]bool)
+func (w *Workspace) lockDirs(places []*resolvedPath) (release func(), err error) {
+	dirs, seen := make(map[string]*resolvedPath), make(map[*os.Root]bool)
 	for _, p := range places {
 		if !seen[p.dir] {
 			seen[p.dir], dirs[p.parent()] = true, p
@@ -267,7 +267,7 @@ func (w *Workspace) lockDirs(places []*place) (release func(), err error) {
 	return all, nil
 }
 
-func (w *Workspace) lookAgain(g *grip, places []*place, access []Access) error {
+func (w *Workspace) lookAgain(g *grip, places []*resolvedPath, access []Access) error {
 	same := make(map[*os.Root]*os.Root)
 	for i, p := range places {
 		now, err := w.locateIn(g.dirs, p.given, access[i].follows())
@@ -278,7 +278,7 @@ func (w *Workspace) lookAgain(g *grip, places []*place, access []Access) error {
 			return errRaced
 		}
 		same[p.dir] = now.dir
-		g.places = append(g.places, &held{place: now, w: w})
+		g.places = append(g.places, &held{resolvedPath: now, w: w})
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func protectedError(given, what, glob string) *tool.Error {
 }
 
 // permit refuses access that is not allowed.
-func (c *core) permit(p *place, access Access) error {
+func (c *core) permit(p *resolvedPath, access Access) error {
 	if access == Read {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (c *core) unprotected(given, rel string) error {
 
 // disobeyed refuses what git would take for a repository or its configuration, and what agents obey by a name that
 // starts above an allowed directory.
-func (c *core) disobeyed(p *place) error {
+func (c *core) disobeyed(p *resolvedPath) error {
 	parts := strings.Split(fold(p.rel), "/")
 	if c.restoring || slices.Contains(parts, ".git") { // covered by the globs
 		return nil
@@ -226,7 +226,7 @@ func there(path string) bool {
 
 func (c *core) isTree(abs string) bool {
 	for _, t := range c.trees {
-		if _, ok := below(abs, t.abs); ok {
+		if _, ok := relativeTo(abs, t.abs); ok {
 			return true
 		}
 	}
@@ -234,7 +234,7 @@ func (c *core) isTree(abs string) bool {
 }
 
 // holdsNone refuses a directory that holds a file which is protected, or would be if the directory were named rel.
-func (c *core) holdsNone(p *place, rel string) error {
+func (c *core) holdsNone(p *resolvedPath, rel string) error {
 	if p.missing() || !p.info.IsDir() || len(c.protect.folded) == 0 {
 		return nil
 	}

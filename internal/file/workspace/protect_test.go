@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 func protectedArena(t *testing.T) *arena {
@@ -158,7 +158,7 @@ func TestProtectIsConfigurable(t *testing.T) {
 func TestProtectedNames(t *testing.T) {
 	a := newArena(t)
 	for _, name := range []string{"[id].sh", "a{b.sh", "a}b.sh", `a\b.sh`, "*.sh"} {
-		w, err := workspace.Open(a.ws, workspace.Options{Protect: []string{matching.Literal(name)}})
+		w, err := workspace.Open(a.ws, workspace.Options{Protect: []string{regexlimit.EscapeGlob(name)}})
 		require.NoError(t, err, name)
 		_, err = w.WriteFile(name, []byte("x"), workspace.WriteOptions{})
 		assert.Equal(t, tool.PermissionDenied, tool.CodeOf(err), name)

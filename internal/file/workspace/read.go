@@ -62,7 +62,7 @@ func (w *Workspace) openDirectly(path string) (*os.File, fs.FileInfo, bool) {
 }
 
 // openFile opens the regular file at the place, and fails with errRaced if it is no longer the one found.
-func (p *place) openFile() (*os.File, fs.FileInfo, error) {
+func (p *resolvedPath) openFile() (*os.File, fs.FileInfo, error) {
 	if err := p.regular(); err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +85,7 @@ func (p *place) openFile() (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-func (p *place) regular() error {
+func (p *resolvedPath) regular() error {
 	switch {
 	case p.missing():
 		return p.notThere()
@@ -203,7 +203,7 @@ func (w *Workspace) openDir(dir string) (*os.Root, string, *tree, error) {
 	return nil, "", nil, changing(dir)
 }
 
-func (p *place) openRoot() (*os.Root, error) {
+func (p *resolvedPath) openRoot() (*os.Root, error) {
 	if p.missing() {
 		return nil, p.notThere()
 	}

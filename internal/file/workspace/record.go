@@ -69,7 +69,7 @@ type BatchRecorder interface {
 }
 
 type after struct {
-	to   *place // the new place of a rename
+	to   *resolvedPath // the new place of a rename
 	hash string
 	mode fs.FileMode
 	more []byte // appended to a file that stays in place
@@ -84,7 +84,7 @@ func (w *Workspace) hash(data []byte) string {
 }
 
 // record passes what the place held to the recorder, if there is one.
-func (w *Workspace) record(kind Kind, p *place, then after) error {
+func (w *Workspace) record(kind Kind, p *resolvedPath, then after) error {
 	if w.recorder == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (w *Workspace) recordAll(steps []*batchStep) error {
 	many, ok := w.recorder.(BatchRecorder)
 	if !ok {
 		for _, s := range steps {
-			if err := w.record(s.kind(), s.place, s.after()); err != nil {
+			if err := w.record(s.kind(), s.resolvedPath, s.after()); err != nil {
 				return err
 			}
 		}
@@ -110,7 +110,7 @@ func (w *Workspace) recordAll(steps []*batchStep) error {
 	err := many.BeforeChanges(w.ctx, func(yield func(Before) bool) {
 		for _, at = range steps {
 			var b Before
-			if b, unread = w.before(at.kind(), at.place, at.after()); unread != nil || !yield(b) {
+			if b, unread = w.before(at.kind(), at.resolvedPath, at.after()); unread != nil || !yield(b) {
 				return
 			}
 		}
@@ -121,7 +121,7 @@ func (w *Workspace) recordAll(steps []*batchStep) error {
 	return w.fail("record the change of", at.given, err)
 }
 
-func (w *Workspace) before(kind Kind, p *place, then after) (Before, error) {
+func (w *Workspace) before(kind Kind, p *resolvedPath, then after) (Before, error) {
 	b := Before{Kind: kind, Path: p.path(), NewHash: then.hash, NewMode: then.mode}
 	if then.to != nil {
 		b.To = then.to.path()
@@ -146,7 +146,7 @@ func (w *Workspace) before(kind Kind, p *place, then after) (Before, error) {
 }
 
 // plain returns the mode without the access control list; nil if there is none.
-func (p *place) plain() *fs.FileMode {
+func (p *resolvedPath) plain() *fs.FileMode {
 	mode := p.info.Mode()
 	if mode.Perm()&0o070 == 0 || !mode.IsRegular() && !mode.IsDir() {
 		return nil
@@ -171,7 +171,7 @@ func (w *Workspace) HasAccessList(path string) bool {
 }
 
 // read stores the content; for a renamed file the hash is enough.
-func (b *Before) read(p *place, kind Kind) error {
+func (b *Before) read(p *resolvedPath, kind Kind) error {
 	mode := p.info.Mode()
 	switch {
 	case kind == Chmod || kind == Rename && !mode.IsRegular():

@@ -1,7 +1,7 @@
 package workspace
 
 // exchange swaps the place's file and the one beside it atomically.
-func exchange(p *place, name string) error {
+func exchange(p *resolvedPath, name string) error {
 	dir, done, err := p.self()
 	if err != nil {
 		return err

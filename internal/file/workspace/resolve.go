@@ -21,8 +21,8 @@ const (
 
 var errRaced = errors.New("the path changed while it was resolved")
 
-// place is a resolved path: a directory handle and a single name in it.
-type place struct {
+// resolvedPath is a resolved path: a directory handle and a single name in it.
+type resolvedPath struct {
 	given string
 	tree  *tree
 	dir   *os.Root    // the deepest existing directory above the name
@@ -35,21 +35,21 @@ type place struct {
 	data  []byte      // the file's content if it has been read; else nil
 }
 
-func (p *place) close() {
+func (p *resolvedPath) close() {
 	for _, dir := range p.open {
 		dir.Close()
 	}
 	p.open = nil
 }
 
-func (p *place) beside(name string) *place {
+func (p *resolvedPath) beside(name string) *resolvedPath {
 	q := *p
 	q.name, q.rel = name, path.Join(path.Dir(p.rel), name)
 	return &q
 }
 
 // self opens the place's directory as a file, for what os.Root cannot do.
-func (p *place) self() (dir *os.File, done func(), err error) {
+func (p *resolvedPath) self() (dir *os.File, done func(), err error) {
 	if p.dirs != nil {
 		dir, err = p.dirs.file(p.dir)
 		return dir, func() {}, err
@@ -58,14 +58,14 @@ func (p *place) self() (dir *os.File, done func(), err error) {
 	return dir, func() { dir.Close() }, err
 }
 
-func (p *place) missing() bool { return p.info == nil }
+func (p *resolvedPath) missing() bool { return p.info == nil }
 
 // slashed reports whether the path ends with a slash, as only a directory's may.
-func (p *place) slashed() bool { return strings.HasSuffix(filepath.ToSlash(p.given), "/") }
+func (p *resolvedPath) slashed() bool { return strings.HasSuffix(filepath.ToSlash(p.given), "/") }
 
-func (p *place) path() string { return p.tree.path(p.rel) }
+func (p *resolvedPath) path() string { return p.tree.path(p.rel) }
 
-func (p *place) parent() string {
+func (p *resolvedPath) parent() string {
 	depth := len(p.rest) + 1
 	parts := strings.Split(p.rel, "/")
 	return p.tree.join(strings.Join(parts[:max(0, len(parts)-depth)], "/"))
@@ -118,17 +118,17 @@ func (c *core) lexical(name string) (*tree, string, error) {
 
 // locate resolves name; with follow, also a symlink as the last component. The
 // caller must close the place.
-func (c *core) locate(name string, follow bool) (*place, error) {
+func (c *core) locate(name string, follow bool) (*resolvedPath, error) {
 	return c.locateIn(nil, name, follow)
 }
 
 // locateIn is locate with the handles of dirs, which must stay open while the place is used. With nil the place has
 // its own.
-func (c *core) locateIn(dirs *openDirs, name string, follow bool) (*place, error) {
+func (c *core) locateIn(dirs *openDirs, name string, follow bool) (*resolvedPath, error) {
 	return c.find(name, finder{follow: follow, shared: dirs})
 }
 
-func (c *core) find(name string, how finder) (*place, error) {
+func (c *core) find(name string, how finder) (*resolvedPath, error) {
 	t, rel, err := c.lexical(name)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (f *finder) here() *os.Root {
 	return f.dirs[len(f.dirs)-1]
 }
 
-func (f *finder) run() (*place, error) {
+func (f *finder) run() (*resolvedPath, error) {
 	for len(f.todo) > 0 {
 		name := f.todo[0]
 		f.todo = f.todo[1:]
@@ -216,7 +216,7 @@ func (f *finder) run() (*place, error) {
 }
 
 // enter goes down one component; at the end it returns the place.
-func (f *finder) enter(name string) (*place, error) {
+func (f *finder) enter(name string) (*resolvedPath, error) {
 	last := len(f.todo) == 0
 	if !last && f.shared != nil && len(f.shared.roots) > 0 {
 		done := append(f.done, name)
@@ -226,7 +226,7 @@ func (f *finder) enter(name string) (*place, error) {
 		}
 	}
 	if last && f.guess {
-		return f.place(name, nil, nil), nil
+		return f.resolved(name, nil, nil), nil
 	}
 	info, err := f.here().Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -239,7 +239,7 @@ func (f *finder) enter(name string) (*place, error) {
 	case info.Mode()&fs.ModeSymlink != 0 && !(last && !f.follow):
 		return nil, f.link(name)
 	case last:
-		return f.place(name, nil, info), nil
+		return f.resolved(name, nil, info), nil
 	case !info.IsDir():
 		return nil, notBelow(f.tree.path(path.Join(path.Join(f.done...), name)))
 	}
@@ -312,22 +312,22 @@ func (f *finder) jump(abs string) error {
 	return nil
 }
 
-func (f *finder) absent(name string) (*place, error) {
+func (f *finder) absent(name string) (*resolvedPath, error) {
 	rest := slices.DeleteFunc(slices.Clone(f.todo), func(s string) bool { return s == "" || s == "." })
 	if slices.Contains(rest, "..") {
 		return nil, notFound(f.given) // the system would not go up from a missing directory
 	}
-	return f.place(name, rest, nil), nil
+	return f.resolved(name, rest, nil), nil
 }
 
-func (f *finder) directory() (*place, error) {
+func (f *finder) directory() (*resolvedPath, error) {
 	n := len(f.done)
 	if n == 0 {
 		info, err := f.tree.root.Stat(".")
 		if err != nil {
 			return nil, err
 		}
-		p := f.place(".", nil, info)
+		p := f.resolved(".", nil, info)
 		p.rel = "."
 		return p, nil
 	}
@@ -338,12 +338,12 @@ func (f *finder) directory() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.place(name, nil, info), nil
+	return f.resolved(name, nil, info), nil
 }
 
-func (f *finder) place(name string, rest []string, info fs.FileInfo) *place {
+func (f *finder) resolved(name string, rest []string, info fs.FileInfo) *resolvedPath {
 	parts := append(append(slices.Clone(f.done), name), rest...)
-	p := &place{
+	p := &resolvedPath{
 		given: f.given, tree: f.tree, dir: f.here(), name: name, rest: rest,
 		rel: path.Join(parts...), info: info, open: f.dirs, dirs: f.shared,
 	}

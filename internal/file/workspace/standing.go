@@ -150,7 +150,7 @@ func (s *standing) write(data []byte, mode fs.FileMode) error {
 }
 
 func (s *standing) recordAndWrite(data []byte) error {
-	if err := s.w.record(Replace, s.place, after{hash: s.w.hash(data)}); err != nil {
+	if err := s.w.record(Replace, s.resolvedPath, after{hash: s.w.hash(data)}); err != nil {
 		return err
 	}
 	return s.write(data, s.info.Mode())

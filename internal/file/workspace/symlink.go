@@ -23,12 +23,12 @@ func (w *Workspace) Symlink(target, path string) error {
 	case !h.missing():
 		return exists(path)
 	case len(h.rest) > 0:
-		return missingParent(h.place)
+		return missingParent(h.resolvedPath)
 	case target == "":
 		return tool.Errorf(tool.InvalidArgument, "the symbolic link %s needs a target", path).
 			Suggest("Name what it is to lead to.").With("path", path)
 	}
-	if err := w.record(Create, h.place, after{hash: w.hash([]byte(target)), mode: fs.ModeSymlink}); err != nil {
+	if err := w.record(Create, h.resolvedPath, after{hash: w.hash([]byte(target)), mode: fs.ModeSymlink}); err != nil {
 		return err
 	}
 	err = h.dir.Symlink(target, h.name)

@@ -31,7 +31,7 @@ func mostOpen() int {
 
 // mayWrite reports an error if the file may not be written. A file without any write bit is read-only for root
 // too.
-func (p *place) mayWrite() error {
+func (p *resolvedPath) mayWrite() error {
 	if p.info.Mode().Perm()&0o222 == 0 {
 		return fs.ErrPermission
 	}
@@ -44,7 +44,7 @@ func (p *place) mayWrite() error {
 }
 
 // renameAt renames between two directory handles, each with a single name.
-func renameAt(from *place, to *place, replace bool) error {
+func renameAt(from *resolvedPath, to *resolvedPath, replace bool) error {
 	a, done, err := from.self()
 	if err != nil {
 		return err

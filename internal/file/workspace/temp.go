@@ -172,7 +172,7 @@ func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (re
 }
 
 // sweepOnce sweeps the place's directory once per workspace. Its errors do not prevent the write.
-func (w *Workspace) sweepOnce(p *place, shared bool) {
+func (w *Workspace) sweepOnce(p *resolvedPath, shared bool) {
 	if _, done := w.swept.LoadOrStore(p.parent(), true); !done && len(p.rest) == 0 {
 		_, _ = w.sweep(p.dir, shared, maxSweep)
 	}

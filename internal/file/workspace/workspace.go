@@ -90,7 +90,7 @@ type core struct {
 	// System calls, replaced by tests.
 	sync         func(*os.File) error
 	syncTogether func([]*os.File) error
-	exchange     func(p *place, name string) error
+	exchange     func(p *resolvedPath, name string) error
 	rename       func(dir *os.Root, from, to string) error
 	give         func(like *rights.Rights, f *os.File, mode fs.FileMode, fill func() error) error
 }
@@ -201,7 +201,7 @@ func (w *Workspace) Dir() (*os.File, error) { return w.trees[0].root.Open(".") }
 // Hides reports whether an absolute path is hidden.
 func (c *core) Hides(abs string) bool {
 	return slices.ContainsFunc(c.hidden, func(hidden string) bool {
-		_, below := below(hidden, abs)
+		_, below := relativeTo(hidden, abs)
 		return below
 	})
 }
@@ -218,8 +218,8 @@ func (w *Workspace) WithContext(ctx context.Context) *Workspace {
 	return &Workspace{core: w.core, ctx: ctx}
 }
 
-// below returns the slash path of abs relative to dir, if it is dir or below it. Both are clean.
-func below(dir, abs string) (string, bool) {
+// relativeTo returns the slash path of abs relative to dir, if it is dir or relativeTo it. Both are clean.
+func relativeTo(dir, abs string) (string, bool) {
 	if dir == abs {
 		return ".", true
 	}
@@ -237,9 +237,9 @@ func (c *core) treeOf(abs string) (*tree, string, bool) {
 	var best *tree
 	var bestRel string
 	for _, t := range c.trees {
-		rel, ok := below(t.abs, abs)
+		rel, ok := relativeTo(t.abs, abs)
 		if !ok {
-			rel, ok = below(t.given, abs)
+			rel, ok = relativeTo(t.given, abs)
 		}
 		if !ok {
 			continue

@@ -49,7 +49,7 @@ type WriteOptions struct {
 // socket or device, permission_denied for a protected or read-only file, path_outside_workspace, timeout while
 // other writers hold the directory's lock, unavailable for a full disk. After an error nothing has changed.
 func (w *Workspace) WriteFile(path string, data []byte, opts WriteOptions) (created bool, err error) {
-	return w.writing(path, opts, func(h *held) error { return h.put(bytes.NewReader(data), opts) })
+	return w.writing(path, opts, func(h *held) error { return h.writeContent(bytes.NewReader(data), opts) })
 }
 
 // writing calls write with the locked place of a writable file. If that fails, it removes the directories it
@@ -81,7 +81,7 @@ func (w *Workspace) writeHeld(path string, opts WriteOptions, write func(*held) 
 	return h.missing(), write(h)
 }
 
-func (p *place) writable(exclusive bool) error {
+func (p *resolvedPath) writable(exclusive bool) error {
 	switch {
 	case len(p.rest) > 0:
 		return missingParent(p)
@@ -108,7 +108,7 @@ func (p *place) writable(exclusive bool) error {
 	return err
 }
 
-func (h *held) put(data io.Reader, opts WriteOptions) error {
+func (h *held) writeContent(data io.Reader, opts WriteOptions) error {
 	kind, mode := Create, opts.Mode.Perm()
 	if !h.missing() {
 		kind, mode = Replace, h.info.Mode()
@@ -147,7 +147,7 @@ func (h *held) put(data io.Reader, opts WriteOptions) error {
 	if err != nil {
 		return h.explainLost(err)
 	}
-	if err := h.w.record(kind, h.place, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
+	if err := h.w.record(kind, h.resolvedPath, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
 		h.dir.Remove(temp)
 		return err
 	}
@@ -172,7 +172,7 @@ func (h *held) likeOther(path string) (*rights.Rights, error) {
 		return nil, err
 	}
 	defer p.close()
-	other := &held{place: p, w: h.w}
+	other := &held{resolvedPath: p, w: h.w}
 	like, err := other.original()
 	return like, other.explainLost(err)
 }
@@ -219,7 +219,7 @@ func (h *held) publishNew(temp string) error {
 		return exists(h.given)
 	}
 	// The file system has no hard links.
-	return renameAt(h.beside(temp), h.place, false)
+	return renameAt(h.beside(temp), h.resolvedPath, false)
 }
 
 // Update atomically replaces the content of an existing file by the result of change: other toolhosts are excluded
@@ -279,7 +279,7 @@ func (h *held) replace(old, data []byte, info fs.FileInfo) error {
 	}
 	err = h.unchanged(old, info)
 	if err == nil {
-		err = h.w.record(Replace, h.place, after{hash: h.w.hash(data)})
+		err = h.w.record(Replace, h.resolvedPath, after{hash: h.w.hash(data)})
 	}
 	if err != nil {
 		h.dir.Remove(temp)
@@ -312,7 +312,7 @@ func (w *Workspace) Append(path string, data []byte, opts WriteOptions) (created
 	return w.writing(path, opts, func(h *held) error {
 		switch {
 		case h.missing():
-			return h.put(bytes.NewReader(data), opts)
+			return h.writeContent(bytes.NewReader(data), opts)
 		case len(data) == 0:
 			return nil
 		case h.info.Size() >= appendInPlace && links(h.info) == 1:
@@ -332,12 +332,12 @@ func (h *held) appendCopy(data []byte, opts WriteOptions) error {
 		return err
 	}
 	defer f.Close()
-	return h.put(io.MultiReader(f, bytes.NewReader(data)), opts)
+	return h.writeContent(io.MultiReader(f, bytes.NewReader(data)), opts)
 }
 
 // extend appends to the file itself, and truncates it again if the write fails.
 func (h *held) extend(data []byte) (err error) {
-	if err := h.w.record(Replace, h.place, after{more: data}); err != nil {
+	if err := h.w.record(Replace, h.resolvedPath, after{more: data}); err != nil {
 		return err
 	}
 	f, err := h.dir.OpenFile(h.name, os.O_WRONLY|os.O_APPEND|openFlags, 0)

@@ -19,7 +19,7 @@
 //	                first (argument), operand (first), last (operand), leading
 //	                (before options), input, NAME= or an option for its values
 //	like            the word matches an expression
-//	at              the word names such a place; see place.is
+//	at              the word names such a place; see namedPath.is
 //
 // An entry's "valued" are the options whose value is the next word. The "like" of an interpreter are expressions
 // for dangerous code. A runner runs what follows its options, and its verbs if there are any; "joined" makes a
@@ -34,7 +34,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/policy"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Class is how dangerous a command is.
@@ -94,7 +94,7 @@ type judge struct {
 func (j *judge) found(class Class, about string, format string, args ...any) {
 	if class > j.verdict.Class {
 		j.verdict = Verdict{Class: class, Reason: fmt.Sprintf(format, args...),
-			Command: excerpt.Shorten(about, maxShown)}
+			Command: truncate.Shorten(about, maxShown)}
 	}
 }
 
@@ -115,7 +115,7 @@ func (j *judge) line(line string, depth int) {
 }
 
 func (j *judge) write(w policy.Write) {
-	p := j.place(w.Target)
+	p := j.namedPath(w.Target)
 	switch {
 	case p.harmlessDevice():
 	case strings.HasPrefix(p.path, "/dev/tcp/"), strings.HasPrefix(p.path, "/dev/udp/"):
@@ -147,7 +147,7 @@ func (j *judge) command(c *policy.Command, depth int) {
 func (j *judge) enter(c *policy.Command) {
 	for _, w := range c.Words[1:] {
 		if !strings.HasPrefix(w.Text, "-") && !w.Dynamic {
-			j.cwd = j.place(w).path
+			j.cwd = j.namedPath(w).path
 			return
 		}
 	}
@@ -251,5 +251,5 @@ func shown(c *policy.Command) string {
 	for i, w := range c.Words {
 		texts[i] = w.Text
 	}
-	return excerpt.Shorten(strings.Join(texts, " "), 200)
+	return truncate.Shorten(strings.Join(texts, " "), 200)
 }

@@ -107,7 +107,7 @@ func (j *judge) lies(w policy.Word, kinds []string) bool {
 	if len(kinds) == 0 {
 		return true
 	}
-	p := j.place(w)
+	p := j.namedPath(w)
 	return !slices.ContainsFunc(kinds, func(kind string) bool {
 		name, denied := strings.CutPrefix(kind, "!")
 		return denied == slices.ContainsFunc(strings.Split(name, "|"), p.is)

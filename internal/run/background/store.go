@@ -178,14 +178,14 @@ func load(dir *os.Root, id string) (*Task, error) {
 		return nil, unreadable(err)
 	}
 	t.ID = id
-	if t.settle(dir) {
+	if t.loadEnd(dir) {
 		return t, nil
 	}
 	if runs(dir) {
 		t.State = Running
 		return t, nil
 	}
-	if !t.settle(dir) {
+	if !t.loadEnd(dir) {
 		proc.KillMarked(mark(id))
 		t.State, t.Reason = Lost, "the program that ran it was killed"
 		_ = writeJSON(dir, statusFile, status{State: t.State, Reason: t.Reason})
@@ -203,8 +203,8 @@ func runs(dir *os.Root) bool {
 	return errors.Is(filelock.Try(f, false), filelock.ErrLocked)
 }
 
-// settle takes over how the task ended, if known.
-func (t *Task) settle(dir *os.Root) bool {
+// loadEnd takes over how the task ended, if known.
+func (t *Task) loadEnd(dir *os.Root) bool {
 	var end status
 	if readJSON(dir, statusFile, &end) != nil {
 		return false

@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/file/filelock"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // headerSize is the size of a stream file's header: three little-endian numbers, the printed bytes and
@@ -110,8 +110,8 @@ func readStream(dir *os.Root, name string) (o proc.Output, err error) {
 	o.Bytes, o.Lines, o.Head = total, newlines, data[headerSize:]
 	if total > 2*half {
 		oldest := headerSize + half + (total-half)%half
-		o.Tail = excerpt.TrimStart(append(append([]byte{}, data[oldest:]...), data[headerSize+half:oldest]...))
-		o.Head = excerpt.TrimEnd(data[headerSize : headerSize+half])
+		o.Tail = truncate.TrimStart(append(append([]byte{}, data[oldest:]...), data[headerSize+half:oldest]...))
+		o.Head = truncate.TrimEnd(data[headerSize : headerSize+half])
 	}
 	last := o.Head
 	if len(o.Tail) > 0 {

@@ -13,14 +13,14 @@ import (
 
 var log io.Writer = os.Stderr
 
-// Contain is deferred by a goroutine. If that panics, it logs the panic with its stack, and calls tell with an
+// Contain is deferred by a goroutine. If that panics, it logs the panic with its stack, and calls report with an
 // error of code internal; doing describes the activity.
-func Contain(doing string, tell func(error)) {
+func Contain(doing string, report func(error)) {
 	p := recover()
 	if p == nil {
 		return
 	}
 	fmt.Fprintf(log, "toolhost panicked while it %s: %v\n%s", doing, p, debug.Stack())
-	tell(tool.Errorf(tool.Internal, "a fault of toolhost while it %s: %v", doing, p).
+	report(tool.Errorf(tool.Internal, "a fault of toolhost while it %s: %v", doing, p).
 		Suggest("The log has the stack; please report it. Other calls work on."))
 }

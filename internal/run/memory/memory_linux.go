@@ -54,7 +54,7 @@ func Watch(pid int, bound int64, over func()) (stop func()) {
 	w.entries[e] = true
 	if !w.looking {
 		w.looking = true
-		time.AfterFunc(pause, w.look)
+		time.AfterFunc(pause, w.checkAll)
 	}
 	return func() {
 		w.mu.Lock()
@@ -63,8 +63,8 @@ func Watch(pid int, bound int64, over func()) (stop func()) {
 	}
 }
 
-// look checks all commands, and again later while there are any.
-func (w *watcher) look() {
+// checkAll checks all commands, and again later while there are any.
+func (w *watcher) checkAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.looking = len(w.entries) > 0; !w.looking {
@@ -84,7 +84,7 @@ func (w *watcher) look() {
 			}
 		}
 	}
-	time.AfterFunc(pauseAfter(time.Since(began)), w.look)
+	time.AfterFunc(pauseAfter(time.Since(began)), w.checkAll)
 }
 
 // pauseAfter returns the time until the next check, by the duration of the last.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/network"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Check reports whether a fetch of the URL would be refused, without resolving its host. Errors are those of
@@ -34,7 +34,7 @@ func (c *Client) parseTarget(raw string) (*url.URL, error) {
 }
 
 func badURL(raw, why string) *tool.Error {
-	return tool.Errorf(tool.InvalidArgument, "invalid URL %q: %s", excerpt.Shorten(raw, 200), why).
+	return tool.Errorf(tool.InvalidArgument, "invalid URL %q: %s", truncate.Shorten(raw, 200), why).
 		Suggest("Give a whole URL such as https://www.example.com/page.")
 }
 

@@ -38,7 +38,7 @@ func (s *Server) answer(question []byte) []byte {
 		reply.RCode = dnsmessage.RCodeNotImplemented
 		return built(reply, questions, nil, hasEDNS(&p))
 	}
-	records, code := s.look(questions[0])
+	records, code := s.resolve(questions[0])
 	reply.RCode = code
 	return built(reply, questions, records, hasEDNS(&p))
 }
@@ -78,9 +78,9 @@ func built(h dnsmessage.Header, questions []dnsmessage.Question, answers []dnsme
 	return packed
 }
 
-// look finds the records of a question. A name that is not on the list does not exist: after a refusal programs
+// resolve finds the records of a question. A name that is not on the list does not exist: after a refusal programs
 // would ask again.
-func (s *Server) look(q dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
+func (s *Server) resolve(q dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
 	asked := q.Name.String()
 	header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: dnsmessage.ClassINET, TTL: ttl}
 	if addr, ok := reverse(asked); ok {

@@ -212,11 +212,11 @@ func (l *Log) refused(r Connection) {
 	l.mu.Lock()
 	again := l.again(r)
 	if !again {
-		l.keep(r)
+		l.appendConnection(r)
 	}
 	l.mu.Unlock()
 	if !again {
-		l.tell(r)
+		l.reportFailed(r)
 	}
 }
 
@@ -237,12 +237,12 @@ func (l *Log) add(c Connection, began time.Time) {
 	}
 	c.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	l.mu.Lock()
-	l.keep(c)
+	l.appendConnection(c)
 	l.mu.Unlock()
-	l.tell(c)
+	l.reportFailed(c)
 }
 
-func (l *Log) keep(c Connection) {
+func (l *Log) appendConnection(c Connection) {
 	length := len(c.Host) + len(c.Refused) + len(c.Failed)
 	if len(l.connections) == mostKept || l.text+length > mostText {
 		l.missed++
@@ -252,8 +252,8 @@ func (l *Log) keep(c Connection) {
 	l.connections = append(l.connections, c)
 }
 
-// tell calls Tell for a refused or failed connection. The lock must not be held, since Tell may read the log.
-func (l *Log) tell(c Connection) {
+// reportFailed calls Tell for a refused or failed connection. The lock must not be held, since Tell may read the log.
+func (l *Log) reportFailed(c Connection) {
 	if l.Tell != nil && (c.Refused != "" || c.Failed != "") {
 		l.Tell(c)
 	}

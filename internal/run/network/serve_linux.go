@@ -78,10 +78,10 @@ func (s *Server) accept(l net.Listener, all *sync.WaitGroup) {
 		conn, err := l.Accept()
 		switch {
 		case err == nil:
-			s.take(conn, all)
+			s.serveConn(conn, all)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			for _, conn := range waiting(l) {
-				s.take(conn, all)
+				s.serveConn(conn, all)
 			}
 			return
 		case errors.Is(err, net.ErrClosed):
@@ -92,7 +92,7 @@ func (s *Server) accept(l net.Listener, all *sync.WaitGroup) {
 	}
 }
 
-func (s *Server) take(conn net.Conn, all *sync.WaitGroup) {
+func (s *Server) serveConn(conn net.Conn, all *sync.WaitGroup) {
 	inside, ok := conn.(*net.TCPConn)
 	if !ok {
 		_ = conn.Close()

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/store/redact"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Output is what a process wrote to one stream.
@@ -119,11 +119,11 @@ func (c *capture) readFrom(stream io.Reader) {
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(c.redactor.Pass(p))
+	c.handleOutput(c.redactor.Pass(p))
 	return len(p), nil
 }
 
-func (c *capture) take(p []byte) {
+func (c *capture) handleOutput(p []byte) {
 	if len(p) == 0 {
 		return
 	}
@@ -134,10 +134,10 @@ func (c *capture) take(p []byte) {
 		c.onOutput(p)
 	}
 	c.lines(p)
-	c.keep(p)
+	c.storeOutput(p)
 }
 
-func (c *capture) keep(p []byte) {
+func (c *capture) storeOutput(p []byte) {
 	if c.tail.size == 0 && len(c.buf)+len(p) <= c.limit {
 		c.buf = append(c.buf, p...)
 		return
@@ -195,7 +195,7 @@ func (c *capture) flushLine() {
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(c.redactor.Rest())
+	c.handleOutput(c.redactor.Rest())
 	if len(c.line) > 0 {
 		c.flushLine()
 	}
@@ -206,7 +206,7 @@ func (c *capture) output() Output {
 	if c.tail.size == 0 {
 		return o
 	}
-	o.Head, o.Tail = excerpt.TrimEnd(c.buf), fromLine(excerpt.TrimStart(c.tail.bytes()))
+	o.Head, o.Tail = truncate.TrimEnd(c.buf), fromLine(truncate.TrimStart(c.tail.bytes()))
 	o.Omitted = c.bytes - int64(len(o.Head)) - int64(len(o.Tail))
 	o.OmittedLines = c.newlines - int64(bytes.Count(o.Head, []byte{'\n'})) - int64(bytes.Count(o.Tail, []byte{'\n'}))
 	if c.spill.err == nil {

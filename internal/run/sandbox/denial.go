@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/run/network"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Messages of programs when the network or a path is out of reach, in lower case.
@@ -33,7 +33,7 @@ const (
 )
 
 // absolutePath matches a path at the start of a word: not the end of a relative one, nor of fork/exec.
-var absolutePath = matching.Lazy(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` + "`" + `:,;()\[\]<>]+)`)
+var absolutePath = regexlimit.Lazy(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` + "`" + `:,;()\[\]<>]+)`)
 
 // Denied explains how the sandbox caused a failure, by the command's output and the policy's grants, and what
 // would grant it; "" if nothing shows that it did. block is where the grant belongs, for people: `tool "fetch"

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	vars "github.com/toolhost/toolhost/internal/run/variables"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Variables of package proc: the mark of a run's processes, also of the launcher, and the descriptor for its
@@ -118,7 +118,7 @@ func (p *Policy) goModules(e *variables, cache string, writable []string) {
 	}
 	caches := []string{users}
 	if p.CacheDir == "" { // a block with grants uses nothing from another
-		granted, _ := filepath.Glob(GrantedCache(matching.Literal(p.Workspace), "*") + "/go-mod")
+		granted, _ := filepath.Glob(GrantedCache(regexlimit.EscapeGlob(p.Workspace), "*") + "/go-mod")
 		caches = append(caches, granted...)
 	}
 	var proxies []string

@@ -16,7 +16,7 @@ import (
 const hostsServed = true
 
 // serveHosts lets a process at level full reach the hosts of the list.
-func (p *Policy) serveHosts(plan *launch.Plan, v *places, cmd *exec.Cmd) error {
+func (p *Policy) serveHosts(plan *launch.Plan, v *viewBuilder, cmd *exec.Cmd) error {
 	list, err := network.Parse(p.Hosts)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func lookupOrder() string {
 }
 
 // showTexts puts texts in the place of existing files.
-func (v *places) showTexts() {
+func (v *viewBuilder) showTexts() {
 	for path := range v.texts {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {

@@ -83,10 +83,10 @@ func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
 	plan.List = true
 	plan.Read = except("/", hidden)
 	for _, path := range visible {
-		plan.Read = append(plan.Read, except(path, below(hidden, path))...)
+		plan.Read = append(plan.Read, except(path, pathsBelow(hidden, path))...)
 	}
 	for _, place := range g.shown {
-		plan.Read = append(plan.Read, except(place.real, below(hidden, place.real))...)
+		plan.Read = append(plan.Read, except(place.real, pathsBelow(hidden, place.real))...)
 	}
 	further := []string{"/etc/resolv.conf"}
 	if p.Network {
@@ -97,12 +97,12 @@ func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
 	}
 	plan.Read = append(plan.Read, existing(further)...)
 	for _, path := range g.writable {
-		plan.Write = append(plan.Write, except(path, below(hidden, path))...)
+		plan.Write = append(plan.Write, except(path, pathsBelow(hidden, path))...)
 	}
 	plan.Device = devicesOpen[:]
 }
 
-func below(paths []string, dir string) (found []string) {
+func pathsBelow(paths []string, dir string) (found []string) {
 	for _, path := range paths {
 		if path != dir && within(path, dir) {
 			found = append(found, path)

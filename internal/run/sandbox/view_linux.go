@@ -19,7 +19,7 @@ func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
 		g.readOnly = append(g.readOnly, plan.Dir)
 	}
-	v := newPlaces(g, p.Network)
+	v := newViewBuilder(g, p.Network)
 	v.show(plan.Path)
 	if p.Network || len(p.Hosts) > 0 {
 		for _, path := range network.CertificateFiles() {
@@ -60,8 +60,8 @@ func scratch(path string, g grants) bool {
 	return withinAny(path, existing(temporary[:])) && !withinAny(path, g.hidden())
 }
 
-// places collects the changes to the file system that a confined process sees.
-type places struct {
+// viewBuilder collects the changes to the file system that a confined process sees.
+type viewBuilder struct {
 	kinds     map[string]launch.Kind
 	from      map[string]string // the source of a place, if elsewhere
 	writable  []string
@@ -72,8 +72,8 @@ type places struct {
 	texts     map[string]string // contents of launch.Text
 }
 
-func newPlaces(g grants, networked bool) *places {
-	v := &places{kinds: make(map[string]launch.Kind), from: make(map[string]string), writable: g.writable,
+func newViewBuilder(g grants, networked bool) *viewBuilder {
+	v := &viewBuilder{kinds: make(map[string]launch.Kind), from: make(map[string]string), writable: g.writable,
 		granted: slices.Concat(g.writable, g.readOnly)}
 	v.open = slices.Clone(v.granted)
 	for _, place := range g.shown {
@@ -105,7 +105,7 @@ func newPlaces(g grants, networked bool) *places {
 
 // hide puts scratch space where programs expect to write, and empties places of secrets and other programs'
 // sockets.
-func (v *places) hide(g grants) {
+func (v *viewBuilder) hide(g grants) {
 	v.scratches = append(existing(temporary[:]), "/dev/shm")
 	for _, path := range v.scratches {
 		v.kinds[path] = launch.Scratch
@@ -127,9 +127,9 @@ func (v *places) hide(g grants) {
 }
 
 // covered reports whether path is invisible because the nearest changed place around it is hidden.
-func (v *places) covered(path string) bool { return v.coveredBut(path, v.open) }
+func (v *viewBuilder) covered(path string) bool { return v.coveredBut(path, v.open) }
 
-func (v *places) coveredBut(path string, open []string) bool {
+func (v *viewBuilder) coveredBut(path string, open []string) bool {
 	nearest := func(places []string) (length int) {
 		for _, place := range places {
 			if within(path, place) {
@@ -141,7 +141,7 @@ func (v *places) coveredBut(path string, open []string) bool {
 	return nearest(v.hidden) > nearest(open)
 }
 
-func (v *places) show(path string) {
+func (v *viewBuilder) show(path string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return
@@ -155,7 +155,7 @@ func (v *places) show(path string) {
 
 // maskSockets hides other programs' sockets elsewhere: the kernel allows connecting to one on a read-only
 // mount.
-func (v *places) maskSockets() {
+func (v *viewBuilder) maskSockets() {
 	file, err := os.Open("/proc/net/unix")
 	if err != nil {
 		return
@@ -176,7 +176,7 @@ func (v *places) maskSockets() {
 
 // changes returns the changes in order: contents after their directory. Hidden places in which nothing appears
 // need no file system of their own.
-func (v *places) changes() []launch.Change {
+func (v *viewBuilder) changes() []launch.Change {
 	paths := slices.Sorted(maps.Keys(v.kinds))
 	changes := make([]launch.Change, 0, len(paths))
 	for i, path := range paths {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Output is a session's output since the last read.
@@ -31,7 +31,7 @@ func (n *Session) Read(ctx context.Context, wait time.Duration, text string) Out
 		n.mu.Lock()
 		news := n.news
 		if end := n.unread.find(text); text != "" && end > 0 || ended || over {
-			o := n.unread.take(end, ended)
+			o := n.unread.consume(end, ended)
 			n.mu.Unlock()
 			return o
 		}
@@ -99,8 +99,8 @@ func (u *unread) find(text string) int {
 	return 0
 }
 
-// take takes the first bytes, or all for 0. An incomplete character stays, unless nothing more comes.
-func (u *unread) take(upTo int, ended bool) Output {
+// consume takes the first bytes, or all for 0. An incomplete character stays, unless nothing more comes.
+func (u *unread) consume(upTo int, ended bool) Output {
 	o := Output{Found: upTo > 0, Ended: ended && upTo == 0}
 	head, tail := u.head, u.tail
 	if over := len(tail) - u.half; over > 0 && upTo == 0 {
@@ -118,13 +118,13 @@ func (u *unread) take(upTo int, ended bool) Output {
 		if len(tail) == 0 {
 			last = &head
 		}
-		whole := excerpt.TrimEnd(*last)
+		whole := truncate.TrimEnd(*last)
 		rest = append(rest, (*last)[len(whole):]...)
 		*last = whole
 	}
 	o.Omitted = u.omitted
 	if u.omitted > 0 {
-		head, tail = excerpt.TrimEnd(head), excerpt.TrimStart(tail)
+		head, tail = truncate.TrimEnd(head), truncate.TrimStart(tail)
 		o.Text = fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head, u.omitted, tail)
 	} else {
 		o.Text = string(head) + string(tail)

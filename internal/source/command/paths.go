@@ -88,7 +88,7 @@ func (p paths) CheckTree(source, target string) error {
 		if base == "" {
 			base = path.Dir(e.Path) // the first entry is directly in source
 		}
-		return p.Check(path.Join(target, below(e.Path, base)), argv.Write)
+		return p.Check(path.Join(target, relativeTo(e.Path, base)), argv.Write)
 	})
 	if err == nil {
 		err = unseen
@@ -96,8 +96,8 @@ func (p paths) CheckTree(source, target string) error {
 	return err
 }
 
-// below returns name relative to the directory base above it.
-func below(name, base string) string {
+// relativeTo returns name relative to the directory base above it.
+func relativeTo(name, base string) string {
 	if base == "." {
 		return name
 	}

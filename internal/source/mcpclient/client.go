@@ -157,12 +157,12 @@ func New(options Options) *Client {
 		options.MaxMessage = DefaultMaxMessage
 	}
 	c := &Client{options: options, logger: logger, cache: listingCache{dir: options.CacheDir}, now: time.Now}
-	c.keep(options.Secrets)
+	c.addSecrets(options.Secrets)
 	return c
 }
 
-// keep adds values to redact.
-func (c *Client) keep(values []string) {
+// addSecrets adds values to redact.
+func (c *Client) addSecrets(values []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.secrets = append(c.secrets, values...)

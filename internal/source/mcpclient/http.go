@@ -79,7 +79,7 @@ func (c *httpClient) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body.ReadCloser = response.Body
-	c.note(response)
+	c.recordStatus(response)
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if media == "text/event-stream" {
 		response.Body = &eventBody{boundedBody: body}
@@ -143,7 +143,7 @@ func (c *httpClient) noteSent(r *jsonrpc.Request, cancel context.CancelFunc) *js
 // cancelGrace is the time between the cancelling message and the end of the request.
 const cancelGrace = 50 * time.Millisecond
 
-func (c *httpClient) note(response *http.Response) {
+func (c *httpClient) recordStatus(response *http.Response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status, c.text = response.StatusCode, response.Status

@@ -99,7 +99,7 @@ func (c *conn) listPage(ctx context.Context, cursor string) (tools []upstreamToo
 	params := &mcp.ListToolsParams{Cursor: cursor}
 	params.SetProgressToken(token)
 	result, err := c.session.ListTools(ctx, params)
-	raw, large := c.rawResults.take(token)
+	raw, large := c.rawResults.popResult(token)
 	switch {
 	case large:
 		return nil, "", c.tooLarge()

@@ -21,7 +21,7 @@ func (s *server) authorized() (err error) {
 	options := s.client.options
 	s.oauth, err = oauth.New(oauth.Options{
 		Name: s.spec.Name, URL: s.spec.URL, Config: s.spec.OAuth, Headers: s.spec.Headers,
-		Store: options.Logins, Visit: options.Visit, Sensitive: s.client.keep, Logger: s.client.logger,
+		Store: options.Logins, Visit: options.Visit, Sensitive: s.client.addSecrets, Logger: s.client.logger,
 	})
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // rawResults keeps results as the server wrote them: the SDK's decoding loses the order of keys and the digits
@@ -76,8 +76,8 @@ func (w *rawResults) tooLong(id jsonrpc.ID) *jsonrpc.Response {
 		Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errTooLong.Error()}}
 }
 
-// take removes and returns the result of the request with that token. large is set if it was too long.
-func (w *rawResults) take(token string) (result json.RawMessage, large bool) {
+// popResult removes and returns the result of the request with that token. large is set if it was too long.
+func (w *rawResults) popResult(token string) (result json.RawMessage, large bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	result, large = w.results[token], w.long[token]
@@ -115,7 +115,7 @@ func (w *words) add(line string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = append(w.last, excerpt.Shorten(line, maxWord))
+	w.last = append(w.last, truncate.Shorten(line, maxWord))
 	w.last = w.last[max(0, len(w.last)-maxWords):]
 }
 

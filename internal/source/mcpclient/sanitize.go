@@ -61,23 +61,23 @@ func (b *budget) takes(entry any) bool {
 	return *b >= 0
 }
 
-// seen reports whether a name is shown unchanged. Others cannot be shown: they would name something
+// shownUnchanged reports whether a name is shown unchanged. Others cannot be shown: they would name something
 // else.
-func seen(name string, most int) bool { return show.SanitizeLine(name, most) == name }
+func shownUnchanged(name string, most int) bool { return show.SanitizeLine(name, most) == name }
 
 // saidResource returns false for a resource whose name cannot be shown.
 func saidResource(r Resource) (said Resource, ok bool) {
 	r.Name, r.Description, r.MIMEType = show.SanitizeLine(r.Name, show.MostName), show.Sanitize(r.Description, show.MostText),
 		show.SanitizeLine(r.MIMEType, show.MostName)
-	return r, seen(r.URI, show.MostMessage)
+	return r, shownUnchanged(r.URI, show.MostMessage)
 }
 
 // saidPromptOf returns false for a prompt whose name, or an argument's, cannot be shown.
 func saidPromptOf(p *mcp.Prompt) (said Prompt, ok bool) {
-	ok = seen(p.Name, show.MostName)
+	ok = shownUnchanged(p.Name, show.MostName)
 	said = Prompt{Name: p.Name, Description: show.Sanitize(p.Description, show.MostText)}
 	for _, a := range p.Arguments {
-		ok = ok && seen(a.Name, show.MostName)
+		ok = ok && shownUnchanged(a.Name, show.MostName)
 		said.Arguments = append(said.Arguments,
 			PromptArgument{a.Name, show.Sanitize(a.Description, show.MostMessage), a.Required})
 	}

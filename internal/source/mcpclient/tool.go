@@ -110,13 +110,13 @@ func (f *pendingCall) roundTrip(ctx context.Context) (*tool.Result, error) {
 	params := &mcp.CallToolParams{Meta: mcp.Meta(f.trace), Name: f.tool, Arguments: f.params}
 	params.SetProgressToken(f.token)
 	result, err := f.conn.session.CallTool(ctx, params)
-	raw, large := f.conn.rawResults.take(f.token)
+	raw, large := f.conn.rawResults.popResult(f.token)
 	if pages := required(err); len(pages) > 0 {
 		if err := f.visitAll(ctx, pages); err != nil {
 			return nil, err
 		}
 		result, err = f.conn.session.CallTool(ctx, params)
-		raw, large = f.conn.rawResults.take(f.token)
+		raw, large = f.conn.rawResults.popResult(f.token)
 		if pages := required(err); len(pages) > 0 {
 			return nil, f.conn.stillRequired(pages)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/store/redact"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 type complaint struct {
@@ -55,7 +55,7 @@ func (c *Client) refused(answer *netguard.Response) *tool.Error {
 	// Some endpoints repeat the key.
 	message := redact.New([]string{c.options.Key}).String(parseComplaint(answer.Body).Message)
 	if message != "" {
-		why = ": " + excerpt.Shorten(strings.TrimSpace(message), 500)
+		why = ": " + truncate.Shorten(strings.TrimSpace(message), 500)
 	}
 	return tool.Errorf(code, "%s refused the question to the model %q with status %d%s", c.host, c.options.Model,
 		status, why).

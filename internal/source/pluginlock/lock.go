@@ -167,7 +167,7 @@ func (l *Lock) set(name string, found *install.Installed, constraint, from strin
 		}
 	}
 	entry.SHA256[install.Platform()] = found.SHA256
-	l.put(entry)
+	l.setPlugin(entry)
 	return entry
 }
 
@@ -198,7 +198,7 @@ func (l *Lock) pinProgram(c config.Plugin) (config.LockedPlugin, error) {
 		entry.SHA256 = maps.Clone(old.SHA256)
 	}
 	entry.SHA256[install.Platform()] = sum
-	l.put(entry)
+	l.setPlugin(entry)
 	return entry, nil
 }
 
@@ -236,8 +236,8 @@ func (l *Lock) Verify(c config.Plugin) (*install.Signature, error) {
 	return signature, nil
 }
 
-// put locks a plugin's program. If it differs, the old one's tools are unpinned: the user chose another.
-func (l *Lock) put(p config.LockedPlugin) {
+// setPlugin locks a plugin's program. If it differs, the old one's tools are unpinned: the user chose another.
+func (l *Lock) setPlugin(p config.LockedPlugin) {
 	if old := l.file.Find(p.Name); old == nil || !maps.Equal(old.SHA256, p.SHA256) {
 		l.file.Unpin("plugin " + p.Name)
 		l.chosen = append(l.chosen, "plugin "+p.Name)

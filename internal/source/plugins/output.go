@@ -15,7 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/face/show"
 	"github.com/toolhost/toolhost/internal/source/plugins/wire"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Bounds of a plugin's kept and logged output.
@@ -71,7 +71,7 @@ func (r *guardedRunner) readStdout(f *os.File) {
 		case strings.HasPrefix(text, wire.StartupErrorPrefix):
 			r.output.failStartup(strings.TrimPrefix(text, wire.StartupErrorPrefix))
 		default:
-			r.output.take("stdout", line)
+			r.output.logLine("stdout", line)
 		}
 	})
 }
@@ -98,16 +98,16 @@ func (o *output) failStartup(quoted string) {
 }
 
 func (o *output) read(f *os.File, stream string) {
-	eachLine(f, func(line []byte) { o.take(stream, line) })
+	eachLine(f, func(line []byte) { o.logLine(stream, line) })
 }
 
-// eachLine calls take with the lines of r, long ones in pieces.
-func eachLine(r io.Reader, take func([]byte)) {
+// eachLine calls onLine with the lines of r, long ones in pieces.
+func eachLine(r io.Reader, onLine func([]byte)) {
 	buffered := bufio.NewReaderSize(r, maxLine)
 	for {
 		line, err := buffered.ReadSlice('\n')
 		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
-			take(line)
+			onLine(line)
 		}
 		if err != nil && err != bufio.ErrBufferFull {
 			return
@@ -115,8 +115,8 @@ func eachLine(r io.Reader, take func([]byte)) {
 	}
 }
 
-// take keeps and logs one line.
-func (o *output) take(stream string, line []byte) {
+// logLine keeps and logs one line.
+func (o *output) logLine(stream string, line []byte) {
 	r := parseRecord([]byte(o.redact(string(line))))
 	o.mu.Lock()
 	if stream == "stderr" {
@@ -177,11 +177,11 @@ func (r *guardedRunner) lastLines() []string {
 
 // lines returns a writer for output that go-plugin passes on.
 func (r *guardedRunner) lines(stream string) io.Writer {
-	return &lineWriter{take: func(line []byte) { r.output.take(stream, line) }}
+	return &lineWriter{onLine: func(line []byte) { r.output.logLine(stream, line) }}
 }
 
 type lineWriter struct {
-	take    func([]byte)
+	onLine  func([]byte)
 	pending []byte
 }
 
@@ -196,12 +196,12 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 			i = len(w.pending) - 1
 		}
 		if line := bytes.TrimRight(w.pending[:i+1], "\r\n"); len(line) > 0 {
-			w.take(line)
+			w.onLine(line)
 		}
 		w.pending = w.pending[i+1:]
 	}
 }
 
 func shown(text string, limit int) string {
-	return show.SanitizeLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
+	return show.SanitizeLine(truncate.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
 }

@@ -186,7 +186,9 @@ func (r *guardedRunner) launch() ([]*os.File, error) {
 	r.group.started(r.cmd)
 	if !r.plugin.spec.Shipped { // a shipped one bounds its commands itself
 		bound := r.memory.Bytes()
-		r.unwatch = memory.Watch(r.cmd.Process.Pid, bound, func() { r.output.take("stderr", []byte(memory.Text(bound))) })
+		r.unwatch = memory.Watch(r.cmd.Process.Pid, bound, func() {
+			r.output.logLine("stderr", []byte(memory.Text(bound)))
+		})
 	}
 	r.started.Store(int64(r.cmd.Process.Pid))
 	if err := r.binary.unchanged(); err != nil {

@@ -17,11 +17,11 @@ func sensitiveValues(declared, config json.RawMessage) []string {
 
 // keepSensitive passes a configuration's secret values to Options.Sensitive.
 func (p *plugin) keepSensitive(declared, config json.RawMessage) {
-	tell := p.manager.options.Sensitive
-	if tell == nil {
+	report := p.manager.options.Sensitive
+	if report == nil {
 		return
 	}
 	if values := sensitiveValues(declared, config); len(values) > 0 {
-		tell(values)
+		report(values)
 	}
 }

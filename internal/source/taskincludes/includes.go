@@ -16,7 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // DefaultPath is the Taskfile if agent.hcl names none.
@@ -119,8 +119,8 @@ func (s *sources) add(name string) {
 
 // leading matches variables for a directory at the start of a path, placed those elsewhere.
 var (
-	leading = matching.Lazy(`^\s*\{\{[^{}]*\}\}/+`)
-	placed  = matching.Lazy(`\{\{[^{}]*\}\}`)
+	leading = regexlimit.Lazy(`^\s*\{\{[^{}]*\}\}/+`)
+	placed  = regexlimit.Lazy(`\{\{[^{}]*\}\}`)
 )
 
 // resolve makes an include's path relative to the root.

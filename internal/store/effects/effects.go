@@ -143,16 +143,16 @@ func (c *Call) Active() bool { return c.began.Load() }
 func (c *Call) Missed(why string) { c.report(func(c *Call) { c.miss(why) }) }
 
 // report passes a report to the call, or after its end to its background recorder; false without one.
-func (c *Call) report(take func(*Call)) bool {
+func (c *Call) report(do func(*Call)) bool {
 	c.mu.Lock()
 	if !c.ended {
 		defer c.mu.Unlock()
-		take(c)
+		do(c)
 		return true
 	}
 	late := c.late
 	c.mu.Unlock()
-	return late != nil && late.report(take)
+	return late != nil && late.report(do)
 }
 
 func (c *Call) miss(why string) {
@@ -213,7 +213,7 @@ func (c *Call) before(at watch.Place, what watch.What) {
 		c.beyond++
 		return
 	}
-	state := look(at, what == watch.Content, MaxBytes-c.bytes)
+	state := readState(at, what == watch.Content, MaxBytes-c.bytes)
 	if state.Mode&undo.SpecialTypes != 0 || c.objects[name] {
 		if state.Lost != "" {
 			c.miss("what " + name + " holds: " + state.Lost)
@@ -224,7 +224,7 @@ func (c *Call) before(at watch.Place, what watch.What) {
 		c.objects[name] = true
 		return
 	}
-	c.keep(name, state, what == watch.Content || !state.Mode.IsRegular())
+	c.recordState(name, state, what == watch.Content || !state.Mode.IsRegular())
 	if state.Links > 1 && state.Mode.IsRegular() && c.links == nil {
 		c.links = c.linked()
 	}
@@ -242,8 +242,8 @@ func (c *Call) added(name string) bool {
 	return dir != "" && (known == nil || known.state.Exists)
 }
 
-// keep records the state of a path before its first change, and again before its content changes too.
-func (c *Call) keep(name string, state undo.State, whole bool) {
+// recordState records the state of a path before its first change, and again before its content changes too.
+func (c *Call) recordState(name string, state undo.State, whole bool) {
 	if known := c.paths[name]; known != nil {
 		state.Mode = known.state.Mode // as it was at first
 		c.replaced = append(c.replaced, known.id)

@@ -9,7 +9,7 @@ import (
 
 // Processes are not watched here.
 
-func look(watch.Place, bool, int64) undo.State { return undo.State{} }
+func readState(watch.Place, bool, int64) undo.State { return undo.State{} }
 
 func (c *Call) now(string) undo.State { return undo.State{} }
 

@@ -107,7 +107,7 @@ func (t *Turns) Wants(path string, what watch.What) (wanted bool) {
 
 // Before implements watch.Watcher.
 func (t *Turns) Before(at watch.Place, what watch.What) {
-	t.note(func() { t.changed = true })
+	t.withLock(func() { t.changed = true })
 	t.with(func(c *Call) { c.Before(at, what) })
 }
 
@@ -118,11 +118,11 @@ func (t *Turns) Rename(from, to watch.Place, exchange bool) {
 
 // Missed implements watch.Watcher. It applies to all following calls.
 func (t *Turns) Missed(why string) {
-	t.note(func() { t.missed = append(t.missed, why) })
+	t.withLock(func() { t.missed = append(t.missed, why) })
 	t.with(func(c *Call) { c.Missed(why) })
 }
 
-func (t *Turns) note(do func()) {
+func (t *Turns) withLock(do func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	do()

@@ -41,7 +41,7 @@ func (r *Recorder) Event(_ context.Context, session, event string, payload any) 
 		return err
 	}
 	if r.log != nil {
-		err = failure("write an event to", r.log.dir, r.keep(e, call, large))
+		err = failure("write an event to", r.log.dir, r.appendEntry(e, call, large))
 	}
 	err = errors.Join(err, r.copy(e, large))
 	if ended, ok := payload.(interface{ LeftFiles() bool }); ok && ended.LeftFiles() {
@@ -83,7 +83,7 @@ func (e *entry) hold(redactor *redact.Redactor, payload any) (call string, large
 	return call, large, err
 }
 
-func (r *Recorder) keep(e *entry, call string, large *packed) error {
+func (r *Recorder) appendEntry(e *entry, call string, large *packed) error {
 	key := callKey{e.Session, call}
 	r.mu.Lock()
 	open, known := r.calls[key]

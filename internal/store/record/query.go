@@ -137,7 +137,7 @@ func (r *Recorder) Events(ctx context.Context, f Filter, follow bool) iter.Seq2[
 
 func (r *Recorder) events(ctx context.Context, f Filter, follow bool, yield func(Event, error) bool) error {
 	filter := r.filtered(f)
-	var from place
+	var from position
 	for {
 		v, err := r.view()
 		if err != nil {

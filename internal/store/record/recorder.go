@@ -150,7 +150,7 @@ func (r *Recorder) Begin(session string, facts any) error {
 	if e.Body, err = fields(r.redactor.Load(), e.Event, facts); err != nil {
 		return err
 	}
-	return failure("write an event to", r.log.dir, r.keep(e, "", nil))
+	return failure("write an event to", r.log.dir, r.appendEntry(e, "", nil))
 }
 
 // End closes the files of session and records its end. A later event opens it again.

@@ -23,7 +23,7 @@ type viewed struct {
 	sum    *summary
 }
 
-type place struct {
+type position struct {
 	segment int64
 	n       int64 // of the last entry before it
 }
@@ -71,12 +71,12 @@ func (l *eventLog) view() (*view, error) {
 }
 
 // end is the position after all of the view.
-func (v *view) end() place {
+func (v *view) end() position {
 	last := v.read[0]
 	if len(last.lines) == 0 {
-		return place{segment: last.number}
+		return position{segment: last.number}
 	}
-	return place{last.number, last.lines[len(last.lines)-1].n}
+	return position{last.number, last.lines[len(last.lines)-1].n}
 }
 
 // mostRead bounds the segments that a view keeps in memory, including the last one.
@@ -210,7 +210,7 @@ func (v *view) call(i int, s *segment, from *callLines, needles [][]byte) (*Call
 }
 
 // events calls yield with the selected events after a position, oldest first. more is false if yield stopped.
-func (v *view) events(ctx context.Context, f *Filter, from place, yield func(Event, error) bool) (more bool,
+func (v *view) events(ctx context.Context, f *Filter, from position, yield func(Event, error) bool) (more bool,
 	err error) {
 	show := func(line entryLine) bool {
 		event, ok := v.log.event(line)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Redactor removes secrets from texts. A nil Redactor changes nothing. It is safe for concurrent use.
@@ -123,7 +123,7 @@ func (r *Redactor) numbers(data []byte) []byte {
 	})
 }
 
-var number = matching.Lazy(`[-+.0-9eE]+`)
+var number = regexlimit.Lazy(`[-+.0-9eE]+`)
 
 // literalEnd returns the length of the string literal at the start of data.
 func literalEnd(data []byte) int {
@@ -149,7 +149,7 @@ func (r *Redactor) literal(written []byte, limit int, whole bool) []byte {
 	if strings.ContainsRune(text, '\\') && json.Unmarshal(written, &text) != nil {
 		return written
 	}
-	seen := r.seen(text, limit)
+	seen := r.searchedPart(text, limit)
 	clean := r.String(seen)
 	if whole && text != "" {
 		clean = Mark
@@ -164,9 +164,9 @@ func (r *Redactor) literal(written []byte, limit int, whole bool) []byte {
 	return tool.MustMarshal(clean)
 }
 
-// seen returns the part of a text to search if only limit bytes of it are kept: all of it would take seconds
+// searchedPart returns the part of a text to search if only limit bytes of it are kept: all of it would take seconds
 // for some megabytes.
-func (r *Redactor) seen(text string, limit int) string {
+func (r *Redactor) searchedPart(text string, limit int) string {
 	end := limit + r.beyond()
 	if limit == 0 || len(text) <= end {
 		return text

@@ -23,7 +23,7 @@ func (s *Stream) Pass(p []byte) []byte {
 	if s == nil {
 		return p
 	}
-	return s.take(append(s.held, p...), false)
+	return s.redactChunk(append(s.held, p...), false)
 }
 
 // Rest returns what was held back, at the end of the stream.
@@ -31,10 +31,10 @@ func (s *Stream) Rest() []byte {
 	if s == nil {
 		return nil
 	}
-	return s.take(s.held, true)
+	return s.redactChunk(s.held, true)
 }
 
-func (s *Stream) take(data []byte, last bool) (out []byte) {
+func (s *Stream) redactChunk(data []byte, last bool) (out []byte) {
 	s.held = nil
 	for {
 		m, found := s.values.next(data)

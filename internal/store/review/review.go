@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/store/undo"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 func unreadable(path string, err error) error {
@@ -159,7 +159,7 @@ func (c *Changes) shortFirst() (list []*Change) {
 func isText(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 }
 
 // objectPath matches the paths of git's objects and their directories.
-var objectPath = matching.Lazy(`(?:^|/)\.git/objects/(?:pack|[0-9a-f]{2}(?:/[0-9a-f]{38,62})?|` +
+var objectPath = regexlimit.Lazy(`(?:^|/)\.git/objects/(?:pack|[0-9a-f]{2}(?:/[0-9a-f]{38,62})?|` +
 	`pack/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev|bitmap))$`)
 
 // object reports whether the change only makes or removes an object of git, whose name says what it holds, and

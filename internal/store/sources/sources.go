@@ -15,7 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
 	"github.com/toolhost/toolhost/internal/file/plainfile"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Kind is the kind of a source.
@@ -40,7 +40,7 @@ type Kept struct {
 }
 
 // plainName matches names that are used as file names.
-var plainName = matching.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
+var plainName = regexlimit.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (k Kept) file(dir string, kind Kind, name string) string {
 	if !plainName().MatchString(name) {

@@ -122,14 +122,14 @@ func newHistory(lines []*line) *history {
 	})
 	slices.SortStableFunc(undos, func(a, b *line) int { return cmp.Compare(a.order, b.order) })
 	for _, l := range undos {
-		h.note(l, ended[l.ref()])
+		h.addUndo(l, ended[l.ref()])
 	}
 	return h
 }
 
-// note processes one undo: what an undone undo had undone stands again. A killed one counts as having undone
+// addUndo processes one undo: what an undone undo had undone stands again. A killed one counts as having undone
 // nothing: the next one does the rest, and is undone with it.
-func (h *history) note(l *line, ended bool) {
+func (h *history) addUndo(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
 	if !ended {
 		h.cut = append(h.cut, l)

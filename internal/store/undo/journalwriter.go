@@ -18,7 +18,7 @@ type journalWriter struct {
 	locked   *os.File // the file of contentLock
 }
 
-func (s *Store) take(session string) (*journalWriter, error) {
+func (s *Store) openWriter(session string) (*journalWriter, error) {
 	p := &journalWriter{store: s, session: session}
 	if err := p.open(); err != nil {
 		return nil, err

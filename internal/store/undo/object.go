@@ -41,9 +41,9 @@ func (v *storeDir) shelf(hash string, create bool) (*os.Root, error) {
 	return enter(objects, hash[:2], create)
 }
 
-// put stores data as the object hash, and returns the bytes added. A small object goes into the line: making a
+// storeObject stores data as the object hash, and returns the bytes added. A small object goes into the line: making a
 // file costs more than all else.
-func (s *Store) put(v *storeDir, l *line, data []byte) (added int64, err error) {
+func (s *Store) storeObject(v *storeDir, l *line, data []byte) (added int64, err error) {
 	if len(data) <= maxSmall {
 		l.Data = encode(data)
 		return 0, nil

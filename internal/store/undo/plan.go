@@ -163,8 +163,8 @@ func (p *planner) finish() error {
 	return nil
 }
 
-// look returns the entry of a path, nil if it cannot be read, which is a conflict.
-func (p *planner) look(l *line, path string) (*entry, error) {
+// entryAt returns the entry of a path, nil if it cannot be read, which is a conflict.
+func (p *planner) entryAt(l *line, path string) (*entry, error) {
 	e, err := p.view.at(path)
 	if tool.CodeOf(err) == tool.PermissionDenied {
 		p.conflict(l, path, "cannot be looked at: "+tool.AsError(err).Message, state{})
@@ -265,7 +265,7 @@ func (p *planner) replaces(path string) bool {
 
 func (p *planner) content(l *line) error {
 	path := string(l.Path)
-	e, err := p.look(l, path)
+	e, err := p.entryAt(l, path)
 	if e == nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func (p *planner) drop(l *line) {
 
 func (p *planner) chmod(l *line) error {
 	path := string(l.Path)
-	e, err := p.look(l, path)
+	e, err := p.entryAt(l, path)
 	if e == nil {
 		return err
 	}
@@ -365,7 +365,7 @@ func (p *planner) chmod(l *line) error {
 
 func (p *planner) mkdir(l *line) error {
 	path := string(l.Path)
-	e, err := p.look(l, path)
+	e, err := p.entryAt(l, path)
 	switch {
 	case e == nil:
 		return err
@@ -380,11 +380,11 @@ func (p *planner) mkdir(l *line) error {
 
 func (p *planner) rename(l *line) error {
 	from, to := string(l.Path), string(l.To)
-	old, err := p.look(l, from)
+	old, err := p.entryAt(l, from)
 	if old == nil {
 		return err
 	}
-	now, err := p.look(l, to)
+	now, err := p.entryAt(l, to)
 	if now == nil {
 		return err
 	}

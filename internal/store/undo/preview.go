@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/change"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 const (
@@ -165,7 +165,7 @@ func (p *planner) conflictDiffs(c problem) (since, back string) {
 	shown := func(from, to state) string {
 		diff := p.diff(c.path, from, to)
 		if len(diff) > maxShown {
-			diff = excerpt.Head(diff, maxShown) + "\n(the rest of the diff is not shown)\n"
+			diff = truncate.Head(diff, maxShown) + "\n(the rest of the diff is not shown)\n"
 		}
 		return diff
 	}

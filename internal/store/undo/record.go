@@ -77,7 +77,7 @@ func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 	if own(b) {
 		return nil
 	}
-	err := r.store.keep(ctx, r.callIn(ctx), b)
+	err := r.store.recordBefore(ctx, r.callIn(ctx), b)
 	if err != nil && r.store.options.BestEffort && ctx.Err() == nil {
 		r.store.options.Logger.WarnContext(ctx, "a change was not recorded for undo", "path", b.Path, "error", err)
 		tellLost(ctx, b.Path, err.Error())
@@ -89,7 +89,7 @@ func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 // BeforeChanges is BeforeChange for many changes, which go into the journal together.
 func (r *recorder) BeforeChanges(ctx context.Context, changes iter.Seq[workspace.Before]) error {
 	if !r.store.options.BestEffort {
-		return r.store.storeError("keep what changes", unchanged, r.store.keepMany(ctx, r.callIn(ctx), changes))
+		return r.store.storeError("keep what changes", unchanged, r.store.recordManyBefore(ctx, r.callIn(ctx), changes))
 	}
 	for b := range changes {
 		if err := r.BeforeChange(ctx, b); err != nil {
@@ -120,8 +120,8 @@ func OwnFile(path string) bool {
 	return false
 }
 
-// keep writes the object, then the line that names it.
-func (s *Store) keep(ctx context.Context, call Call, b workspace.Before) error {
+// recordBefore writes the object, then the line that names it.
+func (s *Store) recordBefore(ctx context.Context, call Call, b workspace.Before) error {
 	v, err := s.open(true)
 	if err != nil {
 		return err
@@ -152,8 +152,9 @@ const (
 	mostLocked  = 4 << 20
 )
 
-// keepMany is keep for many changes of a call. The journal is opened once, and gets many lines in one write.
-func (s *Store) keepMany(ctx context.Context, call Call, changes iter.Seq[workspace.Before]) error {
+// recordManyBefore is recordBefore for many changes of a call. The journal is opened once, and gets many lines in one
+// write.
+func (s *Store) recordManyBefore(ctx context.Context, call Call, changes iter.Seq[workspace.Before]) error {
 	var p *journalWriter
 	var lines []byte
 	var added int64
@@ -177,7 +178,7 @@ func (s *Store) keepMany(ctx context.Context, call Call, changes iter.Seq[worksp
 		}
 		if p == nil {
 			var err error
-			if p, err = s.take(call.Session); err != nil {
+			if p, err = s.openWriter(call.Session); err != nil {
 				return err
 			}
 			defer p.close()
@@ -240,7 +241,7 @@ func (s *Store) keepContent(v *storeDir, l *line, b workspace.Before) (added int
 		l.Lost = fmt.Sprintf("it had %d bytes, and at most %d are kept", l.Size, s.options.MaxFile)
 		return 0, nil
 	}
-	return s.put(v, l, b.Data)
+	return s.storeObject(v, l, b.Data)
 }
 
 func (s *Store) newLine(call Call, op string) *line {

@@ -107,7 +107,7 @@ func (v *view) at(path string) (*entry, error) {
 	real, ok := v.real(path)
 	e := &entry{}
 	if ok && !v.unlinked(path) {
-		s, err := v.look(real)
+		s, err := v.readState(real)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (v *view) linked(path string) bool {
 	return linked
 }
 
-func (v *view) look(path string) (s state, err error) {
+func (v *view) readState(path string) (s state, err error) {
 	var info fs.FileInfo
 	err = v.ws.Unlocked(filepath.Dir(path), func() (err error) {
 		info, err = v.ws.Lstat(path)

@@ -93,7 +93,7 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	if r, w, err := os.Pipe(); err == nil { // makes Go's runtime open what it keeps for all pipes
 		_, _ = r.Close(), w.Close()
 	}
-	files, goroutines, before := settled(t)
+	files, goroutines, before := stableCounts(t)
 	open := openFiles()
 	t.Cleanup(func() {
 		left := func() (text string) {
@@ -121,9 +121,9 @@ func UnchangedWithin(t testing.TB, while time.Duration) {
 	})
 }
 
-// settled counts open files, goroutines and child processes once the counts stay the same for a while, so that
+// stableCounts counts open files, goroutines and child processes once the counts stay the same for a while, so that
 // earlier tests' remains have ended.
-func settled(t testing.TB) (files, goroutines, processes int) {
+func stableCounts(t testing.TB) (files, goroutines, processes int) {
 	runtime.GC() // closes unreferenced files
 	for same, end := 0, time.Now().Add(leftFor); same < 10 && time.Now().Before(end); same++ {
 		f, g, p := OpenFiles(t), runtime.NumGoroutine(), children()

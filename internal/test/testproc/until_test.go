@@ -71,7 +71,7 @@ func TestQuickly(t *testing.T) {
 	assert.Equal(t, 21, times)
 }
 
-func TestSaid(t *testing.T) {
+func TestOutput(t *testing.T) {
 	r, w := io.Pipe()
 	s := Listen(r)
 	_, err := io.WriteString(w, "second b\nfirst a\nName")

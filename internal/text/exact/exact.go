@@ -23,7 +23,7 @@ func Value(data []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is more after the JSON value")
 	}
-	return settle(v), nil
+	return normalizeNumbers(v), nil
 }
 
 // Object is Value for a JSON object. Null returns nil.
@@ -54,7 +54,7 @@ func Kept(data []byte) bool {
 	}
 }
 
-func settle(v any) any {
+func normalizeNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if isFloat(v.String()) {
@@ -66,11 +66,11 @@ func settle(v any) any {
 		}
 	case []any:
 		for i := range v {
-			v[i] = settle(v[i])
+			v[i] = normalizeNumbers(v[i])
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = settle(v[key])
+			v[key] = normalizeNumbers(v[key])
 		}
 	}
 	return v

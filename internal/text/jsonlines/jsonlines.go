@@ -11,7 +11,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Reader reads messages of type M. Its fields must be set before Start.
@@ -174,6 +174,6 @@ func idOf(line []byte) json.RawMessage {
 	return match[1]
 }
 
-var idFirst = matching.Lazy(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d+|"[^"\\]*")\s*,`)
+var idFirst = regexlimit.Lazy(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d+|"[^"\\]*")\s*,`)
 
-var idLast = matching.Lazy(`,\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+var idLast = regexlimit.Lazy(`,\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -67,8 +67,8 @@ var envelopeSchema []byte
 
 // definitions are the tools' definitions. A result is the envelope around their data.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return definition.Read(files, func(data json.RawMessage) json.RawMessage {
-		return definition.Fill(envelopeSchema, `"$returns"`, string(data))
+	return toolspec.Read(files, func(data json.RawMessage) json.RawMessage {
+		return toolspec.Fill(envelopeSchema, `"$returns"`, string(data))
 	})
 })
 

@@ -42,7 +42,7 @@ func list(ctx context.Context, deps Deps, call *tool.Call, in listInput) (*outco
 	if !withinGit(root) {
 		err = deps.Workspace.Walk(ctx, in.Root, listWalk(root, in.Glob), func(e workspace.Entry) error {
 			if root != "." || e.Path != ownIgnore {
-				data.take(root, in.Glob, e)
+				data.addFile(root, in.Glob, e)
 			}
 			return nil
 		})
@@ -124,7 +124,7 @@ func listWalk(root, glob string) workspace.WalkOptions {
 	return o
 }
 
-func (d *listData) take(root, glob string, e workspace.Entry) {
+func (d *listData) addFile(root, glob string, e workspace.Entry) {
 	if !e.Type.IsRegular() {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -32,7 +32,7 @@ func Plugin() sdk.Plugin {
 		Name:         "agentbench",
 		Version:      Version,
 		Tools:        New(Deps{}),
-		ConfigSchema: definition.Fill(configSchema, `"$confine"`, sandbox.SettingsSchema),
+		ConfigSchema: toolspec.Fill(configSchema, `"$confine"`, sandbox.SettingsSchema),
 		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 			deps, err := configure(env)
 			if err != nil {

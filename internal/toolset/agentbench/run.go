@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/store/record"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -83,8 +83,8 @@ func (out *outcome) report(ctx context.Context, deps Deps, call *tool.Call, ende
 	if ended.TimedOut {
 		ended.ExitCode = exitCodeOnTimeout
 	}
-	out.stdout = out.keep(ctx, deps, call, "stdout", ended.Stdout)
-	out.stderr = out.keep(ctx, deps, call, "stderr", ended.Stderr)
+	out.stdout = out.saveStream(ctx, deps, call, "stdout", ended.Stdout)
+	out.stderr = out.saveStream(ctx, deps, call, "stderr", ended.Stderr)
 	if out.failed = deps.failed(ended, timeout); out.failed == nil {
 		out.data = runData{
 			ExitCode: ended.ExitCode, StdoutPath: out.stdout, StderrPath: out.stderr,
@@ -125,11 +125,11 @@ func tailOf(o proc.Output) string {
 	if o.Truncated() {
 		end = o.Tail
 	}
-	return strings.ToValidUTF8(string(excerpt.TrimStart(end[max(0, len(end)-tailShown):])), "")
+	return strings.ToValidUTF8(string(truncate.TrimStart(end[max(0, len(end)-tailShown):])), "")
 }
 
-// keep writes a stream to its artifact and returns the name for results.
-func (out *outcome) keep(ctx context.Context, deps Deps, call *tool.Call, stream string, o proc.Output) *string {
+// saveStream writes a stream to its artifact and returns the name for results.
+func (out *outcome) saveStream(ctx context.Context, deps Deps, call *tool.Call, stream string, o proc.Output) *string {
 	name := record.LogName(call.Step, stream)
 	artifact, err := saveArtifact(deps.Workspace, call, stream, name, cut(o))
 	if err != nil {
@@ -151,7 +151,7 @@ func cut(o proc.Output) []byte {
 	const room = (streamMax - 200) / 2
 	head := o.Head[:min(len(o.Head), room)]
 	tail := o.Tail[max(0, len(o.Tail)-room):]
-	head, tail = excerpt.TrimEnd(head), excerpt.TrimStart(tail)
+	head, tail = truncate.TrimEnd(head), truncate.TrimStart(tail)
 	mark := fmt.Sprintf("\n[... %d of %d bytes left out; redirect the command's output to a file to keep all of it ...]\n",
 		o.Bytes-int64(len(head)+len(tail)), o.Bytes)
 	return append(append(append([]byte{}, head...), mark...), tail...)

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/source/definition"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -28,7 +28,7 @@ func Plugin() sdk.Plugin { return hands.Plugin("anthropic", Version, New) }
 
 // New returns the tools.
 func New(deps hands.Deps) []tool.Tool {
-	c := hands.Contract(definition.Read(files, nil))
+	c := hands.Contract(toolspec.Read(files, nil))
 	return []tool.Tool{
 		kit.Commander(c, deps, "bash", runBash, planBash, bashInput.argv),
 		kit.Tool(c, deps, "str_replace_based_edit_tool", runEditor, planEditor),
@@ -85,7 +85,7 @@ func runBash(ctx context.Context, deps hands.Deps, call *tool.Call, in bashInput
 	}
 	out := hands.Say(strings.TrimLeft(ran.Text, "\n"))
 	if over := len(out.Text) - outputLimit; over > 0 || ran.Omitted > 0 {
-		out.Text = truncatedNotice + "\n" + excerpt.TrimStart(out.Text[max(over, 0):])
+		out.Text = truncatedNotice + "\n" + truncate.TrimStart(out.Text[max(over, 0):])
 		out.Truncated = true
 	}
 	switch {

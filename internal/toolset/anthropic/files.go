@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/search"
 	"github.com/toolhost/toolhost/internal/file/textedit/lines"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
@@ -212,7 +212,7 @@ func runGrep(ctx context.Context, deps hands.Deps, _ *tool.Call, in globInput) (
 	}
 	out := hands.Say(b.String())
 	if len(out.Text) > outputLimit || found.Truncated {
-		out.Text, out.Truncated = excerpt.Head(out.Text, outputLimit)+"\n"+truncatedNotice, true
+		out.Text, out.Truncated = truncate.Head(out.Text, outputLimit)+"\n"+truncatedNotice, true
 	}
 	return out, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/background"
-	"github.com/toolhost/toolhost/internal/source/definition"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -30,7 +30,7 @@ func Plugin() sdk.Plugin { return hands.Plugin("claude", Version, New) }
 
 // New returns the tools.
 func New(deps hands.Deps) []tool.Tool {
-	c := hands.Contract(definition.Read(files, nil))
+	c := hands.Contract(toolspec.Read(files, nil))
 	return []tool.Tool{
 		kit.Commander(c, deps, "Bash", runBash, planBash, bashInput.argv),
 		kit.Tool(c, deps, "TaskOutput", runTaskOutput, nil), kit.Tool(c, deps, "TaskStop", runTaskStop, nil),
@@ -107,7 +107,7 @@ func shortened(text string) (string, bool) {
 	if len(text) <= maxOutput {
 		return text, false
 	}
-	head, tail := excerpt.Head(text, maxOutput/2), excerpt.TrimStart(text[len(text)-maxOutput/2:])
+	head, tail := truncate.Head(text, maxOutput/2), truncate.TrimStart(text[len(text)-maxOutput/2:])
 	left := strings.Count(text[len(head):len(text)-len(tail)], "\n")
 	return fmt.Sprintf("%s\n\n... [%d lines truncated] ...\n\n%s", head, left, tail), true
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/search"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/lines"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
@@ -67,7 +67,7 @@ func runRead(ctx context.Context, deps hands.Deps, _ *tool.Call, in readInput) (
 			return
 		}
 		shown++
-		fmt.Fprintf(&text, "%6d→%s\n", l.Number, excerpt.Head(l.Content(), maxLine))
+		fmt.Fprintf(&text, "%6d→%s\n", l.Number, truncate.Head(l.Content(), maxLine))
 	})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -96,7 +96,7 @@ func (in bashInput) argv() []string {
 }
 
 func (in bashInput) title() string {
-	return excerpt.Shorten(in.Command, titleLimit)
+	return truncate.Shorten(in.Command, titleLimit)
 }
 
 func (in bashInput) start(ctx context.Context, deps Deps, call *tool.Call) (*outcome, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/run/subagent"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -76,13 +76,13 @@ var envelopeSchema []byte
 // definitions are the tools' definitions. For results they describe a success's object: its
 // properties, and those required for each kind of success.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return definition.Read(files, func(success json.RawMessage) json.RawMessage {
+	return toolspec.Read(files, func(success json.RawMessage) json.RawMessage {
 		var s struct{ AnyOf, Properties json.RawMessage }
 		if err := json.Unmarshal(success, &s); err != nil {
 			panic(err) // a mistake of the programmer
 		}
-		return definition.Fill(envelopeSchema, `"$successes"`, definition.Members(s.AnyOf), `"$properties":0`,
-			definition.Members(s.Properties))
+		return toolspec.Fill(envelopeSchema, `"$successes"`, toolspec.Members(s.AnyOf), `"$properties":0`,
+			toolspec.Members(s.Properties))
 	})
 })
 

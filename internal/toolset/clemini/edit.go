@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -158,7 +158,7 @@ func textsAt(data []byte, numbers []int) []string {
 	found := []string{}
 	for _, n := range numbers[:min(len(numbers), maxSuggestions)] {
 		if n >= 1 && n <= len(lines) {
-			found = append(found, excerpt.Shorten(strings.TrimSpace(lines[n-1]), 500))
+			found = append(found, truncate.Shorten(strings.TrimSpace(lines[n-1]), 500))
 		}
 	}
 	return found

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/run/subagent"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -40,7 +40,7 @@ func Plugin() sdk.Plugin {
 		Name:    "clemini",
 		Version: Version,
 		Tools:   described,
-		ConfigSchema: definition.Fill(configSchema, `"$confine"`, sandbox.SettingsSchema, `"$agents"`,
+		ConfigSchema: toolspec.Fill(configSchema, `"$confine"`, sandbox.SettingsSchema, `"$agents"`,
 			subagent.Schema),
 		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 			deps, err := configure(env)

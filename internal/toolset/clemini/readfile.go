@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/lines"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -104,7 +104,7 @@ func (p *part) add(l lines.Line) {
 	if p.shown++; p.shown > 1 {
 		p.text.WriteByte('\n')
 	}
-	shown := excerpt.Head(line, maxLine)
+	shown := truncate.Head(line, maxLine)
 	fmt.Fprintf(&p.text, "%d: %s", p.total, shown)
 	if rest := size - len(shown); rest > 0 {
 		fmt.Fprintf(&p.text, " [... %d more bytes in this line]", rest)

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/run/netguard/markdown"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -220,7 +220,7 @@ func cutText(s string, limit int) (shown string, cut bool) {
 	if len(s) <= limit {
 		return s, false
 	}
-	head := excerpt.Head(s, limit)
+	head := truncate.Head(s, limit)
 	return fmt.Sprintf("%s\n\n[... %d more bytes are left out; fetch a page about a part of it]", head,
 		len(s)-len(head)), true
 }

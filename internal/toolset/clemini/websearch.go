@@ -137,7 +137,7 @@ func (in searchInput) filter(hits []searchHit) []searchHit {
 			continue
 		}
 		host := strings.ToLower(strings.TrimSuffix(link.Hostname(), "."))
-		if len(in.Allowed) > 0 && !below(host, in.Allowed) || below(host, in.Blocked) {
+		if len(in.Allowed) > 0 && !inDomains(host, in.Allowed) || inDomains(host, in.Blocked) {
 			continue
 		}
 		seen[hit.URL] = true
@@ -146,8 +146,8 @@ func (in searchInput) filter(hits []searchHit) []searchHit {
 	return kept
 }
 
-// below reports whether a host is one of domains or below one.
-func below(host string, domains []string) bool {
+// inDomains reports whether a host is one of domains or inDomains one.
+func inDomains(host string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool {
 		domain = strings.ToLower(strings.TrimSpace(domain))
 		if _, rest, ok := strings.Cut(domain, "://"); ok {

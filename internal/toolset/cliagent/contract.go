@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -22,14 +22,14 @@ var envelopeSchema []byte
 
 // definitions are the tools' definitions. For results they describe metadata.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return definition.Read(files, func(metadata json.RawMessage) json.RawMessage {
+	return toolspec.Read(files, func(metadata json.RawMessage) json.RawMessage {
 		member := ""
 		if metadata != nil {
 			member = `"metadata":{"type":"object","description":"Facts about the outcome.","properties":` +
 				string(metadata) +
 				`},`
 		}
-		return definition.Fill(envelopeSchema, `"$metadata":0,`, member)
+		return toolspec.Fill(envelopeSchema, `"$metadata":0,`, member)
 	})
 })
 

@@ -131,7 +131,7 @@ func (f *fileFinder) walk(ctx context.Context, deps Deps) error {
 }
 
 func (f *fileFinder) visit(deps Deps, e workspace.Entry) error {
-	rel := below(f.real, e.Path)
+	rel := relativeTo(f.real, e.Path)
 	if e.Dir {
 		f.deeper = f.deeper || f.depth+levels(rel) >= maxDepth
 		return nil
@@ -151,8 +151,8 @@ func leadsToFile(deps Deps, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// below returns name relative to dir; both are relative to the workspace.
-func below(dir, name string) string {
+// relativeTo returns name relative to dir; both are relative to the workspace.
+func relativeTo(dir, name string) string {
 	if dir == "." {
 		return name
 	}

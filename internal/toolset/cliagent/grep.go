@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/search"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 type grepParams struct {
@@ -76,7 +76,7 @@ func regexFault(err error) string {
 func (p grepParams) glob(deps Deps) string {
 	glob := path.Clean(filepath.ToSlash(p.FilePattern))
 	if filepath.IsAbs(filepath.FromSlash(glob)) {
-		return below(filepath.ToSlash(deps.Workspace.Root()), glob)
+		return relativeTo(filepath.ToSlash(deps.Workspace.Root()), glob)
 	}
 	if strings.HasPrefix(p.FilePattern, "./") && !strings.Contains(glob, "/") {
 		return "/" + glob
@@ -112,6 +112,6 @@ func shownLine(line string) string {
 	if len(line) <= lineShown {
 		return line
 	}
-	head := excerpt.Head(line, lineShown)
+	head := truncate.Head(line, lineShown)
 	return fmt.Sprintf("%s [... %d more bytes]", head, len(line)-len(head))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/lines"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -152,7 +152,7 @@ func (l *part) add(line lines.Line) {
 		l.returned++
 	case l.returned == 0:
 		l.partial = true
-		l.text = excerpt.TrimEnd(append(l.text, line.Text[:room]...))
+		l.text = truncate.TrimEnd(append(l.text, line.Text[:room]...))
 		l.returned++
 	}
 }

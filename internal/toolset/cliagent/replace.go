@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -111,7 +111,7 @@ func (p replaceParams) failure(err error) error {
 func (p replaceParams) notFound(err error, e *tool.Error) error {
 	shown := p.Old
 	if len(shown) > shownBytes {
-		shown = fmt.Sprintf("%s... (%d bytes)", excerpt.Head(shown, shownBytes), len(p.Old))
+		shown = fmt.Sprintf("%s... (%d bytes)", truncate.Head(shown, shownBytes), len(p.Old))
 	}
 	miss := tool.Errorf(codeStringNotFound, "String '%s' not found in file", shown).Suggest("%s", e.Suggestion).
 		With("path", p.Path)

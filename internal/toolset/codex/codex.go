@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/session"
-	"github.com/toolhost/toolhost/internal/source/definition"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -34,7 +34,7 @@ func Plugin() sdk.Plugin { return hands.Plugin("codex", Version, New) }
 
 // New returns the tools.
 func New(deps hands.Deps) []tool.Tool {
-	c := hands.Contract(definition.Read(files, nil))
+	c := hands.Contract(toolspec.Read(files, nil))
 	c.Normalize = normalize
 	n := &numbers{ids: make(map[int]string), next: 1000}
 	return []tool.Tool{
@@ -214,7 +214,7 @@ func tokens(text string, most int) (short string, cut bool) {
 	if len(text) <= room {
 		return text, false
 	}
-	head, tail := excerpt.Head(text, room/2), excerpt.TrimStart(text[len(text)-room/2:])
+	head, tail := truncate.Head(text, room/2), truncate.TrimStart(text[len(text)-room/2:])
 	left := (len(text) - len(head) - len(tail)) / bytesPerToken
 	return fmt.Sprintf("%s…%d tokens truncated…%s", head, left, tail), true
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
@@ -55,7 +55,7 @@ func runShell(ctx context.Context, deps hands.Deps, call *tool.Call, in shellInp
 		if err != nil {
 			return nil, err
 		}
-		o := shellOutput{excerpt.Head(text(ended.Stdout), most), excerpt.Head(text(ended.Stderr), most),
+		o := shellOutput{truncate.Head(text(ended.Stdout), most), truncate.Head(text(ended.Stderr), most),
 			shellOutcome{"exit", &ended.ExitCode}}
 		if ended.TimedOut || ended.Cancelled {
 			o.Outcome = shellOutcome{Type: "timeout"}

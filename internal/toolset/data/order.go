@@ -49,9 +49,9 @@ type rewriter struct {
 
 // pair takes the text from a bracket to its counterpart.
 func (r *rewriter) pair(inner func() string) string {
-	open := r.take(1)
+	open := r.next(1)
 	text := inner()
-	closing := r.take(1)
+	closing := r.next(1)
 	if open == "[" && closing != "]" || open == "(" && closing != ")" {
 		r.unpaired = true
 	}
@@ -60,7 +60,7 @@ func (r *rewriter) pair(inner func() string) string {
 
 func (r *rewriter) end() bool { return r.at >= len(r.in) }
 
-func (r *rewriter) take(n int) string {
+func (r *rewriter) next(n int) string {
 	n = min(n, len(r.in)-r.at)
 	r.at += n
 	return r.in[r.at-n : r.at]
@@ -73,10 +73,10 @@ func (r *rewriter) literal() string {
 		case '\\':
 			i++
 		case quote:
-			return r.take(i + 1 - r.at)
+			return r.next(i + 1 - r.at)
 		}
 	}
-	return r.take(len(r.in))
+	return r.next(len(r.in))
 }
 
 // outside rewrites the filters in a text up to its closing bracket.
@@ -91,9 +91,9 @@ func (r *rewriter) outside() string {
 		case '[', '(':
 			out.WriteString(r.pair(r.outside))
 		case '?':
-			out.WriteString(r.take(1) + r.logical())
+			out.WriteString(r.next(1) + r.logical())
 		default:
-			out.WriteString(r.take(1))
+			out.WriteString(r.next(1))
 		}
 	}
 	return out.String()
@@ -120,14 +120,14 @@ func (r *rewriter) logical() string {
 		case next == '(':
 			c.add(r.pair(r.logical))
 		case two == "&&" || two == "||":
-			out.WriteString(c.String() + r.take(2))
+			out.WriteString(c.String() + r.next(2))
 			c = comparison{}
 		case two == "==" || two == "!=" || two == "<=" || two == ">=":
-			c.operator = r.take(2)
+			c.operator = r.next(2)
 		case next == '<' || next == '>':
-			c.operator = r.take(1)
+			c.operator = r.next(1)
 		default:
-			c.add(r.take(1))
+			c.add(r.next(1))
 		}
 	}
 	return out.String() + c.String()

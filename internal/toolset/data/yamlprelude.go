@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // unknownDirective is a reserved directive: it is skipped, with a note.
@@ -18,8 +18,8 @@ type unknownDirective struct {
 }
 
 var (
-	versionDirective = matching.Lazy(`^%YAML[ \t]+[0-9]+\.[0-9]+[ \t]*([ \t]#.*)?\r?$`)
-	yaml1            = matching.Lazy(`^%YAML[ \t]+1\.`)
+	versionDirective = regexlimit.Lazy(`^%YAML[ \t]+[0-9]+\.[0-9]+[ \t]*([ \t]#.*)?\r?$`)
+	yaml1            = regexlimit.Lazy(`^%YAML[ \t]+1\.`)
 )
 
 // readPrelude reads the directives before each document, and comments out those that the library

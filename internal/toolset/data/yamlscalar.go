@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // plain returns the value of a plain scalar by YAML 1.2's core schema, in which yes, no, on and
@@ -25,10 +25,10 @@ func plain(s string) any {
 }
 
 var (
-	integers = matching.Lazy(`^[-+]?[0-9]+$`)
-	floats   = matching.Lazy(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	based    = matching.Lazy(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
-	special  = matching.Lazy(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	integers = regexlimit.Lazy(`^[-+]?[0-9]+$`)
+	floats   = regexlimit.Lazy(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	based    = regexlimit.Lazy(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
+	special  = regexlimit.Lazy(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
 func number(s string) (Number, bool) {
@@ -82,7 +82,7 @@ func decimal(s string) Number {
 }
 
 // old matches non-strings of YAML 1.1, for readers of that version.
-var old = matching.Lazy(`^(?i:y|yes|n|no|on|off|=|<<|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?0x[0-9a-f_]+|[-+]?` +
+var old = regexlimit.Lazy(`^(?i:y|yes|n|no|on|off|=|<<|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?0x[0-9a-f_]+|[-+]?` +
 	`[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
 	`|[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?` +
 	`|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([tT ].*)?)$`)

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -45,7 +45,7 @@ func New(ws *workspace.Workspace, settings sandbox.Settings) []tool.Tool {
 //go:embed tools
 var definitionFiles embed.FS
 
-var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
+var definitions = sync.OnceValue(func() map[string]*tool.Definition { return toolspec.Read(definitionFiles, nil) })
 
 // speech returns the host's contract: a call returns a result, and the host renders errors.
 func speech() *kit.Contract[deps, *tool.Result] {
@@ -69,7 +69,7 @@ func Plugin() sdk.Plugin {
 		Name:         "files",
 		Version:      Version,
 		Tools:        New(nil, sandbox.Settings{}),
-		ConfigSchema: definition.Fill([]byte(configSchema), `"$confine"`, sandbox.SettingsSchema),
+		ConfigSchema: toolspec.Fill([]byte(configSchema), `"$confine"`, sandbox.SettingsSchema),
 		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 			var c config
 			if err := env.Decode(&c); err != nil {

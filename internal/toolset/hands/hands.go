@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/run/session"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -101,7 +101,7 @@ func Failed(o *Outcome, err error) *tool.Result {
 func Plugin(name, version string, tools func(Deps) []tool.Tool) sdk.Plugin {
 	return sdk.Plugin{
 		Name: name, Version: version, Tools: tools(Deps{}.Open()),
-		ConfigSchema: definition.Fill(configSchema, `"$confine"`, sandbox.SettingsSchema),
+		ConfigSchema: toolspec.Fill(configSchema, `"$confine"`, sandbox.SettingsSchema),
 		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 			var c struct {
 				Confine  sandbox.Settings `json:"confine"`

@@ -41,7 +41,7 @@ func runAgent(ctx context.Context, deps Deps, call *tool.Call, p agentParams) (*
 	if p.Action == "terminate" {
 		return a.terminate(ctx, deps, call)
 	}
-	return a.tell(deps)
+	return a.statusReport(deps)
 }
 
 // create makes an agent of a type, with a name and no task.
@@ -93,7 +93,7 @@ func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (
 	}, nil
 }
 
-func (a *agentRecord) tell(deps Deps) (*outcome, error) {
+func (a *agentRecord) statusReport(deps Deps) (*outcome, error) {
 	task, err := a.task(deps)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
-	"github.com/toolhost/toolhost/internal/source/definition"
+	"github.com/toolhost/toolhost/internal/source/toolspec"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
 
@@ -21,8 +21,8 @@ var envelopeSchema []byte
 
 // definitions are the tools' definitions. For results they describe the metadata.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return definition.Read(files, func(metadata json.RawMessage) json.RawMessage {
-		return definition.Fill(envelopeSchema, `"$metadata":0`, definition.Members(metadata))
+	return toolspec.Read(files, func(metadata json.RawMessage) json.RawMessage {
+		return toolspec.Fill(envelopeSchema, `"$metadata":0`, toolspec.Members(metadata))
 	})
 })
 
@@ -105,7 +105,7 @@ func (o *outcome) warn(text string) {
 
 func succeeded(c kit.Call, o *outcome) *tool.Result {
 	_, renamed := separate(c.Params)
-	o.note(renamed)
+	o.reportRenamed(renamed)
 	e := envelope{Success: true, Output: o.output, Metadata: o.metadata}
 	text := o.output
 	if o.warning != "" {
@@ -120,7 +120,7 @@ func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
 	if o == nil {
 		o = &outcome{}
 	}
-	o.note(renamed)
+	o.reportRenamed(renamed)
 	if o.warning != "" {
 		told := *err
 		told.Message = strings.TrimRight(err.Message, "\n") + "\nWarning: " + o.warning
@@ -138,8 +138,8 @@ func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
 	return r
 }
 
-// note adds the parameters given by an old name.
-func (o *outcome) note(renamed []rename) {
+// reportRenamed adds the parameters given by an old name.
+func (o *outcome) reportRenamed(renamed []rename) {
 	if o.metadata == nil {
 		o.metadata = facts{}
 	}

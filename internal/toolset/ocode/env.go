@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 	"github.com/toolhost/toolhost/internal/toolset/ocode/dotenv"
 )
 
@@ -259,7 +259,7 @@ func (p envParams) nothingToDelete() error {
 
 const variablesKey = "environment"
 
-var variableName = matching.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = regexlimit.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func validName(name string) bool { return variableName().MatchString(name) }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/data"
 )
 
@@ -142,7 +142,7 @@ func (p jsonYAMLParams) write(o *outcome, docs ...any) (err error) {
 	}
 	if err == nil && len(o.output) > dataShown {
 		total := len(o.output)
-		o.output = excerpt.Head(o.output, dataShown)
+		o.output = truncate.Head(o.output, dataShown)
 		o.Truncated = true
 		o.warn(fmt.Sprintf("the first %d of %d bytes are shown; select a part with action query", len(o.output), total))
 	}

@@ -84,7 +84,7 @@ func (p mcpParams) call(ctx context.Context, deps Deps, call *tool.Call, o *outc
 	if len(result.Structured) > 0 {
 		o.set("structured", result.Structured)
 	}
-	o.take(result.Contents)
+	o.addContents(result.Contents)
 	if result.Failed != nil {
 		text := o.output
 		if text == "" {
@@ -97,8 +97,8 @@ func (p mcpParams) call(ctx context.Context, deps Deps, call *tool.Call, o *outc
 	return nil
 }
 
-// take adds contents to the output: text as it is, others as a description with the content beside it.
-func (o *outcome) take(contents []tool.Content) {
+// addContents adds contents to the output: text as it is, others as a description with the content beside it.
+func (o *outcome) addContents(contents []tool.Content) {
 	var texts []string
 	for _, c := range contents {
 		switch {
@@ -119,7 +119,7 @@ func (p mcpParams) resource(ctx context.Context, deps Deps, o *outcome) error {
 	if err != nil {
 		return err
 	}
-	o.take(parts)
+	o.addContents(parts)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (p mcpParams) prompt(ctx context.Context, deps Deps, o *outcome) error {
 		}
 		contents = append(contents, c)
 	}
-	o.take(contents)
+	o.addContents(contents)
 	o.set("messages", messages)
 	return nil
 }

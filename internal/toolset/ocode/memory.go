@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 const memoryPrefix = "memory/"
@@ -208,7 +208,7 @@ func shorten(shown []remembered, asked bool) (cut int) {
 	for i := range shown {
 		m := &shown[i]
 		if len(m.Value) > memoryLine && len(m.Value) > room {
-			m.Value, m.Bytes = excerpt.Head(m.Value, memoryLine), len(m.Value)
+			m.Value, m.Bytes = truncate.Head(m.Value, memoryLine), len(m.Value)
 			cut++
 		}
 		room -= len(m.Value)
@@ -220,7 +220,7 @@ func shorten(shown []remembered, asked bool) (cut int) {
 func oneLine(value string) string {
 	first, rest, more := strings.Cut(value, "\n")
 	if len(first) > memoryLine {
-		cut := excerpt.Head(first, memoryLine)
+		cut := truncate.Head(first, memoryLine)
 		return fmt.Sprintf("%s [... %d more bytes]", cut, len(value)-len(cut))
 	}
 	if more && rest != "" {

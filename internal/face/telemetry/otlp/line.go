@@ -14,14 +14,14 @@ import (
 	"github.com/toolhost/toolhost/internal/face/telemetry"
 )
 
-func (s *sender) take(line telemetry.Line) {
+func (s *sender) handleLine(line telemetry.Line) {
 	switch {
 	case line.Begin != nil:
 		s.begin(line)
 	case line.End != nil:
 		s.end(line)
 	case line.Note != nil:
-		s.note(line)
+		s.addEvent(line)
 	}
 }
 
@@ -114,7 +114,7 @@ func (s *sender) end(line telemetry.Line) {
 		"gen_ai.tool.call.arguments", e.Arguments, "gen_ai.tool.call.result", e.Result)...)...)
 }
 
-func (s *sender) note(line telemetry.Line) {
+func (s *sender) addEvent(line telemetry.Line) {
 	span := s.open[line.ID]
 	if span == nil {
 		return

@@ -102,7 +102,7 @@ func (s *sender) read(in io.Reader) error {
 		case err != nil:
 			return err
 		}
-		s.take(line)
+		s.handleLine(line)
 	}
 }
 

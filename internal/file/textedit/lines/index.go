@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // indexStep is the approximate distance between the positions in an index, in bytes.
@@ -38,7 +38,7 @@ func IndexOf(ctx context.Context, r io.Reader) (*Index, error) {
 	offset, pending, open := int64(0), 0, false
 	for {
 		n, err := r.Read(buf[pending:])
-		chunk := excerpt.TrimEnd(buf[:pending+n])
+		chunk := truncate.TrimEnd(buf[:pending+n])
 		if !utf8.Valid(chunk) ||
 			offset < sniffed && bytes.IndexByte(chunk[:min(int64(len(chunk)), sniffed-offset)], 0) >= 0 {
 			return nil, ErrNotText
@@ -106,6 +106,6 @@ func (x *Index) Read(r io.ReadSeeker, first, last, limit int) (text string, omit
 	if omitted == 0 {
 		return b.String(), 0, nil
 	}
-	text = excerpt.TrimEnd(b.String())
+	text = truncate.TrimEnd(b.String())
 	return text, omitted + int64(b.Len()-len(text)), nil
 }

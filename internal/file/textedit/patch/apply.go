@@ -70,8 +70,8 @@ func (a *applier) survey(set *Set) {
 	}
 }
 
-// look returns the state of a path, and reads it the first time.
-func (a *applier) look(path string) (*state, error) {
+// loadState returns the state of a path, and reads it the first time.
+func (a *applier) loadState(path string) (*state, error) {
 	if s := a.files[path]; s != nil {
 		return s, nil
 	}
@@ -107,7 +107,7 @@ func (a *applier) apply(f *File) error {
 func (a *applier) modify(f *File) error {
 	var failed error
 	for _, path := range f.sources() {
-		s, err := a.look(path)
+		s, err := a.loadState(path)
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (a *applier) change(f *File, s *state) error {
 		s.remove()
 		return nil
 	}
-	s.put(Modify, data, placed)
+	s.setContent(Modify, data, placed)
 	s.setMode(f)
 	return nil
 }
@@ -161,7 +161,7 @@ func undeletable(s *state, f *File, rest []byte) error {
 
 func (a *applier) create(f *File) error {
 	path := f.sources()[0]
-	s, err := a.look(path)
+	s, err := a.loadState(path)
 	if err != nil {
 		return err
 	}
@@ -172,18 +172,18 @@ func (a *applier) create(f *File) error {
 	if err != nil {
 		return err
 	}
-	s.put(Create, data, placed)
+	s.setContent(Create, data, placed)
 	s.setMode(f)
 	return nil
 }
 
 // move renames or copies, and applies the section's changes.
 func (a *applier) move(f *File) error {
-	from, err := a.look(f.OldName)
+	from, err := a.loadState(f.OldName)
 	if err != nil {
 		return err
 	}
-	to, err := a.look(f.NewName)
+	to, err := a.loadState(f.NewName)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (a *applier) move(f *File) error {
 		return err
 	}
 	to.from = from
-	to.put(f.Kind, data, placed)
+	to.setContent(f.Kind, data, placed)
 	to.mode = mode
 	to.setMode(f)
 	if f.Kind == Rename && from != to && !(a.filled[from.path] && from.touched) {
@@ -221,7 +221,7 @@ func (s *state) moved(f *File) (data []byte, mode fs.FileMode, placed []Placemen
 	return data, s.mode, placed, err
 }
 
-func (s *state) put(kind Kind, data []byte, placed []Placement) {
+func (s *state) setContent(kind Kind, data []byte, placed []Placement) {
 	if !s.touched || kind != Modify {
 		s.kind = kind
 	}

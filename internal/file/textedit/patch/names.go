@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 const devNull = "/dev/null"
@@ -31,7 +31,7 @@ func headerName(rest string) (name, stamp string) {
 }
 
 // datePattern matches diff's date after a name if the tab before it was lost.
-var datePattern = matching.Lazy(`\s+(\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` +
+var datePattern = regexlimit.Lazy(`\s+(\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` +
 	`(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d).*$`)
 
 // isEpoch reports whether a time stamp is diff's for a missing file.

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // maxQuotes bounds nested lists and quotations. Each level is repeated on every line below, so a small document
@@ -52,7 +52,7 @@ func (c *cleaner) clean(n *html.Node, quotes int) {
 }
 
 // reference is text that Markdown would read as a character reference.
-var reference = matching.Lazy(`&(#[0-9]+;|#[xX][0-9a-fA-F]+;|[a-zA-Z][a-zA-Z0-9]*;)`)
+var reference = regexlimit.Lazy(`&(#[0-9]+;|#[xX][0-9a-fA-F]+;|[a-zA-Z][a-zA-Z0-9]*;)`)
 
 // isCode reports whether the converter keeps the text of an element verbatim.
 func isCode(n *html.Node) bool {

@@ -42,7 +42,7 @@ func readAt(dir int, name string) (content string, mode os.FileMode, errno sysca
 }
 
 // accepts reports whether content may replace the file at a place.
-func accepts(check *obeyed.Check, p place, content string) syscall.Errno {
+func accepts(check *obeyed.Check, p dirEntry, content string) syscall.Errno {
 	old, _, errno := readAt(p.dir, p.name)
 	if errno != 0 && errno != syscall.ENOENT {
 		return refused
@@ -54,7 +54,7 @@ func accepts(check *obeyed.Check, p place, content string) syscall.Errno {
 }
 
 // replaceChecked is rename for a file whose content is checked.
-func (s *supervisor) replaceChecked(source, target place, check *obeyed.Check) syscall.Errno {
+func (s *supervisor) replaceChecked(source, target dirEntry, check *obeyed.Check) syscall.Errno {
 	if !s.granted(filepath.Dir(target.path)) {
 		return s.outside(syscall.EACCES)
 	}
@@ -94,7 +94,7 @@ func writeNew(dir int, name, content string, mode os.FileMode) syscall.Errno {
 // when complete.
 type draft struct {
 	memory int
-	at     place
+	at     dirEntry
 	check  *obeyed.Check
 	mode   os.FileMode
 	put    string // content last written to the file
@@ -102,7 +102,7 @@ type draft struct {
 	settled bool
 }
 
-func (s *supervisor) openDraft(c caller, p place, check *obeyed.Check, call openCall) (int, syscall.Errno) {
+func (s *supervisor) openDraft(c caller, p dirEntry, check *obeyed.Check, call openCall) (int, syscall.Errno) {
 	whole := call.flags&unix.O_CREAT != 0 && (p.exists() == syscall.ENOENT || call.flags&unix.O_TRUNC != 0)
 	if !s.granted(filepath.Dir(p.path)) || !whole {
 		return -1, refused
@@ -114,7 +114,7 @@ func (s *supervisor) openDraft(c caller, p place, check *obeyed.Check, call open
 		s.drafts[0].close()
 		s.drafts = s.drafts[1:]
 	}
-	d := draft{at: place{name: p.name, path: p.path}, check: check, mode: os.FileMode(call.mode &^ s.status.umask(c.pid) & 0o777)}
+	d := draft{at: dirEntry{name: p.name, path: p.path}, check: check, mode: os.FileMode(call.mode &^ s.status.umask(c.pid) & 0o777)}
 	var errno syscall.Errno
 	if d.at.dir, errno = duplicate(p.dir); errno != 0 {
 		return -1, errno
@@ -129,7 +129,7 @@ func (s *supervisor) openDraft(c caller, p place, check *obeyed.Check, call open
 	}
 	d.memory = memory
 	if check.Fixed != "" {
-		if errno := s.put(&d, check.Fixed); errno != 0 {
+		if errno := s.applyDraft(&d, check.Fixed); errno != 0 {
 			d.close()
 			return -1, errno
 		}
@@ -151,7 +151,7 @@ func (d *draft) content() string {
 	return string(buf[:max(n, 0)])
 }
 
-func (s *supervisor) put(d *draft, content string) syscall.Errno {
+func (s *supervisor) applyDraft(d *draft, content string) syscall.Errno {
 	if old, _, errno := readAt(d.at.dir, d.at.name); errno == 0 && old == content {
 		d.put = content
 		return 0
@@ -174,7 +174,7 @@ func (s *supervisor) applyDrafts(end bool) {
 		content := d.content()
 		same := content == d.put || d.check.Fixed != "" && strings.TrimSpace(content) == strings.TrimSpace(d.check.Fixed)
 		if !same && d.check.Fixed == "" && strings.HasSuffix(content, "\n") && accepts(d.check, d.at, content) == 0 {
-			same = s.put(d, content) == 0
+			same = s.applyDraft(d, content) == 0
 		}
 		if end && !same {
 			s.watch.Missed(d.at.path + " was not written as the command meant it: git would obey it")

@@ -52,7 +52,7 @@ const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 const refused = syscall.EROFS
 
 // mayMake checks whether a name may be added or removed at a place.
-func (s *supervisor) mayMake(p place) syscall.Errno {
+func (s *supervisor) mayMake(p dirEntry) syscall.Errno {
 	switch {
 	case !s.granted(filepath.Dir(p.path)):
 		return s.outside(syscall.EACCES)
@@ -71,12 +71,12 @@ func (s *supervisor) checked(path string) *obeyed.Check {
 	if !strings.Contains(path, "/.git") {
 		return nil
 	}
-	return s.Guard.Checked(path, s.look())
+	return s.Guard.Checked(path, s.newLook())
 }
 
 // mayAdd checks whether a new name may be added. If the path exists, the error is EEXIST even where adding
 // would be refused.
-func (s *supervisor) mayAdd(p place) syscall.Errno {
+func (s *supervisor) mayAdd(p dirEntry) syscall.Errno {
 	var stat unix.Stat_t
 	if unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil {
 		return syscall.EEXIST
@@ -86,7 +86,7 @@ func (s *supervisor) mayAdd(p place) syscall.Errno {
 
 // mayReplace checks whether anything may be added or removed at a place, also a directory or symlink: other
 // files below it would then be the protected ones.
-func (s *supervisor) mayReplace(p place) syscall.Errno {
+func (s *supervisor) mayReplace(p dirEntry) syscall.Errno {
 	if errno := s.mayMake(p); errno != 0 {
 		return errno
 	}
@@ -96,11 +96,11 @@ func (s *supervisor) mayReplace(p place) syscall.Errno {
 	return 0
 }
 
-func (s *supervisor) mayRemove(p place) syscall.Errno {
+func (s *supervisor) mayRemove(p dirEntry) syscall.Errno {
 	switch {
 	case !s.granted(filepath.Dir(p.path)):
 		return s.outside(syscall.EACCES)
-	case (s.Guard.Protected(p.path, s.exists) || s.Guard.Vital(p.path, s.exists)) && !s.Guard.MayGo(p.path, s.look()):
+	case (s.Guard.Protected(p.path, s.exists) || s.Guard.Vital(p.path, s.exists)) && !s.Guard.MayGo(p.path, s.newLook()):
 		return refused
 	}
 	return 0
@@ -118,7 +118,7 @@ func (s *supervisor) exists(path string) bool {
 	return errno == 0
 }
 
-func (s *supervisor) look() Look {
+func (s *supervisor) newLook() Look {
 	return Look{Exists: s.exists, Straight: s.straight, Read: s.readPath}
 }
 
@@ -212,12 +212,12 @@ func (s *supervisor) rename(c caller, fromAt, from, toAt, to uint64, flags uint)
 	if flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
 		return syscall.EINVAL // RENAME_WHITEOUT would make a device file
 	}
-	source, errno := s.place(c, int(int32(fromAt)), from)
+	source, errno := s.locateArg(c, int(int32(fromAt)), from)
 	if errno != 0 {
 		return errno
 	}
 	defer source.close()
-	target, errno := s.place(c, int(int32(toAt)), to)
+	target, errno := s.locateArg(c, int(int32(toAt)), to)
 	if errno != 0 {
 		return errno
 	}
@@ -255,7 +255,7 @@ func (s *supervisor) link(c caller, fromAt, from, toAt, to, flags uint64) syscal
 		return errno
 	}
 	defer syscall.Close(source)
-	target, errno := s.place(c, int(int32(toAt)), to)
+	target, errno := s.locateArg(c, int(int32(toAt)), to)
 	if errno != 0 {
 		return errno
 	}
@@ -279,7 +279,7 @@ func (s *supervisor) symlink(c caller, text, at, path uint64) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
-	p, errno := s.place(c, int(int32(at)), path)
+	p, errno := s.locateArg(c, int(int32(at)), path)
 	if errno != 0 {
 		return errno
 	}
@@ -295,7 +295,7 @@ func (s *supervisor) symlink(c caller, text, at, path uint64) syscall.Errno {
 }
 
 func (s *supervisor) unlink(c caller, at, path uint64, flags int) syscall.Errno {
-	p, errno := s.place(c, int(int32(at)), path)
+	p, errno := s.locateArg(c, int(int32(at)), path)
 	if errno != 0 {
 		return errno
 	}
@@ -311,7 +311,7 @@ func (s *supervisor) unlink(c caller, at, path uint64, flags int) syscall.Errno 
 }
 
 func (s *supervisor) mkdir(c caller, at, path, mode uint64) syscall.Errno {
-	p, errno := s.place(c, int(int32(at)), path)
+	p, errno := s.locateArg(c, int(int32(at)), path)
 	if errno != 0 {
 		return errno
 	}
@@ -329,7 +329,7 @@ func (s *supervisor) mkdir(c caller, at, path, mode uint64) syscall.Errno {
 }
 
 // withMode sets the mode of a new file, which the host's umask may have reduced.
-func (s *supervisor) withMode(p place, mode uint32) syscall.Errno {
+func (s *supervisor) withMode(p dirEntry, mode uint32) syscall.Errno {
 	if mode&s.umask == 0 {
 		return 0
 	}
@@ -350,7 +350,7 @@ func (s *supervisor) mknod(c caller, at, path, mode uint64) syscall.Errno {
 	if kind := mode & typeMask; mode&setIDs != 0 || kind == charDevice || kind == blockDevice {
 		return syscall.EPERM
 	}
-	p, errno := s.place(c, int(int32(at)), path)
+	p, errno := s.locateArg(c, int(int32(at)), path)
 	if errno != 0 {
 		return errno
 	}

@@ -117,7 +117,7 @@ func (p *Plan) change(s *script, change Change, tree cell) {
 		}
 		s.restrict(tree, "", set, unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 		p.makePlace(s, change.Path)
-		s.put(tree, "show "+change.Path, change.Path)
+		s.mountTree(tree, "show "+change.Path, change.Path)
 	}
 }
 
@@ -169,7 +169,7 @@ func (s *script) clone(path string) (tree cell) {
 	return tree
 }
 
-func (s *script) put(tree cell, step, path string) {
+func (s *script) mountTree(tree cell, step, path string) {
 	_, at := s.openPlace(step, path)
 	s.move(tree, step, at)
 	s.close(at)

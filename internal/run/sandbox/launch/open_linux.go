@@ -111,7 +111,7 @@ func (s *supervisor) openStep(c caller, base int, path string, call openCall) (f
 	return -1, next, target, errno
 }
 
-func (p place) startOf(c caller, target string) (int, syscall.Errno) {
+func (p dirEntry) startOf(c caller, target string) (int, syscall.Errno) {
 	if strings.HasPrefix(target, "/") {
 		return duplicate(c.root)
 	}
@@ -139,7 +139,7 @@ func ownDescriptor(path string) (fd int, ok bool) {
 	return 0, false
 }
 
-func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errno) {
+func (s *supervisor) create(c caller, p dirEntry, call openCall) (int, syscall.Errno) {
 	if errno := s.mayMake(p); errno != 0 {
 		return -1, errno
 	}

@@ -17,9 +17,9 @@ func (unwatched) Before(watch.Place, watch.What)        {}
 func (unwatched) Rename(watch.Place, watch.Place, bool) {}
 func (unwatched) Missed(string)                         {}
 
-func (p place) watched() watch.Place { return watch.Place{Path: p.path, Dir: p.dir, Name: p.name} }
+func (p dirEntry) watched() watch.Place { return watch.Place{Path: p.path, Dir: p.dir, Name: p.name} }
 
-func (s *supervisor) beforePlace(p place, what watch.What) {
+func (s *supervisor) beforePlace(p dirEntry, what watch.What) {
 	if s.watch.Wants(p.path, what) {
 		s.watch.Before(p.watched(), what)
 	}

@@ -36,14 +36,14 @@ func challengeOf(header http.Header) (c challenge) {
 	return c
 }
 
-// place is the MCP server's authorization server.
-type place struct {
+// authServer is the MCP server's authorization server.
+type authServer struct {
 	resource string // audience of the tokens
 	scopes   []string
 	meta     *oauthex.AuthServerMeta
 }
 
-func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
+func (s *Server) discover(ctx context.Context, c challenge) (*authServer, error) {
 	if s.url.Scheme != "https" && !s.web.loopback {
 		return nil, s.errorf(tool.Blocked, "wants a token, which would travel unencrypted to %s", s.url.Host).
 			Suggest("Write the url of its mcp block with https.")
@@ -52,7 +52,7 @@ func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{resource: s.options.URL}
+	p := &authServer{resource: s.options.URL}
 	issuer := s.url.Scheme + "://" + s.url.Host // revision 2025-03-26: the server itself
 	if resource != nil {
 		p.resource, p.scopes = resource.Resource, resource.ScopesSupported
@@ -167,7 +167,7 @@ func (s *Server) checkResource(found *oauthex.ProtectedResourceMetadata) error {
 }
 
 // wanted returns the scopes to request: the operator's, else the refusal's, else all of the server's; plus more.
-func (s *Server) wanted(p *place, c challenge, more []string) []string {
+func (s *Server) wanted(p *authServer, c challenge, more []string) []string {
 	scopes := slices.Clone(s.config.Scopes)
 	if len(scopes) == 0 {
 		scopes = slices.Clone(c.scopes)

@@ -95,10 +95,10 @@ func quoted(scope string) string {
 // Login logs in with the user, again if necessary. Scopes are requested besides those of the server and of the
 // present login.
 func (s *Server) Login(ctx context.Context, scopes []string, visit Visit) error {
-	if err := s.take(ctx); err != nil {
+	if err := s.acquire(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.release()
 	if l, err := s.load(); len(scopes) > 0 && err == nil && l != nil {
 		scopes = union(slices.Clone(scopes), l.Scopes)
 	}
@@ -160,7 +160,7 @@ func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Vi
 	if err != nil {
 		return err
 	}
-	return s.keep(ctx, p, who, asked, url.Values{
+	return s.obtainLogin(ctx, p, who, asked, url.Values{
 		"grant_type": {"authorization_code"}, "code": {came.code}, "redirect_uri": {r.uri()},
 		"code_verifier": {verifier}, "resource": {p.resource},
 	})
@@ -168,7 +168,7 @@ func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Vi
 
 // send sends the user to the page and waits for the answer, which must come from the same authorization server (RFC
 // 9207, section 2.4).
-func (s *Server) send(ctx context.Context, p *place, query url.Values, r *receiver, visit Visit) (answer, error) {
+func (s *Server) send(ctx context.Context, p *authServer, query url.Values, r *receiver, visit Visit) (answer, error) {
 	at, err := url.Parse(p.meta.AuthorizationEndpoint)
 	if err != nil {
 		return answer{}, err
@@ -228,11 +228,11 @@ func (s *Server) credentials(ctx context.Context, c challenge, more []string) er
 	if len(asked) > 0 {
 		form.Set("scope", strings.Join(asked, " "))
 	}
-	return s.keep(ctx, p, who, asked, form)
+	return s.obtainLogin(ctx, p, who, asked, form)
 }
 
-// keep requests a token and stores it.
-func (s *Server) keep(ctx context.Context, p *place, who client, asked []string, form url.Values) error {
+// obtainLogin requests a token and stores it.
+func (s *Server) obtainLogin(ctx context.Context, p *authServer, who client, asked []string, form url.Values) error {
 	g, err := s.ask(ctx, p.meta.TokenEndpoint, who, form)
 	if err != nil {
 		return s.errorf(tool.PermissionDenied, "was not logged in to: %s gives no token: %w", p.meta.Issuer, err).
@@ -249,7 +249,7 @@ func (s *Server) keep(ctx context.Context, p *place, who client, asked []string,
 	if asked == nil {
 		asked = []string{}
 	}
-	l.put(g, asked)
+	l.applyToken(g, asked)
 	s.sensitive(l.secrets()...)
 	release, err := s.store.hold(ctx, s.options.URL, &s.config)
 	if err != nil {

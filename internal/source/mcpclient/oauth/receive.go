@@ -82,7 +82,7 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "There is nothing here.", http.StatusNotFound)
 		return
 	}
-	if err := r.take(request.URL.Query()); err != nil {
+	if err := r.acceptAnswer(request.URL.Query()); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -94,11 +94,11 @@ func (r *receiver) paste(redirected string) error {
 	if err != nil || u.RawQuery == "" {
 		return errors.New("this is not the address that the page led to: it begins with " + r.uri() + "?")
 	}
-	return r.take(u.Query())
+	return r.acceptAnswer(u.Query())
 }
 
-// take accepts the first answer to this login.
-func (r *receiver) take(query url.Values) error {
+// acceptAnswer accepts the first answer to this login.
+func (r *receiver) acceptAnswer(query url.Values) error {
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(r.state)) != 1 {
 		return errors.New("this is not the answer to the login that is under way")
 	}

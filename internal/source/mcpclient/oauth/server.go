@@ -152,10 +152,10 @@ func (s *Server) revive(ctx context.Context, old *Login) (*Login, error) {
 	if err != nil || l != nil || s.options.Visit != nil {
 		return l, err
 	}
-	if err := s.take(ctx); err != nil {
+	if err := s.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer s.release()
 	if l, err = s.load(); err != nil || l != nil && l.fresh() {
 		return l, err
 	}
@@ -165,7 +165,7 @@ func (s *Server) revive(ctx context.Context, old *Login) (*Login, error) {
 	return s.load()
 }
 
-func (s *Server) take(ctx context.Context) error {
+func (s *Server) acquire(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
 		return nil
@@ -174,7 +174,7 @@ func (s *Server) take(ctx context.Context) error {
 	}
 }
 
-func (s *Server) leave() { <-s.turn }
+func (s *Server) release() { <-s.turn }
 
 // State is the state of a login.
 type State struct {
@@ -207,10 +207,10 @@ func (s *Server) Authorize(ctx context.Context, request *http.Request, response 
 	_ = response.Body.Close()
 	c := challengeOf(response.Header)
 	used := bearer(request.Header)
-	if err := s.take(ctx); err != nil {
+	if err := s.acquire(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.release()
 	l, err := s.load()
 	if err != nil {
 		return err

@@ -137,8 +137,8 @@ func (s *Server) post(ctx context.Context, endpoint string, c client, form url.V
 	return s.web.client.Do(request)
 }
 
-// put stores an answer in a login. What the answer omits stays.
-func (l *Login) put(g *granted, asked []string) {
+// applyToken stores an answer in a login. What the answer omits stays.
+func (l *Login) applyToken(g *granted, asked []string) {
 	l.AccessToken, l.Expires = g.AccessToken, time.Time{}
 	if seconds, err := strconv.ParseFloat(g.ExpiresIn.String(), 64); err == nil && seconds > 0 && seconds < 1e10 {
 		l.Expires = time.Now().Add(time.Duration(seconds) * time.Second).UTC().Round(time.Second)
@@ -194,7 +194,7 @@ func (s *Server) renew(ctx context.Context, used string) (*Login, error) {
 		return nil, s.errorf(tool.Unavailable, "cannot be used: the login cannot be renewed at %s: %w", l.Issuer, err).
 			Suggest("Call again later. toolhost mcp login %s makes a new login.", s.options.Name)
 	}
-	l.put(answer, nil)
+	l.applyToken(answer, nil)
 	s.sensitive(l.secrets()...)
 	return l, s.store.save(l, &s.config)
 }

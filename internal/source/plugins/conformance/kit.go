@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Options configures a run.
@@ -144,7 +144,7 @@ func (k *kit) check(ctx context.Context, c check) {
 		result.Outcome, result.Detail = Skip, err.Error()
 		k.report.Skipped++
 	default:
-		result.Outcome, result.Detail = Fail, excerpt.Shorten(err.Error(), maxDetail)
+		result.Outcome, result.Detail = Fail, truncate.Shorten(err.Error(), maxDetail)
 		k.report.Failed++
 	}
 	k.report.Checks = append(k.report.Checks, result)

@@ -107,12 +107,12 @@ func (p *process) collect(stdout, stderr io.Reader) {
 	close(p.exited)
 }
 
-func eachLine(r io.Reader, take func(string)) {
+func eachLine(r io.Reader, onLine func(string)) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 {
-			take(strings.TrimRight(string(line), "\r\n"))
+			onLine(strings.TrimRight(string(line), "\r\n"))
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return

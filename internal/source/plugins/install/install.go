@@ -111,7 +111,7 @@ func (in *Installer) install(ctx context.Context, r Request, stage string) (*Ins
 		return nil, err
 	}
 	c.unwrap()
-	m, err := in.look(ctx, r, c)
+	m, err := in.inspectPlugin(ctx, r, c)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (in *Installer) install(ctx context.Context, r Request, stage string) (*Ins
 	if err := os.Rename(c.dir, filepath.Join(final, filesName)); err != nil {
 		return nil, err
 	}
-	return in.Store.put(final, *m)
+	return in.Store.commitStage(final, *m)
 }
 
 // check verifies the requested checksum and key.
@@ -151,8 +151,8 @@ func (c *content) check(r Request) (Signature, error) {
 	return checkSignature(c.fileName, c.file, c.signature, r.Key)
 }
 
-// look determines what the plugin is, finally by starting it.
-func (in *Installer) look(ctx context.Context, r Request, c *content) (*Manifest, error) {
+// inspectPlugin determines what the plugin is, finally by starting it.
+func (in *Installer) inspectPlugin(ctx context.Context, r Request, c *content) (*Manifest, error) {
 	program, says, err := c.program()
 	if err != nil {
 		return nil, err

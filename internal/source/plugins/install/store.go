@@ -159,8 +159,8 @@ func (s *Store) stage() (string, error) {
 	return os.MkdirTemp(s.dir, stagePrefix)
 }
 
-// put moves a stage to its place, replacing what was there.
-func (s *Store) put(stage string, m Manifest) (*Installed, error) {
+// commitStage moves a stage to its place, replacing what was there.
+func (s *Store) commitStage(stage string, m Manifest) (*Installed, error) {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/joho/godotenv"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // Read returns the variables of a file as programs load them.
@@ -32,7 +32,7 @@ type entry struct {
 	export  bool
 }
 
-var assignment = matching.Lazy(`^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:][ \t]*`)
+var assignment = regexlimit.Lazy(`^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:][ \t]*`)
 
 // entries finds the assignments. A quoted value may span lines.
 func entries(text string) []entry {
@@ -158,7 +158,7 @@ func endingOf(text string) string {
 	return "\n"
 }
 
-var plainValue = matching.Lazy(`^[A-Za-z0-9_./:@%+,-]*$`)
+var plainValue = regexlimit.Lazy(`^[A-Za-z0-9_./:@%+,-]*$`)
 
 // forms returns the ways to write a value: bare if plain, in single quotes if possible, else in double quotes.
 // For many readers a trailing backslash escapes the quote, so such a value is best bare.

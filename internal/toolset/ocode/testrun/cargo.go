@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // cargo parses the text of cargo test: machine-readable reports need a nightly compiler.
@@ -51,10 +51,10 @@ func moduleOf(target string) string {
 }
 
 var (
-	cargoSummary = matching.Lazy(`(?m)^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
-	cargoOutput  = matching.Lazy(`(?m)^---- (.+?) stdout ----$`)
-	rustPanic    = matching.Lazy(`panicked at ([^\s:]+):(\d+):`)
-	cargoFailed  = matching.Lazy(`(?m)^test (.+?) \.\.\. FAILED$`)
+	cargoSummary = regexlimit.Lazy(`(?m)^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
+	cargoOutput  = regexlimit.Lazy(`(?m)^---- (.+?) stdout ----$`)
+	rustPanic    = regexlimit.Lazy(`panicked at ([^\s:]+):(\d+):`)
+	cargoFailed  = regexlimit.Lazy(`(?m)^test (.+?) \.\.\. FAILED$`)
 )
 
 func (cargo) read(j *job, ended *proc.Result, r *Report) bool {

@@ -21,7 +21,7 @@ func (j *job) locate() error {
 	for dir := start; ; dir = path.Dir(dir) {
 		found := j.frameworks(dir)
 		if len(found) > 0 {
-			j.settle(dir, found)
+			j.useProject(dir, found)
 			return nil
 		}
 		if dir == "." || dir == "/" {
@@ -77,8 +77,8 @@ func looksLikePattern(s string) bool {
 	return strings.ContainsAny(s, "*?|[]^$ ") || strings.Contains(s, "::")
 }
 
-// settle chooses the project in which a framework was found.
-func (j *job) settle(dir string, found []Framework) {
+// useProject chooses the project in which a framework was found.
+func (j *job) useProject(dir string, found []Framework) {
 	j.dir = dir
 	if j.begins {
 		j.target, _ = relativeTo(j.target, dir)

@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // goTest reads the events of go test -json as they come.
@@ -72,14 +72,14 @@ func (g *goTest) command(j *job) ([]string, error) {
 // listen reads the events and passes on readable output.
 func (g *goTest) listen(onLine func(stream, line string)) func(stream, line string) {
 	return func(stream, line string) {
-		text := g.take(stream, line)
+		text := g.handleLine(stream, line)
 		if onLine != nil && text != "" {
 			onLine(stream, strings.TrimSuffix(text, "\n"))
 		}
 	}
 }
 
-func (g *goTest) take(stream, line string) string {
+func (g *goTest) handleLine(stream, line string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.events += int64(len(line)); g.events > eventLogLimit {
@@ -123,7 +123,7 @@ func (g *goTest) event(e goEvent) {
 	}
 }
 
-var goCoverage = matching.Lazy(`coverage: ([\d.]+)% of statements`)
+var goCoverage = regexlimit.Lazy(`coverage: ([\d.]+)% of statements`)
 
 func (g *goTest) coverage(line string) {
 	if strings.HasPrefix(line, "ok ") {
@@ -213,7 +213,7 @@ func (g *goTest) families() map[goKey]family {
 	return all
 }
 
-var goPosition = matching.Lazy(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
+var goPosition = regexlimit.Lazy(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
 
 // goFailure takes a failure's place from the first line that names a file of the workspace: a
 // panic's first lines are the runtime's. go test names files by their base name in the package.
@@ -239,7 +239,7 @@ func (j *job) goFailure(key goKey, output string) Failure {
 	return f
 }
 
-var goModule = matching.Lazy(`(?m)^module\s+"?([^\s"]+)`)
+var goModule = regexlimit.Lazy(`(?m)^module\s+"?([^\s"]+)`)
 
 // inPackage returns a package's file relative to the workspace.
 func (j *job) inPackage(pkg, file string) string {
@@ -275,8 +275,8 @@ func shorten(text string, r *Report) string {
 	}
 	r.Truncated = true
 	head, tail := text[:outputCap/2], text[len(text)-outputCap/2:]
-	return excerpt.TrimEnd(head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-outputCap) +
-		excerpt.TrimStart(tail)
+	return truncate.TrimEnd(head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-outputCap) +
+		truncate.TrimStart(tail)
 }
 
 func round(percent float64) float64 { return float64(int64(percent*10+0.5)) / 10 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // nodeProgram finds a program in node_modules of the project or a parent directory, as Node does.
@@ -204,7 +204,7 @@ func (mocha) read(j *job, ended *proc.Result, r *Report) bool {
 	return true
 }
 
-var stackPosition = matching.Lazy(`([^\s()/\\]+):(\d+):\d+\)?`)
+var stackPosition = regexlimit.Lazy(`([^\s()/\\]+):(\d+):\d+\)?`)
 
 // lineIn returns the line of a file that a stack trace names first.
 func lineIn(stack, file string) int {

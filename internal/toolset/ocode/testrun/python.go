@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // python finds the interpreter of the project's virtual environment, else on PATH. Running a
@@ -224,7 +224,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-var pythonFrame = matching.Lazy(`(?m)^\s*File "(.+)", line (\d+)`)
+var pythonFrame = regexlimit.Lazy(`(?m)^\s*File "(.+)", line (\d+)`)
 
 // blame gives a failure its last traceback line in the workspace: a file that cannot be imported has no
 // other place.

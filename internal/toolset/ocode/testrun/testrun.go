@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Framework names a test framework.
@@ -264,7 +264,7 @@ func (r *Report) fail(f Failure) {
 		}
 		return
 	}
-	f.Message = excerpt.Shorten(f.Message, messageLimit)
+	f.Message = truncate.Shorten(f.Message, messageLimit)
 	r.Failures = append(r.Failures, f)
 }
 

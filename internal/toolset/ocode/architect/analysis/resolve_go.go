@@ -33,7 +33,7 @@ func newGoResolver(p *Project, b *graphBuilder) *goResolver {
 
 func (r *goResolver) resolve(f *File, i imported) ([]string, string) {
 	for _, m := range r.modules {
-		if rest, ok := below(i.name, m.Name); ok {
+		if rest, ok := cutPathPrefix(i.name, m.Name); ok {
 			if dir := path.Join(m.dir(), rest); r.packages[dir] {
 				return []string{dir}, ""
 			}
@@ -50,7 +50,7 @@ func (r *goResolver) module(name string) string {
 	best := ""
 	for _, m := range r.modules {
 		for _, required := range m.Dependencies {
-			if _, ok := below(name, required); ok && len(required) > len(best) {
+			if _, ok := cutPathPrefix(name, required); ok && len(required) > len(best) {
 				best = required
 			}
 		}
@@ -61,7 +61,7 @@ func (r *goResolver) module(name string) string {
 	return best
 }
 
-func below(name, prefix string) (rest string, ok bool) {
+func cutPathPrefix(name, prefix string) (rest string, ok bool) {
 	if name == prefix {
 		return "", true
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 type javaResolver struct{ dirs map[string][]string }
@@ -32,9 +32,9 @@ func (r *javaResolver) resolve(f *File, i imported) ([]string, string) {
 }
 
 var (
-	javaPackage = matching.Lazy(`(?:^|[;\n\s])package\s+([\w.]+)\s*;`)
-	javaImport  = matching.Lazy(`(?:^|[;\n\s])import\s+(static\s+)?([\w.]+(?:\.\*)?)\s*;`)
-	javaMain    = matching.Lazy(`\bstatic\s+void\s+main\s*\(`)
+	javaPackage = regexlimit.Lazy(`(?:^|[;\n\s])package\s+([\w.]+)\s*;`)
+	javaImport  = regexlimit.Lazy(`(?:^|[;\n\s])import\s+(static\s+)?([\w.]+(?:\.\*)?)\s*;`)
+	javaMain    = regexlimit.Lazy(`\bstatic\s+void\s+main\s*\(`)
 )
 
 func readJava(s *source, data []byte) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 // rustResolver resolves module paths, each a file, within the crates of the tree.
@@ -55,7 +55,7 @@ func (r *rustResolver) resolve(f *File, i imported) ([]string, string) {
 func (r *rustResolver) sourceDir(name string) string {
 	for _, crate := range r.crates {
 		src := path.Join(crate.dir(), "src")
-		if _, ok := below(name, src); ok {
+		if _, ok := cutPathPrefix(name, src); ok {
 			return src
 		}
 	}
@@ -131,9 +131,9 @@ func (r *rustResolver) has(name string) bool {
 }
 
 var (
-	rustUse    = matching.Lazy(`(?:^|[;{}\n\s])use\s+([^;]+);`)
-	rustExtern = matching.Lazy(`(?:^|[;{}\n\s])extern\s+crate\s+(\w+)`)
-	rustMain   = matching.Lazy(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
+	rustUse    = regexlimit.Lazy(`(?:^|[;{}\n\s])use\s+([^;]+);`)
+	rustExtern = regexlimit.Lazy(`(?:^|[;{}\n\s])extern\s+crate\s+(\w+)`)
+	rustMain   = regexlimit.Lazy(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
 )
 
 const maxRustUses = 1000

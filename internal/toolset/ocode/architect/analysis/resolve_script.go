@@ -35,7 +35,7 @@ func (r *scriptResolver) resolve(f *File, i imported) ([]string, string) {
 		return r.module(path.Join(path.Dir(f.Path), spec)), ""
 	}
 	for _, m := range r.packages {
-		if rest, ok := below(spec, m.Name); ok {
+		if rest, ok := cutPathPrefix(spec, m.Name); ok {
 			return r.inPackage(m, rest), ""
 		}
 	}

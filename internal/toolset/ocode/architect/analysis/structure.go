@@ -64,7 +64,7 @@ func (p *Project) structure(depth int) *structure {
 		}
 	}
 	for _, d := range known {
-		d.settle()
+		d.summarize()
 	}
 	return s
 }
@@ -81,8 +81,8 @@ func (d *directory) hold(f *File) {
 	}
 }
 
-// settle finds the main language once all files are counted.
-func (d *directory) settle() {
+// summarize finds the main language once all files are counted.
+func (d *directory) summarize() {
 	d.Deeper = len(d.deep)
 	var most int64
 	for _, language := range names(d.code) {

@@ -1,6 +1,6 @@
-// Package matching matches untrusted texts against regular expressions in limited time, and converts names to
+// Package regexlimit matches untrusted texts against regular expressions in limited time, and converts names to
 // globs. Go's expressions take linear time, but a short one may take seconds for a mebibyte.
-package matching
+package regexlimit
 
 import (
 	"io"
@@ -15,8 +15,8 @@ func Lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// Literal returns the glob that matches only path.
-func Literal(path string) string {
+// EscapeGlob returns the glob that matches only path.
+func EscapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
 }
 

@@ -46,7 +46,7 @@ func (c *conn) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.Eli
 
 func (f *pendingCall) askUser(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	key := f.questionKey(form)
-	answer, err := f.put(ctx,
+	answer, err := f.askCaller(ctx,
 		func(ctx context.Context, call *tool.Call) (any, error) { return call.Ask(ctx, key, form) })
 	if err != nil {
 		return tool.Answer{}, err
@@ -76,8 +76,8 @@ func elicitResult(a tool.Answer) (*mcp.ElicitResult, error) {
 	return out, nil
 }
 
-// put hands a question to the caller that follows the pending call and waits for the answer.
-func (f *pendingCall) put(ctx context.Context, ask func(context.Context, *tool.Call) (any, error)) (any, error) {
+// askCaller hands a question to the caller that follows the pending call and waits for the answer.
+func (f *pendingCall) askCaller(ctx context.Context, ask func(context.Context, *tool.Call) (any, error)) (any, error) {
 	q := &question{ask: ask, answer: make(chan any, 1)}
 	ended := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the call was ended"}
 	select {
@@ -119,7 +119,7 @@ func (c *conn) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 		response *tool.SampleResponse
 		err      error
 	}
-	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) {
+	answer, err := f.askCaller(ctx, func(ctx context.Context, call *tool.Call) (any, error) {
 		response, err := call.Sample(ctx, asked)
 		if errors.Is(err, tool.ErrInputRequired) {
 			return nil, err // the client's model is asked as the user is

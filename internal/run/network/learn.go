@@ -47,7 +47,7 @@ func (l *Log) ask(ctx context.Context, host string, port uint16) (approved strin
 		}
 		a = &answer{done: make(chan struct{})}
 		l.answers[to] = a
-		go l.put(to, a)
+		go l.askUser(to, a)
 	}
 	l.mu.Unlock()
 	select {
@@ -58,7 +58,7 @@ func (l *Log) ask(ctx context.Context, host string, port uint16) (approved strin
 	}
 }
 
-func (l *Log) put(to string, a *answer) {
+func (l *Log) askUser(to string, a *answer) {
 	l.asking.Lock()
 	defer l.asking.Unlock()
 	a.approved, a.err = l.Ask(to)

@@ -1,6 +1,6 @@
-// Package seal distinguishes files that toolhost wrote from forged ones. A command can write any file of a
-// workspace, but a seal takes a key of the user's configuration, which confined commands cannot read.
-package seal
+// Package hmackey distinguishes files that toolhost wrote from forged ones. A command can write any file of a
+// workspace, but a hmackey takes a key of the user's configuration, which confined commands cannot read.
+package hmackey
 
 import (
 	"crypto/hmac"
@@ -19,7 +19,7 @@ import (
 
 const keySize = sha256.Size
 
-// Key makes and checks seals. It is safe for concurrent use by several processes.
+// Key signs and verifies data by HMAC. It is safe for concurrent use by several processes.
 type Key struct {
 	path string
 	mu   sync.Mutex
@@ -38,9 +38,9 @@ func Open(dir string, trees ...string) (*Key, error) {
 	return &Key{path: filepath.Join(dir, "seal.key")}, nil
 }
 
-// Seal returns the seal of data for one purpose, in hex. The error is a *tool.Error if the key can be neither
+// Sign returns the seal of data for one purpose, in hex. The error is a *tool.Error if the key can be neither
 // read nor made.
-func (k *Key) Seal(purpose string, data []byte) (string, error) {
+func (k *Key) Sign(purpose string, data []byte) (string, error) {
 	key, err := k.load(true)
 	if err != nil {
 		return "", err
@@ -48,13 +48,13 @@ func (k *Key) Seal(purpose string, data []byte) (string, error) {
 	return hex.EncodeToString(sum(key, purpose, data)), nil
 }
 
-// Sealed reports whether seal is valid for data and purpose.
-func (k *Key) Sealed(purpose string, data []byte, seal string) bool {
+// Verify reports whether mac is valid for data and purpose.
+func (k *Key) Verify(purpose string, data []byte, mac string) bool {
 	key, err := k.load(false)
 	if err != nil {
 		return false
 	}
-	given, err := hex.DecodeString(seal)
+	given, err := hex.DecodeString(mac)
 	return err == nil && hmac.Equal(given, sum(key, purpose, data))
 }
 

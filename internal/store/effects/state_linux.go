@@ -25,8 +25,8 @@ import (
 // mostHashed is the size of the largest file whose contents are compared.
 const mostHashed = workspace.DefaultReadLimit
 
-// look returns the state of a place, with its content if wanted and not larger than room.
-func look(at watch.Place, content bool, room int64) undo.State {
+// readState returns the state of a place, with its content if wanted and not larger than room.
+func readState(at watch.Place, content bool, room int64) undo.State {
 	file := at.Dir
 	if at.Name != "" {
 		fd, err := unix.Openat(at.Dir, at.Name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

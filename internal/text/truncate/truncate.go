@@ -1,5 +1,5 @@
-// Package excerpt truncates UTF-8 texts at character boundaries. Bytes that are not UTF-8 stay.
-package excerpt
+// Package truncate truncates UTF-8 texts at character boundaries. Bytes that are not UTF-8 stay.
+package truncate
 
 import "unicode/utf8"
 

@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// Said keeps all output of a program, including what a test has already found, so that a
+// Output keeps all output of a program, including what a test has already found, so that a
 // test can wait in turn for outputs that come in any order.
-type Said struct {
+type Output struct {
 	mu    sync.Mutex
 	text  strings.Builder
 	ended chan struct{}
 }
 
 // Listen reads a stream to its end.
-func Listen(stream io.Reader) *Said {
-	s := &Said{ended: make(chan struct{})}
+func Listen(stream io.Reader) *Output {
+	s := &Output{ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
 		_, _ = io.Copy((*keeper)(s), stream)
@@ -27,7 +27,7 @@ func Listen(stream io.Reader) *Said {
 	return s
 }
 
-type keeper Said
+type keeper Output
 
 func (k *keeper) Write(p []byte) (int, error) {
 	k.mu.Lock()
@@ -36,17 +36,17 @@ func (k *keeper) Write(p []byte) (int, error) {
 }
 
 // Text returns the output so far.
-func (s *Said) Text() string {
+func (s *Output) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
 }
 
 // Ended is closed when the stream has ended.
-func (s *Said) Ended() <-chan struct{} { return s.ended }
+func (s *Output) Ended() <-chan struct{} { return s.ended }
 
 // Find waits for a whole line that matches, and returns the match of the pattern's last group.
-func (s *Said) Find(t testing.TB, pattern string) (found string) {
+func (s *Output) Find(t testing.TB, pattern string) (found string) {
 	t.Helper()
 	re := regexp.MustCompile("(?m)" + pattern)
 	s.until(t, "a line with "+pattern, func(text string, ended bool) bool {
@@ -63,13 +63,13 @@ func (s *Said) Find(t testing.TB, pattern string) (found string) {
 }
 
 // Shows waits for a text, also in an unfinished line.
-func (s *Said) Shows(t testing.TB, part string) {
+func (s *Output) Shows(t testing.TB, part string) {
 	t.Helper()
 	s.until(t, fmt.Sprintf("%q", part), func(text string, _ bool) bool { return strings.Contains(text, part) })
 }
 
 // until fails at once if the stream ends before the condition is met.
-func (s *Said) until(t testing.TB, what string, found func(text string, ended bool) bool) {
+func (s *Output) until(t testing.TB, what string, found func(text string, ended bool) bool) {
 	t.Helper()
 	Until(t, what, func() (bool, string) {
 		ended := false

@@ -1,4 +1,4 @@
-package seal_test
+package hmackey_test
 
 import (
 	"os"
@@ -10,51 +10,51 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/store/seal"
+	"github.com/toolhost/toolhost/internal/store/hmackey"
 )
 
-func open(t *testing.T, dir string) *seal.Key {
+func open(t *testing.T, dir string) *hmackey.Key {
 	t.Helper()
-	k, err := seal.Open(dir)
+	k, err := hmackey.Open(dir)
 	require.NoError(t, err)
 	return k
 }
 
-func TestASealHoldsForItsKeyPurposeAndData(t *testing.T) {
+func TestAMACHoldsForItsKeyPurposeAndData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "toolhost")
 	mine := open(t, dir)
-	sealed, err := mine.Seal("pages", []byte("data"))
+	mac, err := mine.Sign("pages", []byte("data"))
 	require.NoError(t, err)
 
-	assert.True(t, mine.Sealed("pages", []byte("data"), sealed))
-	assert.True(t, open(t, dir).Sealed("pages", []byte("data"), sealed), "another process")
+	assert.True(t, mine.Verify("pages", []byte("data"), mac))
+	assert.True(t, open(t, dir).Verify("pages", []byte("data"), mac), "another process")
 	for name, ok := range map[string]bool{
-		"other data":      mine.Sealed("pages", []byte("Data"), sealed),
-		"other purpose":   mine.Sealed("page", []byte("sdata"), sealed),
-		"no seal":         mine.Sealed("pages", []byte("data"), ""),
-		"part of a seal":  mine.Sealed("pages", []byte("data"), sealed[:32]),
-		"no hex":          mine.Sealed("pages", []byte("data"), "x"+sealed[1:]),
-		"no key was made": open(t, t.TempDir()).Sealed("pages", []byte("data"), sealed),
+		"other data":      mine.Verify("pages", []byte("Data"), mac),
+		"other purpose":   mine.Verify("page", []byte("sdata"), mac),
+		"no HMAC":         mine.Verify("pages", []byte("data"), ""),
+		"part of an HMAC": mine.Verify("pages", []byte("data"), mac[:32]),
+		"no hex":          mine.Verify("pages", []byte("data"), "x"+mac[1:]),
+		"no key was made": open(t, t.TempDir()).Verify("pages", []byte("data"), mac),
 	} {
 		assert.False(t, ok, name)
 	}
 	other := open(t, t.TempDir())
-	_, err = other.Seal("pages", nil)
+	_, err = other.Sign("pages", nil)
 	require.NoError(t, err)
-	assert.False(t, other.Sealed("pages", []byte("data"), sealed), "another user's key")
+	assert.False(t, other.Verify("pages", []byte("data"), mac), "another user's key")
 }
 
 func TestTheKeyIsMadeOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "config", "toolhost")
-	seals := make([]string, 20)
+	macs := make([]string, 20)
 	var making sync.WaitGroup
-	for i := range seals {
-		making.Go(func() { seals[i], _ = open(t, dir).Seal("p", nil) })
+	for i := range macs {
+		making.Go(func() { macs[i], _ = open(t, dir).Sign("p", nil) })
 	}
 	making.Wait()
-	for _, s := range seals {
+	for _, s := range macs {
 		assert.NotEmpty(t, s)
-		assert.Equal(t, seals[0], s)
+		assert.Equal(t, macs[0], s)
 	}
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -67,18 +67,18 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 func TestNoKeyWhereToolsCouldReadIt(t *testing.T) {
 	tree := t.TempDir()
 	for _, dir := range []string{tree, filepath.Join(tree, ".config", "toolhost")} {
-		_, err := seal.Open(dir, t.TempDir(), tree)
+		_, err := hmackey.Open(dir, t.TempDir(), tree)
 		assert.Equal(t, tool.Unavailable, tool.CodeOf(err), dir)
 	}
-	_, err := seal.Open(tree+"-beside", tree)
+	_, err := hmackey.Open(tree+"-beside", tree)
 	assert.NoError(t, err)
 }
 
 func TestADamagedKeyIsTold(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "seal.key"), []byte("short"), 0o600))
-	_, err := open(t, dir).Seal("p", nil)
+	_, err := open(t, dir).Sign("p", nil)
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 	assert.NotEmpty(t, tool.AsError(err).Suggestion)
-	assert.False(t, open(t, dir).Sealed("p", nil, ""))
+	assert.False(t, open(t, dir).Verify("p", nil, ""))
 }

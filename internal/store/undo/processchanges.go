@@ -109,7 +109,7 @@ func (e *Effects) Before(path string, state State) (id string, err error) {
 			target := pathName(state.Content)
 			l.Link = &target
 		case state.Mode.IsRegular() && state.Lost == "" && state.Hash != "":
-			return e.store.put(v, l, state.Content)
+			return e.store.storeObject(v, l, state.Content)
 		}
 		return 0, nil
 	})
@@ -157,7 +157,7 @@ func (e *Effects) write(l *line, content func(*storeDir) (int64, error)) error {
 	}
 	ctx := context.Background()
 	if e.journalWriter == nil {
-		journalWriter, err := e.store.take(e.call.Session)
+		journalWriter, err := e.store.openWriter(e.call.Session)
 		if err != nil {
 			return err
 		}

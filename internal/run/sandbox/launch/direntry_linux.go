@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is the location of a file, existing or not: a directory and a name in it.
-type place struct {
+// dirEntry is the location of a file, existing or not: a directory and a name in it.
+type dirEntry struct {
 	dir  int
 	name string
 	path string // of both, absolute and without symlinks
@@ -18,7 +18,7 @@ type place struct {
 	mustBeDir bool
 }
 
-func (p place) close() { _ = syscall.Close(p.dir) }
+func (p dirEntry) close() { _ = syscall.Close(p.dir) }
 
 // enter opens the directory that a path of the caller, already read, starts from.
 func (c caller) enter(at int, path string) (int, syscall.Errno) {
@@ -37,42 +37,42 @@ func duplicate(fd int) (int, syscall.Errno) {
 }
 
 // locate returns the place that a path of the caller names from an open directory.
-func (s *supervisor) locate(c caller, base int, path string) (place, syscall.Errno) {
+func (s *supervisor) locate(c caller, base int, path string) (dirEntry, syscall.Errno) {
 	trimmed := strings.TrimRight(path, "/")
 	if path == "" {
-		return place{}, syscall.ENOENT
+		return dirEntry{}, syscall.ENOENT
 	}
 	if trimmed == "" {
-		return place{}, syscall.EEXIST // the root directory
+		return dirEntry{}, syscall.EEXIST // the root directory
 	}
 	dir, name := filepath.Split(trimmed)
 	if len(name) > syscall.NAME_MAX {
-		return place{}, syscall.ENAMETOOLONG
+		return dirEntry{}, syscall.ENAMETOOLONG
 	}
 	if dir == "" {
 		dir = "."
 	}
 	fd, errno := c.resolve(base, dir, unix.O_DIRECTORY)
 	if errno != 0 {
-		return place{}, errno
+		return dirEntry{}, errno
 	}
 	at, ok := s.nameOf(fd)
 	if !ok || len(at)+len(name)+1 >= syscall.PathMax { // it could not be reported
 		_ = syscall.Close(fd)
-		return place{}, syscall.ENAMETOOLONG
+		return dirEntry{}, syscall.ENAMETOOLONG
 	}
-	return place{dir: fd, name: name, path: filepath.Join(at, name), mustBeDir: trimmed != path}, 0
+	return dirEntry{dir: fd, name: name, path: filepath.Join(at, name), mustBeDir: trimmed != path}, 0
 }
 
-// place returns the place that a path in the caller's memory names.
-func (s *supervisor) place(c caller, at int, address uint64) (place, syscall.Errno) {
+// dirEntry returns the dirEntry that a path in the caller's memory names.
+func (s *supervisor) locateArg(c caller, at int, address uint64) (dirEntry, syscall.Errno) {
 	path, errno := c.text(address, syscall.PathMax)
 	if errno != 0 {
-		return place{}, errno
+		return dirEntry{}, errno
 	}
 	base, errno := c.enter(at, path)
 	if errno != 0 {
-		return place{}, errno
+		return dirEntry{}, errno
 	}
 	defer syscall.Close(base)
 	return s.locate(c, base, path)
@@ -89,7 +89,7 @@ func nameOf(fd int) (path string, ok bool) {
 }
 
 // exists checks whether a place exists and is of the type that the path requires.
-func (p place) exists() syscall.Errno {
+func (p dirEntry) exists() syscall.Errno {
 	var stat unix.Stat_t
 	if err := unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return number(err)

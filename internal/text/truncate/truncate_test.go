@@ -1,4 +1,4 @@
-package excerpt_test
+package truncate_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 func TestHeadAndShorten(t *testing.T) {
@@ -27,13 +27,13 @@ func TestHeadAndShorten(t *testing.T) {
 		{"a\xffb", 2, "a\xff"},
 		{"\x80\x80\x80\x80\x80\x80", 5, "\x80\x80\x80\x80\x80"},
 	} {
-		assert.Equal(t, c.head, excerpt.Head(c.text, c.limit), "%q", c.text)
-		assert.Equal(t, []byte(c.head), excerpt.Head([]byte(c.text), c.limit), "%q", c.text)
+		assert.Equal(t, c.head, truncate.Head(c.text, c.limit), "%q", c.text)
+		assert.Equal(t, []byte(c.head), truncate.Head([]byte(c.text), c.limit), "%q", c.text)
 		want := c.head
 		if len(c.text) > c.limit {
 			want += "..."
 		}
-		assert.Equal(t, want, excerpt.Shorten(c.text, c.limit), "%q", c.text)
+		assert.Equal(t, want, truncate.Shorten(c.text, c.limit), "%q", c.text)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestHeadAndShorten(t *testing.T) {
 func TestTrim(t *testing.T) {
 	const text = "plain, ünï, €uro, 日本語, 😀😀"
 	for i := range len(text) + 1 {
-		head, tail := excerpt.TrimEnd(text[:i]), excerpt.TrimStart(text[i:])
+		head, tail := truncate.TrimEnd(text[:i]), truncate.TrimStart(text[i:])
 		for _, part := range []string{head, tail} {
 			assert.True(t, utf8.ValidString(part), "%q", part)
 		}
@@ -57,6 +57,6 @@ func TestTrim(t *testing.T) {
 
 func TestTrimLeavesWhatIsNoText(t *testing.T) {
 	const noText = "\x80\x80\x80\x80\x80"
-	assert.Equal(t, noText, excerpt.TrimEnd(noText))
-	assert.Equal(t, noText, excerpt.TrimStart(noText))
+	assert.Equal(t, noText, truncate.TrimEnd(noText))
+	assert.Equal(t, noText, truncate.TrimStart(noText))
 }

@@ -11,7 +11,7 @@ import (
 // homeMark stands for the home directory, which the shell inserts.
 const homeMark = "~"
 
-type place struct {
+type namedPath struct {
 	word policy.Word
 	// path is absolute and clean, or starts with homeMark, or is what is known of it.
 	path string
@@ -19,8 +19,8 @@ type place struct {
 	inside, all bool
 }
 
-func (j *judge) place(w policy.Word) place {
-	p := place{word: w, path: w.Text}
+func (j *judge) namedPath(w policy.Word) namedPath {
+	p := namedPath{word: w, path: w.Text}
 	for _, home := range []string{"$HOME", "${HOME}", `"$HOME"`} {
 		if rest, ok := strings.CutPrefix(p.path, home); ok && (rest == "" || rest[0] == '/') {
 			p.path = homeMark + rest
@@ -44,7 +44,7 @@ func (j *judge) place(w policy.Word) place {
 
 func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
-func (p place) is(kind string) bool {
+func (p namedPath) is(kind string) bool {
 	switch kind {
 	case "all":
 		return p.all
@@ -66,14 +66,14 @@ func (p place) is(kind string) bool {
 	panic("danger: no kind of place is called " + kind)
 }
 
-func (p place) system() bool {
+func (p namedPath) system() bool {
 	return !p.inside &&
 		slices.ContainsFunc(rules().lists["system"], func(tree string) bool { return within(p.path, tree) })
 }
 
 // whole reports whether losing the place would lose the system or a home directory, including directories of
 // the root completed by the shell.
-func (p place) whole() bool {
+func (p namedPath) whole() bool {
 	if p.inside {
 		return false
 	}
@@ -84,14 +84,14 @@ func (p place) whole() bool {
 }
 
 // harmlessDevice reports whether anyone may write to the device.
-func (p place) harmlessDevice() bool {
+func (p namedPath) harmlessDevice() bool {
 	return slices.ContainsFunc(rules().lists["harmless"], func(device string) bool {
 		return p.path == device || strings.HasSuffix(device, "/") && strings.HasPrefix(p.path, device)
 	})
 }
 
 // shellSettings reports whether every later shell or login runs the file.
-func (p place) shellSettings() bool {
+func (p namedPath) shellSettings() bool {
 	parts := strings.SplitN(p.path, "/", 4)
 	rest := ""
 	switch {

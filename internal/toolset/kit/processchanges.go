@@ -14,10 +14,10 @@ import (
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
 
-// places has where commands' changes are kept, by workspace.
-var places sync.Map // of place, by *workspace.Workspace
+// watchedWorkspaces has where commands' changes are kept, by workspace.
+var watchedWorkspaces sync.Map // of watchedWorkspace, by *workspace.Workspace
 
-type place struct {
+type watchedWorkspace struct {
 	store *undo.Store
 	trees effects.Trees
 }
@@ -31,22 +31,22 @@ func watch(ws *workspace.Workspace, store string, allow, ignore []string) {
 	if err != nil {
 		return
 	}
-	p := place{store: opened, trees: effects.Trees{Root: ws.Root(), Ignore: ignore}}
+	p := watchedWorkspace{store: opened, trees: effects.Trees{Root: ws.Root(), Ignore: ignore}}
 	for _, tree := range allow {
 		if real, err := filepath.EvalSymlinks(tree); err == nil {
 			p.trees.Allow = append(p.trees.Allow, real)
 		}
 	}
-	places.Store(ws, p)
+	watchedWorkspaces.Store(ws, p)
 }
 
 // watched returns a watcher of a call's processes, nil if there is no store or the host watches.
 func watched(ctx context.Context, ws *workspace.Workspace, call *tool.Call) *effects.Call {
-	found, ok := places.Load(ws)
+	found, ok := watchedWorkspaces.Load(ws)
 	if !ok || effects.From(ctx) != nil {
 		return nil
 	}
-	p := found.(place)
+	p := found.(watchedWorkspace)
 	own := undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool}
 	return effects.New(p.store, own, p.trees)
 }

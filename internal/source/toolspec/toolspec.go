@@ -1,6 +1,6 @@
-// Package definition reads tool definitions from JSON files beside their code. The description is a list
+// Package toolspec reads tool definitions from JSON files beside their code. The description is a list
 // of lines to be joined by blanks.
-package definition
+package toolspec
 
 import (
 	"bytes"

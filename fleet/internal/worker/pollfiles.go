@@ -35,7 +35,7 @@ func (w *Worker) pollFiles() {
 				turns++
 			}
 			if lively || inTurn {
-				go s.look()
+				go s.applyChangedFiles()
 			}
 		}
 		w.mu.Unlock()
@@ -52,8 +52,8 @@ func (s *session) liveliness(now time.Time) (lively, listens bool) {
 
 func (s *session) lookedAt() time.Time { return s.worker.began.Add(time.Duration(s.looked.Load())) }
 
-// look applies changed files, unless that is in progress.
-func (s *session) look() {
+// applyChangedFiles applies changed files, unless that is in progress.
+func (s *session) applyChangedFiles() {
 	select {
 	case <-s.ready:
 	default:
@@ -73,6 +73,6 @@ func (s *session) wake() {
 	alone := s.working == 1
 	s.mu.Unlock()
 	if alone && time.Since(s.lookedAt()) > 2*project.WatchInterval {
-		s.look()
+		s.applyChangedFiles()
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/excerpt"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // maxPiece bounds a file or output as a content part, in bytes.
@@ -41,7 +41,7 @@ func (m *maker) contents(ctx context.Context, pieces []argv.Content) (made []too
 			var b bytes.Buffer
 			if err := json.Compact(&b, []byte(c.Text)); err != nil {
 				return nil, nil, tool.Errorf(tool.CommandFailed, "the output is not the JSON that it should be: %w", err).
-					Suggest("Tell the author of the tool; the text was: %s", excerpt.Shorten(c.Text, 200))
+					Suggest("Tell the author of the tool; the text was: %s", truncate.Shorten(c.Text, 200))
 			}
 			structured = b.Bytes()
 		}

@@ -1,4 +1,4 @@
-package matching_test
+package regexlimit_test
 
 import (
 	"regexp"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/toolhost/toolhost/internal/text/matching"
+	"github.com/toolhost/toolhost/internal/text/regexlimit"
 )
 
 func TestMatchIsWhatRegexpSays(t *testing.T) {
@@ -17,7 +17,7 @@ func TestMatchIsWhatRegexpSays(t *testing.T) {
 		`^\S+$`, `(?m)^ab`} {
 		re := regexp.MustCompile(expression)
 		for _, text := range []string{"", "ab", "x", long, long + "x"} {
-			matched, known := matching.NewBudget(time.Hour).Match(re, text)
+			matched, known := regexlimit.NewBudget(time.Hour).Match(re, text)
 			assert.True(t, known)
 			assert.Equal(t, re.MatchString(text), matched, "%s with %d bytes", expression, len(text))
 		}
@@ -27,7 +27,7 @@ func TestMatchIsWhatRegexpSays(t *testing.T) {
 func TestSlowPatternsEnd(t *testing.T) {
 	re := regexp.MustCompile(`([a-z]{0,100}[0-9]?){0,9}([a-z]{0,100}){0,5}[x-z]{3}$`)
 	for _, texts := range []int{1, 100_000} { // one long text, many short ones
-		b := matching.NewBudget(50 * time.Millisecond)
+		b := regexlimit.NewBudget(50 * time.Millisecond)
 		began, known := time.Now(), true
 		for range texts {
 			_, ok := b.Match(re, strings.Repeat("ab", (8<<20)/texts))
