@@ -111,7 +111,7 @@ func gate(binary, file string, above float64, write bool, words string) error {
 	return nil
 }
 
-// settle measures a bar, and again if it is above most: a disturbance makes a ratio wrong once,
+// measureWithRetries measures a bar, and again if it is above most: a disturbance makes a ratio wrong once,
 // seldom three times.
 func (b bar) measureWithRetries(kept, most float64, once bool) (least float64, err error) {
 	for try := range 3 {

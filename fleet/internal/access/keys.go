@@ -74,7 +74,7 @@ func (k *keySet) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKe
 	return nil, fmt.Errorf("%w: the issuer has no key for it", ErrToken)
 }
 
-// look returns the known keys, and requests them if one is missing or they are old. The channel is
+// lookupKeys returns the known keys, and requests them if one is missing or they are old. The channel is
 // closed after that.
 func (k *keySet) lookupKeys(header jose.Header, ask bool) (found []jose.JSONWebKey, asking <-chan struct{}) {
 	k.mu.Lock()
