@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,9 +76,30 @@ func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 	case !valid:
 		return &exitError{code: exitUsage}
 	case !flags.json:
-		fmt.Fprintf(a.out, "%s is valid: %s.\n", path, declares(cfg))
+		fmt.Fprintf(a.out, "%s is valid: %s.\n", path, declarations(cfg))
 	}
 	return nil
+}
+
+// declarations lists what agent.hcl declares, by kind: "3 tools, 1 plugin".
+func declarations(cfg *config.Config) string {
+	var parts []string
+	for _, kind := range []struct {
+		n    int
+		what string
+	}{
+		{len(cfg.Tools), "tool"}, {len(cfg.Resources), "resource"}, {len(cfg.Prompts), "prompt"},
+		{len(cfg.Plugins), "plugin"},
+		{len(cfg.Servers), "MCP server"}, {len(cfg.Agents), "agent"}, {len(cfg.Toolsets), "toolset"},
+	} {
+		if kind.n > 0 {
+			parts = append(parts, counted(kind.n, kind.what))
+		}
+	}
+	if parts == nil {
+		return "it declares no tools of its own"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // checkUse opens the project, as all other commands do, and says what is wrong

@@ -142,7 +142,7 @@ func (s *Server) note(ctx context.Context, call *mcp.CallToolRequest, why *tool.
 		return
 	}
 	defer done()
-	conn.session.Refuse(traced(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
+	conn.session.Refuse(withOrigin(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
 }
 
 // unknown returns the error if there is no tool of that name.

@@ -42,7 +42,7 @@ type task struct {
 	unrecorded error         // why the record does not have its end
 }
 
-// onStart is told whether the record has the beginning of the call.
+// onStart notes whether the record has the beginning of the call.
 func (t *task) onStart(unrecorded error) {
 	t.once.Do(func() {
 		t.notStarted = unrecorded
@@ -60,8 +60,8 @@ func (t *task) recorded() bool {
 	}
 }
 
-// ends is told whether the record has the end of the call.
-func (t *task) ends(unrecorded error) {
+// onEnd notes whether the record has the end of the call.
+func (t *task) onEnd(unrecorded error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unrecorded = unrecorded

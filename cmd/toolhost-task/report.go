@@ -21,8 +21,9 @@ func openReport(to string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), to), nil
 }
 
-// keepReport keeps commands from inheriting the report's descriptor, since toolhost waits for its end.
-func keepReport(to string) {
+// closeReportOnExec keeps commands from inheriting the report's descriptor: toolhost reads it until all copies are
+// closed.
+func closeReportOnExec(to string) {
 	if number, isDescriptor := strings.CutPrefix(to, "fd:"); isDescriptor {
 		if fd, err := strconv.Atoi(number); err == nil && fd >= 3 {
 			syscall.CloseOnExec(fd)
