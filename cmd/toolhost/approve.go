@@ -49,7 +49,7 @@ It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.G
 			return a.approve(c.Context(), args[0])
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the list, or with an ID the whole call, as JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the list, or with an ID the whole call")
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
 	a.completeFrom(c, "", waitingCalls)

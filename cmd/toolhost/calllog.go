@@ -56,10 +56,10 @@ a call, when it ran, what it was, and what it changed in files.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.listCallLog(c.Context(), o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.session, "session", "", "this session alone (default: all)")
+	f.StringVar(&o.session, "session", "", "only this session (default: all)")
 	f.BoolVar(&o.changed, "changed", false, "only calls that changed files")
 	f.IntVar(&o.last, "last", 20, "how many calls; 0 lists all")
-	f.BoolVar(&o.json, "json", false, "print JSON, for programs")
+	f.BoolVar(&o.json, "json", false, "print JSON")
 	a.completeSessions(c)
 	return c
 }

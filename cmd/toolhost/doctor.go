@@ -48,8 +48,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	var asJSON, verbose bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check this machine: what works, what is missing, what needs it",
-		Long: `Check this machine: what works, what is missing, what needs it.
+		Short: "Check this machine: what works, what is missing, and which tools need it",
+		Long: `Check this machine: what works, what is missing, and which tools need it.
 It tries what calls do: it starts the plugins, connects to the MCP servers, and has a
 confined process make and remove a directory in the workspace.
 
@@ -75,8 +75,8 @@ sandbox that is off (without lists of hosts), and a missing program that few too
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "say too what the sandbox does not cover")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "also list what the sandbox does not cover")
 	return c
 }
 

@@ -47,8 +47,8 @@ paste the address that it led to in the end, though nothing answers there.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&flags.noBrowser, "no-browser", false, "only print the page's address, and read the one that it led to")
-	f.StringArrayVar(&flags.scopes, "scope", nil, "ask for this scope too (repeatable)")
+	f.BoolVar(&flags.noBrowser, "no-browser", false, "do not open a browser: print the login address, and ask for the address that the login ends at")
+	f.StringArrayVar(&flags.scopes, "scope", nil, "also request this scope (repeatable)")
 	f.DurationVar(&flags.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
 	return c
 }

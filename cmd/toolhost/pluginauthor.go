@@ -47,7 +47,7 @@ change as well.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&options.Dir, "dir", "", "the directory to write (default: one of the plugin's name, here)")
+	f.StringVar(&options.Dir, "dir", "", "the directory to create (default: ./NAME)")
 	f.StringVar(&options.Module, "module", "", "the path of the Go module (default: example.org/toolhost-plugin-NAME)")
 	f.StringVar(&options.SDK, "sdk", "", "a checkout of toolhost whose SDK is to be used")
 	f.StringVar(&options.Version, "sdk-version", "",
@@ -103,8 +103,8 @@ if no check failed, else 1.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&asJSON, "json", false, "print JSON, for programs")
-	f.BoolVar(&options.All, "all", false, "call the examples of all tools, of those that write too")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&options.All, "all", false, "call the examples of all tools, including those that write")
 	f.StringVar(&config, "plugin-config", "", "the plugin's configuration, a JSON object")
 	f.DurationVar(&options.Timeout, "timeout", 10*time.Second, "how long each step may take")
 	return c

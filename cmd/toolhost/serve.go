@@ -56,16 +56,16 @@ one of the first two; a unix socket needs none, it is for its owner.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}
 	a.artifactsFlag(c)
-	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, toolsetHelp()+"; with --http more than one")
+	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, toolsetHelp()+"; repeatable with --http")
 	a.completeToolset(c)
 	c.Flags().BoolVar(&flags.search, "search-tools", false,
-		"instead of the list of tools offer three by which they are found, described and called")
+		"offer a tool search instead of the tool list: three tools that find, describe and call the others")
 	c.Flags().DurationVar(&flags.tasks, "task-after", mcpserve.DefaultTaskAfter,
-		"when a call becomes a task, for clients that know MCP's tasks; a negative time for never")
+		"how long a call runs before it becomes an MCP task, for clients that support tasks; negative: never")
 	flags.http.Register(c.Flags())
 	c.Flags().BoolVar(&flags.console, "console", false,
-		"with --http: show what waits and what ran in a browser too, on a port of its own (toolhost console)")
-	c.Flags().StringVar(&flags.hub, "hub", "", "with --http: have the workers of this hub run the sessions (docs/FLEET.md)")
+		"with --http: also serve the console (pending approvals and past calls), on its own port")
+	c.Flags().StringVar(&flags.hub, "hub", "", "with --http: run the sessions on the workers of this hub (docs/FLEET.md)")
 	c.Flags().IntVar(&flags.workers, "workers", 0, "with --http: run a hub and this many workers here (docs/FLEET.md)")
 	c.FParseErrWhitelist.UnknownFlags = a.forFleet()
 	return c

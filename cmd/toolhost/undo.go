@@ -30,7 +30,7 @@ func (flags *undoFlags) add(c *cobra.Command) {
 	f.BoolVar(&flags.selection.Skip, "skip", false,
 		"leave out files that were changed since, or whose old content was not kept, instead of refusing")
 	f.BoolVar(&flags.selection.Ours, "ours", false,
-		"replace files that somebody has changed since, too; what is replaced is kept")
+		"also overwrite files that were changed since; their current content is recorded first")
 	f.BoolVarP(&flags.patch, "patch", "p", false, "show the changes as a diff")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
 }

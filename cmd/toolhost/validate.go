@@ -35,8 +35,8 @@ this machine does not have. Warnings do not keep the file from being used; with
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.validate(c, flags) },
 	}
-	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
-	c.Flags().BoolVar(&flags.strict, "strict", false, "fail on warnings too")
+	c.Flags().BoolVar(&flags.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&flags.strict, "strict", false, "also fail on warnings")
 	a.toolsetFlag(c)
 	return c
 }

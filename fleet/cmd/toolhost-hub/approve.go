@@ -63,7 +63,7 @@ It needs the key of an operator.`, approval.Spoken(approval.GrantTime)),
 		},
 	}
 	link.register(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, or with an ID the whole call")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line, or with an ID the whole call")
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
 	return c

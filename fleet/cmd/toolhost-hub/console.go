@@ -38,7 +38,7 @@ workers of a fleet, to decide them there. It needs the key of an operator.`,
 	}
 	link.register(c.Flags())
 	c.Flags().Uint16Var(&port, "port", 0, "the port of 127.0.0.1 to listen on (default: any that is free)")
-	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address and open no browser")
+	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address, and do not open a browser")
 	c.Flags().StringVar(&toolhost, "toolhost", "toolhost", "the program toolhost that is asked about projects")
 	_ = c.Flags().MarkHidden("toolhost")
 	return c

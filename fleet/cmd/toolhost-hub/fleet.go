@@ -37,9 +37,9 @@ func (a *app) keysCommand() *cobra.Command {
 			}
 			return w.Flush()
 		}}
-	c.PersistentFlags().StringVar(&store, "store", defaultStore(), "the directory of the hub")
+	c.PersistentFlags().StringVar(&store, "store", defaultStore(), "the hub's data directory")
 	var role string
-	add := &cobra.Command{Use: "add NAME", Short: "Make a key and print its file", Args: cobra.ExactArgs(1),
+	add := &cobra.Command{Use: "add NAME", Short: "Create a key and print the path of its file", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			keys, err := hub.OpenKeys(filepath.Join(store, "keys"))
 			if err != nil {

@@ -124,7 +124,7 @@ func (a *app) listing(name, short, head string,
 		})
 	}}
 	link.register(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return c
 }
 
@@ -150,8 +150,8 @@ func print(rows []row, head string, asJSON bool) error {
 func (a *app) steerCommands() (commands []*cobra.Command) {
 	for _, c := range []struct{ use, short string }{
 		{"drain WORKER", "Finish a worker's calls, move its sessions to other workers, and stop it"},
-		{"cordon WORKER", "Give a worker no further sessions"},
-		{"uncordon WORKER", "Give a worker sessions again"},
+		{"cordon WORKER", "Stop assigning new sessions to a worker"},
+		{"uncordon WORKER", "Assign sessions to a worker again"},
 		{"move SESSION", "Pack a session and release it; its next call assigns it to a worker again"},
 	} {
 		var link linkFlags

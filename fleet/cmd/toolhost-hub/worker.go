@@ -40,15 +40,15 @@ func (f *workerFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.queue, "queue", 0,
 		"how many calls wait for a slot before more are refused (default: 8 for each slot)")
 	flags.IntVar(&f.sessions, "sessions", 1000, "how many sessions the worker takes")
-	flags.StringArrayVar(&f.labels, "label", nil, "NAME=VALUE: for workspaces that want it (repeatable)")
+	flags.StringArrayVar(&f.labels, "label", nil, "a label of this worker, NAME=VALUE; workspaces can require labels (repeatable)")
 	flags.StringArrayVar(&f.directories, "directory", nil,
-		"a directory that may be the workspace of sessions, with what lies below (repeatable)")
-	flags.DurationVar(&f.idle, "idle", 10*time.Minute, "after how long a session that nobody uses is packed and let go")
+		"a directory that sessions may use as their workspace, including its subdirectories (repeatable)")
+	flags.DurationVar(&f.idle, "idle", 10*time.Minute, "how long a session may be idle before it is packed and released")
 	flags.DurationVar(&f.packAfter, "pack-after", 5*time.Second, "how long after a change a workspace is packed")
 	flags.DurationVar(&f.taskAfter, "task-after", mcpserve.DefaultTaskAfter,
-		"when a call becomes a task, for clients that know MCP's tasks; a negative time for never")
+		"how long a call runs before it becomes an MCP task, for clients that support tasks; negative: never")
 	flags.DurationVar(&f.drain, "drain", 20*time.Second,
-		"how long a session that moves waits for its background tasks before they are ended")
+		"how long to wait for a session's background tasks before they are ended and the session moves")
 }
 
 func defaultWorkerDir() string {
