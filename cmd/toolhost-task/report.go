@@ -16,7 +16,7 @@ func openReport(to string) (*os.File, error) {
 	}
 	fd, err := strconv.Atoi(number)
 	if err != nil || fd < 3 {
-		return nil, fmt.Errorf("%q is no descriptor for a report", to)
+		return nil, fmt.Errorf("%q is not a file descriptor for a report", to)
 	}
 	return os.NewFile(uintptr(fd), to), nil
 }

@@ -26,8 +26,8 @@ func (a *app) approveCommand() *cobra.Command {
 
 Without an ID the pending calls are listed. With one the call is shown with the
 changes it would make, and you are asked. An approval is for exactly that call in
-this workspace and toolset (and in its session, where that has a name of its
-own), once, within %s; "always" adds a rule that always allows it.
+this workspace and toolset (and in its session, if that has a name of its own),
+once, within %s; "always" adds a rule that always allows it.
 It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.GrantTime)),
 		Example: `  toolhost approve
   toolhost approve k3f9

@@ -66,7 +66,7 @@ a call, when it ran, what it was, and what it changed in files.`,
 
 func (a *app) listCallLog(ctx context.Context, o *logOptions) error {
 	if o.last < 0 {
-		return usagef("Give how many calls are to be listed, or 0 for all.", "--last %d is no number of calls", o.last)
+		return usagef("Give the number of calls to list, or 0 for all.", "--last %d is negative", o.last)
 	}
 	if o.session != "" {
 		if err := record.ValidSession(o.session); err != nil {

@@ -71,7 +71,7 @@ func (o *eventsOptions) check() (err error) {
 	case o.format != "auto" && o.format != "table" && o.format != "json":
 		return usagef("Use table, json or auto.", "unknown --format %q", o.format)
 	case o.Last < 0:
-		return usagef("Give how many are to be shown, or 0 for all.", "--last %d: there is no such number of events",
+		return usagef("Give the number to show, or 0 for all.", "--last %d is negative",
 			o.Last)
 	}
 	if o.Session != "" {
@@ -106,7 +106,7 @@ func timeFlag(name, value string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, usagef("Use how long ago, as 30m, 2h or 3d, or a time, as 2006-01-02 or 2006-01-02T15:04:05Z.",
-		"--%s %q is no time", name, value)
+		"--%s %q is not a valid time", name, value)
 }
 
 func (a *app) events(ctx context.Context, o *eventsOptions) error {

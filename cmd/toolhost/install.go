@@ -55,7 +55,7 @@ func (a *app) installCommand() *cobra.Command {
 		Short: "Add toolhost to an MCP client's configuration",
 		Long: `Add the entry that starts toolhost to an MCP client's own configuration file, or
 repair an existing one. Everything else in the file
-stays as it is, comments too, and the old file is kept beside it.
+stays as it is, including comments, and the old file is kept beside it.
 
 Clients: ` + strings.Join(clientIDs(), ", ") + `.
 

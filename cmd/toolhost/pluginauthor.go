@@ -34,7 +34,7 @@ change as well.`,
 			if options.SDK == "" && options.Version == "" {
 				if options.Version = released(version()); options.Version == "" {
 					return usagef("Name a checkout with --sdk DIR, or a published version with --sdk-version v1.2.3.",
-						"this toolhost (%s) is no release, so its SDK cannot be downloaded", version())
+						"this toolhost (%s) is not a release, so its SDK cannot be downloaded", version())
 				}
 			}
 			dir, err := scaffold.Write(c.Context(), options)
@@ -84,7 +84,7 @@ if no check failed, else 1.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			options.Path, options.Args = args[0], args[1:]
 			if config != "" && !json.Valid([]byte(config)) {
-				return usagef("Give a JSON object.", "--plugin-config is no JSON")
+				return usagef("Give a JSON object.", "--plugin-config is not valid JSON")
 			}
 			options.Config = json.RawMessage(config)
 			report, err := conformance.Run(c.Context(), options)

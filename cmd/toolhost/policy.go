@@ -176,9 +176,8 @@ func (a *app) rulesAddCommand() *cobra.Command {
 			}
 			return a.withRules(c, func(r *policy.Remembered) error {
 				if !replace && r.Has(rule.Name) {
-					return tool.Errorf(tool.AlreadyExists, "there is a rule %q already", rule.Name).
-						Suggest("Give the new one another name, or add --replace to put it in the place of the old " +
-							"one, which toolhost rules list shows.")
+					return tool.Errorf(tool.AlreadyExists, "there is already a rule %q", rule.Name).
+						Suggest("Choose another name, or add --replace. toolhost rules list shows the existing rule.")
 				}
 				if err := r.Add(rule); err != nil {
 					return err

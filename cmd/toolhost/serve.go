@@ -39,11 +39,11 @@ number of clients at http://ADDR/mcp.
 Changes of agent.hcl take effect at once; a broken one is reported in the log
 and the tools stay as they are. If it is broken when a client starts the server,
 one tool is offered, which reports the mistakes, until they are corrected. Over
-stdin and stdout the server ends when its input ends; where it cannot start, it
+stdin and stdout the server ends when its input ends; if it cannot start, it
 offers one tool until then, which says why.
 
-Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or where
---toolset is given those it names and no other. Clients must send a token: one
+Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or if
+--toolset is given only those that it names. Clients must send a token: one
 in a file that only you can read, or in TOOLHOST_HTTP_TOKEN, or else the one
 that is made for this run and printed. Addresses that other machines reach need
 one of the first two; a unix socket needs none, it is for its owner.`,
@@ -106,7 +106,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	defer offer.Project.Close()
 	if isTerminal(a.in) {
 		fmt.Fprintln(a.err, "toolhost speaks MCP here: it waits for a client's messages on standard input. A "+
-			"client starts it by itself; toolhost install CLIENT has it do so. Ctrl-C ends it.")
+			"client starts it by itself; toolhost install CLIENT sets that up. Ctrl-C ends it.")
 	}
 	return offer.Server.ServeStdio(ctx, a.in, a.out)
 }

@@ -61,7 +61,7 @@ func TestInstructions(t *testing.T) {
 		},
 		"approved": {
 			files: texts{"agent.hcl": file, ".agent/Taskfile.yml": tasks},
-			has: []string{"Tools of this project alone (1): count_rows.", "run_command (1): build.",
+			has: []string{"This project's own tools (1): count_rows.", "run_command (1): build.",
 				"agent.hcl is approved and in force.", "The rows are in db/."},
 			lacks: []string{"Ignore the user"},
 		},

@@ -30,13 +30,13 @@ func (a *app) trustCommand() *cobra.Command {
 		Short: "Approve this project's agent.hcl as it is now",
 		Long: `Show the agent.hcl of this project, and approve it as it is, if you agree. It shows
 the programs, addresses and paths that the file grants, and its text, or the change
-since the last approval. Where input or output is not a terminal, nothing is
+since the last approval. If input or output is not a terminal, nothing is
 approved without --yes or the digest that was shown.
 
-A file that was never approved has no effect, and only the standard tools that
-read are offered beside it. After a change the text that was approved stays in
+A file that was never approved has no effect, and only the read-only
+standard tools are offered. After a change the text that was approved stays in
 force until you approve the new one. An approval is also for where symlinks in
-the paths of the file lead. A running server takes an approval over at once. A
+the paths of the file lead. A running server uses an approval at once. A
 file named with --config counts as approved, and --trust or TOOLHOST_TRUST=1
 approves for one run.`,
 		Example: `  toolhost trust --show

@@ -115,7 +115,7 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 		a.printDiff(done.Preview)
 	}
 	if len(done.Over) > 0 {
-		say("Replaced, though somebody had changed it since: %s", show.Line(change.Names(done.Over)))
+		say("Replaced, though it was changed since: %s", show.Line(change.Names(done.Over)))
 	}
 	for i, left := range done.Skipped {
 		if i == change.MostNames {
@@ -161,7 +161,7 @@ func (a *app) showDiff(d *undo.Difference, patch bool) {
 		a.printDiff(d.Diff)
 	}
 	if len(d.Since) > 0 {
-		say("Changed since by others, which is counted too: %s", show.Line(change.Names(d.Since)))
+		say("Changed since by others, which is included: %s", show.Line(change.Names(d.Since)))
 	}
 	for i, unknown := range d.Unknown {
 		if i == change.MostNames {

@@ -121,7 +121,7 @@ func (a *app) diffCommand() *cobra.Command {
 		Short: "Show the file changes of calls",
 		Long: `Show the file changes of the last call, of the call named, of a session, or of all
 calls since a time. It compares the files before the calls with the files now, and
-names those that were changed since. toolhost show CALL -p shows a call alone.`,
+names those that were changed since. toolhost show CALL -p shows only one call.`,
 		Example: `  toolhost diff
   toolhost diff --since 1h -p
   toolhost diff --all --session cli --path src`,

@@ -28,7 +28,7 @@ func (a *app) validateCommand() *cobra.Command {
 		Short: "Check agent.hcl: all mistakes at once, with file and line",
 		Long: `Check agent.hcl: all mistakes at once, with file and line, and what it names that
 this machine does not have. Warnings do not keep the file from being used; with
---strict they make the command fail too, for CI.`,
+--strict they also make the command fail, for CI.`,
 		Example: `  toolhost validate
   toolhost validate --strict
   toolhost validate --config other.hcl --json`,

@@ -100,7 +100,7 @@ func readKey(file string) (seed []byte, authority string, certificate []byte, er
 	if len(fields) < 2 || !nkeys.IsValidPublicOperatorKey(fields[1]) {
 		return nil, "", nil, tool.Errorf(tool.Denied,
 			"the key %s does not name the authority of its hub", file).
-			Suggest("It is older than that. Run toolhost fleet keys where the hub's store lies, and copy the key again.")
+			Suggest("The key is from an older version. Run toolhost fleet keys on the hub's machine, and copy the key again.")
 	}
 	if len(fields) > 2 {
 		certificate, err = base64.RawURLEncoding.DecodeString(fields[2])

@@ -320,7 +320,7 @@ func TestPruneKeepsTheJournalSmall(t *testing.T) {
 // What a call changed is shown as it was: of a file that somebody has changed since and of which what the call left is
 // not kept, that is said.
 func TestCallDiffOfWhatHasChangedSince(t *testing.T) {
-	const gone = "(a: somebody has changed it since, and what the call left there is not kept)\n"
+	const gone = "(a: it was changed since, and what the call left there is not kept)\n"
 	for name, c := range map[string]struct {
 		since func(f *fixture)
 		want  string

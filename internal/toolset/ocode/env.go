@@ -254,7 +254,7 @@ func (p envParams) delete(ctx context.Context, deps Deps, call *tool.Call) (*out
 
 func (p envParams) nothingToDelete() error {
 	where, how := "in this session",
-		"Only variables that were set with the env tool can be deleted; with persistent those of .env too."
+		"Only variables that were set with the env tool can be deleted; with persistent also those of .env."
 	if p.Persistent {
 		where, how = "in "+envFile+" or this session", "Action list with persistent shows what is in .env."
 	}

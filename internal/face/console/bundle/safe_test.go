@@ -152,7 +152,7 @@ func TestThreeVersionsOfAFile(t *testing.T) {
 		chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`), openCall("write_file"),
 		until(`document.body.innerText.includes("Changed since by others: c.txt")`))
 	if text := value[string](t, ctx, "document.body.innerText"); !strings.Contains(text,
-		"c.txt: somebody has changed it since, and what the call left there is not kept") || strings.Contains(text, "mine") {
+		"c.txt: it was changed since, and what the call left there is not kept") || strings.Contains(text, "mine") {
 		t.Errorf("what the last call left was not kept, and the page shows %s", text)
 	}
 	versions := func() string {

@@ -157,7 +157,7 @@ func (s *script) operand(arg any) address {
 	case int:
 		return s.number(uint64(v))
 	}
-	panic("launch: an argument that is no number, string, address or cell")
+	panic("launch: an argument that is not a number, string, address or cell")
 }
 
 // number is the address of a constant.
