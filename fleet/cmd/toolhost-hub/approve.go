@@ -32,6 +32,9 @@ Without an ID the calls that wait are listed. With one the call is shown, with
 what it would change, and you are asked. An approval is for exactly that call in
 its session, once, within %s. It works on a terminal only; --deny works anywhere.
 It needs the key of an operator.`, approval.Spoken(approval.GrantTime)),
+		Example: `  toolhost fleet approve
+  toolhost fleet approve k3f9
+  toolhost fleet approve k3f9 --deny --reason "not on a Friday"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {

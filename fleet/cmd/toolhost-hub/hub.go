@@ -18,8 +18,10 @@ func (a *app) hubCommand() *cobra.Command {
 		Use:   "hub",
 		Short: "Run the hub of a fleet: NATS with JetStream, embedded",
 		Long: `Run the hub of a fleet: NATS with JetStream, embedded. Workers and gateways
-connect to it. It makes a key for each role at its first start, in the directory
-keys of its store; who has one is let in, and may do what its role needs.`,
+connect to it. At its first start it makes a key for each role, in keys/ in its data
+directory. A program with a key may connect, and do what the key's role needs.`,
+		Example: `  toolhost hub
+  toolhost hub --listen 0.0.0.0:4222 --tls-cert cert.pem --tls-key key.pem`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.hub(c.Context(), o) },
 	}

@@ -33,7 +33,7 @@ func (l *linkFlags) link(role string) (fleet.Link, string, error) {
 		file = filepath.Join(defaultStore(), "keys", role+"."+role+".nk")
 	}
 	if _, err := os.Stat(file); err != nil {
-		return fleet.Link{}, "", usagef("Copy it from the directory keys of the hub's store, and name it with --key.",
+		return fleet.Link{}, "", usagef("Copy it from keys/ in the hub's data directory, and name it with --key.",
 			"there is no key of role %s: %v", role, err)
 	}
 	name, is, ok := keyName(filepath.Base(file))

@@ -41,6 +41,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Serve the sessions of a fleet to MCP clients over HTTP. With --hub the workers of
 that hub run them; any number of such gateways serve the same sessions. With
 --workers N hub and workers run here, and nothing but --http listens.`,
+		Example: `  toolhost serve --http 127.0.0.1:8123 --hub nats://127.0.0.1:4222
+  toolhost serve --http 127.0.0.1:8123 --workers 2`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}

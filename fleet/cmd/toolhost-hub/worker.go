@@ -98,6 +98,8 @@ func (a *app) workerCommand() *cobra.Command {
 		Long: `Run sessions of a fleet on this machine. Each has a workspace of its own and is
 confined as toolhost serve confines. When the worker is told to end (SIGTERM), its
 calls end first, and its sessions go on elsewhere.`,
+		Example: `  toolhost worker --hub nats://127.0.0.1:4222
+  toolhost worker --hub tls://hub.example.com:4222 --hub-ca ca.pem --key build7.worker.nk`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.worker(c.Context(), link, flags) },
 	}

@@ -166,7 +166,7 @@ func OpenSigned(data []byte, authority, operator string, w Worker) (d Decide, er
 	}
 	if err != nil {
 		return Decide{ID: d.ID}, tool.Errorf(tool.Denied, "it is not signed by an operator %s whom the hub's authority knows",
-			operator).Suggest("Copy the keys of the operator and of the worker %s again from the hub's store.", w)
+			operator).Suggest("Copy the keys of the operator and of the worker %s again from the hub's data directory.", w)
 	}
 	return d, nil
 }
