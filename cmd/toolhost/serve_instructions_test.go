@@ -57,7 +57,7 @@ func TestInstructions(t *testing.T) {
 	}{
 		"no agent.hcl": {
 			has:   []string{"toolhost undo", "There is no agent.hcl"},
-			lacks: []string{"of this project alone", "Taskfile"},
+			lacks: []string{"This project's own tools", "Taskfile"},
 		},
 		"approved": {
 			files: texts{"agent.hcl": file, ".agent/Taskfile.yml": tasks},

@@ -166,7 +166,7 @@ func (a *app) changeText(store *trust.Store, key string, content []byte) string 
 	}
 	var files strings.Builder
 	for _, file := range digest.Files(before.Files).Changed() {
-		files.WriteString(a.lineText("changed since you approved it, and run with a grant: " + file))
+		files.WriteString(a.lineText("changed since you approved it, and run with the permissions of agent.hcl: " + file))
 	}
 	diff := textedit.Diff(name, name, before.Content, content, 3)
 	if diff == "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrUndecided says that nobody has decided on a connection.
-var ErrUndecided = errors.New("nobody was there to allow it")
+var ErrUndecided = errors.New("no one was there to allow it")
 
 const (
 	// mostAsked is how many hosts the processes of a call may have a person asked

@@ -177,7 +177,7 @@ func TestThreeVersionsOfAFile(t *testing.T) {
 	if got := versions(); got != "Before the call one|What the call wrote two|Now mine" {
 		t.Errorf("the three versions are %q", got)
 	}
-	do(t, ctx, press("Replace it too"), press("Undo this"), until(`document.body.innerText.includes("This was undone by")`))
+	do(t, ctx, press("Also replace it"), press("Undo this"), until(`document.body.innerText.includes("This was undone by")`))
 	if got := u.read("c.txt"); got != "one\n" {
 		t.Errorf("c.txt holds %q", got)
 	}
