@@ -55,8 +55,10 @@ line to add.`,
 		},
 	}
 	c.Flags().BoolVar(&flags.print, "print", false, "print what would be written, and write nothing")
-	c.Flags().BoolVar(&flags.yes, "yes", false, "approve the new agent.hcl even without a terminal, if the old one was approved")
-	c.Flags().StringArrayVar(&flags.hosts, "host", nil, "a host that the tools may reach, instead of those in your settings (repeatable)")
+	c.Flags().BoolVar(&flags.yes, "yes", false,
+		"approve the new agent.hcl even without a terminal, if the old one was approved")
+	c.Flags().StringArrayVar(&flags.hosts, "host", nil,
+		"a host that the tools may reach, instead of those in your settings (repeatable)")
 	c.Flags().BoolVar(&flags.json, "json", false, "print the list of packs as JSON")
 	return c
 }

@@ -59,7 +59,8 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
 	f.BoolVar(&flags.json, "json", false, "print the result as JSON")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "say what would happen and change nothing")
 	f.BoolVar(&flags.yes, "yes", false, "approve without being asked")
-	f.BoolVar(&flags.learn, "learn", false, "ask about each host that the tool's processes want to reach, and print the network list that it needs")
+	f.BoolVar(&flags.learn, "learn", false,
+		"ask about each host that the tool's processes want to reach, and print the network list that it needs")
 	f.BoolVar(&flags.raw, "raw", false, "on a terminal: print the tool's output unchanged, including escape sequences")
 	f.StringVar(&flags.session, "session", "cli", "the session, which holds todo lists and the like")
 	a.completeSessions(c)

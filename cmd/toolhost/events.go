@@ -49,12 +49,14 @@ call.`,
 	f := c.Flags()
 	f.StringVar(&o.Session, "session", "", "only this session (default: all)")
 	f.StringVar(&o.Tool, "tool", "", "calls of this tool")
-	f.StringVar(&o.Status, "status", "", "calls with this status: running, lost, success, error, or an error code such as denied")
+	f.StringVar(&o.Status, "status", "",
+		"calls with this status: running, lost, success, error, or an error code such as denied")
 	f.StringVar(&o.Path, "path", "", "calls that changed this file, or files in this directory of the workspace")
 	f.StringVar(&o.since, "since", "", "from this time on: 2h, 3d, 2006-01-02 or 2006-01-02T15:04:05Z")
 	f.StringVar(&o.until, "until", "", "before this time")
 	f.BoolVar(&o.sessions, "sessions", false, "list the sessions instead of their calls")
-	f.StringVar(&o.format, "format", "auto", "table, json (one object per line), or auto: a table on a terminal, else json")
+	f.StringVar(&o.format, "format", "auto",
+		"table, json (one object per line), or auto: a table on a terminal, else json")
 	f.BoolFunc("json", "the same as --format json", func(string) error { o.format = "json"; return nil })
 	f.BoolVar(&o.follow, "follow", false, "keep running, and print new events as they arrive")
 	f.IntVar(&o.Last, "last", 0, "show at most this many, the newest: calls in a table, events in JSON; 0 shows all")

@@ -72,7 +72,8 @@ directory.`,
 		RunE:      func(_ *cobra.Command, args []string) error { return a.install(args[0], flags) },
 	}
 	a.registerClientFlags(c, &flags)
-	c.Flags().BoolVar(&flags.print, "print", false, "print a configuration file with only this entry, and write nothing")
+	c.Flags().BoolVar(&flags.print, "print", false,
+		"print a configuration file with only this entry, and write nothing")
 	c.Flags().BoolVar(&flags.link, "link", false,
 		"print a link that adds the server to the client, and write nothing (Cursor, VS Code)")
 	c.Flags().BoolVar(&flags.replace, "replace", false,

@@ -82,7 +82,8 @@ locked version needs your confirmation.`,
 			return a.update(c.Context(), args, flags)
 		},
 	}
-	c.Flags().StringVar(&flags.version, "version", "", "the version to install; required if the source address contains {version}")
+	c.Flags().StringVar(&flags.version, "version", "",
+		"the version to install; required if the source address contains {version}")
 	c.Flags().BoolVar(&flags.skipTests, "skip-tests", false, "do not run the tests of a Go module")
 	c.Flags().BoolVar(&flags.yes, "yes", false, "accept a program that changed under the same version, without asking")
 	return c

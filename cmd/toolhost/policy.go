@@ -194,7 +194,8 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	f.StringVar(&action, "action", "allow", "allow, review, ask or deny")
 	f.StringVar(&rule.Tool, "tool", "", "the tool; * stands for any characters")
 	a.completeFrom(c, "tool", catalogNames)
-	f.StringVar(&rule.Params, "params", "", "a regular expression matched against the parameters, as compact JSON with sorted keys")
+	f.StringVar(&rule.Params, "params", "",
+		"a regular expression matched against the parameters, as compact JSON with sorted keys")
 	f.StringVar(&rule.Command, "command", "", "the words of the command; * at the end matches any further words")
 	completeFlag(c, "action", "allow", "review", "ask", "deny")
 	f.StringVar(&risk, "risk", "", "read_only, safe_write or dangerous")

@@ -65,7 +65,8 @@ one of the first two; a unix socket needs none, it is for its owner.`,
 	flags.http.Register(c.Flags())
 	c.Flags().BoolVar(&flags.console, "console", false,
 		"with --http: also serve the console (pending approvals and past calls), on its own port")
-	c.Flags().StringVar(&flags.hub, "hub", "", "with --http: run the sessions on the workers of this hub (docs/FLEET.md)")
+	c.Flags().StringVar(&flags.hub, "hub", "",
+		"with --http: run the sessions on the workers of this hub (docs/FLEET.md)")
 	c.Flags().IntVar(&flags.workers, "workers", 0, "with --http: run a hub and this many workers here (docs/FLEET.md)")
 	c.FParseErrWhitelist.UnknownFlags = a.forFleet()
 	return c

@@ -52,7 +52,8 @@ approves for one run.`,
 	}
 	c.AddCommand(a.trustToolsCommand())
 	c.Flags().BoolVar(&flags.revoke, "revoke", false, "revoke the approval")
-	c.Flags().BoolVar(&flags.show, "show", false, "only show what agent.hcl grants, with its text or the change since the last approval")
+	c.Flags().BoolVar(&flags.show, "show", false,
+		"only show what agent.hcl grants, with its text or the change since the last approval")
 	c.Flags().BoolVar(&flags.yes, "yes", false, "approve without being asked")
 	c.Flags().BoolVar(&flags.json, "json", false, "with --show: print JSON")
 	return c

@@ -33,7 +33,8 @@ directory. A program with a key may connect, and do what the key's role needs.`,
 	f.StringSliceVar(&o.Routes, "route", nil, "HOST:PORT of another hub's --cluster (repeatable)")
 	f.StringVar(&o.Cert, "tls-cert", "", "a file with the certificate, for TLS")
 	f.StringVar(&o.Key, "tls-key", "", "a file with the certificate's key")
-	f.StringVar(&o.CA, "tls-ca", "", "a file with CA certificates; clients must show a certificate that one of them signed")
+	f.StringVar(&o.CA, "tls-ca", "",
+		"a file with CA certificates; clients must show a certificate that one of them signed")
 	return c
 }
 

@@ -40,10 +40,12 @@ func (f *workerFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.queue, "queue", 0,
 		"how many calls wait for a slot before more are refused (default: 8 for each slot)")
 	flags.IntVar(&f.sessions, "sessions", 1000, "how many sessions the worker takes")
-	flags.StringArrayVar(&f.labels, "label", nil, "a label of this worker, NAME=VALUE; workspaces can require labels (repeatable)")
+	flags.StringArrayVar(&f.labels, "label", nil,
+		"a label of this worker, NAME=VALUE; workspaces can require labels (repeatable)")
 	flags.StringArrayVar(&f.directories, "directory", nil,
 		"a directory that sessions may use as their workspace, including its subdirectories (repeatable)")
-	flags.DurationVar(&f.idle, "idle", 10*time.Minute, "how long a session may be idle before it is packed and released")
+	flags.DurationVar(&f.idle, "idle", 10*time.Minute,
+		"how long a session may be idle before it is packed and released")
 	flags.DurationVar(&f.packAfter, "pack-after", 5*time.Second, "how long after a change a workspace is packed")
 	flags.DurationVar(&f.taskAfter, "task-after", mcpserve.DefaultTaskAfter,
 		"how long a call runs before it becomes an MCP task, for clients that support tasks; negative: never")
