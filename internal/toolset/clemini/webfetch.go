@@ -77,7 +77,7 @@ func contentOf(ctx context.Context, page *netguard.Response) (string, error) {
 		return page.Text(), nil
 	default:
 		return "", tool.Errorf(tool.Unsupported, "Failed to fetch URL: its content is %s, which is not text", media).
-			Suggest("Name a page, or download the file with curl in bash where commands may use the network.").
+			Suggest("Name a page, or download the file with curl in bash if commands may use the network.").
 			With("content_type", media)
 	}
 }

@@ -128,7 +128,7 @@ func readEnvFile(ws *workspace.Workspace) (map[string]string, error) {
 func envFileError(err error) error {
 	if errors.Is(err, dotenv.ErrValue) {
 		return tool.Errorf(tool.InvalidArgument, "Invalid value for %s: %w", envFile, err).
-			Suggest("Leave persistent out to set it for this session alone, or give it another form: a line break " +
+			Suggest("Leave persistent out to set it only for this session, or give it another form: a line break " +
 				"together with a backslash at the end cannot be written.")
 	}
 	return tool.Errorf(tool.InvalidArgument, "Invalid %s: %w", envFile, err).
