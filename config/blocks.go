@@ -49,7 +49,7 @@ func (b block) globs(name string, to *[]string) {
 	b.texts(name, to)
 	for _, g := range *to {
 		if g == "" || !doublestar.ValidatePattern(g) {
-			b.fail(b.where(name), "Invalid glob", "Check its brackets and braces.", "%q is no glob.", g)
+			b.fail(b.where(name), "Invalid glob", "Check its brackets and braces.", "%q is not a valid glob.", g)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (r *reader) web(b *hcl.Block) {
 		if !isHost(a) {
 			r.fail(blk.where("allow"), "Invalid address",
 				`Write an address, a CIDR or a host name: "127.0.0.1", "10.0.0.0/8", "intranet.example".`,
-				"%q is none.", a)
+				"%q is not a valid address.", a)
 		}
 	}
 	blk.duration("timeout", &w.Timeout)

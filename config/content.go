@@ -36,7 +36,7 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 			spec.Returns = blk.objectSchema("schema")
 			if blk.text("empty", &part.Empty) && !json.Valid([]byte(part.Empty)) {
 				b.fail(blk.where("empty"), "Invalid JSON", `Write what nothing stands for, such as empty = "[]".`,
-					"%q is no JSON.", part.Empty)
+					"%q is not valid JSON.", part.Empty)
 			}
 		} else if blk.has("empty") {
 			b.fail(blk.attrs["empty"].NameRange, "Out of place", `Write type = "json".`,
@@ -100,7 +100,7 @@ func (b block) sources(part *argv.Content, p *params) {
 	}
 	switch binary := part.Kind == tool.KindImage || part.Kind == tool.KindAudio; {
 	case binary && part.Text != nil:
-		b.fail(b.attrs["text"].NameRange, "Text as "+string(part.Kind), "Use file or data.", "Text is no %s.",
+		b.fail(b.attrs["text"].NameRange, "Text as "+string(part.Kind), "Use file or data.", "Text is not %s.",
 			part.Kind)
 	case part.Kind == tool.KindText && part.Data != nil:
 		b.fail(b.attrs["data"].NameRange, "Bytes as text", "Use text.", "data is for images, sounds and resources.")
@@ -111,7 +111,7 @@ func (b block) mediaType(part *argv.Content) {
 	b.text("mime", &part.MIME)
 	if b.has("mime") {
 		if parsed, _, err := mime.ParseMediaType(part.MIME); err != nil || !strings.Contains(parsed, "/") {
-			b.fail(b.where("mime"), "Invalid media type", `Write a media type such as "image/png".`, "%q is none.",
+			b.fail(b.where("mime"), "Invalid media type", `Write a media type such as "image/png".`, "%q is not a media type.",
 				part.MIME)
 			return
 		}
@@ -122,7 +122,7 @@ func (b block) mediaType(part *argv.Content) {
 			b.fail(b.at, "Missing attribute", `Add mime = "`+want+`...".`, "What kind of %s it is has to be said.",
 				part.Kind)
 		} else if !strings.HasPrefix(part.MIME, want) {
-			b.fail(b.where("mime"), "Wrong media type", `Write one that begins with "`+want+`".`, "%q is no %s.",
+			b.fail(b.where("mime"), "Wrong media type", `Write one that begins with "`+want+`".`, "%q is not %s.",
 				part.MIME, part.Kind)
 		}
 	case tool.KindText:

@@ -86,7 +86,7 @@ func TestParamsSchemaIsChecked(t *testing.T) {
 `), LoadOptions{Env: noEnv})
 	require.Error(t, diags.Err())
 	assert.Equal(t, 3, diags[0].Line)
-	assert.Contains(t, diags[0].Detail, `type at #/properties/a cannot be read: "strng" is no type; did you mean "string"?`)
+	assert.Contains(t, diags[0].Detail, `type at #/properties/a cannot be read: "strng" is not a type; did you mean "string"?`)
 }
 
 func TestPassthrough(t *testing.T) {

@@ -150,7 +150,7 @@ func (r *reader) newerLock() bool {
 	}
 	value, diags := format.Expr.Value(nil)
 	if diags.HasErrors() || value.Type() != cty.Number || !value.IsKnown() || value.IsNull() {
-		r.fail(format.Range, "Invalid format", "Get the file from version control again.", "It is no number.")
+		r.fail(format.Range, "Invalid format", "Get the file from version control again.", "It is not a number.")
 		return true
 	}
 	if value.AsBigFloat().Cmp(big.NewFloat(lockFormat)) == 0 {
@@ -169,7 +169,7 @@ func (r *reader) lockedTools(b *hcl.Block, lock *Lock) {
 	blk.textMap("sha256", &sums)
 	for name, sum := range sums {
 		if !isChecksum(sum) {
-			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost trust tools.", "%q is no SHA-256.", sum)
+			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost trust tools.", "%q is not a SHA-256 checksum.", sum)
 		}
 		lock.Pin(b.Labels[0], name, sum)
 	}
@@ -184,7 +184,7 @@ func (r *reader) locked(b *hcl.Block) LockedPlugin {
 	blk.require("sha256")
 	p := LockedPlugin{Name: b.Labels[0], Pos: pos(b.DefRange)}
 	if blk.text("version", &p.Version) && !versions.Valid(p.Version) {
-		r.fail(blk.where("version"), "Invalid version", "Run toolhost plugin lock.", "%q is no version.", p.Version)
+		r.fail(blk.where("version"), "Invalid version", "Run toolhost plugin lock.", "%q is not a valid version.", p.Version)
 	}
 	blk.text("constraint", &p.Constraint)
 	blk.text("from", &p.From)
@@ -192,7 +192,7 @@ func (r *reader) locked(b *hcl.Block) LockedPlugin {
 	blk.textMap("sha256", &p.SHA256)
 	for _, sum := range p.SHA256 {
 		if !isChecksum(sum) {
-			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost plugin lock.", "%q is no SHA-256.", sum)
+			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost plugin lock.", "%q is not a SHA-256 checksum.", sum)
 		}
 	}
 	return p

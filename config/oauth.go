@@ -89,7 +89,7 @@ func (r *reader) oauthBlock(b *hcl.Block) *OAuth {
 	}
 	blk.boolean("private", &o.Private)
 	if o.Grant != "" && o.Grant != "authorization_code" && blk.has("redirect_port") {
-		r.fail(blk.attrs["redirect_port"].NameRange, "Out of place", "Remove it.", "Nobody logs in with %s.", o.Grant)
+		r.fail(blk.attrs["redirect_port"].NameRange, "Out of place", "Remove it.", "%s does not use a browser.", o.Grant)
 	}
 	return o
 }

@@ -133,7 +133,7 @@ func (b block) paramType() (t, item argv.Type) {
 		}
 	}
 	b.fail(a.Expr.Range(), "Invalid type", "Use string, integer, number, bool or list(string), without quotes.",
-		"This is no type.")
+		"This is not a type.")
 	return argv.TypeString, ""
 }
 

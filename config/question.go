@@ -156,7 +156,7 @@ func (b block) noSecret(at hcl.Range, name, title string) {
 	for _, text := range []string{name, title} {
 		if word := strings.ToLower(words.FindString(text)); word != "" {
 			b.fail(at, "Question for a secret", `Take it from the environment: env = { NAME = env("NAME") }.`,
-				"%q looks like a secret (%s), and a form is no place for one.", name, word)
+				"%q looks like a secret (%s), and a form must not ask for one.", name, word)
 			return
 		}
 	}

@@ -24,7 +24,7 @@ func (b block) objectSchema(name string) json.RawMessage {
 	if !json.Valid(raw) {
 		var v any
 		b.fail(b.where(name), "Invalid JSON", "Check it with a JSON tool; in a heredoc write $${ for ${.",
-			"%s is no JSON: %v.", name, json.Unmarshal(raw, &v))
+			"%s is not valid JSON: %v.", name, json.Unmarshal(raw, &v))
 		return nil
 	}
 	var object struct {

@@ -48,7 +48,7 @@ func (b block) resourceURI(res *argv.Resource) []string {
 	}
 	plain := strings.NewReplacer("{+", "", "{", "", "}", "").Replace(res.URI)
 	if u, err := url.Parse(plain); err != nil || u.Scheme == "" {
-		b.fail(b.where("uri"), "Invalid URI", `Begin it with a scheme: "note://today".`, "%q is no URI.", res.URI)
+		b.fail(b.where("uri"), "Invalid URI", `Begin it with a scheme: "note://today".`, "%q is not a URI.", res.URI)
 	} else if u.Scheme == "toolhost" {
 		b.fail(b.where("uri"), "Reserved scheme", `Use another scheme: "note://today".`,
 			"toolhost:// is for what toolhost itself offers.")
@@ -119,7 +119,7 @@ func (b block) suggestions(name string, names []string, to *map[string]argv.Sugg
 		if ok && (other == name || !slices.Contains(names, other)) {
 			others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
 			b.fail(pair.Key.Range(), "Unknown argument", didYouMean(other, others),
-				"complete tells suggestions by the values of another argument, and %q is none.", other)
+				"complete chooses suggestions by the values of another argument, and %q is not one.", other)
 			continue
 		}
 		made.By[other] = b.listsBy(pair.Value)

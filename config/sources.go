@@ -171,9 +171,9 @@ func (b block) risks(to *map[string]tool.Risk) {
 		risk := tool.Risk(e.value)
 		switch {
 		case e.key == "" || !doublestar.ValidatePattern(e.key):
-			b.fail(e.at, "Invalid glob", "Check its brackets and braces.", "%q is no glob.", e.key)
+			b.fail(e.at, "Invalid glob", "Check its brackets and braces.", "%q is not a valid glob.", e.key)
 		case !risk.Valid():
-			b.fail(e.at, "Invalid risk", "The risks are read_only, safe_write and dangerous.", "%q is none.", e.value)
+			b.fail(e.at, "Invalid risk", "The risks are read_only, safe_write and dangerous.", "%q is not a risk.", e.value)
 		default:
 			if *to == nil {
 				*to = make(map[string]tool.Risk)

@@ -64,7 +64,7 @@ func (b block) body(spec *argv.Spec) {
 		spec.Passthrough = b.passthrough(nested)
 		if len(spec.Asks) > 0 {
 			b.fail(b.at, "Question before a passthrough", "Use a command block, which can make use of the answer.",
-				"A passthrough takes its arguments from the agent alone.")
+				"A passthrough takes its arguments only from the agent.")
 		}
 		if len(params.list) > 0 {
 			b.fail(params.at[0], "Parameter of a passthrough", "Use a command block for typed parameters.",
@@ -187,7 +187,7 @@ func splitOptions(body hcl.Body) (hcl.Body, hcl.Blocks) {
 
 func (r *reader) optionName(name string, at hcl.Range) {
 	if len(name) < 2 || name[0] != '-' || name == "--" {
-		r.fail(at, "Not an option", `Write it with its dashes: "-n", "--lines".`, "%q is no option.", name)
+		r.fail(at, "Not an option", `Write it with its dashes: "-n", "--lines".`, "%q is not an option.", name)
 	}
 }
 
@@ -290,7 +290,7 @@ func (b block) operands(w *argv.Wrapper) {
 		if o.First != "" && w.Open() {
 			b.fail(blk.where("first"), "First operand of an open passthrough",
 				`Declare its options, or add unknown = "refuse" for none.`,
-				"Where any option may pass, the first operand cannot be told from the value of an option.")
+				"If any option may pass, the first operand cannot be told from the value of an option.")
 		}
 		if o.Into && o.Last == "" {
 			b.fail(blk.where("into"), "Nothing to go into", `Add last = "write".`,

@@ -271,7 +271,7 @@ func (s *services) sample(ctx context.Context, key string, request tool.SampleRe
 		return nil, s.addQuestion(key, tool.Form{Message: request.Prompt, Sample: &request})
 	}
 	return nil, tool.Errorf(tool.Unavailable, "there is no language model to ask: %w", ErrNoModel).
-		Suggest(`Have the user add a model block to agent.hcl (model { url = "...", model = "...", key = `+
+		Suggest(`Ask the user to add a model block to agent.hcl (model { url = "...", model = "...", key = `+
 			`env("...") }), or use a client that offers sampling.`).
 		With(NeedsDetail, "sampling")
 }

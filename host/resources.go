@@ -101,7 +101,7 @@ func (c *Catalog) Resource(uri string) (*Entry, json.RawMessage, error) {
 		}
 	}
 	return nil, nil, tool.Errorf(tool.NotFound, "there is no resource %q", uri).
-		Suggest("Use one of the listed resources, or a URI that fits one of the templates.")
+		Suggest("Use one of the listed resources, or a URI that matches one of the templates.")
 }
 
 // Prompt returns a prompt by its name. The error is of code not_found.

@@ -53,7 +53,7 @@ func (c *call) run(ctx context.Context) (err error) {
 	}
 	if why, ok := result.Metadata[tool.SandboxWeaker].(string); ok && c.host.tellWeaker.Swap(false) {
 		c.host.logger.WarnContext(ctx, "the sandbox is below its strongest level", "error", why,
-			"help", "toolhost doctor says what would have the strongest work.")
+			"help", "toolhost doctor says what the strongest level needs.")
 	}
 	if c.entry.foreign {
 		result = boundedResult(result, c.host.output.Load())

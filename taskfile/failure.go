@@ -39,7 +39,7 @@ func (t *Taskfile) reported(name string, done *finished) *tool.Error {
 		return t.broken(report.Problem)
 	case protocol.Prompt:
 		return tool.Errorf(tool.NeedsConfirmation,
-			"command '%s' asks for a confirmation and nobody can answer it here; it was not run", name).
+			"command '%s' asks for a confirmation and no one can answer it here; it was not run", name).
 			Suggest("Let a person run it: task --dir . --taskfile %s %s", t.options.Path, name)
 	case protocol.Missing:
 		return tool.Errorf(tool.InvalidArgument, "command '%s' was not run: %s", name, report.Message).

@@ -282,7 +282,7 @@ func (t *Taskfile) broken(p *protocol.Problem) *tool.Error {
 		where = fmt.Sprintf("%s:%d", where, p.Column)
 	}
 	err := tool.Errorf(tool.Unavailable, "the Taskfile is broken: %s: %s", where, p.Message).
-		Suggest("Correct the file, or ask the user to where tools may not write it, and call again; " +
+		Suggest("Correct the file, or ask the user to do so if tools may not write it, and call again; " +
 			"https://taskfile.dev describes the format.")
 	err.Details = details
 	return err

@@ -126,7 +126,7 @@ func isTaskOption(word string) bool {
 // command lines unchanged.
 func checkVariable(name, value string) error {
 	if name == "" || strings.ContainsFunc(name, notInVariable) || strings.HasPrefix(strings.ToUpper(name), "CLI_") {
-		return tool.Errorf(tool.InvalidArgument, "%q is no variable that can be set", name).
+		return tool.Errorf(tool.InvalidArgument, "%q is not a variable that can be set", name).
 			Suggest("Variable names have letters, digits and '_'; those beginning with CLI_ are task's own.")
 	}
 	if strings.ContainsFunc(value, notInValue) {

@@ -21,7 +21,7 @@ func main() {
 		return
 	}
 	toolhost := flag.String("toolhost", "", "the program toolhost that is asked about projects")
-	open := flag.Bool("open", false, "open the page in a browser where there can be one")
+	open := flag.Bool("open", false, "open the page in a browser if there can be one")
 	port := flag.String("port", "0", "the port of 127.0.0.1 to listen on")
 	flag.Parse()
 	if err := serve(*toolhost, *port, *open); err != nil {

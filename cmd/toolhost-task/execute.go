@@ -107,7 +107,7 @@ func (e *execution) checkWildcards(call *task.Call) (protocol.Report, bool) {
 		if strings.ContainsFunc(part, notPlain) {
 			return protocol.Report{
 				Kind: protocol.Refused, ExitCode: taskerrors.CodeTaskNotFound,
-				Message: fmt.Sprintf("%q has characters that a shell would take for its own, where the Taskfile "+
+				Message: fmt.Sprintf("%q has characters that a shell would interpret, and the Taskfile "+
 					"leaves the name open", call.Task),
 			}, false
 		}

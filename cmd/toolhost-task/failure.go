@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-var errNoPrompt = errors.New("there is nobody to ask")
+var errNoPrompt = errors.New("there is no one to ask")
 
 func classify(err error) protocol.Report {
 	report := protocol.Report{Kind: kindOf(err), ExitCode: exitCode(err), Message: plain(err)}

@@ -83,7 +83,7 @@ func (l *loaded) entry(req *request) (entry, dir string, err error) {
 		return "", "", err
 	case !req.strict():
 	case !info.Mode().IsRegular():
-		return "", "", &unreadableError{"it is no regular file"}
+		return "", "", &unreadableError{"it is not a regular file"}
 	case info.Size() > taskincludes.Largest: // go-task takes gigabytes to report an error in a large file
 		return "", "", &unreadableError{"it is larger than 1 MiB"}
 	}

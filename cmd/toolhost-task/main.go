@@ -63,7 +63,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	if req.describe {
 		return describe(ctx, req, stdout)
 	}
-	keepReport(req.report)
+	closeReportOnExec(req.report)
 	report := execute(ctx, req, stdout, stderr)
 	if err := send(req.report, report); err != nil {
 		fmt.Fprintf(stderr, "toolhost-task: cannot send the report: %v\n", err)

@@ -107,7 +107,7 @@ func (r *request) readWords(words []string) error {
 		case !isVariable:
 			r.names = append(r.names, word)
 		case name == "" || strings.HasPrefix(name, "CLI_"):
-			return fmt.Errorf("%q is no variable that can be set", word)
+			return fmt.Errorf("%q is not a variable that can be set", word)
 		default:
 			r.variables = append(r.variables, variable{name, value})
 		}

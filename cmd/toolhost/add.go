@@ -37,8 +37,8 @@ git, psql and others. What is written is yours to change. Without a name, list t
 packs.
 
 A tool that installs packages may reach the hosts that you have set for its
-program, as in "npm config get registry". Where nothing says which, its block has a
-comment with the line to add.`,
+program, as in "npm config get registry". If none are set, its block has a comment with the
+line to add.`,
 		Example: `  toolhost add
   toolhost add pytest ruff
   toolhost add npm --print
@@ -54,9 +54,11 @@ comment with the line to add.`,
 		},
 	}
 	c.Flags().BoolVar(&flags.print, "print", false, "print what would be written, and write nothing")
-	c.Flags().BoolVar(&flags.yes, "yes", false, "approve the new agent.hcl, if the old one was approved, without a terminal too")
-	c.Flags().StringArrayVar(&flags.hosts, "host", nil, "a host that the tools may reach, instead of what settings say (repeatable)")
-	c.Flags().BoolVar(&flags.json, "json", false, "list the packs as JSON, for programs")
+	c.Flags().BoolVar(&flags.yes, "yes", false,
+		"approve the new agent.hcl even without a terminal, if the old one was approved")
+	c.Flags().StringArrayVar(&flags.hosts, "host", nil,
+		"a host that the tools may reach, instead of those in your settings (repeatable)")
+	c.Flags().BoolVar(&flags.json, "json", false, "print the list of packs as JSON")
 	return c
 }
 

@@ -104,11 +104,11 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err)
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.config, "config", "",
-		"the agent.hcl to use (default: searched here and upwards to the repository root)")
+		"the agent.hcl to use (default: the nearest one, from here up to the repository root)")
 	f.StringVar(&a.flags.workspace, "workspace", "",
 		"the workspace directory (default: as agent.hcl says, else the working directory)")
 	f.StringArrayVar(&a.flags.vars, "var", nil, "set a variable of agent.hcl: NAME=VALUE (repeatable)")
-	f.BoolVar(&a.flags.trust, "trust", false, "use an agent.hcl that is not approved, for this run")
+	f.BoolVar(&a.flags.trust, "trust", false, "use an agent.hcl that is not approved, without storing an approval")
 	f.StringVar(&a.flags.logLevel, "log-level", "warn", "debug, info, warn or error; the log goes to stderr")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
 	completeFlag(root, "log-level", "debug", "info", "warn", "error")
@@ -177,7 +177,7 @@ func (a *app) toolsetFlag(c *cobra.Command) {
 }
 
 func toolsetHelp() string {
-	return "the set of tools to offer: " + strings.Join(toolset.Names(), ", ") + ", or one of agent.hcl"
+	return "the toolset to offer: " + strings.Join(toolset.Names(), ", ") + ", or one from agent.hcl"
 }
 
 // toolset returns the selected toolset of toolhost, the zero value if unknown.

@@ -26,8 +26,8 @@ func (a *app) approveCommand() *cobra.Command {
 
 Without an ID the pending calls are listed. With one the call is shown with the
 changes it would make, and you are asked. An approval is for exactly that call in
-this workspace and toolset (and in its session, where that has a name of its
-own), once, within %s; "always" adds a rule that always allows it.
+this workspace and toolset (and in its session, if that has a name of its own),
+once, within %s; "always" adds a rule that always allows it.
 It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.GrantTime)),
 		Example: `  toolhost approve
   toolhost approve k3f9
@@ -49,7 +49,7 @@ It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.G
 			return a.approve(c.Context(), args[0])
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the list, or with an ID the whole call, as JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the list, or with an ID the whole call")
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
 	a.completeFrom(c, "", waitingCalls)

@@ -38,8 +38,8 @@ func (a *app) psCommand() *cobra.Command {
 			return a.printTasks(tasks)
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "also those that have ended")
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	c.Flags().BoolVar(&all, "all", false, "include tasks that have ended")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().StringVar(&session, "session", "", "only those of this session")
 	a.completeSessions(c)
 	return c

@@ -55,11 +55,12 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
 	}
 	f := c.Flags()
 	f.StringVar(&flags.params, "params", "", "the parameter object: JSON, @FILE or - for stdin")
-	f.BoolVar(&flags.json, "json", false, "print one result object, for programs")
+	f.BoolVar(&flags.json, "json", false, "print the result as JSON")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "say what would happen and change nothing")
 	f.BoolVar(&flags.yes, "yes", false, "approve without being asked")
-	f.BoolVar(&flags.learn, "learn", false, "ask about each host that its processes want to reach, and print the list")
-	f.BoolVar(&flags.raw, "raw", false, "on a terminal: print what the tool gives byte by byte, escape sequences too")
+	f.BoolVar(&flags.learn, "learn", false,
+		"ask about each host that the tool's processes want to reach, and print the network list that it needs")
+	f.BoolVar(&flags.raw, "raw", false, "on a terminal: print the tool's output unchanged, including escape sequences")
 	f.StringVar(&flags.session, "session", "cli", "the session, which holds todo lists and the like")
 	a.completeSessions(c)
 	f.StringVar(&flags.id, "request-id", "", "a name for this call in the record")

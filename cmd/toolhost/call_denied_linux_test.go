@@ -58,7 +58,7 @@ func TestDenialsAreNamed(t *testing.T) {
 			assert.NotContains(t, call("granted", "line=echo 'could not resolve host'; exit 1"), "sandbox:")
 			if os.Getuid() == 0 { // for others the outside directory is in their home, where the sandbox shows none
 				assert.Contains(t, call("plain", "line=echo x > "+outside+"/new"),
-					outside+`/new is read-only in the sandbox. Have the program write below`)
+					outside+`/new is read-only in the sandbox. Let the program write below`)
 			}
 			assert.NotContains(t, call("granted", "line=echo x > "+outside+"/none/new"), "in the sandbox")
 			assert.Contains(t, call("plain", "line=echo x > agent.hcl; echo x > $PWD/agent.hcl"),

@@ -47,7 +47,7 @@ func TestHiddenSocketsAreNamed(t *testing.T) {
 				require.Error(t, err, string(out))
 				return strings.Join(strings.Fields(string(out)), " ")
 			}
-			helps := `The sandbox hides the unix socket ` + socket + `, where a program`
+			helps := `The sandbox hides the unix socket ` + socket + `, on which a program`
 			for what, said := range map[string]string{
 				"PostgreSQL": `connection to server on socket "` + socket + `" failed: Connection refused`,
 				"Docker": `Cannot connect to the Docker daemon at unix://` + socket +

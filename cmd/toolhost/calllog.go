@@ -55,17 +55,17 @@ a call, when it ran, what it was, and what it changed in files.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.listCallLog(c.Context(), o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.session, "session", "", "this session alone (default: all)")
+	f.StringVar(&o.session, "session", "", "only this session (default: all)")
 	f.BoolVar(&o.changed, "changed", false, "only calls that changed files")
 	f.IntVar(&o.last, "last", 20, "how many calls; 0 lists all")
-	f.BoolVar(&o.json, "json", false, "print JSON, for programs")
+	f.BoolVar(&o.json, "json", false, "print JSON")
 	a.completeSessions(c)
 	return c
 }
 
 func (a *app) listCallLog(ctx context.Context, o *logOptions) error {
 	if o.last < 0 {
-		return usagef("Give how many calls are to be listed, or 0 for all.", "--last %d is no number of calls", o.last)
+		return usagef("Give the number of calls to list, or 0 for all.", "--last %d is negative", o.last)
 	}
 	if o.session != "" {
 		if err := record.ValidSession(o.session); err != nil {

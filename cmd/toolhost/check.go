@@ -111,7 +111,7 @@ func (c *checker) program(at, program, avoid, list string) {
 	e := tool.AsError(err)
 	if words := strings.Fields(program); len(words) > 1 && !strings.Contains(words[0], "/") {
 		e = tool.Errorf(tool.CommandNotFound, "there is no program of the name %q", program).
-			Suggest("Name the program alone, and each argument as an item of %s: no shell takes them apart.", list)
+			Suggest("Name only the program, and each argument as an item of %s: no shell splits them.", list)
 	}
 	c.warn(at, "Program cannot be run", e.Message, e.Suggestion)
 }
@@ -120,7 +120,7 @@ func (c *checker) program(at, program, avoid, list string) {
 func (c *checker) grants() {
 	c.cfg.Withheld(func(kind, name, pos, said string) {
 		c.warn(c.cfg.At(kind+"."+cmp.Or(name, "default")+".env", pos), "Variable is dropped", said,
-			variables.AgentSocket+" is passed on where write names the socket itself; take the others out.")
+			variables.AgentSocket+" is passed on if write names the socket itself; remove the others.")
 	})
 	for i, dir := range c.cfg.Workspace.Allow {
 		c.opened(c.cfg.At(fmt.Sprintf("workspace.allow[%d]", i), c.cfg.Workspace.Pos), "write", dir)
@@ -158,7 +158,7 @@ func (c *checker) credentials() {
 			return network.Names(r.Hosts, k.Host, k.Port)
 		})
 		if !named && k.Host != "" {
-			c.warn(c.cfg.At("credential."+k.Name+".host", k.Pos), "Credential for nobody",
+			c.warn(c.cfg.At("credential."+k.Name+".host", k.Pos), "Unused credential",
 				fmt.Sprintf("no block names %s at port %d in its network", k.Host, k.Port),
 				"Name the host in the block whose processes are to use the credential.")
 		}

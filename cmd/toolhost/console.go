@@ -47,8 +47,8 @@ the pending calls of a fleet's workers.`,
 		},
 	}
 	c.Flags().Uint16Var(&port, "port", 0, "the port of 127.0.0.1 to listen on (default: any that is free)")
-	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address and open no browser")
-	c.Flags().StringVar(&hub, "hub", "", "show what waits on the workers of this hub too (docs/FLEET.md)")
+	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address, and do not open a browser")
+	c.Flags().StringVar(&hub, "hub", "", "also show pending calls of this hub's workers (docs/FLEET.md)")
 	c.FParseErrWhitelist.UnknownFlags = a.forFleet()
 	return c
 }

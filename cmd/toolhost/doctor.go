@@ -47,13 +47,13 @@ func (a *app) doctorCommand() *cobra.Command {
 	var asJSON, verbose bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check this machine: what works, what is missing, what needs it",
-		Long: `Check this machine: what works, what is missing, what needs it.
+		Short: "Check this machine: what works, what is missing, and which tools need it",
+		Long: `Check this machine: what works, what is missing, and which tools need it.
 It tries what calls do: it starts the plugins, connects to the MCP servers, and has a
 confined process make and remove a directory in the workspace.
 
 The exit code is 1 if something is wrong. An agent.hcl that is not approved, a
-sandbox that is off (without lists of hosts), and a missing program that few tools need are no faults.
+sandbox that is off (without lists of hosts), and a missing program that few tools need do not count.
 --verbose also lists the limits of the sandbox.`,
 		Example: `  toolhost doctor
   toolhost doctor --verbose
@@ -74,8 +74,8 @@ sandbox that is off (without lists of hosts), and a missing program that few too
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "say too what the sandbox does not cover")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "also list what the sandbox does not cover")
 	return c
 }
 
@@ -203,7 +203,7 @@ func (a *app) examine(ctx context.Context, verbose bool) []finding {
 				Next: "Install it if you want that."}
 		} else if program.name == "git" && obeysBareRepositories(ctx, f.Detail) {
 			f = finding{Check: program.name, Warning: true, Detail: f.Detail + ": any directory that looks like a bare repository is used as one",
-				Next: "Set git config --global safe.bareRepository explicit, so that it uses those alone that you name."}
+				Next: "Set git config --global safe.bareRepository explicit, so that it uses only those that you name."}
 		}
 		findings = append(findings, f)
 	}
@@ -331,7 +331,7 @@ func sandboxFindings(ctx context.Context, p *project.Project, verbose bool) []fi
 	findings := []finding{found}
 	if report.Around != "" {
 		findings = append(findings, finding{Check: "sandbox around", OK: true,
-			Detail: "toolhost itself runs in " + report.Around.Name() + ", which holds for all that it starts, too"})
+			Detail: "toolhost itself runs in " + report.Around.Name() + ", which also confines all that it starts"})
 	}
 	return findings
 }
@@ -358,8 +358,8 @@ func undoState(ctx context.Context, p *project.Project) error {
 	if err != nil || !slices.ContainsFunc(calls, func(c record.Call) bool { return c.Files > 0 }) {
 		return nil // the record has its own line
 	}
-	return tool.Errorf(tool.Unavailable, "what undo would bring back is missing, though calls changed files").
-		Suggest("Somebody removed it, or nothing was kept. The next change begins a new one; `toolhost log` shows the calls.")
+	return tool.Errorf(tool.Unavailable, "the undo store is missing, though calls changed files").
+		Suggest("It was deleted, or nothing was kept. The next change makes a new one; `toolhost log` lists the calls.")
 }
 
 // stateFindings reports what keeps toolhost from writing here: a workspace that is read-only or full,
@@ -387,8 +387,8 @@ func stateFindings(ctx context.Context, p *project.Project) (findings []finding)
 			if changed, err := p.Undo.Calls(ctx, undo.Filter{Limit: 1}); err != nil || len(changed) == 0 {
 				return nil
 			}
-			return tool.Errorf(tool.Unavailable, "the record is missing, though undo has what calls changed").
-				Suggest("Somebody removed it. The next start of toolhost begins a new one; `toolhost log --changed` shows the changes.")
+			return tool.Errorf(tool.Unavailable, "the record is missing, but the undo store still has changes").
+				Suggest("It was probably deleted. toolhost makes a new one when it starts next; `toolhost log --changed` lists the changes.")
 		}},
 	} {
 		if err := tool.AsError(check.read()); err != nil {
@@ -407,7 +407,7 @@ func unwritable(dir string) (problem, next string) {
 	if err := unix.Access(dir, unix.W_OK); err != nil {
 		if errors.Is(err, unix.EROFS) {
 			return dir + " is on a read-only file system",
-				"Mount it writable, or use tools that read alone; calls are not recorded."
+				"Mount it writable, or use only tools that read; calls are not recorded."
 		}
 		return fmt.Sprintf("%s cannot be written: %v", dir, err),
 			"Give the user who runs toolhost the right to write there."

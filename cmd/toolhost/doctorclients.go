@@ -90,7 +90,7 @@ func environmentFinding(client *clientconfig.Client, file string, entry clientco
 	case len(unset) > 0:
 		f.Warning = true
 		f.Detail += " is given " + strings.Join(unset, ", ") + ", which is not set here"
-		f.Next = "Set it where " + client.Title + " is started, if agent.hcl has no default for it."
+		f.Next = "Set it in the environment in which " + client.Title + " is started, unless agent.hcl has a default for it."
 	default:
 		f.OK = true
 		f.Detail += " is given the variables that agent.hcl reads"

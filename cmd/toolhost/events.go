@@ -31,8 +31,8 @@ func (a *app) eventsCommand() *cobra.Command {
 	o := &eventsOptions{}
 	c := &cobra.Command{
 		Use:   "events",
-		Short: "Show what ran: the calls of all sessions, or of one",
-		Long: `Show what ran: the calls of all sessions, or of one.
+		Short: "List all recorded calls or events, filtered by session, tool, status, path or time",
+		Long: `List all recorded calls or events, filtered by session, tool, status, path or time.
 
 On a terminal it is a table with a line for each call. In a pipe, and with --json,
 it is one JSON object a line for each event. "toolhost show CALL" shows all of one
@@ -46,17 +46,19 @@ call.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.events(c.Context(), o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.Session, "session", "", "this session alone (default: all)")
+	f.StringVar(&o.Session, "session", "", "only this session (default: all)")
 	f.StringVar(&o.Tool, "tool", "", "calls of this tool")
-	f.StringVar(&o.Status, "status", "", "calls that are running, lost, success, error, or one error, such as denied")
+	f.StringVar(&o.Status, "status", "",
+		"calls with this status: running, lost, success, error, or an error code such as denied")
 	f.StringVar(&o.Path, "path", "", "calls that changed this file, or files in this directory of the workspace")
 	f.StringVar(&o.since, "since", "", "from this time on: 2h, 3d, 2006-01-02 or 2006-01-02T15:04:05Z")
 	f.StringVar(&o.until, "until", "", "before this time")
 	f.BoolVar(&o.sessions, "sessions", false, "list the sessions instead of their calls")
-	f.StringVar(&o.format, "format", "auto", "table, json, or auto: a table on a terminal, else json")
+	f.StringVar(&o.format, "format", "auto",
+		"table, json (one object per line), or auto: a table on a terminal, else json")
 	f.BoolFunc("json", "the same as --format json", func(string) error { o.format = "json"; return nil })
-	f.BoolVar(&o.follow, "follow", false, "go on with what comes")
-	f.IntVar(&o.Last, "last", 0, "only so many: the last calls in a table, else the last events; 0 shows all")
+	f.BoolVar(&o.follow, "follow", false, "keep running, and print new events as they arrive")
+	f.IntVar(&o.Last, "last", 0, "show at most this many, the newest: calls in a table, events in JSON; 0 shows all")
 	a.artifactsFlag(c)
 	completeFlag(c, "format", "auto", "table", "json")
 	completeFlag(c, "status", record.StatusSuccess, "error", record.StatusRunning, record.StatusLost, "denied")
@@ -69,7 +71,7 @@ func (o *eventsOptions) check() (err error) {
 	case o.format != "auto" && o.format != "table" && o.format != "json":
 		return usagef("Use table, json or auto.", "unknown --format %q", o.format)
 	case o.Last < 0:
-		return usagef("Give how many are to be shown, or 0 for all.", "--last %d: there is no such number of events",
+		return usagef("Give the number to show, or 0 for all.", "--last %d is negative",
 			o.Last)
 	}
 	if o.Session != "" {
@@ -104,7 +106,7 @@ func timeFlag(name, value string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, usagef("Use how long ago, as 30m, 2h or 3d, or a time, as 2006-01-02 or 2006-01-02T15:04:05Z.",
-		"--%s %q is no time", name, value)
+		"--%s %q is not a valid time", name, value)
 }
 
 func (a *app) events(ctx context.Context, o *eventsOptions) error {

@@ -59,7 +59,7 @@ func (a *app) forget(ctx context.Context, value string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Undo: %s of files can no longer be brought back.\n", counted(len(lost), "state"))
+	fmt.Fprintf(a.out, "Undo: %s of files can no longer be restored.\n", counted(len(lost), "earlier version"))
 	slices.Sort(lost)
 	a.named(slices.Compact(lost))
 	if len(found.Copies) > 0 {

@@ -41,8 +41,8 @@ that installing packages reaches these and no other. Nothing of the project is r
 			return a.initialize(c.Context(), force, asJSON)
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "replace an agent.hcl that exists")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&force, "force", false, "replace an existing agent.hcl")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

@@ -54,7 +54,7 @@ func (a *app) installCommand() *cobra.Command {
 		Short: "Add toolhost to an MCP client's configuration",
 		Long: `Add the entry that starts toolhost to an MCP client's own configuration file, or
 repair an existing one. Everything else in the file
-stays as it is, comments too, and the old file is kept beside it.
+stays as it is, including comments, and the old file is kept beside it.
 
 Clients: ` + strings.Join(clientIDs(), ", ") + `.
 
@@ -71,14 +71,15 @@ directory.`,
 		RunE:      func(_ *cobra.Command, args []string) error { return a.install(args[0], flags) },
 	}
 	a.registerClientFlags(c, &flags)
-	c.Flags().BoolVar(&flags.print, "print", false, "print the entry, as a file of its own, and write nothing")
+	c.Flags().BoolVar(&flags.print, "print", false,
+		"print a configuration file with only this entry, and write nothing")
 	c.Flags().BoolVar(&flags.link, "link", false,
-		"print a link that has the client take the server over, and write nothing (Cursor, VS Code)")
+		"print a link that adds the server to the client, and write nothing (Cursor, VS Code)")
 	c.Flags().BoolVar(&flags.replace, "replace", false,
-		"switch off the client's own tools for files and commands too; uninstall switches them on again")
+		"also switch off the client's own file and command tools; uninstall switches them on again")
 	c.Flags().BoolVar(&flags.search, "search-tools", false,
-		"offer a search over the tools in place of their list: for many tools, and for clients that read the list once")
-	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
+		"offer a tool search instead of the tool list: for many tools, or for clients that read the list only once")
+	c.Flags().BoolVar(&flags.json, "json", false, "print JSON")
 	c.MarkFlagsMutuallyExclusive("print", "link", "json")
 	a.toolsetFlag(c)
 	return c
@@ -102,7 +103,7 @@ func (a *app) uninstallCommand() *cobra.Command {
 func (a *app) registerClientFlags(c *cobra.Command, flags *clientFlags) {
 	c.Flags().StringVar(&flags.name, "name", "toolhost", "the server's name in the client")
 	c.Flags().BoolVar(&flags.project, "project", false,
-		"the project's own configuration file, for all who work on it, instead of yours")
+		"change the project's configuration file, which everyone on the project shares, instead of yours")
 }
 
 func (a *app) install(id string, flags clientFlags) error {

@@ -50,7 +50,7 @@ func (a *app) listCommand() *cobra.Command {
 			return a.listHuman(p.Host.Catalog())
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.toolsetFlag(c)
 	return c
 }

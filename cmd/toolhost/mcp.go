@@ -42,8 +42,8 @@ func (a *app) mcpListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the MCP servers of this project and whether you are logged in",
-		Long: "List the MCP servers of this project and whether you are logged in. " +
+		Short: "List this project's MCP servers and your login status",
+		Long: "List this project's MCP servers and your login status. " +
 			"No server is started or contacted; toolhost doctor does that.",
 		Example: `  toolhost mcp list`,
 		Args:    cobra.NoArgs,
@@ -63,7 +63,7 @@ func (a *app) mcpListCommand() *cobra.Command {
 			return w.Flush()
 		}),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

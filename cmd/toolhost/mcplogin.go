@@ -30,11 +30,11 @@ func (a *app) mcpLoginCommand() *cobra.Command {
 		Long: `Log in to an MCP server of this project.
 
 The browser shows the page of the server's authorization server, and leads back
-to toolhost. The login is kept in your own configuration, for this server alone,
-and is renewed by itself for as long as the authorization server allows.
+to toolhost. The login is kept in your own configuration, only for this server, and is
+renewed automatically for as long as the authorization server allows.
 
 On a machine without a browser use --no-browser: open the page anywhere, and
-paste the address that it led to in the end, though nothing answers there.`,
+paste the address that the login ends at, even though that page does not load.`,
 		Example: `  toolhost mcp login tracker
   toolhost mcp login tracker --no-browser
   toolhost mcp login tracker --scope write`,
@@ -46,8 +46,9 @@ paste the address that it led to in the end, though nothing answers there.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&flags.noBrowser, "no-browser", false, "only print the page's address, and read the one that it led to")
-	f.StringArrayVar(&flags.scopes, "scope", nil, "ask for this scope too (repeatable)")
+	f.BoolVar(&flags.noBrowser, "no-browser", false,
+		"do not open a browser: print the login address, and ask for the address that the login ends at")
+	f.StringArrayVar(&flags.scopes, "scope", nil, "also request this scope (repeatable)")
 	f.DurationVar(&flags.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
 	return c
 }
@@ -154,7 +155,7 @@ func (a *app) mcpLogoutCommand() *cobra.Command {
 		Use:   "logout NAME",
 		Short: "Log out of an MCP server of this project",
 		Long: "Log out of an MCP server of this project: the login is forgotten here, and ended at " +
-			"the authorization server where that takes part.",
+			"the authorization server if that supports it.",
 		Example:           `  toolhost mcp logout tracker`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeDeclared(loginNames),

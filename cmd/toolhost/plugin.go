@@ -78,9 +78,9 @@ func (a *app) pluginListCommand() *cobra.Command {
 			return a.listPlugins(pluginStates(p))
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&installed, "installed", false,
-		"list what is installed for this user, whatever this project uses")
+		"list all plugins installed for this user, whether or not this project uses them")
 	return c
 }
 

@@ -109,7 +109,7 @@ func TestNewAuthor(t *testing.T) {
 	assert.Less(t, strings.Count(u.read("hello/main.go"), "\n"), 40)
 	u.fails(1, "name is empty", "call", "hello_greet", "name=")
 	u.must("plugin", "verify")
-	u.fails(2, "is no release", "plugin", "new", "other")
+	u.fails(2, "is not a release", "plugin", "new", "other")
 
 	// A failing test prevents installation.
 	u.write("hello/main.go", strings.Replace(u.read("hello/main.go"), "Hello, ", "Bye, ", 1))
@@ -322,7 +322,7 @@ func TestPluginTest(t *testing.T) {
 	assert.Contains(t, u.must("plugin", "test", "./tell"), "0 failed")
 
 	u.fails(1, "configure.accept", "plugin", "test", "./tell", "--plugin-config", `{"units":"nautical"}`)
-	u.fails(2, "is no program", "plugin", "test", "./nothing")
+	u.fails(2, "is not a program", "plugin", "test", "./nothing")
 	u.fails(2, "no JSON", "plugin", "test", "./tell", "--plugin-config", "{")
 	testfile.Program(t, filepath.Join(u.dir, "other"), "#!/bin/sh\necho hello\nexit 1\n")
 	u.fails(1, "ended before the handshake", "plugin", "test", "./other")

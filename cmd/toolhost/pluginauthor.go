@@ -34,7 +34,7 @@ change as well.`,
 			if options.SDK == "" && options.Version == "" {
 				if options.Version = released(version()); options.Version == "" {
 					return usagef("Name a checkout with --sdk DIR, or a published version with --sdk-version v1.2.3.",
-						"this toolhost (%s) is no release, so its SDK cannot be downloaded", version())
+						"this toolhost (%s) is not a release, so its SDK cannot be downloaded", version())
 				}
 			}
 			dir, err := scaffold.Write(c.Context(), options)
@@ -47,7 +47,7 @@ change as well.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&options.Dir, "dir", "", "the directory to write (default: one of the plugin's name, here)")
+	f.StringVar(&options.Dir, "dir", "", "the directory to create (default: ./NAME)")
 	f.StringVar(&options.Module, "module", "", "the path of the Go module (default: example.org/toolhost-plugin-NAME)")
 	f.StringVar(&options.SDK, "sdk", "", "a checkout of toolhost whose SDK is to be used")
 	f.StringVar(&options.Version, "sdk-version", "",
@@ -83,7 +83,7 @@ if no check failed, else 1.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			options.Path, options.Args = args[0], args[1:]
 			if config != "" && !json.Valid([]byte(config)) {
-				return usagef("Give a JSON object.", "--plugin-config is no JSON")
+				return usagef("Give a JSON object.", "--plugin-config is not valid JSON")
 			}
 			options.Config = json.RawMessage(config)
 			report, err := conformance.Run(c.Context(), options)
@@ -102,8 +102,8 @@ if no check failed, else 1.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&asJSON, "json", false, "print JSON, for programs")
-	f.BoolVar(&options.All, "all", false, "call the examples of all tools, of those that write too")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&options.All, "all", false, "call the examples of all tools, including those that write")
 	f.StringVar(&config, "plugin-config", "", "the plugin's configuration, a JSON object")
 	f.DurationVar(&options.Timeout, "timeout", 10*time.Second, "how long each step may take")
 	return c

@@ -117,7 +117,7 @@ func (a *app) noteUnlocked(found *install.Installed) {
 		parts = append(parts, "the interpreter "+show.Word(by)+" and its libraries")
 	}
 	if len(parts) > 0 {
-		fmt.Fprintf(a.out, "  not locked: %s; %s has the checksum of %s alone\n", strings.Join(parts, ", "), config.LockName,
+		fmt.Fprintf(a.out, "  not locked: %s; %s has only the checksum of %s\n", strings.Join(parts, ", "), config.LockName,
 			show.Word(found.Program))
 	}
 }

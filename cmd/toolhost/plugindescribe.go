@@ -51,7 +51,7 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

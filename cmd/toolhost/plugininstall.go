@@ -58,7 +58,7 @@ they came from, and have to be the same.`,
 	f := c.Flags()
 	f.StringVar(&flags.version, "version", "", `a constraint on the version, such as "~> 1.2"`)
 	f.StringVar(&flags.sha256, "sha256", "", "the checksum that the archive or program must have")
-	f.StringVar(&flags.key, "key", "", "the minisign public key, or its file, that must have signed it")
+	f.StringVar(&flags.key, "key", "", "the minisign public key that the signature must match, or a file with it")
 	f.BoolVar(&flags.noAdd, "no-add", false, "leave agent.hcl and agent.lock.hcl alone")
 	f.BoolVar(&flags.skipTests, "skip-tests", false, "do not run the tests of a Go module")
 	return c

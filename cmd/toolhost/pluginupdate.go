@@ -81,9 +81,10 @@ locked version needs your confirmation.`,
 			return a.update(c.Context(), args, flags)
 		},
 	}
-	c.Flags().StringVar(&flags.version, "version", "", "the version to take; needed where it is part of an address")
+	c.Flags().StringVar(&flags.version, "version", "",
+		"the version to install; required if the source address contains {version}")
 	c.Flags().BoolVar(&flags.skipTests, "skip-tests", false, "do not run the tests of a Go module")
-	c.Flags().BoolVar(&flags.yes, "yes", false, "accept other contents under the same version without being asked")
+	c.Flags().BoolVar(&flags.yes, "yes", false, "accept a program that changed under the same version, without asking")
 	return c
 }
 
@@ -143,7 +144,7 @@ func (a *app) update(ctx context.Context, names []string, flags updateFlags) err
 func (a *app) pluginRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove NAME[@VERSION]",
-		Short: "Remove an installed plugin of this user, in all versions or in one",
+		Short: "Remove a plugin installed for this user, in all versions or in one",
 		Example: `  toolhost plugin remove weather
   toolhost plugin remove weather@1.2.0`,
 		Args: cobra.ExactArgs(1),
@@ -191,8 +192,8 @@ machines are added, of plugins whose source has them; nothing of these is run.`,
 		RunE:              func(c *cobra.Command, args []string) error { return a.lock(c.Context(), args, platforms, asJSON) },
 	}
 	c.Flags().StringArrayVar(&platforms, "platform", nil,
-		"a further platform: OS_ARCH, such as darwin_arm64 (repeatable)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+		"also lock for this platform: OS_ARCH, such as darwin_arm64 (repeatable)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
@@ -261,15 +262,15 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "verify [NAME...]",
-		Short: "Compare the plugins with agent.lock.hcl and with the installed ones",
-		Long: `Compare the plugins with agent.lock.hcl and with the installed ones.
+		Short: "Check that this project's plugins are installed exactly as agent.lock.hcl says",
+		Long: `Check that this project's plugins are installed exactly as agent.lock.hcl says.
 
 The exit code is 0 when every plugin is locked and the program that was locked.`,
 		Example:           `  toolhost plugin verify`,
 		ValidArgsFunction: a.completeDeclared(pluginNames),
 		RunE:              func(_ *cobra.Command, args []string) error { return a.verify(args, asJSON) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

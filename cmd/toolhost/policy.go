@@ -57,7 +57,7 @@ would see it. Nothing is run.`,
 		}),
 	}
 	c.Flags().StringVar(&flags.params, "params", "", "the parameter object: JSON, @FILE or - for stdin")
-	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&flags.json, "json", false, "print JSON")
 	a.toolsetFlag(c)
 	return c
 }
@@ -76,7 +76,7 @@ func (a *app) explainCall(ctx context.Context, p *project.Project, request host.
 }
 
 func (a *app) rulesCommand() *cobra.Command {
-	c := &cobra.Command{Use: "rules", Short: "List and change the remembered approvals of this workspace"}
+	c := &cobra.Command{Use: "rules", Short: "List and change the remembered rules of this workspace"}
 	c.AddCommand(a.rulesListCommand(), a.rulesAddCommand(), a.rulesRemoveCommand())
 	return c
 }
@@ -120,7 +120,7 @@ func (a *app) rulesListCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
@@ -175,9 +175,8 @@ func (a *app) rulesAddCommand() *cobra.Command {
 			}
 			return a.withRules(c, func(r *policy.Remembered) error {
 				if !replace && r.Has(rule.Name) {
-					return tool.Errorf(tool.AlreadyExists, "there is a rule %q already", rule.Name).
-						Suggest("Give the new one another name, or add --replace to put it in the place of the old " +
-							"one, which toolhost rules list shows.")
+					return tool.Errorf(tool.AlreadyExists, "there is already a rule %q", rule.Name).
+						Suggest("Choose another name, or add --replace. toolhost rules list shows the existing rule.")
 				}
 				if err := r.Add(rule); err != nil {
 					return err
@@ -194,16 +193,17 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	f.StringVar(&action, "action", "allow", "allow, review, ask or deny")
 	f.StringVar(&rule.Tool, "tool", "", "the tool; * stands for any characters")
 	a.completeFrom(c, "tool", catalogNames)
-	f.StringVar(&rule.Params, "params", "", "a regular expression on the parameters as compact JSON with sorted keys")
-	f.StringVar(&rule.Command, "command", "", "words of a command; a last * stands for any more")
+	f.StringVar(&rule.Params, "params", "",
+		"a regular expression matched against the parameters, as compact JSON with sorted keys")
+	f.StringVar(&rule.Command, "command", "", "the words of the command; * at the end matches any further words")
 	completeFlag(c, "action", "allow", "review", "ask", "deny")
 	f.StringVar(&risk, "risk", "", "read_only, safe_write or dangerous")
 	completeFlag(c, "risk", "read_only", "safe_write", "dangerous")
 	f.StringVar(&permission, "permission", "", "file_read, file_write, shell_exec, network, ...")
-	f.StringVar(&rule.Reason, "reason", "", "what those are told whom the rule stops")
+	f.StringVar(&rule.Reason, "reason", "", "the reason to show when the rule stops a call")
 	f.DurationVar(&lasts, "for", 0, "how long the rule lasts; 0 is until it is removed")
-	f.BoolVar(&replace, "replace", false, "take the place of a rule of the same name")
-	f.BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	f.BoolVar(&replace, "replace", false, "replace an existing rule of the same name")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
@@ -228,6 +228,6 @@ func (a *app) rulesRemoveCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

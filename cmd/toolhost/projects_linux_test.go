@@ -229,7 +229,7 @@ func TestGoProject(t *testing.T) {
 		{[]string{"list_commands"}, `"name":"test".*"name":"money:test".*"name":"orders:run".*"name":"orders:vet"`,
 			false},
 		{[]string{"run_command", "command=orders:run", "args=12.50 3 0.99"}, `(?m)^16\.49$`, false},
-		{[]string{"run_command", "command=invoices:run", "args=free"}, `"free" is no amount`, true},
+		{[]string{"run_command", "command=invoices:run", "args=free"}, `"free" is not an amount`, true},
 		{[]string{"go_test", "module=libs/money", "run=Parse"}, `ok\s+example\.org/shop/money`, false},
 		{[]string{"go_test", "module=tools"}, `libs/money`, true},
 		{[]string{"affected_modules", `files=["libs/money/money.go"]`},

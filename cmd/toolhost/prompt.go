@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -127,4 +128,14 @@ func (a *app) readLine(ctx context.Context, prompt string) (line string, ended b
 		fmt.Fprintln(a.err)
 		return "", true, tool.Errorf(tool.Cancelled, "interrupted at the question").Suggest("Nothing was run.")
 	}
+}
+
+// oneByte reads byte by byte, so that a line reader takes no more input than its line.
+type oneByte struct{ r io.Reader }
+
+func (o oneByte) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return o.r.Read(p[:1])
 }

@@ -30,7 +30,8 @@ stay.`,
 	}
 	f := c.Flags()
 	f.StringVar(&flags.olderThan, "older-than", "", "delete records older than this, such as 12h or 7d (default: the limit in force)")
-	f.Int64Var(&flags.maxMB, "max-mb", 0, "keep so many megabytes of the record (default: the limit in force)")
+	f.Int64Var(&flags.maxMB, "max-mb", 0,
+		"keep at most this many megabytes of the record (default: the limit in force)")
 	return c
 }
 

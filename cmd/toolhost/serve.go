@@ -38,11 +38,11 @@ number of clients at http://ADDR/mcp.
 Changes of agent.hcl take effect at once; a broken one is reported in the log
 and the tools stay as they are. If it is broken when a client starts the server,
 one tool is offered, which reports the mistakes, until they are corrected. Over
-stdin and stdout the server ends when its input ends; where it cannot start, it
+stdin and stdout the server ends when its input ends; if it cannot start, it
 offers one tool until then, which says why.
 
-Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or where
---toolset is given those it names and no other. Clients must send a token: one
+Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or if
+--toolset is given only those that it names. Clients must send a token: one
 in a file that only you can read, or in TOOLHOST_HTTP_TOKEN, or else the one
 that is made for this run and printed. Addresses that other machines reach need
 one of the first two; a unix socket needs none, it is for its owner.`,
@@ -55,16 +55,17 @@ one of the first two; a unix socket needs none, it is for its owner.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}
 	a.artifactsFlag(c)
-	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, toolsetHelp()+"; with --http more than one")
+	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, toolsetHelp()+"; repeatable with --http")
 	a.completeToolset(c)
 	c.Flags().BoolVar(&flags.search, "search-tools", false,
-		"instead of the list of tools offer three by which they are found, described and called")
+		"offer a tool search instead of the tool list: three tools that find, describe and call the others")
 	c.Flags().DurationVar(&flags.tasks, "task-after", mcpserve.DefaultTaskAfter,
-		"when a call becomes a task, for clients that know MCP's tasks; a negative time for never")
+		"how long a call runs before it becomes an MCP task, for clients that support tasks; negative: never")
 	flags.http.Register(c.Flags())
 	c.Flags().BoolVar(&flags.console, "console", false,
-		"with --http: show what waits and what ran in a browser too, on a port of its own (toolhost console)")
-	c.Flags().StringVar(&flags.hub, "hub", "", "with --http: have the workers of this hub run the sessions (docs/FLEET.md)")
+		"with --http: also serve the console (pending approvals and past calls), on its own port")
+	c.Flags().StringVar(&flags.hub, "hub", "",
+		"with --http: run the sessions on the workers of this hub (docs/FLEET.md)")
 	c.Flags().IntVar(&flags.workers, "workers", 0, "with --http: run a hub and this many workers here (docs/FLEET.md)")
 	c.FParseErrWhitelist.UnknownFlags = a.forFleet()
 	return c
@@ -105,7 +106,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	defer offer.Project.Close()
 	if isTerminal(a.in) {
 		fmt.Fprintln(a.err, "toolhost speaks MCP here: it waits for a client's messages on standard input. A "+
-			"client starts it by itself; toolhost install CLIENT has it do so. Ctrl-C ends it.")
+			"client starts it by itself; toolhost install CLIENT sets that up. Ctrl-C ends it.")
 	}
 	return offer.Server.ServeStdio(ctx, a.in, a.out)
 }

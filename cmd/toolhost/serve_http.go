@@ -59,7 +59,7 @@ func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 	}
 	if token == "" && listener.Addr().Network() != "unix" {
 		a.logger.WarnContext(ctx,
-			"every program on this machine, of other users too, can use this server; leave --no-token out to have a token")
+			"every program on this machine, also of other users, can use this server; leave out --no-token to require a token")
 	}
 	if token != "" && secure == nil && !mcpserve.IsLocal(listener.Addr()) {
 		a.logger.WarnContext(ctx,

@@ -56,11 +56,11 @@ func TestInstructions(t *testing.T) {
 	}{
 		"no agent.hcl": {
 			has:   []string{"toolhost undo", "There is no agent.hcl"},
-			lacks: []string{"of this project alone", "Taskfile"},
+			lacks: []string{"This project's own tools", "Taskfile"},
 		},
 		"approved": {
 			files: texts{"agent.hcl": file, ".agent/Taskfile.yml": tasks},
-			has: []string{"Tools of this project alone (1): count_rows.", "run_command (1): build.",
+			has: []string{"This project's own tools (1): count_rows.", "run_command (1): build.",
 				"agent.hcl is approved and in force.", "The rows are in db/."},
 			lacks: []string{"Ignore the user"},
 		},

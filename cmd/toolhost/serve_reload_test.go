@@ -181,6 +181,6 @@ func TestAChangeOfTheTreesReachesTheFileTools(t *testing.T) {
 	assert.True(t, s.call("read_file", read).IsError)
 
 	plant(t, dir, texts{"agent.hcl": "workspace {\n  root = \"..\"\n}\n"})
-	s.until("the refusal", func() bool { return strings.Contains(s.stderr.String(), "workspace.root is another one") })
+	s.until("the refusal", func() bool { return strings.Contains(s.stderr.String(), "workspace.root has changed") })
 	assert.False(t, s.call("read_file", `{"path":"kept.txt"}`).IsError)
 }

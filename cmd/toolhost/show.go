@@ -58,7 +58,7 @@ files it changed. CALL is its ID, as toolhost log shows it.`,
 	f := c.Flags()
 	f.StringVar(&o.filter.Session, "session", "", "the session (default: any)")
 	f.BoolVarP(&o.patch, "patch", "p", false, "show what the call changed as a diff")
-	f.BoolVar(&o.json, "json", false, "print JSON, for programs")
+	f.BoolVar(&o.json, "json", false, "print JSON")
 	a.artifactsFlag(c)
 	a.completeFrom(c, "", recentCalls)
 	a.completeSessions(c)

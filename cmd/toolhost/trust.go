@@ -30,13 +30,13 @@ func (a *app) trustCommand() *cobra.Command {
 		Short: "Approve this project's agent.hcl as it is now",
 		Long: `Show the agent.hcl of this project, and approve it as it is, if you agree. It shows
 the programs, addresses and paths that the file grants, and its text, or the change
-since the last approval. Where input or output is not a terminal, nothing is
+since the last approval. If input or output is not a terminal, nothing is
 approved without --yes or the digest that was shown.
 
-A file that was never approved has no effect, and only the standard tools that
-read are offered beside it. After a change the text that was approved stays in
+A file that was never approved has no effect, and only the read-only
+standard tools are offered. After a change the text that was approved stays in
 force until you approve the new one. An approval is also for where symlinks in
-the paths of the file lead. A running server takes an approval over at once. A
+the paths of the file lead. A running server uses an approval at once. A
 file named with --config counts as approved, and --trust or TOOLHOST_TRUST=1
 approves for one run.`,
 		Example: `  toolhost trust --show
@@ -52,9 +52,10 @@ approves for one run.`,
 	}
 	c.AddCommand(a.trustToolsCommand())
 	c.Flags().BoolVar(&flags.revoke, "revoke", false, "revoke the approval")
-	c.Flags().BoolVar(&flags.show, "show", false, "only show what it grants, and its text or the change")
+	c.Flags().BoolVar(&flags.show, "show", false,
+		"only show what agent.hcl grants, with its text or the change since the last approval")
 	c.Flags().BoolVar(&flags.yes, "yes", false, "approve without being asked")
-	c.Flags().BoolVar(&flags.json, "json", false, "with --show: print JSON, for programs")
+	c.Flags().BoolVar(&flags.json, "json", false, "with --show: print JSON")
 	return c
 }
 
@@ -163,7 +164,7 @@ func (a *app) changeText(store *trust.Store, key string, content []byte) string 
 	}
 	var files strings.Builder
 	for _, file := range digest.Files(before.Files).Changed() {
-		files.WriteString(a.lineText("changed since you approved it, and run with a grant: " + file))
+		files.WriteString(a.lineText("changed since you approved it, and run with the permissions of agent.hcl: " + file))
 	}
 	diff := textedit.Diff(name, name, before.Content, content, 3)
 	if diff == "" {

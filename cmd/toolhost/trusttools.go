@@ -28,8 +28,8 @@ func (a *app) trustToolsCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "tools [NAME...]",
-		Short: "Approve tools of plugins and MCP servers that have changed",
-		Long: `Approve tools of plugins and MCP servers that have changed.
+		Short: "Approve changed tools of plugins and MCP servers",
+		Long: `Approve changed tools of plugins and MCP servers.
 
 The description, parameters and effects of each tool are pinned in agent.lock.hcl,
 and for you, when its plugin or server is first used. A tool that is new or differs
@@ -45,7 +45,7 @@ a terminal; with names it approves those tools as they are now.`,
 			return a.trustTools(c.Context(), args, asJSON)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the changed tools as JSON, for programs, and approve none")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the changed tools as JSON, and approve nothing")
 	return c
 }
 

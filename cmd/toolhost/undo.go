@@ -29,7 +29,7 @@ func (flags *undoFlags) add(c *cobra.Command) {
 	f.BoolVar(&flags.selection.Skip, "skip", false,
 		"leave out files that were changed since, or whose old content was not kept, instead of refusing")
 	f.BoolVar(&flags.selection.Ours, "ours", false,
-		"replace files that somebody has changed since, too; what is replaced is kept")
+		"also overwrite files that were changed since; their current content is recorded first")
 	f.BoolVarP(&flags.patch, "patch", "p", false, "show the changes as a diff")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
 }
@@ -114,7 +114,7 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 		a.printDiff(done.Preview)
 	}
 	if len(done.Over) > 0 {
-		say("Replaced, though somebody had changed it since: %s", show.Line(change.Names(done.Over)))
+		say("Replaced, though it was changed since: %s", show.Line(change.Names(done.Over)))
 	}
 	for i, left := range done.Skipped {
 		if i == change.MostNames {
@@ -160,7 +160,7 @@ func (a *app) showDiff(d *undo.Difference, patch bool) {
 		a.printDiff(d.Diff)
 	}
 	if len(d.Since) > 0 {
-		say("Changed since by others, which is counted too: %s", show.Line(change.Names(d.Since)))
+		say("Changed since by others, which is included: %s", show.Line(change.Names(d.Since)))
 	}
 	for i, unknown := range d.Unknown {
 		if i == change.MostNames {

@@ -26,8 +26,8 @@ func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	f.BoolVar(&s.selection.All, "all", false, "every call of the session")
 	f.StringVar(&s.since, "since", "",
 		"every call since then, of all sessions: 30m, 3d, 2006-01-02 or 2006-01-02T15:04:05Z")
-	f.StringArrayVar(&s.paths, "path", nil, "only this file, or what lies below this directory; may be repeated")
-	f.BoolVar(&s.json, "json", false, "print JSON, for programs")
+	f.StringArrayVar(&s.paths, "path", nil, "only this file, or files below this directory (repeatable)")
+	f.BoolVar(&s.json, "json", false, "print JSON")
 	a.completeFrom(c, "", callsToUndo)
 	a.completeSessions(c)
 }
@@ -119,7 +119,7 @@ func (a *app) diffCommand() *cobra.Command {
 		Short: "Show the file changes of calls",
 		Long: `Show the file changes of the last call, of the call named, of a session, or of all
 calls since a time. It compares the files before the calls with the files now, and
-names those that were changed since. toolhost show CALL -p shows a call alone.`,
+names those that were changed since. toolhost show CALL -p shows only one call.`,
 		Example: `  toolhost diff
   toolhost diff --since 1h -p
   toolhost diff --all --session cli --path src`,

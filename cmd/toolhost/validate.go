@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,15 +27,15 @@ func (a *app) validateCommand() *cobra.Command {
 		Short: "Check agent.hcl: all mistakes at once, with file and line",
 		Long: `Check agent.hcl: all mistakes at once, with file and line, and what it names that
 this machine does not have. Warnings do not keep the file from being used; with
---strict they make the command fail too, for CI.`,
+--strict they also make the command fail, for CI.`,
 		Example: `  toolhost validate
   toolhost validate --strict
   toolhost validate --config other.hcl --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.validate(c, flags) },
 	}
-	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
-	c.Flags().BoolVar(&flags.strict, "strict", false, "fail on warnings too")
+	c.Flags().BoolVar(&flags.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&flags.strict, "strict", false, "also fail on warnings")
 	a.toolsetFlag(c)
 	return c
 }
@@ -74,9 +75,30 @@ func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 	case !valid:
 		return &exitError{code: exitUsage}
 	case !flags.json:
-		fmt.Fprintf(a.out, "%s is valid: %s.\n", path, declares(cfg))
+		fmt.Fprintf(a.out, "%s is valid: %s.\n", path, declarations(cfg))
 	}
 	return nil
+}
+
+// declarations lists what agent.hcl declares, by kind: "3 tools, 1 plugin".
+func declarations(cfg *config.Config) string {
+	var parts []string
+	for _, kind := range []struct {
+		n    int
+		what string
+	}{
+		{len(cfg.Tools), "tool"}, {len(cfg.Resources), "resource"}, {len(cfg.Prompts), "prompt"},
+		{len(cfg.Plugins), "plugin"},
+		{len(cfg.Servers), "MCP server"}, {len(cfg.Agents), "agent"}, {len(cfg.Toolsets), "toolset"},
+	} {
+		if kind.n > 0 {
+			parts = append(parts, counted(kind.n, kind.what))
+		}
+	}
+	if parts == nil {
+		return "it declares no tools of its own"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // checkUse opens the project, as other commands do, and returns all mistakes as diagnostics.

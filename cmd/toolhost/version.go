@@ -53,7 +53,7 @@ those that were found, with their versions, and those that are missing.`,
 			return report.write(a.out)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

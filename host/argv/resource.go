@@ -105,7 +105,7 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 			name, part = plain, "(.+)"
 		}
 		if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-			return nil, fmt.Errorf("{%s} is no variable: write {name}, or {+name} for a text with slashes", name)
+			return nil, fmt.Errorf("{%s} is not a valid variable: write {name}, or {+name} for a text with slashes", name)
 		}
 		if slices.Contains(t.names, name) {
 			return nil, fmt.Errorf("{%s} stands in it twice", name)

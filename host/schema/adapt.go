@@ -24,7 +24,7 @@ func Parameters(raw json.RawMessage) (json.RawMessage, []Loss) {
 	}
 	root, ok := value.(*object)
 	if !ok {
-		return json.RawMessage(protected), []Loss{{Place: "#", Why: "is no schema of an object"}}
+		return json.RawMessage(protected), []Loss{{Place: "#", Why: "is not a schema of an object"}}
 	}
 	if string(raw) == Unseen {
 		return raw, []Loss{{Place: "#", Why: "is too long, or holds characters that cannot be seen"}}
@@ -171,7 +171,7 @@ func (a *adapter) schema(value any, at string) any {
 	}
 	o, ok := value.(*object)
 	if !ok {
-		a.lose(at, "", "is no schema, so anything is taken there", false)
+		a.lose(at, "", "is not a schema, so any value is accepted there", false)
 		o = new(object)
 		a.protect(o, value)
 		return o
@@ -213,7 +213,7 @@ func (a *adapter) inner(o *object, m member, at string) {
 	case listOfSchemas:
 		schemas, ok := m.value.([]any)
 		if !ok {
-			a.drop(o, here, m.key, "is no list of schemas", false)
+			a.drop(o, here, m.key, "is not a list of schemas", false)
 		}
 		for i := range schemas {
 			schemas[i] = a.schema(schemas[i], at+"/"+strconv.Itoa(i))
@@ -221,7 +221,7 @@ func (a *adapter) inner(o *object, m member, at string) {
 	case namedSchemas:
 		schemas, ok := m.value.(*object)
 		if !ok {
-			a.drop(o, here, m.key, "is no object of schemas", false)
+			a.drop(o, here, m.key, "is not an object of schemas", false)
 			return
 		}
 		for i := range schemas.members {

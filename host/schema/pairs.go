@@ -34,7 +34,7 @@ func (s *Schema) setPair(object map[string]any, key, text string) error {
 	name, isJSON := strings.CutSuffix(key, ":")
 	if isJSON {
 		if !json.Valid([]byte(text)) {
-			return fmt.Errorf("%s=... takes JSON, and this is none: %s", key, text)
+			return fmt.Errorf("%s=... takes JSON, and this is not valid JSON: %s", key, text)
 		}
 		return setOnce(object, name, json.RawMessage(text))
 	}

@@ -25,7 +25,7 @@ func (a *adapter) judge(o *object, m member, at string) {
 			left := slices.DeleteFunc(slices.Clone(value), func(name any) bool { _, ok := name.(string); return !ok })
 			o.set(m.key, left)
 			a.protect(o, value)
-			a.lose(at, m.key, "holds what is no name", false)
+			a.lose(at, m.key, "has an item that is not a name", false)
 			return
 		}
 	case *object:

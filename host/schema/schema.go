@@ -231,7 +231,7 @@ func (l *linker) find(ref string) (*node, error) {
 	}
 	n := new(node)
 	if err := json.Unmarshal(mustMarshal(value), n); err != nil {
-		return nil, fmt.Errorf("not a JSON Schema: reference %q leads to what is none: %w", ref, err)
+		return nil, fmt.Errorf("not a JSON Schema: reference %q leads to something that is not a schema: %w", ref, err)
 	}
 	l.found[ref] = n // before its own references are followed
 	return n, l.link(n, ref)
@@ -247,7 +247,7 @@ func (n *node) checkKeywords() error {
 			if near := nearest.Name(name, typeNames); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
-			return fmt.Errorf("%q is no type%s", name, hint)
+			return fmt.Errorf("%q is not a type%s", name, hint)
 		}
 		if slices.Contains(n.Type[:i], name) {
 			return fmt.Errorf("the type %q stands there twice", name)
@@ -281,7 +281,7 @@ func (n *node) parseLimits() error {
 		}
 		f, ok := parseNumber(string(*limit))
 		if !ok {
-			return fmt.Errorf("not a JSON Schema: bound %q is no number", *limit)
+			return fmt.Errorf("not a JSON Schema: bound %q is not a number", *limit)
 		}
 		if n.limits == nil {
 			n.limits = make(map[*bound]*big.Float)

@@ -212,7 +212,7 @@ func TestCompileRefuses(t *testing.T) {
 		})
 	}
 	_, err := schema.Compile(json.RawMessage(`{"properties":{"a":{"items":{"type":"strng"}}}}`))
-	assert.EqualError(t, err, `not a JSON Schema: properties.a.items: "strng" is no type; did you mean "string"?`)
+	assert.EqualError(t, err, `not a JSON Schema: properties.a.items: "strng" is not a type; did you mean "string"?`)
 }
 
 func TestFromPairs(t *testing.T) {

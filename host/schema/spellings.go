@@ -50,7 +50,7 @@ func (a *adapter) names(o *object, at string) {
 				a.changed = true
 			}
 		case m.key != k:
-			a.drop(o, at, m.key, "is no keyword; JSON Schema has "+k, true)
+			a.drop(o, at, m.key, "is not a keyword; JSON Schema has "+k, true)
 		case m.value == nil && !dataKeywords[k]:
 			a.drop(o, at, k, "is null", true)
 		}

@@ -28,9 +28,9 @@ type Helper struct {
 var (
 	Task      = Helper{Name: "toolhost-task", Purpose: "runs Taskfile commands (list_commands, run_command and task)"}
 	Architect = Helper{Name: "toolhost-architect", Purpose: "analyzes projects (the tool architect of the toolset ocode)"}
-	Console   = Helper{Name: "toolhost-console", Purpose: "shows what waits and what ran in a browser (toolhost console)"}
-	OTel      = Helper{Name: "toolhost-otel", Purpose: "sends traces where OTEL_EXPORTER_OTLP_ENDPOINT is set"}
-	// Hub is for operators of a fleet.
+	Console   = Helper{Name: "toolhost-console", Purpose: "shows pending approvals and past calls in a browser (toolhost console)"}
+	OTel      = Helper{Name: "toolhost-otel", Purpose: "sends traces if OTEL_EXPORTER_OTLP_ENDPOINT is set"}
+	// Hub is for those who run a fleet.
 	Hub = Helper{Name: "toolhost-hub", Purpose: "runs fleets (the commands hub, worker and fleet, and serve and console with --hub)",
 		Apart: true}
 )
@@ -59,12 +59,12 @@ func (h Helper) Find(avoid string) (string, error) {
 func (h Helper) Inspect(avoid string) (Found, error) {
 	path, err := proc.LookSibling(h.Name, avoid)
 	if _, own := os.Executable(); err != nil && own != nil {
-		return Found{}, tool.Errorf(tool.Unavailable, "the program %s, which %s, is not on PATH, and where toolhost itself "+
-			"lies cannot be found out: %w", h.Name, h.Purpose, own).Suggest("Mount proc on /proc.")
+		return Found{}, tool.Errorf(tool.Unavailable, "%s, which %s, is not on PATH, and toolhost's own path "+
+			"cannot be determined: %w", h.Name, h.Purpose, own).Suggest("Mount proc on /proc.")
 	}
 	if err != nil {
 		return Found{}, tool.Errorf(tool.Unavailable,
-			"the program %s, which %s, is neither beside toolhost nor on PATH", h.Name, h.Purpose).
+			"%s, which %s, was not found next to toolhost or on PATH", h.Name, h.Purpose).
 			Suggest("%s", h.restore())
 	}
 	build, err := builds.of(path, h.Name)
@@ -154,7 +154,7 @@ func (b *buildsOfFiles) of(path, name string) (buildinfo.Info, error) {
 func buildOf(path, name string) (buildinfo.Info, error) {
 	build, is, err := buildinfo.ReadFile(path)
 	if err != nil {
-		return build, fmt.Errorf("it is no program of toolhost: %w", err)
+		return build, fmt.Errorf("it is not a program of toolhost: %w", err)
 	}
 	if is != name {
 		return build, fmt.Errorf("it is the program %s", is)

@@ -183,7 +183,7 @@ func compile(rule Rule) (c compiledRule, err error) {
 		return c, fmt.Errorf("risk %q is none of read_only, safe_write and dangerous", rule.Risk)
 	}
 	if _, err := path.Match(rule.Tool, ""); err != nil {
-		return c, fmt.Errorf("tool %q is no name: %w", rule.Tool, err)
+		return c, fmt.Errorf("tool %q is not a valid name: %w", rule.Tool, err)
 	}
 	for _, glob := range rule.Paths {
 		if !doublestar.ValidatePattern(glob) {

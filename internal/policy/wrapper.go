@@ -102,7 +102,7 @@ func (l *line) filledIn(w wrapper, options, words []word) []word {
 			continue
 		}
 		if option.dynamic || mark == "" {
-			l.cannotRead("where xargs puts what it reads is known to the shell only")
+			l.cannotRead("only the shell knows where xargs puts what it reads")
 		}
 		for j, word := range words {
 			if strings.Contains(word.text, mark) {

@@ -121,8 +121,8 @@ func (p *Project) workspaceFor(made *assembly, cfg *config.Config) (*workspace.W
 	}
 	if real, err := filepath.EvalSymlinks(root); err != nil || real != p.Workspace.Root() {
 		return nil,
-			tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
-				Suggest("Restart the server, or take the change back.")
+			tool.Errorf(tool.Conflict, "workspace.root has changed, and a running server cannot change its workspace").
+				Suggest("Restart the server, or undo the change in agent.hcl.")
 	}
 	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.assembly.protect, made.protect) &&
 		!p.assembly.changed {

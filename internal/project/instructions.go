@@ -67,7 +67,7 @@ func instructions(p *Project, s *fileStatus) func(context.Context) string {
 		lines := []string{fmt.Sprintf("toolhost offers tools for the project %.60q: they read, search, edit and "+
 			"run things in %.200q%s.", filepath.Base(root), root, undone(p))}
 		if !catalog.Toolset().Envelope {
-			lines = append(lines, named("Tools of this project alone", toolsOfProject(p, cfg)),
+			lines = append(lines, named("This project's own tools", toolsOfProject(p, cfg)),
 				taskCommands(p))
 		}
 		file := ""

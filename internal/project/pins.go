@@ -140,7 +140,7 @@ func (p *Project) ApproveTools(list []pins.Change) error {
 		return failed
 	}
 	if failed != nil {
-		p.options.Logger.Warn("the approval holds for you alone, and in servers that start from now on: "+
+		p.options.Logger.Warn("the approval holds only for you, and in servers that start from now on: "+
 			"agent.lock.hcl was not written", "error", failed)
 	}
 	return err

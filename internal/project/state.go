@@ -22,7 +22,7 @@ func (p *Project) findState(root string) {
 		e := tool.AsError(err)
 		p.options.Logger.Warn(
 			"calls are not recorded, changes cannot be undone, and todos, memories and what waits for approval are "+
-				"kept for this process alone",
+				"kept only for this process",
 			"error", e.Message, "help", e.Suggestion)
 		dir, p.stateless = "", e
 	}

@@ -48,7 +48,7 @@ func (v views) Kept(ctx context.Context, digest string) (*host.Changes, error) {
 	}
 	if found == nil {
 		return nil, tool.Errorf(tool.NotFound, "what the call would change is no longer kept").
-			Suggest("Have the call made again; it then waits again.")
+			Suggest("Ask the agent to make the call again; it then waits again.")
 	}
 	return (&projectView{v.p, found}).Changes(ctx)
 }

@@ -65,7 +65,7 @@ func parseTerm(text string) (term, error) {
 	}
 	version := "v" + text
 	if !semver.IsValid(version) {
-		return t, fmt.Errorf("%q is no version: write it like 1.2.3", text)
+		return t, fmt.Errorf("%q is not a valid version: write it like 1.2.3", text)
 	}
 	t.version, t.pre = semver.Canonical(version), semver.Prerelease(version) != ""
 	numbers := strings.Split(strings.TrimPrefix(withoutBuild(strings.TrimSuffix(version, semver.Prerelease(version))),

@@ -106,7 +106,7 @@ func gate(binary, file string, above float64, write bool, words string) error {
 		return writeRatios(file, kept)
 	case failed:
 		return fmt.Errorf("toolhost takes more processor time than %s says. Find what costs it (docs/PERFORMANCE.md) "+
-			"or, where it is worth it, write the new ratios: make bench-gate WRITE=-write", file)
+			"or, if it is worth it, write the new ratios: make bench-gate WRITE=-write", file)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func readRatios(file string) (map[string]float64, error) {
 		number, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		ratio, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(ratio > 0) || math.IsInf(ratio, 0) {
-			return nil, fmt.Errorf("%s: %q is no ratio and name", file, line)
+			return nil, fmt.Errorf("%s: %q is not a ratio and a name", file, line)
 		}
 		ratios[strings.TrimSpace(name)] = ratio
 	}

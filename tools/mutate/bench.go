@@ -150,7 +150,7 @@ func (b *bench) without(m mutation) (time.Duration, string, error) {
 			said, err := b.test("woven", "", m, 10*time.Minute)
 			switch {
 			case err != nil:
-				err = fmt.Errorf("%s in %s fails without it, too: %w", m.test, m.packages, err)
+				err = fmt.Errorf("%s in %s also fails without it: %w", m.test, m.packages, err)
 			case strings.Contains(said, "no tests to run"):
 				err = fmt.Errorf("there is no %s in %s", m.test, m.packages)
 			case strings.Contains("\n"+said, "\n--- SKIP: "):

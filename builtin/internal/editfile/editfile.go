@@ -72,9 +72,9 @@ func unescapeHelp(unescape string) string {
 	case Never:
 		return ""
 	case Fallback:
-		return "Where old_str does not occur as given, both strings are unescaped as Go string literals. "
+		return "If old_str does not occur as given, both strings are unescaped as Go string literals. "
 	default:
-		return "Both strings are unescaped as Go string literals; where old_str then does not occur but does as " +
+		return "Both strings are unescaped as Go string literals; if old_str then does not occur but does as " +
 			"given, both are taken as given. "
 	}
 }

@@ -156,7 +156,7 @@ func (r *request) failure(err error) error {
 	case tool.NotUnique:
 		return fileedit.Coded(mismatch, m.Code, r.Path, "expected %s of old_str but found %d, at %s",
 			textedit.Occurrences(m.Want), m.Count, textedit.AtLines(m.Lines)).
-			Suggest("Take more of the surrounding lines into old_str, or set expected_replacements to %d to replace all.", m.Count).
+			Suggest("Include more of the surrounding lines in old_str, or set expected_replacements to %d to replace all.", m.Count).
 			With("count", m.Count).With("lines", textedit.FirstLines(m.Lines))
 	case tool.NoChange:
 		return fileedit.Coded(noChange, m.Code, r.Path, "the file already reads like new_str there").

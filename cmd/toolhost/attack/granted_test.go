@@ -84,7 +84,7 @@ func TestGrantedFileOfAnotherWorkspace(t *testing.T) {
 	script := []string{"call", "--workspace", filepath.Join(a.ws, "sub"), "script"}
 	out, err := a.run([]string{unapproved}, script...)
 	assert.Error(t, err)
-	assert.Contains(t, out, "sub/tools/build.sh is not what it was when agent.hcl was approved")
+	assert.Contains(t, out, "sub/tools/build.sh has changed since agent.hcl was approved")
 	assert.Empty(t, a.inspect(out))
 	tally.note(tally.controls, "protect", "a granted file of another workspace")
 	a.write(a.ws, "sub/tools/build.sh", "echo as approved\n", 0o644)

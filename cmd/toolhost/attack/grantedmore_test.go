@@ -50,13 +50,13 @@ func TestGrantedFileIsAnotherOne(t *testing.T) {
 			env := []string{unapproved}
 			if x.before != "" {
 				r := a.cli(env, x.toolset, x.call[0], x.call[1])
-				assert.NotContains(t, r.text, "is not what it was", "control: it runs as it was approved")
+				assert.NotContains(t, r.text, "has changed since agent.hcl was approved", "control: it runs as it was approved")
 			}
 			a.write(a.ws, x.file, x.evil, 0o644)
 			r := a.cli(env, x.toolset, x.call[0], x.call[1])
 			all := r.text + strings.Join(r.said, "\n")
 			assert.NotContains(t, all, "evil ran")
-			assert.Contains(t, all, x.file+" is not what it was when agent.hcl was approved")
+			assert.Contains(t, all, x.file+" has changed since agent.hcl was approved")
 			assert.Contains(t, all, "toolhost trust")
 			out, err := a.program(env, "trust", "--show").CombinedOutput()
 			require.NoError(t, err, "%s", out)
@@ -65,8 +65,8 @@ func TestGrantedFileIsAnotherOne(t *testing.T) {
 			tally.note(tally.controls, "protect", "another content of "+name)
 			r = a.cli(env, x.toolset, x.call[0], x.call[1])
 			all = r.text + strings.Join(r.said, "\n")
-			assert.NotContains(t, all, "is not what it was", "control: it is approved")
-			if x.toolset != "ocode" { // its new tools need their own approval
+			assert.NotContains(t, all, "has changed since agent.hcl was approved", "control: it is approved")
+			if x.toolset != "ocode" { // whose new tools wait for an approval of their own
 				assert.Contains(t, all, "evil ran", "control: it is approved")
 			}
 		})

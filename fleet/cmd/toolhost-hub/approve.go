@@ -32,6 +32,9 @@ Without an ID the calls that wait are listed. With one the call is shown, with
 what it would change, and you are asked. An approval is for exactly that call in
 its session, once, within %s. It works on a terminal only; --deny works anywhere.
 It needs the key of an operator.`, approval.Spoken(approval.GrantTime)),
+		Example: `  toolhost fleet approve
+  toolhost fleet approve k3f9
+  toolhost fleet approve k3f9 --deny --reason "not on a Friday"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -63,7 +66,7 @@ It needs the key of an operator.`, approval.Spoken(approval.GrantTime)),
 		},
 	}
 	link.register(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, or with an ID the whole call")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line, or with an ID the whole call")
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
 	return c

@@ -26,7 +26,8 @@ func (a *app) consoleCommand() *cobra.Command {
 		Short: "Open a web page with the pending approvals of this machine and of a fleet",
 		Long: `Open a web page with the pending approvals of all workspaces of this user and of all
 workers of a fleet, to decide them there. It needs the key of an operator.`,
-		Args: cobra.NoArgs,
+		Example: `  toolhost console --hub nats://127.0.0.1:4222`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.asOperator(c.Context(), &link, func(ctx context.Context, o *operator.Operator) error {
 				return console.Run(ctx, strconv.Itoa(int(port)), !noOpen && term.IsTerminal(int(os.Stdout.Fd())),
@@ -37,7 +38,7 @@ workers of a fleet, to decide them there. It needs the key of an operator.`,
 	}
 	link.register(c.Flags())
 	c.Flags().Uint16Var(&port, "port", 0, "the port of 127.0.0.1 to listen on (default: any that is free)")
-	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address and open no browser")
+	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address, and do not open a browser")
 	c.Flags().StringVar(&toolhost, "toolhost", "toolhost", "the program toolhost that is asked about projects")
 	_ = c.Flags().MarkHidden("toolhost")
 	return c

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -20,26 +18,30 @@ func (a *app) fleetCommand() *cobra.Command {
 
 func (a *app) keysCommand() *cobra.Command {
 	var store string
+	var asJSON bool
 	c := &cobra.Command{Use: "keys", Short: "List the keys of a hub, add one, revoke one", Args: cobra.NoArgs,
+		Example: "  toolhost fleet keys\n  toolhost fleet keys --json",
 		RunE: func(*cobra.Command, []string) error {
 			keys, err := hub.OpenKeys(filepath.Join(store, "keys"))
 			if err != nil {
 				return err
 			}
-			w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tROLE\tPUBLIC KEY\t")
+			var rows []row
 			for _, key := range keys.List() {
 				state := ""
 				if key.Revoked {
 					state = "revoked"
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", key.Name, key.Role, key.Public, state)
+				rows = append(rows, row{fmt.Sprintf("%s\t%s\t%s\t%s", key.Name, key.Role, key.Public, state),
+					map[string]any{"name": key.Name, "role": key.Role, "public_key": key.Public, "revoked": key.Revoked}})
 			}
-			return w.Flush()
+			return print(rows, "NAME\tROLE\tPUBLIC KEY\t", asJSON)
 		}}
-	c.PersistentFlags().StringVar(&store, "store", defaultStore(), "the directory of the hub")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	c.PersistentFlags().StringVar(&store, "store", defaultStore(), "the hub's data directory")
 	var role string
-	add := &cobra.Command{Use: "add NAME", Short: "Make a key and print its file", Args: cobra.ExactArgs(1),
+	add := &cobra.Command{Use: "add NAME", Short: "Create a key and print the path of its file", Args: cobra.ExactArgs(1),
+		Example: "  toolhost fleet keys add build7\n  toolhost fleet keys add anna --role operator",
 		RunE: func(_ *cobra.Command, args []string) error {
 			keys, err := hub.OpenKeys(filepath.Join(store, "keys"))
 			if err != nil {
@@ -52,7 +54,7 @@ func (a *app) keysCommand() *cobra.Command {
 			return err
 		}}
 	revoke := &cobra.Command{Use: "revoke NAME", Short: "Revoke a key and disconnect its users",
-		Args: cobra.ExactArgs(1),
+		Example: "  toolhost fleet keys revoke build7", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			keys, err := hub.OpenKeys(filepath.Join(store, "keys"))
 			if err != nil {

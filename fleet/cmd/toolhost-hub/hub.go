@@ -18,20 +18,23 @@ func (a *app) hubCommand() *cobra.Command {
 		Use:   "hub",
 		Short: "Run the hub of a fleet: NATS with JetStream, embedded",
 		Long: `Run the hub of a fleet: NATS with JetStream, embedded. Workers and gateways
-connect to it. It makes a key for each role at its first start, in the directory
-keys of its store; who has one is let in, and may do what its role needs.`,
+connect to it. At its first start it makes a key for each role, in keys/ in its data
+directory. A program with a key may connect, and do what the key's role needs.`,
+		Example: `  toolhost hub
+  toolhost hub --listen 0.0.0.0:4222 --tls-cert cert.pem --tls-key key.pem`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.hub(c.Context(), o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.Listen, "listen", "127.0.0.1:4222", "HOST:PORT to listen at")
-	f.StringVar(&o.Store, "store", defaultStore(), "the directory of the keys and of what the hub knows")
-	f.StringVar(&o.Name, "name", "", "the hub's name, its own among the hubs of a cluster")
-	f.StringVar(&o.ClusterListen, "cluster", "", "HOST:PORT to listen at for other hubs of the same cluster")
+	f.StringVar(&o.Listen, "listen", "127.0.0.1:4222", "HOST:PORT to listen on")
+	f.StringVar(&o.Store, "store", defaultStore(), "the hub's data directory, which also has its keys")
+	f.StringVar(&o.Name, "name", "", "the hub's name, unique in its cluster")
+	f.StringVar(&o.ClusterListen, "cluster", "", "HOST:PORT to listen on for other hubs of the same cluster")
 	f.StringSliceVar(&o.Routes, "route", nil, "HOST:PORT of another hub's --cluster (repeatable)")
 	f.StringVar(&o.Cert, "tls-cert", "", "a file with the certificate, for TLS")
 	f.StringVar(&o.Key, "tls-key", "", "a file with the certificate's key")
-	f.StringVar(&o.CA, "tls-ca", "", "who signs the certificates that clients have to show")
+	f.StringVar(&o.CA, "tls-ca", "",
+		"a file with CA certificates; clients must show a certificate that one of them signed")
 	return c
 }
 

@@ -18,11 +18,11 @@ type linkFlags struct {
 
 func (l *linkFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&l.url, "hub", "", "the hub's URL, like nats://127.0.0.1:4222; several are separated by commas")
-	flags.StringVar(&l.key, "key", "", "the file of this program's key, NAME.ROLE.nk from the keys of the hub's store "+
-		"(default: the one that a hub of yours on this machine has made)")
-	flags.StringVar(&l.ca, "hub-ca", "", "a file with the certificates that sign the hub's, for tls:// URLs")
-	flags.StringVar(&l.cert, "hub-cert", "", "the certificate to show to the hub")
-	flags.StringVar(&l.pem, "hub-cert-key", "", "the key of that certificate")
+	flags.StringVar(&l.key, "key", "", "this program's key file, NAME.ROLE.nk from keys/ in the hub's data directory "+
+		"(default: the key that your hub on this machine made)")
+	flags.StringVar(&l.ca, "hub-ca", "", "a file with the CA certificates for the hub's certificate, for tls:// URLs")
+	flags.StringVar(&l.cert, "hub-cert", "", "a file with the certificate to show to the hub")
+	flags.StringVar(&l.pem, "hub-cert-key", "", "a file with the key of that certificate")
 }
 
 // link returns the link to the hub for a role, and the name of the key.
@@ -32,7 +32,7 @@ func (l *linkFlags) link(role string) (fleet.Link, string, error) {
 		file = filepath.Join(defaultStore(), "keys", role+"."+role+".nk")
 	}
 	if _, err := os.Stat(file); err != nil {
-		return fleet.Link{}, "", usagef("Copy it from the directory keys of the hub's store, and name it with --key.",
+		return fleet.Link{}, "", usagef("Copy it from keys/ in the hub's data directory, and name it with --key.",
 			"there is no key of role %s: %v", role, err)
 	}
 	name, is, ok := keyName(filepath.Base(file))

@@ -67,7 +67,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.config, "config", "", "the agent.hcl to use, on the workers; it counts as approved")
 	f.StringVar(&a.work, "workspace", "", "the directory to work in, on the workers")
 	f.StringVar(&a.toolset, "toolset", "", "the toolset to offer")
-	f.BoolVar(&a.trust, "trust", false, "let the agent.hcl of the workspace count as approved")
+	f.BoolVar(&a.trust, "trust", false, "use an agent.hcl that is not approved, without storing an approval")
 	root.AddCommand(a.hubCommand(), a.workerCommand(), a.serveCommand(), a.fleetCommand(), a.consoleCommand())
 	return root
 }

@@ -36,10 +36,12 @@ func (a *app) serveCommand() *cobra.Command {
 	var flags serveFlags
 	c := &cobra.Command{
 		Use:   "serve --http ADDR (--hub URL | --workers N)",
-		Short: "Serve the sessions of a fleet over HTTP: the gateway",
+		Short: "Run the gateway of a fleet: serve its sessions over HTTP",
 		Long: `Serve the sessions of a fleet to MCP clients over HTTP. With --hub the workers of
 that hub run them; any number of such gateways serve the same sessions. With
 --workers N hub and workers run here, and nothing but --http listens.`,
+		Example: `  toolhost serve --http 127.0.0.1:8123 --hub nats://127.0.0.1:4222
+  toolhost serve --http 127.0.0.1:8123 --workers 2`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}
@@ -48,10 +50,10 @@ that hub run them; any number of such gateways serve the same sessions. With
 	flags.worker.register(c.Flags())
 	c.Flags().IntVar(&flags.workers, "workers", 0, "run a hub and this many workers here")
 	c.Flags().StringVar(&flags.fleet, "fleet-config", "", "a file with workspaces and tenants (docs/FLEET.md)")
-	c.Flags().StringVar(&flags.store, "store", defaultStore(), "with --workers, where the hub keeps what it knows")
-	c.Flags().IntVar(&flags.replicas, "replicas", 1, "how many hubs of a cluster keep a copy: 1, 3 or 5")
+	c.Flags().StringVar(&flags.store, "store", defaultStore(), "with --workers: the hub's data directory")
+	c.Flags().IntVar(&flags.replicas, "replicas", 1, "how many hubs of the cluster keep a copy of the data: 1, 3 or 5")
 	c.Flags().DurationVar(&flags.limit, "call-limit", gateway.DefaultCallLimit,
-		"how long a call may go without a sign of progress, with all its waiting")
+		"how long a call may go without reporting progress, including time spent waiting")
 	return c
 }
 

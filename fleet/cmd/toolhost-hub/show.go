@@ -113,7 +113,9 @@ func (a *app) listing(name, short, head string,
 	list func(context.Context, *gateway.Gateway) ([]row, error)) *cobra.Command {
 	var link linkFlags
 	var asJSON bool
-	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+	example := "  toolhost fleet " + name
+	c := &cobra.Command{Use: name, Short: short, Example: example + "\n" + example + " --json", Args: cobra.NoArgs}
+	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.asGateway(c.Context(), &link, func(ctx context.Context, g *gateway.Gateway) error {
 			rows, err := list(ctx, g)
 			if err != nil {
@@ -122,9 +124,9 @@ func (a *app) listing(name, short, head string,
 			slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.text, b.text) })
 			return print(rows, head, asJSON)
 		})
-	}}
+	}
 	link.register(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return c
 }
 
@@ -147,14 +149,15 @@ func print(rows []row, head string, asJSON bool) error {
 }
 
 func (a *app) steerCommands() (commands []*cobra.Command) {
-	for _, c := range []struct{ use, short string }{
-		{"drain WORKER", "Finish a worker's calls, move its sessions to other workers, and stop it"},
-		{"cordon WORKER", "Give a worker no further sessions"},
-		{"uncordon WORKER", "Give a worker sessions again"},
-		{"move SESSION", "Pack a session and release it; its next call assigns it to a worker again"},
+	for _, c := range []struct{ use, short, example string }{
+		{"drain WORKER", "Finish a worker's calls, move its sessions to other workers, and stop it", "drain build7"},
+		{"cordon WORKER", "Stop assigning new sessions to a worker", "cordon build7"},
+		{"uncordon WORKER", "Assign sessions to a worker again", "uncordon build7"},
+		{"move SESSION", "Pack a session and release it; its next call assigns it to a worker again", "move k7f2"},
 	} {
 		var link linkFlags
 		command := &cobra.Command{Use: c.use, Short: c.short, Args: cobra.ExactArgs(1),
+			Example: "  toolhost fleet " + c.example,
 			RunE: func(c *cobra.Command, args []string) error {
 				return a.asGateway(c.Context(), &link, func(ctx context.Context, g *gateway.Gateway) error {
 					return g.Steer(ctx, c.Name(), args[0])

@@ -39,15 +39,17 @@ func (f *workerFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.queue, "queue", 0,
 		"how many calls wait for a slot before more are refused (default: 8 for each slot)")
 	flags.IntVar(&f.sessions, "sessions", 1000, "how many sessions the worker takes")
-	flags.StringArrayVar(&f.labels, "label", nil, "NAME=VALUE: for workspaces that want it (repeatable)")
+	flags.StringArrayVar(&f.labels, "label", nil,
+		"a label of this worker, NAME=VALUE; workspaces can require labels (repeatable)")
 	flags.StringArrayVar(&f.directories, "directory", nil,
-		"a directory that may be the workspace of sessions, with what lies below (repeatable)")
-	flags.DurationVar(&f.idle, "idle", 10*time.Minute, "after how long a session that nobody uses is packed and let go")
+		"a directory that sessions may use as their workspace, including its subdirectories (repeatable)")
+	flags.DurationVar(&f.idle, "idle", 10*time.Minute,
+		"how long a session may be idle before it is packed and released")
 	flags.DurationVar(&f.packAfter, "pack-after", 5*time.Second, "how long after a change a workspace is packed")
 	flags.DurationVar(&f.taskAfter, "task-after", mcpserve.DefaultTaskAfter,
-		"when a call becomes a task, for clients that know MCP's tasks; a negative time for never")
+		"how long a call runs before it becomes an MCP task, for clients that support tasks; negative: never")
 	flags.DurationVar(&f.drain, "drain", 20*time.Second,
-		"how long a session that moves waits for its background tasks before they are ended")
+		"how long to wait for a session's background tasks before they are ended and the session moves")
 }
 
 func defaultWorkerDir() string {
@@ -97,6 +99,8 @@ func (a *app) workerCommand() *cobra.Command {
 		Long: `Run sessions of a fleet on this machine. Each has a workspace of its own and is
 confined as toolhost serve confines. When the worker is told to end (SIGTERM), its
 calls end first, and its sessions go on elsewhere.`,
+		Example: `  toolhost worker --hub nats://127.0.0.1:4222
+  toolhost worker --hub tls://hub.example.com:4222 --hub-ca ca.pem --key build7.worker.nk`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.worker(c.Context(), link, flags) },
 	}

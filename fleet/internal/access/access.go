@@ -85,7 +85,7 @@ func New(o Options) (*Checker, error) {
 	}
 	for _, scope := range o.Scopes {
 		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			return nil, fmt.Errorf("scopes: %q is no scope: one word of plain characters without quotes", scope)
+			return nil, fmt.Errorf("scopes: %q is not a valid scope: one word of plain characters without quotes", scope)
 		}
 	}
 	if slices.Contains(o.Audiences, "") {
@@ -164,7 +164,7 @@ func (c *Checker) Check(ctx context.Context, token, path string) (Claims, error)
 	}
 	parsed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil || len(parsed.Headers) != 1 {
-		return nil, fmt.Errorf("%w: it is no JWT with a signature of %v", ErrToken, algorithms)
+		return nil, fmt.Errorf("%w: it is not a JWT with a signature of %v", ErrToken, algorithms)
 	}
 	header := parsed.Headers[0]
 	kind, _ := header.ExtraHeaders[jose.HeaderType].(string)

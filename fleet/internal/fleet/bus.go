@@ -48,7 +48,7 @@ func (l Link) Connect(ctx context.Context) (*nats.Conn, error) {
 	if l.KeyFile != "" {
 		key, err := nats.NkeyOptionFromSeed(l.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("the key %s cannot be used: %w. Copy it from the directory keys of the hub's store",
+			return nil, fmt.Errorf("the key %s cannot be used: %w. Copy it from keys/ in the hub's data directory",
 				l.KeyFile, err)
 		}
 		options = append(options, key)
@@ -72,7 +72,7 @@ func (l Link) Connect(ctx context.Context) (*nats.Conn, error) {
 			return nc, nil
 		}
 		if errors.Is(err, nats.ErrAuthorization) {
-			return nil, fmt.Errorf("the hub at %s does not know the key %s: use one of the directory keys of its store",
+			return nil, fmt.Errorf("the hub at %s does not know the key %s: use one from keys/ in its data directory",
 				l.URL, l.KeyFile)
 		}
 		select {

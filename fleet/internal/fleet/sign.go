@@ -100,7 +100,7 @@ func readKey(file string) (seed []byte, authority string, certificate []byte, er
 	if len(fields) < 2 || !nkeys.IsValidPublicOperatorKey(fields[1]) {
 		return nil, "", nil, tool.Errorf(tool.Denied,
 			"the key %s does not name the authority of its hub", file).
-			Suggest("It is older than that. Run toolhost fleet keys where the hub's store lies, and copy the key again.")
+			Suggest("The key is from an older version. Run toolhost fleet keys on the hub's machine, and copy the key again.")
 	}
 	if len(fields) > 2 {
 		certificate, err = base64.RawURLEncoding.DecodeString(fields[2])
@@ -166,7 +166,7 @@ func OpenSigned(data []byte, authority, operator string, w Worker) (d Decide, er
 	}
 	if err != nil {
 		return Decide{ID: d.ID}, tool.Errorf(tool.Denied, "it is not signed by an operator %s whom the hub's authority knows",
-			operator).Suggest("Copy the keys of the operator and of the worker %s again from the hub's store.", w)
+			operator).Suggest("Copy the keys of the operator and of the worker %s again from the hub's data directory.", w)
 	}
 	return d, nil
 }

@@ -238,7 +238,7 @@ func (p *packTransfer) storePack(ctx context.Context, packs jetstream.ObjectStor
 	most := p.gateway.options.Config.packs(tenant)
 	if ask.Size < 0 || ask.Size > fleet.MostPack || int64(has.Size())+ask.Size > most {
 		return tool.Errorf(tool.TooLarge, "the hub keeps up to %d bytes of packs of the tenant %s, and %d of a pack",
-			most, tenant, fleet.MostPack).Suggest("Delete files that nobody needs, or ask the operator of the fleet for room.")
+			most, tenant, fleet.MostPack).Suggest("Delete files that are not needed, or ask the operator of the fleet for room.")
 	}
 	p.ctx = ctx
 	_, err = packs.Put(ctx, jetstream.ObjectMeta{Name: name,

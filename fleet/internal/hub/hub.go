@@ -123,7 +123,7 @@ func split(address string) (string, int, error) {
 			return host, port, nil
 		}
 	}
-	return "", 0, fmt.Errorf("%q is no address: write HOST:PORT", address)
+	return "", 0, fmt.Errorf("%q is not a valid address: write HOST:PORT", address)
 }
 
 // Keys is the directory of a fleet's keys: NAME.ROLE.nk is a seed. The hub needs only the public

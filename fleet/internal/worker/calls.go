@@ -284,7 +284,7 @@ func (s *session) beforeRun(ctx context.Context, repeatable bool) error {
 	}
 	if c == nil {
 		return tool.Errorf(tool.Unavailable,
-			"nothing was run: what changes things runs in a fleet as a call of a client alone").
+			"nothing was run: in a fleet, a tool that changes things runs only as a call of a client").
 			Suggest("Call the tool itself.")
 	}
 	c.mu.Lock()

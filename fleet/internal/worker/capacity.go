@@ -41,7 +41,7 @@ func (w *Worker) count() {
 	switch {
 	case r.warned:
 	case r.noDisk:
-		w.logger.Warn("the worker takes no further sessions: the disk is full where it makes workspaces; make room",
+		w.logger.Warn("the worker takes no further sessions: the disk is full; free space in its directory",
 			"directory", w.options.Dir, "free", free)
 	case r.noFiles():
 		w.logger.Warn("the worker takes no further sessions: it may have no more files open; raise that limit (ulimit -n)",

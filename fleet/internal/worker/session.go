@@ -309,7 +309,7 @@ func (w *Worker) release(ctx context.Context, s *session) {
 		err = w.requestWithRetry(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})
 	}
 	if err != nil {
-		w.logger.Warn("a session could not be let go", "session", s.key, "error", err)
+		w.logger.Warn("a session could not be released", "session", s.key, "error", err)
 		s.mu.Lock()
 		s.closing = false
 		s.mu.Unlock()

@@ -133,7 +133,7 @@ func failed(what, file string, err error) *tool.Error {
 	case errors.As(err, &damaged):
 		next = "Repair what is wrong with the disk, and put back the copy that ends in " + BackupSuffix + "."
 	case errors.As(err, &fixed):
-		next = "Nothing was changed. Make the directory writable, where the old file is kept too."
+		next = "Nothing was changed. Make the directory writable: the old file is also kept there."
 	}
 	return tool.Errorf(code, "cannot %s %s: %w", what, file, err).Suggest("%s", next)
 }

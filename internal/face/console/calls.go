@@ -338,7 +338,7 @@ func (c scope) flags() (flags []string, err error) {
 	case c.Since != "":
 		var since time.Time
 		if since, err = time.Parse(time.RFC3339Nano, c.Since); err != nil {
-			return nil, tool.Errorf(tool.InvalidArgument, "%.40q is no time", c.Since).Suggest("Reload the page.")
+			return nil, tool.Errorf(tool.InvalidArgument, "%.40q is not a valid time", c.Since).Suggest("Reload the page.")
 		}
 		flags = []string{"--json", "--since=" + since.UTC().Format(time.RFC3339Nano)}
 	case c.ID == "":
@@ -353,7 +353,7 @@ func (c scope) flags() (flags []string, err error) {
 	}
 	for _, path := range c.Paths {
 		if path == "" || strings.ContainsRune(path, 0) {
-			return nil, tool.Errorf(tool.InvalidArgument, "%.80q is no path", path).Suggest("Reload the page.")
+			return nil, tool.Errorf(tool.InvalidArgument, "%.80q is not a valid path", path).Suggest("Reload the page.")
 		}
 		flags = append(flags, "--path="+path)
 	}

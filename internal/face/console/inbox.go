@@ -255,7 +255,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !slices.Contains([]string{"once", "always", "deny"}, d.Verdict) {
-		return tool.Errorf(tool.InvalidArgument, "%q is no decision", show.SanitizeLine(d.Verdict, show.MostName)).
+		return tool.Errorf(tool.InvalidArgument, "%q is not a decision", show.SanitizeLine(d.Verdict, show.MostName)).
 			Suggest("Decide once, always or deny.")
 	}
 	call, err := s.findRemote(d.Space, d.ID)

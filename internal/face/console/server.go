@@ -149,7 +149,7 @@ func writeError(w http.ResponseWriter, status int, err error) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"error":{"message":"the answer is no JSON"}}`)
+		status, data = http.StatusInternalServerError, []byte(`{"error":{"message":"the answer is not valid JSON"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -110,7 +110,7 @@ func (s *Server) try(w http.ResponseWriter, r *http.Request) error {
 	command, ok := call[t.Do]
 	if !ok || strings.TrimSpace(t.Params) == "" {
 		return tool.Errorf(tool.InvalidArgument,
-			"this is no call").Suggest("Say check, plan or run, and give parameters.")
+			"this is not a call").Suggest("Say check, plan or run, and give parameters.")
 	}
 	out, _, err := s.ask(r.Context(), found, nil, []byte(t.Params), slices.Concat([]string{"explain"}, args, rest)...)
 	if err != nil {

@@ -31,7 +31,7 @@ func portable(def *tool.Definition, format Format) (object, error) {
 	}
 	root, ok := value.(object)
 	if !ok {
-		return nil, fmt.Errorf("it is no object schema")
+		return nil, fmt.Errorf("it is not an object schema")
 	}
 	r := rewriter{format: format, root: root, inlined: new(int)}
 	out, _ := r.schema(root, 0).(object)

@@ -19,8 +19,8 @@ func TestAConnectionIsAskedAboutWhileTheCallRuns(t *testing.T) {
 		`"result":{"action":"accept","content":{"decision":"once"}}`:    "once <nil>",
 		`"result":{"action":"accept","content":{"decision":"session"}}`: "for the session <nil>",
 		`"result":{"action":"accept","content":{"decision":"deny"}}`:    " the user refused it",
-		`"result":{"action":"cancel"}`:                                  " nobody was there to allow it",
-		`"error":{"code":-32000,"message":"no screen"}`:                 " nobody was there to allow it",
+		`"result":{"action":"cancel"}`:                                  " no one was there to allow it",
+		`"error":{"code":-32000,"message":"no screen"}`:                 " no one was there to allow it",
 	} {
 		runs := 0
 		fetch := newTool("fetch", tool.SafeWrite, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {

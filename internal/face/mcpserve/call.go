@@ -32,10 +32,10 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *r
 		return errorResult(tool.AsError(err)), nil
 	}
 	defer done()
-	outcome, open, err := s.callWithQuestions(traced(ctx, request), conn, in, conn.session.Call)
+	outcome, open, err := s.callWithQuestions(withOrigin(ctx, request), conn, in, conn.session.Call)
 	t := taskOf(ctx)
 	if t != nil && outcome != nil && open == nil {
-		t.ends(outcome.Unrecorded)
+		t.onEnd(outcome.Unrecorded)
 	}
 	switch {
 	case err != nil:

@@ -157,7 +157,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if no := exactBody(r); no != nil {
 		return no
 	}
-	headID(r)
+	setRequestHeaders(r)
 	if backend != nil {
 		backend.Serve(w, r, bodyOf(r))
 		return nil

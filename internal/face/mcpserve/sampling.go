@@ -26,7 +26,7 @@ func (s *Server) sampler(in *requestInfo) func(context.Context, tool.SampleReque
 		result, err := in.session.CreateMessage(waiting, sampling(request))
 		if err != nil {
 			return nil, tool.Errorf(tool.Unavailable, "the client's model did not answer: %w", err).
-				Suggest("Do it without a model, or have the user add a model block to agent.hcl.")
+				Suggest("Do it without a model, or ask the user to add a model block to agent.hcl.")
 		}
 		return &tool.SampleResponse{Text: textOf([]mcp.Content{result.Content}), Model: result.Model}, nil
 	}

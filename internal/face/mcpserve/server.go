@@ -139,7 +139,7 @@ func (s *Server) recordRefusal(ctx context.Context, call *mcp.CallToolRequest, w
 		return
 	}
 	defer done()
-	conn.session.Refuse(traced(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
+	conn.session.Refuse(withOrigin(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
 }
 
 // unknown returns an error if there is no tool of that name, else nil.

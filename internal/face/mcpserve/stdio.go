@@ -206,7 +206,7 @@ func (c *lineConn) count(message jsonrpc.Message) {
 		c.opening.Lock()
 		c.open[request.ID] = false
 		c.opening.Unlock()
-		request.Extra = &mcp.RequestExtra{Header: pipeHeader(request)}
+		request.Extra = &mcp.RequestExtra{Header: stdioHeaders(request)}
 	}
 }
 

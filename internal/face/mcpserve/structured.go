@@ -76,7 +76,7 @@ func once(r *mcp.CallToolResult, def *tool.Definition, data json.RawMessage) {
 	switch {
 	case size <= longest:
 	case def != nil && len(def.Returns) > 0:
-		note := fmt.Sprintf("The result has %d bytes. It is in the structured part alone: some clients take no message "+
+		note := fmt.Sprintf("The result has %d bytes. It is only in the structured part: some clients accept no message "+
 			"of more than 10 MiB. Ask for less to see it as text.", len(data))
 		r.Content = append([]mcp.Content{&mcp.TextContent{Text: note}}, rest...)
 	default:

@@ -42,7 +42,7 @@ type task struct {
 	unrecorded error         // why the end is not recorded
 }
 
-// onStart notes whether the call's beginning is recorded.
+// onStart notes whether the record has the beginning of the call.
 func (t *task) onStart(unrecorded error) {
 	t.once.Do(func() {
 		t.notStarted = unrecorded
@@ -60,8 +60,8 @@ func (t *task) recorded() bool {
 	}
 }
 
-// ends notes whether the call's end is recorded.
-func (t *task) ends(unrecorded error) {
+// onEnd notes whether the record has the end of the call.
+func (t *task) onEnd(unrecorded error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unrecorded = unrecorded

@@ -53,7 +53,7 @@ func (s *Server) recordedTask(ctx context.Context, id string) (mcp.Result, error
 		state.Status = taskWorking
 	case call.State == RecordedLost:
 		state.Status = taskFailed
-		state.Error = lost("the server that made the call ended before it did")
+		state.Error = lost("the server ended before the call did")
 	case call.Error == tool.Cancelled:
 		state.Status = taskCancelled
 	case call.Error == tool.Internal:
@@ -76,7 +76,7 @@ func (s *Server) recordedTask(ctx context.Context, id string) (mcp.Result, error
 
 // lost returns the error of a call whose end is unknown.
 func lost(why string) *jsonrpc.Error {
-	return internalFailure("lost: " + why + "; it may have done its work, or a part of it")
+	return internalFailure("lost: " + why + "; the call may have done all or part of its work")
 }
 
 func internalFailure(message string) *jsonrpc.Error {

@@ -14,7 +14,7 @@ var byName = []struct {
 	{"direnv runs it in the shell that enters the directory", []string{".envrc"}},
 	{"mise sets variables and runs hooks from it in that shell", []string{".mise*", "mise*.toml", "mise/config*.toml", ".config/mise*"}},
 	{"editors take tasks, debuggers and paths of programs from it", []string{".vscode", ".idea", ".zed", ".devcontainer"}},
-	{"Vim and Neovim run it where exrc or a local vimrc is on", []string{".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc"}},
+	{"Vim and Neovim run it if exrc or a local vimrc is on", []string{".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc"}},
 	{"Emacs evaluates it when a file is opened", []string{".dir-locals.el", ".dir-locals-2.el"}},
 	{"Mercurial runs its hooks and extensions", []string{".hg"}},
 	{"a hook that the user has installed in git runs what it names",

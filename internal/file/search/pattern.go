@@ -68,10 +68,10 @@ func invalid(pattern string, err error) error {
 			reason += ": " + syntaxErr.Expr
 		}
 	}
-	next := "Put a backslash before characters that are meant as they are, or search for a literal text."
+	next := "Escape characters that you mean literally with a backslash, or search for literal text."
 	if found := beyondRE2().FindString(pattern); found != "" {
 		reason = found + " is not supported"
-		next = "Patterns have no look-ahead, look-behind or back-reference (RE2 syntax): search for more, and choose among what is found."
+		next = "RE2 has no look-ahead, look-behind or backreferences: use a broader pattern, and filter the matches."
 	}
 	return tool.Errorf(tool.InvalidArgument, "invalid regular expression %q: %s", pattern, reason).Suggest("%s",
 		next).With("reason", reason)

@@ -327,6 +327,6 @@ func TestPatternBeyondRE2(t *testing.T) {
 		e := tool.AsError(err)
 		assert.Equal(t, tool.InvalidArgument, e.Code)
 		assert.Equal(t, reason, e.Details["reason"])
-		assert.Equal(t, reason != "missing closing )", strings.Contains(e.Suggestion, "RE2 syntax"), e.Suggestion)
+		assert.Equal(t, reason != "missing closing )", strings.Contains(e.Suggestion, "RE2 has no"), e.Suggestion)
 	}
 }

@@ -189,7 +189,7 @@ func (w *Workspace) Chmod(path string, mode fs.FileMode) error {
 	case !h.info.Mode().IsRegular() && !h.info.IsDir():
 		return special(path, h.info.Mode())
 	case h.info.Mode().IsRegular() && links(h.info) > 1 && !w.restoring:
-		return tool.Errorf(tool.Unsupported, "%s has other hard links, whose mode would change too", path).
+		return tool.Errorf(tool.Unsupported, "%s has other hard links, whose mode would also change", path).
 			Suggest("Rewrite the file first, which makes it a file of its own.").With("path", path)
 	}
 	if err := w.record(Chmod, h.resolvedPath, after{mode: mode.Perm()}); err != nil {

@@ -38,7 +38,7 @@ func faults() []fault {
 		{syscall.ENOTEMPTY, tool.Conflict, "the directory is not empty", "Remove what is in it first."},
 		{syscall.EBUSY, tool.Unsupported, "it is a mount, or the system uses it",
 			"Leave it where it is, or unmount it first."},
-		{syscall.ETXTBSY, tool.Unavailable, "it is a program that runs", "End the program first."},
+		{syscall.ETXTBSY, tool.Unavailable, "it is a running program", "End the program first."},
 		{syscall.EXDEV, tool.Unsupported, "the places are on different file systems",
 			"Copy the file and remove the old one."},
 		{syscall.EMFILE, tool.Unavailable, "too many open files", "Try again with fewer calls at once."},

@@ -40,7 +40,7 @@ func (h *held) original() (*rights.Rights, error) {
 
 func lostRights(path string, lost *rights.Lost) error {
 	e := tool.Errorf(tool.Unsupported, "cannot write %s: %s", path, lost.Error()).
-		Suggest("Nothing was changed. Have it changed where that can be kept, by its owner for example.").
+		Suggest("Nothing was changed. Let a user change it who can keep that, for example its owner.").
 		With("path", path)
 	return wrap(e, lost)
 }
@@ -108,7 +108,7 @@ func (h *held) notInPlace(why *inplace.Fixed, err error) error {
 		what = own.Message
 	}
 	return h.fixed(why, "it cannot be written in place: "+what,
-		"Nothing was changed. Have it changed by a user who may.")
+		"Nothing was changed. Let a user change it who is allowed to.")
 }
 
 // openStanding opens the file as found for reading and writing.

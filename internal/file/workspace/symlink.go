@@ -50,7 +50,7 @@ func (w *Workspace) Readlink(path string) (string, error) {
 	case p.missing():
 		return "", notFound(path)
 	case p.info.Mode()&fs.ModeSymlink == 0:
-		return "", tool.Errorf(tool.InvalidArgument, "%s is no symbolic link", path).
+		return "", tool.Errorf(tool.InvalidArgument, "%s is not a symbolic link", path).
 			Suggest("Read it as the file or directory that it is.").With("path", path)
 	}
 	target, err := p.dir.Readlink(p.name)

@@ -208,8 +208,8 @@ func (c *core) Hides(abs string) bool {
 
 func hiddenError(given string) *tool.Error {
 	return tool.Errorf(tool.PermissionDenied,
-		"%s is where secrets are known to lie, or is hidden by sandbox.mask: tools do not use it", given).
-		Suggest("Do without it, or ask the user for what is needed of it.").With("path", given)
+		"%s is known to hold secrets, or is hidden by sandbox.mask: tools do not use it", given).
+		Suggest("Do without it, or ask the user for the part that you need.").With("path", given)
 }
 
 // WithContext returns a view of the workspace whose waits for other writers also end with ctx, as timeout or

@@ -83,7 +83,7 @@ func (s *Store) Revoke(path string) error {
 
 func failed(err error) *tool.Error {
 	return tool.Errorf(tool.Unavailable, "the approval cannot be stored: %w", err).
-		Suggest("Make the directory writable, or trust this run alone with --trust.")
+		Suggest("Make the directory writable, or use --trust, which stores nothing.")
 }
 
 // File returns the path of a file's approval, which need not exist.

@@ -26,7 +26,7 @@ func (a *allowed) add(entry string) error {
 	}
 	host, err := network.HostName(entry)
 	if err != nil || !network.IsHostName(host) || network.EndsInNumber(host) {
-		return tool.Errorf(tool.InvalidArgument, "cannot allow %q: it is no address, no address range and no host name",
+		return tool.Errorf(tool.InvalidArgument, "cannot allow %q: it is not an address, an address range or a host name",
 			entry).
 			Suggest(`Write an address ("127.0.0.1"), a range ("10.0.0.0/8") or a host name ("intranet.example"), without scheme and port.`)
 	}

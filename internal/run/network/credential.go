@@ -286,7 +286,7 @@ func (l gateLog) Write(line []byte) (int, error) {
 	text := string(line)
 	switch {
 	case strings.Contains(text, "does not look like a TLS handshake"):
-		l.server.log.refuse(l.Host, l.Port, "it is not HTTPS, to which alone a credential is added")
+		l.server.log.refuse(l.Host, l.Port, "it is not HTTPS, and a credential is added only to HTTPS")
 	case strings.Contains(text, "remote error: tls"):
 		l.server.log.add(Connection{Host: l.Host, Port: l.Port, Credential: l.Name,
 			Failed: "the program does not accept the certificate that toolhost has added to those that it is shown"},

@@ -173,7 +173,7 @@ func (d *Dialer) check(entry *Entry, addr netip.Addr) error {
 	}
 	what := "which no name may lead to"
 	if NotPublic(addr) == "private" || NotPublic(addr) == "unique local" {
-		what = "to which an exact name alone may lead"
+		what = "to which only an exact name may lead"
 	}
 	return &refusal{fmt.Sprintf("it leads to %s, %s (%s)", addr, what, reason)}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ErrUndecided means that no person decided on a connection.
-var ErrUndecided = errors.New("nobody was there to allow it")
+// ErrUndecided says that nobody has decided on a connection.
+var ErrUndecided = errors.New("no one was there to allow it")
 
 const (
 	// mostAsked bounds the hosts that a person is asked about for a call.

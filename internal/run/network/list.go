@@ -122,9 +122,9 @@ func parseEntry(text string) (e Entry, what, fix string) {
 	name, err := HostName(host)
 	switch {
 	case strings.Contains(host, "*"):
-		return e, "has a * where none can be", `The * stands first, for the names below one: "*.example.com".`
+		return e, "has a * in the wrong place", `The * stands first, for the names below one: "*.example.com".`
 	case err != nil || !IsHostName(name):
-		return e, "is no host name", `Write a host and, unless it is a web server's, a port: "db.example.com:5432".`
+		return e, "is not a host name", `Write a host and, unless it is a web server's, a port: "db.example.com:5432".`
 	case EndsInNumber(name):
 		return e, "is an unusual spelling of an address", "Write the address as four decimal numbers."
 	case name == "localhost" || strings.HasSuffix(name, ".localhost"):
@@ -142,7 +142,7 @@ func splitPort(text string) (host string, port uint16, what, fix string) {
 	case strings.Contains(text, "://"):
 		_, rest, _ := strings.Cut(text, "://")
 		rest, _, _ = strings.Cut(rest, "/")
-		return "", 0, "is a URL", fmt.Sprintf("Write the host alone: %q.", rest)
+		return "", 0, "is a URL", fmt.Sprintf("Write only the host: %q.", rest)
 	case strings.Contains(text, "/"):
 		return "", 0, "has a path, or is a range of addresses",
 			`Write hosts, one by one, without a path: "example.com", "10.1.2.3:5432".`
@@ -163,7 +163,7 @@ func splitPort(text string) (host string, port uint16, what, fix string) {
 	if inner, ok := strings.CutPrefix(host, "["); ok && strings.HasSuffix(inner, "]") {
 		host = strings.TrimSuffix(inner, "]")
 		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is6() {
-			return "", 0, "has brackets around what is no IPv6 address", `Write "[2001:db8::1]:443".`
+			return "", 0, "has brackets around something that is not an IPv6 address", `Write "[2001:db8::1]:443".`
 		}
 	}
 	return host, port, "", ""

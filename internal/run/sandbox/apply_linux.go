@@ -220,11 +220,11 @@ func failedTrial(step string, err error) Verdict {
 	case procErr != nil:
 		v.Reason, v.Remedy = "there is no /proc here", "Mount proc on /proc."
 	case step == launch.InstallFilter && errors.Is(err, syscall.EBUSY):
-		v.Reason = "a program around toolhost answers its system calls already, and the kernel takes one supervisor alone"
+		v.Reason = "a program around toolhost answers its system calls already, and the kernel allows only one supervisor"
 		v.Remedy = insideRemedy
 	case namespaces && errors.Is(err, syscall.EPERM):
 		if level := around(); level == Full || level == Landlock {
-			v.Reason = "this process is in " + level.Name() + " already, where nothing may make namespaces"
+			v.Reason = "this process is in " + level.Name() + " already, and no namespaces can be made there"
 			v.Remedy = insideRemedy
 			return v
 		}

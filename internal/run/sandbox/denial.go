@@ -61,7 +61,7 @@ func (p Policy) Denied(block, printed string) string {
 	case p.Network:
 	case len(p.Hosts) > 0:
 		if hasWord(lower, refusedWords[:]) || hasWord(lower, unreachableWords[:]) {
-			add("The sandbox lets it reach the hosts and ports of its list alone. If another port or an address is meant: " +
+			add("The sandbox lets it reach only the hosts and ports of its list. If another port or an address is meant: " +
 				network.Suggest(p.Hosts, "HOST:PORT") + " in " + block + " grants it.")
 		}
 	default:
@@ -110,7 +110,7 @@ func (p Policy) deniedSocket(printed string) string {
 			continue
 		}
 		if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSocket != 0 && !withinAny(real, g.writable) {
-			return "The sandbox hides the unix socket " + path + ", where a program outside of it listens."
+			return "The sandbox hides the unix socket " + path + ", on which a program outside of it listens."
 		}
 	}
 	return ""
@@ -190,7 +190,7 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 		case write:
 			return path + readOnlyHere
 		}
-		return fmt.Sprintf("The sandbox hides %s, where secrets may lie: read = [%q] in %s shows it.", path, path,
+		return fmt.Sprintf("The sandbox hides %s, which may hold secrets: read = [%q] in %s shows it.", path, path,
 			block)
 	case !write && !access || withinAny(real, []string{"/proc", "/sys", "/dev"}):
 		return ""
@@ -204,7 +204,7 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 	return ""
 }
 
-const readOnlyHere = " is read-only in the sandbox. Have the program write below the workspace or $TMPDIR instead."
+const readOnlyHere = " is read-only in the sandbox. Let the program write below the workspace or $TMPDIR instead."
 
 // hidesPath reports whether a path is hidden by its name or target.
 func (g *grants) hidesPath(path, real string) bool {

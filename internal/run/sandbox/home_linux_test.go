@@ -150,7 +150,7 @@ func TestHintsFitTheLevel(t *testing.T) {
 					"dial tcp 10.1.2.3:5432: connect: network is unreachable":                                 true,
 					"curl: (6) Could not resolve host: b.example":                                             false,
 				} {
-					assert.Equal(t, said, strings.Contains(listed.Denied("the tool", printed), "the hosts and ports of its list alone. If another port "+
+					assert.Equal(t, said, strings.Contains(listed.Denied("the tool", printed), "only the hosts and ports of its list. If another port "+
 						`or an address is meant: network = ["a.example", "HOST:PORT"] in the tool grants it.`), printed)
 				}
 			}

@@ -16,7 +16,7 @@ func homeSection() string {
 
 A confined process sees of the home directory the workspace, the directories of PATH, and the places below, read-only and
 without the files of keys and tokens in them. What settings hold can be read: a header in .gitconfig, a token in .cargo/config.toml.
-It is the one that HOME names; a home that the user database names besides is hidden whole, and where neither is known
+It is the one that HOME names; a home that the user database names besides is hidden whole, and if neither is known
 no command runs. ` + "`$GOPATH`" + ` is the place that the variable names. ` + "`read = [\"~/data\"]`" + ` in a block, or in
 the ` + "`sandbox`" + ` block for all, shows more.
 
@@ -35,7 +35,7 @@ the ` + "`sandbox`" + ` block for all, shows more.
 	}
 	b.WriteString(`
 A Go that was unpacked into the home directory needs the variable GOROOT or a ` + "`read`" + ` grant. A script in ~/bin that
-uses files beside it needs ` + "`read`" + ` for these. Where the workspace is the home directory itself, or holds it, known places
+uses files beside it needs ` + "`read`" + ` for these. If the workspace is the home directory itself, or holds it, known places
 of secrets are hidden in it, such as ~/.ssh, and the rest is not.
 `)
 	return b.String()

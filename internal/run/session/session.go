@@ -110,7 +110,7 @@ func (s *Sessions) Start(ctx context.Context, spec Spec) (*Session, error) {
 		return nil, err
 	}
 	n.id = task.ID
-	n.idle = time.AfterFunc(s.options.Idle, func() { n.end("it was left alone for " + s.options.Idle.String()) })
+	n.idle = time.AfterFunc(s.options.Idle, func() { n.end("it was idle for " + s.options.Idle.String()) })
 	s.mu.Lock()
 	s.live[n.id] = n
 	s.mu.Unlock()

@@ -245,7 +245,7 @@ func TestIdleTime(t *testing.T) {
 	s := a.start(true, "/bin/sh", "-c", string(testproc.Sleep(t)))
 	_, task := a.ends(s)
 	assert.Equal(t, background.Killed, task.State)
-	assert.Equal(t, "it was left alone for 50ms", task.Reason)
+	assert.Equal(t, "it was idle for 50ms", task.Reason)
 }
 
 func TestBoundsAndOwners(t *testing.T) {

@@ -139,9 +139,9 @@ func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
 func withArgument(argv []string, prompt string) ([]string, error) {
 	switch {
 	case len(prompt) > maxArgument:
-		return nil, tool.Errorf(tool.TooLarge, "the task has %d bytes, and an argument can have %d", len(prompt),
+		return nil, tool.Errorf(tool.TooLarge, "the task has %d bytes; a command-line argument can have at most %d", len(prompt),
 			maxArgument).
-			Suggest("Put the long part into a file and name it, or have the user set prompt = \"stdin\" for the agent.")
+			Suggest("Put the long part in a file and give its path, or ask the user to set prompt = \"stdin\" in the agent block.")
 	case strings.ContainsRune(prompt, 0):
 		return nil, tool.Errorf(tool.InvalidArgument, "the task contains a NUL byte").Suggest("Give it without.")
 	}

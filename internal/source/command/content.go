@@ -56,8 +56,8 @@ func notEmpty(text, empty string) (string, error) {
 	case strings.TrimSpace(text) != "":
 		return text, nil
 	case empty == "":
-		return "", tool.Errorf(tool.CommandFailed, "nothing was printed, where JSON should be").
-			Suggest(`If that means that nothing was found, have the author of the tool write empty = "[]" into its output block.`)
+		return "", tool.Errorf(tool.CommandFailed, "nothing was printed, but JSON is expected").
+			Suggest(`If that means that nothing was found, ask the author of the tool to write empty = "[]" in its output block.`)
 	}
 	return empty, nil
 }

@@ -28,7 +28,7 @@ func TestJSONOfNothing(t *testing.T) {
 			result, err := made.Call(t.Context(), &tool.Call{Tool: "rows", Params: []byte("{}"), Workspace: ws.Root()})
 			if empty == "" && printed != "[1]" {
 				require.Error(t, err)
-				assert.Equal(t, "nothing was printed, where JSON should be", tool.AsError(err).Message)
+				assert.Equal(t, "nothing was printed, but JSON is expected", tool.AsError(err).Message)
 				assert.Contains(t, tool.AsError(err).Suggestion, `empty = "[]"`)
 				continue
 			}

@@ -21,7 +21,7 @@ func (c *conn) result(name string, r *mcp.CallToolResult, raw json.RawMessage) *
 			message = fmt.Sprintf("%s of the MCP server %s failed and does not say why", name, c.server.spec.Name)
 		}
 		out.Failed = tool.Errorf(tool.CommandFailed, "%s", message).
-			Suggest("This is what the MCP server %s says; see what it wants instead.", c.server.spec.Name)
+			Suggest("The MCP server %s returned this error; change the call accordingly.", c.server.spec.Name)
 	}
 	return out
 }

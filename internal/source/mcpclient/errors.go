@@ -27,7 +27,7 @@ func closedError(name string) *tool.Error {
 // Resting returns the error of a call while the server must rest. Must be called with the lock held.
 func (s *server) Resting(rest time.Duration) *tool.Error {
 	return tool.Errorf(tool.Unavailable,
-		"the MCP server %s failed %d times in a row and is left alone for another %s; the last failure: %s",
+		"the MCP server %s failed %d times in a row and is not tried again for %s; the last failure: %s",
 		s.spec.Name, s.Breaker.Failures(), rest.Round(100*time.Millisecond), s.LastError.Message).
 		Suggest("Fix the server, or call again later.").With("server", s.spec.Name).With("retry_after_ms",
 		rest.Milliseconds())

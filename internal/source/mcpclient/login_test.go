@@ -224,7 +224,7 @@ func TestMoreScopesAreAskedForByName(t *testing.T) {
 	require.NoError(t, login(t, server, store, oauth.Config{}))
 	_, err := whoami(t, server, mcpclient.Options{Logins: store}, oauth.Config{})
 	require.ErrorIs(t, err, &tool.Error{Code: tool.PermissionDenied})
-	assert.Equal(t, "the MCP server docs wants a login that has the scopes write admin too", err.Error())
+	assert.Equal(t, "the MCP server docs wants a login that also has the scopes write admin", err.Error())
 	assert.Equal(t, "Run toolhost mcp login docs --scope write --scope admin in a terminal, then call again.",
 		tool.AsError(err).Suggestion)
 

@@ -62,7 +62,7 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 		return nil, tool.Errorf(tool.NeedsConfirmation,
 			"the tool %q of the MCP server %s says something else of itself than when it was "+
 				"listed, so it was not called", t.name, t.server.spec.Name).
-			Suggest("List the tools again. Where it is left out, the user approves the change with toolhost trust tools.")
+			Suggest("List the tools again. If it is left out, the user approves the change with toolhost trust tools.")
 	}
 	return t.server.call(ctx, t.name, call)
 }

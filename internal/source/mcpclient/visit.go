@@ -46,14 +46,14 @@ func pageOf(text string) (page, domain string, err error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || len(text) > maxURL || u.Hostname() == "":
-		return "", "", fmt.Errorf("it is none, or longer than %d bytes", maxURL)
+		return "", "", fmt.Errorf("it is not a valid URL, or longer than %d bytes", maxURL)
 	case u.User != nil:
 		return "", "", errors.New("it holds a user name, which can pass for the host's")
 	}
 	domain = u.Hostname()
 	if net.ParseIP(domain) == nil {
 		if domain, err = idna.Lookup.ToASCII(domain); err != nil {
-			return "", "", fmt.Errorf("its host is no name: %w", err)
+			return "", "", fmt.Errorf("its host is not a valid name: %w", err)
 		}
 		if port := u.Port(); port != "" {
 			u.Host = net.JoinHostPort(domain, port)

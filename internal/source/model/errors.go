@@ -35,7 +35,7 @@ func parseComplaint(body []byte) complaintError {
 func (c *Client) refused(answer *netguard.Response) *tool.Error {
 	status := answer.StatusCode
 	code, suggestion := tool.Unavailable,
-		c.place("Try again later, or have the user check the endpoint in the model block")
+		c.place("Try again later, or ask the user to check the endpoint in the model block")
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		code, suggestion = tool.PermissionDenied,

@@ -217,7 +217,7 @@ func (c *Client) post(ctx context.Context, body chat) (*netguard.Response, error
 		return nil, failed.Suggest("%s",
 			c.place("If the endpoint is meant to be on a private network, the user adds private = true to the model block"))
 	case tool.Cancelled, tool.Timeout:
-		return nil, failed.Suggest("%s", c.place("Ask for less, or have the user raise timeout in the model block"))
+		return nil, failed.Suggest("%s", c.place("Ask for less, or ask the user to raise timeout in the model block"))
 	}
 	return nil, failed.Suggest("%s",
 		c.place("The user checks that the endpoint runs, and that url in the model block is its final address: "+
@@ -249,7 +249,7 @@ func (c *Client) read(body []byte) (*tool.SampleResponse, error) {
 		if err == nil {
 			err = errors.New("it holds no choices")
 		}
-		return nil, tool.Errorf(tool.Unavailable, "%s gave an answer that is no chat completion: %w", c.host, err).
+		return nil, tool.Errorf(tool.Unavailable, "%s gave an answer that is not a chat completion: %w", c.host, err).
 			Suggest("%s", c.place("The user checks that url in the model block is the base of an OpenAI-compatible endpoint"))
 	}
 	choice := answer.Choices[0]

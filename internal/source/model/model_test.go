@@ -94,7 +94,7 @@ func TestRefusals(t *testing.T) {
 		{"question", 400, `{"error":{"message":"too long"}}`, tool.InvalidArgument, "too long", "Ask for less"},
 		{"redirect", 307, ``, tool.Unavailable, "redirects", "redirects are not followed"},
 		{"no completion", 200, `{"choices":[]}`, tool.Unavailable, "no choices", "OpenAI-compatible"},
-		{"no JSON", 200, `hello`, tool.Unavailable, "no chat completion", "OpenAI-compatible"},
+		{"no JSON", 200, `hello`, tool.Unavailable, "is not a chat completion", "OpenAI-compatible"},
 		{"declined", 200, `{"choices":[{"message":{"content":null,"refusal":"I can't."}}]}`, tool.Unavailable,
 			"I can't.", "something else"},
 		{"no tokens", 200, `{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`, tool.Unavailable,

@@ -70,7 +70,7 @@ func openProgram(spec Spec) (*binary, error) {
 		return nil, unreadable(spec, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, unreadable(spec, errors.New(path+" is no regular file"))
+		return nil, unreadable(spec, errors.New(path+" is not a regular file"))
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -63,7 +63,7 @@ func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 		compiled, err = schema.Compile(declared)
 	}
 	if err != nil {
-		return nil, tool.Errorf(tool.Unavailable, "plugin %s declares a configuration schema that is none: %w",
+		return nil, tool.Errorf(tool.Unavailable, "plugin %s declares an invalid configuration schema: %w",
 			spec.Name, err).
 			Suggest("This is a mistake in the plugin; tell its author.")
 	}
@@ -96,18 +96,18 @@ func checkDescription(name string, d *pluginclient.Description) error {
 func checkDefinition(d *tool.Definition) error {
 	switch {
 	case !validName(d.Name):
-		return fmt.Errorf("%q is no name for a tool: it has 1 to 64 letters, digits, '_' and '-'", d.Name)
+		return fmt.Errorf("%q is not a valid tool name: use 1 to 64 letters, digits, '_' and '-'", d.Name)
 	case !d.Risk.Valid():
 		return fmt.Errorf("tool %q has the risk %q, which is none of read_only, safe_write and dangerous", d.Name,
 			d.Risk)
 	case len(d.Parameters) > 0 && !isObject(d.Parameters):
-		return fmt.Errorf("the parameters of tool %q are no JSON Schema object", d.Name)
+		return fmt.Errorf("the parameters of tool %q are not a JSON Schema object", d.Name)
 	case len(d.Returns) > 0 && !isObject(d.Returns):
 		return fmt.Errorf("the result of tool %q has no JSON Schema object", d.Name)
 	}
 	for _, e := range d.Examples {
 		if !json.Valid(e.Params) {
-			return fmt.Errorf("an example of tool %q is no JSON", d.Name)
+			return fmt.Errorf("an example of tool %q is not valid JSON", d.Name)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 		"panics":    "cannot start: panic: no definition today",
 		"future":    "speaks version 99 of the plugin protocol, and this toolhost speaks versions 1 to 2",
 		"elsewhere": "listens on a socket outside the directory",
-		"tcp":       "listens on tcp, where it has to listen on a unix socket",
+		"tcp":       "listens on tcp, but has to listen on a unix socket",
 		"garbage":   "ended before it was ready: exit status 1",
 		"crash":     `its last words:` + "\n" + `{"@message":1}`,
 	} {

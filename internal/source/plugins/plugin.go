@@ -42,9 +42,9 @@ func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	case spec.Name == "":
 		return nil, invalidSpec(spec, "has no name", "Give it one.")
 	case spec.SHA256 != "" && (badHex != nil || len(sum) != sha256.Size):
-		return nil, invalidSpec(spec, "has a checksum that is no SHA-256", "Give 64 hexadecimal digits.")
+		return nil, invalidSpec(spec, "has a checksum that is not a SHA-256 checksum", "Give 64 hexadecimal digits.")
 	case len(spec.Config) > 0 && !isObject(spec.Config):
-		return nil, invalidSpec(spec, "has a configuration that is no JSON object", "Give an object.")
+		return nil, invalidSpec(spec, "has a configuration that is not a JSON object", "Give an object.")
 	case spec.Shipped:
 		if m.options.Shipped != nil {
 			if shipped, ok := m.options.Shipped(spec.Name); ok {
@@ -80,7 +80,7 @@ func (p *plugin) acquire(ctx context.Context) (*instance, error) { return p.Acqu
 
 func (p *plugin) done(in *instance) {
 	p.Release(in, func() {
-		p.manager.logger.Debug("plugin ended because nobody uses it", "plugin", p.spec.Name, "pid", in.runner.pid())
+		p.manager.logger.Debug("plugin ended because it is not used", "plugin", p.spec.Name, "pid", in.runner.pid())
 		in.stop()
 		in.life.event(LifeStopped, map[string]any{"idle": true})
 	})

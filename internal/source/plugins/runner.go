@@ -315,7 +315,7 @@ func (r *guardedRunner) PluginToHost(network, address string) (string, string, e
 	case network == "unix":
 		r.refused = errors.New("listens on a socket outside the directory that it was given in PLUGIN_UNIX_SOCKET_DIR")
 	default:
-		r.refused = fmt.Errorf("listens on %s, where it has to listen on a unix socket", network)
+		r.refused = fmt.Errorf("listens on %s, but has to listen on a unix socket", network)
 	}
 	return "", "", r.refused
 }

@@ -31,8 +31,8 @@ func (f Files) Changed() (changed []string) {
 func (f Files) Verify() error {
 	for _, path := range f.Changed() {
 		return tool.Errorf(tool.PermissionDenied,
-			"%s is not what it was when agent.hcl was approved, and would run with a grant", path).
-			Suggest("The user can look at the file and approve it with toolhost trust.").With("path", path)
+			"%s has changed since agent.hcl was approved, and it would run with the permissions that agent.hcl grants", path).
+			Suggest("Ask the user to review the file and run toolhost trust.").With("path", path)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (k *Key) load(create bool) ([]byte, error) {
 		key, err = k.create()
 	}
 	if err == nil && len(key) != keySize {
-		err = errors.New("it is no key")
+		err = errors.New("it is not a key")
 	}
 	if err != nil {
 		return nil, tool.Errorf(tool.Unavailable, "the key %s cannot be used: %w", k.path, err).

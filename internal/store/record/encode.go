@@ -31,7 +31,7 @@ type Kept interface {
 func fields(redactor *redact.Redactor, event string, payload any) (json.RawMessage, error) {
 	data, err := marshal(payload)
 	if err != nil {
-		return nil, tool.Errorf(tool.InvalidArgument, "the payload of event %q is no JSON: %w", event, err).
+		return nil, tool.Errorf(tool.InvalidArgument, "the payload of event %q is not valid JSON: %w", event, err).
 			Suggest("Emit values that encoding/json can encode.")
 	}
 	members := payloadFields(redactor.Rewrite(data, maxText))

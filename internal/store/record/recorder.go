@@ -68,7 +68,7 @@ func New(o Options) (*Recorder, error) {
 		o.Dir = ".agent/runs"
 	}
 	if !fs.ValidPath(o.Dir) {
-		return nil, tool.Errorf(tool.InvalidArgument, "%q is no plain relative path for the record", o.Dir).
+		return nil, tool.Errorf(tool.InvalidArgument, "%q is not a plain relative path for the record", o.Dir).
 			Suggest("Give a slash-separated path below the workspace, without \"..\".")
 	}
 	if o.MaxBytes <= 0 {
@@ -269,8 +269,9 @@ func ValidSession(name string) error {
 	if name != "" && len(name) <= 100 && !strings.ContainsFunc(name, notInName) && plainFile(name) {
 		return nil
 	}
-	return tool.Errorf(tool.InvalidArgument, "%q is no session name", name).
-		Suggest("Use letters, digits, '.', '_' and '-', beginning with a letter or digit, at most 100 characters.")
+	return tool.Errorf(tool.InvalidArgument, "%q is not a valid session name", name).
+		Suggest("Use up to 100 letters, digits, '.', '_' and '-'; begin with a letter or digit, do not end with a dot, " +
+			"and use no device name of Windows such as con.")
 }
 
 func notInName(c rune) bool {

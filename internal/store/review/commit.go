@@ -42,7 +42,7 @@ func (c *Changes) verify() error {
 		if change.After.Size > mostOfContent && change.After.Mode.IsRegular() {
 			return tool.Errorf(tool.TooLarge, "%s has %d bytes, more than can be put into the workspace from a view",
 				change.Path, change.After.Size).
-				Suggest("Nothing was changed. Have the call run without review.").With("path", change.Path)
+				Suggest("Nothing was changed. Let the call run without review.").With("path", change.Path)
 		}
 		if change.untouched != nil && !change.Raced && change.untouched(stands) {
 			continue // the batch compares the content under the lock
@@ -67,7 +67,7 @@ func Conflict(paths []string) *tool.Error {
 	for i, path := range paths {
 		names[i] = shown(path)
 	}
-	return tool.Errorf(tool.Conflict, "somebody has changed what the call changes since it began: %s",
+	return tool.Errorf(tool.Conflict, "files that the call changes were changed since it began: %s",
 		strings.Join(names, ", ")).
 		Suggest("Nothing was changed. Look at the files and make the call again.").With("paths", paths)
 }

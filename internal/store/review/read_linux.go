@@ -137,7 +137,7 @@ func (r *reader) entry(name string, on lowerKind) error {
 		if r.bytes += stat.Size; r.bytes > mostOfView {
 			return tool.Errorf(tool.TooLarge, "the call writes more than %d bytes, which no view keeps",
 				int64(mostOfView)).
-				Suggest("Nothing was changed. Have it write less in one call.")
+				Suggest("Nothing was changed. Let it write less in one call.")
 		}
 	}
 	is, err := stateAt(path, func() (io.ReadCloser, error) { return readable(path, open) })
@@ -285,7 +285,7 @@ func (r *reader) add(name string, was snapshot, is undo.State) error {
 	}
 	if len(r.found.List) >= MostChanges {
 		return tool.Errorf(tool.TooLarge, "the call changes more than %d paths, which no view keeps", MostChanges).
-			Suggest("Nothing was changed. Have it do less in one call.")
+			Suggest("Nothing was changed. Let it do less in one call.")
 	}
 	upper := filepath.Join(r.layer.Upper, name)
 	tree, below := r.layer.Tree, name

@@ -101,9 +101,9 @@ func (e *entries) Update(ctx context.Context, key string, change func(old []byte
 		return err
 	}
 	if len(value) > MaxValue {
-		return tool.Errorf(tool.TooLarge, "the value of state key %q has %d bytes; at most %d are kept", key,
+		return tool.Errorf(tool.TooLarge, "the value of state key %q has %d bytes; the limit is %d", key,
 			len(value), MaxValue).
-			Suggest("Keep large data in a file and its path in the state.")
+			Suggest("Put large data in a file, and only its path in the state.")
 	}
 	return e.store.save(e.file, c.with(e.source, key, value))
 }

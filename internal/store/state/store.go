@@ -237,7 +237,7 @@ func (s *Store) save(name string, c content) error {
 	if len(data) > maxFile {
 		return tool.Errorf(tool.TooLarge, "the state file %s would take %d bytes; at most %d are kept", path, len(data),
 			maxFile).
-			Suggest("Remove what is no longer needed, or keep large data in a file and its path in the state.")
+			Suggest("Remove what is no longer needed, or put large data in a file, and only its path in the state.")
 	}
 	return s.failure("write "+name+" of", s.replace(path, data))
 }

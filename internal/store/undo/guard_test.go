@@ -317,7 +317,7 @@ func TestPruneKeepsTheJournalSmall(t *testing.T) {
 // A call's changes are shown as they were. For a file changed since, whose content after the call is not kept,
 // the diff says so.
 func TestCallDiffOfWhatHasChangedSince(t *testing.T) {
-	const gone = "(a: somebody has changed it since, and what the call left there is not kept)\n"
+	const gone = "(a: it was changed since, and what the call left there is not kept)\n"
 	for name, c := range map[string]struct {
 		since func(f *fixture)
 		want  string

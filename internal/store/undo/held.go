@@ -37,8 +37,8 @@ func (s Selection) names(path string, held func(string) bool) bool {
 func (p *planner) heldError() error {
 	paths := sorted(p.held)
 	return tool.Errorf(tool.PermissionDenied,
-		"cannot undo %s, nothing was changed: %s would come back, and programs outside of the sandbox or toolhost itself "+
-			"do what it says", p.callNames(), change.Names(paths)).
-		Suggest("Look at it with toolhost diff -p. Leave it out with --skip, or bring it back by naming it: --path %s.",
+		"cannot undo %s; nothing was changed: it would restore %s, which programs outside the sandbox, or toolhost itself, "+
+			"act on", p.callNames(), change.Names(paths)).
+		Suggest("Look at it with toolhost diff -p. Leave it out with --skip, or restore it with --path %s.",
 			paths[0]).With("paths", change.Bounded(paths))
 }

@@ -111,7 +111,7 @@ func TestErrorsAboutManyPaths(t *testing.T) {
 			f.plant(path, "by hand")
 		}
 	}
-	for call, want := range map[string]string{"hand": "hand/ (100) has changed since", "held": "held/ (100) would come back",
+	for call, want := range map[string]string{"hand": "hand/ (100) has changed since", "held": "it would restore held/ (100),",
 		"lost": "and 80 more was not kept"} {
 		code := map[string]tool.Code{"hand": tool.Conflict, "held": tool.PermissionDenied, "lost": tool.Unavailable}[call]
 		e := f.refused(code, undo.Selection{Session: "s", Call: call})

@@ -157,7 +157,7 @@ func (p *planner) finish() error {
 			p.special = append(p.special, Special{Path: path})
 		}
 		if lines := p.byPath[pathName(path)]; len(lines) > 0 && p.waits(path) && len(e.ops(path)) > 0 {
-			p.conflict(lines[0], path, "has something in its way that is no directory", state{})
+			p.conflict(lines[0], path, "has something in its way that is not a directory", state{})
 		}
 	}
 	return nil
@@ -208,9 +208,9 @@ func (p *planner) allLeft() error {
 	for i, c := range p.skipped {
 		paths[i] = c.Path
 	}
-	return tool.Errorf(tool.NoChange, "nothing is left to undo: somebody has changed %s since",
+	return tool.Errorf(tool.NoChange, "nothing is left to undo: %s was changed since",
 		strings.Join(paths, ", ")).
-		Suggest("Bring the files back by hand, or replace the later changes too (--ours), which can be undone.").
+		Suggest("Bring the files back by hand, or also replace the later changes (--ours), which can be undone.").
 		With("paths", paths)
 }
 
@@ -371,7 +371,7 @@ func (p *planner) mkdir(l *line) error {
 		return err
 	case !e.want.exists, p.halfUndone(l, e):
 	case !e.want.isDir():
-		p.conflict(l, path, "is no directory any more", state{})
+		p.conflict(l, path, "is no longer a directory", state{})
 	default:
 		e.want = state{}
 	}

@@ -111,7 +111,7 @@ func (p *planner) conflictError() error {
 		}
 	}
 	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(), found.list("%s %s", "; ")).
-		Suggest("Undo the later changes first, leave these files out (--skip), or replace the later changes too "+
+		Suggest("Undo the later changes first, leave these files out (--skip), or also replace the later changes "+
 			"(--ours), which can be undone.").With("paths", found.paths())
 	if back != "" {
 		e.Message += "\nThis would come back (+) in place of what is there (-):\n" + back

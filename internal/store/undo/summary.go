@@ -89,7 +89,7 @@ func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string
 		is, ok2, since := c.text(path, p.after)
 		switch {
 		case ok1 && since:
-			all.WriteString("(" + path + ": somebody has changed it since, and what the call left there is not kept)\n")
+			all.WriteString("(" + path + ": it was changed since, and what the call left there is not kept)\n")
 			continue
 		case !ok1 || !ok2:
 			all.WriteString("(no diff of " + path + ")\n")

@@ -43,7 +43,7 @@ func (in runInput) argv() []string { return []string{shell, "-c", in.Command} }
 func (in runInput) check() error {
 	if strings.ContainsRune(in.Command, 0) {
 		return tool.Errorf(tool.InvalidArgument, "the command contains a NUL byte").
-			Suggest("Give it without; printf '\\0' makes one where it is needed.")
+			Suggest("Give it without; printf '\\0' makes one if it is needed.")
 	}
 	for name, value := range in.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {

@@ -234,8 +234,8 @@ func (in grepInput) query() search.Query {
 
 func runGrep(ctx context.Context, deps hands.Deps, _ *tool.Call, in grepInput) (*hands.Outcome, error) {
 	if in.Multiline || in.OnlyMatch {
-		return nil, tool.Errorf(tool.Unsupported, "Grep has no multiline and no -o here").
-			Suggest("Search by lines, or run rg -U or rg -o with Bash.")
+		return nil, tool.Errorf(tool.Unsupported, "Grep does not support multiline or -o here").
+			Suggest("Search line by line, or run rg -U or rg -o with Bash.")
 	}
 	found, err := search.New(deps.Workspace).Grep(ctx, in.query())
 	if err = cmp.Or(err, ctx.Err()); err != nil {

@@ -88,7 +88,7 @@ func (in editInput) nothingToReplace() error {
 		return e.Suggest("%s exists already, so give the exact text to replace in it, or write all of it with write_file.",
 			in.Path)
 	}
-	return e.Suggest("Give the exact text to replace; it can be left out only where create_if_not_exists creates the file.")
+	return e.Suggest("Give the exact text to replace; it can be left out only if create_if_not_exists creates the file.")
 }
 
 func (in editInput) options() textedit.ReplaceOptions {

@@ -27,7 +27,7 @@ func runTodo(ctx context.Context, _ Deps, call *tool.Call, in todoInput) (*outco
 			if strings.TrimSpace(field.value) == "" {
 				path := fmt.Sprintf("todos[%d].%s", i, field.name)
 				return nil, tool.Errorf(tool.InvalidArgument, "%s is empty", path).
-					Suggest("Say what the step is; leave the item out if it is none.").With("path", path)
+					Suggest("Say what the step is; leave the item out if it is not a step.").With("path", path)
 			}
 		}
 	}

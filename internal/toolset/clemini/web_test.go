@@ -144,7 +144,7 @@ func TestWebFetchFailures(t *testing.T) {
 	b, server := webBench(t)
 	b.fails("IO_ERROR", "Failed to fetch URL: the server answered with status 410 Gone", "web_fetch",
 		args{"url": server + "/gone"})
-	b.fails("INVALID_ARGUMENT", "Failed to fetch URL: its content is image/png, which is no text", "web_fetch",
+	b.fails("INVALID_ARGUMENT", "Failed to fetch URL: its content is image/png, which is not text", "web_fetch",
 		args{"url": server + "/image"})
 	b.fails("INVALID_ARGUMENT", "", "web_fetch", args{"url": "file:///etc/passwd"})
 	b.fails("INVALID_ARGUMENT", "", "web_fetch", args{"url": "not a url"})

@@ -75,8 +75,8 @@ func contentOf(ctx context.Context, page *netguard.Response) (string, error) {
 	case isTextual(media):
 		return page.Text(), nil
 	default:
-		return "", tool.Errorf(tool.Unsupported, "Failed to fetch URL: its content is %s, which is no text", media).
-			Suggest("Name a page, or download the file with curl in bash where commands may use the network.").
+		return "", tool.Errorf(tool.Unsupported, "Failed to fetch URL: its content is %s, which is not text", media).
+			Suggest("Name a page, or download the file with curl in bash if commands may use the network.").
 			With("content_type", media)
 	}
 }
@@ -209,7 +209,7 @@ func (in fetchInput) process(ctx context.Context, call *tool.Call, content strin
 	if err != nil {
 		shown, _ := cutText(content, maxContent)
 		e := tool.Errorf(tool.Unavailable, "the page was fetched, and no language model processed it: %w", err).
-			Suggest("Read the content, which is given here, for yourself; or have the operator name a model in a model block of agent.hcl.")
+			Suggest("Read the content, which is given here, for yourself; or ask the operator to name a model in a model block of agent.hcl.")
 		return nil, coded(codeIO, e).with("content", shown)
 	}
 	return &outcome{data: map[string]string{"processed_content": answer.Text}, Outcome: kit.Outcome{Truncated: cut}},

@@ -39,7 +39,7 @@ func Query(v any, query string) ([]Found, error) {
 			s.segment(segment, n)
 		}
 		if s.full {
-			return nil, tool.Errorf(tool.TooLarge, "The query selects more than %d nodes on its way", MaxFound).
+			return nil, tool.Errorf(tool.TooLarge, "The query visits more than %d nodes", MaxFound).
 				Suggest("Use fewer .. segments, or name members instead of *.").With("query", query)
 		}
 		nodes = s.next

@@ -341,10 +341,10 @@ func TestQueryIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = data.Query(v, "$..*[*,*,*,*]..*[?@<5,?@<5,?@<5,?@<5,?@<5,?@<5]..[*,*,*,*,*,*,*,*,*,*][*,*,*]")
 	if err != nil {
-		assert.Contains(t, err.Error(), "selects more than")
+		assert.Contains(t, err.Error(), "visits more than")
 	}
 	_, err = data.Query(v, "$[*,*,*,*,*,*,*,*,*,*][*,*,*,*,*,*,*,*,*,*][*,*,*,*,*,*,*,*,*,*][*,*,*,*,*,*,*,*,*,*]")
-	require.ErrorContains(t, err, "selects more than 1000000 nodes")
+	require.ErrorContains(t, err, "visits more than 1000000 nodes")
 }
 
 func FuzzQuery(f *testing.F) {

@@ -283,7 +283,7 @@ func (c *composer) tagged(n *yaml.Node) (any, error) {
 		"!!float": isNumber,
 	}
 	if !fits[n.Tag] {
-		return nil, broken(YAML, placeOf(n), fmt.Sprintf("%q is no %s", n.Value, n.Tag),
+		return nil, broken(YAML, placeOf(n), fmt.Sprintf("%q is not a %s", n.Value, n.Tag),
 			"Correct the value, or remove the tag.")
 	}
 	return v, nil

@@ -141,7 +141,7 @@ func TestYAMLMistakes(t *testing.T) {
 		"merge of a text":          {"a:\n  <<: text\n", 2, 7, "a merge key needs a mapping"},
 		"alias bomb":               {bomb(9), 6, 10, "the aliases stand for more than 200000 values"},
 		"complex key":              {"? [a, b]\n: c\n", 1, 3, "a key is a list or a mapping"},
-		"tag that does not fit":    {"a: !!int x\n", 1, 4, `"x" is no !!int`},
+		"tag that does not fit":    {"a: !!int x\n", 1, 4, `"x" is not a !!int`},
 		"not UTF-8":                {"a: ok\nb: \xff\n", 2, 4, "byte 0xff is not UTF-8"},
 		"bad indent":               {"a:\n   b: 1\n  c: 2\n", 3, 3, "block mapping"},
 		"nested too deep":          {strings.Repeat("[", 600) + strings.Repeat("]", 600), 1, 0, "deep"},

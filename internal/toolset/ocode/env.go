@@ -125,7 +125,7 @@ func readEnvFile(ws *workspace.Workspace) (map[string]string, error) {
 func envFileError(err error) error {
 	if errors.Is(err, dotenv.ErrValue) {
 		return tool.Errorf(tool.InvalidArgument, "Invalid value for %s: %w", envFile, err).
-			Suggest("Leave persistent out to set it for this session alone, or give it another form: a line break " +
+			Suggest("Leave persistent out to set it only for this session, or give it another form: a line break " +
 				"together with a backslash at the end cannot be written.")
 	}
 	return tool.Errorf(tool.InvalidArgument, "Invalid %s: %w", envFile, err).
@@ -250,7 +250,7 @@ func (p envParams) delete(ctx context.Context, deps Deps, call *tool.Call) (*out
 
 func (p envParams) nothingToDelete() error {
 	where, how := "in this session",
-		"Only variables that were set with the env tool can be deleted; with persistent those of .env too."
+		"Only variables that were set with the env tool can be deleted; with persistent also those of .env."
 	if p.Persistent {
 		where, how = "in "+envFile+" or this session", "Action list with persistent shows what is in .env."
 	}

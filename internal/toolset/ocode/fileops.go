@@ -254,7 +254,7 @@ func (p fileOpsParams) creation(ws *workspace.Workspace, e workspace.Entry, to s
 	data, info, err := ws.ReadFile(e.Path, max(left, 1))
 	if e.Symlink && err != nil && tool.CodeOf(err) != tool.TooLarge {
 		return workspace.Change{}, tool.Errorf(tool.Unsupported,
-			"Cannot copy the symbolic link %s: what it points to is no file of the workspace", e.Path).
+			"Cannot copy the symbolic link %s: its target is not a file in the workspace", e.Path).
 			Suggest("Copy the directory with the bash tool, links and all: cp -r, or copy parts of it.").With("path",
 			e.Path)
 	}

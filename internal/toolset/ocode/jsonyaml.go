@@ -181,7 +181,7 @@ func (p jsonYAMLParams) source(deps Deps, given string) (text []byte, file strin
 	case err == nil && info.Mode().IsRegular():
 	case err == nil && !info.IsDir(), looksLikeFile(name):
 		if err == nil {
-			err = tool.Errorf(tool.IsDirectory, "%s is no file", name).Suggest("Name a file.")
+			err = tool.Errorf(tool.IsDirectory, "%s is not a file", name).Suggest("Name a file.")
 		}
 		return nil, "", pathError(err, name)
 	default:
@@ -332,7 +332,7 @@ func spread(docs []any) ([]any, error) {
 	}
 	for i, item := range list {
 		if _, ok := item.(*data.Object); !ok {
-			return nil, invalid("Give an array of objects.", "Item %d of the array to merge is no object", i+1)
+			return nil, invalid("Give an array of objects.", "Item %d of the array to merge is not an object", i+1)
 		}
 	}
 	return list, nil

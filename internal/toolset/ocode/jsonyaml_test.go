@@ -61,7 +61,7 @@ func TestJSONYAML(t *testing.T) {
 		b := newBench(t)
 		assert.Equal(t, `{"a":2,"b":1}`,
 			b.ok("json_yaml", args{"action": "merge", "input": `[{"a":1,"b":1},{"a":2}]`}).Output)
-		b.fails("Item 2 of the array to merge is no object", "json_yaml",
+		b.fails("Item 2 of the array to merge is not an object", "json_yaml",
 			args{"action": "merge", "input": `[{"a":1},2]`})
 		b.fails("Merge needs two documents or more, and there is 1", "json_yaml",
 			args{"action": "merge", "input": `{"a":1}`})

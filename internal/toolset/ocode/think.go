@@ -43,7 +43,7 @@ func sections(approach string) []section {
 	case "alternatives":
 		return []section{
 			{"Goal", "What is to be reached, and by what the ways to it are judged."},
-			{"Alternatives", "At least three ways that really differ, doing nothing included where it is one."},
+			{"Alternatives", "At least three ways that really differ, including doing nothing if that is one."},
 			{"Comparison", "How each fares by every yardstick: effort, risk, what it makes easy or hard later."},
 			{"Choice", "Which one, and why not the others."},
 			{"First step", "What to do first, and what would show that the choice was wrong."},
@@ -93,7 +93,7 @@ func (p thinkParams) headings() []string {
 
 func (p thinkParams) system() string {
 	var b strings.Builder
-	b.WriteString("You reason about a task for somebody who will act on it. Be concrete and brief, say what is " +
+	b.WriteString("You reason about a task for someone who will act on it. Be concrete and brief, say what is " +
 		"uncertain, and invent no facts. Answer in Markdown under exactly these headings:\n")
 	for _, s := range sections(p.Approach) {
 		b.WriteString("\n## " + s.heading + "\n" + s.about + "\n")

@@ -15,7 +15,7 @@ func Golden(t testing.TB, name string, result *sdk.Result) {
 	t.Helper()
 	got, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
-		t.Fatalf("plugintest: the result is no JSON: %v", err)
+		t.Fatalf("plugintest: the result is not valid JSON: %v", err)
 	}
 	got = append(got, '\n')
 	path := filepath.Join("testdata", name+".golden.json")

@@ -173,7 +173,7 @@ func bound(tags reflect.StructTag, name string, old *float64) (*float64, error) 
 	}
 	value, err := strconv.ParseFloat(tag, 64)
 	if err != nil {
-		return nil, fmt.Errorf("tag %s is no number: %q", name, tag)
+		return nil, fmt.Errorf("tag %s is not a number: %q", name, tag)
 	}
 	return &value, nil
 }
@@ -185,7 +185,7 @@ func literal(tag, typ string) (any, error) {
 	}
 	var value any
 	if err := json.Unmarshal([]byte(tag), &value); err != nil {
-		return nil, fmt.Errorf("tag value %q is no JSON %s", tag, typ)
+		return nil, fmt.Errorf("tag value %q is not a JSON %s", tag, typ)
 	}
 	return value, nil
 }

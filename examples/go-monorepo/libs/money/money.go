@@ -16,7 +16,7 @@ var amount = regexp.MustCompile(`^(-?)([0-9]{1,15})(?:\.([0-9]{1,2}))?$`)
 func Parse(text string) (Cents, error) {
 	parts := amount.FindStringSubmatch(text)
 	if parts == nil {
-		return 0, fmt.Errorf("%q is no amount", text)
+		return 0, fmt.Errorf("%q is not an amount", text)
 	}
 	cents, err := strconv.ParseInt(parts[1]+parts[2]+(parts[3] + "00")[:2], 10, 64)
 	return Cents(cents), err

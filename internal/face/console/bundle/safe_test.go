@@ -150,7 +150,7 @@ func TestThreeVersionsOfAFile(t *testing.T) {
 		chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`), openCall("write_file"),
 		until(`document.body.innerText.includes("Changed since by others: c.txt")`))
 	if text := value[string](t, ctx, "document.body.innerText"); !strings.Contains(text,
-		"c.txt: somebody has changed it since, and what the call left there is not kept") || strings.Contains(text, "mine") {
+		"c.txt: it was changed since, and what the call left there is not kept") || strings.Contains(text, "mine") {
 		t.Errorf("what the last call left was not kept, and the page shows %s", text)
 	}
 	versions := func() string {
@@ -175,7 +175,7 @@ func TestThreeVersionsOfAFile(t *testing.T) {
 	if got := versions(); got != "Before the call one|What the call wrote two|Now mine" {
 		t.Errorf("the three versions are %q", got)
 	}
-	do(t, ctx, press("Replace it too"), press("Undo this"), until(`document.body.innerText.includes("This was undone by")`))
+	do(t, ctx, press("Also replace it"), press("Undo this"), until(`document.body.innerText.includes("This was undone by")`))
 	if got := u.read("c.txt"); got != "one\n" {
 		t.Errorf("c.txt holds %q", got)
 	}

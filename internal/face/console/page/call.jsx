@@ -163,7 +163,7 @@ export function Undoing({ of: { plan, failed, busy, turn, drop } }) {
           {plan.redo ? "Redo" : "Undo"} this</button><button onClick={drop}>Cancel</button></div></section>}
       {plan && plan.conflict && <div class="bar">
         <button disabled={busy} onClick={() => turn({ redo: !!plan.redo, conflicts: "skip" })}>Leave out what was changed since</button>
-        <button class="no" disabled={busy} onClick={() => turn({ redo: !!plan.redo, conflicts: "ours" })}>Replace it too (it is kept)</button>
+        <button class="no" disabled={busy} onClick={() => turn({ redo: !!plan.redo, conflicts: "ours" })}>Also replace it (it is kept)</button>
         <button class="quiet" onClick={drop}>Cancel</button></div>}
     </>
   );
@@ -202,7 +202,7 @@ export function Effects({ at, files, time, turned }) {
     <section class="effects-of">
       <section class="card"><h2>What it has changed <Counts plus={plus} minus={minus} />{diff && diff.undone_by && <Badge kind="blue">undone</Badge>}</h2>
         {diff && diff.diff ? <Diff of={diff.diff} label="Changes" /> : <p class="pad hint">{diff ? "Nothing that still differs." : "Looking."}</p>}</section>
-      {diff && diff.since && diff.since.length > 0 && <p class="bar">Changed since by others: {diff.since.join(", ")}. The diff is of the call alone, and is shown where what the call left was kept.</p>}
+      {diff && diff.since && diff.since.length > 0 && <p class="bar">Changed since by others: {diff.since.join(", ")}. The diff shows only the call, if what the call left was kept.</p>}
       {diff && diff.undone_by && <p class="bar" role="status">This was undone by the call {diff.undone_by}.</p>}
       <Problem of={problem} />
       <Undoing of={undo} />

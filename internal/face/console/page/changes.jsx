@@ -142,7 +142,7 @@ function File({ file: f, calls, net, scope, picked, seen, done }) {
       {unknown && <Problem of={{ message: `It is not shown: ${unknown.lost}` }} />}
       <section class="card"><h2><span class="mono">{f.path}</span><span class="end">all changes together</span></h2>
         {f.lines.length ? <Lines of={f.lines} label="Changes" /> : <p class="pad hint">There is no diff of its text.</p>}</section>
-      <section class="card"><h2>Whose it is</h2><div class="pad">{of.length ? <Authors calls={of} /> : <Text of="No call that is kept names it." label="Calls" />}{hand && <p class="hint">Somebody else has changed it since the last of them; that is in the diff too.</p>}</div></section>
+      <section class="card"><h2>Whose it is</h2><div class="pad">{of.length ? <Authors calls={of} /> : <Text of="No call that is kept names it." label="Calls" />}{hand && <p class="hint">It was changed by others since the last of them; the diff includes that.</p>}</div></section>
     </article>
   );
 }

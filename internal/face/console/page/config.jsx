@@ -44,7 +44,7 @@ export function Config() {
       {f && f.path && <>
         <section class="card"><h2>{f.approved ? "What it may do" : "What an approval lets it do"}</h2>
           {effects.length ? <ul class="effects plain pad">{effects.map((e) => <li>{e}</li>)}</ul> : <p class="pad">It grants nothing.</p>}</section>
-        {f.changed && f.changed.length > 0 && <section class="card"><h2>Changed since, and run with a grant</h2><ul class="plain pad">{f.changed.map((c) => <li><code>{c}</code></li>)}</ul></section>}
+        {f.changed && f.changed.length > 0 && <section class="card"><h2>Changed since, and run with the permissions of agent.hcl</h2><ul class="plain pad">{f.changed.map((c) => <li><code>{c}</code></li>)}</ul></section>}
         {f.diff && <section class="card"><h2>What has changed since it was approved</h2><Diff of={f.diff} label="What has changed" /></section>}
         <details><summary>Digest</summary><code class="digest">{told.digest}</code></details>
       </>}

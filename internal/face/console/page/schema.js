@@ -73,7 +73,7 @@ export function field(schema, root, depth = 0) {
     case "array": return { kind: "array", s };
     case "": return json("any value is allowed here");
   }
-  return json(`${JSON.stringify(s.type)} is no type that a form has`);
+  return json(`${JSON.stringify(s.type)} is not a type that a form has`);
 }
 
 // object gives the properties of an object, and what others may be.

@@ -129,7 +129,7 @@ function Definition({ space, name }) {
 function Filled({ space, toolset, name, told, risk }) {
   const schema = told.schema ? JSON.parse(told.schema) : { type: "object", properties: {} };
   const root = field(schema, schema);
-  const cannot = root.kind === "object" || root.kind === "choice" ? "" : root.reason || "the parameters are no object";
+  const cannot = root.kind === "object" || root.kind === "choice" ? "" : root.reason || "the parameters are not an object";
   const begin = () => {
     const a = again.value;
     again.value = null;
@@ -160,7 +160,7 @@ function Filled({ space, toolset, name, told, risk }) {
       if (json === null) setJSON(escaped(write(value, true)));
       else { setValue(read(json)); setJSON(null); }
       setFailed(null);
-    } catch (e) { setFailed({ message: `This is no JSON: ${e.message}`, next: "Correct it first." }); }
+    } catch (e) { setFailed({ message: `This is not valid JSON: ${e.message}`, next: "Correct it first." }); }
   };
   const attempt = async (what) => {
     setFailed(null);

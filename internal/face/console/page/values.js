@@ -33,7 +33,7 @@ export function write(v, pretty = false, indent = "\n") {
 // broken are the places where what was typed is no JSON.
 export function broken(v, path = "", found = []) {
   if (v instanceof Raw) {
-    try { JSON.parse(v.text); } catch (e) { found.push({ path, message: "is no JSON: " + e.message }); }
+    try { JSON.parse(v.text); } catch (e) { found.push({ path, message: "is not valid JSON: " + e.message }); }
   } else if (Array.isArray(v)) v.forEach((x, i) => broken(x, `${path}[${i}]`, found));
   else if (v instanceof Map) v.forEach((x, name) => broken(x, join(path, name), found));
   return found;

@@ -40,10 +40,10 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Address, "http", "",
 		"serve over HTTP at this address: PORT, HOST:PORT or unix:PATH; without a HOST only this machine")
 	flags.StringVar(&f.TokenFile, "token-file", "",
-		"a file with the token that clients must send, readable by you alone (or "+TokenVariable+
-			"; else one is made for this run)")
+		"a file that only you can read, with the token that clients must send (default: $"+TokenVariable+
+			", or a token made for this run)")
 	flags.BoolVar(&f.NoToken, "no-token", false,
-		"let every program on this machine use the server; for addresses of this machine alone")
+		"accept clients without a token; only for addresses of this machine")
 	flags.StringVar(&f.Cert, "tls-cert", "", "a file with the certificate, to serve HTTPS")
 	flags.StringVar(&f.Key, "tls-key", "", "a file with the certificate's key")
 	flags.StringSliceVar(&f.Hosts, "allow-host", nil, "a name under which clients reach the server (repeatable)")
@@ -92,7 +92,7 @@ func (f *Flags) Token() (string, error) {
 		}
 		data, err := readToken(f.TokenFile)
 		if err != nil {
-			return "", usagef("Name a file with the token alone.", "--token-file: %v", err)
+			return "", usagef("Name a file that contains only the token.", "--token-file: %v", err)
 		}
 		token = string(data)
 	}

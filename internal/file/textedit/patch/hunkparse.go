@@ -10,7 +10,7 @@ func (p *parser) hunk() (*Hunk, error) {
 	h := &Hunk{Line: p.number()}
 	spans, ok := h.header(p.line(0))
 	if !ok {
-		return nil, malformed(p.number(), "%q is no hunk header", strings.TrimRight(p.line(0), "\r\n"))
+		return nil, malformed(p.number(), "%q is not a hunk header", strings.TrimRight(p.line(0), "\r\n"))
 	}
 	p.at++
 	start := p.at
@@ -154,7 +154,7 @@ func (p *parser) uncounted(h *Hunk) error {
 		line := p.line(0)
 		op, text, ok := bodyLine(line)
 		if !ok {
-			return malformed(p.number(), "%q is no line of a hunk: it has to begin with a blank, - or +",
+			return malformed(p.number(), "%q is not a line of a hunk: it must begin with a space, - or +",
 				strings.TrimRight(line, "\r\n"))
 		}
 		p.at++

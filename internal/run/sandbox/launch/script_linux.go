@@ -155,7 +155,7 @@ func (s *script) operand(arg any) address {
 	case int:
 		return s.number(uint64(v))
 	}
-	panic("launch: an argument that is no number, string, address or cell")
+	panic("launch: an argument that is not a number, string, address or cell")
 }
 
 func (s *script) number(n uint64) address {

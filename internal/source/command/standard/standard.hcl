@@ -253,9 +253,9 @@ tool "rm" {
     option "--one-file-system" {}
     option "--preserve-root" {}
     option "--no-preserve-root" { refuse = "the root stays" }
-    option "-i" { refuse = "nobody can answer" }
-    option "-I" { refuse = "nobody can answer" }
-    option "--interactive" { refuse = "nobody can answer" }
+    option "-i" { refuse = "no one can answer" }
+    option "-I" { refuse = "no one can answer" }
+    option "--interactive" { refuse = "no one can answer" }
     operands {
       type = "remove"
       min  = 1

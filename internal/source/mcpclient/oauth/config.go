@@ -72,7 +72,7 @@ func readSecret(attribute, path string, owned bool) (string, error) {
 	case err != nil:
 		return "", wrong("cannot be read: "+err.Error(), "Write what is needed into it: umask 077; cat > FILE")
 	case !info.Mode().IsRegular() || info.Size() > maxSecret:
-		return "", wrong("is no file with a secret", "Name a file with the secret alone.")
+		return "", wrong("is not a file with a secret", "Name a file that contains only the secret.")
 	case owned && info.Mode().Perm()&0o077 != 0:
 		return "", wrong("can be read by others", "Run chmod 600 on it.")
 	}

@@ -74,7 +74,7 @@ func (s *Server) required(c challenge, l *Login) error {
 		for _, scope := range scopes {
 			command += " --scope " + quoted(scope)
 		}
-		return s.errorf(tool.PermissionDenied, "wants a login that has the scopes %s too", strings.Join(scopes, " ")).
+		return s.errorf(tool.PermissionDenied, "wants a login that also has the scopes %s", strings.Join(scopes, " ")).
 			Suggest(next, command).With("login", command).With("scopes", scopes)
 	case l != nil:
 		return s.errorf(tool.PermissionDenied, "wants a new login: the one of %s is over", l.At.Format(time.DateOnly)).
@@ -125,7 +125,7 @@ func (s *Server) knock(ctx context.Context) (challenge, error) {
 	response, err := s.web.plain().Do(request)
 	if err != nil {
 		return challenge{},
-			s.errorf(tool.Unavailable, "cannot be reached: %w", err).Suggest("Check the url of its mcp block.")
+			s.errorf(tool.Unavailable, "cannot be reached: %w", err).Suggest("Check the url in its mcp block.")
 	}
 	_ = response.Body.Close()
 	return challengeOf(response.Header), nil
@@ -198,7 +198,7 @@ func (s *Server) send(ctx context.Context, p *authServer, query url.Values, r *r
 	case came.iss != "" && came.iss != p.meta.Issuer:
 		return came, s.errorf(tool.Blocked, "was not logged in to: the answer is from %q and not from %s",
 			clip(came.iss), p.meta.Issuer).
-			Suggest("Somebody may be after the login. %s", again)
+			Suggest("This may be an attempt to steal the login. %s", again)
 	}
 	return came, nil
 }

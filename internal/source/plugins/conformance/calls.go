@@ -25,7 +25,7 @@ func callChecks() []check {
 		{"call.declared", "use no service that it does not declare", checkDeclared},
 		{"call.plans", "answer Plan for tools that say they plan", checkPlans},
 		{"call.unknown_tool", "answer a call of a tool that it does not have with an error", checkUnknownTool},
-		{"call.bad_params", "answer parameters that are no JSON with an error, and go on", checkBadParams},
+		{"call.bad_params", "answer parameters that are not valid JSON with an error, and go on", checkBadParams},
 		{"call.unknown_fields", "pass over fields that it does not know", checkUnknownFields},
 		{"call.concurrent", "run several calls at the same time", checkConcurrent},
 		{"call.cancel", "end a call soon after it is cancelled", checkCancel},

@@ -33,7 +33,7 @@ func describeChecks() []check {
 		{"describe.config", "declare a configuration schema that is a JSON Schema of an object, or none",
 			stepOf(checkConfigSchema)},
 		{"configure.accept", "accept a configuration that its schema allows", stepOf(checkConfigure)},
-		{"configure.refuse", "answer a configuration that is no JSON with an error, not with its end", checkBadConfig},
+		{"configure.refuse", "answer a configuration that is not valid JSON with an error, and not by ending", checkBadConfig},
 		{"tools.definitions", "give every tool a name, a description with a Returns: clause, a risk, and JSON Schemas",
 			checkDefinitions},
 		{"tools.examples", "give examples that the tool's own schema allows, for one tool at least", checkExamples},
@@ -150,7 +150,7 @@ func checkBadConfig(ctx context.Context, k *kit) error {
 		return fmt.Errorf("it ended%s", p.lastWords())
 	}
 	if err == nil && len(k.configSchema(ctx, p)) > 0 {
-		return errors.New("it accepted what is no JSON")
+		return errors.New("it accepted invalid JSON")
 	}
 	if errors.Is(err, pluginclient.ErrConnection) && ctx.Err() != nil {
 		return errors.New("it did not answer")

@@ -95,7 +95,7 @@ var errNeedsStart = errors.New("the plugin does not start")
 // plugin's faults are in the report.
 func Run(ctx context.Context, options Options) (*Report, error) {
 	if info, err := os.Stat(options.Path); err != nil || !info.Mode().IsRegular() {
-		return nil, tool.Errorf(tool.NotFound, "%s is no program", options.Path).Suggest("Name the plugin's program.")
+		return nil, tool.Errorf(tool.NotFound, "%s is not a program", options.Path).Suggest("Name the plugin's program.")
 	}
 	path, err := filepath.Abs(options.Path)
 	if err != nil {

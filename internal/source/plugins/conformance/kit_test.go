@@ -256,7 +256,7 @@ func shows(r *conformance.Report, wants map[string]string) bool {
 func TestProgramsThatAreNone(t *testing.T) {
 	for _, path := range []string{"/nowhere", t.TempDir()} {
 		_, err := conformance.Run(t.Context(), conformance.Options{Path: path})
-		assert.ErrorContains(t, err, "is no program")
+		assert.ErrorContains(t, err, "is not a program")
 	}
 }
 

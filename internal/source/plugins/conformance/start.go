@@ -47,7 +47,7 @@ func checkSocket(_ context.Context, k *kit) error {
 	}
 	info, err := os.Stat(p.address)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {
-		return fmt.Errorf("%s is no socket", p.address)
+		return fmt.Errorf("%s is not a socket", p.address)
 	}
 	return nil
 }

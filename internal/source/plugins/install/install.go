@@ -146,7 +146,7 @@ func (c *content) check(r Request) (Signature, error) {
 	if got := hex.EncodeToString(sum[:]); r.SHA256 != "" && !strings.EqualFold(got, r.SHA256) {
 		return Signature{}, tool.Errorf(tool.Blocked, "the SHA-256 of %s is %s, not %s", c.fileName, got,
 			strings.ToLower(r.SHA256)).
-			Suggest("Do not use it. Compare with what its author publishes.")
+			Suggest("Do not use it. Compare the checksum with the one that its author publishes.")
 	}
 	return checkSignature(c.fileName, c.file, c.signature, r.Key)
 }

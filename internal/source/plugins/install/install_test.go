@@ -237,7 +237,7 @@ func TestRefusals(t *testing.T) {
 			tool.InvalidArgument, "https only"},
 		"led to plain http": {install.Request{Source: s.URL + "/plain/ok.tar.gz"}, "", ""},
 		"a file":            {install.Request{Source: "file:///etc/passwd.tar.gz"}, tool.InvalidArgument, "https"},
-		"no archive":        {install.Request{Source: s.URL + "/ok.exe"}, tool.InvalidArgument, "no archive"},
+		"no archive":        {install.Request{Source: s.URL + "/ok.exe"}, tool.InvalidArgument, "is not an archive"},
 		"nothing there":     {install.Request{Source: s.URL + "/none.tar.gz"}, tool.NotFound, "404"},
 		"no path":           {install.Request{Source: "/nowhere/at/all"}, tool.NotFound, "no plugin at"},
 		"cut short": {install.Request{Source: s.URL + "/cut.tar.gz"}, tool.InvalidArgument,

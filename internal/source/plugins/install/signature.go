@@ -48,7 +48,7 @@ func ParseKey(text string) (string, error) {
 	}
 	var key minisign.PublicKey
 	if err := key.UnmarshalText([]byte(text)); err != nil {
-		return "", tool.Errorf(tool.InvalidArgument, "this is no minisign public key: %w", err).
+		return "", tool.Errorf(tool.InvalidArgument, "this is not a minisign public key: %w", err).
 			Suggest("Give the line that begins with RW, or the .pub file.")
 	}
 	return text, nil

@@ -63,12 +63,12 @@ func exists(path string) bool {
 func (in *Installer) fetchURL(ctx context.Context, source, dir string) (*content, error) {
 	u, err := url.Parse(source)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, tool.Errorf(tool.InvalidArgument, "%s is no https address",
+		return nil, tool.Errorf(tool.InvalidArgument, "%s is not an https address",
 			source).Suggest("Plugins are fetched over https only.")
 	}
 	c := &content{dir: dir, fileName: path.Base(u.Path)}
 	if !isArchive(c.fileName) {
-		return nil, tool.Errorf(tool.InvalidArgument, "%s is no archive",
+		return nil, tool.Errorf(tool.InvalidArgument, "%s is not an archive",
 			source).Suggest("Its name has to end in .tar.gz, .tgz or .zip.")
 	}
 	if c.file, err = in.get(ctx, source); err != nil {

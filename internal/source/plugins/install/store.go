@@ -258,7 +258,7 @@ func hashTree(dir string) (string, error) {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is no regular file", path)
+			return fmt.Errorf("%s is not a regular file", path)
 		}
 		sum, err := hashFile(path)
 		if err != nil {

@@ -59,7 +59,7 @@ func (u *unpacker) add(name string, mode fs.FileMode, content io.Reader) error {
 	case mode.IsDir():
 		return u.mkdir(name)
 	case !mode.IsRegular():
-		return fmt.Errorf("the entry %q is no regular file: links and devices are not installed", name)
+		return fmt.Errorf("the entry %q is not a regular file: links and devices are not installed", name)
 	}
 	if err := errors.Join(u.mkdir(path.Dir(name)), u.count()); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (u *unpacker) tar(data []byte) error {
 			continue
 		}
 		if h.Typeflag == tar.TypeLink && !skip(path.Clean(h.Name)) {
-			return fmt.Errorf("the entry %q is no regular file: links and devices are not installed", h.Name)
+			return fmt.Errorf("the entry %q is not a regular file: links and devices are not installed", h.Name)
 		}
 		if err := u.add(h.Name, h.FileInfo().Mode(), archive); err != nil {
 			return err

@@ -192,7 +192,7 @@ func (c *Client) Normalize(ctx context.Context, name string, params json.RawMess
 		return nil, interrupted(ctx, err)
 	}
 	if !json.Valid(resp.GetParams()) {
-		return nil, broken(errors.New("the plugin gave parameters that are no JSON"))
+		return nil, broken(errors.New("the plugin gave parameters that are not valid JSON"))
 	}
 	return resp.GetParams(), nil
 }
@@ -219,6 +219,6 @@ func checked(r *tool.Result) (*tool.Result, error) {
 	if r == nil || r.Structured == nil || json.Valid(r.Structured) {
 		return r, nil
 	}
-	return nil, tool.Errorf(tool.Internal, "the plugin gave structured data that is no JSON").
+	return nil, tool.Errorf(tool.Internal, "the plugin gave structured data that is not valid JSON").
 		Suggest("This is a mistake in the plugin; tell its author.")
 }

@@ -58,7 +58,7 @@ func (s *session) emit(ctx context.Context, r *toolpb.Emit) (*toolpb.ServiceResp
 }
 
 func invalidJSON(what string) error {
-	return tool.Errorf(tool.InvalidArgument, "%s is no JSON", what).Suggest("Send JSON text in UTF-8.")
+	return tool.Errorf(tool.InvalidArgument, "%s is not valid JSON", what).Suggest("Send JSON text in UTF-8.")
 }
 
 func (s *session) ask(ctx context.Context, r *toolpb.Ask) (*toolpb.ServiceResponse, error) {

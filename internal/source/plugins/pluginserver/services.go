@@ -109,7 +109,7 @@ func (s *services) Log(_ context.Context, level slog.Level, message string, attr
 func (s *services) Emit(ctx context.Context, event string, payload any) error {
 	data, err := json.Marshal(payload)
 	if err != nil {
-		return tool.Errorf(tool.InvalidArgument, "the payload of event %s is no JSON: %w", event, err).
+		return tool.Errorf(tool.InvalidArgument, "the payload of event %s is not valid JSON: %w", event, err).
 			Suggest("Emit values that encoding/json can write.")
 	}
 	_, err = s.ask(ctx, &toolpb.ServiceRequest{Service: &toolpb.ServiceRequest_Emit{

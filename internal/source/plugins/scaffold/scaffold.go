@@ -44,7 +44,7 @@ type Options struct {
 // needs, or to download a published one. The error is a *tool.Error.
 func Write(ctx context.Context, options Options) (dir string, err error) {
 	if !regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`).MatchString(options.Name) {
-		return "", tool.Errorf(tool.InvalidArgument, "%q is no name for a plugin", options.Name).
+		return "", tool.Errorf(tool.InvalidArgument, "%q is not a valid plugin name", options.Name).
 			Suggest("Use a lower-case letter, then up to 39 lower-case letters, digits, _ and -.")
 	}
 	if options.Dir == "" {
@@ -131,7 +131,7 @@ func fromCheckout(ctx context.Context, options Options) error {
 	}
 	own, err := os.ReadFile(filepath.Join(sdk, "go.mod"))
 	if err != nil || !bytes.Contains(own, []byte("module "+module+"\n")) {
-		return tool.Errorf(tool.InvalidArgument, "%s is no checkout of toolhost",
+		return tool.Errorf(tool.InvalidArgument, "%s is not a checkout of toolhost",
 			options.SDK).Suggest("Name the directory that holds toolhost's go.mod.")
 	}
 	needed, err := needs(ctx, sdk)

@@ -91,7 +91,7 @@ func (j *job) useProject(dir string, found []Framework) {
 	}
 	for _, other := range found {
 		if other != j.Framework && !(other == Unittest && j.Framework == Pytest) {
-			j.report.warn("the project has tests of %s too; name it in framework to run those", other)
+			j.report.warn("the project also has tests of %s; name it in framework to run those", other)
 		}
 	}
 }

@@ -280,7 +280,7 @@ func (j *job) readScratch(name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	case info.Size() > reportLimit:
 		return nil, fmt.Errorf("%s is larger than %d MiB", name, reportLimit>>20)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A request has its own id, whatever headers the client sends.
-func TestHeadID(t *testing.T) {
+// A request tells its own id, whatever the client puts into its headers.
+func TestSetRequestHeaders(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":7,"method":"tools/call"}`:    "7",
 		`{"jsonrpc":"2.0","id":"a7","method":"tools/call"}`: "a7",
@@ -21,7 +21,7 @@ func TestHeadID(t *testing.T) {
 		r.Body = heldBody{bytes.NewReader([]byte(body)), []byte(body)}
 		r.Header.Set(rpcID, "forged")
 		r.Header.Set(viaPipe, "")
-		headID(r)
+		setRequestHeaders(r)
 		assert.Equal(t, want, r.Header.Get(rpcID), body)
 		assert.NotContains(t, r.Header, viaPipe)
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/mcpclient/rpcid"
 )
 
-// rpcID is the header that carries a request's id to its handler, since the SDK does not. A client's
-// own is replaced.
+// rpcID is the header that carries a request's id to its handler, which the SDK does not.
 const rpcID = "Toolhost-Jsonrpc-Id"
 
 // rpcToken is the header that carries a progress token that the SDK would round.
@@ -27,7 +26,8 @@ const viaPipe = "Toolhost-Via-Pipe"
 // TraceHeader carries the traceparent of a gateway that forwards the call.
 const TraceHeader = "Toolhost-Traceparent"
 
-func headID(r *http.Request) {
+// setRequestHeaders sets the id and progress token of a request over HTTP as headers, instead of the client's own.
+func setRequestHeaders(r *http.Request) {
 	var message struct {
 		ID     json.RawMessage `json:"id"`
 		Params json.RawMessage `json:"params"`
@@ -48,8 +48,8 @@ func headID(r *http.Request) {
 	}
 }
 
-// pipeHeader returns those headers of a stdio request.
-func pipeHeader(request *jsonrpc.Request) http.Header {
+// stdioHeaders returns the same headers for a request over stdio.
+func stdioHeaders(request *jsonrpc.Request) http.Header {
 	header := http.Header{rpcID: {rpcid.Text(request.ID)}, viaPipe: {""}}
 	if token := longToken(request.Params); token != "" {
 		header.Set(rpcToken, token)
@@ -57,7 +57,7 @@ func pipeHeader(request *jsonrpc.Request) http.Header {
 	return header
 }
 
-// longToken returns a request's progress token if it is a number that float64 may change, else "".
+// longToken returns the progress token if the SDK would round it, else "".
 func longToken(params json.RawMessage) string {
 	var p struct {
 		Meta struct {
@@ -78,8 +78,8 @@ func tokenOf(extra *mcp.RequestExtra, read any) any {
 	return read
 }
 
-// traced returns a context with the call's request and the client's trace.
-func traced(ctx context.Context, request *mcp.CallToolRequest) context.Context {
+// withOrigin returns a context that says where the call came from: request, session, transport and trace.
+func withOrigin(ctx context.Context, request *mcp.CallToolRequest) context.Context {
 	meta := func(name string) string {
 		text, _ := request.Params.Meta[name].(string)
 		return text

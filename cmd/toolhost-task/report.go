@@ -16,14 +16,14 @@ func openReport(to string) (*os.File, error) {
 	}
 	fd, err := strconv.Atoi(number)
 	if err != nil || fd < 3 {
-		return nil, fmt.Errorf("%q is no descriptor for a report", to)
+		return nil, fmt.Errorf("%q is not a file descriptor for a report", to)
 	}
 	return os.NewFile(uintptr(fd), to), nil
 }
 
-// keepReport prevents commands from inheriting the report's descriptor, since toolhost waits for its
-// end.
-func keepReport(to string) {
+// closeReportOnExec keeps commands from inheriting the report's descriptor: toolhost reads it until all copies are
+// closed.
+func closeReportOnExec(to string) {
 	if number, isDescriptor := strings.CutPrefix(to, "fd:"); isDescriptor {
 		if fd, err := strconv.Atoi(number); err == nil && fd >= 3 {
 			syscall.CloseOnExec(fd)

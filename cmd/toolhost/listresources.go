@@ -6,39 +6,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
 )
 
-func declares(cfg *config.Config) string {
-	var parts []string
-	for _, kind := range []struct {
-		n    int
-		what string
-	}{
-		{len(cfg.Tools), "tool"}, {len(cfg.Resources), "resource"}, {len(cfg.Prompts), "prompt"},
-		{len(cfg.Plugins), "plugin"},
-		{len(cfg.Servers), "MCP server"}, {len(cfg.Agents), "agent"}, {len(cfg.Toolsets), "toolset"},
-	} {
-		if kind.n > 0 {
-			parts = append(parts, counted(kind.n, kind.what))
-		}
-	}
-	if parts == nil {
-		return "it declares no tools of its own"
-	}
-	return strings.Join(parts, ", ")
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
+// listedResource is a resource in the JSON of toolhost list.
 type listedResource struct {
 	Name        string `json:"name"`
 	URI         string `json:"uri"`
