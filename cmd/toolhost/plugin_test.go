@@ -323,7 +323,7 @@ func TestPluginTest(t *testing.T) {
 
 	u.fails(1, "configure.accept", "plugin", "test", "./tell", "--plugin-config", `{"units":"nautical"}`)
 	u.fails(2, "is not a program", "plugin", "test", "./nothing")
-	u.fails(2, "no JSON", "plugin", "test", "./tell", "--plugin-config", "{")
+	u.fails(2, "is not valid JSON", "plugin", "test", "./tell", "--plugin-config", "{")
 	testfile.Program(t, filepath.Join(u.dir, "other"), "#!/bin/sh\necho hello\nexit 1\n")
 	u.fails(1, "ended before the handshake", "plugin", "test", "./other")
 }

@@ -55,7 +55,7 @@ func faults() []fault {
 		{name: "stdout_noise", says: "noisy", survives: true},
 		{name: "leak", code: tool.Unavailable, says: "died during the call: exit status 5"},
 		{name: "panic", code: tool.Unavailable, says: "panic: at the disco"},
-		{name: "bad_result", code: tool.Internal, says: "no JSON", survives: true},
+		{name: "bad_result", code: tool.Internal, says: "is not valid JSON", survives: true},
 		{name: "service_flood", says: "asked", survives: true},
 	}
 }
